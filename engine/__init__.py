@@ -1,0 +1,1 @@
+"""Speculative decoding as data: models, methods, traces and tasks."""

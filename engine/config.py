@@ -1,0 +1,144 @@
+"""Plain data that a user sets: sampling, knobs, cards and the resolved configuration of one run. No torch here."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from engine.errors import ConfigError, unknown
+
+KnobValue = bool | int | float | str
+Guarantee = Literal["reference", "lossless", "lossy"]
+Origin = Literal["paper", "code", "ours"]
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One setting of a method: its type follows from `default`; numbers have an inclusive range."""
+
+    name: str
+    default: KnobValue
+    help: str  # one line, for the page and the command line
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+    unit: str = ""
+    choices: tuple[str, ...] = ()
+    origin: Origin = "ours"  # where the default comes from
+    advanced: bool = False  # shown folded on the page
+
+    def check(self, value: object) -> KnobValue:
+        """The value in the knob's own type.
+
+        Raises:
+            ConfigError: the type is wrong, the number is out of range or not finite, or the choice is unknown.
+        """
+        if self.choices:
+            if value not in self.choices:
+                raise ConfigError(unknown(f"value for {self.name}", value, self.choices))
+            return str(value)
+        if isinstance(self.default, bool):
+            if value in (True, False, "true", "false", "True", "False"):
+                return value in (True, "true", "True")
+            raise ConfigError(f"{self.name} is a switch: true or false, not {value!r}.")
+        return self._number(value)
+
+    def _number(self, value: object) -> KnobValue:
+        if isinstance(self.default, str):
+            return str(value)
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise ConfigError(f"{self.name} is a number, not {value!r}.") from None
+        low = -math.inf if self.low is None else self.low
+        high = math.inf if self.high is None else self.high
+        if math.isnan(number) or not low <= number <= high:
+            raise ConfigError(f"{self.name} = {value!r} is out of range: allowed are {low:g} to {high:g} {self.unit}".rstrip() + ".")
+        if isinstance(self.default, int):
+            if number != int(number):
+                raise ConfigError(f"{self.name} is a whole number, not {value!r}.")
+            return int(number)
+        return number
+
+
+@dataclass(frozen=True)
+class Card:
+    """A method as data: the triple, its words, its knobs and what it promises. Page, CLI and docs are made from it."""
+
+    name: str
+    title: str
+    paper: str  # short citation, with the title of the paper
+    drafter: str
+    shape: str
+    rule: str
+    guarantee: Guarantee
+    summary: str  # what it does, two sentences
+    helps: str = ""
+    hurts: str = ""
+    contested: str = ""  # what the paper leaves open, with register ids of the methods page
+    formula: str = ""
+    knobs: tuple[Knob, ...] = ()  # of the three parts together, defaults of this card applied
+    family: str = "chain"  # chain | tree | lookup | judge | baseline: how the page groups it
+    needs: tuple[str, ...] = ()  # models besides the target: "draft", "eagle3", "judge:arithmetic", ...
+
+    def resolve(self, given: Mapping[str, object]) -> dict[str, KnobValue]:
+        """All knobs with their values.
+
+        Raises:
+            ConfigError: a name this method does not have, or a value its knob refuses.
+        """
+        known = {knob.name: knob for knob in self.knobs}
+        for name in given:
+            if name not in known:
+                raise ConfigError(unknown(f"knob of {self.name}", name, known))
+        return {name: knob.check(given.get(name, knob.default)) for name, knob in known.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """The card as JSON types, knobs included."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the target's logits become a law: temperature (0 is greedy), then top-k (0 is off), then top-p."""
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and 0 <= self.temperature <= 100):
+            raise ConfigError(f"temperature = {self.temperature!r} is out of range: allowed are 0 (greedy) to 100.")
+        if self.top_k < 0:
+            raise ConfigError(f"top_k = {self.top_k!r} is out of range: 0 switches it off, else a positive number of tokens.")
+        if not 0 < self.top_p <= 1:
+            raise ConfigError(f"top_p = {self.top_p!r} is out of range: above 0, up to 1.")
+
+    @property
+    def greedy(self) -> bool:
+        """True when decoding takes the argmax of the raw logits."""
+        return self.temperature == 0
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides one run besides the models; same config and models, same tokens."""
+
+    method: str
+    prompt_ids: tuple[int, ...]
+    prompt: str = ""
+    max_new_tokens: int = 128
+    sampling: Sampling = Sampling()
+    seed: int = 0
+    record: Literal["full", "light"] = "full"
+    stop: tuple[str, ...] = ()
+    top_n: int = 10  # entries kept of each distribution in a full trace
+    knobs: Mapping[str, KnobValue] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.max_new_tokens < 1:
+            raise ConfigError(f"max_new_tokens = {self.max_new_tokens} is out of range: at least 1.")
+        if self.record not in ("full", "light"):
+            raise ConfigError(unknown("record mode", self.record, ("full", "light")))
+        if not self.prompt_ids:
+            raise ConfigError("The prompt is empty: give some text, or at least one token id.")

@@ -1,0 +1,36 @@
+"""The flat family of errors a user can meet; every message says what was given, what is allowed, and the nearest name."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class LabError(Exception):
+    """Anything a user can cause or cure. Shown as a notice; everything else is a bug."""
+
+
+class ConfigError(LabError):
+    """A setting, knob, prompt or name that the lab cannot accept."""
+
+
+class ModelMismatch(LabError):
+    """Models that cannot work together, or a head made for another target."""
+
+
+class AssetError(LabError):
+    """A weight file or preset that is missing, damaged, or not the one its checksum names."""
+
+
+class TraceError(LabError):
+    """A trace that cannot be read: damaged, of another schema, or larger than the limits."""
+
+
+class EngineFault(LabError):
+    """A run that had to end: out of memory, NaN logits, a lost device."""
+
+
+def unknown(what: str, given: object, known: Iterable[str]) -> str:
+    """The sentence for a name nobody knows: what was given, the nearest right name, and all that are allowed."""
+    names = sorted(known)
+    near = get_close_matches(str(given), names, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"Unknown {what} {given!r}.{hint} Known: {', '.join(names) or 'none'}."

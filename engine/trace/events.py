@@ -1,0 +1,122 @@
+"""The events of a run and their fields; docs/design/0003-trace.md explains them. JSON types only, null where unknown."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+SCHEMA = 1
+NODE_STATES = ("accepted", "rejected", "discarded", "relaxed", "vetoed")
+ORIGINS = ("draft", "relaxed", "correction", "bonus", "target")
+TopN = list[tuple[int, float]]  # (token id, probability), most probable first
+
+
+@dataclass(slots=True)
+class Node:
+    """One guess of a draft. Entropies in nats over the full vocabulary at temperature 1."""
+
+    token: int
+    parent: int  # index in this round's nodes; -1 is the round's root
+    depth: int  # 1 for children of the root
+    state: str = "discarded"
+    rank: int | None = None  # 1-based, by cumulative draft log-probability within the round
+    score: float | None = None  # cumulative draft log-probability
+    q: float | None = None  # probability under the law the guess was drawn from
+    h_draft: float | None = None
+    top_draft: TopN | None = None
+    law_draft: TopN | None = None  # the law sampled from, when it is not the raw one
+    source: dict[str, Any] | None = None
+    p: float | None = None  # the target's probability: sampled law, or the raw law when greedy
+    h_target: float | None = None
+    top_target: TopN | None = None
+    law_target: TopN | None = None
+    overlap: float | None = None  # |top-n draft and top-n target| / n
+    accept_prob: float | None = None
+    u: float | None = None  # the uniform compared with accept_prob
+    judge: float | None = None  # importance given by a judge
+    confidence: float | None = None
+    margin: float | None = None  # log p(target's first) - log p(token), nats
+    rule: str | None = None
+    reason: dict[str, Any] | None = None  # inputs of the rule's decision
+
+
+@dataclass(slots=True)
+class Token:
+    """One emitted token of the response; `pos` counts from 0."""
+
+    pos: int
+    token: int
+    piece: str
+    origin: str
+    round: int
+    node: int | None = None
+    h_draft: float | None = None
+    h_target: float | None = None
+    top_target: TopN | None = None  # kept for tokens without a node, and for the one after a rejection
+
+
+@dataclass(slots=True)
+class RunStarted:
+    """Head of a trace: everything needed to understand and repeat the run."""
+
+    kind: ClassVar[str] = "run"
+    id: str
+    method: str
+    title: str
+    drafter: str
+    shape: str
+    rule: str
+    guarantee: str
+    knobs: dict[str, Any]
+    models: dict[str, dict[str, Any]]  # role -> id, sha256 or revision, parameters, layers
+    prompt: str
+    prompt_ids: list[int]
+    prompt_pieces: list[str]
+    sampling: dict[str, Any]
+    seed: int
+    max_new_tokens: int
+    vocab: int
+    dtype: str
+    device: str
+    record: str
+    preset: str | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    created: str = ""
+    extras: dict[str, Any] = field(default_factory=dict)  # e.g. trajectory number, task, problem key
+
+
+@dataclass(slots=True)
+class Round:
+    """One cycle: a draft, one target call, a decision. Times in milliseconds; they sum to the round."""
+
+    kind: ClassVar[str] = "round"
+    index: int
+    start: int  # response tokens committed before this round
+    drafted: int  # nodes, root excluded
+    fed: int  # tokens given to the target, root included
+    levels: int  # depth of the draft
+    accepted: int
+    emitted: int
+    path: list[int]
+    draft_ms: float
+    verify_ms: float
+    other_ms: float
+    tcr: int | None = None
+    extras: dict[str, Any] = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)  # empty when recorded lightly
+    pruned: list[dict[str, Any]] = field(default_factory=list)  # candidates left out: token, parent, score, cause
+    tokens: list[Token] = field(default_factory=list)
+    pieces: dict[str, str] = field(default_factory=dict)  # token id -> text, each id once per trace
+
+
+@dataclass(slots=True)
+class RunEnded:
+    """Tail of a trace. `reason`: eos | stop | limit | context | stopped | error."""
+
+    kind: ClassVar[str] = "end"
+    reason: str
+    prefill_ms: float
+    total_ms: float  # decode only, prefill excluded
+    text: str
+    message: str = ""
+
+
+Event = RunStarted | Round | RunEnded
