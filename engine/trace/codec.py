@@ -1,0 +1,201 @@
+"""Events to JSON and back. Reading trusts nothing: every field is checked against the type its dataclass declares."""
+
+import math
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from typing import Any, Union, get_args, get_origin
+
+from engine.errors import TraceError, unknown
+from engine.trace.events import NODE_STATES, ORIGINS, SCHEMA, Event, Node, Round, RunEnded, RunStarted, Token, TopN
+
+KINDS: dict[str, type[RunStarted] | type[Round] | type[RunEnded]] = {
+    cls.kind: cls for cls in (RunStarted, Round, RunEnded)
+}
+MAX_DEPTH = 12  # of free JSON: knobs, extras, reasons
+_LARGEST = 2**53  # whole numbers beyond it are not safe in JavaScript
+_SMALLEST = {"depth": 1, "rank": 1, "parent": -1, "seed": -_LARGEST}  # 0 for all other whole numbers
+_INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf}  # JSON has no infinity: written as a string
+_NAMES = {"state": NODE_STATES, "origin": ORIGINS}
+
+Reader = Callable[[object, str], Any]
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """The event as strict JSON types: `kind` first, fields that are None left out, `schema` on the head.
+
+    NaN is left out like None; an infinite number becomes the string "Infinity" or "-Infinity".
+    """
+    schema = {"schema": SCHEMA} if isinstance(event, RunStarted) else {}
+    return {"kind": event.kind, **schema, **_record(event)}
+
+
+def event_from_json(data: object) -> Event:
+    """The event of one parsed line. Unknown fields are ignored.
+
+    Raises:
+        TraceError: not an event, another schema, a missing field, or a field of the wrong type.
+    """
+    if not isinstance(data, dict):
+        raise TraceError(f"A line of a trace is a JSON object, not {_name(data)}.")
+    kind = data.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise TraceError(unknown("kind of event", _short(kind), KINDS))
+    if kind == RunStarted.kind and data.get("schema") != SCHEMA:
+        raise TraceError(f"This trace has schema {_short(data.get('schema'))}; only schema {SCHEMA} can be read.")
+    event: Event = _read(KINDS[kind], data, kind)
+    if isinstance(event, Round):
+        check_round(event)
+    return event
+
+
+def check_round(event: Round) -> None:
+    """Indices and names within one round.
+
+    Raises:
+        TraceError: an index that points nowhere, or a depth that does not follow from the parent.
+    """
+    where = f"Round {event.index}"
+    for number, node in enumerate(event.nodes):
+        if node.parent >= number:
+            raise TraceError(f"{where}: node {number} has parent {node.parent}; a parent comes before its children.")
+        above = event.nodes[node.parent].depth if node.parent >= 0 else 0
+        if node.depth != above + 1:
+            raise TraceError(f"{where}: node {number} has depth {node.depth}; its parent is at depth {above}.")
+    known = len(event.nodes)
+    pointed = [*event.path, *(token.node for token in event.tokens if token.node is not None)]
+    if known and any(index >= known for index in pointed):
+        raise TraceError(f"{where}: index {max(pointed)} points to no node; there are {known}.")
+
+
+def _record(record: Any) -> dict[str, Any]:
+    values = ((field.name, _plain(getattr(record, field.name))) for field in fields(record))
+    return {name: value for name, value in values if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """JSON types only; tuples become lists and NaN becomes None."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return _record(value)
+
+
+def _read(cls: type[Any], data: object, where: str) -> Any:
+    """One record of a dataclass from a JSON object."""
+    if not isinstance(data, dict):
+        raise TraceError(f"{where} is a JSON object, not {_name(data)}.")
+    values: dict[str, Any] = {}
+    for name, reader, required in _FIELDS[cls]:
+        given = data.get(name)
+        if given is not None:
+            values[name] = reader(given, f"{where}.{name}")
+        elif required:
+            raise TraceError(f"{where} has no field {name!r}; it is needed.")
+    return cls(**values)
+
+
+def _int(value: object, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TraceError(f"{where} is a whole number, not {_name(value)}.")
+    low = _SMALLEST.get(where.rpartition(".")[2], 0)
+    if not low <= value <= _LARGEST:
+        raise TraceError(f"{where} is out of range: allowed are {low} to {_LARGEST}.")
+    return value
+
+
+def _float(value: object, where: str) -> float:
+    if isinstance(value, str) and value in _INFINITE:
+        return _INFINITE[value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TraceError(f"{where} is a number, not {_name(value)}.")
+    if not abs(value) < 1e308:  # also an integer of many digits, and NaN
+        raise TraceError(f"{where} is out of range: it must be finite.")
+    return float(value)
+
+
+def _str(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise TraceError(f"{where} is a text, not {_name(value)}.")
+    if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise TraceError(f"{where} holds half of a surrogate pair, which is no text.")
+    names = _NAMES.get(where.rpartition(".")[2])
+    if names and value not in names:
+        raise TraceError(unknown(where, _short(value), names))
+    return value
+
+
+def _top(value: object, where: str) -> TopN:
+    pairs = _list(value, where)
+    if any(not isinstance(pair, list) or len(pair) != 2 for pair in pairs):
+        raise TraceError(f"{where} is a list of [token id, probability].")
+    return [(_int(token, where), _float(share, where)) for token, share in pairs]
+
+
+def _free(value: object, where: str, depth: int = 0) -> Any:
+    """Any JSON value, of limited depth."""
+    if depth > MAX_DEPTH:
+        raise TraceError(f"{where} is nested deeper than {MAX_DEPTH} levels.")
+    if isinstance(value, dict):
+        return {_str(key, where + "."): _free(item, where, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_free(item, where, depth + 1) for item in value]
+    if isinstance(value, str):
+        return _INFINITE[value] if value in _INFINITE else _str(value, where + ".")
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) > _LARGEST):
+        return _float(value, where)
+    return value
+
+
+def _list(value: object, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise TraceError(f"{where} is a list, not {_name(value)}.")
+    return value
+
+
+def _reader(kind: Any) -> Reader:
+    """The reader for a declared type."""
+    if kind in _READERS:
+        return _READERS[kind]
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _reader(next(part for part in inner if part is not type(None)))
+    if origin is list:
+        item = _reader(inner[0])
+        return lambda value, where: [item(one, where) for one in _list(value, where)]
+    if origin is dict:
+        return lambda value, where: _mapping(value, where, _reader(inner[1]))
+    return lambda value, where: _read(kind, value, where)
+
+
+def _mapping(value: object, where: str, item: Reader) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TraceError(f"{where} is a JSON object, not {_name(value)}.")
+    return {_str(key, where + "."): item(one, where) for key, one in value.items()}
+
+
+def _name(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a switch", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _short(value: object) -> str:
+    text = str(value) if isinstance(value, str | int | float | None) else _name(value)
+    return text if len(text) <= 40 else text[:40] + "..."
+
+
+_READERS: dict[Any, Reader] = {int: _int, float: _float, str: _str, TopN: _top, Any: _free}
+_FIELDS: dict[type[Any], list[tuple[str, Reader, bool]]] = {
+    cls: [
+        (field.name, _reader(field.type), field.default is MISSING and field.default_factory is MISSING)
+        for field in fields(cls)
+    ]
+    for cls in (Node, Token, RunStarted, Round, RunEnded)
+}

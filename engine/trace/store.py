@@ -1,0 +1,224 @@
+"""A trace in memory and on disk: JSON lines, gzipped if the name ends in .gz. docs/design/0003-trace.md."""
+
+import gzip
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from engine.errors import TraceError
+from engine.trace.codec import check_round, event_from_json, event_json
+from engine.trace.events import Event, Round, RunEnded, RunStarted, Token
+
+__all__ = ["MAX_BYTES", "MAX_NODES", "MAX_TOKENS", "Trace", "event_from_json", "event_json"]
+
+MAX_BYTES = 20_000_000  # after decompression
+MAX_NODES = 50_000
+MAX_TOKENS = 100_000
+
+
+class Trace:
+    """The events of one run, in order. It may still be growing: everything but `head` works before the end."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        """Take the events in order; see `append` for what is refused."""
+        self._head: RunStarted | None = None
+        self.rounds: list[Round] = []
+        self.tokens: list[Token] = []
+        self.end: RunEnded | None = None
+        for event in events:
+            self.append(event)
+
+    def append(self, event: Event) -> None:
+        """Add the next event.
+
+        Raises:
+            TraceError: events out of order, or a round whose index, start or positions do not continue the trace.
+        """
+        if self._head is None:
+            if not isinstance(event, RunStarted):
+                raise TraceError(f"A trace starts with its run, not with {event.kind!r}.")
+            self._head = event
+        elif self.end is not None:
+            raise TraceError(f"The trace has ended; {event.kind!r} cannot follow.")
+        elif isinstance(event, Round):
+            self._add_round(event)
+        elif isinstance(event, RunEnded):
+            self.end = event
+        else:
+            raise TraceError("The trace has its run already; one trace is one run.")
+
+    def _add_round(self, event: Round) -> None:
+        if event.index != len(self.rounds):
+            raise TraceError(f"Round {event.index} comes where round {len(self.rounds)} is due.")
+        if event.start != len(self.tokens):
+            raise TraceError(f"Round {event.index} starts at {event.start}, but {len(self.tokens)} tokens precede it.")
+        for offset, token in enumerate(event.tokens):
+            if token.pos != event.start + offset:
+                raise TraceError(f"Round {event.index}: position {token.pos} where {event.start + offset} is due.")
+        check_round(event)
+        self.rounds.append(event)
+        self.tokens.extend(event.tokens)
+
+    @property
+    def head(self) -> RunStarted:
+        """The first event.
+
+        Raises:
+            TraceError: nothing has been appended yet.
+        """
+        if self._head is None:
+            raise TraceError("The trace is empty: its first event, the run, has not come yet.")
+        return self._head
+
+    @property
+    def events(self) -> Iterator[Event]:
+        """All events so far, in order."""
+        if self._head is not None:
+            yield self._head
+        yield from self.rounds
+        if self.end is not None:
+            yield self.end
+
+    @property
+    def token_ids(self) -> list[int]:
+        """The ids of the response."""
+        return [token.token for token in self.tokens]
+
+    @property
+    def text(self) -> str:
+        """The response; from the pieces while the run has not ended."""
+        return self.end.text if self.end is not None else "".join(token.piece for token in self.tokens)
+
+    @property
+    def pieces(self) -> dict[int, str]:
+        """The text of every token id mentioned so far."""
+        known: dict[int, str] = {}
+        if self._head is not None:
+            known.update(zip(self._head.prompt_ids, self._head.prompt_pieces, strict=False))
+        for event in self.rounds:
+            known.update((int(token), piece) for token, piece in event.pieces.items())
+        return known
+
+    def metrics(self, baseline: "Trace | None" = None) -> dict[str, Any]:
+        """The numbers of this run by name; see `engine.analysis.metrics`."""
+        from engine.analysis.metrics import metrics  # noqa: PLC0415  (analysis lies above trace and needs pandas)
+
+        return metrics(self, baseline=baseline)
+
+    def to_lines(self) -> Iterator[str]:
+        """One line of JSON an event, without the newline."""
+        for event in self.events:
+            yield json.dumps(event_json(event), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    def to_bytes(self) -> bytes:
+        """The trace as a plain (not gzipped) file; half surrogate pairs are replaced by question marks."""
+        return "".join(line + "\n" for line in self.to_lines()).encode("utf-8", "replace")
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the trace; the file appears complete or not at all. The same trace gives the same bytes."""
+        goal = Path(path)
+        data = self.to_bytes()
+        if goal.suffix == ".gz":
+            data = gzip.compress(data, mtime=0)
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=goal.parent, prefix=goal.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(temporary).replace(goal)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return goal
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES,
+        max_tokens: int = MAX_TOKENS,
+    ) -> "Trace":
+        """Read a file, gzipped or not, finished or not.
+
+        Raises:
+            TraceError: no such file, larger than a limit, of another schema, or damaged.
+        """
+        try:
+            with Path(path).open("rb") as file:
+                data = file.read(max_bytes + 1)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise TraceError(f"{Path(path).name} cannot be read: {reason}.") from None
+        return cls.loads(data, max_bytes, max_nodes, max_tokens)
+
+    @classmethod
+    def loads(
+        cls, data: bytes, max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES, max_tokens: int = MAX_TOKENS,
+    ) -> "Trace":
+        """Read the bytes of a file; an unfinished last line is left out, as of a run that is still going.
+
+        Raises:
+            TraceError: larger than a limit, of another schema, or damaged.
+        """
+        plain = _unpack(data, max_bytes)
+        lines = plain.split(b"\n")
+        trace = cls()
+        nodes = 0
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                event = event_from_json(_parse(line))
+            except ValueError as error:
+                if number == len(lines) > 1:  # no newline after it: cut while it was written
+                    break
+                raise TraceError(f"Line {number} is not JSON: {str(error)[:120]}.") from None
+            except RecursionError:
+                raise TraceError(f"Line {number} is nested too deeply.") from None
+            except TraceError as error:
+                raise TraceError(f"Line {number}: {error}") from None
+            trace.append(event)
+            nodes += len(event.nodes) + len(event.pruned) if isinstance(event, Round) else 0
+            if nodes > max_nodes:
+                raise TraceError(f"The trace has more than {max_nodes} nodes, which is the limit.")
+            if len(trace.tokens) > max_tokens:
+                raise TraceError(f"The trace has more than {max_tokens} tokens, which is the limit.")
+        if trace._head is None:
+            raise TraceError("The file holds no trace: its first line is missing.")
+        return trace
+
+
+def _unpack(data: bytes, max_bytes: int) -> bytes:
+    """Gunzip what is gzipped, never more than `max_bytes`. A file cut short gives what is there."""
+    parts, room = [], max_bytes + 1
+    if data[:2] == b"\x1f\x8b":
+        while data and room > 0:
+            stream = zlib.decompressobj(wbits=31)
+            try:
+                parts.append(stream.decompress(data, room))
+            except zlib.error:
+                raise TraceError("The file is gzipped but damaged.") from None
+            room -= len(parts[-1])
+            data = stream.unused_data
+        data = b"".join(parts)
+    if len(data) > max_bytes:
+        raise TraceError(f"The trace is larger than {max_bytes / 1e6:g} MB, which is the limit.")
+    return data
+
+
+def _parse(line: bytes) -> object:
+    return json.loads(line.decode("utf-8"), object_pairs_hook=_object, parse_constant=_constant)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys are each given once."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise TraceError("A key is given twice in one object.")
+    return found
+
+
+def _constant(name: str) -> float:
+    raise TraceError(f"{name} is not a number of JSON.")
