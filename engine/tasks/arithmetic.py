@@ -31,7 +31,7 @@ class Event:
 
 def generate(rng: Random) -> Problem:
     """Draw one problem; its key holds the start and the events, not names or wording."""
-    start = rng.randint(10, 99) if rng.random() < 0.7 else rng.randint(100, 400)
+    start = _start(rng)
     events = _events(rng, start)
     equations = [equation for event in events for equation in event.equations]
     key = f"{start}" + "".join(f"|{e.kind}:{','.join(map(str, e.numbers))}" for e in events)
@@ -44,6 +44,15 @@ def generate(rng: Random) -> Problem:
     writer.say(f" The answer is {answer}.")
     prompt = f"Question: {_story(rng, start, events, item)}\nAnswer:"
     return Problem(FAMILY, key, prompt, writer.text, str(answer), tuple(writer.spans))
+
+
+def draw_equations(rng: Random) -> list[tuple[int, str, int, int]]:
+    """The equations of one random problem, as (a, sign, b, result)."""
+    return [equation for event in _events(rng, _start(rng)) for equation in event.equations]
+
+
+def _start(rng: Random) -> int:
+    return rng.randint(10, 99) if rng.random() < 0.7 else rng.randint(100, 400)
 
 
 def _events(rng: Random, start: int) -> list[Event]:

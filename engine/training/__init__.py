@@ -1,0 +1,1 @@
+"""Training and judging the embedded models: `python -m engine.training --help`."""

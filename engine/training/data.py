@@ -1,0 +1,104 @@
+"""Training batches: a pure function of the seed and the step, so a run can resume anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from random import Random
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
+
+from engine.tasks import Problem, get_task, split_of
+from engine.training.drills import drill
+
+STEPS_A_POOL = 16  # steps that share one pool of problems, sorted by length to save padding
+PROMPT_WEIGHT = 0.1
+IGNORED = 0  # the pad id
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """How many problems of each family, and how many drills, one step holds."""
+
+    arithmetic: int = 12
+    functions: int = 6
+    sentences: int = 8
+    drills: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Token ids (B, T), right-padded, and the weight of predicting each of them (B, T)."""
+
+    ids: Tensor
+    weights: Tensor
+
+
+Row = tuple[list[int], list[float]]
+
+
+class Corpus:
+    """The endless training stream of a seed: `corpus.batches(step)` are one step's batches."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, mix: Mix, seed: int) -> None:
+        self.tokenizer, self.mix, self.seed = tokenizer, mix, seed
+        self._pool = lru_cache(maxsize=1)(self._make_pool)
+
+    def batches(self, step: int) -> list[Batch]:
+        """One batch a family for this step."""
+        pool, place = divmod(step, STEPS_A_POOL)
+        return self._pool(pool)[place]
+
+    def _make_pool(self, pool: int) -> list[list[Batch]]:
+        steps: list[list[Batch]] = [[] for _ in range(STEPS_A_POOL)]
+        for family in ("arithmetic", "functions", "sentences", "drills"):
+            n: int = getattr(self.mix, family)
+            if n == 0:
+                continue
+            rng = Random(f"pool/{self.seed}/{family}/{pool}")
+            rows = sorted(islice(self._rows(family, rng), n * STEPS_A_POOL), key=lambda row: len(row[0]))
+            chunks = [rows[i : i + n] for i in range(0, len(rows), n)]
+            rng.shuffle(chunks)
+            for step, chunk in zip(steps, chunks, strict=True):
+                step.append(collate(chunk))
+        return steps
+
+    def _rows(self, family: str, rng: Random) -> Iterator[Row]:
+        while True:
+            if family == "drills":
+                yield self._drill_row(drill(rng))
+                continue
+            problem = get_task(family).generate(rng)
+            if split_of(problem.key) == "train":
+                yield encode(self.tokenizer, problem)
+
+    def _drill_row(self, parts: list[tuple[str, float]]) -> Row:
+        ids, weights = list(self.tokenizer("").input_ids), [0.0]
+        for text, weight in parts:
+            piece = self.tokenizer(text, add_special_tokens=False).input_ids
+            ids += piece
+            weights += [weight] * len(piece)
+        return [*ids, self.tokenizer.eos_token_id], [*weights, 0.1]
+
+
+def encode(tokenizer: PreTrainedTokenizerBase, problem: Problem) -> Row:
+    """Ids and weights of one problem: bos, prompt, solution, eos."""
+    prompt: list[int] = tokenizer(problem.prompt).input_ids
+    solution: list[int] = tokenizer(problem.solution, add_special_tokens=False).input_ids
+    weights = [PROMPT_WEIGHT] * len(prompt) + [1.0] * (len(solution) + 1)
+    return [*prompt, *solution, tokenizer.eos_token_id], weights
+
+
+def collate(rows: list[Row]) -> Batch:
+    """Pad rows on the right; padding weighs nothing."""
+    length = max(len(ids) for ids, _ in rows)
+    ids = torch.full((len(rows), length), IGNORED)
+    weights = torch.zeros(len(rows), length)
+    for i, (row, row_weights) in enumerate(rows):
+        ids[i, : len(row)] = torch.tensor(row)
+        weights[i, : len(row)] = torch.tensor(row_weights)
+    return Batch(ids, weights)

@@ -1,0 +1,69 @@
+"""The shapes of the embedded models, and their files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import torch
+from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerBase
+
+# layers, width, MLP width, query heads, key and value heads; heads are 64 wide
+SHAPES = {
+    "target": (8, 256, 640, 4, 1),
+    "draft": (2, 128, 256, 2, 1),
+    "micro": (1, 64, 64, 1, 1),  # for tests
+}
+
+
+def build(shape: str, tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaForCausalLM:
+    """A freshly initialised model in fp32; the seed decides every weight."""
+    layers, width, mlp, heads, kv_heads = SHAPES[shape]
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=mlp,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=kv_heads,
+        head_dim=64,
+        max_position_embeddings=1024,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+        tie_word_embeddings=True,
+        initializer_range=0.02,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    torch.manual_seed(seed)
+    return LlamaForCausalLM(config)
+
+
+def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    """Write a bf16 checkpoint with its tokenizer; whoever reads `folder` sees all of it or the old one.
+
+    Files of the old folder that are not part of a checkpoint (the cards) are kept.
+    """
+    fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(fresh, ignore_errors=True)
+    copy = LlamaForCausalLM(model.config).to(torch.bfloat16)
+    copy.load_state_dict({name: value.to(torch.bfloat16) for name, value in model.state_dict().items()})
+    copy.tie_weights()
+    copy.generation_config = GenerationConfig(
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        max_new_tokens=256,
+        do_sample=False,
+    )
+    copy.save_pretrained(fresh)
+    tokenizer.save_pretrained(fresh)
+    old = folder.with_name(f".{folder.name}.old.{os.getpid()}")
+    if folder.exists():
+        for name in ("README.md", "card.json"):
+            if (folder / name).exists():
+                shutil.copy2(folder / name, fresh / name)
+        folder.rename(old)
+    fresh.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,164 @@
+"""The training loop: a budget of minutes or steps, checkpoints, and a line of progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import LlamaForCausalLM, PreTrainedTokenizerBase
+
+from engine.training.data import Batch, Corpus, Mix
+from engine.training.models import build
+from engine.training.muon import Muon
+
+CHECKPOINT = "checkpoint.pt"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One run. The learning rate follows whichever budget is nearer its end: minutes or steps."""
+
+    shape: str
+    minutes: float = 5.0
+    steps: int | None = None
+    seed: int = 0
+    matrix_lr: float = 0.02  # Muon
+    other_lr: float = 0.003  # AdamW: embeddings and norms
+    warmup_steps: int = 30
+    flat: float = 0.3  # share of the budget before the learning rate falls, in a line, to nothing
+    clip: float = 1.0
+    mix: Mix = Mix()
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is: steps taken, tokens seen (without padding), seconds spent."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    loss: float = 0.0
+
+    def done(self, settings: Settings) -> float:
+        """Share of the budget that is used, 0 to 1."""
+        by_time = self.seconds / (settings.minutes * 60)
+        by_step = self.step / settings.steps if settings.steps else 0.0
+        return min(1.0, by_step if settings.steps else by_time)
+
+
+class Trainer:
+    """A model, its optimisers and its place in the corpus; `run` trains until the budget is used."""
+
+    def __init__(self, settings: Settings, tokenizer: PreTrainedTokenizerBase, device: str = "cpu") -> None:
+        self.settings, self.device = settings, device
+        self.corpus = Corpus(tokenizer, settings.mix, settings.seed)
+        self.model: LlamaForCausalLM = build(settings.shape, tokenizer, settings.seed).to(device)
+        matrices = [p for p in self.model.model.layers.parameters() if p.ndim == 2]
+        chosen = {id(p) for p in matrices}
+        others = [p for p in self.model.parameters() if id(p) not in chosen]
+        self.optimisers: list[torch.optim.Optimizer] = [
+            Muon(matrices, lr=settings.matrix_lr, weight_decay=0.01),
+            torch.optim.AdamW(others, lr=settings.other_lr, betas=(0.9, 0.98), weight_decay=0.0),
+        ]
+        self.progress = Progress()
+
+    def step(self) -> float:
+        """One update; returns its weighted loss in nats a token."""
+        batches = [Batch(b.ids.to(self.device), b.weights.to(self.device)) for b in self.corpus.batches(self.progress.step)]
+        total = sum(float(b.weights[:, 1:].sum()) for b in batches)
+        loss = 0.0
+        for batch in batches:
+            part = _weighted_loss(self.model, batch) / total
+            part.backward()  # type: ignore[no-untyped-call]
+            loss += part.item()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        factor = self._factor()
+        for optimiser, lr in zip(self.optimisers, (self.settings.matrix_lr, self.settings.other_lr), strict=True):
+            for group in optimiser.param_groups:
+                group["lr"] = lr * factor
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+        self.progress.step += 1
+        self.progress.tokens += sum(int((b.weights > 0).sum()) for b in batches)
+        self.progress.loss = loss if self.progress.step == 1 else 0.98 * self.progress.loss + 0.02 * loss
+        return loss
+
+    def _factor(self) -> float:
+        done, flat = self.progress.done(self.settings), self.settings.flat
+        warm = min(1.0, (self.progress.step + 1) / self.settings.warmup_steps)
+        return warm * (1.0 if done < flat else max(0.01, (1 - done) / (1 - flat)))
+
+    def run(self, report: Callable[[str], None], save: Callable[[], None], every_s: float = 120.0) -> None:
+        """Train to the end of the budget; call `save` every `every_s` seconds and at the end."""
+        last, saved, first = time.perf_counter(), 0.0, self.progress.tokens
+        began = last
+        self.model.train()
+        while self.progress.done(self.settings) < 1.0:
+            self.step()
+            now = time.perf_counter()
+            self.progress.seconds += now - last
+            last = now
+            if self.progress.step % 20 == 0:
+                report(self._line((self.progress.tokens - first) / (now - began)))
+            if now - began - saved > every_s:
+                saved = now - began
+                save()
+        save()
+
+    def _line(self, speed: float) -> str:
+        p, done = self.progress, self.progress.done(self.settings)
+        left = p.seconds * (1 - done) / max(done, 1e-9)
+        return (
+            f"step {p.step}  loss {p.loss:.4f}  tokens {p.tokens:,}  {speed:,.0f} tokens/s  "
+            f"{done:.0%} done  {left / 60:.1f} min left"
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a later run needs to go on from here, to the bit."""
+        return {
+            "settings": asdict(self.settings),
+            "progress": asdict(self.progress),
+            "model": self.model.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+            "rng": torch.get_rng_state(),
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over a `state`; the settings at hand stay (so a budget can be extended)."""
+        self.model.load_state_dict(state["model"])
+        for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(saved)
+        self.progress = Progress(**state["progress"])
+        torch.set_rng_state(state["rng"])
+
+
+def _weighted_loss(model: LlamaForCausalLM, batch: Batch) -> Tensor:
+    """Sum of weight times cross-entropy over a batch; causal, so right padding needs no mask."""
+    with torch.autocast(batch.ids.device.type, torch.bfloat16, enabled=batch.ids.is_cuda):
+        logits = model(input_ids=batch.ids, use_cache=False).logits
+    each = F.cross_entropy(logits[:, :-1].float().flatten(0, 1), batch.ids[:, 1:].flatten(), reduction="none")
+    return (each * batch.weights[:, 1:].flatten()).sum()
+
+
+def write_state(trainer: Trainer, folder: Path) -> None:
+    """Write the checkpoint and its progress atomically."""
+    folder.mkdir(parents=True, exist_ok=True)
+    fresh = folder / (CHECKPOINT + ".new")
+    torch.save(trainer.state(), fresh)
+    os.replace(fresh, folder / CHECKPOINT)
+    run = {"settings": asdict(trainer.settings), "progress": asdict(trainer.progress)}
+    (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """The checkpoint of a folder, as `Trainer.load` takes it."""
+    state: dict[str, Any] = torch.load(folder / CHECKPOINT, map_location="cpu", weights_only=True)
+    return state
