@@ -137,7 +137,10 @@ class Trace:
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES,
+        cls,
+        path: str | os.PathLike[str],
+        max_bytes: int = MAX_BYTES,
+        max_nodes: int = MAX_NODES,
         max_tokens: int = MAX_TOKENS,
     ) -> "Trace":
         """Read a file, gzipped or not, finished or not.
@@ -155,7 +158,11 @@ class Trace:
 
     @classmethod
     def loads(
-        cls, data: bytes, max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES, max_tokens: int = MAX_TOKENS,
+        cls,
+        data: bytes,
+        max_bytes: int = MAX_BYTES,
+        max_nodes: int = MAX_NODES,
+        max_tokens: int = MAX_TOKENS,
     ) -> "Trace":
         """Read the bytes of a file; an unfinished last line is left out, as of a run that is still going.
 

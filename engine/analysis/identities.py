@@ -1,0 +1,58 @@
+"""What must hold in every trace. A sentence for each thing that does not; an empty list is a sound trace."""
+
+from collections.abc import Iterator
+
+from engine.analysis import outcome
+from engine.analysis.metrics import metrics
+from engine.trace.events import Round
+from engine.trace.store import Trace
+
+
+def identities(trace: Trace) -> list[str]:
+    """The identities that the trace breaks, as sentences."""
+    broken = [f"Round {event.index}: {fault}." for event in trace.rounds for fault in _round(event)]
+    return broken + [f"{fault}." for fault in _run(trace)]
+
+
+def _round(event: Round) -> Iterator[str]:
+    kept = [number for number, node in enumerate(event.nodes) if node.state in outcome.KEPT]
+    if event.emitted != len(event.tokens):
+        yield f"says {event.emitted} tokens and emits {len(event.tokens)}"
+    if event.accepted != len(event.path):
+        yield f"accepts {event.accepted} guesses on a path of {len(event.path)}"
+    if not event.accepted <= event.levels <= event.drafted:
+        yield f"accepted {event.accepted}, levels {event.levels}, drafted {event.drafted} are not in order"
+    if not 1 <= event.fed <= event.drafted + 1:
+        yield f"feeds {event.fed} tokens with {event.drafted} guesses and a root"
+    if event.nodes and len(event.nodes) != event.drafted:
+        yield f"drafted {event.drafted} guesses and records {len(event.nodes)}"
+    if event.nodes and kept != sorted(event.path):
+        yield f"the kept guesses {kept} are not the path {event.path}"
+    if event.nodes and any(event.nodes[b].parent != a for a, b in zip([-1, *event.path], event.path, strict=False)):
+        yield f"the path {event.path} does not run from parent to child"
+    rank = outcome.tcr(event)
+    if rank is not None and not event.accepted <= rank <= event.drafted:
+        yield f"rank {rank} of the last accepted guess is below {event.accepted} or above {event.drafted}"
+    if any(token.round != event.index for token in event.tokens):
+        yield "a token names another round"
+    for token in event.tokens:
+        if token.node is not None and event.nodes and event.nodes[token.node].token != token.token:
+            yield f"the token at {token.pos} is not that of its guess"
+
+
+def _run(trace: Trace) -> Iterator[str]:
+    found = metrics(trace)
+    histogram = found["accepted_histogram"]
+    if sum(histogram) != found["rounds"]:
+        yield f"the histogram holds {sum(histogram)} of {found['rounds']} rounds"
+    if sum(count * number for number, count in enumerate(histogram)) != found["accepted"]:
+        yield "the histogram does not sum to the accepted guesses"
+    if found["discarded"] is not None and found["discarded"] < 0:
+        yield "more guesses were tested than drafted"
+    if trace.end is not None:
+        text = "".join(token.piece for token in trace.tokens)
+        if trace.end.text != text:
+            yield "the pieces of the tokens do not make up the text"
+        parts = 1e3 * (found["draft_s"] + found["verify_s"] + found["other_s"])
+        if parts > 1.001 * trace.end.total_ms + 0.1:
+            yield f"the rounds take {parts:.1f} ms of {trace.end.total_ms:.1f}"

@@ -1,0 +1,82 @@
+"""Every number's unit, formula and public names in vLLM, SGLang, llama.cpp, LM Studio and AIPerf (empty: none)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Engine = Literal["vllm", "sglang", "llama_cpp", "lm_studio", "aiperf"]
+LOGGED = "log"  # printed there, without a field
+
+
+@dataclass(frozen=True, kw_only=True)
+class Name:
+    """One number: what it is, how it is computed, and what others call it."""
+
+    name: str
+    unit: str
+    formula: str
+    vllm: str = ""
+    sglang: str = ""
+    llama_cpp: str = ""
+    lm_studio: str = ""
+    aiperf: str = ""
+    note: str = ""
+
+
+NAMES: tuple[Name, ...] = (
+    Name(name="tokens", unit="tokens", formula="tokens of the response"),
+    Name(name="rounds", unit="calls", formula="target calls; the prefill is not one",
+         vllm="num_spec_steps", sglang="spec_verify_ct", llama_cpp=LOGGED, aiperf="Spec Decode Steps",
+         note="The engines count only calls that verify a draft."),
+    Name(name="verify_tokens", unit="tokens", formula="sum of the tokens fed to the target, roots included",
+         note="HeteroSpec's Tokens."),
+    Name(name="drafted", unit="guesses", formula="sum of the guesses, roots excluded",
+         vllm="num_draft_tokens", sglang="spec_num_proposed_drafts", llama_cpp="draft_n",
+         lm_studio="totalDraftTokensCount", note="llama.cpp leaves out guesses that were never verified."),
+    Name(name="accepted", unit="guesses", formula="guesses kept, relaxed ones included",
+         vllm="num_accepted_draft_tokens", sglang="spec_num_correct_drafts", llama_cpp="draft_n_accepted",
+         lm_studio="acceptedDraftTokensCount"),
+    Name(name="rejected", unit="guesses", formula="guesses tested and refused, vetoed ones included"),
+    Name(name="discarded", unit="guesses", formula="drafted - accepted - rejected: never tested",
+         lm_studio="ignoredDraftTokensCount"),
+    Name(name="tau", unit="tokens a call", formula="tokens / rounds, the correction or bonus included",
+         vllm="mean_acceptance_length", sglang="spec_accept_length", llama_cpp=LOGGED, aiperf="Acceptance Length",
+         note="EAGLE's average acceptance length, CM-ASD's Tok."),
+    Name(name="accept_rate_drafted", unit="share", formula="accepted / drafted",
+         vllm="draft_acceptance_rate", sglang="spec_accept_rate", llama_cpp=LOGGED, aiperf="Draft Acceptance Rate"),
+    Name(name="accept_rate_tested", unit="share", formula="accepted / (accepted + rejected)",
+         note="Leviathan's alpha, for a chain."),
+    Name(name="accept_by_depth", unit="share",
+         formula="marginal: kept to depth d / rounds with a draft; conditional: / rounds that tested depth d",
+         vllm="spec_decode_num_accepted_tokens_per_pos", llama_cpp=LOGGED,
+         note="vLLM's field is the count above the line of marginal."),
+    Name(name="accepted_histogram", unit="rounds", formula="h[i] = rounds that kept i guesses",
+         vllm="acceptance_histogram", sglang="spec_correct_drafts_histogram", aiperf=LOGGED),
+    Name(name="tcr_histogram", unit="rounds", formula="counts[r] = rounds whose last kept guess has draft rank r",
+         note="HeteroSpec's TCR; top_quarter is the share of rounds with r <= N / 4."),
+    Name(name="penalised_rate", unit="per 100 tokens", formula="100 * fired entropy triggers / tokens",
+         note="EASD, tables 5 and 7."),
+    Name(name="penalised_per_tested", unit="share", formula="fired entropy triggers / (accepted + rejected)"),
+    Name(name="rollback_rate", unit="share", formula="rounds that end with a refused guess / rounds with a draft",
+         note="CM-ASD's rollback frequency, which its paper does not define."),
+    Name(name="prefill_s", unit="s", formula="time before the first round"),
+    Name(name="draft_s", unit="s", formula="sum of the rounds' time in the drafter"),
+    Name(name="verify_s", unit="s", formula="sum of the rounds' time in the target"),
+    Name(name="other_s", unit="s", formula="sum of the rounds' time in neither"),
+    Name(name="tokens_per_s", unit="tokens/s", formula="tokens / (draft_s + verify_s + other_s)"),
+    Name(name="cost_ratio", unit="share", formula="(drafter's time / draft levels) / (target's time / calls)",
+         note="Leviathan's c."),
+    Name(name="speedup", unit="times", formula="tokens_per_s / that of ar on the same target in the same process"),
+    Name(name="speedup_perprompt_mean", unit="times", formula="mean over the prompts of their own speedups"),
+)  # fmt: skip
+
+BY_NAME: dict[str, Name] = {name.name: name for name in NAMES}
+
+
+def public(found: Mapping[str, Any], engine: Engine) -> dict[str, Any]:
+    """The numbers under another engine's field names; those without a field there are left out."""
+    fields = {name.name: getattr(name, engine) for name in NAMES}
+    renamed = {fields[name]: value for name, value in found.items() if fields.get(name) not in (None, "", LOGGED)}
+    if engine == "vllm" and found.get("accept_by_depth"):
+        renamed[fields["accept_by_depth"]] = found["accept_by_depth"]["accepted"]
+    return renamed

@@ -1,0 +1,48 @@
+"""What became of one round's draft, from the nodes of a full trace or, for a light one, from what is left of it."""
+
+from collections.abc import Iterator
+
+from engine.trace.events import Node, Round
+
+KEPT = ("accepted", "relaxed")
+REFUSED = ("rejected", "vetoed")
+
+
+def tested(event: Round) -> Iterator[Node]:
+    """The guesses that the rule looked at."""
+    return (node for node in event.nodes if node.state != "discarded")
+
+
+def refused(event: Round) -> bool:
+    """Whether the draft was left because its next guess was refused; False if it held, or was cut by the run's end."""
+    if event.nodes:
+        return any(node.state in REFUSED and node.depth == event.accepted + 1 for node in event.nodes)
+    return event.drafted > 0 and any(token.origin == "correction" for token in event.tokens)
+
+
+def rejected(event: Round) -> int | None:
+    """Guesses tested and refused. Without nodes it follows for a chain (at most one), and is unknown for a tree."""
+    if event.nodes or not event.drafted:
+        return sum(node.state in REFUSED for node in event.nodes)
+    return int(refused(event)) if event.levels == event.drafted else None
+
+
+def penalised(event: Round) -> int | None:
+    """Guesses whose entropy trigger fired (EASD), vetoed or refused anyway; None when the nodes were not recorded."""
+    if event.nodes or not event.drafted:
+        return sum(
+            node.state == "vetoed" or bool(node.reason and node.reason.get("id") == "veto") for node in event.nodes
+        )
+    return None
+
+
+def tcr(event: Round) -> int | None:
+    """Rank of the last accepted guess by cumulative draft log-probability; 0 when none was kept (HeteroSpec, sec. 3).
+
+    For a chain this is the accepted length, recorded or not.
+    """
+    if event.tcr is not None:
+        return event.tcr
+    if not event.accepted or event.levels == event.drafted:
+        return event.accepted
+    return event.nodes[event.path[-1]].rank if event.nodes and event.path else None
