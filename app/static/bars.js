@@ -1,0 +1,117 @@
+/** Draft and target probabilities as mirrored bars on one order and one scale. */
+
+import { s } from "./dom.js";
+import { FONT, MONO, SIGNS, fmt, label, linear, pieceOf, prob, sign } from "./draw.js";
+
+const ROW = 19;
+const TOP = 22;
+const MOST = 10;
+export const BARS_HEIGHT = TOP + (MOST + 1) * ROW + 24;
+
+/** The bars to show: the union of both lists' first n, always with the named tokens, in one order.
+ * @param {{draft: [number, number][]|null, guess: any, target: [number, number][]|null, n: number, order: string, keep: number[]}} given
+ * @returns {{id: number, q: number|null, p: number|null, shared: boolean}[]} */
+export function barRows({ draft, target, guess, n, order, keep }) {
+  const q = new Map(draft ?? []);
+  const p = new Map(target ?? []);
+  if (guess?.q != null && !q.has(guess.token)) q.set(guess.token, guess.q);
+  if (guess?.p != null && !p.has(guess.token)) p.set(guess.token, guess.p);
+  const first = (list) => (list ?? []).slice(0, n).map((entry) => entry[0]);
+  const shared = new Set(first(draft).filter((id) => first(target).includes(id)));
+  const must = keep.filter((id) => id !== null && id !== undefined);
+  const [main, second] = order === "draft" && draft ? [q, p] : target ? [p, q] : [q, p];
+  const ids = [...new Set([...first(target), ...first(draft), ...must])];
+  const spare = [...(target ?? []), ...(draft ?? [])].sort((a, b) => b[1] - a[1]);
+  for (const [id] of spare) if (ids.length < MOST && !ids.includes(id)) ids.push(id);
+  ids.sort((a, b) => (main.get(b) ?? -1) - (main.get(a) ?? -1) || (second.get(b) ?? -1) - (second.get(a) ?? -1));
+  while (ids.length > MOST) ids.splice(ids.findLastIndex((id) => !must.includes(id)), 1);
+  return ids.map((id) => ({ id, q: draft ? (q.get(id) ?? null) : null, p: target ? (p.get(id) ?? null) : null, shared: shared.has(id) }));
+}
+
+/** Draws the bars. @param {any} given {run, rows, draft, target, width, guess, emitted, state, residual, u, q, n, known: {q, p}} @returns {SVGElement} */
+export function barFigure(given) {
+  const { rows, width, run } = given;
+  const middle = Math.min(132, Math.max(92, width * 0.22));
+  const half = (width - middle) / 2;
+  const figure = s("svg.v-figure", { viewBox: `0 0 ${width} ${BARS_HEIGHT}`, width, height: BARS_HEIGHT, role: "img", "aria-label": spoken(given) });
+  const rest = (list, key) => (list ? Math.max(0, 1 - rows.reduce((sum, row) => sum + (row[key] ?? 0), 0)) : null);
+  const other = { id: null, q: rest(given.draft, "q"), p: rest(given.target, "p"), shared: false };
+  const high = Math.min(1, Math.max(0.1, ...[...rows, other].flatMap((row) => [row.q ?? 0, row.p ?? 0])) * 1.02);
+  const length = linear(0, high, 0, half - 34);
+  const left = half - 6;
+  const right = half + middle + 6;
+  head(figure, given, half, middle, width);
+  [...rows, other].forEach((row, i) => {
+    const y = TOP + i * ROW;
+    const line = s("g", { "data-token": row.id });
+    const chosen = row.id !== null && row.id === given.emitted;
+    const guessed = row.id !== null && row.id === given.guess;
+    if (chosen || guessed) line.append(s("rect", { x: 0, y, width, height: ROW, fill: "var(--hover)" }));
+    const name = row.id === null ? "other tokens" : pieceOf(run, row.id, 14);
+    line.append(label(half + middle / 2, y + 13, name, { "text-anchor": "middle", "font-family": row.id === null ? FONT : MONO, "font-size": 11.5, "font-weight": chosen || guessed ? 700 : 400, fill: row.id === null ? "var(--ink-3)" : "var(--ink)" }));
+    if (guessed) line.append(sign(given.state, half + 8, y + ROW / 2, 4));
+    if (chosen && !guessed) line.append(sign(given.origin, half + middle - 8, y + ROW / 2, 4));
+    const faint = row.id === null ? 0.45 : 1;
+    if (given.draft) bar(line, left, y, length(row.q ?? 0), "left", "--draft", faint);
+    if (given.target) bar(line, right, y, length(row.p ?? 0), "right", "--target", faint);
+    if (given.residual && row.id !== null && row.p !== null && row.p > (row.q ?? 0)) {
+      const from = length(row.q ?? 0);
+      line.append(s("rect", { x: right + from, y: y + 4, width: Math.max(1, length(row.p) - from), height: ROW - 8, fill: "url(#v-hatch)", stroke: "var(--ink)", "stroke-width": 0.75 }));
+    }
+    if (given.draft) line.append(label(left - length(row.q ?? 0) - 4, y + 13, value(row.q, row.id), { "text-anchor": "end", "font-size": 10.5 }));
+    if (given.target) line.append(label(right + length(row.p ?? 0) + 4, y + 13, value(row.p, row.id), { "font-size": 10.5 }));
+    if (guessed && given.cut !== null) line.append(cutLine(right + length(Math.min(high, given.cut.at)), y, given.cut));
+    figure.append(line);
+  });
+  brackets(figure, rows, half, middle);
+  foot(figure, given, high, half, width, length, left, right);
+  return figure;
+}
+
+const value = (x, id) => (x === null ? (id === null ? "" : "not listed") : prob(x));
+
+function bar(line, x, y, length, side, colour, opacity) {
+  line.append(s("rect", { x: side === "left" ? x - length : x, y: y + 4, width: Math.max(length, 0.5), height: ROW - 8, fill: `var(${colour})`, opacity }));
+}
+
+function cutLine(x, y, cut) {
+  return s("g", { "data-cut": cut.name }, s("line", { x1: x, x2: x, y1: y - 1, y2: y + ROW + 1, stroke: "var(--ink)", "stroke-width": 2 }), s("path", { d: `M${x - 4} ${y - 4}h8l-4 5z`, fill: "var(--ink)" }));
+}
+
+function head(figure, { draft, target, law }, half, middle, width) {
+  figure.append(s("defs", {}, s("pattern", { id: "v-hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 5, height: 5, fill: "var(--residual)" }), s("line", { x1: 0, y1: 0, x2: 0, y2: 5, stroke: "var(--target)", "stroke-width": 2 }))));
+  figure.append(label(half - 6, 13, draft ? `draft q (${law})` : "no draft here", { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 }));
+  figure.append(label(half + middle + 6, 13, target ? `target p (${law})` : "target not computed here", { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 }));
+}
+
+/** Brackets round the tokens that both first-n lists contain. */
+function brackets(figure, rows, half, middle) {
+  rows.forEach((row, i) => {
+    if (!row.shared) return;
+    const open = !rows[i - 1]?.shared;
+    const close = !rows[i + 1]?.shared;
+    const y = TOP + i * ROW;
+    for (const [x, dir] of [[half - 1, 1], [half + middle + 1, -1]]) {
+      const d = `M${x + 4 * dir} ${y + 1.5}${open ? `H${x}` : `M${x} ${y}`}V${close ? y + ROW - 1.5 : y + ROW}${close ? `H${x + 4 * dir}` : ""}`;
+      figure.append(s("path", { d, fill: "none", stroke: "var(--ink-3)", "stroke-width": 1 }));
+    }
+  });
+}
+
+function foot(figure, given, high, half, width, length, left, right) {
+  const y = TOP + (MOST + 1) * ROW + 4;
+  for (const at of [0, high]) {
+    const text = at === 0 ? "0" : fmt(at, 2);
+    if (given.draft) figure.append(label(left - length(at), y + 12, text, { "text-anchor": "middle", "font-size": 10, fill: "var(--ink-3)" }));
+    if (given.target) figure.append(label(right + length(at), y + 12, text, { "text-anchor": "middle", "font-size": 10, fill: "var(--ink-3)" }));
+  }
+  if (given.draft) figure.append(s("path", { d: `M${left} ${y}H${left - length(high)}`, stroke: "var(--line-2)", fill: "none" }));
+  if (given.target) figure.append(s("path", { d: `M${right} ${y}H${right + length(high)}`, stroke: "var(--line-2)", fill: "none" }));
+  figure.append(label(width / 2, y + 12, "probability", { "text-anchor": "middle", "font-size": 10, fill: "var(--ink-3)" }));
+}
+
+function spoken({ run, rows, guess, emitted, state }) {
+  const list = rows.slice(0, 5).map((row) => `${pieceOf(run, row.id)} draft ${prob(row.q)} target ${prob(row.p)}`);
+  const what = guess === null || guess === undefined ? "" : `Guess ${pieceOf(run, guess)}, ${SIGNS[state]?.label}. `;
+  return `${what}Emitted ${emitted === null ? "nothing" : pieceOf(run, emitted)}. ${list.join("; ")}`;
+}

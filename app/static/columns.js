@@ -1,0 +1,112 @@
+/** Reading a run by position, round and node; every view resolves selections here. */
+
+const cache = new WeakMap();
+
+/** The refused guess at the end of a round's accepted path, the one the rule tested first.
+ * @param {any} round @returns {number|null} index in round.nodes */
+export function refusedNode(round) {
+  if (!round.nodes?.length) return null;
+  const last = round.path?.length ? round.path[round.path.length - 1] : -1;
+  let best = null;
+  round.nodes.forEach((node, index) => {
+    if (node.parent !== last || (node.state !== "rejected" && node.state !== "vetoed")) return;
+    if (best === null || (node.rank ?? index) < (round.nodes[best].rank ?? best)) best = index;
+  });
+  return best;
+}
+
+/** One entry a response position: its token, its round and the guess that was judged there (`ghost`: it was refused).
+ * Grows with the run; only new rounds are read.
+ * @param {any} run @returns {{pos: number, token: any, round: number, index: number|null, node: any, ghost: boolean}[]} */
+export function columns(run) {
+  let known = cache.get(run);
+  if (!known || known.rounds !== run.rounds || known.seen > run.rounds.length) {
+    known = { rounds: run.rounds, seen: 0, list: [] };
+    cache.set(run, known);
+  }
+  for (; known.seen < run.rounds.length; known.seen += 1) {
+    const round = run.rounds[known.seen];
+    const refused = refusedNode(round);
+    for (const token of round.tokens ?? []) {
+      const owned = token.node !== null && token.node !== undefined;
+      const index = owned ? token.node : token.origin === "correction" ? refused : null;
+      const node = index === null ? null : (round.nodes?.[index] ?? null);
+      known.list.push({ pos: token.pos, token, round: known.seen, index, node, ghost: !owned && node !== null });
+    }
+  }
+  return known.list;
+}
+
+/** The columns inside the rounds that the time cursor shows. @param {any} store @param {any} run @returns {any[]} */
+export function visibleColumns(store, run) {
+  const all = columns(run);
+  const shown = store.visibleRounds(run);
+  if (shown >= run.rounds.length) return all;
+  const end = run.rounds[shown]?.start ?? all.length;
+  return all.slice(0, end);
+}
+
+/** The run under the cursor, or the first lane that drafts, or the first lane.
+ * @param {any} store @returns {any|null} */
+export function selectedRun(store) {
+  const key = store.focus()?.run ?? store.cursor?.run;
+  if (key && store.runs.has(key)) return store.runs.get(key);
+  const runs = store.lanes.map((lane) => store.runs.get(lane)).filter(Boolean);
+  return runs.find((run) => run.rounds.some((round) => round.drafted > 0)) ?? runs[0] ?? null;
+}
+
+/** Everything a selection points at; the end of the shown run when the selection is empty.
+ * @param {any} store @param {any=} given @returns {{run: any, round: any, roundIndex: number, index: number|null, node: any, token: any, pos: number|null}|null} */
+export function resolve(store, given) {
+  const selection = given ?? store.focus() ?? {};
+  const run = selection.run ? store.runs.get(selection.run) : selectedRun(store);
+  if (!run) return null;
+  const list = columns(run);
+  let { pos = null, round = null, node = null } = selection;
+  if (round === null && pos === null) {
+    const seen = store.visibleRounds(run);
+    round = Math.min(seen, run.rounds.length) - 1;
+    if (round >= 0) pos = run.rounds[round].tokens?.at(-1)?.pos ?? null;
+  }
+  if (round === null && pos !== null) round = list[pos]?.round ?? null;
+  const event = round === null ? null : run.rounds[round];
+  if (!event) return { run, round: null, roundIndex: -1, index: null, node: null, token: null, pos: null };
+  if (node === null && pos === null) pos = event.start;
+  const column = pos !== null && list[pos]?.round === round ? list[pos] : null;
+  if (node === null) {
+    return { run, round: event, roundIndex: round, index: column?.index ?? null, node: column?.node ?? null, token: column?.token ?? null, pos };
+  }
+  const guess = event.nodes?.[node] ?? null;
+  const token = (event.tokens ?? []).find((candidate) => candidate.node === node) ?? null;
+  return { run, round: event, roundIndex: round, index: node, node: guess, token, pos: guess ? event.start + guess.depth - 1 : pos };
+}
+
+/** The selection of a node. @param {any} run @param {number} roundIndex @param {number} index @returns {any} */
+export function nodeSelection(run, roundIndex, index) {
+  const round = run.rounds[roundIndex];
+  const node = round.nodes[index];
+  return { run: run.key, round: roundIndex, pos: round.start + node.depth - 1, node: index };
+}
+
+/** The selection of a response position. @param {any} run @param {any} column @returns {any} */
+export function columnSelection(run, column) {
+  return { run: run.key, round: column.round, pos: column.pos, node: column.token.node ?? null };
+}
+
+/** True when two selections name the same thing. @param {any} a @param {any} b @returns {boolean} */
+export function same(a, b) {
+  return a === b || Boolean(a && b && a.run === b.run && a.round === b.round && a.pos === b.pos && (a.node ?? null) === (b.node ?? null));
+}
+
+/** The rank of the target's first choice in the draft's list: 1 is the top, Infinity below the list, null unknown.
+ * @param {any} node @returns {number|null} */
+export function targetRank(node) {
+  if (!node?.top_target?.length || !node.top_draft?.length) return null;
+  const place = node.top_draft.findIndex((entry) => entry[0] === node.top_target[0][0]);
+  return place < 0 ? Infinity : place + 1;
+}
+
+/** True when the run samples. @param {any} run @returns {boolean} */
+export function samples(run) {
+  return (run.head?.sampling?.temperature ?? 0) > 0;
+}

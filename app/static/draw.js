@@ -1,0 +1,141 @@
+/** Drawing helpers shared by the views: scales, numbers, text of pieces, the sign of each state, tooltip. */
+
+import { h, s, visible } from "./dom.js";
+
+/** Text in an SVG figure, in the figure font.
+ * @param {number} x @param {number} y @param {string} text @param {Object<string, any>=} attrs @returns {SVGElement} */
+export function label(x, y, text, attrs = {}) {
+  return s("text", { x, y, text, "font-size": 11, fill: "var(--ink-2)", "font-family": FONT, ...attrs });
+}
+
+export const FONT = "system-ui, 'DejaVu Sans', sans-serif";
+export const MONO = "ui-monospace, 'DejaVu Sans Mono', monospace";
+
+/** @param {number} d0 @param {number} d1 @param {number} r0 @param {number} r1 @returns {(x: number) => number} */
+export function linear(d0, d1, r0, r1) {
+  const slope = (r1 - r0) / (d1 - d0 || 1);
+  return (x) => r0 + (x - d0) * slope;
+}
+
+/** Round tick values covering [low, high]; whole numbers only when `whole`.
+ * @param {number} low @param {number} high @param {number=} count @param {boolean=} whole @returns {number[]} */
+export function ticks(low, high, count = 5, whole = false) {
+  const span = high - low || 1;
+  const raw = span / Math.max(1, count);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  let step = [1, 2, 5, 10].map((m) => m * power).find((candidate) => candidate >= raw * 0.999);
+  if (whole) step = Math.max(1, Math.round(step));
+  const values = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-6; i += 1) values.push(Number((i * step).toPrecision(12)));
+  return values;
+}
+
+/** A number for reading: `digits` significant digits, a dash when unknown, no false precision near 0.
+ * @param {number|null|undefined} x @param {number=} digits @returns {string} */
+export function fmt(x, digits = 3) {
+  if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
+  if (x === 0) return "0";
+  if (Math.abs(x) < 1e-3) return x.toExponential(1).replace("-", "−");
+  const text = Math.abs(x) >= 10 ** digits ? Math.round(x).toString() : Number(x.toPrecision(digits)).toString();
+  return text.replace("-", "−");
+}
+
+/** A probability with two decimals, more for small ones.
+ * @param {number|null|undefined} p @returns {string} */
+export function prob(p) {
+  if (p === null || p === undefined || Number.isNaN(p)) return "–";
+  if (p === 0) return "0";
+  if (p === 1) return "1";
+  if (p < 0.0005) return "<0.001";
+  return p.toFixed(p < 0.0095 || p > 0.995 ? 3 : 2);
+}
+
+/** @param {number|null|undefined} share @returns {string} */
+export function percent(share) {
+  if (share === null || share === undefined || Number.isNaN(share)) return "–";
+  return `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
+}
+
+/** A token's text with its white space made visible, cut to `limit` characters.
+ * @param {string|undefined} piece @param {number=} limit @returns {string} */
+export function shown(piece, limit = 18) {
+  if (piece === undefined || piece === null) return "?";
+  const text = visible(piece);
+  return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
+}
+
+/** The text of a token id in a run. @param {any} run @param {number} id @param {number=} limit @returns {string} */
+export function pieceOf(run, id, limit = 18) {
+  const piece = run.pieces?.get(id) ?? run.pieces?.get(String(id));
+  return piece === undefined ? `#${id}` : shown(piece, limit);
+}
+
+/** The sign of each state: label, colour variable, and a shape in the unit box. @type {Object<string, any>} */
+export const SIGNS = {
+  accepted: { label: "accepted", colour: "--draft", d: "M-.72 0a.72.72 0 1 0 1.44 0a.72.72 0 1 0-1.44 0z", fill: true },
+  relaxed: { label: "kept by the relaxed rule", colour: "--judge", d: "M-.9 0a.9.9 0 1 0 1.8 0a.9.9 0 1 0-1.8 0zM-.34 0a.34.34 0 1 0 .68 0a.34.34 0 1 0-.68 0z", fill: false },
+  rejected: { label: "rejected", colour: "--target", d: "M-.75-.75L.75.75M.75-.75L-.75.75", fill: false, wide: true },
+  vetoed: { label: "vetoed", colour: "--judge", d: "M-.9-.75H.9L0 .85z", fill: true },
+  discarded: { label: "never tested", colour: "--neutral", d: "M-.7 0a.7.7 0 1 0 1.4 0a.7.7 0 1 0-1.4 0z", fill: false, dash: true },
+  correction: { label: "correction", colour: "--target", d: "M-.78-.78H.78V.78H-.78z", fill: false, wide: true },
+  bonus: { label: "bonus", colour: "--draft", d: "M0-.9V.9M-.9 0H.9", fill: false, wide: true },
+  target: { label: "target", colour: "--neutral", d: "M-.7 0H.7", fill: false, wide: true },
+};
+
+/** The sign's name of an emitted token: its node's state, or its origin.
+ * @param {any} token @param {any} node @returns {string} */
+export function stateOf(token, node) {
+  if (token && token.node === null) return token.origin;
+  if (token && token.node === undefined) return token.origin === "draft" ? "accepted" : token.origin;
+  return node?.state ?? token?.origin ?? "target";
+}
+
+/** The sign as an SVG group centred at (x, y) with radius r.
+ * @param {string} state @param {number} x @param {number} y @param {number} r @returns {SVGElement} */
+export function sign(state, x, y, r) {
+  const look = SIGNS[state] ?? SIGNS.target;
+  const colour = `var(${look.colour})`;
+  return s("path", {
+    d: look.d, transform: `translate(${x} ${y}) scale(${r})`, fill: look.fill ? colour : "none", stroke: colour,
+    "stroke-width": (look.wide ? 2.2 : 1.4) / r, "stroke-dasharray": look.dash ? `${1.6 / r} ${1.6 / r}` : null, "stroke-linecap": look.dash ? null : "round",
+  });
+}
+
+/** A key to signs: one small figure and word each. @param {string[]} states @returns {HTMLElement} */
+export function legend(states) {
+  return h("span.v-legend", {}, ...states.map((state) =>
+    h("span", {}, s("svg", { width: 14, height: 14, viewBox: "-7 -7 14 14", "aria-hidden": "true" }, sign(state, 0, 0, 5)), SIGNS[state].label)));
+}
+
+let tipBox = null;
+
+/** Shows a small box near a point of the page; the first line is bold.
+ * @param {number} x @param {number} y @param {string[]} lines */
+export function showTip(x, y, lines) {
+  if (!tipBox?.isConnected) {
+    tipBox = h("div.v-tip", { role: "tooltip" });
+    document.body.append(tipBox);
+  }
+  tipBox.replaceChildren(...lines.filter(Boolean).map((line, i) => h(i ? "div" : "b", { text: line })));
+  tipBox.style.display = "block";
+  const box = tipBox.getBoundingClientRect();
+  tipBox.style.left = `${Math.max(4, Math.min(x + 12, window.innerWidth - box.width - 8))}px`;
+  tipBox.style.top = `${y + 16 + box.height > window.innerHeight ? Math.max(4, y - box.height - 10) : y + 16}px`;
+}
+
+/** Hides the box of showTip. */
+export function hideTip() {
+  if (tipBox) tipBox.style.display = "none";
+}
+
+/** Gives an element a tooltip on hover and keyboard focus. @param {Element} node @param {() => string[]} lines */
+export function tip(node, lines) {
+  node.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, lines()));
+  node.addEventListener("pointerleave", hideTip);
+  node.addEventListener("focus", () => {
+    const box = node.getBoundingClientRect();
+    showTip(box.left, box.bottom - 8, lines());
+  });
+  node.addEventListener("blur", hideTip);
+}

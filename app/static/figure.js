@@ -1,0 +1,114 @@
+/** Saving figures: SVG with its colours resolved, PNG drawn from it, and a canvas-like recorder that writes SVG. */
+
+import { s } from "./dom.js";
+
+/** The value of each colour variable at an element, for canvases. @param {Element} element @returns {(name: string) => string} */
+export function palette(element) {
+  const style = getComputedStyle(element);
+  const seen = new Map();
+  return (name) => {
+    if (!seen.has(name)) seen.set(name, style.getPropertyValue(name).trim() || "#888");
+    return seen.get(name);
+  };
+}
+
+/** A figure as a stand-alone SVG string: variables resolved, background painted.
+ * @param {SVGElement} figure @param {Element} element where the variables are defined @returns {string} */
+export function svgText(figure, element) {
+  const copy = /** @type {SVGElement} */ (figure.cloneNode(true));
+  const box = figure.viewBox?.baseVal;
+  const width = box?.width || figure.clientWidth || 600;
+  const height = box?.height || figure.clientHeight || 300;
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.prepend(s("rect", { x: box?.x ?? 0, y: box?.y ?? 0, width, height, fill: "var(--panel)" }));
+  const colour = palette(element);
+  return new XMLSerializer().serializeToString(copy).replace(/var\((--[\w-]+)\)/g, (_, name) => colour(name));
+}
+
+/** A figure as a file. @param {string} text an SVG document @param {"svg"|"png"} kind @returns {Promise<Blob>} */
+export async function figureBlob(text, kind) {
+  const blob = new Blob([text], { type: "image/svg+xml" });
+  if (kind !== "png") return blob;
+  const url = URL.createObjectURL(blob);
+  try {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = image.width * 2;
+    canvas.height = image.height * 2;
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+/** Joins several figures under one another into one SVG. @param {SVGElement[]} figures @param {Element} element @returns {string} */
+export function stack(figures, element) {
+  let y = 0;
+  let width = 0;
+  const root = s("svg");
+  for (const figure of figures) {
+    const box = figure.viewBox.baseVal;
+    const copy = figure.cloneNode(true);
+    copy.setAttribute("y", y);
+    copy.setAttribute("width", box.width);
+    copy.setAttribute("height", box.height);
+    root.append(copy);
+    y += box.height + 8;
+    width = Math.max(width, box.width);
+  }
+  root.setAttribute("viewBox", `0 0 ${width || 1} ${y || 1}`);
+  return svgText(root, element);
+}
+
+/** Offers a blob as a download. @param {Blob} blob @param {string} name */
+export function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 5000);
+}
+
+/** The part of CanvasRenderingContext2D that the ribbon uses, writing SVG instead of pixels. */
+export class SvgContext {
+  /** @param {number} width @param {number} height */
+  constructor(width, height) {
+    this.figure = s("svg", { viewBox: `0 0 ${width} ${height}` });
+    Object.assign(this, { fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, globalAlpha: 1, font: "11px sans-serif", textAlign: "start", textBaseline: "alphabetic" });
+    this.dash = [];
+    this.parts = [];
+    this.shift = [0, 0, 1];
+    this.saved = [];
+  }
+
+  save() { this.saved.push([this.shift, this.dash, this.globalAlpha, this.lineWidth]); }
+  restore() { [this.shift, this.dash, this.globalAlpha, this.lineWidth] = this.saved.pop(); }
+  translate(x, y) { this.shift = [this.shift[0] + x, this.shift[1] + y, this.shift[2]]; }
+  scale(k) { this.shift = [this.shift[0], this.shift[1], this.shift[2] * k]; }
+  setLineDash(dash) { this.dash = dash; }
+  beginPath() { this.parts = []; }
+  moveTo(x, y) { this.parts.push(`M${x.toFixed(2)} ${y.toFixed(2)}`); }
+  lineTo(x, y) { this.parts.push(`L${x.toFixed(2)} ${y.toFixed(2)}`); }
+  closePath() { this.parts.push("Z"); }
+  rect() {}
+  clip() {}
+
+  add(tag, attrs) {
+    const [x, y, k] = this.shift;
+    this.figure.append(s(tag, { ...attrs, opacity: this.globalAlpha < 1 ? this.globalAlpha : null, transform: x || y || k !== 1 ? `translate(${x} ${y}) scale(${k})` : null }));
+  }
+
+  fillRect(x, y, width, height) { this.add("rect", { x, y, width: Math.max(0, width), height: Math.max(0, height), fill: this.fillStyle }); }
+  strokeRect(x, y, width, height) { this.add("rect", { x, y, width, height, fill: "none", stroke: this.strokeStyle, "stroke-width": this.lineWidth }); }
+  fill(path) { this.add("path", { d: path?.d ?? this.parts.join(""), fill: this.fillStyle }); }
+  stroke(path) { this.add("path", { d: path?.d ?? this.parts.join(""), fill: "none", stroke: this.strokeStyle, "stroke-width": this.lineWidth, "stroke-dasharray": this.dash.join(" ") || null }); }
+  fillText(text, x, y) {
+    const anchor = { center: "middle", right: "end", end: "end" }[this.textAlign] ?? "start";
+    this.add("text", { x, y: this.textBaseline === "middle" ? y + 4 : y, text, fill: this.fillStyle, "font-size": parseFloat(this.font), "font-family": this.font.replace(/^[^a-z]*\d+px\s*/, ""), "text-anchor": anchor });
+  }
+}

@@ -1,0 +1,155 @@
+/** The round inspector: why this token; first a sentence, then the two laws and the draw. */
+
+import { barFigure, barRows } from "./bars.js";
+import { nodeSelection, refusedNode, resolve, samples } from "./columns.js";
+import { h, s } from "./dom.js";
+import { SIGNS, fmt, label, linear, pieceOf, prob, sign } from "./draw.js";
+import { figureBlob, stack } from "./figure.js";
+import { overlapSize } from "./ribbonrows.js";
+import { sourceWords } from "./source.js";
+
+/** @param {HTMLElement} element @param {any} store */
+export function mount(element, store) {
+  const parts = {
+    name: h("h3", { text: "Why this token" }), place: h("span.v-sub"), why: h("p.v-why", { "aria-live": "polite" }), bars: h("div.v-bars"),
+    strip: h("div.v-strip"), numbers: h("dl.v-numbers"), order: h("button.v-button", { type: "button" }), law: h("button.v-button", { type: "button" }),
+    back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous guess of this round" }), next: h("button.v-button", { type: "button", text: "›", "aria-label": "Next guess of this round" }),
+  };
+  element.classList.add("v-view", "v-inspector");
+  element.replaceChildren(
+    h("header.v-head", {}, parts.name, parts.place, h("span.v-tools", {}, parts.law, parts.order, parts.back, parts.next)),
+    parts.why, parts.bars, h("div.v-facts", {}, parts.strip, parts.numbers),
+  );
+  const draw = () => show(store, parts);
+  const later = () => store.frame("inspector", draw);
+  parts.order.onclick = () => store.setOption("order", store.options.order === "draft" ? "target" : "draft");
+  parts.law.onclick = () => store.setOption("law", store.options.law === "sampled" ? "raw" : "sampled");
+  parts.back.onclick = () => step(store, -1);
+  parts.next.onclick = () => step(store, 1);
+  for (const topic of ["runs", "data", "cursor", "hover", "time", "options"]) store.on(topic, later);
+  new ResizeObserver(later).observe(parts.bars);
+  element.exportFigure = (kind) => figureBlob(stack([...element.querySelectorAll("svg.v-figure")], element), kind);
+  later();
+}
+
+/** What is to be shown: the guess (kept or refused), the emitted token, and both laws there. */
+function subject(store) {
+  const at = resolve(store);
+  if (!at?.round) return null;
+  const { run, round, token } = at;
+  let { node, index } = at;
+  if (!node && token?.origin === "correction") {
+    index = refusedNode(round);
+    node = index === null ? null : round.nodes[index];
+  }
+  const here = token ?? (round.tokens ?? []).find((candidate) => candidate.pos === at.pos && onPath(round, node)) ?? null;
+  return { ...at, run, round, node, index, emitted: here, own: Boolean(token) };
+}
+
+const onPath = (round, node) => node && node.parent === (round.path[round.path.length - 1] ?? -1);
+
+function show(store, parts) {
+  const it = subject(store);
+  const width = parts.bars.clientWidth || 480;
+  parts.back.disabled = parts.next.disabled = !it;
+  if (!it) {
+    parts.why.textContent = "Choose a token: the sentence here says in the rule's own terms why it was kept or refused.";
+    parts.place.textContent = "";
+    for (const part of [parts.bars, parts.strip, parts.numbers]) part.replaceChildren();
+    return;
+  }
+  const { run, round, node, emitted, own } = it;
+  const state = own ? (it.token.node === null || it.token.node === undefined ? it.token.origin : node.state) : node?.state;
+  const shownToken = own ? it.token.token : node?.token;
+  parts.name.replaceChildren(s("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" }, sign(state ?? "target", 0, 0, 5.5)), h("span.v-token", { text: pieceOf(run, shownToken, 24) }), h("span.v-state", { text: SIGNS[state]?.label ?? "" }));
+  parts.place.textContent = `round ${it.roundIndex}, position ${it.pos}${node && !own ? `, guess ${it.index + 1} of ${round.nodes.length}` : ""}`;
+  parts.why.textContent = (own ? it.token.why : null) ?? (own && it.token.node == null ? null : node?.why) ?? neutral(it, state);
+  const sampled = Boolean(node?.law_target ?? node?.law_draft);
+  const law = sampled && store.options.law === "sampled" ? "sampled" : "raw";
+  parts.law.disabled = !sampled;
+  parts.law.textContent = `law: ${law}`;
+  parts.law.title = "raw: softmax at temperature 1. sampled: after temperature, top-k and top-p.";
+  parts.order.textContent = `order: ${store.options.order}`;
+  const draft = (law === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
+  const target = (law === "sampled" ? node?.law_target : null) ?? node?.top_target ?? it.token?.top_target ?? null;
+  const n = overlapSize(run) ?? 5;
+  const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
+  const rows = barRows({ draft, target, guess: node, n, order: store.options.order, keep: [node?.token, emitted?.token] });
+  parts.bars.replaceChildren(draft || target
+    ? barFigure({ run, rows, draft, target, width, n, law, guess: node?.token ?? null, emitted: emitted?.token ?? null, state: node?.state, origin: emitted?.origin ?? "target", residual, cut: cutOf(node) })
+    : h("p.v-empty", { text: "This trace was recorded lightly: it keeps decisions, not distributions." }));
+  parts.strip.replaceChildren(stripFigure(node, parts.strip.clientWidth || 220));
+  parts.numbers.replaceChildren(...numbers(it, n, residual).flatMap(([term, value, hint]) => [h("dt", { text: term, title: hint }), h("dd", { text: value })]));
+}
+
+/** Where p has to reach: the drawn u times q, when the run samples by ratio. */
+function cutOf(node) {
+  if (node?.u == null || node.q == null || node.p == null || node.accept_prob == null) return null;
+  const ratio = Math.min(1, node.p / node.q);
+  return Math.abs(ratio - node.accept_prob) < 0.02 ? { at: node.u * node.q, name: "u times q" } : null;
+}
+
+function neutral({ run, node, token, own, round }, state) {
+  const chosen = node?.top_target?.[0] ?? token?.top_target?.[0];
+  const first = chosen ? ` The target's first choice is ${pieceOf(run, chosen[0])} (${prob(chosen[1])}).` : "";
+  if (own && token.origin === "bonus") return `All ${round.accepted} tested guesses held, so the target's own next token comes with the same call.${first}`;
+  if (own && token.origin === "target") return `Plain decoding: one target call, one token.${first}`;
+  if (own && token.origin === "correction") return `Put in place of the refused guess ${node ? pieceOf(run, node.token) : ""}.${first}`;
+  if (state === "discarded") return "Never tested: the target's path had already left this branch.";
+  return `${SIGNS[state]?.label ?? "Emitted"}: draft ${prob(node?.q)}, target ${prob(node?.p)}.${first}`;
+}
+
+function stripFigure(node, width) {
+  const height = 40;
+  const figure = s("svg.v-figure", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
+  const keep = node?.accept_prob;
+  if (keep == null) {
+    figure.append(label(0, 22, node ? "not tested: no decision was drawn" : "no guess here: nothing to test", { fill: "var(--ink-3)" }));
+    return figure;
+  }
+  const x = linear(0, 1, 6, width - 6);
+  figure.append(
+    s("rect", { x: x(0), y: 10, width: Math.max(0, x(keep) - x(0)), height: 12, fill: "var(--draft-2)" }),
+    s("rect", { x: x(keep), y: 10, width: Math.max(0, x(1) - x(keep)), height: 12, fill: "none", stroke: "var(--line-2)" }),
+    label(x(0), 36, "0", { "font-size": 10, "text-anchor": "middle" }), label(x(1), 36, "1", { "font-size": 10, "text-anchor": "middle" }),
+  );
+  if (keep > 0.16) figure.append(label(x(keep / 2), 19.5, "keep", { "font-size": 10, "text-anchor": "middle", fill: "var(--panel)", "font-weight": 600 }));
+  if (keep < 0.8) figure.append(label(x((1 + keep) / 2), 19.5, "refuse", { "font-size": 10, "text-anchor": "middle" }));
+  if (keep > 0.08 && keep < 0.92) figure.append(label(x(keep), 36, fmt(keep, 2), { "font-size": 10, "text-anchor": "middle", fill: "var(--ink)" }));
+  if (node.u != null) figure.append(s("path", { d: `M${x(node.u)} 25l-4-17h8z`, fill: "var(--ink)" }), label(Math.min(width - 26, Math.max(26, x(node.u))), 7, `drew ${fmt(node.u, 2)}`, { "font-size": 10, "text-anchor": "middle", fill: "var(--ink)" }));
+  else figure.append(label(x(0.5), 36, "greedy: nothing is drawn", { "font-size": 10, "text-anchor": "middle" }));
+  figure.setAttribute("aria-label", `kept with probability ${fmt(keep)}${node.u == null ? "" : `, drew ${fmt(node.u)}`}`);
+  return figure;
+}
+
+function numbers({ run, round, node, token, own }, n, residual) {
+  const known = (value) => value !== null && value !== undefined;
+  const rows = [
+    ["p", known(node?.p) ? prob(node.p) : null, "the target's probability of the guess"],
+    ["q", known(node?.q) ? prob(node.q) : null, "the draft's probability of the guess"],
+    ["P(keep)", known(node?.accept_prob) ? prob(node.accept_prob) : null, "probability that the rule keeps the guess"],
+    ["u", known(node?.u) ? prob(node.u) : null, "the uniform number compared with P(keep)"],
+    ["H draft", known(node?.h_draft ?? token?.h_draft) ? `${fmt(node?.h_draft ?? token.h_draft)} nats` : null, "entropy of the draft's law, whole vocabulary, temperature 1"],
+    ["H target", known(node?.h_target ?? token?.h_target) ? `${fmt(node?.h_target ?? token.h_target)} nats` : null, "entropy of the target's law, whole vocabulary, temperature 1"],
+    [`overlap@${n}`, known(node?.overlap) ? `${Math.round(node.overlap * n)} of ${n}` : null, "tokens in both first-n lists (bracketed)"],
+    ["margin", known(node?.margin) ? `${fmt(node.margin)} nats` : null, "log p of the target's first choice minus log p of the guess"],
+    ["confidence", known(node?.confidence) ? fmt(node.confidence) : null, "the draft's own confidence"],
+    ["importance", known(node?.judge) ? fmt(node.judge) : null, "the judge's score"],
+    ["rank", known(node?.rank) ? `${node.rank} of ${round.nodes.length}` : null, "by cumulative draft log-probability in this round"],
+    ["from", node?.source ? sourceWords(node.source) : null, "where the guess comes from"],
+    ["residual", residual ? "max(p−q, 0), hatched" : null, "the law the correction is drawn from"],
+  ];
+  return rows.filter((row) => row[1] !== null);
+}
+
+function step(store, by) {
+  const it = subject(store);
+  if (!it) return;
+  const { run, round, roundIndex } = it;
+  const places = (round.nodes ?? []).map((_, i) => nodeSelection(run, roundIndex, i));
+  for (const token of round.tokens ?? []) if (token.node === null || token.node === undefined) places.push({ run: run.key, round: roundIndex, pos: token.pos, node: null });
+  const at = places.findIndex((place) => (it.own && it.token.node == null ? place.node === null && place.pos === it.pos : place.node === it.index));
+  const next = places[(at + by + places.length) % places.length];
+  if (next) store.setCursor(next);
+}
+

@@ -1,0 +1,248 @@
+/** The draft tree of one round: kept path thick, refused siblings stay, untested dotted, pruned candidates as stubs. */
+
+import { nodeSelection, resolve } from "./columns.js";
+import { h, s } from "./dom.js";
+import { FONT, MONO, SIGNS, hideTip, label, legend, pieceOf, prob, showTip, sign } from "./draw.js";
+import { figureBlob, svgText } from "./figure.js";
+import { sourceWords } from "./source.js";
+import { layout } from "./treelayout.js";
+
+const LIVE_MS = 250;
+
+/** @param {HTMLElement} element @param {any} store */
+export function mount(element, store) {
+  const state = { key: "", version: null, open: new Set(), shut: new Set(), all: false, scale: 1, figure: null, groups: new Map(), plan: null, drawn: 0, timer: 0, round: null, run: null, roundIndex: -1 };
+  const parts = {
+    about: h("span.v-sub"), key: h("span.v-keys", {}, legend(["accepted", "relaxed", "rejected", "vetoed", "discarded"])),
+    back: h("button.v-button", { type: "button", text: "‹ round", "aria-label": "Previous round" }), next: h("button.v-button", { type: "button", text: "round ›", "aria-label": "Next round" }),
+    fold: h("button.v-button", { type: "button" }), fit: h("button.v-button", { type: "button", text: "Fit" }), full: h("button.v-button", { type: "button", text: "1:1" }),
+    box: h("div.v-treebox", { tabindex: "0", role: "tree", "aria-label": "Draft tree of the round" }), empty: h("p.v-empty"),
+  };
+  element.classList.add("v-view", "v-tree");
+  element.replaceChildren(h("header.v-head", {}, h("h3", { text: "Draft of the round" }), parts.about, parts.key, h("span.v-tools", {}, parts.back, parts.next, parts.fold, parts.full, parts.fit)), parts.box, parts.empty);
+
+  const draw = () => show(store, state, parts);
+  const later = () => store.frame("tree", draw);
+  const live = () => {
+    const wait = state.drawn + LIVE_MS - performance.now();
+    if (wait <= 0) later();
+    else if (!state.timer) state.timer = setTimeout(() => { state.timer = 0; later(); }, wait);
+  };
+  const redraw = () => { state.key = ""; later(); };
+  parts.fold.onclick = () => { state.all = !state.all; state.open.clear(); state.shut.clear(); redraw(); };
+  parts.fit.onclick = () => zoom(state, parts.box, Math.min(1.4, (parts.box.clientWidth - 8) / (state.plan?.wide || 1)));
+  parts.full.onclick = () => zoom(state, parts.box, 1);
+  const turn = (by) => {
+    const index = state.roundIndex + by;
+    if (state.run?.rounds[index]) store.setCursor({ run: state.run.key, round: index, pos: state.run.rounds[index].start, node: null });
+  };
+  parts.back.onclick = () => turn(-1);
+  parts.next.onclick = () => turn(1);
+  listen(store, state, parts.box, redraw);
+  for (const topic of ["runs", "cursor", "time"]) store.on(topic, later);
+  store.on("hover", later);
+  store.on("data", live);
+  store.on("filters", () => store.frame("tree-marks", () => marks(store, state, parts)));
+  new ResizeObserver(later).observe(parts.box);
+  element.exportFigure = (kind) => figureBlob(state.figure ? svgText(state.figure, element) : "<svg xmlns='http://www.w3.org/2000/svg'/>", kind);
+  later();
+}
+
+function show(store, state, parts) {
+  const at = resolve(store);
+  const drafted = at?.round?.nodes?.length > 0;
+  parts.empty.hidden = drafted;
+  parts.box.hidden = !drafted;
+  parts.back.disabled = !(at?.roundIndex > 0);
+  parts.next.disabled = !(at?.run.rounds.length > at?.roundIndex + 1);
+  Object.assign(state, { run: at?.run ?? null, round: at?.round ?? null, roundIndex: at?.roundIndex ?? -1, drawn: performance.now() });
+  if (!drafted) {
+    state.key = "";
+    parts.about.textContent = at?.round ? `${at.run.card?.title ?? at.run.key}, round ${at.roundIndex}` : "";
+    parts.fold.hidden = true;
+    parts.empty.textContent = !at?.round ? "The draft of the chosen round appears here." : at.round.drafted ? `${at.round.drafted} guesses were made; this trace was recorded lightly and does not keep them.` : "This round has no draft: the target made its one token alone.";
+    return;
+  }
+  const key = `${at.run.key}/${at.roundIndex}/${parts.box.clientWidth}`;
+  if (state.version !== at.round || state.key !== key) {
+    if (state.version !== at.round) { state.open.clear(); state.shut.clear(); }
+    state.version = at.round;
+    state.key = key;
+    build(state, parts, at);
+  }
+  marks(store, state, parts);
+}
+
+/** Draws the tree of the round. */
+function build(state, parts, { run, round, roundIndex }) {
+  const count = round.nodes.length;
+  const dense = count > 90;
+  const row = dense ? 15 : 21;
+  const limit = state.all ? Infinity : dense ? 110 : 70;
+  const deepest = Math.max(...round.nodes.map((node) => node.depth)) + (round.pruned?.length ? 1 : 0);
+  const column = Math.max(dense ? 118 : 108, Math.min(168, (parts.box.clientWidth - 40) / (deepest + 1)));
+  const plan = layout(round, { column, row, limit, open: state.open, shut: state.shut });
+  const left = 12;
+  const top = 28;
+  state.plan = Object.assign(plan, { wide: plan.width + left, tall: plan.height + top + 8 });
+  const at = new Map(plan.places.map((place) => [place.index, place]));
+  const figure = s("svg.v-figure", { viewBox: `0 0 ${plan.wide} ${plan.tall}`, width: plan.wide * state.scale, height: plan.tall * state.scale });
+  for (let depth = 1; depth <= plan.levels; depth += 1) {
+    figure.append(label(left + depth * column, 12, `position ${round.start + depth - 1}`, { "font-size": 10, fill: "var(--ink-3)" }));
+  }
+  const edges = s("g", { fill: "none" });
+  const nodes = s("g");
+  state.groups = new Map();
+  for (const place of plan.places) {
+    if (place.index >= 0) edges.append(edge(round, place, at.get(place.parent), left, top, row, run));
+    nodes.append(nodeFigure(state, run, round, place, left, top, row, column));
+  }
+  for (const stub of plan.stubs) nodes.append(stubFigure(run, stub, at.get(stub.parent), left, top, row, edges));
+  figure.append(edges, nodes);
+  parts.box.replaceChildren(figure);
+  state.figure = figure;
+  const tail = round.pruned?.length ? `, ${round.pruned.length} candidates pruned` : "";
+  parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} guesses, depth ${Math.max(...round.nodes.map((node) => node.depth))}, ${round.accepted} kept${tail}`;
+  const hidden = plan.places.reduce((sum, place) => sum + place.hidden, 0);
+  parts.fold.hidden = !state.all && hidden === 0;
+  parts.fold.textContent = state.all ? "Fold unlikely" : `Unfold ${hidden}`;
+}
+
+const kept = (node) => node.state === "accepted" || node.state === "relaxed";
+
+function edge(round, place, parent, left, top, row) {
+  const node = round.nodes[place.index];
+  const x0 = left + parent.x + 5;
+  const y0 = top + parent.y + row / 2 - 3;
+  const x1 = left + place.x - 7;
+  const y1 = top + place.y + row / 2 - 3;
+  const bend = place.x - 22 + left;
+  const d = y0 === y1 ? `M${x0} ${y0}H${x1}` : `M${x0} ${y0}H${bend - 8}Q${bend} ${y0} ${bend} ${y0 + Math.sign(y1 - y0) * 6}V${y1 - Math.sign(y1 - y0) * 6}Q${bend} ${y1} ${bend + 6} ${y1}H${x1}`;
+  return s("path", { d, stroke: kept(node) ? "var(--draft)" : "var(--line-2)", "stroke-width": kept(node) ? 3 : 1, "stroke-dasharray": node.state === "discarded" ? "1.5 2.5" : null });
+}
+
+function nodeFigure(state, run, round, place, left, top, row, column) {
+  const x = left + place.x;
+  const y = top + place.y + row / 2 - 3;
+  const node = round.nodes[place.index];
+  const root = place.index < 0;
+  const group = s("g", { "data-node": place.index, id: `v-node-${place.index}`, role: "treeitem", "aria-level": place.depth + 1, style: "cursor:pointer" });
+  const room = Math.floor((column - 62) / 7.2);
+  if (root) {
+    const last = run.tokens[round.start - 1];
+    group.append(s("circle", { cx: x, cy: y, r: 4, fill: "var(--ink)" }));
+    group.append(backed(x - 2, y - 8, last ? pieceOf(run, last.token, Math.max(4, room + 4)) : "prompt", { "font-family": MONO, "font-size": 11, fill: "var(--ink)" }));
+    return group;
+  }
+  const name = pieceOf(run, node.token, Math.max(4, room));
+  group.setAttribute("aria-label", `${name}, ${SIGNS[node.state].label}, draft ${prob(node.q)}${node.rank ? `, rank ${node.rank}` : ""}`);
+  group.append(s("rect.v-ring", { x: x - 9, y: y - row / 2 + 1.5, width: column - 20, height: row - 3, rx: 4, fill: "transparent" }));
+  group.append(sign(node.state, x, y, row > 16 ? 4.6 : 3.8));
+  const faded = node.state === "discarded";
+  const text = s("text", { x: x + 10, y: y + 4, "font-family": MONO, "font-size": row > 16 ? 11.5 : 10, fill: faded ? "var(--ink-3)" : "var(--ink)", "font-weight": kept(node) ? 700 : 400, "text-decoration": node.state === "rejected" || node.state === "vetoed" ? "line-through" : null });
+  text.append(s("tspan", { text: name }));
+  const q = node.q ?? (node.score != null ? Math.exp(node.score) : null);
+  text.append(s("tspan", { dx: 5, text: prob(q), "font-family": FONT, "font-weight": 400, "font-size": row > 16 ? 10 : 9, fill: "var(--ink-3)" }));
+  if (place.hidden) text.append(s("tspan", { dx: 5, text: `+${place.hidden}`, "font-family": FONT, "font-weight": 600, "font-size": 10, fill: "var(--judge)" }));
+  group.append(text);
+  state.groups.set(place.index, group);
+  return group;
+}
+
+const backed = (x, y, text, attrs) => label(x, y, text, { ...attrs, stroke: "var(--panel)", "stroke-width": 3, "paint-order": "stroke" });
+
+function stubFigure(run, stub, parent, left, top, row, edges) {
+  const x = left + stub.x - 14;
+  const y = top + stub.y + row / 2 - 4;
+  const y0 = top + parent.y + row / 2 - 3;
+  edges.append(s("path", { d: `M${x - 8} ${y0}V${y}H${x}`, stroke: "var(--line-2)", "stroke-dasharray": "1.5 2.5" }), s("path", { d: `M${x} ${y - 4}v8`, stroke: "var(--ink-3)", "stroke-width": 1.5 }));
+  const causes = new Map();
+  for (const candidate of stub.stub) causes.set(candidate.cause ?? "pruned", (causes.get(candidate.cause ?? "pruned") ?? 0) + 1);
+  const words = stub.stub.length === 1 ? `${pieceOf(run, stub.stub[0].token, 10)}: ${stub.stub[0].cause ?? "pruned"}` : [...causes].map(([cause, count]) => `${count} left out: ${cause}`).join(", ");
+  const group = s("g", { "data-stub": JSON.stringify(stub.stub.slice(0, 8)) });
+  group.append(label(x + 6, y + 3.5, words, { "font-size": 9.5, fill: "var(--ink-3)", "font-style": "italic" }));
+  return group;
+}
+
+/** Focus and filter marks, without drawing the tree again. */
+function marks(store, state, parts) {
+  const mine = (selection) => (selection?.run === state.run?.key && selection?.round === state.roundIndex ? (selection.node ?? null) : null);
+  const hover = mine(store.hover);
+  const cursor = mine(store.cursor);
+  for (const [index, group] of state.groups) {
+    const ring = group.firstChild;
+    ring.setAttribute("stroke", index === cursor ? "var(--select)" : index === hover ? "var(--ink-3)" : "none");
+    ring.setAttribute("stroke-width", index === cursor ? 1.75 : 1.25);
+    if (store.filters.size) group.setAttribute("opacity", store.passes(state.run, state.round, state.round.nodes[index], null) ? 1 : 0.25);
+    else group.removeAttribute("opacity");
+  }
+  const group = state.groups.get(cursor);
+  parts.box.setAttribute("aria-activedescendant", group ? group.id : "");
+  if (group && state.seen !== `${state.key}/${cursor}`) {
+    state.seen = `${state.key}/${cursor}`;
+    reveal(parts.box, state.plan.places.find((place) => place.index === cursor), state.scale);
+  }
+}
+
+function reveal(box, place, scale) {
+  const [x, y] = [place.x * scale, place.y * scale];
+  if (x < box.scrollLeft || x > box.scrollLeft + box.clientWidth - 90) box.scrollLeft = x - box.clientWidth / 2;
+  if (y < box.scrollTop || y > box.scrollTop + box.clientHeight - 40) box.scrollTop = y - box.clientHeight / 2;
+}
+
+function zoom(state, box, scale) {
+  state.scale = scale;
+  if (!state.figure) return;
+  state.figure.setAttribute("width", state.plan.wide * scale);
+  state.figure.setAttribute("height", state.plan.tall * scale);
+  box.scrollTo(0, 0);
+}
+
+function listen(store, state, box, redraw) {
+  const over = (event) => Number(event.target.closest?.("[data-node]")?.getAttribute("data-node") ?? -1);
+  box.addEventListener("pointermove", (event) => {
+    const index = over(event);
+    const stub = event.target.closest?.("[data-stub]");
+    if (stub) return showTip(event.clientX, event.clientY, ["Left out of the draft", ...JSON.parse(stub.getAttribute("data-stub")).map((one) => `${pieceOf(state.run, one.token)}  ${one.score == null ? "" : prob(Math.exp(one.score))}  ${one.cause ?? ""}`)]);
+    if (index < 0) { hideTip(); return store.setHover(null); }
+    const node = state.round.nodes[index];
+    store.setHover(nodeSelection(state.run, state.roundIndex, index));
+    showTip(event.clientX, event.clientY, [`${pieceOf(state.run, node.token)}  ${SIGNS[node.state].label}`, `draft ${prob(node.q)}, target ${prob(node.p)}`, node.score != null ? `probability of the path ${prob(Math.exp(node.score))}${node.rank ? `, rank ${node.rank}` : ""}` : "", node.source ? `from: ${sourceWords(node.source)}` : ""]);
+  });
+  box.addEventListener("pointerleave", () => { hideTip(); store.setHover(null); });
+  box.addEventListener("click", (event) => {
+    const index = over(event);
+    if (index >= 0) store.setCursor(nodeSelection(state.run, state.roundIndex, index));
+  });
+  const fold = (index) => {
+    const place = state.plan.places.find((one) => one.index === index);
+    if (!place || place.kids === 0) return;
+    state[place.hidden ? "open" : "shut"].add(index);
+    state[place.hidden ? "shut" : "open"].delete(index);
+    redraw();
+  };
+  box.addEventListener("dblclick", (event) => fold(over(event)));
+  box.addEventListener("keydown", (event) => {
+    const next = move(store, state, event.key, fold);
+    if (next === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (next >= 0) store.setCursor(nodeSelection(state.run, state.roundIndex, next));
+  });
+}
+
+/** The node an arrow key leads to; -1 for none, null when the key is not ours. */
+function move(store, state, key, fold) {
+  if (!state.plan || !["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Enter"].includes(key)) return null;
+  const { kids } = state.plan;
+  const at = store.cursor?.round === state.roundIndex && store.cursor?.run === state.run.key ? (store.cursor.node ?? -1) : -1;
+  if (key === "Enter") { fold(at); return -1; }
+  if (key === "ArrowRight" || at < 0) {
+    if (state.plan.places.find((place) => place.index === at)?.hidden) fold(at);
+    return kids[at + 1][0] ?? -1;
+  }
+  const parent = state.round.nodes[at].parent;
+  if (key === "ArrowLeft") return parent;
+  const siblings = kids[parent + 1];
+  return siblings[siblings.indexOf(at) + (key === "ArrowDown" ? 1 : -1)] ?? -1;
+}
