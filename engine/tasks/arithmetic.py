@@ -52,7 +52,7 @@ def draw_equations(rng: Random) -> list[tuple[int, str, int, int]]:
 
 
 def _start(rng: Random) -> int:
-    return rng.randint(10, 99) if rng.random() < 0.7 else rng.randint(100, 400)
+    return rng.randint(10, 99) if rng.random() < 0.85 else rng.randint(100, 250)
 
 
 def _events(rng: Random, start: int) -> list[Event]:
@@ -71,25 +71,26 @@ def _events(rng: Random, start: int) -> list[Event]:
 def _draw(rng: Random, total: int, last: bool) -> Event:
     """One event that keeps the total within 1 to `LIMIT` and every division exact."""
     while True:
-        kind = rng.choices(("gain", "lose", "packs", "gifts", "times", "share"), (5, 5, 3, 3, 2, 3))[0]
+        fall = 3 if total > 100 else 0  # large totals tend to shrink
+        kind = rng.choices(("gain", "lose", "packs", "gifts", "times", "share"), (5, 5 + fall, 3, 3, 2, 3))[0]
         if kind in ("gain", "lose"):
-            n = rng.randint(3, 60) if rng.random() < 0.75 else rng.randint(61, 300)
+            n = rng.randint(*rng.choices(((2, 40), (41, 99), (100, 250)), (80, 15, 5))[0])
             after = total + n if kind == "gain" else total - n
             event = Event(kind, (n,), ((total, "+" if kind == "gain" else "-", n, after),))
         elif kind in ("packs", "gifts"):
-            k, m = rng.randint(2, 9), rng.randint(3, 25)
+            k, m = rng.randint(2, 9), rng.randint(3, 12) if rng.random() < 0.75 else rng.randint(13, 25)
             after = total + k * m if kind == "packs" else total - k * m
             sign = "+" if kind == "packs" else "-"
             event = Event(kind, (k, m), ((m, "*", k, m * k), (total, sign, m * k, after)))
         elif kind == "times":
-            k = rng.randint(2, 5)
+            k = rng.randint(2, 4)
             after = total * k
             event = Event(kind, (k,), ((total, "*", k, after),))
-            if total > 99:
+            if total > 60:
                 continue
         else:
             divisors = [k for k in range(2, 10) if total % k == 0 and total // k > 4]
-            if not divisors or total > 400:
+            if not divisors or total > 150:
                 continue
             k = rng.choice(divisors)
             after = total // k

@@ -46,12 +46,12 @@ def _tokenizer(options: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    torch.set_num_threads(options.threads)
+    torch.set_num_threads(1)
     words = AutoTokenizer.from_pretrained(options.tokenizer)
     work = options.work or Path("build") / options.shape
     out = options.out or ASSETS / options.shape
     settings = Settings(options.shape, minutes=options.minutes, steps=options.steps, seed=options.seed)
-    trainer = Trainer(settings, words, options.device)
+    trainer = Trainer(settings, words, options.device, options.threads)
     if options.resume:
         trainer.load(read_state(work))
 

@@ -24,8 +24,8 @@ IGNORED = 0  # the pad id
 class Mix:
     """How many problems of each family, and how many drills, one step holds."""
 
-    arithmetic: int = 12
-    functions: int = 6
+    arithmetic: int = 14
+    functions: int = 4
     sentences: int = 8
     drills: int = 8
 

@@ -6,12 +6,15 @@ https://kellerjordan.github.io/posts/muon/. Matrices of one shape are handled as
 
 from __future__ import annotations
 
+import builtins
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
+CHUNK = 4  # matrices handled as one batch
 _COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
@@ -31,21 +34,33 @@ class Muon(torch.optim.Optimizer):
     """Nesterov momentum and orthogonal steps for 2-D parameters; `lr` is the step's RMS-scaled size."""
 
     def __init__(
-        self, params: Iterable[nn.Parameter], lr: float = 0.02, momentum: float = 0.95, weight_decay: float = 0.0
+        self,
+        params: Iterable[nn.Parameter],
+        lr: float = 0.02,
+        momentum: float = 0.95,
+        weight_decay: float = 0.0,
+        map: Callable[..., Iterable[None]] = builtins.map,
     ) -> None:
+        """`map` runs the independent updates of one step, perhaps on several threads."""
+        self.map = map
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
-    @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         """One update from the gradients at hand."""
+        jobs: list[Callable[[], None]] = []
         for group in self.param_groups:
             shapes: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
             for p in group["params"]:
                 if p.grad is not None:
                     shapes[p.shape].append(p)
             for same in shapes.values():
-                self._step_batch(same, group["lr"], group["momentum"], group["weight_decay"])
+                for at in range(0, len(same), CHUNK):
+                    args = (same[at : at + CHUNK], group["lr"], group["momentum"], group["weight_decay"])
+                    jobs.append(partial(self._step_batch, *args))
+        for _ in self.map(lambda job: job(), jobs):
+            pass
 
+    @torch.no_grad()
     def _step_batch(self, params: list[nn.Parameter], lr: float, momentum: float, decay: float) -> None:
         updates = []
         for p in params:

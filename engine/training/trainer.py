@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -57,15 +58,23 @@ class Progress:
 class Trainer:
     """A model, its optimisers and its place in the corpus; `run` trains until the budget is used."""
 
-    def __init__(self, settings: Settings, tokenizer: PreTrainedTokenizerBase, device: str = "cpu") -> None:
-        self.settings, self.device = settings, device
+    def __init__(
+        self, settings: Settings, tokenizer: PreTrainedTokenizerBase, device: str = "cpu", threads: int = 1
+    ) -> None:
+        """On a CPU each of `threads` workers reads its own share of a step's batches.
+
+        They meet once a step, not once an operation, so a busy machine slows them little.
+        """
+        self.settings, self.device, self.threads = settings, device, threads
+        self.pool = ThreadPoolExecutor(threads)
         self.corpus = Corpus(tokenizer, settings.mix, settings.seed)
         self.model: LlamaForCausalLM = build(settings.shape, tokenizer, settings.seed).to(device)
+        self.parameters = list(self.model.parameters())
         matrices = [p for p in self.model.model.layers.parameters() if p.ndim == 2]
         chosen = {id(p) for p in matrices}
         others = [p for p in self.model.parameters() if id(p) not in chosen]
         self.optimisers: list[torch.optim.Optimizer] = [
-            Muon(matrices, lr=settings.matrix_lr, weight_decay=0.01),
+            Muon(matrices, lr=settings.matrix_lr, weight_decay=0.01, map=self.pool.map),
             torch.optim.AdamW(others, lr=settings.other_lr, betas=(0.9, 0.98), weight_decay=0.0),
         ]
         self.progress = Progress()
@@ -74,11 +83,10 @@ class Trainer:
         """One update; returns its weighted loss in nats a token."""
         batches = [Batch(b.ids.to(self.device), b.weights.to(self.device)) for b in self.corpus.batches(self.progress.step)]
         total = sum(float(b.weights[:, 1:].sum()) for b in batches)
-        loss = 0.0
-        for batch in batches:
-            part = _weighted_loss(self.model, batch) / total
-            part.backward()  # type: ignore[no-untyped-call]
-            loss += part.item()
+        results = list(self.pool.map(self._gradients, _shares(batches, self.threads)))
+        loss = sum(value for value, _ in results) / total
+        for i, p in enumerate(self.parameters):
+            p.grad = torch.stack([grads[i] for _, grads in results]).sum(0).div_(total)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         factor = self._factor()
         for optimiser, lr in zip(self.optimisers, (self.settings.matrix_lr, self.settings.other_lr), strict=True):
@@ -90,6 +98,19 @@ class Trainer:
         self.progress.tokens += sum(int((b.weights > 0).sum()) for b in batches)
         self.progress.loss = loss if self.progress.step == 1 else 0.98 * self.progress.loss + 0.02 * loss
         return loss
+
+    def _gradients(self, batches: list[Batch]) -> tuple[float, list[Tensor]]:
+        """Summed loss and its gradients; runs on a worker thread."""
+        value, sums = 0.0, list[Tensor]()
+        for batch in batches:
+            loss = _weighted_loss(self.model, batch)
+            grads = list(torch.autograd.grad(loss, self.parameters))
+            value += loss.item()
+            if sums:
+                torch._foreach_add_(sums, grads)
+            else:
+                sums = grads
+        return value, sums
 
     def _factor(self) -> float:
         done, flat = self.progress.done(self.settings), self.settings.flat
@@ -138,6 +159,14 @@ class Trainer:
             optimiser.load_state_dict(saved)
         self.progress = Progress(**state["progress"])
         torch.set_rng_state(state["rng"])
+
+
+def _shares(batches: list[Batch], n: int) -> list[list[Batch]]:
+    """Deal the batches to `n` workers so that each reads about as many tokens."""
+    shares: list[list[Batch]] = [[] for _ in range(n)]
+    for batch in sorted(batches, key=lambda b: -b.ids.numel()):
+        min(shares, key=lambda share: sum(b.ids.numel() for b in share)).append(batch)
+    return [share for share in shares if share]
 
 
 def _weighted_loss(model: LlamaForCausalLM, batch: Batch) -> Tensor:

@@ -1,0 +1,82 @@
+"""Model cards: what a model was made from and how, and what it can do; no number is typed by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+TRAINING = "training.json"  # written by the export, read here
+METRICS_HELP = {
+    "accuracy": "share of problems answered rightly (for sentences: the reference, up to synonyms)",
+    "bleu": "corpus BLEU against one reference",
+    "chrf": "corpus chrF against one reference",
+    "loss": "nats a token on reference solutions",
+    "entropy_at_choices": "mean entropy in nats where the wording is free",
+    "entropy_elsewhere": "mean entropy in nats at all other places",
+    "choices_per_100_tokens": "free choices in 100 tokens of solution",
+    "accept_rate_tested": "share of tested guesses that the target keeps, greedy",
+    "tau": "tokens a target call, greedy",
+    "top1_agreement": "share of the target's own tokens that the draft would also have chosen",
+}
+
+
+def write(folder: Path, role: str, metrics: dict[str, Any], command: str) -> None:
+    """Write card.json and README.md of one model from its training record and its metrics."""
+    training = json.loads((folder / TRAINING).read_text())
+    config = json.loads((folder / "config.json").read_text())
+    card = {"role": role, "training": training, "evaluation": {"command": command, **metrics}}
+    (folder / "card.json").write_text(json.dumps(card, indent=1) + "\n")
+    (folder / "README.md").write_text(_page(role, config, training, card["evaluation"]))
+
+
+def _page(role: str, config: dict[str, Any], training: dict[str, Any], evaluation: dict[str, Any]) -> str:
+    run = training["progress"]
+    lines = [
+        f"# Draftscope tiny: {role}",
+        "",
+        f"A Llama-style model of {training['parameters']:,} parameters ({config['num_hidden_layers']} layers, "
+        f"width {config['hidden_size']}), trained from nothing by this repository on text that it generates "
+        "itself: word problems, small functions, English to German sentences. It knows nothing else.",
+        "",
+        "## How it was made",
+        "",
+        f"- command: `{training['command']}`",
+        f"- seed {training['settings']['seed']}, {run['step']:,} steps, {run['tokens']:,} tokens, "
+        f"{run['seconds'] / 60:.1f} minutes of wall time on {training['hardware']}",
+        f"- data: `engine/tasks`, training split; sha256 of the first {training['data_steps']} steps of batches "
+        f"`{training['data_sha256']}`",
+        f"- versions: {', '.join(f'{k} {v}' for k, v in training['versions'].items())}",
+        "",
+        "## What it can do",
+        "",
+        f"Measured by `{evaluation['command']}` on {evaluation['items']} held-out problems a family "
+        "(no problem is shared with training; the split is by the facts, not the words), fp32, greedy.",
+        "",
+    ]
+    for title in ("model", "pair"):
+        if title in evaluation:
+            lines += [*_table(evaluation[title]), ""]
+    if "checks" in evaluation:
+        lines += ["## Against what was asked of it", ""]
+        lines += [f"- {'met' if c['met'] else 'MISSED'}: {c['what']}: {c['value']:.3f}" for c in evaluation["checks"]]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _table(metrics: dict[str, dict[str, float]]) -> list[str]:
+    names = list(dict.fromkeys(name for row in metrics.values() for name in row))
+    lines = ["| | " + " | ".join(metrics) + " |", "|---|" + "--:|" * len(metrics)]
+    for name in names:
+        cells = [f"{row[name]:.3f}" if math.isfinite(row.get(name, math.nan)) else "" for row in metrics.values()]
+        lines.append(f"| {METRICS_HELP.get(name, name)} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def write_sums(root: Path) -> None:
+    """Write SHA256SUMS over the weights and tokenizers below `root`, as `sha256sum -c` reads it."""
+    files = sorted(p for p in root.rglob("*") if p.name in ("model.safetensors", "tokenizer.json", "config.json"))
+    lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(root)}\n" for p in files]
+    (root / "SHA256SUMS").write_text("".join(lines))

@@ -1,0 +1,72 @@
+"""Forward passes for judging models: greedy completions, and logits on given text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from transformers import LlamaForCausalLM, PreTrainedTokenizerBase
+
+from engine.tasks import Problem
+
+BATCH = 50  # rows a batch
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Token ids of a prompt and of what follows it (with the end token, if it ended)."""
+
+    prompt: tuple[int, ...]
+    rest: tuple[int, ...]
+
+
+@torch.no_grad()
+def complete(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, problems: list[Problem], max_new_tokens: int = 200
+) -> list[Line]:
+    """Greedy completions, in the order of `problems`; an unfinished one has `max_new_tokens` ids."""
+    prompts = [tuple(tokenizer(problem.prompt).input_ids) for problem in problems]
+    order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
+    lines: dict[int, Line] = {}
+    pad, eos = tokenizer.pad_token_id, tokenizer.eos_token_id
+    for at in range(0, len(order), BATCH):
+        rows = order[at : at + BATCH]
+        width = max(len(prompts[i]) for i in rows)
+        ids = torch.tensor([[pad] * (width - len(prompts[i])) + list(prompts[i]) for i in rows])
+        output = model.generate(
+            input_ids=ids.to(model.device),
+            attention_mask=(ids != pad).to(model.device),
+            max_new_tokens=max_new_tokens,
+            do_sample=False,
+        )
+        for i, row in zip(rows, output[:, width:].tolist(), strict=True):
+            end = row.index(eos) + 1 if eos in row else len(row)
+            lines[i] = Line(prompts[i], tuple(row[:end]))
+    return [lines[i] for i in range(len(problems))]
+
+
+@torch.no_grad()
+def read(model: LlamaForCausalLM, lines: list[Line]) -> Iterator[Tensor]:
+    """For each line the fp32 logits (R, V) that predict its rest, R tokens long."""
+    for at in range(0, len(lines), BATCH):
+        rows = lines[at : at + BATCH]
+        width = max(len(line.prompt) + len(line.rest) for line in rows)
+        ids = torch.zeros(len(rows), width, dtype=torch.long)
+        for i, line in enumerate(rows):
+            ids[i, : len(line.prompt) + len(line.rest)] = torch.tensor(line.prompt + line.rest)
+        logits = model(input_ids=ids.to(model.device)).logits.float().cpu()
+        for i, line in enumerate(rows):
+            start = len(line.prompt) - 1
+            yield logits[i, start : start + len(line.rest)]
+
+
+def reference(tokenizer: PreTrainedTokenizerBase, problem: Problem) -> tuple[Line, list[int]]:
+    """The reference solution as a line, and the places in its rest where a free choice starts."""
+    encoded = tokenizer(problem.solution, add_special_tokens=False, return_offsets_mapping=True)
+    starts = [start for start, _ in problem.choices]
+    offsets: list[tuple[int, int]] = encoded.offset_mapping
+    places = [i for i, (a, b) in enumerate(offsets) if any(a <= start < b for start in starts)]
+    line = Line(tuple(tokenizer(problem.prompt).input_ids), (*encoded.input_ids, tokenizer.eos_token_id))
+    return line, places
