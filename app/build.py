@@ -1,0 +1,142 @@
+"""The page: one static HTML block with the mount points of all views, one hidden bus, and the named endpoints."""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from app import request as requests
+from app.presets import Shelf
+from app.recorded import Sentence
+from app.routes import catalogue_json, open_trace
+from app.service import Service
+from engine.errors import LabError
+
+COPY = Path(__file__).parent / "copy"
+ON_LOAD = "window.draftscope.attach(props, trigger, server, watch); void ['run', 'halt'];"  # events must be named here
+PAGE_ON_LOAD = "window.draftscope.mount(element);"
+
+
+class Handlers:
+    """What the events call: values in, values out."""
+
+    def __init__(self, service: Service, shelf: Shelf, sentence: Sentence | None) -> None:
+        """Take what the page works on."""
+        self.service, self.shelf, self.sentence = service, shelf, sentence
+
+    def from_page(self, event: gr.EventData) -> Iterator[str]:
+        """A run asked for by the page; every message is a JSON string."""
+        yield from self.stream(str(event._data.get("request", "")))
+
+    def stream(self, text: str) -> Iterator[str]:
+        """Messages of one comparison; an error that the user can cure ends it as a notice."""
+        service = self.service
+        run = ""
+        try:
+            request = requests.parse(text, service.cards, service.models, service.limits)
+            run = request.run
+            for message in service.run(request):
+                yield json.dumps(message, ensure_ascii=False)
+        except LabError as error:
+            yield json.dumps({"id": run, "seq": -1, "notice": str(error), "done": True})
+
+    def run(
+        self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0, top_p: float = 1.0,
+        top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
+    ) -> Iterator[dict[str, Any]]:  # fmt: skip
+        """Stream a comparison: messages {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}."""
+        yield from self._run(locals())
+
+    def _run(self, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        try:
+            yield from self.service.run(self._request(values))
+        except LabError as error:
+            raise gr.Error(str(error)) from None
+
+    def decode(
+        self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0, top_p: float = 1.0,
+        top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """The same at once: lane -> the events of its trace."""
+        try:
+            return self.service.decode(self._request(locals()))
+        except LabError as error:
+            raise gr.Error(str(error)) from None
+
+    def _request(self, values: dict[str, Any]) -> requests.Request:
+        knobs = values.get("knobs") or {}
+        lanes = [{"method": name, "knobs": knobs.get(name, {})} for name in values["methods"]]
+        given = {**values, "lanes": lanes, "id": requests.fresh_id()}
+        return requests.build(given, self.service.cards, self.service.models, self.service.limits)
+
+    def methods(self, models: str = "") -> list[dict[str, Any]]:
+        """All method cards with their knobs."""
+        return self.service.methods(models)
+
+    def presets(self) -> list[dict[str, Any]]:
+        """All presets."""
+        return self.shelf.listing()
+
+    def catalogue(self, models: str = "") -> dict[str, Any]:
+        """Methods, presets, models and limits."""
+        return catalogue_json(self.service, self.shelf, models)
+
+    def load_trace(self, text: str) -> list[dict[str, Any]]:
+        """The lanes in a trace file's text, checked: {key, card, events} with the sentence of every decision."""
+        try:
+            return open_trace(self.service, self.sentence, text.encode("utf-8", "replace"))
+        except LabError as error:
+            raise gr.Error(str(error)) from None
+
+    def explain(self, text: str, round_index: int, node: int | None = None) -> list[str]:
+        """Why the guesses and tokens of one round of a trace came out as they did; one guess if `node` is given."""
+        events = self.load_trace(text)[0]["events"]
+        rounds = [event for event in events if event["kind"] == "round"]
+        if not 0 <= round_index < len(rounds):
+            raise gr.Error(f"Round {round_index} does not exist: the trace has {len(rounds)}.")
+        items = [*rounds[round_index]["nodes"], *rounds[round_index]["tokens"]] if node is None else rounds[round_index]["nodes"][node : node + 1]
+        return [str(item.get("why", "")) for item in items]
+
+    def stop(self, run: str) -> bool:
+        """End a run after the round in progress."""
+        return self.service.stop(run)
+
+    def resync(self, given: list[Any]) -> str:
+        """What a page missed of its run: [run id, events it has]."""
+        match given:
+            case [str(run), int(have)]:
+                return json.dumps(self.service.resync(run, have))
+            case _:
+                return "null"
+
+
+def named(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A bound method as Gradio wants a server function: an object that takes attributes and has a name."""
+    function = partial(method)
+    function.__name__ = method.__name__  # type: ignore[attr-defined]
+    return function
+
+
+def build(service: Service, shelf: Shelf, sentence: Sentence | None = None) -> gr.Blocks:
+    """All components and events."""
+    do = Handlers(service, shelf, sentence)
+    with gr.Blocks(title="Draftscope", analytics_enabled=False, fill_width=True) as demo:
+        gr.HTML(html_template=(COPY / "page.html").read_text("utf-8"), js_on_load=PAGE_ON_LOAD, apply_default_css=False, elem_id="page")
+        bus = gr.HTML(
+            html_template="<i></i>", js_on_load=ON_LOAD, server_functions=[named(do.stop), named(do.resync), named(do.catalogue)], visible="hidden", elem_id="bus"
+        )
+        running = bus.run(do.from_page, None, bus, show_progress="hidden", concurrency_id="engine", concurrency_limit=1,
+                          trigger_mode="multiple", api_visibility="private", api_name="page_run")  # fmt: skip
+        bus.halt(None, None, None, cancels=[running], api_visibility="private", queue=False)
+        gr.api(do.run, api_name="run", concurrency_id="engine", concurrency_limit=1)
+        gr.api(do.decode, api_name="decode", concurrency_id="engine", concurrency_limit=1)
+        gr.api(do.methods, api_name="methods", queue=False)
+        gr.api(do.presets, api_name="presets", queue=False)
+        gr.api(do.load_trace, api_name="load_trace")
+        gr.api(do.explain, api_name="explain")
+        gr.api(do.stop, api_name="stop", queue=False)
+    demo.queue(max_size=32, default_concurrency_limit=4, api_open=False)
+    return demo

@@ -1,0 +1,79 @@
+"""Presets and their recorded traces as the page takes them. Names only ever index what was listed; no path is built from one."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from app import recorded
+from app.recorded import Sentence
+from app.state import Limits
+from engine.config import Card
+from engine.errors import ConfigError, unknown
+from engine.trace.store import Trace
+
+
+class PresetLike(Protocol):
+    """What the page needs of `engine.presets.Preset`."""
+
+    name: str
+    title: str
+    story: str
+    point: str
+    models: str
+    prompt: str
+    methods: Sequence[Any]
+    sampling: Any
+    traces: Sequence[Any]
+
+
+class Shelf:
+    """The presets, and their traces read once."""
+
+    def __init__(self, presets: Sequence[PresetLike], cards: Sequence[Card], sentence: Sentence | None, limits: Limits, first: str = "") -> None:
+        """Take all presets; `first` names the one that the page opens with.
+
+        Raises:
+            ConfigError: `first` is not a preset.
+        """
+        self._presets = {preset.name: preset for preset in presets}
+        self._cards, self._sentence, self._limits = cards, sentence, limits
+        self._bodies: dict[str, bytes] = {}
+        if first and first not in self._presets:
+            raise ConfigError(unknown("preset", first, self._presets))
+        recorded_first = [preset.name for preset in presets if preset.traces]
+        self.first = first or next(iter([*recorded_first, *self._presets]), "")
+
+    def listing(self) -> list[dict[str, Any]]:
+        """All presets in JSON types; `recorded` says whether traces come with it."""
+        return [_plain(preset) for preset in self._presets.values()]
+
+    def body(self, name: str) -> bytes:
+        """The recorded traces of a preset as the JSON that the page loads.
+
+        Raises:
+            ConfigError: no such preset, or nothing was recorded for it.
+            TraceError: a recorded file is damaged.
+        """
+        if name not in self._presets:
+            raise ConfigError(unknown("preset", name, self._presets))
+        if not self._presets[name].traces:
+            raise ConfigError(f"Nothing is recorded for {self._presets[name].title!r}; press Run.")
+        if name not in self._bodies:
+            traces = [trace for path in self._presets[name].traces for trace in _read(Path(path), self._limits)]
+            lanes = recorded.lanes(traces, self._cards, self._sentence)
+            self._bodies[name] = json.dumps({"recorded": name, "lanes": lanes}, ensure_ascii=False).encode("utf-8", "replace")
+        return self._bodies[name]
+
+
+def _read(path: Path, limits: Limits) -> list[Trace]:
+    return recorded.parse(path.read_bytes(), limits)
+
+
+def _plain(preset: PresetLike) -> dict[str, Any]:
+    methods = [item if isinstance(item, str) else dict(item) for item in preset.methods]
+    sampling = preset.sampling if isinstance(preset.sampling, dict) else dict(getattr(preset.sampling, "__dict__", {}))
+    return {
+        "name": preset.name, "title": preset.title, "story": preset.story, "point": preset.point, "models": preset.models,
+        "prompt": preset.prompt, "methods": methods, "sampling": sampling, "recorded": bool(preset.traces),
+    }  # fmt: skip

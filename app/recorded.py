@@ -1,0 +1,88 @@
+"""Traces as the page takes them: `{key, card, events}`, each guess and token with its sentence. No gradio, no torch."""
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from app.state import Limits
+from engine.config import Card
+from engine.errors import TraceError
+from engine.trace.events import Event, Node, Round, RunStarted, Token
+from engine.trace.store import Trace, event_json
+
+Sentence = Callable[[RunStarted, Round, int | None, Token | None], str]
+FEW = 64  # in a larger tree only the guesses that were tested are explained
+
+
+def event_message(head: RunStarted | None, event: Event, sentence: Sentence | None) -> dict[str, Any]:
+    """An event in JSON types; a round's nodes and tokens get `why`."""
+    out = event_json(event)
+    if head is None or sentence is None or not isinstance(event, Round):
+        return out
+    for i, node in enumerate(event.nodes):
+        if len(event.nodes) <= FEW or _tested(node):
+            out["nodes"][i]["why"] = sentence(head, event, i, None)
+    for i, token in enumerate(event.tokens):
+        out["tokens"][i]["why"] = sentence(head, event, token.node, token)
+    return out
+
+
+def _tested(node: Node) -> bool:
+    return node.state != "discarded"
+
+
+def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | None) -> list[dict[str, Any]]:
+    """Whole traces as lanes; a method that this build does not know keeps what its trace says of it."""
+    known = {card.name: card for card in cards}
+    out: list[dict[str, Any]] = []
+    for trace in traces:
+        head = trace.head
+        same = sum(lane["card"]["name"] == head.method for lane in out)
+        card = known[head.method].to_json() if head.method in known else _stand_in(head)
+        events = [event_message(head, event, sentence) for event in trace.events]
+        out.append({"key": head.method + (f".{same + 1}" if same else ""), "card": card, "events": events})
+    return out
+
+
+def _stand_in(head: RunStarted) -> dict[str, Any]:
+    return {
+        "name": head.method, "title": head.title, "drafter": head.drafter, "shape": head.shape, "rule": head.rule,
+        "guarantee": head.guarantee, "summary": "", "knobs": [], "family": "", "paper": "",
+    }  # fmt: skip
+
+
+def parse(data: bytes, limits: Limits) -> list[Trace]:
+    """One or several traces in a file, each starting with its `run` line.
+
+    Raises:
+        TraceError: damaged, of another schema, or larger than a limit.
+    """
+    if data[:2] == b"\x1f\x8b":
+        data = _unzipped(data, limits)
+    if len(data) > limits.max_upload_bytes:
+        raise TraceError(f"The file is larger than {limits.max_upload_bytes / 1e6:g} MB, which is the limit.")
+    starts = [0] + [i + 1 for i in _newlines(data) if b'"kind":"run"' in data[i + 1 : i + 200].replace(b" ", b"")]
+    ends = [*starts[1:], len(data)]
+    traces = [_one(data[a:b], limits) for a, b in zip(starts, ends, strict=True)]
+    if len(traces) > limits.max_lanes:
+        raise TraceError(f"The file holds {len(traces)} runs; at most {limits.max_lanes} fit side by side.")
+    return traces
+
+
+def _unzipped(data: bytes, limits: Limits) -> bytes:
+    """At most one byte more than allowed; a damaged file is left for the trace's own reader to describe."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(data, limits.max_upload_bytes + 1)
+    except zlib.error:
+        raise TraceError("The file is gzipped but damaged.") from None
+
+
+def _newlines(data: bytes) -> Iterable[int]:
+    at = data.find(b"\n")
+    while at >= 0:
+        yield at
+        at = data.find(b"\n", at + 1)
+
+
+def _one(data: bytes, limits: Limits) -> Trace:
+    return Trace.loads(data, max_bytes=limits.max_upload_bytes, max_nodes=limits.max_nodes)

@@ -1,0 +1,130 @@
+"""Plain HTTP beside Gradio: static files, the catalogue, recorded and uploaded traces, health, security headers."""
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app import recorded
+from app.presets import Shelf
+from app.recorded import Sentence
+from app.service import Service
+from engine.errors import LabError, TraceError
+
+STATIC = Path(__file__).parent / "static"
+POLICY = (  # Gradio compiles templates in the page, hence 'unsafe-eval'
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; object-src 'none'; "
+    "base-uri 'self'; form-action 'self'; frame-ancestors 'self' https://huggingface.co https://*.hf.space"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=()",
+    "Cross-Origin-Opener-Policy": "same-origin-allow-popups",
+}
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Headers:
+    """Security headers on every answer; streams pass through untouched."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an application."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Add the headers to the first message of an HTTP answer."""
+
+        async def tagged(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                if scope["path"].startswith("/lab"):
+                    headers["Cache-Control"] = "no-cache"
+            await send(message)
+
+        await self.app(scope, receive, tagged if scope["type"] == "http" else send)
+
+
+def app_kwargs(service: Service, shelf: Shelf, sentence: Sentence | None) -> dict[str, Any]:
+    """What `Blocks.launch` hands to its server."""
+    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
+    routes: list[BaseRoute] = [
+        Route("/healthz", health),
+        Route("/lab/catalogue", partial(catalogue, service, shelf), middleware=zipped),
+        Route("/lab/trace/{name}", partial(trace, shelf), middleware=zipped),
+        Route("/lab/open", partial(upload, service, sentence), methods=["POST"], middleware=zipped),
+        Mount("/lab-static", StaticFiles(directory=STATIC), middleware=zipped),
+    ]
+    return {"routes": routes, "middleware": [Middleware(Headers)], "openapi_url": None}
+
+
+async def health(_request: Request) -> Response:
+    """Alive."""
+    return JSONResponse({"status": "ok"})
+
+
+async def catalogue(service: Service, shelf: Shelf, request: Request) -> Response:
+    """Methods, presets, models and limits: everything the run bar needs."""
+    return JSONResponse(catalogue_json(service, shelf, request.query_params.get("models", "")))
+
+
+def catalogue_json(service: Service, shelf: Shelf, models: str = "") -> dict[str, Any]:
+    """See `catalogue`."""
+    limits = service.limits
+    return {
+        "methods": service.methods(models), "presets": shelf.listing(), "models": list(service.models), "first": shelf.first,
+        "limits": {"tokens": limits.max_tokens, "lanes": limits.max_lanes, "upload": limits.max_upload_bytes, "nodes": limits.max_nodes},
+    }  # fmt: skip
+
+
+async def trace(shelf: Shelf, request: Request) -> Response:
+    """The recorded traces of a preset."""
+    try:
+        body = await run_in_threadpool(shelf.body, request.path_params["name"])
+    except LabError as error:
+        return _refused(error, 404)
+    return Response(body, media_type="application/json")
+
+
+async def upload(service: Service, sentence: Sentence | None, request: Request) -> Response:
+    """A visitor's own trace: read in memory, answered, forgotten."""
+    limits = service.limits
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limits.max_upload_bytes:
+            return _refused(TraceError(f"The file is larger than {limits.max_upload_bytes / 1e6:g} MB, which is the limit."), 413)
+        parts.append(part)
+    try:
+        lanes = await run_in_threadpool(open_trace, service, sentence, b"".join(parts))
+    except LabError as error:
+        return _refused(error, 400)
+    return Response(json.dumps({"lanes": lanes}, ensure_ascii=False).encode("utf-8", "replace"), media_type="application/json")
+
+
+def open_trace(service: Service, sentence: Sentence | None, data: bytes) -> list[dict[str, Any]]:
+    """The lanes in a file's bytes.
+
+    Raises:
+        TraceError: damaged, of another schema, or larger than a limit.
+    """
+    return recorded.lanes(recorded.parse(data, service.limits), service.cards, sentence)
+
+
+def _refused(error: LabError, status: int) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=status)

@@ -1,0 +1,25 @@
+"""Start the server with everything that Gradio leaves open closed."""
+
+from typing import Any
+
+import gradio as gr
+
+from app.build import build
+from app.presets import Shelf
+from app.recorded import Sentence
+from app.routes import app_kwargs
+from app.service import Service
+from app.theme import head, theme
+
+
+def launch(
+    service: Service, shelf: Shelf, sentence: Sentence | None = None, *, host: str | None = None, port: int | None = None, **more: Any
+) -> gr.Blocks:
+    """Build the page and serve it; `more` goes to `Blocks.launch`."""
+    demo = build(service, shelf, sentence)
+    demo.launch(
+        server_name=host, server_port=port, head=head(), theme=theme(), ssr_mode=False, run_history=False, share=False, quiet=True,
+        footer_links=["api"], max_file_size=service.limits.max_upload_bytes, enable_monitoring=False, show_error=True,
+        app_kwargs=app_kwargs(service, shelf, sentence), **more,
+    )  # fmt: skip
+    return demo

@@ -1,0 +1,61 @@
+"""A lab without models: made-up runs behind the interface of engine.lab.Lab."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.config import Card
+from engine.errors import ConfigError
+from engine.trace.events import Event
+from tests.app.synthetic import BY_NAME, CARDS, events
+
+
+@dataclass
+class FakeLab:
+    """Runs made-up methods, a little slower than nothing."""
+
+    pause: float = 0.0
+    fail_at: int | None = None
+    open_streams: list[str] = field(default_factory=list)
+    loads: int = 0
+
+    def methods(self) -> list[Card]:
+        return [card for card in CARDS if card.name != "copycat"]
+
+    def unavailable(self) -> dict[str, str]:
+        return {"copycat": "It needs a longer prompt than these models can take."}
+
+    def stream(self, method: str, **settings: Any) -> Iterator[Event]:
+        if method in self.unavailable():
+            raise ConfigError(self.unavailable()[method])
+        knobs = {knob.name: settings[knob.name] for knob in BY_NAME[method].knobs if knob.name in settings}
+        self.open_streams.append(method)
+        try:
+            for i, event in enumerate(events(method, settings["max_new_tokens"], settings["seed"], settings["prompt"], knobs)):
+                if self.fail_at is not None and i == self.fail_at:
+                    raise ConfigError("The prompt is longer than the models' context.")
+                time.sleep(self.pause)
+                yield event
+        finally:
+            self.open_streams.remove(method)
+
+
+@dataclass(frozen=True)
+class FakePreset:
+    name: str
+    title: str = "Apples"
+    story: str = "A word problem."
+    point: str = "Guesses pay off."
+    models: str = "made-up"
+    prompt: str = "A farmer has 48 apples."
+    methods: tuple[str, ...] = ("plain", "chain", "bush")
+    sampling: dict[str, Any] = field(default_factory=dict)
+    traces: tuple[str, ...] = ()
+
+
+def sentence(_head: Any, round_: Any, node: int | None, token: Any) -> str:
+    """A stand-in for the engine's explanation."""
+    what = round_.nodes[node] if node is not None and round_.nodes else token
+    state = getattr(what, "state", getattr(what, "origin", "token"))
+    return f"{state.capitalize()}: draft gave 0.41, target 0.12, so it is kept with probability 0.29; the draw was 0.63."

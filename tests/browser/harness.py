@@ -1,0 +1,37 @@
+"""The real page over made-up runs: python -m tests.browser.harness [port]"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+from app.presets import Shelf
+from app.serve import launch
+from app.service import Service
+from engine.trace.store import Trace
+from tests.app.fakes import FakeLab, FakePreset, sentence
+from tests.app.synthetic import CARDS, events
+
+
+def shelf_and_service(folder: Path, pause: float = 0.012, tokens: int = 120) -> tuple[Service, Shelf, FakeLab]:
+    """A service over a FakeLab, and a preset with recorded traces."""
+    paths = []
+    for name in ("plain", "chain", "bush", "lenient", "wary"):
+        paths.append(str(Trace(events(name, tokens)).save(folder / f"{name}.jsonl")))
+    lab = FakeLab(pause=pause)
+    service = Service(CARDS, {"made-up": lambda: lab}, sentence)
+    presets = [FakePreset("apples", traces=tuple(paths)), FakePreset("live", title="Not recorded", methods=("plain", "wary"))]
+    return service, Shelf(presets, CARDS, sentence, service.limits), lab
+
+
+def main() -> None:
+    port = int(sys.argv[1]) if len(sys.argv) > 1 else 7900
+    with tempfile.TemporaryDirectory() as folder:
+        service, shelf, _lab = shelf_and_service(Path(folder))
+        launch(service, shelf, sentence, host="127.0.0.1", port=port)
+
+
+if __name__ == "__main__":
+    main()
