@@ -66,7 +66,7 @@ def app_kwargs(service: Service, shelf: Shelf, sentence: Sentence | None) -> dic
     routes: list[BaseRoute] = [
         Route("/healthz", health),
         Route("/lab/catalogue", partial(catalogue, service, shelf), middleware=zipped),
-        Route("/lab/trace/{name}", partial(trace, shelf), middleware=zipped),
+        Route("/lab/trace", partial(trace, shelf), middleware=zipped),
         Route("/lab/open", partial(upload, service, sentence), methods=["POST"], middleware=zipped),
         Mount("/lab-static", StaticFiles(directory=STATIC), middleware=zipped),
     ]
@@ -95,7 +95,7 @@ def catalogue_json(service: Service, shelf: Shelf, models: str = "") -> dict[str
 async def trace(shelf: Shelf, request: Request) -> Response:
     """The recorded traces of a preset."""
     try:
-        body = await run_in_threadpool(shelf.body, request.path_params["name"])
+        body = await run_in_threadpool(shelf.body, request.query_params.get("name") or shelf.first)
     except LabError as error:
         return _refused(error, 404)
     return Response(body, media_type="application/json")

@@ -1,0 +1,187 @@
+// One lane: header with its figures, running text in blocks. Blocks end where a line wraps, so nobody sees them.
+
+import { ghostChips, tokenChip } from "./chips.js";
+import { h, num, percent } from "./dom.js";
+
+const BLOCK = 40;
+const GUARANTEES = {
+  reference: "The target alone. The others are compared with it.",
+  lossless: "Emits exactly what the target alone would emit (in law, when sampling).",
+  lossy: "May emit what the target alone would not: faster, at a price.",
+};
+const FIGURES = [
+  ["tok/s", "Emitted tokens a second of decoding, without the prefill and without drawing."],
+  ["τ", "Tokens a target call, the correction or bonus included."],
+  ["calls", "Target calls so far; the prefill is not counted."],
+  ["accepted", "Share of the drafted tokens that were kept."],
+];
+
+export class Lane {
+  constructor(store, run, onTitle) {
+    Object.assign(this, { store, run, done: 0, shown: 0, chips: [], rounds: [], block: null, count: 0 });
+    const { card, key } = run;
+    const reference = card.guarantee === "reference";
+    this.figures = FIGURES.map(([name, title]) => ({ value: h("dd", {}, "–"), name, title }));
+    this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
+    this.state = h("span.state");
+    this.flow = h("div.flow", { role: "listbox", tabindex: 0, "aria-label": `${card.title}: running text`, "data-key": key });
+    this.element = h(
+      `article.lane${reference ? ".reference" : ""}`,
+      { "data-lane": key },
+      h(
+        "header",
+        {},
+        h("div.lane-title", {}, h("button.plain", { onclick: () => onTitle(card), title: "What this method does" }, card.title ?? key),
+          h(`span.badge.${card.guarantee}`, { title: GUARANTEES[card.guarantee] ?? "" }, card.guarantee)),
+        h("div.lane-knobs", {}, (this.knobs = h("span", {}, knobText(run))), this.state),
+        h("dl.figures", {}, this.figures.map((f) => h("div", { title: f.title }, f.value, h("dt", {}, f.name)))),
+      ),
+      this.flow,
+    );
+    this.figures[0].value.after(this.ratio);
+  }
+
+  /** Draw the rounds that came since the last call. */
+  grow() {
+    const { run, store, flow } = this;
+    const atEnd = flow.scrollTop + flow.clientHeight >= flow.scrollHeight - 40;
+    if (this.done === 0) this.knobs.textContent = knobText(run);
+    const visible = store.visibleRounds(run);
+    for (; this.done < run.rounds.length; this.done++) this.addRound(run.rounds[this.done], this.done >= visible);
+    this.shown = visible;
+    this.dim();
+    this.numbers();
+    if (atEnd && store.status.phase === "running") flow.scrollTop = flow.scrollHeight;
+  }
+
+  addRound(round, future) {
+    const { run, store } = this;
+    const { ghosts, whitespace } = store.options;
+    if (!this.block || this.count >= BLOCK) this.newBlock();
+    const wrapper = this.wrapper(round.index, future);
+    const flagged = round.nodes.some((node) => node.judge != null && node.state === "rejected");
+    for (const token of round.tokens) {
+      if (ghosts && (token.origin === "correction" || token.origin === "bonus")) {
+        round.textOf = (id) => store.piece(run, id);
+        wrapper.append(...ghostChips(round, whitespace));
+      }
+      const chip = tokenChip(run.key, token, flagged && token.origin === "correction", whitespace);
+      this.chips[token.pos] = chip;
+      wrapper.append(chip);
+      this.count++;
+    }
+  }
+
+  wrapper(index, future) {
+    const wrapper = h(`span.round${future ? ".fut" : ""}`, { "data-r": index, role: "presentation" });
+    (this.rounds[index] ??= []).push(wrapper);
+    this.block.append(wrapper);
+    return wrapper;
+  }
+
+  /** Start a block; what stands on the last line of the one before moves over, so that no line ends early. */
+  newBlock() {
+    const old = this.block;
+    this.block = h("div.block", { role: "presentation" });
+    this.flow.append(this.block);
+    this.count = 0;
+    const first = old && lastLineStart(old);
+    if (!first) return;
+    const home = first.closest(".round");
+    const split = home.firstElementChild === first ? home : this.splitRound(home, first);
+    for (let item = split; item; ) {
+      const next = item.nextElementSibling;
+      this.block.append(item);
+      this.count += item.querySelectorAll(".k").length;
+      item = next;
+    }
+    trimStart(first);
+  }
+
+  splitRound(home, first) {
+    const half = home.cloneNode(false);
+    half.classList.add("cont");
+    for (let chip = first; chip; ) {
+      const next = chip.nextElementSibling;
+      half.append(chip);
+      chip = next;
+    }
+    home.after(half);
+    this.rounds[Number(home.dataset.r)].push(half);
+    return half;
+  }
+
+  /** Show the first n rounds. */
+  scrub() {
+    const n = this.store.visibleRounds(this.run);
+    const [from, to] = n < this.shown ? [n, this.shown] : [this.shown, n];
+    for (let i = from; i < to; i++) for (const part of this.rounds[i] ?? []) part.classList.toggle("fut", i >= n);
+    const moved = n !== this.shown;
+    this.shown = n;
+    this.numbers();
+    if (moved) this.flow.scrollTop = this.flow.scrollHeight;
+  }
+
+  /** Fade what the filters leave out. */
+  dim() {
+    const { store, run, chips } = this;
+    const active = store.filters.size > 0;
+    if (!active && !this.dimmed) return;
+    this.dimmed = active;
+    for (const token of run.tokens) {
+      const round = run.rounds[token.round];
+      const node = token.node == null ? null : round.nodes[token.node];
+      chips[token.pos]?.classList.toggle("dim", active && !store.passes(run, round, node, token));
+    }
+  }
+
+  numbers() {
+    const { run, store } = this;
+    const stats = store.stats(run);
+    const drafts = run.card.guarantee !== "reference";
+    const texts = [num(stats.perSecond, stats.perSecond >= 100 ? 0 : 1), num(stats.tau), String(stats.rounds), drafts ? percent(stats.acceptRate) : "–"];
+    texts.forEach((text, i) => this.figures[i].value.textContent !== text && (this.figures[i].value.textContent = text));
+    const reference = [...store.runs.values()].find((other) => other.card.guarantee === "reference");
+    const base = reference && reference !== run ? store.stats(reference).perSecond : null;
+    this.ratio.textContent = base && stats.perSecond ? `${num(stats.perSecond / base, 1)}×` : "";
+    const end = stats.rounds === run.rounds.length ? run.end : null;
+    const text = end ? ({ stopped: "stopped", error: "failed", limit: "" }[end.reason] ?? end.reason) : store.status.phase === "running" ? "decoding" : "";
+    this.state.textContent = text;
+    this.state.className = `state ${end ? end.reason : text}`;
+    this.state.title = end?.message ?? "";
+  }
+
+  /** Bring a chip into the lane's own view, without moving the page. */
+  reveal(chip) {
+    if (!chip) return;
+    const box = this.flow.getBoundingClientRect();
+    const spot = chip.getBoundingClientRect();
+    if (spot.height === 0) return;
+    if (spot.top < box.top + 8) this.flow.scrollTop += spot.top - box.top - box.height / 3;
+    else if (spot.bottom > box.bottom - 8) this.flow.scrollTop += spot.bottom - box.bottom + box.height / 3;
+  }
+}
+
+function knobText(run) {
+  const knobs = Object.fromEntries((run.card.knobs ?? []).map((knob) => [knob.name, knob]));
+  const given = Object.entries(run.head?.knobs ?? {}).filter(([name]) => !knobs[name]?.advanced || knobs[name].default !== run.head.knobs[name]);
+  const parts = given.slice(0, 4).map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "number" ? Number(value.toPrecision(4)) : value}`);
+  return parts.join(" · ") || (run.card.guarantee === "reference" ? "one token a call" : "");
+}
+
+/** The first chip of a block's last line, or null when all is one line. */
+function lastLineStart(block) {
+  const chips = [...block.querySelectorAll(".k, .g")];
+  const top = (chip) => chip.getClientRects()[chip.getClientRects().length - 1]?.top;
+  const last = top(chips.at(-1));
+  if (last === undefined) return null;
+  let i = chips.length - 1;
+  while (i > 0 && top(chips[i - 1]) >= last - 2) i--;
+  return i > 0 ? chips[i] : null;
+}
+
+function trimStart(chip) {
+  const text = chip.firstChild;
+  if (text?.nodeType === Node.TEXT_NODE && text.data.length > 1) text.data = text.data.replace(/^ /, "");
+  else if (text?.nodeType === Node.TEXT_NODE && chip.childNodes.length > 1) text.data = "";
+}

@@ -1,0 +1,97 @@
+// The lanes: all methods side by side, growing while they decode, marked by cursor, hover, filters and time.
+
+import { h } from "./dom.js";
+import { Lane } from "./lane.js";
+
+/** @param {HTMLElement} element @param {ReturnType<import("./store.js").createStore>} store @param {object=} lab */
+export function mount(element, store, lab) {
+  const lanes = new Map();
+  let marked = [];
+  let width = 0;
+
+  function rebuild() {
+    lanes.clear();
+    marked = [];
+    const onTitle = (card) => lab?.showCard?.(card.name);
+    for (const key of store.lanes) lanes.set(key, new Lane(store, store.runs.get(key), onTitle));
+    element.replaceChildren(...[...lanes.values()].map((lane) => lane.element));
+    element.style.setProperty("--lanes", lanes.size);
+    element.classList.toggle("many", lanes.size > 4);
+    if (!lanes.size) element.append(h("p.empty", {}, "Choose a preset or write a prompt, then press Run."));
+    for (const lane of lanes.values()) lane.grow();
+    mark();
+  }
+
+  const later = () => store.frame("lanes:rebuild", rebuild);
+  const each = (name) => () => store.frame(`lanes:${name}`, () => lanes.forEach((lane) => lane[name]()));
+
+  store.on("runs", rebuild);
+  store.on("data", (key) => store.frame(`lane:${key}`, () => lanes.get(key)?.grow()));
+  store.on("status", each("numbers"));
+  store.on("time", each("scrub"));
+  store.on("filters", each("dim"));
+  store.on("options", (name) => (name === "ghosts" || name === "whitespace") && later());
+  store.on("hover", mark);
+  store.on("cursor", () => {
+    mark();
+    store.frame("lanes:reveal", reveal);
+  });
+
+  /** Mark the focus, its twins in the other lanes and the round they stand in. */
+  function mark() {
+    for (const [item, name] of marked) item.classList.remove(name);
+    marked = [];
+    const add = (item, name) => item && (item.classList.add(name), marked.push([item, name]));
+    const sign = (sel, name) => {
+      const lane = sel && lanes.get(sel.run);
+      if (!lane) return;
+      const ghost = sel.node != null && lane.chips[sel.pos]?.dataset.i && store.token(sel)?.node !== sel.node;
+      const chip = ghost ? ghostOf(lane, sel) : lane.chips[sel.pos];
+      add(chip ?? lane.chips[sel.pos], name);
+      for (const part of lane.rounds[sel.round] ?? []) add(part, "lit");
+      if (name === "sel") lane.flow.setAttribute("aria-activedescendant", lane.chips[sel.pos]?.id ?? "");
+    };
+    const focus = store.focus();
+    if (store.cursor) sign(store.cursor, "sel");
+    if (store.hover) sign(store.hover, "hov");
+    for (const [key, lane] of focus ? lanes : []) {
+      const twin = store.twin(focus, key);
+      if (twin?.pos != null) add(lane.chips[twin.pos], "twin");
+      else if (twin) for (const part of lane.rounds[twin.round] ?? []) add(part, "twin-round");
+    }
+  }
+
+  const ghostOf = (lane, sel) => lane.rounds[sel.round]?.map((part) => part.querySelector(`[data-n="${sel.node}"]`)).find(Boolean);
+
+  function reveal() {
+    const { cursor } = store;
+    if (!cursor) return;
+    for (const [key, lane] of lanes) {
+      const place = key === cursor.run ? cursor : store.twin(cursor, key);
+      lane.reveal(place?.pos != null ? lane.chips[place.pos] : lane.rounds[place?.round]?.[0]?.firstElementChild);
+    }
+  }
+
+  function selection(target) {
+    const flow = target.closest?.(".flow");
+    const item = flow && target.closest(".k, .g, .round");
+    if (!item) return null;
+    const run = flow.dataset.key;
+    if (item.dataset.i !== undefined) return { run, pos: Number(item.dataset.i) };
+    const round = Number(item.dataset.r);
+    return item.dataset.n === undefined ? { run, round, node: null } : { run, round, node: Number(item.dataset.n) };
+  }
+
+  element.addEventListener("pointerover", (event) => store.setHover(selection(event.target)));
+  element.addEventListener("pointerleave", () => store.setHover(null));
+  element.addEventListener("click", (event) => {
+    const sel = selection(event.target);
+    if (sel) store.setCursor(sel);
+  });
+  new ResizeObserver(([entry]) => {
+    const now = Math.round(entry.contentRect.width);
+    if (width && now !== width) setTimeout(() => store.frame("lanes:rebuild", rebuild), 120);
+    width = now;
+  }).observe(element);
+  rebuild();
+}
