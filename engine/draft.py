@@ -1,0 +1,117 @@
+"""Draft: a tree of guesses, with the laws they were drawn from. A chain is a tree with one branch.
+
+Node i hangs under parents[i] < i, or under the root (-1), which is the last committed token. Dimension key: N nodes,
+G groups (one per expanded parent; siblings share one), V vocabulary.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+Draw = Literal["point", "sample", "without_replacement"]
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """What a drafter proposes in one round.
+
+    `draw` says how siblings came about: "point" (chosen, not drawn: q is one), "sample" (a single independent draw a
+    parent), "without_replacement" (several, visited in draw order). `laws[group[i]]` is the law that node i was drawn from
+    (needed unless "point"); `logits[group[i]]` the drafter's raw logits there (for the trace, and for rules that look
+    at them).
+    """
+
+    tokens: tuple[int, ...] = ()
+    parents: tuple[int, ...] = ()
+    draw: Draw = "point"
+    group: tuple[int, ...] = ()
+    laws: Tensor | None = None  # [G, V]
+    logits: Tensor | None = None  # [G, V]
+    scores: tuple[float, ...] | None = None  # cumulative log-probability under the drafter, nats
+    sources: tuple[dict[str, Any], ...] | None = None
+    pruned: tuple[dict[str, Any], ...] = ()
+    confidence: tuple[float, ...] | None = None  # per node, where a shape computed one
+    extras: dict[str, Any] = field(default_factory=dict)  # numbers of this round for the trace, e.g. chosen k
+
+    def __post_init__(self) -> None:
+        if len(self.parents) != len(self.tokens) or any(not -1 <= p < i for i, p in enumerate(self.parents)):
+            raise ValueError("a draft needs one parent a token, each before its child")
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """Depth of each node [N]; children of the root have 1."""
+        depths: list[int] = []
+        for parent in self.parents:
+            depths.append(1 if parent < 0 else depths[parent] + 1)
+        return tuple(depths)
+
+    @cached_property
+    def kids(self) -> tuple[tuple[int, ...], ...]:
+        """Children of the root (entry 0) and of node i (entry i + 1), in proposal order."""
+        kids: list[list[int]] = [[] for _ in range(len(self) + 1)]
+        for i, parent in enumerate(self.parents):
+            kids[parent + 1].append(i)
+        return tuple(map(tuple, kids))
+
+    @property
+    def levels(self) -> int:
+        """Depth of the deepest node; 0 for an empty draft."""
+        return max(self.depths, default=0)
+
+    @cached_property
+    def is_chain(self) -> bool:
+        """True when every node hangs under the one before."""
+        return all(p == i - 1 for i, p in enumerate(self.parents))
+
+    def ancestors(self) -> Tensor:
+        """Mask [N, N], true where column j is node i itself or one of its ancestors."""
+        mask = torch.eye(len(self), dtype=torch.bool)
+        for i, parent in enumerate(self.parents):
+            if parent >= 0:
+                mask[i] |= mask[parent]
+        return mask
+
+    def path_tokens(self, node: int) -> list[int]:
+        """Tokens from the root's child down to `node`; empty for -1."""
+        out: list[int] = []
+        while node >= 0:
+            out.append(self.tokens[node])
+            node = self.parents[node]
+        return out[::-1]
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """1-based rank of each node by descending score, ties by index; index order when there are no scores."""
+        if self.scores is None:
+            return tuple(range(1, len(self) + 1))
+        order = sorted(range(len(self)), key=lambda i: (-self.scores[i], i))  # type: ignore[index]
+        ranks = [0] * len(self)
+        for rank, i in enumerate(order, 1):
+            ranks[i] = rank
+        return tuple(ranks)
+
+    def cut(self, n: int) -> "Draft":
+        """The first n nodes only. Prefix-closed, since parents come first."""
+        if n >= len(self):
+            return self
+        return Draft(
+            self.tokens[:n], self.parents[:n], self.draw, self.group[:n], self.laws, self.logits,
+            self.scores[:n] if self.scores else None, self.sources[:n] if self.sources else None, self.pruned,
+            self.confidence[:n] if self.confidence else None, self.extras,
+        )  # fmt: skip
+
+
+def chain(tokens: Sequence[int], **fields: Any) -> Draft:
+    """A draft with one branch; group i is node i."""
+    n = len(tokens)
+    return Draft(tuple(tokens), tuple(range(-1, n - 1)), group=tuple(range(n)), **fields)
+
+
+EMPTY = Draft()

@@ -1,0 +1,27 @@
+"""The empty drafter: nothing is guessed, and the loop becomes ordinary autoregressive decoding."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from engine.config import Knob
+from engine.draft import EMPTY, Draft
+from engine.parts import Context, Kit, Knobs, Outcome
+
+
+class NoDrafter:
+    """Proposes EMPTY in every round."""
+
+    NAME: ClassVar[str] = "none"
+    KNOBS: ClassVar[tuple[Knob, ...]] = ()
+    SHAPES: ClassVar[tuple[str, ...]] = ("none",)
+    NEEDS: ClassVar[tuple[str, ...]] = ()
+    TAPS: ClassVar[bool] = False
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None: ...
+
+    def begin(self, tokens: Sequence[int]) -> None: ...
+
+    def propose(self, context: Context, shape: Any) -> Draft:
+        return EMPTY
+
+    def observe(self, outcome: Outcome) -> None: ...

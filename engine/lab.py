@@ -1,0 +1,223 @@
+"""Lab: load a pair once, run and stream methods on it. The page, the command line and notebooks use only this."""
+
+import importlib.metadata
+import threading
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from engine.assets import load_asset
+from engine.config import Card, RunConfig, Sampling
+from engine.errors import ConfigError, EngineFault
+from engine.loop import Decoding, Method
+from engine.methods import CARDS, get_card
+from engine.methods.compose import build, make_card
+from engine.model import Model, load_model, same_vocabulary
+from engine.parts import Kit
+from engine.presets import Preset, get_preset, locate
+from engine.streams import Streams
+from engine.trace.events import Event, RunEnded, RunStarted
+from engine.trace.store import Trace
+
+TREE_ROOM = 700  # cache slots beyond the text, for the largest draft tree
+HEADS = ("eagle2", "eagle3", "medusa", "hydra")
+
+
+@dataclass(eq=False)
+class Lab:
+    """Models, heads and data of one pair, and one lock: never two rounds at once on the same device."""
+
+    target: Model
+    models: dict[str, Model] = field(default_factory=dict)
+    asset_paths: dict[str, str] = field(default_factory=dict)
+    preset: str | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    _assets: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def load(
+        cls,
+        preset: str | None = None,
+        *,
+        target: str | Path | None = None,
+        draft: str | Path | None = None,
+        eagle: str | Path | None = None,
+        device: str = "auto",
+        dtype: str = "auto",
+        **assets: str,
+    ) -> "Lab":
+        """A lab from a preset's name, or from any Hugging Face ids or local folders.
+
+        `eagle` is an EAGLE-3 head; further heads and judges go by role (`medusa="..."`).
+
+        Raises:
+            ConfigError: neither or both given, an unknown preset, device or dtype.
+            AssetError: files are missing. ModelMismatch: the pair cannot work together, with the reason.
+            EngineFault: out of memory.
+        """
+        if (preset is None) == (target is None):
+            raise ConfigError("Give either a preset's name or target=..., not both." if preset else "Give a preset's name, or target=...")
+        models: dict[str, str] = {}
+        if preset is not None:
+            found = _pair(get_preset(preset))
+            models, assets = dict(found.models), {**found.assets, **assets}
+        else:
+            models = {"target": str(target)} | ({"draft": str(draft)} if draft else {})
+        if eagle is not None:
+            assets["eagle3"] = str(eagle)
+        loaded = {role: load_model(locate(ref), device, dtype, name=ref if preset else "") for role, ref in models.items()}
+        for role, model in loaded.items():
+            if role != "target":
+                same_vocabulary(model.tokenizer, loaded["target"].tokenizer)
+        return cls(loaded.pop("target"), loaded, dict(assets), preset)
+
+    @property
+    def vocab(self) -> int:
+        """Ids that target and draft have in common; padding rows of wider heads are cut."""
+        return min(m.vocab for m in (self.target, *self.models.values()))
+
+    def methods(self) -> list[Card]:
+        """The cards that these models can run; `unavailable` tells why not the others."""
+        return [card for card in CARDS if not self._missing(card)]
+
+    def unavailable(self) -> dict[str, str]:
+        """Name of each card that cannot run here, and the reason."""
+        return {card.name: reason for card in CARDS if (reason := self._missing(card))}
+
+    def _missing(self, card: Card) -> str:
+        for need in card.needs:
+            if need not in self.models and need not in self.asset_paths:
+                what = "draft model" if need == "draft" else need.replace(":", " for ")
+                return f"{card.title} needs a {what}, and none is loaded with this pair."
+        return ""
+
+    def asset(self, role: str) -> Any:
+        """A head, judge or table by role, loaded on first use.
+
+        Raises:
+            ConfigError: none is named for this pair. AssetError, ModelMismatch: it cannot be used.
+        """
+        if role not in self._assets:
+            if role not in self.asset_paths:
+                raise ConfigError(f"No {role} is loaded with this pair.")
+            self._assets[role] = load_asset(role, locate(self.asset_paths[role]), self.target)
+        return self._assets[role]
+
+    def compose(self, *, drafter: str, shape: str, rule: str, **knobs: Any) -> Card:
+        """A method of any three parts, usable in `run`; its guarantee is the weakest of the parts.
+
+        Raises:
+            ConfigError: an unknown part or knob, or parts that do not fit, with the reason.
+        """
+        name = f"{drafter}+{shape}+{rule}"
+        return make_card(
+            name=name, title=name, paper="composed", drafter=drafter, shape=shape, rule=rule, defaults=knobs,
+            summary=f"Composed: drafter {drafter}, shape {shape}, rule {rule}.",
+        )  # fmt: skip
+
+    def run(self, method: str | Card, prompt: str | Sequence[int] = "", **options: Any) -> Trace:
+        """A whole run as a trace; the options are those of `stream`."""
+        return Trace(self.stream(method, prompt, **options))
+
+    def stream(
+        self,
+        method: str | Card,
+        prompt: str | Sequence[int] = "",
+        *,
+        max_new_tokens: int = 128,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        top_k: int = 0,
+        seed: int = 0,
+        chat: bool = False,
+        record: Literal["full", "light"] = "full",
+        stop: Sequence[str] = (),
+        top_n: int = 10,
+        extras: Mapping[str, Any] | None = None,
+        reuse: Method | None = None,
+        **knobs: Any,
+    ) -> Iterator[Event]:
+        """The run as events: RunStarted, a Round a target call, RunEnded. Closing the iterator stops it within a round.
+
+        `reuse` runs a method that already lived through other prompts (its tables carry over; see `trajectories`).
+
+        Raises:
+            ConfigError: at once, for anything about the request that cannot be; nothing has run then.
+        """
+        card = method if isinstance(method, Card) else get_card(method)
+        if reason := self._missing(card):
+            raise ConfigError(reason)
+        ids = self.target.tokenizer.encode(prompt, chat)
+        self._fits(ids, max_new_tokens)
+        config = RunConfig(
+            method=card.name, prompt_ids=tuple(ids), prompt=prompt if isinstance(prompt, str) else self.target.tokenizer.decode(ids),
+            max_new_tokens=max_new_tokens, sampling=Sampling(temperature, top_k, top_p), seed=seed, record=record,
+            stop=tuple(stop), top_n=top_n, knobs=card.resolve(knobs),
+        )  # fmt: skip
+        return self._events(card, config, dict(extras or {}), reuse)
+
+    def _fits(self, ids: list[int], max_new_tokens: int) -> None:
+        if len(ids) >= self.target.context:
+            raise ConfigError(f"The prompt has {len(ids)} tokens, and the target reads at most {self.target.context}: shorten it.")
+        if any(i >= self.vocab for i in ids):
+            raise ConfigError(f"The prompt holds token ids beyond the {self.vocab} that the pair has in common.")
+
+    def method(self, card: Card, config: RunConfig) -> Method:
+        """The method with fresh parts for one run."""
+        return build(card, self.kit(card, config), config.knobs)
+
+    def kit(self, card: Card, config: RunConfig) -> Kit:
+        """What the parts of one run may use."""
+        capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.context)
+        assets = {need: self.asset(need) for need in card.needs if need in self.asset_paths}
+        return Kit(self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab)
+
+    def _events(self, card: Card, config: RunConfig, extras: dict[str, Any], reuse: Method | None) -> Iterator[Event]:
+        yield self._head(card, config, extras)
+        try:
+            with self.lock, torch.inference_mode():
+                run = self._decoding(card, config, reuse).run()
+            while True:
+                with self.lock, torch.inference_mode():
+                    event = next(run, None)
+                if event is None:
+                    return
+                yield event
+        except torch.OutOfMemoryError:
+            yield RunEnded("error", 0.0, 0.0, "", "The device is out of memory: shorten the text, or use a smaller model.")
+        except EngineFault as fault:
+            yield RunEnded("error", 0.0, 0.0, "", str(fault))
+
+    def _decoding(self, card: Card, config: RunConfig, reuse: Method | None) -> Decoding:
+        kit = self.kit(card, config)
+        method = reuse or build(card, kit, config.knobs)
+        taps = getattr(method.drafter, "taps", ()) if method.drafter.TAPS else ()
+        target = self.target.session(kit.capacity, taps)
+        target.vocab = self.vocab
+        return Decoding(method, target, self.target.tokenizer, config, kit.streams)
+
+    def _head(self, card: Card, config: RunConfig, extras: dict[str, Any]) -> RunStarted:
+        models = {"target": self.target.describe()} | {role: m.describe() for role, m in self.models.items() if role in card.needs}
+        piece = self.target.tokenizer.piece
+        return RunStarted(
+            id=uuid.uuid4().hex, method=card.name, title=card.title, drafter=card.drafter, shape=card.shape, rule=card.rule,
+            guarantee=card.guarantee, knobs=dict(config.knobs), models=models, prompt=config.prompt, prompt_ids=list(config.prompt_ids),
+            prompt_pieces=[piece(i) for i in config.prompt_ids], sampling=vars(config.sampling).copy(), seed=config.seed,
+            max_new_tokens=config.max_new_tokens, vocab=self.vocab, dtype=self.target.dtype, device=str(self.target.device),
+            record=config.record, preset=self.preset, versions=_versions(), created=datetime.now(UTC).isoformat(timespec="seconds"),
+            extras=extras,
+        )  # fmt: skip
+
+
+def _pair(preset: Preset) -> Preset:
+    """The preset that holds the models: itself, or the one a case names."""
+    return preset if preset.kind == "pair" else get_preset(preset.pair)
+
+
+def _versions() -> dict[str, str]:
+    return {name: importlib.metadata.version(name) for name in ("torch", "transformers")}

@@ -1,0 +1,77 @@
+"""From three part names to a card, and from a card to a method ready to run."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.config import Card, Guarantee, Knob, KnobValue
+from engine.drafters import DRAFTERS
+from engine.errors import ConfigError, unknown
+from engine.loop import Method
+from engine.parts import Drafter, Kit, Rule, Shape
+from engine.rules import RULES
+from engine.shapes import SHAPES
+
+
+def parts(drafter: str, shape: str, rule: str) -> tuple[type[Drafter], type[Shape], type[Rule]]:
+    """The three classes, checked to fit each other.
+
+    Raises:
+        ConfigError: an unknown name, a shape the drafter cannot fill, or one the rule cannot judge.
+    """
+    for what, name, known in (("drafter", drafter, DRAFTERS), ("shape", shape, SHAPES), ("rule", rule, RULES)):
+        if name not in known:
+            raise ConfigError(unknown(what, name, known))
+    d, s, r = DRAFTERS[drafter], SHAPES[shape], RULES[rule]
+    if s.KIND not in d.SHAPES:
+        fits = ", ".join(n for n, other in SHAPES.items() if other.KIND in d.SHAPES)
+        raise ConfigError(f"Drafter {drafter!r} cannot fill shape {shape!r} ({s.KIND}); it takes: {fits}.")
+    if r.SHAPES and s.KIND not in r.SHAPES:
+        raise ConfigError(f"Rule {rule!r} cannot judge shape {shape!r} ({s.KIND}); it takes: {', '.join(r.SHAPES)}.")
+    return d, s, r
+
+
+def make_card(
+    *,
+    drafter: str,
+    shape: str,
+    rule: str,
+    defaults: Mapping[str, KnobValue] | None = None,
+    origins: Mapping[str, str] | None = None,
+    guarantee: Guarantee | None = None,
+    needs: tuple[str, ...] = (),
+    **words: Any,
+) -> Card:
+    """A card whose knobs are those of its parts, with this method's defaults and their origins.
+
+    Raises:
+        ConfigError: the parts do not fit, or a default is no knob of theirs.
+    """
+    d, s, r = parts(drafter, shape, rule)
+    knobs = {knob.name: knob for part in (s, r, d) for knob in part.KNOBS}
+    for name, value in (defaults or {}).items():
+        if name not in knobs:
+            raise ConfigError(unknown(f"knob of {drafter} x {shape} x {rule}", name, knobs))
+        knobs[name] = replace(knobs[name], default=knobs[name].check(value))
+    for name, origin in (origins or {}).items():
+        knobs[name] = replace(knobs[name], origin=origin)  # type: ignore[arg-type]
+    wanted = tuple(dict.fromkeys((*d.NEEDS, *(n for n in r.NEEDS if n != "draft laws"), *needs)))
+    return Card(
+        drafter=drafter, shape=shape, rule=rule, guarantee=guarantee or r.GUARANTEE, knobs=_ordered(knobs.values()), needs=wanted, **words
+    )
+
+
+def _ordered(knobs: Any) -> tuple[Knob, ...]:
+    """Everyday knobs first, advanced ones after."""
+    return tuple(sorted(knobs, key=lambda knob: knob.advanced))
+
+
+def build(card: Card, kit: Kit, knobs: Mapping[str, object]) -> Method:
+    """The method with fresh parts.
+
+    Raises:
+        ConfigError: a knob is unknown or out of range, or a model it needs is missing.
+    """
+    d, s, r = parts(card.drafter, card.shape, card.rule)
+    values = card.resolve(knobs)
+    return Method(card, d(kit, values), s(kit, values), r(kit, values), values)

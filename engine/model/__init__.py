@@ -1,0 +1,7 @@
+"""Models behind one face: load any Hugging Face causal model, run it over a sequence and a draft tree. Only this room knows KV caches."""
+
+from engine.model.load import Model, load_model
+from engine.model.session import Forward, Session
+from engine.model.tokens import Tokenizer, same_vocabulary
+
+__all__ = ["Forward", "Model", "Session", "Tokenizer", "load_model", "same_vocabulary"]

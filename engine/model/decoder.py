@@ -1,0 +1,53 @@
+"""What a Session needs of a network. Dimension key: T rows fed, S slots in the cache, D width, V vocabulary, K taps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """Rows to compute: ids and positions [T], the slot of the first, and who sees whom among them."""
+
+    ids: Tensor
+    pos: Tensor
+    start: int
+    block: Tensor | None  # [T, T] bool, true = sees; None is plainly causal
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Outputs of one pass: logits of the last `want` rows [want, V], final-normed hidden rows [T, D], and the tapped
+    layer inputs [T, K * D] when asked for."""
+
+    logits: Tensor
+    last: Tensor
+    taps: Tensor | None
+
+
+class Cache(Protocol):
+    """Keys and values of one sequence, in slots 0..n-1."""
+
+    def gather(self, start: int, slots: Sequence[int]) -> None:
+        """Move the given slots (ascending, all >= start) to start, start + 1, ... in place."""
+
+    def crop(self, n: int) -> None:
+        """Forget all slots from n on."""
+
+
+class Decoder(Protocol):
+    """A causal network that can run new rows against a cache."""
+
+    def cache(self, capacity: int) -> Cache:
+        """An empty cache for at most `capacity` slots."""
+
+    def run(self, cache: Any, new: "New", taps: Sequence[int], want: int) -> Rows:
+        """Run new rows against the cache, and give logits of the last `want` of them."""
+
+    def head(self, last_TD: Tensor) -> Tensor:
+        """Logits [T, V] of final-normed rows."""
+
+    def embed(self, ids_T: Tensor) -> Tensor:
+        """Input embeddings [T, D]."""

@@ -1,0 +1,99 @@
+"""Tokenizer: text to ids and back, pieces that show what a single token is, and whether two models share ids."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+from engine.errors import ConfigError, ModelMismatch
+
+
+class Tokenizer:
+    """A Hugging Face tokenizer with the few calls that the lab needs."""
+
+    def __init__(self, hf: Any, stop_ids: Sequence[int]) -> None:
+        self.hf = hf
+        self.stop_ids = frozenset(stop_ids)
+        self.piece = lru_cache(maxsize=None)(self._piece)
+
+    def encode(self, prompt: "str | Sequence[int]", chat: bool = False) -> list[int]:
+        """Ids of a prompt; a list of ids is taken as it is.
+
+        Raises:
+            ConfigError: nothing to encode, an id outside the vocabulary, or `chat` without a chat template.
+        """
+        if not isinstance(prompt, str):
+            ids = [int(i) for i in prompt]
+            bad = [i for i in ids if not 0 <= i < len(self.hf)]
+            if bad:
+                raise ConfigError(f"Token id {bad[0]} is outside the vocabulary: allowed are 0 to {len(self.hf) - 1}.")
+        elif not prompt.strip():
+            raise ConfigError("The prompt is empty: give some text.")
+        elif chat:
+            ids = self._chat(prompt)
+        else:
+            ids = list(self.hf(prompt)["input_ids"])
+        if not ids:
+            raise ConfigError("The prompt is empty: it gives no token.")
+        return ids
+
+    def _chat(self, prompt: str) -> list[int]:
+        if not getattr(self.hf, "chat_template", None):
+            raise ConfigError("This model's tokenizer has no chat template: run with chat off.")
+        messages = [{"role": "user", "content": prompt}]
+        text = self.hf.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        return list(self.hf(text, add_special_tokens=False)["input_ids"])
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of ids, special tokens left out."""
+        return cast(str, self.hf.decode(list(ids), skip_special_tokens=True))
+
+    def _piece(self, token: int) -> str:
+        """What one token adds to a text; `<0xE2>` for a byte that is no character by itself, `<|eos|>` for specials."""
+        name = self.hf.convert_ids_to_tokens(token)
+        if name is None:
+            return f"<{token}>"
+        if token in self.hf.all_special_ids:
+            return str(name)
+        text = self._inside(token)
+        if "\ufffd" not in text:
+            return text
+        return str(name) if str(name).startswith("<0x") else "".join(f"<0x{b:02X}>" for b in _bytes(str(name)))
+
+    def _inside(self, token: int) -> str:
+        """The token's text in the middle of a sentence: decoders strip a leading space at the start of a text."""
+        anchor = self._anchor
+        return cast(str, self.hf.decode([*anchor, token]))[len(self.hf.decode(list(anchor))) :]
+
+    @property
+    def _anchor(self) -> tuple[int, ...]:
+        return tuple(self.hf("a", add_special_tokens=False)["input_ids"])
+
+
+@lru_cache(maxsize=1)
+def _byte_alphabet() -> dict[str, int]:
+    """The printable stand-ins of byte-level BPE (GPT-2), back to bytes."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = [b for b in range(256) if b not in plain]
+    return {chr(b): b for b in plain} | {chr(256 + i): b for i, b in enumerate(rest)}
+
+
+def _bytes(name: str) -> bytes:
+    alphabet = _byte_alphabet()
+    return bytes(alphabet[c] for c in name if c in alphabet)
+
+
+def same_vocabulary(a: Tokenizer, b: Tokenizer) -> None:
+    """Nothing when both give every token the same id.
+
+    Raises:
+        ModelMismatch: with the first differences.
+    """
+    va, vb = a.hf.get_vocab(), b.hf.get_vocab()
+    if va == vb:
+        return
+    differing = sorted((token for token in va.keys() | vb.keys() if va.get(token) != vb.get(token)), key=str)
+    shown = ", ".join(f"{t!r} is {va.get(t, 'missing')} and {vb.get(t, 'missing')}" for t in differing[:3])
+    raise ModelMismatch(
+        f"Draft and target do not share a vocabulary: {len(differing)} tokens differ ({shown}). "
+        "Speculative decoding needs one tokenizer for both."
+    )

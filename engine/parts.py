@@ -1,0 +1,145 @@
+"""The three parts of a method, as protocols, and what they are given. A part holds only its own state.
+
+A drafter answers "what might come next?", a shape "how much to guess this round?", a rule "what counts as right?".
+Parts are classes with `KNOBS`, built fresh for each run as `Part(kit, knobs)`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from torch import Tensor
+
+from engine.config import Guarantee, Knob, KnobValue, Sampling
+from engine.draft import Draft
+from engine.errors import ConfigError
+from engine.model import Forward, Model, Session
+from engine.streams import Streams
+from engine.verify import Verdict
+from engine.view import RoundView
+
+Knobs = Mapping[str, KnobValue]
+
+
+@dataclass(eq=False)
+class Kit:
+    """What parts of one run may use: models, heads and data by role, capacity for sessions, sampling and streams."""
+
+    target: Model
+    models: Mapping[str, Model]  # further models by role: "draft"
+    assets: Mapping[str, Any]  # heads, judges, trees, automata by role: "eagle3", "judge", ...
+    capacity: int
+    sampling: Sampling
+    streams: Streams
+    vocab: int  # common ids of target and draft
+
+    def model(self, role: str) -> Model:
+        """The model in that role.
+
+        Raises:
+            ConfigError: this lab was loaded without one.
+        """
+        if role not in self.models:
+            raise ConfigError(f"This method needs a {role} model, and none is loaded.")
+        return self.models[role]
+
+    def session(self, role: str, taps: Sequence[int] = ()) -> Session:
+        """A fresh sequence on the model in that role, cut to the common vocabulary."""
+        session = self.model(role).session(self.capacity, taps)
+        session.vocab = min(session.vocab, self.vocab)
+        return session
+
+
+@dataclass(eq=False)
+class Context:
+    """What a drafter sees at the start of a round."""
+
+    tokens: list[int]  # prompt and response so far; the last one is the round's root
+    prompt: int  # length of the prompt
+    room: int  # most levels that can still be used: remaining tokens - 1
+    space: int  # most nodes that the target's cache can still hold
+    sampling: Sampling
+    streams: Streams
+    target: Session
+    last: Forward | None  # the target's last pass: the prefill, then the previous round
+    path: Sequence[int] = ()  # nodes of the previous draft that were accepted
+    draft: Draft | None = None  # the previous draft
+    full: bool = True  # whether the trace wants laws and sources
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What drafters and shapes learn after a round."""
+
+    draft: Draft
+    forward: Forward
+    verdict: Verdict
+    view: RoundView
+    emitted: list[int]  # tokens committed, accepted path first
+    tokens: list[int] = field(default_factory=list)  # the sequence after the round
+
+
+@runtime_checkable
+class Drafter(Protocol):
+    """Proposes a draft within a shape. `SHAPES` names the kinds it can fill, `NEEDS` the models it wants besides the target."""
+
+    NAME: ClassVar[str]
+    KNOBS: ClassVar[tuple[Knob, ...]]
+    SHAPES: ClassVar[tuple[str, ...]]
+    NEEDS: ClassVar[tuple[str, ...]]
+    TAPS: ClassVar[bool]  # wants the target's tapped layer inputs (EAGLE-3)
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None: ...
+    def begin(self, tokens: Sequence[int]) -> None:
+        """A new sequence starts; state that is scoped to one run is cleared."""
+
+    def propose(self, context: Context, shape: Any) -> Draft:
+        """A draft for this round; empty is allowed."""
+
+    def observe(self, outcome: Outcome) -> None:
+        """Learn from a verified round (tables, features)."""
+
+
+@runtime_checkable
+class Shape(Protocol):
+    """How much to guess. `KIND` tells drafters which questions the shape answers."""
+
+    NAME: ClassVar[str]
+    KIND: ClassVar[str]  # "none" | "chain" | "static_tree" | "dynamic_tree"
+    KNOBS: ClassVar[tuple[Knob, ...]]
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None: ...
+    def begin(self) -> None:
+        """A new run starts."""
+
+    def observe(self, outcome: Outcome) -> None:
+        """Learn from a verified round (adaptive lengths)."""
+
+
+class ChainShape(Shape, Protocol):
+    """The questions of a chain: at most how long, go on now, and how much of it to verify."""
+
+    def limit(self) -> int:
+        """Most tokens to draft this round."""
+
+    def more(self, drafted: int, logits_V: Tensor) -> bool:
+        """Whether to draft one more, given the drafter's raw logits for it; asked before each token."""
+
+    def keep(self, draft: Draft) -> Draft:
+        """The draft to verify, from the draft made."""
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """Decides a verified draft."""
+
+    NAME: ClassVar[str]
+    KNOBS: ClassVar[tuple[Knob, ...]]
+    GUARANTEE: ClassVar[Guarantee]
+    NEEDS: ClassVar[tuple[str, ...]]
+    SHAPES: ClassVar[tuple[str, ...]]  # kinds the rule can judge; empty is any
+    entries: int  # entries of each law that the rule wants in `view.stats`; 0 when it looks at none
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None: ...
+    def decide(self, view: RoundView) -> Verdict:
+        """Accepted path and emitted token of this round."""

@@ -1,0 +1,100 @@
+"""Presets: model pairs and cases as TOML under presets/. Plain data, no torch."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from engine.errors import AssetError, ConfigError, unknown
+
+ROOT = Path(__file__).resolve().parents[1]
+PRESETS = ROOT / "presets"
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One method of a case, with its knobs."""
+
+    method: str
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A pair of models ("kind" pair), or a case that runs on one: a prompt, methods, and the point it makes."""
+
+    name: str
+    title: str
+    kind: str = "case"  # pair | case
+    point: str = ""  # one sentence: what to see here
+    story: str = ""
+    pair: str = ""  # of a case: the preset that holds its models
+    models: Mapping[str, str] = field(default_factory=dict)  # role -> folder or hub id
+    assets: Mapping[str, str] = field(default_factory=dict)  # role -> folder: heads, judges, trees
+    prompt: str = ""
+    prompts: tuple[str, ...] = ()
+    lanes: tuple[Lane, ...] = ()
+    sampling: Mapping[str, Any] = field(default_factory=dict)  # temperature, top_k, top_p
+    seed: int = 0
+    max_new_tokens: int = 128
+    chat: bool = False
+    traces: tuple[str, ...] = ()  # recorded runs, relative to presets/
+    order: int = 100  # place in lists
+    expect: Mapping[str, Any] = field(default_factory=dict)  # what the recording must show; checked by tests
+
+
+def list_presets(folder: Path = PRESETS) -> list[Preset]:
+    """All presets, by order and name.
+
+    Raises:
+        ConfigError: a file is no valid preset.
+    """
+    return sorted((read_preset(path) for path in folder.glob("*.toml")), key=lambda p: (p.order, p.name))
+
+
+def get_preset(name: str, folder: Path = PRESETS) -> Preset:
+    """The preset of that name.
+
+    Raises:
+        ConfigError: with the nearest right name.
+    """
+    path = folder / f"{name}.toml"
+    if not path.name == f"{Path(name).name}.toml" or not path.is_file():
+        raise ConfigError(unknown("preset", name, (p.stem for p in folder.glob("*.toml"))))
+    return read_preset(path)
+
+
+def read_preset(path: Path) -> Preset:
+    """A preset file.
+
+    Raises:
+        ConfigError: damaged TOML, an unknown key, or one that is missing.
+    """
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path.name} is not valid TOML: {error}.") from None
+    known = {f.name for f in fields(Preset)}
+    for key in raw:
+        if key not in known:
+            raise ConfigError(f"{path.name}: " + unknown("key", key, known))
+    lanes = tuple(Lane(lane["method"], lane.get("knobs", {})) for lane in raw.pop("lanes", ()))
+    tuples = {key: tuple(raw.pop(key)) for key in ("prompts", "traces") if key in raw}
+    raw.setdefault("name", path.stem)
+    raw.setdefault("title", path.stem)
+    return Preset(lanes=lanes, **tuples, **raw)
+
+
+def locate(ref: str) -> str:
+    """A folder of this repository as an absolute path; anything else (a hub id, a path) unchanged.
+
+    Raises:
+        AssetError: it names a folder under assets/ that is not there.
+    """
+    inside = ROOT / ref
+    if inside.exists():
+        return str(inside)
+    if ref.startswith("assets/"):
+        raise AssetError(f"{ref} is missing. It is made by `python -m engine.training`; see {'/'.join(ref.split('/')[:2])}/README.md.")
+    return ref

@@ -1,0 +1,107 @@
+"""From a decided round to the nodes and tokens of the trace."""
+
+from collections.abc import Sequence
+
+from engine.sampling import wide
+from engine.trace.events import Node, Token, TopN
+from engine.verify import Verdict
+from engine.view import RoundView
+
+
+def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str) -> list[Node]:
+    """Every guess of the round with its numbers; accepted nodes beyond the `kept` first of the path become discarded."""
+    draft, stats = view.draft, view.stats
+    dropped = set(verdict.path[kept:])
+    out = []
+    for i, token in enumerate(draft.tokens):
+        check = verdict.checks.get(i)
+        state = "discarded" if check is None or i in dropped else check.state
+        reason = check.reason if check else {"id": "untested", "after": _blocker(view, verdict, i)}
+        row, group = draft.parents[i] + 1, draft.group[i] if draft.group else 0
+        out.append(
+            Node(
+                token=token,
+                parent=draft.parents[i],
+                depth=draft.depths[i],
+                state=state,
+                rank=draft.ranks[i],
+                score=draft.scores[i] if draft.scores else None,
+                q=_q(view, i),
+                h_draft=stats.h_draft(i),
+                top_draft=stats.draft.top[group] if stats.draft else None,
+                law_draft=_first(view.q(i), view.top_n) if draft.laws is not None and not view.sampling.greedy else None,
+                source=draft.sources[i] if draft.sources else None,
+                p=stats.target.p_child[i] if view.sampling.greedy else float(view.p[row, token]),
+                h_target=stats.h_target(i),
+                top_target=stats.target.top[row],
+                law_target=None if view.sampling.greedy else _first(view.p[row], view.top_n),
+                overlap=stats.overlap(i, 5),
+                accept_prob=check.accept_prob if check else None,
+                u=view.u[i] if check and check.u is not None else None,
+                judge=check.judge if check else None,
+                confidence=draft.confidence[i] if draft.confidence else None,
+                margin=stats.margin(i),
+                rule=rule,
+                reason=reason,
+            )
+        )
+    return out
+
+
+def _q(view: RoundView, node: int) -> float | None:
+    """Probability of a node's token under the law it was drawn from; the raw law when it was chosen, not drawn."""
+    draft = view.draft
+    if draft.laws is not None:
+        return float(view.q(node)[draft.tokens[node]])
+    return None if view.stats.draft is None else view.stats.draft.p_child[node]
+
+
+def _blocker(view: RoundView, verdict: Verdict, node: int) -> int | None:
+    """The tested ancestor at which the walk left this node's branch; None when an elder sibling was taken instead."""
+    while node >= 0:
+        if node in verdict.checks:
+            return node
+        node = view.draft.parents[node]
+    return None
+
+
+def _first(law_V: object, n: int) -> TopN:
+    """The first n entries of a law, zeros left out."""
+    top = wide(law_V).topk(min(n, law_V.shape[-1]))  # type: ignore[arg-type,attr-defined]
+    return [(i, p) for i, p in zip(top.indices.tolist(), top.values.tolist(), strict=True) if p > 0]
+
+
+def tokens_of(
+    view: RoundView, verdict: Verdict, emitted: Sequence[int], pieces: Sequence[str], start: int, index: int, full: bool
+) -> list[Token]:
+    """The round's committed tokens: those of the path, then the target's own."""
+    out = []
+    for i, (token, piece) in enumerate(zip(emitted, pieces, strict=True)):
+        node = verdict.path[i] if i < len(verdict.path) else None
+        state = verdict.checks[node].state if node is not None else None
+        origin = verdict.origin if state is None else "relaxed" if state == "relaxed" else "draft"
+        line = Token(pos=start + i, token=token, piece=piece, origin=origin, round=index, node=node)
+        if full:
+            _measure(line, view, verdict, node)
+        out.append(line)
+    return out
+
+
+def _measure(line: Token, view: RoundView, verdict: Verdict, node: int | None) -> None:
+    stats = view.stats
+    if node is not None:
+        line.h_draft, line.h_target = stats.h_draft(node), stats.h_target(node)
+        return
+    row = verdict.path[-1] + 1 if verdict.path else 0
+    line.h_target, line.top_target = stats.target.h[row], stats.target.top[row]
+    kids = view.draft.kids[row]
+    if kids:
+        line.h_draft = stats.h_draft(kids[0])
+
+
+def mentioned(nodes: Sequence[Node], tokens: Sequence[Token]) -> set[int]:
+    """Every token id that a round speaks of."""
+    ids = {n.token for n in nodes} | {t.token for t in tokens}
+    for top in [x for n in nodes for x in (n.top_draft, n.top_target)] + [t.top_target for t in tokens]:
+        ids.update(token for token, _ in top or ())
+    return ids

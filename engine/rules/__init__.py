@@ -1,0 +1,9 @@
+"""Rules: what counts as right? RULES is the list of all."""
+
+from engine.parts import Rule
+from engine.rules.entropy_veto import EntropyVeto
+from engine.rules.exact import Exact
+from engine.rules.gap import Gap
+from engine.rules.top_k import TopK
+
+RULES: dict[str, type[Rule]] = {part.NAME: part for part in (Exact, EntropyVeto, Gap, TopK)}

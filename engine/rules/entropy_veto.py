@@ -1,0 +1,88 @@
+"""EASD: refuse a guess where both models are unsure and yet agree, so that the target must think again.
+
+Entropy-aware speculative decoding, sections 3.3 to 3.5, eq. 3 to 7, algorithm 1. Register: E1 to E8, E14.
+"""
+
+from typing import Any, ClassVar, cast
+
+from engine.config import Guarantee, Knob
+from engine.parts import Kit, Knobs
+from engine.sampling import entropy
+from engine.verify import Correction, Verdict, walk
+from engine.view import RoundView
+
+ABLATIONS = ("none", "no_overlap", "no_draft_entropy", "target_entropy_only")
+
+
+class EntropyVeto:
+    """Veto when H(draft) > tau and H(target) > tau and the top-n overlap reaches tau_overlap; then the exact rule.
+
+    Entropies and top-n sets come from the raw softmax (E3). A veto removes the token from the target's raw logits
+    before temperature, top-k and top-p (E14); at temperature 0 it changes the output only where the guess is the target's
+    first choice, and then the second is emitted.
+    """
+
+    NAME: ClassVar[str] = "entropy_veto"
+    GUARANTEE: ClassVar[Guarantee] = "lossy"
+    NEEDS: ClassVar[tuple[str, ...]] = ("draft laws",)
+    SHAPES: ClassVar[tuple[str, ...]] = ("chain", "none")
+    KNOBS: ClassVar[tuple[Knob, ...]] = (
+        Knob("tau_entropy", 2.0, "veto only where both entropies exceed this; 20 is never", -1.0, 20.0, 0.05, "nats", origin="paper"),
+        Knob("tau_overlap", 0.8, "veto only where this share of the top n is common", 0.0, 1.01, 0.05, "share", origin="paper"),
+        Knob("overlap_n", 5, "how many first choices are compared", 1, 1_000_000, 1, "tokens", origin="paper"),
+        Knob("overlap_cmp", "ge", "overlap test: at least (ge) or above (gt) tau_overlap", choices=("ge", "gt"), advanced=True),
+        Knob("ablation", "none", "leave out parts of the condition (table 2 of the paper)", choices=ABLATIONS, origin="paper"),
+        Knob("correction", "target", "law of the token after a refusal: the target's own, as printed, or the residual",
+             choices=("target", "residual"), origin="paper", advanced=True),
+        Knob("penalize", "proposed", "token removed by a veto: the proposed one, or the draft's first choice",
+             choices=("proposed", "argmax"), origin="paper", advanced=True),
+        Knob("bonus", True, "emit the target's next token after a fully accepted draft", advanced=True),
+        Knob("entropy_temperature", 1.0, "temperature of the softmax that entropies are taken of", 0.05, 10.0, 0.05, advanced=True),
+        Knob("tau_entropy_draft", -1.0, "separate threshold for the draft's entropy; -1 uses tau_entropy", -1.0, 20.0, 0.05, "nats",
+             advanced=True),
+    )  # fmt: skip
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None:
+        self.knobs = dict(knobs)
+        self.tau = float(knobs["tau_entropy"])
+        own = float(knobs["tau_entropy_draft"])
+        self.tau_draft = self.tau if own < 0 else own
+        self.tau_overlap, self.n = float(knobs["tau_overlap"]), int(knobs["overlap_n"])
+        self.strictly = knobs["overlap_cmp"] == "gt"
+        self.ablation = str(knobs["ablation"])
+        self.temperature = float(knobs["entropy_temperature"])
+        self.entries = self.n
+
+    def decide(self, view: RoundView) -> Verdict:
+        correction = cast(Correction, self.knobs["correction"])
+        return walk(view, correction=correction, bonus=bool(self.knobs["bonus"]), veto=self._veto)
+
+    def _veto(self, view: RoundView, node: int) -> dict[str, Any] | None:
+        h_draft, h_target = self._entropies(view, node)
+        overlap = view.stats.overlap(node, self.n)
+        if h_draft is None or overlap is None or not self._triggers(h_draft, h_target, overlap):
+            return None
+        if not bool((view.logits[view.draft.parents[node] + 1] > -float("inf")).sum() > 1):
+            return None  # one finite logit: nothing would be left (E14)
+        remove = view.draft.tokens[node]
+        if self.knobs["penalize"] == "argmax" and view.stats.draft is not None:
+            remove = view.stats.draft.top[view.draft.group[node]][0][0]
+        return {
+            "id": "veto", "h_draft": h_draft, "h_target": h_target, "overlap": overlap, "tau_h": self.tau,
+            "tau_h_draft": self.tau_draft, "tau_o": self.tau_overlap, "n": self.n, "remove": remove,
+        }  # fmt: skip
+
+    def _entropies(self, view: RoundView, node: int) -> tuple[float | None, float]:
+        if self.temperature == 1.0 or view.draft.logits is None:
+            return view.stats.h_draft(node), view.stats.h_target(node)
+        rows = (view.draft.logits[view.draft.group[node]], view.logits[view.draft.parents[node] + 1])
+        return float(entropy(rows[0], self.temperature)), float(entropy(rows[1], self.temperature))
+
+    def _triggers(self, h_draft: float, h_target: float, overlap: float) -> bool:
+        wide_enough = overlap > self.tau_overlap if self.strictly else overlap >= self.tau_overlap - 1e-9
+        unsure = h_draft > self.tau_draft
+        if self.ablation in ("no_overlap", "target_entropy_only"):
+            wide_enough = True
+        if self.ablation in ("no_draft_entropy", "target_entropy_only"):
+            unsure = True
+        return h_target > self.tau and unsure and wide_enough

@@ -1,0 +1,30 @@
+"""The exact rule: output follows the target's law (K1 and K4 greedy; K2, K5, K6 sampled)."""
+
+from typing import ClassVar, cast
+
+from engine.config import Guarantee, Knob
+from engine.parts import Kit, Knobs
+from engine.verify import Correction, Verdict, walk
+from engine.view import RoundView
+
+CORRECTION = Knob(
+    "correction", "residual", "law of the token that replaces a refused guess; 'target' is not lossless above temperature 0",
+    choices=("residual", "target"), origin="paper", advanced=True,
+)  # fmt: skip
+
+
+class Exact:
+    """Leviathan et al. 2023, algorithm 1; on trees the walk of SpecInfer and EAGLE, without bias for any draw."""
+
+    NAME: ClassVar[str] = "exact"
+    KNOBS: ClassVar[tuple[Knob, ...]] = (CORRECTION,)
+    GUARANTEE: ClassVar[Guarantee] = "lossless"
+    NEEDS: ClassVar[tuple[str, ...]] = ()
+    SHAPES: ClassVar[tuple[str, ...]] = ()
+    entries = 0
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None:
+        self.correction = cast(Correction, knobs["correction"])
+
+    def decide(self, view: RoundView) -> Verdict:
+        return walk(view, correction=self.correction)

@@ -1,0 +1,75 @@
+"""Logits to law, entropy, top-n and single draws. Pure: uniforms come from outside.
+
+Dimension key: V vocabulary, M rows, n entries kept.
+"""
+
+import torch
+from torch import Tensor
+
+from engine.config import Sampling
+
+
+def law(logits_MV: Tensor, sampling: Sampling) -> Tensor:
+    """The processed law [M, V]: temperature, then top-k, then top-p, renormalised, at least in fp32.
+
+    Greedy (temperature 0) gives one-hot rows at the argmax and applies no other processor. Order and tie handling
+    follow Hugging Face transformers: tokens tied with the k-th stay.
+    """
+    x = wide(logits_MV)
+    if sampling.greedy:
+        return torch.zeros_like(x).scatter_(-1, first_argmax(x).unsqueeze(-1), 1.0)
+    if sampling.temperature != 1.0:
+        x = x / sampling.temperature
+    if 0 < sampling.top_k < x.shape[-1]:
+        kth = x.topk(sampling.top_k, dim=-1).values[..., -1:]
+        x = x.masked_fill(x < kth, -torch.inf)
+    if sampling.top_p < 1.0:
+        x = _top_p(x, sampling.top_p)
+    return torch.softmax(x, dim=-1)
+
+
+def _top_p(x: Tensor, top_p: float) -> Tensor:
+    order = x.sort(dim=-1, descending=True, stable=True)
+    p = torch.softmax(order.values, dim=-1)
+    cut = p.cumsum(dim=-1) - p >= top_p  # mass strictly before a token reaches top_p: drop it
+    cut[..., 0] = False
+    return x.masked_fill(torch.zeros_like(cut).scatter(-1, order.indices, cut), -torch.inf)
+
+
+def wide(x: Tensor) -> Tensor:
+    """The tensor in fp32, or untouched when it is wider already."""
+    return x if x.dtype in (torch.float32, torch.float64) else x.float()
+
+
+def first_argmax(x_MV: Tensor) -> Tensor:
+    """Index of the first maximum of each row [M]. CPU argmax returns the first; CUDA promises nothing, so ask."""
+    if x_MV.device.type == "cpu":
+        return x_MV.argmax(dim=-1)
+    V = x_MV.shape[-1]
+    place = torch.arange(V, 0, -1, device=x_MV.device)
+    return ((x_MV == x_MV.amax(dim=-1, keepdim=True)) * place).argmax(dim=-1)
+
+
+def entropy(logits_MV: Tensor, temperature: float = 1.0) -> Tensor:
+    """Shannon entropy of softmax(logits / temperature) per row [M], nats, at least fp32; 0 log 0 = 0."""
+    x = wide(logits_MV)
+    logp = torch.log_softmax(x if temperature == 1.0 else x / temperature, dim=-1)
+    return -torch.special.xlogy(logp.exp(), logp.exp()).sum(-1) if torch.isinf(logp).any() else -(logp.exp() * logp).sum(-1)
+
+
+def pick(p_V: Tensor, u: float) -> int:
+    """The token that the uniform `u` in [0, 1) draws from `p_V` by inverse transform; never one of zero probability.
+
+    `p_V` need not be normalised. The sum is taken in fp64.
+    """
+    cdf = p_V.double().cumsum(-1)
+    index = int(torch.searchsorted(cdf, cdf[-1:] * u, right=True))
+    if index >= p_V.shape[-1] or not p_V[index] > 0:  # u so near 1 that it rounds to the total
+        index = int(p_V.nonzero()[-1])
+    return index
+
+
+def gumbel(u: Tensor) -> Tensor:
+    """Standard Gumbel noise from uniforms in [0, 1), clamped so that 0 stays finite."""
+    tiny = torch.finfo(u.dtype).tiny
+    return -torch.log(-torch.log(u.clamp(min=tiny, max=1 - torch.finfo(u.dtype).eps / 2)))

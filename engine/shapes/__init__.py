@@ -1,0 +1,8 @@
+"""Shapes: how much to guess this round? SHAPES is the list of all."""
+
+from engine.parts import Shape
+from engine.shapes.chain import Chain
+from engine.shapes.confidence import ConfidenceChain
+from engine.shapes.none import NoShape
+
+SHAPES: dict[str, type[Shape]] = {part.NAME: part for part in (NoShape, Chain, ConfidenceChain)}

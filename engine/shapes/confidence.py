@@ -1,0 +1,79 @@
+"""CM-ASD's chain: draft k_max tokens, verify as many as their mean confidence allows (section III.B, eq. for k_j). C4, C5."""
+
+from dataclasses import replace
+from math import floor
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from engine.confidence import confidences
+from engine.config import Knob
+from engine.draft import Draft
+from engine.parts import Kit, Knobs, Outcome
+
+
+class ConfidenceChain:
+    """k_j = min(k_max, max(k_min, floor(alpha * mean C * k_max))); the C_t also go to the rule."""
+
+    NAME: ClassVar[str] = "confidence_chain"
+    KIND: ClassVar[str] = "chain"
+    KNOBS: ClassVar[tuple[Knob, ...]] = (
+        Knob("k_min", 1, "fewest drafted tokens verified", 1, 128, 1, "tokens"),
+        Knob("k_max", 25, "tokens drafted each round, and most verified", 1, 128, 1, "tokens", origin="paper"),
+        Knob("alpha", 1.0, "share of k_max verified at full confidence", 0.0, 10.0, 0.05),
+        Knob("adapt_k", True, "off fixes the length at k_max (ablation of table III)", origin="paper"),
+        Knob("w_entropy", 1 / 3, "weight of 1 - H / log V", 0.0, 1.0, 0.05),
+        Knob("w_margin", 1 / 3, "weight of the logit margin", 0.0, 1.0, 0.05),
+        Knob("w_soft", 1 / 3, "weight of the softmax margin", 0.0, 1.0, 0.05),
+        Knob("margin_scale", 1.0, "scale inside the sigmoid of the logit margin", 0.01, 100.0, 0.05, advanced=True),
+        Knob("entropy_conf", "one_minus", "1 - H / log V, or H / log V as printed", choices=("one_minus", "literal"), advanced=True),
+        Knob("margin_norm", "sigmoid", "logit margin in [0.5, 1) as printed, or rescaled to [0, 1)", choices=("sigmoid", "rescaled"), advanced=True),
+        Knob("lookahead", "full", "draft all k_max tokens before choosing k, or stop once the running mean allows no more",
+             choices=("full", "incremental"), advanced=True),
+    )  # fmt: skip
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None:
+        self.knobs = dict(knobs)
+        self.k_min, self.k_max = int(knobs["k_min"]), int(knobs["k_max"])
+        self.alpha = float(knobs["alpha"])
+        self._seen: list[float] = []
+
+    def begin(self) -> None: ...
+
+    def limit(self) -> int:
+        self._seen = []
+        return self.k_max
+
+    def more(self, drafted: int, logits_V: Tensor) -> bool:
+        if self.knobs["lookahead"] == "full" or not self.knobs["adapt_k"]:
+            return True
+        if drafted >= self.k_min and drafted >= self._length(self._seen):
+            return False
+        self._seen += self._confidences(logits_V.unsqueeze(0))
+        return True
+
+    def keep(self, draft: Draft) -> Draft:
+        """The first k_j nodes, with their confidences."""
+        if draft.logits is None:
+            return draft
+        values = self._confidences(draft.logits)
+        k = self._length(values) if self.knobs["adapt_k"] else self.k_max
+        extras = {"k": min(k, len(draft)), "mean_confidence": sum(values) / len(values), "made": len(draft)}
+        return replace(draft, confidence=tuple(values), extras=extras).cut(k)
+
+    def _length(self, values: list[float]) -> int:
+        mean = sum(values) / len(values) if values else 1.0
+        return min(self.k_max, max(self.k_min, floor(self.alpha * mean * self.k_max)))
+
+    def _confidences(self, logits_NV: Tensor) -> list[float]:
+        k = self.knobs
+        return confidences(
+            torch.as_tensor(logits_NV),
+            (float(k["w_entropy"]), float(k["w_margin"]), float(k["w_soft"])),
+            scale=float(k["margin_scale"]),
+            entropy_conf=str(k["entropy_conf"]),
+            margin_norm=str(k["margin_norm"]),
+        )
+
+    def observe(self, outcome: Outcome) -> None: ...

@@ -1,0 +1,20 @@
+"""No shape: nothing is drafted."""
+
+from typing import ClassVar
+
+from engine.config import Knob
+from engine.parts import Kit, Knobs, Outcome
+
+
+class NoShape:
+    """The shape of autoregressive decoding."""
+
+    NAME: ClassVar[str] = "none"
+    KIND: ClassVar[str] = "none"
+    KNOBS: ClassVar[tuple[Knob, ...]] = ()
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None: ...
+
+    def begin(self) -> None: ...
+
+    def observe(self, outcome: Outcome) -> None: ...
