@@ -1,65 +1,54 @@
-"""The command line of training: tokenizer, train, export, eval."""
+"""Make and judge the embedded models: tokenizer, train, export, eval."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from transformers import AutoTokenizer
 
-from engine.training import models, tokenizer
-from engine.training.trainer import Settings, Trainer, read_state, write_state
-
-ASSETS = Path("assets/tiny")
+from engine.training import commands, models
 
 
 def main(argv: list[str] | None = None) -> None:
     """Parse and run one command."""
     parser = argparse.ArgumentParser(prog="python -m engine.training", description=__doc__)
-    commands = parser.add_subparsers(required=True)
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    learn = commands.add_parser("tokenizer", help="learn the tokenizer from the corpus")
-    learn.add_argument("--out", type=Path, default=ASSETS / "tokenizer")
-    learn.add_argument("--seed", type=int, default=0)
-    learn.set_defaults(run=_tokenizer)
+    def add(name: str, run: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
+        sub = subparsers.add_parser(name, help=text, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+        sub.set_defaults(run=run)
+        sub.add_argument("--threads", type=int, default=2, help="CPU threads")
+        return sub
 
-    train = commands.add_parser("train", help="train a model and export it")
-    train.add_argument("shape", choices=sorted(models.SHAPES))
-    train.add_argument("--minutes", type=float, default=5.0, help="wall-clock budget, minutes (default 5)")
-    train.add_argument("--steps", type=int, help="budget in steps instead of minutes")
-    train.add_argument("--seed", type=int, default=0)
-    train.add_argument("--tokenizer", type=Path, default=ASSETS / "tokenizer")
-    train.add_argument("--work", type=Path, help="folder of the checkpoint (default build/<shape>)")
-    train.add_argument("--out", type=Path, help="folder of the export (default assets/tiny/<shape>)")
+    learn = add("tokenizer", commands.learn_tokenizer, "learn the tokenizer from the corpus")
+    learn.add_argument("--out", type=Path, default=commands.ASSETS / "tokenizer", help="folder")
+    learn.add_argument("--seed", type=int, default=0, help="seed of the corpus")
+
+    train = add("train", commands.train, "train a model; checkpoint and export every two minutes")
+    train.add_argument("--minutes", type=float, default=5.0, help="wall-clock budget, minutes")
+    train.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
+    train.add_argument("--seed", type=int, default=0, help="seed of weights and corpus")
     train.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
-    train.add_argument("--threads", type=int, default=2)
-    train.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    train.set_defaults(run=_train)
+
+    export = add("export", commands.export, "write the model of a checkpoint in bf16")
+    for sub in (train, export):
+        sub.add_argument("shape", choices=sorted(models.SHAPES))
+        sub.add_argument("--tokenizer", type=Path, default=commands.ASSETS / "tokenizer", help="folder")
+        sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/SHAPE if not given")
+        sub.add_argument("--out", type=Path, help="folder of the export; assets/tiny/SHAPE if not given")
+        sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
+
+    judge = add("eval", commands.evaluate, "measure the pair on held-out problems and write the cards")
+    judge.add_argument("--target", type=Path, default=commands.ASSETS / "target", help="folder")
+    judge.add_argument("--draft", type=Path, default=commands.ASSETS / "draft", help="folder")
+    judge.add_argument("--items", type=int, default=300, help="held-out problems a family")
+    judge.add_argument("--json", action="store_true", help="print JSON")
+    judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
 
     options = parser.parse_args(argv)
     options.run(options)
-
-
-def _tokenizer(options: argparse.Namespace) -> None:
-    tokenizer.save(tokenizer.train(options.seed), options.out)
-
-
-def _train(options: argparse.Namespace) -> None:
-    torch.set_num_threads(1)
-    words = AutoTokenizer.from_pretrained(options.tokenizer)
-    work = options.work or Path("build") / options.shape
-    out = options.out or ASSETS / options.shape
-    settings = Settings(options.shape, minutes=options.minutes, steps=options.steps, seed=options.seed)
-    trainer = Trainer(settings, words, options.device, options.threads)
-    if options.resume:
-        trainer.load(read_state(work))
-
-    def save() -> None:
-        write_state(trainer, work)
-        models.export(trainer.model, words, out)
-
-    trainer.run(lambda line: print(line, flush=True), save)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerBase
+
+from engine.training.card import TRAINING
 
 # layers, width, MLP width, query heads, key and value heads; heads are 64 wide
 SHAPES = {
@@ -40,7 +44,9 @@ def build(shape: str, tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaFor
     return LlamaForCausalLM(config)
 
 
-def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+def export(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, folder: Path, training: dict[str, Any]
+) -> None:
     """Write a bf16 checkpoint with its tokenizer; whoever reads `folder` sees all of it or the old one.
 
     Files of the old folder that are not part of a checkpoint (the cards) are kept.
@@ -59,6 +65,9 @@ def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, folder: 
     )
     copy.save_pretrained(fresh)
     tokenizer.save_pretrained(fresh)
+    (fresh / TRAINING).write_text(json.dumps(training, indent=1) + "\n")
+    for path in fresh.iterdir():
+        path.chmod(0o644)
     old = folder.with_name(f".{folder.name}.old.{os.getpid()}")
     if folder.exists():
         for name in ("README.md", "card.json"):

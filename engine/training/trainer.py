@@ -187,6 +187,12 @@ def write_state(trainer: Trainer, folder: Path) -> None:
     (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
 
 
+def read_settings(folder: Path) -> Settings:
+    """The settings that the checkpoint of a folder was trained with."""
+    values = json.loads((folder / "run.json").read_text())["settings"]
+    return Settings(**{**values, "mix": Mix(**values["mix"])})
+
+
 def read_state(folder: Path) -> dict[str, Any]:
     """The checkpoint of a folder, as `Trainer.load` takes it."""
     state: dict[str, Any] = torch.load(folder / CHECKPOINT, map_location="cpu", weights_only=True)

@@ -1,0 +1,98 @@
+"""What each command of `python -m engine.training` does."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoTokenizer, LlamaForCausalLM
+from transformers.utils import logging as hf_logging
+
+from engine.training import card, models, record, tokenizer
+from engine.training.evaluate import Judge, together
+from engine.training.requirements import check
+from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
+
+ASSETS = Path("assets/tiny")
+
+
+def learn_tokenizer(options: argparse.Namespace) -> None:
+    """Learn the tokenizer and write it."""
+    tokenizer.save(tokenizer.train(options.seed), options.out)
+
+
+def train(options: argparse.Namespace) -> None:
+    """Train to the end of the budget, with a checkpoint and an export every two minutes."""
+    torch.set_num_threads(1)
+    work, out = _folders(options)
+    words = AutoTokenizer.from_pretrained(options.tokenizer)
+    settings = Settings(options.shape, minutes=options.minutes, steps=options.steps, seed=options.seed)
+    trainer = Trainer(settings, words, options.device, options.threads)
+    if options.resume:
+        trainer.load(read_state(work))
+
+    def save() -> None:
+        write_state(trainer, work)
+        _publish(trainer, out, options)
+
+    trainer.run(lambda line: print(line, flush=True), save)
+
+
+def export(options: argparse.Namespace) -> None:
+    """Write the model of a checkpoint, as it is, to the folder of its export."""
+    work, out = _folders(options)
+    words = AutoTokenizer.from_pretrained(options.tokenizer)
+    trainer = Trainer(read_settings(work), words)
+    trainer.load(read_state(work))
+    _publish(trainer, out, options)
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """Measure the pair on held-out problems, write both cards and SHA256SUMS, print the numbers."""
+    torch.set_num_threads(options.threads)
+    hf_logging.set_verbosity_error()
+    words = AutoTokenizer.from_pretrained(options.target)
+    judge = Judge(words, options.items)
+    big, small = (_load(folder) for folder in (options.target, options.draft))
+    (target, lines), (draft, _) = judge.single(big), judge.single(small)
+    pair = together(small, lines)
+    checks = check(target, draft, pair)
+    report = {"items": options.items, "target": target, "draft": draft, "pair": pair, "checks": checks}
+    if not options.no_cards:
+        command = f"python -m engine.training eval --items {options.items}"
+        shared: dict[str, Any] = {"items": options.items, "pair": pair, "checks": checks}
+        card.write(options.target, "target", {**shared, "model": target}, command)
+        card.write(options.draft, "draft", {**shared, "model": draft}, command)
+        card.write_sums(options.target.parent)
+    print(json.dumps(report, indent=1) if options.json else _text(report))
+
+
+def _folders(options: argparse.Namespace) -> tuple[Path, Path]:
+    return options.work or Path("build") / options.shape, options.out or ASSETS / options.shape
+
+
+def _load(folder: Path) -> LlamaForCausalLM:
+    model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    return model.eval()
+
+
+def _publish(trainer: Trainer, out: Path, options: argparse.Namespace) -> None:
+    words = trainer.corpus.tokenizer
+    hardware = f"{options.device}, {options.threads} threads" if options.device == "cpu" else options.device
+    parameters = sum(p.numel() for p in trainer.model.parameters())
+    training = record.describe(trainer.settings, trainer.progress, words, parameters, hardware)
+    models.export(trainer.model, words, out, training)
+
+
+def _text(report: dict[str, Any]) -> str:
+    lines = []
+    for part in ("target", "draft", "pair"):
+        for family, row in report[part].items():
+            cells = "  ".join(f"{name} {value:.3f}" for name, value in row.items())
+            lines.append(f"{part:7s}{family:11s}{cells}")
+    for one in report["checks"]:
+        lines.append(f"{'met   ' if one['met'] else 'MISSED'} {one['what']}: {one['value']:.3f}")
+    return "\n".join(lines)

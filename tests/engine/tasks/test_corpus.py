@@ -1,0 +1,90 @@
+"""The corpus is deterministic, its splits share no problem, and its solutions are right."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import pytest
+
+from engine.tasks import FAMILIES, Problem, get_task, load_problems, split_of
+from engine.tasks.problem import SKEW
+
+OPERATIONS = {"+": Fraction.__add__, "-": Fraction.__sub__, "*": Fraction.__mul__, "/": Fraction.__truediv__}
+EQUATION = re.compile(r"(\d+) ([-+*/]) (\d+) = (\d+)")
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def problems(request: pytest.FixtureRequest) -> list[Problem]:
+    return load_problems(request.param, "train", 200)
+
+
+def test_same_arguments_same_problems(problems: list[Problem]) -> None:
+    family = problems[0].family
+    assert load_problems(family, "train", 200) == problems
+    assert load_problems(family, "train", 200, seed=1) != problems
+
+
+def test_no_key_is_in_both_splits(problems: list[Problem]) -> None:
+    heldout = load_problems(problems[0].family, "heldout", 50)
+    assert {split_of(p.key) for p in problems} == {"train"}
+    assert {split_of(p.key) for p in heldout} == {"heldout"}
+    assert len({p.key for p in heldout}) == 50
+    assert not {p.key for p in problems} & {p.key for p in heldout}
+
+
+def test_wording_does_not_move_a_problem_to_the_other_split() -> None:
+    by_key: dict[str, set[str]] = {}
+    for seed in range(6):
+        for problem in load_problems("functions", "train", 300, seed):
+            by_key.setdefault(problem.key, set()).add(problem.prompt)
+    reworded = [prompts for prompts in by_key.values() if len(prompts) > 1]
+    assert reworded, "some specification is drawn with several wordings"
+
+
+def test_choices_are_spans_of_four_way_wordings(problems: list[Problem]) -> None:
+    assert len(SKEW) >= 4
+    spans = [p.solution[a:b] for p in problems for a, b in p.choices]
+    assert spans and all(spans)
+    assert len(set(spans)) >= 8
+
+
+def test_a_reference_solution_scores_full(problems: list[Problem]) -> None:
+    task = get_task(problems[0].family)
+    for problem in problems[:5]:
+        assert task.equivalent(task.extract(problem.solution), task.extract(problem.solution))
+        if task.family != "sentences":
+            assert task.score(problem, problem.solution) == 1.0
+        else:
+            assert task.equivalent(task.extract(problem.solution), problem.answer)
+
+
+def test_every_equation_of_a_word_problem_holds() -> None:
+    for problem in load_problems("arithmetic", "train", 500):
+        equations = EQUATION.findall(problem.solution)
+        assert 4 <= len(equations) <= 6
+        for a, sign, b, result in equations:
+            assert OPERATIONS[sign](Fraction(a), Fraction(b)) == Fraction(result)
+            assert all(0 <= int(n) <= 999 for n in (a, b, result))
+        assert equations[-1][3] == problem.answer
+        assert problem.solution.endswith(f" The answer is {problem.answer}.")
+
+
+def test_the_facts_of_a_word_problem_are_in_its_prompt() -> None:
+    for problem in load_problems("arithmetic", "heldout", 100):
+        known = set(re.findall(r"\d+", problem.prompt))
+        for a, _, b, result in EQUATION.findall(problem.solution):
+            assert {a, b} <= known
+            known.add(result)
+
+
+def test_prompts_end_with_their_cue(problems: list[Problem]) -> None:
+    cue = {"arithmetic": "\nAnswer:", "functions": "\nCode:", "sentences": "\nGerman:"}[problems[0].family]
+    assert all(p.prompt.endswith(cue) for p in problems)
+
+
+def test_an_unknown_family_names_the_nearest_one() -> None:
+    with pytest.raises(ValueError, match="did you mean 'arithmetic'"):
+        get_task("arithmetics")
+    with pytest.raises(ValueError, match="heldout"):
+        load_problems("arithmetic", "test", 1)

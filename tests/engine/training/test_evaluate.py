@@ -1,0 +1,91 @@
+"""The numbers on the cards: rounds, probes, requirements."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+from engine.tasks import load_problems
+from engine.training import card, models
+from engine.training.evaluate import _rounds, together
+from engine.training.probe import Line, complete, read, reference
+from engine.training.requirements import check
+from engine.training.trainer import Settings, Trainer
+
+
+@pytest.fixture(scope="module")
+def words() -> PreTrainedTokenizerBase:
+    return AutoTokenizer.from_pretrained("assets/tiny/tokenizer")
+
+
+@pytest.fixture(scope="module")
+def micro(words: PreTrainedTokenizerBase) -> Trainer:
+    return Trainer(Settings("micro", steps=1), words)
+
+
+@pytest.mark.parametrize(
+    ("same", "gamma", "expected"),
+    [
+        ([True] * 6, 5, (5, 5, 1)),
+        ([False] * 3, 5, (0, 3, 3)),
+        ([True, False, True, True], 5, (3, 4, 2)),
+        ([True, True, True], 2, (2, 2, 1)),
+        ([], 5, (0, 0, 0)),
+    ],
+)
+def test_rounds_are_counted_as_chain_speculation_does(
+    same: list[bool], gamma: int, expected: tuple[int, int, int]
+) -> None:
+    assert _rounds(same, gamma) == expected
+
+
+def test_batched_completions_equal_single_ones(micro: Trainer, words: PreTrainedTokenizerBase) -> None:
+    problems = load_problems("sentences", "heldout", 4)
+    together_ = complete(micro.model, words, problems, max_new_tokens=8)
+    alone = [complete(micro.model, words, [p], max_new_tokens=8)[0] for p in problems]
+    assert together_ == alone
+
+
+def test_reading_gives_the_logits_that_predict_the_rest(micro: Trainer) -> None:
+    lines = [Line((1, 5, 6), (7, 8)), Line((1, 9), (3, 4, 2))]
+    with torch.no_grad():
+        direct = micro.model(input_ids=torch.tensor([[1, 5, 6, 7]])).logits[0, 2:]
+    first, second = read(micro.model, lines)
+    torch.testing.assert_close(first, direct)
+    assert second.shape[0] == 3
+
+
+def test_a_model_agrees_with_itself(micro: Trainer, words: PreTrainedTokenizerBase) -> None:
+    lines = {"sentences": complete(micro.model, words, load_problems("sentences", "heldout", 3), max_new_tokens=9)}
+    pair = together(micro.model, lines)["sentences"]
+    assert pair["accept_rate_tested"] == pair["top1_agreement"] == 1.0
+
+
+def test_choices_are_found_in_the_tokens(words: PreTrainedTokenizerBase) -> None:
+    problem = load_problems("arithmetic", "heldout", 1)[0]
+    line, places = reference(words, problem)
+    for place, (a, b) in zip(places, problem.choices, strict=True):
+        assert problem.solution[a:b].startswith(words.decode([line.rest[place]]))
+
+
+def test_a_missed_requirement_is_said_so_on_the_card(
+    micro: Trainer, words: PreTrainedTokenizerBase, tmp_path: Path
+) -> None:
+    row = {"accuracy": 0.5, "entropy_at_choices": 1.2, "accept_rate_tested": 0.7}
+    metrics = {family: row for family in ("arithmetic", "functions", "sentences")}
+    checks = check(metrics, metrics, metrics)
+    assert [c["met"] for c in checks] == [False, False, True, True, True, True, True]
+    from engine.training.record import describe
+
+    folder = tmp_path / "target"
+    models.export(micro.model, words, folder, describe(micro.settings, micro.progress, words, 99, "cpu"))
+    card.write(folder, "target", {"items": 3, "model": metrics, "checks": checks}, "the command")
+    card.write_sums(tmp_path)
+    page = (folder / "README.md").read_text()
+    assert "MISSED: target accuracy on arithmetic" in page and "the command" in page
+    assert json.loads((folder / "card.json").read_text())["evaluation"]["items"] == 3
+    assert "target/model.safetensors" in (tmp_path / "SHA256SUMS").read_text()

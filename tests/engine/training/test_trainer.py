@@ -1,0 +1,95 @@
+"""Training: batches by step, exact resumption, budgets, exports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
+
+from engine.training import models
+from engine.training.data import Corpus, Mix
+from engine.training.muon import orthogonalise
+from engine.training.record import describe, digest
+from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
+
+MIX = Mix(arithmetic=2, functions=2, sentences=2, drills=1)
+SETTINGS = Settings("micro", steps=6, mix=MIX, warmup_steps=2)
+
+
+@pytest.fixture(scope="module")
+def words() -> PreTrainedTokenizerBase:
+    return AutoTokenizer.from_pretrained("assets/tiny/tokenizer")
+
+
+def test_batches_depend_on_the_step_alone(words: PreTrainedTokenizerBase) -> None:
+    first, second = Corpus(words, MIX, 0), Corpus(words, MIX, 0)
+    first.batches(0)
+    for a, b in zip(first.batches(17), second.batches(17), strict=True):
+        assert torch.equal(a.ids, b.ids) and torch.equal(a.weights, b.weights)
+    assert digest(words, MIX, 0) == digest(words, MIX, 0) != digest(words, MIX, 1)
+
+
+def test_padding_and_prompts_weigh_little(words: PreTrainedTokenizerBase) -> None:
+    batch = Corpus(words, MIX, 0).batches(0)[0]
+    assert (batch.weights[batch.ids == words.pad_token_id] == 0).all()
+    assert {round(w, 1) for w in batch.weights.unique().tolist()} == {0.0, 0.1, 1.0}
+
+
+def test_a_resumed_run_equals_an_unbroken_one(words: PreTrainedTokenizerBase, tmp_path: Path) -> None:
+    whole = Trainer(SETTINGS, words, threads=2)
+    losses = [whole.step() for _ in range(6)]
+    part = Trainer(SETTINGS, words, threads=2)
+    for _ in range(3):
+        part.step()
+    write_state(part, tmp_path)
+    again = Trainer(read_settings(tmp_path), words, threads=2)
+    again.load(read_state(tmp_path))
+    assert [again.step() for _ in range(3)] == losses[3:]
+    for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_it_learns(words: PreTrainedTokenizerBase) -> None:
+    trainer = Trainer(Settings("micro", steps=30, mix=MIX, warmup_steps=2), words)
+    losses = [trainer.step() for _ in range(30)]
+    assert losses[-1] < losses[0] - 1.5
+
+
+def test_a_run_ends_with_its_budget_and_reports(words: PreTrainedTokenizerBase) -> None:
+    trainer = Trainer(Settings("micro", steps=20, mix=MIX), words)
+    lines: list[str] = []
+    saves: list[int] = []
+    trainer.run(lines.append, lambda: saves.append(trainer.progress.step))
+    assert saves == [20]
+    assert "tokens/s" in lines[0] and "100% done" in lines[0]
+
+
+def test_an_export_is_a_standard_checkpoint(words: PreTrainedTokenizerBase, tmp_path: Path) -> None:
+    trainer = Trainer(SETTINGS, words)
+    training = describe(SETTINGS, trainer.progress, words, 1, "cpu")
+    folder = tmp_path / "model"
+    for _ in range(2):  # the second replaces the first
+        models.export(trainer.model, words, folder, training)
+        (folder / "README.md").write_text("kept")
+    assert [p.name for p in tmp_path.iterdir()] == ["model"]
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    assert model.dtype == torch.bfloat16
+    assert AutoTokenizer.from_pretrained(folder)("a 12").input_ids == words("a 12").input_ids
+    assert model.generation_config.eos_token_id == words.eos_token_id
+    assert json.loads((folder / "training.json").read_text())["settings"]["shape"] == "micro"
+
+
+def test_the_shipped_shapes_differ_tenfold(words: PreTrainedTokenizerBase) -> None:
+    sizes = {s: sum(p.numel() for p in models.build(s, words, 0).parameters()) for s in ("target", "draft")}
+    assert sizes["target"] >= 10 * sizes["draft"]
+    assert models.SHAPES["target"][0] >= 8
+
+
+def test_muon_steps_are_nearly_orthogonal() -> None:
+    torch.manual_seed(0)
+    batch = orthogonalise(torch.randn(3, 8, 32))
+    singular = torch.linalg.svdvals(batch)
+    assert singular.min() > 0.5 and singular.max() < 1.3
