@@ -41,7 +41,7 @@ def event_from_json(data: object) -> Event:
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise TraceError(unknown("kind of event", _short(kind), KINDS))
-    if kind == RunStarted.kind and data.get("schema") != SCHEMA:
+    if kind == RunStarted.kind and (data.get("schema") != SCHEMA or data["schema"] is True):
         raise TraceError(f"This trace has schema {_short(data.get('schema'))}; only schema {SCHEMA} can be read.")
     event: Event = _read(KINDS[kind], data, kind)
     if isinstance(event, Round):

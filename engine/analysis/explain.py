@@ -1,0 +1,86 @@
+"""Why a guess was kept or refused, or where a token came from, in the terms of the rule in force."""
+
+from collections.abc import Mapping
+
+from engine.analysis import outcome
+from engine.analysis.reasons import SENTENCES, neutral
+from engine.analysis.scene import Scene, share
+from engine.analysis.words import count, quoted
+from engine.trace.events import Node, Round, RunStarted, Token
+from engine.trace.store import Trace
+
+
+def why(
+    head: RunStarted,
+    event: Round,
+    node: int | Node | None = None,
+    token: int | Token | None = None,
+    pieces: Mapping[int, str] | None = None,
+) -> str:
+    """The sentence for a node (itself or its index in the round), a token (itself or its position), or the round.
+
+    `pieces` gives the text of ids that earlier rounds mentioned; the round's own come on top.
+
+    Raises:
+        IndexError: the round has no such node or position.
+    """
+    known = dict(pieces or {}) | {int(key): piece for key, piece in event.pieces.items()}
+    known |= {one.token: one.piece for one in event.tokens}
+    if node is not None:
+        return _node(Scene(head, event, event.nodes.index(node) if isinstance(node, Node) else node, known))
+    if token is not None:
+        return _token(head, event, event.tokens[token - event.start] if isinstance(token, int) else token, known)
+    return _round(event)
+
+
+def explain(trace: Trace, pos: int) -> str:
+    """The sentence for the token at a position of the response."""
+    token = trace.tokens[pos]
+    return why(trace.head, trace.rounds[token.round], token=token, pieces=trace.pieces)
+
+
+def _node(scene: Scene) -> str:
+    node = scene.node
+    kind = str((node.reason or {}).get("id", ""))
+    if node.state == "discarded" and kind != "untested":
+        if kind in SENTENCES:  # it was tested and held, but the response had ended before it
+            return f"Dropped: {scene.piece} was checked, but the response ends before it."
+        kind = "untested"
+    return SENTENCES.get(kind, neutral)(scene)
+
+
+def _token(head: RunStarted, event: Round, token: Token, pieces: Mapping[int, str]) -> str:
+    own = quoted(token.token, pieces)
+    given = share(token.top_target, token.token)
+    if token.node is not None and token.node < len(event.nodes):
+        return _node(Scene(head, event, token.node, pieces))
+    if token.origin == "bonus":
+        held = "the guess" if event.accepted == 1 else f"all {count(event.accepted, 'guess')} on the path"
+        return f"Bonus: {own}{given} comes from the same target call, since {held} held."
+    if token.origin == "correction":
+        guilty = _refused(event)
+        if guilty is not None:
+            return f"Correction: {own}{given}. " + _node(Scene(head, event, guilty, pieces))
+        return f"Correction: {own}{given} replaces a guess that the rule refused."
+    if token.origin == "target":
+        way = "first choice" if head.sampling.get("temperature", 0) == 0 else "own draw"
+        why_not = "nothing was drafted" if event.drafted == 0 else "no guess stands here"
+        return f"Not drafted: {own}{given} is the target's {way}; {why_not}."
+    verb = "kept by a lossy rule" if token.origin == "relaxed" else "accepted"
+    return f"Drafted: {own} was guessed and {verb}; this trace was recorded without the details."
+
+
+def _refused(event: Round) -> int | None:
+    """The last guess refused where the walk ended."""
+    at = event.accepted + 1
+    found = [i for i, node in enumerate(event.nodes) if node.state in outcome.REFUSED and node.depth == at]
+    return found[-1] if found else None
+
+
+def _round(event: Round) -> str:
+    emitted = count(event.emitted, "token")
+    if not event.drafted:
+        return f"Round {event.index}: nothing was drafted, so the target call gives {emitted}."
+    way = "the next one was refused" if outcome.refused(event) else "nothing on the way was refused"
+    drafted = count(event.drafted, "guess")
+    return f"Round {event.index}: {event.accepted} of {drafted} kept, {way}; the target call gives {emitted}."

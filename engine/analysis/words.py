@@ -1,0 +1,59 @@
+"""Numbers and pieces as words: enough digits to tell compared numbers apart, and blanks that can be seen."""
+
+import math
+from collections.abc import Mapping
+
+MARKS = str.maketrans(
+    {" ": "·", "\t": "→", "\n": "↵", "\r": "␍", "\u00a0": "⍽", "\ufffd": "◇", "`": "ˋ"}
+)  # as in the page's charts; the backtick is the quotation mark of the sentences
+LIMIT = 40  # characters of a piece
+
+
+def quoted(token: int, pieces: Mapping[int, str]) -> str:
+    """A token between backticks with its blanks visible; its number where the text is not known."""
+    piece = pieces.get(token)
+    if piece is None:
+        return f"token {token}"
+    shown = "".join(mark if mark.isprintable() else f"\\u{ord(mark):04x}" for mark in piece.translate(MARKS))
+    return f"`{shown[:LIMIT]}{'…' if len(shown) > LIMIT else ''}`" if shown else f"`` (token {token})"
+
+
+def number(value: float | None, *beside: float | None) -> str:
+    """Two decimals, or two digits below 0.1; more where it would read the same as a number it is compared with."""
+    if value is None or math.isnan(value):
+        return "unknown"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "minus infinite"
+    others = [other for other in beside if other is not None and math.isfinite(other)]
+    if 0 < abs(value) < 1e-4:
+        return f"{value:.1e}" if any(abs(other) < 1e-3 for other in others) else "under 0.0001"
+    for digits in range(2, 7):
+        text = _print(value, digits)
+        if not any(_misleads(value, other, digits) for other in (*others, 1.0)):
+            return text
+    return "over 0.999999" if text == "1.000000" and value < 1 else text
+
+
+def setting(value: float | None) -> str:
+    """A threshold as it was set: 2.0, 0.12."""
+    if value is None or not math.isfinite(value):
+        return number(value)
+    text = f"{value:g}"
+    return text if "." in text or "e" in text else text + ".0"
+
+
+def count(n: int, one: str) -> str:
+    """A number and its noun: 1 guess, 2 guesses."""
+    plural = one + ("es" if one.endswith("s") else "s")
+    return f"{n} {one if n == 1 else plural}"
+
+
+def _print(value: float, digits: int) -> str:
+    return f"{value:.2g}" if digits == 2 and abs(value) < 0.1 else f"{value:.{digits}f}"
+
+
+def _misleads(value: float, other: float, digits: int) -> bool:
+    """Whether two different numbers would read the same, or the wrong way round."""
+    shown = float(_print(value, digits))
+    same = _print(value, digits) == _print(other, digits)
+    return value != other and (same or (shown > other) != (value > other))

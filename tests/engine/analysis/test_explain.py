@@ -1,0 +1,226 @@
+from typing import Any
+
+import pytest
+
+from engine.analysis.explain import explain, why
+from engine.analysis.reasons import SENTENCES
+from engine.trace.events import Round, RunStarted
+from engine.trace.store import Trace
+from tests.engine.analysis.made import CAT, DOG, HAS, IS, LINE, SAMPLED, SAT, WORDS, ar, bush, chain, head, light, sd
+
+TOP = [(DOG, 0.55), (CAT, 0.12), (HAS, 0.1)]
+
+
+def one(state: str, reason: dict[str, Any], greedy: bool = True, guess: int = CAT, last: int | None = DOG, **node: Any) -> str:
+    """The sentence for the first of three guesses, given its state and reason."""
+    event = chain(0, 0, state + "dd", [guess, SAT, SAT], last, **node)
+    event.nodes[0].reason = reason
+    sampling = {} if greedy else {"sampling": SAMPLED}
+    return why(head(**sampling), event, node=0, pieces=dict(enumerate(WORDS)))
+
+
+def test_greedy() -> None:
+    match, miss = {"id": "greedy_match", "choice": DOG}, {"id": "greedy_mismatch", "choice": DOG}
+    assert one("a", match, guess=DOG, top_target=TOP) == "Accepted: `dog` (0.55) is the target's first choice as well."
+    assert one("r", miss, top_target=TOP) == (
+        "Rejected: draft gave `cat` 0.50, target 0.40; the target's first choice is `dog` (0.55), which is emitted instead."
+    )
+
+
+def test_the_three_model_sentences() -> None:
+    """Those of the page's design, word for word where the case is the same."""
+    law_t, law_d = [(DOG, 0.62), (CAT, 0.12), (HAS, 0.26)], [(CAT, 0.41), (HAS, 0.29), (SAT, 0.30)]
+    ratio = {"id": "ratio_reject", "p": 0.12, "q": 0.41, "ratio": 0.12 / 0.41, "u": 0.63, "correction": "residual"}
+    assert one("r", ratio, greedy=False, law_target=law_t, law_draft=law_d) == (
+        "Rejected: draft gave `cat` 0.41, target 0.12, so it is kept with probability 0.29; the draw was 0.63. "
+        "Replaced from the residual by `dog` (1.00)."
+    )
+    veto = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "tau_h_draft": 2.0, "tau_o": 0.8, "n": 5}
+    assert one("v", veto) == (
+        "Vetoed: both entropies (2.31, 2.18 nats) exceed 2.0 and 4 of the top 5 agree; the target's next choice `dog` is emitted."
+    )
+    judge = {"id": "judge_relaxed", "score": 0.03, "threshold": 0.12, "choice": HAS}
+    assert one("x", judge) == "Kept although the target prefers `·has`: the judge gives importance 0.03, below 0.12."
+
+
+def test_residual_is_only_given_a_number_when_the_laws_are_whole() -> None:
+    ratio = {"id": "ratio_reject", "p": 0.12, "q": 0.41, "ratio": 0.29, "u": 0.63, "correction": "residual"}
+    half = one("r", ratio, greedy=False, law_target=[(DOG, 0.3)], law_draft=[(CAT, 0.4)])
+    assert half.endswith("Replaced from the residual by `dog`.")
+    law_t, law_d = [(DOG, 0.5), (HAS, 0.5)], [(CAT, 0.5), (HAS, 0.3), (DOG, 0.2)]
+    assert one("r", ratio, greedy=False, law_target=law_t, law_draft=law_d).endswith("by `dog` (0.60).")  # 0.3 / (0.3 + 0.2)
+    target = ratio | {"correction": "target"}
+    assert one("r", target, greedy=False, law_target=law_t).endswith("Replaced from the target's own law by `dog` (0.50).")
+
+
+def test_ratio_accepts() -> None:
+    kept = {"id": "ratio_accept", "p": 0.12, "q": 0.41, "ratio": 0.29, "u": 0.13}
+    assert one("a", kept, greedy=False) == (
+        "Accepted: draft gave `cat` 0.41, target 0.12, so it is kept with probability 0.29; the draw was 0.13."
+    )
+    sure = {"id": "ratio_accept", "p": 0.62, "q": 0.41, "ratio": 1.0, "u": 0.93}
+    assert one("a", sure, greedy=False) == (
+        "Accepted: draft gave `cat` 0.41, target 0.62, at least as much, so it is kept for certain."
+    )
+
+
+def test_close_draws_can_be_told_apart() -> None:
+    close = {"id": "ratio_reject", "p": 0.1, "q": 0.4, "ratio": 0.2501, "u": 0.2504, "correction": "residual"}
+    assert "probability 0.2501; the draw was 0.2504" in one("r", close, greedy=False)
+
+
+def test_looked_up_guesses_have_no_draft_probability() -> None:
+    said = one("r", {"id": "greedy_mismatch", "choice": DOG}, top_target=TOP)
+    event = chain(0, 0, "r", [CAT], DOG)
+    event.nodes[0].q, event.nodes[0].reason = None, {"id": "greedy_mismatch", "choice": DOG}
+    assert "`cat` was looked up, target 0.40" in why(head(), event, node=0) != said
+
+
+def test_tree_rules() -> None:
+    first = {"id": "child_reject", "p": 0.3, "p_left": 0.3, "ratio": 0.3, "u": 0.5}
+    later = {"id": "child_accept", "p": 0.2, "p_left": 0.29, "ratio": 0.29, "u": 0.1}
+    trace = bush()
+    event, started = trace.rounds[0], head(sampling=SAMPLED)
+    event.nodes[0].reason, event.nodes[1].reason = first, later
+    assert why(started, event, node=0) == (
+        "Rejected: the target gives `cat` 0.30, so it is kept with this probability; the draw was 0.50. "
+        "Its sibling `dog` was taken."
+    )
+    assert why(started, event, node=1) == (
+        "Accepted: the target gives `dog` 0.20, 0.29 once refused siblings are out, so it is kept with that probability; "
+        "the draw was 0.10."
+    )
+    event.nodes[4].reason = first
+    assert why(started, event, node=4).endswith("Replaced by `↵`, drawn from what is left of the target's law.")
+    event.nodes[0].reason = {"id": "wr_reject", "p": 0.1, "q": 0.4, "ratio": 0.25, "u": 0.5}
+    event.nodes[1].reason = {"id": "wr_accept", "p": 0.2, "q": 0.4, "ratio": 0.5, "u": 0.3}
+    assert "siblings left" not in why(started, event, node=0)
+    assert why(started, event, node=1) == (
+        "Accepted: of what earlier siblings left, draft gave `dog` 0.40, target 0.20, so it is kept with probability 0.50; "
+        "the draw was 0.30."
+    )
+    event.nodes[0].reason = {"id": "greedy_mismatch", "choice": DOG}
+    assert "goes on with its other guess `dog`" in why(head(), event, node=0)
+
+
+def test_untested() -> None:
+    trace = bush()
+    event = trace.rounds[0]
+    assert why(trace.head, event, node=5) == "Never tested: the earlier guess `cat` was refused."
+    event.nodes[0].state, event.nodes[5].reason = "discarded", {"id": "untested", "after": None}
+    assert why(trace.head, event, node=5) == "Never tested: the draft went on with the other guess `dog`."
+    cut = chain(0, 0, "ad", [CAT, SAT], None)
+    assert why(head(), cut, node=1) == "Never tested: the response ends before it."
+    cut.nodes[1].reason = {"id": "greedy_match", "choice": SAT}
+    assert why(head(), cut, node=1) == "Dropped: `sat` was checked, but the response ends before it."
+
+
+@pytest.mark.parametrize(
+    ("ablation", "said"),
+    [
+        ("no_overlap", "both entropies (2.31, 2.18 nats) exceed 2.0;"),
+        ("no_draft_entropy", "the target's entropy (2.18 nats) exceeds 2.0 and 4 of the top 5 agree;"),
+        ("target_entropy_only", "the target's entropy (2.18 nats) exceeds 2.0;"),
+    ],
+)
+def test_veto_ablations_name_only_what_was_asked(ablation: str, said: str) -> None:
+    reason = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "tau_h_draft": 2.0, "n": 5}
+    event = chain(0, 0, "v", [CAT], DOG)
+    event.nodes[0].reason = reason
+    assert said in why(head(knobs={"ablation": ablation}), event, node=0)
+    assert "draft's entropy (2.31 nats) exceeds 1.5 and the target's (2.18) 2.0" in one("v", reason | {"tau_h_draft": 1.5})
+
+
+def test_other_vetoes() -> None:
+    reason = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "tau_h_draft": 2.0, "n": 5}
+    assert one("v", reason, greedy=False).endswith("`cat` is barred, and the target draws `dog` from the rest.")
+    assert one("r", reason).startswith("Rejected: both") and one("r", reason).endswith("the exact rule refuses it as well.")
+    assert one("v", reason, last=None).endswith("the target's next choice is emitted.")
+
+
+def test_gap() -> None:
+    base = {"rank": 2, "top_beta": 3, "gap": 0.05, "tau": 0.3, "choice": DOG, "confidence": 0.8}
+    assert one("a", base | {"id": "gap_accept", "rank": 1}, guess=DOG, top_target=TOP).startswith("Accepted: `dog` (0.55) is")
+    assert one("x", base | {"id": "gap_accept"}, top_target=TOP) == (
+        "Kept although the target prefers `dog` (0.55): `cat` ranks 2 with the target, within the top 3, "
+        "and is 0.05 nats behind, within 0.3, at confidence 0.80."
+    )
+    bad = base | {"id": "gap_reject", "rank": 7, "gap": 2.0, "failed": "both", "confidence": None}
+    assert one("r", bad) == (
+        "Rejected: `cat` ranks 7 with the target, outside the top 3, and is 2.00 nats behind, above 0.3; "
+        "the target's first choice is `dog`."
+    )
+    assert "within the top 3, and is 0.40 nats behind, above 0.3" in one("r", base | {"id": "gap_reject", "gap": 0.4, "failed": "gap"})
+    only = base | {"id": "gap_reject", "rank": 7, "failed": "top_beta"}
+    assert "outside the top 3, and is 0.05 nats behind, within 0.3" in one("r", only)
+
+
+def test_lossy_overrides() -> None:
+    assert one("x", {"id": "topk_relaxed", "rank": 3, "k": 4, "choice": DOG}) == (
+        "Kept although the target prefers `dog`: `cat` ranks 3 with it, within the top 4."
+    )
+    assert one("r", {"id": "greedy_mismatch", "rank": 9, "k": 4, "choice": DOG}).endswith("outside the top 4.")
+    assert one("r", {"id": "judge_refused", "score": 0.1203, "threshold": 0.12, "choice": DOG}) == (
+        "Rejected: the target prefers `dog` to `cat`, and the judge gives importance 0.1203, not below 0.12."
+    )
+    assert "does not count as important ([0-9])" in one("x", {"id": "heuristic_relaxed", "pattern": "[0-9]", "choice": DOG})
+    assert "the pattern says that the token matters" in one("r", {"id": "heuristic_refused", "choice": DOG})
+
+
+def test_typical() -> None:
+    assert one("a", {"id": "typical_accept", "p": 0.12, "threshold": 0.09, "h": 2.2}) == (
+        "Accepted: the target gives `cat` 0.12, above the threshold 0.09 at entropy 2.20 nats."
+    )
+    assert "not above the threshold 0.20" in one("r", {"id": "typical_reject", "p": 0.12, "threshold": 0.2, "h": 2.2})
+
+
+def test_unknown_kinds_are_neutral() -> None:
+    assert one("a", {"id": "who knows"}) == "`cat` was accepted by the rule exact."
+    event = chain(0, 0, "r", [CAT], DOG)
+    event.nodes[0].rule = None
+    assert why(head(), event, node=0) == "`cat` was rejected."
+
+
+def test_tokens() -> None:
+    trace = sd()
+    trace.rounds[0].nodes[0].reason = {"id": "greedy_match", "choice": CAT}
+    trace.rounds[0].nodes[1].reason = {"id": "greedy_mismatch", "choice": DOG}
+    assert explain(trace, 0) == "Accepted: `cat` is the target's first choice as well."
+    assert explain(trace, 1).startswith("Correction: `dog`. Rejected: draft gave `·has` 0.50")
+    assert explain(trace, 5) == "Bonus: `↵` comes from the same target call, since all 3 guesses on the path held."
+    assert explain(ar([CAT]), 0) == "Not drafted: `cat` (0.80) is the target's first choice; nothing was drafted."
+    assert "own draw" in explain(ar([CAT], sampling=SAMPLED), 0)
+    small = light(sd())
+    assert explain(small, 0) == "Drafted: `cat` was guessed and accepted; this trace was recorded without the details."
+    assert explain(small, 1) == "Correction: `dog` replaces a guess that the rule refused."
+    assert why(trace.head, trace.rounds[0], token=trace.tokens[0]) == why(trace.head, trace.rounds[0], token=0)
+
+
+def test_rounds() -> None:
+    trace = sd()
+    assert [why(trace.head, event) for event in trace.rounds] == [
+        "Round 0: 1 of 3 guesses kept, the next one was refused; the target call gives 2 tokens.",
+        "Round 1: 3 of 3 guesses kept, nothing on the way was refused; the target call gives 4 tokens.",
+        "Round 2: 1 of 3 guesses kept, nothing on the way was refused; the target call gives 1 token.",
+    ]
+    plain = ar([CAT])
+    assert why(plain.head, plain.rounds[0]) == "Round 0: nothing was drafted, so the target call gives 1 token."
+
+
+def test_pieces_of_earlier_rounds_are_used() -> None:
+    event = chain(0, 0, "r", [CAT], DOG)
+    event.pieces, event.nodes[0].reason = {}, {"id": "greedy_mismatch", "choice": IS}
+    assert "token 4" in why(head(), event, node=0)
+    assert "`·is`" in why(head(), event, node=0, pieces={IS: " is", LINE: "\n"})
+
+
+@pytest.mark.parametrize("kind", sorted(SENTENCES))
+@pytest.mark.parametrize("state", "ardxv")
+def test_a_reason_without_its_numbers_still_gives_a_sentence(kind: str, state: str) -> None:
+    for trace in (Trace([head(), chain(0, 0, state, [CAT], None)]), bush()):
+        started: RunStarted = trace.head
+        event: Round = trace.rounds[0]
+        for index, node in enumerate(event.nodes):
+            node.reason = {"id": kind}
+            said = why(started, event, node=index)
+            assert said.endswith(".") and "None" not in said.replace("ranks None", "").replace("top None", "")

@@ -1,0 +1,47 @@
+from collections.abc import Callable
+
+import pytest
+
+from engine.analysis.identities import identities
+from engine.trace.events import Round
+from engine.trace.store import Trace
+from tests.engine.analysis.made import CAT, ar, bush, light, sd
+
+
+@pytest.mark.parametrize("trace", [sd(), bush(), light(sd()), light(bush()), ar([CAT]), ar([])])
+def test_sound_traces_break_nothing(trace: Trace) -> None:
+    assert identities(trace) == []
+
+
+def _set(name: str, value: object) -> Callable[[Round], None]:
+    return lambda event: setattr(event, name, value)
+
+
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        (_set("emitted", 5), "says 5 tokens"),
+        (_set("accepted", 2), "on a path of 1"),
+        (_set("levels", 0), "not in order"),
+        (_set("fed", 9), "feeds 9"),
+        (_set("drafted", 4), "records 3"),
+        (_set("path", [1]), "not the path"),
+        (_set("tcr", 0), "rank 0"),
+        (lambda event: setattr(event.tokens[0], "round", 3), "another round"),
+        (lambda event: setattr(event.tokens[0], "token", 3), "not that of its guess"),
+        (lambda event: setattr(event.tokens[0], "piece", "x"), "make up the text"),
+        (_set("draft_ms", 1000.0), "the rounds take"),
+        (lambda event: setattr(event.nodes[0], "parent", 5), "parent to child"),
+    ],
+)
+def test_each_fault_is_named(fault: Callable[[Round], None], named: str) -> None:
+    trace = sd()
+    fault(trace.rounds[0])
+    assert any(named in line for line in identities(trace)), identities(trace)
+
+
+def test_more_tested_than_drafted() -> None:
+    trace = sd()
+    for event in trace.rounds:
+        event.drafted = event.levels = 1
+    assert any("more guesses" in line for line in identities(trace))

@@ -1,0 +1,144 @@
+import json
+
+import pytest
+
+from engine.analysis.metrics import intervals, metrics, pooled
+from engine.analysis.names import BY_NAME
+from engine.errors import ConfigError
+from tests.engine.analysis.made import CAT, DOG, HAS, LINE, SAT, ar, bush, chain, head, light, sd
+from engine.trace.store import Trace
+
+SECTION_6 = [
+    "tokens", "rounds", "verify_tokens", "drafted", "accepted", "discarded", "tau", "accept_rate_drafted", "accept_rate_tested",
+    "accept_by_depth", "accepted_histogram", "tcr_histogram", "penalised_rate", "prefill_s", "draft_s", "verify_s", "other_s",
+    "tokens_per_s", "cost_ratio",
+]  # fmt: skip
+
+
+def test_counts_of_a_chain() -> None:
+    found = metrics(sd())
+    assert [found[name] for name in ("tokens", "rounds", "verify_tokens", "drafted")] == [7, 3, 12, 9]
+    assert [found[name] for name in ("accepted", "rejected", "discarded")] == [5, 1, 3]
+    assert found["tau"] == pytest.approx(7 / 3)
+    assert found["accept_rate_drafted"] == pytest.approx(5 / 9)
+    assert found["accept_rate_tested"] == pytest.approx(5 / 6)
+    assert found["accepted_histogram"] == [0, 2, 0, 1]
+    assert found["rollback_rate"] == pytest.approx(1 / 3)
+    assert found["tcr_histogram"] == {"counts": [0, 2, 0, 1], "top_quarter": pytest.approx(2 / 3)}  # 1 <= 4 / 4
+
+
+def test_acceptance_by_depth_leaves_untested_guesses_out() -> None:
+    by_depth = metrics(sd())["accept_by_depth"]
+    assert by_depth == {
+        "depth": [1, 2, 3],
+        "accepted": [3, 1, 1],
+        "tested": [3, 2, 1],  # the third round ended with the run, its second guess was never tested
+        "marginal": [pytest.approx(1), pytest.approx(1 / 3), pytest.approx(1 / 3)],
+        "conditional": [1.0, 0.5, 1.0],
+    }
+
+
+def test_a_light_chain_gives_the_same_numbers() -> None:
+    full, small = metrics(sd()), metrics(light(sd()))
+    unknown = {"penalised_rate", "penalised_per_tested"}
+    assert {name: small[name] for name in small if name not in unknown} == {n: full[n] for n in full if n not in unknown}
+    assert small["penalised_rate"] is None
+
+
+def test_a_light_tree_says_what_it_cannot_know() -> None:
+    found = metrics(light(bush()))
+    assert [found[name] for name in ("rejected", "discarded", "accept_rate_tested")] == [None, None, None]
+    assert found["accepted"] == 2
+    assert found["tcr_histogram"]["top_quarter"] is None
+
+
+def test_a_tree() -> None:
+    found = metrics(bush())
+    assert [found[name] for name in ("drafted", "accepted", "rejected", "discarded", "verify_tokens")] == [6, 2, 3, 1, 7]
+    assert found["tcr_histogram"] == {"counts": [0, 0, 0, 1], "top_quarter": 0.0}  # 3 > 7 / 4
+    assert found["accept_by_depth"]["tested"] == [1, 1, 1]
+    assert found["rollback_rate"] == 1.0
+
+
+def test_times() -> None:
+    found = metrics(sd())
+    assert found["draft_s"] == pytest.approx(0.009)
+    assert found["verify_s"] == pytest.approx(0.030)
+    assert found["other_s"] == pytest.approx(0.006)
+    assert found["prefill_s"] == pytest.approx(0.005)
+    assert found["tokens_per_s"] == pytest.approx(7 / 0.045)
+    assert found["cost_ratio"] == pytest.approx(1.0 / 10.0)
+
+
+def test_names_are_those_of_the_design_and_speedup_needs_a_baseline() -> None:
+    found = metrics(sd())
+    assert not set(SECTION_6) - set(found)
+    assert "speedup" not in found
+    assert set(found) <= set(BY_NAME)
+    assert "NaN" not in json.dumps(found)
+    assert set(metrics(sd(), baseline=ar([1, 2]))) <= set(BY_NAME)
+
+
+def test_speedup_is_a_quotient_of_speeds() -> None:
+    assert metrics(sd(), baseline=ar([1, 2, 3], ms=10.0))["speedup"] == pytest.approx((7 / 0.045) / 100)
+    assert sd().metrics(baseline=ar([1], ms=10.0))["speedup"] == pytest.approx((7 / 0.045) / 100)
+    assert metrics(ar([1, 2]), baseline=ar([1, 2]))["speedup"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "changed", [{"device": "cuda"}, {"dtype": "bfloat16"}, {"models": {"target": {"id": "u"}}}, {"extras": {"process": 7}}]
+)
+def test_a_baseline_from_elsewhere_is_refused(changed: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match="another"):
+        metrics(sd(), baseline=ar([1], **changed))
+
+
+def test_a_speculative_baseline_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no baseline"):
+        metrics(sd(), baseline=sd())
+
+
+def test_pooling_sums_before_it_divides() -> None:
+    found = pooled([sd(), bush()])
+    assert found["accept_rate_drafted"] == pytest.approx(7 / 15)  # not the mean of 5/9 and 2/6
+    assert found["tau"] == pytest.approx(10 / 4)
+    both = pooled([sd(), sd()], [ar([1], ms=10.0), ar([1], ms=30.0)])
+    own = (7 / 0.045) / 100
+    assert both["speedup"] == pytest.approx(own * 2)  # the baselines make 2 tokens in 40 ms
+    assert both["speedup_perprompt_mean"] == pytest.approx((own + 3 * own) / 2)
+
+
+def test_nothing_to_pool() -> None:
+    with pytest.raises(ConfigError):
+        pooled([])
+
+
+def test_plain_decoding_and_a_run_that_has_just_begun() -> None:
+    found = metrics(ar([CAT, DOG]))
+    assert (found["tau"], found["drafted"], found["accept_rate_drafted"], found["cost_ratio"]) == (1.0, 0, None, None)
+    assert found["accept_by_depth"]["depth"] == []
+    assert found["penalised_rate"] == 0
+    begun = metrics(Trace([head()]))
+    assert (begun["tokens"], begun["tau"], begun["tokens_per_s"], begun["prefill_s"]) == (0, None, None, None)
+
+
+def test_penalties_count_vetoes_and_triggers_that_changed_nothing() -> None:
+    rounds = [chain(0, 0, "avd", [CAT, HAS, SAT], DOG), chain(1, 2, "rdd", [CAT, HAS, SAT], LINE)]
+    rounds[1].nodes[0].reason = {"id": "veto"}
+    found = metrics(Trace([head("easd"), *rounds]))
+    assert found["penalised_rate"] == pytest.approx(100 * 2 / 3)
+    assert found["penalised_per_tested"] == pytest.approx(2 / 3)
+    assert found["rejected"] == 2
+
+
+def test_relaxed_counts_as_accepted() -> None:
+    found = metrics(Trace([head("judge"), chain(0, 0, "axr", [CAT, HAS, SAT], DOG)]))
+    assert (found["accepted"], found["rejected"], found["discarded"]) == (2, 1, 0)
+
+
+def test_intervals() -> None:
+    found = intervals([sd(), bush()])
+    assert found["tau"].n == 4
+    assert found["accept_rate_tested"].n == 11
+    assert found["tokens_per_s"].n == 2
+    assert intervals([light(bush())])["accept_rate_tested"] is None

@@ -1,0 +1,79 @@
+import math
+
+import pandas as pd
+
+from engine.analysis.columns import NODES, ROUNDS, TOKENS
+from engine.analysis.tables import nodes_df, rounds_df, tokens_df
+from engine.trace.store import Trace
+from tests.engine.analysis.made import ar, bush, head, light, sd
+
+DESIGN = {
+    "nodes": "method round node token piece parent depth rank q score h_draft h_target overlap p accept_prob u state rule reason "
+    "source judge confidence margin top_draft top_target",
+    "rounds": "method round start drafted fed levels accepted emitted tcr draft_ms verify_ms other_ms",
+    "tokens": "method pos token piece origin round node h_draft h_target",
+}
+
+
+def test_columns_are_those_of_the_design() -> None:
+    assert {c.name for c in NODES} == set(DESIGN["nodes"].split())
+    assert list(rounds_df(sd())) == [c.name for c in ROUNDS] == DESIGN["rounds"].split()
+    assert list(tokens_df(sd())) == [c.name for c in TOKENS] == DESIGN["tokens"].split()
+    assert list(nodes_df(sd())) == [c.name for c in NODES]
+
+
+def test_rows_and_values() -> None:
+    trace = sd()
+    nodes = nodes_df(trace)
+    assert len(nodes) == 9
+    assert nodes.loc[1, ["method", "round", "node", "token", "piece"]].tolist() == ["sd", 0, 1, 3, " has"]
+    assert nodes.loc[4, ["parent", "depth", "rank", "q", "p"]].tolist() == [0, 2, 2, 0.5, 0.4]
+    assert list(nodes.state[:3]) == ["accepted", "rejected", "discarded"]
+    assert list(rounds_df(trace).draft_ms) == [3.0, 3.0, 3.0]
+    assert list(tokens_df(trace).origin) == ["draft", "correction", "draft", "draft", "draft", "bonus", "draft"]
+
+
+def test_unknown_is_missing_and_never_zero() -> None:
+    trace = sd()
+    nodes, tokens, rounds = nodes_df(trace), tokens_df(trace), rounds_df(trace)
+    for column in ("overlap", "u", "judge", "confidence", "margin", "accept_prob"):
+        assert nodes[column].isna().all() and nodes[column].dtype == "float64"
+    assert nodes["rank"].dtype == "Int64" and nodes["top_draft"].isna().all()
+    assert tokens.node.isna().tolist() == [False, True, False, False, False, True, False]
+    assert tokens.h_draft.isna().all()
+    assert rounds.tcr.isna().all()
+    assert math.isnan(nodes.u.sum(min_count=1))
+
+
+def test_extras_become_columns() -> None:
+    one, two = sd(), bush()
+    one.rounds[0].extras = {"k": 3, "why": "short"}
+    two.rounds[0].extras = {"k": 2.5, "bins": [1, 2], "deep": True}
+    rounds = rounds_df([one, two])
+    assert list(rounds)[-4:] == ["x_k", "x_why", "x_bins", "x_deep"]
+    assert rounds.x_k.tolist()[::3] == [3.0, 2.5] and rounds.x_k.isna().sum() == 2
+    assert rounds.x_bins[3] == [1, 2]
+    assert rounds.x_deep[3] is True
+
+
+def test_several_traces_and_run_ids() -> None:
+    assert tokens_df([sd(), ar([1, 2])]).method.tolist() == ["sd"] * 7 + ["ar"] * 2
+    assert rounds_df((sd(), bush()), run=True).run.tolist() == ["sd-0"] * 3 + ["bush-0"]
+
+
+def test_empty_tables_keep_columns_and_types() -> None:
+    for trace in (Trace([head()]), light(sd())):
+        nodes = nodes_df(trace)
+        assert nodes.empty and list(nodes) == [c.name for c in NODES] and nodes.p.dtype == "float64"
+    assert tokens_df([]).empty and isinstance(rounds_df([]), pd.DataFrame)
+
+
+def test_every_column_has_words() -> None:
+    for column in (*NODES, *ROUNDS, *TOKENS):
+        assert column.help.endswith(".") and len(column.help) < 110
+
+
+def test_top_lists_are_kept_whole() -> None:
+    trace = sd()
+    trace.rounds[0].nodes[0].top_target = [(1, 0.5), (2, 0.25)]
+    assert nodes_df(trace).top_target[0] == [(1, 0.5), (2, 0.25)]

@@ -1,0 +1,43 @@
+import math
+
+import pytest
+
+from engine.analysis.words import count, number, quoted, setting
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.41, "0.41"), (0.4149, "0.41"), (2.314, "2.31"), (0.034, "0.034"), (0.03, "0.03"), (0.0012, "0.0012"), (0.0, "0"),
+        (1.0, "1.00"), (0.996, "0.996"), (0.99996, "0.99996"), (0.99999999, "over 0.999999"), (3e-7, "under 0.0001"),
+        (math.inf, "infinite"), (math.nan, "unknown"), (None, "unknown"), (12.5, "12.50"),
+    ],
+)  # fmt: skip
+def test_number(value: float | None, text: str) -> None:
+    assert number(value) == text
+
+
+def test_compared_numbers_never_read_the_same() -> None:
+    assert (number(0.2912, 0.2919), number(0.2919, 0.2912)) == ("0.291", "0.292")
+    assert number(2.0004, 2.0) == "2.0004"
+    assert number(1.9996, 2.0) == "1.9996"
+    assert number(0.29, 0.29) == "0.29"
+    assert number(2e-5, 1e-5) == "2.0e-05"
+    assert number(0.5, None, math.inf) == "0.50"
+
+
+@pytest.mark.parametrize(("value", "text"), [(2, "2.0"), (2.0, "2.0"), (0.12, "0.12"), (0.125, "0.125"), (math.inf, "infinite")])
+def test_setting(value: float, text: str) -> None:
+    assert setting(value) == text
+
+
+def test_pieces_are_quoted_with_visible_blanks() -> None:
+    pieces = {1: " has", 2: "\n", 3: "", 4: "a`b", 5: "x" * 50, 6: "\u200b", 7: "\t\u00a0"}
+    shown = [quoted(i, pieces) for i in range(1, 9)]
+    assert shown[:4] == ["`·has`", "`↵`", "`` (token 3)", "`aˋb`"]
+    assert shown[4] == "`" + "x" * 40 + "…`"
+    assert shown[5:] == ["`\\u200b`", "`→⍽`", "token 8"]
+
+
+def test_count() -> None:
+    assert [count(1, "guess"), count(2, "guess"), count(0, "token")] == ["1 guess", "2 guesses", "0 tokens"]
