@@ -53,7 +53,9 @@ class Knob:
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         if math.isnan(number) or not low <= number <= high:
-            raise ConfigError(f"{self.name} = {value!r} is out of range: allowed are {low:g} to {high:g} {self.unit}".rstrip() + ".")
+            raise ConfigError(
+                f"{self.name} = {value!r} is out of range: allowed are {low:g} to {high:g} {self.unit}".rstrip() + "."
+            )
         if isinstance(self.default, int):
             if number != int(number):
                 raise ConfigError(f"{self.name} is a whole number, not {value!r}.")

@@ -61,7 +61,9 @@ class Lab:
             EngineFault: out of memory.
         """
         if (preset is None) == (target is None):
-            raise ConfigError("Give either a preset's name or target=..., not both." if preset else "Give a preset's name, or target=...")
+            raise ConfigError(
+                "Give either a preset's name or target=..., not both." if preset else "Give a preset's name, or target=..."
+            )
         models: dict[str, str] = {}
         if preset is not None:
             found = _pair(get_preset(preset))

@@ -96,5 +96,7 @@ def locate(ref: str) -> str:
     if inside.exists():
         return str(inside)
     if ref.startswith("assets/"):
-        raise AssetError(f"{ref} is missing. It is made by `python -m engine.training`; see {'/'.join(ref.split('/')[:2])}/README.md.")
+        raise AssetError(
+            f"{ref} is missing. It is made by `python -m engine.training`; see {'/'.join(ref.split('/')[:2])}/README.md."
+        )
     return ref

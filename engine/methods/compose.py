@@ -57,7 +57,13 @@ def make_card(
         knobs[name] = replace(knobs[name], origin=origin)  # type: ignore[arg-type]
     wanted = tuple(dict.fromkeys((*d.NEEDS, *(n for n in r.NEEDS if n != "draft laws"), *needs)))
     return Card(
-        drafter=drafter, shape=shape, rule=rule, guarantee=guarantee or r.GUARANTEE, knobs=_ordered(knobs.values()), needs=wanted, **words
+        drafter=drafter,
+        shape=shape,
+        rule=rule,
+        guarantee=guarantee or r.GUARANTEE,
+        knobs=_ordered(knobs.values()),
+        needs=wanted,
+        **words,
     )
 
 

@@ -104,7 +104,9 @@ class LeanDecoder:
             qkv = F.linear(F.rms_norm(x, (self.width,), w.norm_in, self.eps), w.qkv, w.qkv_bias).view(T, H + 2 * K, C)
             qk, v = qkv[:, : H + K], qkv[:, H + K :]
             if w.q_norm is not None and w.k_norm is not None:
-                qk = torch.cat((F.rms_norm(qk[:, :H], (C,), w.q_norm, self.eps), F.rms_norm(qk[:, H:], (C,), w.k_norm, self.eps)), 1)
+                qk = torch.cat(
+                    (F.rms_norm(qk[:, :H], (C,), w.q_norm, self.eps), F.rms_norm(qk[:, H:], (C,), w.k_norm, self.eps)), 1
+                )
             qk = torch.addcmul(qk * cos, qk.roll(C // 2, -1), sin).transpose(0, 1)
             keys, values = cache.k[i, :, :, :end], cache.v[i, :, :, :end]
             keys[0, :, start:] = qk[H:]

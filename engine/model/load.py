@@ -92,7 +92,9 @@ def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name:
         )  # fmt: skip
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except torch.cuda.OutOfMemoryError:
-        raise EngineFault(f"{name} does not fit the memory of {where}. Use a smaller model, dtype='bfloat16', or the CPU.") from None
+        raise EngineFault(
+            f"{name} does not fit the memory of {where}. Use a smaller model, dtype='bfloat16', or the CPU."
+        ) from None
     except (OSError, ValueError, KeyError) as error:
         raise AssetError(_missing(path, error)) from error
     hf.eval().requires_grad_(False)
