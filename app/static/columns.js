@@ -2,17 +2,12 @@
 
 const cache = new WeakMap();
 
-/** The refused guess at the end of a round's accepted path, the one the rule tested first.
+/** The guess whose refusal ended a round: the last one refused at the end of the kept path.
  * @param {any} round @returns {number|null} index in round.nodes */
 export function refusedNode(round) {
-  if (!round.nodes?.length) return null;
   const last = round.path?.length ? round.path[round.path.length - 1] : -1;
-  let best = null;
-  round.nodes.forEach((node, index) => {
-    if (node.parent !== last || (node.state !== "rejected" && node.state !== "vetoed")) return;
-    if (best === null || (node.rank ?? index) < (round.nodes[best].rank ?? best)) best = index;
-  });
-  return best;
+  const found = (round.nodes ?? []).findLastIndex((node) => node.parent === last && (node.state === "rejected" || node.state === "vetoed"));
+  return found < 0 ? null : found;
 }
 
 /** One entry a response position: its token, its round and the guess that was judged there (`ghost`: it was refused).

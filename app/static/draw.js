@@ -48,6 +48,7 @@ export function prob(p) {
   if (p === 0) return "0";
   if (p === 1) return "1";
   if (p < 0.0005) return "<0.001";
+  if (p >= 0.9995) return ">0.999";
   return p.toFixed(p < 0.0095 || p > 0.995 ? 3 : 2);
 }
 

@@ -5,8 +5,8 @@ import { nodeSelection, refusedNode, resolve, samples } from "./columns.js";
 import { h, s } from "./dom.js";
 import { SIGNS, fmt, label, linear, pieceOf, prob, sign } from "./draw.js";
 import { figureBlob, stack } from "./figure.js";
-import { overlapSize } from "./ribbonrows.js";
 import { sourceWords } from "./source.js";
+import { OVERLAP_N } from "./thresholds.js";
 
 /** @param {HTMLElement} element @param {any} store */
 export function mount(element, store) {
@@ -72,7 +72,7 @@ function show(store, parts) {
   parts.order.textContent = `order: ${store.options.order}`;
   const draft = (law === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
   const target = (law === "sampled" ? node?.law_target : null) ?? node?.top_target ?? it.token?.top_target ?? null;
-  const n = overlapSize(run) ?? 5;
+  const n = OVERLAP_N;
   const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
   const rows = barRows({ draft, target, guess: node, n, order: store.options.order, keep: [node?.token, emitted?.token] });
   parts.bars.replaceChildren(draft || target

@@ -4,7 +4,8 @@ import { columnSelection, nodeSelection, selectedRun, visibleColumns } from "./c
 import { h } from "./dom.js";
 import { SIGNS, fmt, hideTip, legend, pieceOf, showTip } from "./draw.js";
 import { SvgContext, figureBlob, palette, svgText } from "./figure.js";
-import { heightOf, overlapSize, paintAxis, paintColumns, rowsOf, signOf } from "./ribbonrows.js";
+import { heightOf, paintAxis, paintColumns, rowsOf, signOf } from "./ribbonrows.js";
+import { OVERLAP_N } from "./thresholds.js";
 
 const AXIS = 104;
 const WIDTHS = [0.5, 1, 2, 3, 5, 8, 12, 18, 28, 44, 64];
@@ -134,13 +135,12 @@ function describe(run, state, { about, key, scroll }) {
 function words(run, column) {
   const { token, node } = column;
   const sign = SIGNS[signOf(column)]?.label ?? "";
-  const size = overlapSize(run);
   return [
     `${pieceOf(run, token.token)}  ${sign}`,
     `position ${column.pos}, round ${column.round}`,
     column.ghost ? `refused guess: ${pieceOf(run, node.token)} (${SIGNS[node.state].label})` : "",
     `H draft ${fmt(token.h_draft ?? node?.h_draft)}, target ${fmt(token.h_target ?? node?.h_target)} nats`,
-    node?.overlap !== undefined && node?.overlap !== null ? `overlap${size ? `@${size}` : ""} ${fmt(node.overlap)}` : "",
+    node?.overlap !== undefined && node?.overlap !== null ? `overlap@${OVERLAP_N} ${fmt(node.overlap)}` : "",
     node?.accept_prob !== undefined && node?.accept_prob !== null ? `kept with probability ${fmt(node.accept_prob)}${node.u !== undefined && node.u !== null ? `, drew ${fmt(node.u)}` : ""}` : "",
     node?.judge !== undefined && node?.judge !== null ? `importance ${fmt(node.judge)}` : "",
   ];

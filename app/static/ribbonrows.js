@@ -2,7 +2,7 @@
 
 import { targetRank } from "./columns.js";
 import { SIGNS, FONT, fmt, pieceOf, stateOf } from "./draw.js";
-import { linesOf } from "./thresholds.js";
+import { OVERLAP_N, linesOf } from "./thresholds.js";
 
 /** @typedef {{key: string, label: string, unit: string, height: number, low: number, high: number, ticks: number[], value: (column: any) => number|null}} Row */
 
@@ -20,14 +20,14 @@ export function rowsOf(run, list, width) {
   const nodes = (column) => extra("n_verify")(column) ?? run.rounds[column.round].fed;
   const tree = run.rounds.some((round) => round.nodes?.some((node, i) => node.parent !== i - 1));
   const most = (read) => Math.max(1, ...list.map((column) => read(column) ?? 0));
-  const agreed = overlapSize(run);
   const rows = [
     { key: "state", label: "decision", unit: "", height: 20, value: () => 1 },
     width >= 24 && { key: "text", label: "", unit: "", height: 15, value: () => 1 },
     { key: "entropy", label: "entropy", unit: "nats", height: 76, low: 0, high, ticks: [0, high / 2, high], value: (column) => column.token.h_target ?? column.node?.h_target ?? null },
-    some(overlapAt) && { key: "overlap", label: `overlap@${agreed ?? "n"}`, unit: "", height: 30, low: 0, high: 1, ticks: [0, 1], value: overlapAt },
+    some(overlapAt) && { key: "overlap", label: `overlap@${OVERLAP_N}`, unit: "", height: 30, low: 0, high: 1, ticks: [0, 1], value: overlapAt },
     some(keepAt) && { key: "keep", label: "P(keep)", unit: "", height: 34, low: 0, high: 1, ticks: [0, 1], value: keepAt },
     listed > 0 && { key: "rank", label: "target's 1st,", unit: "rank in draft", height: 40, low: 1, high: listed + 1, ticks: [1, listed], value: rankAt(listed) },
+    some(allowedAt) && { key: "gap", label: "gap to 1st", unit: "nats", height: 34, low: 0, high: gapTop(list), ticks: [0, gapTop(list)], value: (column) => column.node?.reason?.gap ?? null },
     some(judgeAt) && { key: "judge", label: "importance", unit: "judge", height: 34, low: 0, high: 1, ticks: [0, 1], value: judgeAt },
     tree && { key: "depth", label: "depth d′", unit: "levels", height: 26, low: 0, high: most(depth), ticks: [0, most(depth)], value: depth },
     tree && { key: "nodes", label: "checked N′", unit: "nodes", height: 26, low: 0, high: most(nodes), ticks: [0, most(nodes)], value: nodes },
@@ -48,19 +48,18 @@ export function heightOf(rows) {
 
 const overlapAt = (column) => column.node?.overlap ?? null;
 const keepAt = (column) => column.node?.accept_prob ?? null;
+const allowedAt = (column) => (column.node?.reason?.gap === undefined ? null : (column.node.reason.tau ?? null));
+const gapTop = (list) => Math.max(1, Math.ceil(2 * Math.max(...list.map((column) => allowedAt(column) ?? 0))));
 const judgeAt = (column) => column.node?.judge ?? null;
 const rankAt = (listed) => (column) => {
   const rank = targetRank(column.node);
   return rank === null ? null : Math.min(rank, listed + 1);
 };
 
-/** The n of overlap@n: the run's own knob. @param {any} run @returns {number|null} */
-export function overlapSize(run) {
-  const knobs = run.head?.knobs ?? {};
-  return knobs.overlap_n ?? knobs.top_n ?? run.head?.extras?.overlap_n ?? null;
-}
-
 const yOf = (row, value) => row.y + row.height - ((Math.min(row.high, Math.max(row.low, value)) - row.low) / (row.high - row.low)) * row.height;
+
+/** Ranks run downwards, 1 on top, on a logarithmic scale. */
+const rankY = (row, rank) => row.y + (Math.log(rank) / Math.log(row.high)) * row.height;
 
 /** Labels and scales, to the left of the columns. @param {any} ctx @param {Row[]} rows @param {number} width @param {(name: string) => string} ink @param {any} run @param {any=} knobs */
 export function paintAxis(ctx, rows, width, ink, run, knobs) {
@@ -80,7 +79,7 @@ export function paintAxis(ctx, rows, width, ink, run, knobs) {
     ctx.font = `10px ${FONT}`;
     ctx.fillStyle = ink("--ink-3");
     const free = (tick) => lines.every((line) => Math.abs(yOf(row, line.value) - yOf(row, tick)) > 9);
-    for (const tick of (row.ticks ?? []).filter(free)) ctx.fillText(fmt(tick), width - 6, (row.key === "rank" ? row.y + ((tick - 1) / (row.high - 1)) * row.height : yOf(row, tick)) + 3.5);
+    for (const tick of (row.ticks ?? []).filter(free)) ctx.fillText(fmt(tick), width - 6, (row.key === "rank" ? rankY(row, tick) : yOf(row, tick)) + 3.5);
     ctx.fillStyle = ink("--judge");
     for (const line of lines) ctx.fillText(fmt(line.value), width - 6, yOf(row, line.value) + 3.5);
   }
@@ -262,13 +261,20 @@ const PAINT = {
     for (let i = first; i < last; i += 1) {
       const rank = row.value(list[i]);
       if (rank === null) continue;
-      const y = row.y + ((rank - 1) / (row.high - 1)) * row.height;
+      const y = rankY(row, rank);
       const out = rank >= row.high;
       ctx.fillStyle = ink(out ? "--target" : rank > 1 ? "--target-2" : "--draft-2");
       const size = Math.max(1, Math.min(5, width - 1));
       if (rank > 1) ctx.fillRect((i - first + 0.5) * width - 0.5, row.y, 1, y - row.y);
       ctx.fillRect((i - first + 0.5) * width - size / 2, y - 2, size, 4);
     }
+  },
+  gap(ctx, row, view) {
+    bars(ctx, row, view, row.value, (column) => (column.ghost ? "--target-2" : "--draft-2"));
+    ctx.strokeStyle = view.ink("--judge");
+    ctx.lineWidth = 1.25;
+    steps(ctx, row, view, allowedAt);
+    ctx.stroke();
   },
   judge: (ctx, row, view) => bars(ctx, row, view, row.value, "--judge"),
   depth(ctx, row, view) {
@@ -323,4 +329,12 @@ function paintWhatIf(ctx, { rows, list, first, last, width, whatif, ink }) {
   }
   ctx.stroke();
   ctx.globalAlpha = 1;
+  if (right - from < 60) return;
+  const words = "beyond here the text would differ; run to see";
+  ctx.font = `12px ${FONT}`;
+  ctx.textAlign = "left";
+  ctx.fillStyle = ink("--panel");
+  ctx.fillRect(from + 8, bottom / 2 - 14, words.length * 6.3 + 14, 22);
+  ctx.fillStyle = ink("--ink");
+  ctx.fillText(words, from + 15, bottom / 2 + 1);
 }

@@ -1,76 +1,106 @@
 /** Rules that compare a recorded number with a knob: one table for the lines in charts and for what-if.
  * A rule applies when the run's knobs have all of `needs`; nothing here knows a method by name. */
 
-/** @typedef {{id: string, needs: string[], lines: {row: string, knob: string, above: string}[], words: string,
- *   fires: (node: any, knobs: any) => boolean|null, changes: (node: any, fires: boolean, fired: boolean) => boolean}} Threshold */
+const known = (...values) => values.every((value) => value !== null && value !== undefined);
+const TINY = 1e-9;
 
-const has = (...values) => values.every((value) => value !== null && value !== undefined);
-const on = (value) => value !== false;
+/** The n of the recorded overlap@n (docs 0003). */
+export const OVERLAP_N = 5;
+
+/** The share of common tokens in both first-n lists; from the lists when the rule's n is not the recorded one. */
+function overlapOf(node, n) {
+  if (n === undefined || n === OVERLAP_N) return node.overlap ?? null;
+  if (!(node.top_draft?.length >= n && node.top_target?.length >= n)) return node.reason?.n === n ? node.reason.overlap : null;
+  const draft = new Set(node.top_draft.slice(0, n).map((entry) => entry[0]));
+  return node.top_target.slice(0, n).filter((entry) => draft.has(entry[0])).length / n;
+}
+
+function vetoes(node, knobs) {
+  const overlap = overlapOf(node, knobs.overlap_n);
+  if (!known(node.h_target, node.h_draft, overlap) || (knobs.entropy_temperature ?? 1) !== 1) return null;
+  const tau = knobs.tau_entropy_draft >= 0 ? knobs.tau_entropy_draft : knobs.tau_entropy;
+  const without = knobs.ablation ?? "none";
+  const agree = without === "no_overlap" || without === "target_entropy_only" || (knobs.overlap_cmp === "gt" ? overlap > knobs.tau_overlap : overlap >= knobs.tau_overlap - TINY);
+  const unsure = without === "no_draft_entropy" || without === "target_entropy_only" || node.h_draft > tau;
+  return node.h_target > knobs.tau_entropy && unsure && agree;
+}
+
+function withinGap(node, knobs) {
+  const { rank, gap, confidence } = node.reason ?? {};
+  if (!known(rank, gap)) return null;
+  const moved = !known(confidence) ? 0 : knobs.tau_gamma * (knobs.threshold_mode === "text" ? confidence : 1 - confidence);
+  return rank <= knobs.top_beta && gap <= knobs.tau_base + moved + TINY;
+}
+
+const strictlyKept = (node) => node.state === "accepted" || node.state === "vetoed";
+
+/** @typedef {{id: string, needs: string[], sliders: string[], lines: {row: string, knob: string}[], says: string,
+ *   fires: (node: any, knobs: any) => boolean|null, matters: (node: any, greedy: boolean) => boolean}} Threshold
+ * `fires`: what the rule says of a guess under some knobs, null when the trace cannot tell; `matters`: whether that decides its fate. */
 
 /** @type {Threshold[]} */
 export const THRESHOLDS = [
   {
-    id: "entropy",
-    needs: ["tau_entropy"],
+    id: "veto", needs: ["tau_entropy", "tau_overlap"], sliders: ["tau_entropy", "tau_overlap"],
     lines: [{ row: "entropy", knob: "tau_entropy" }, { row: "overlap", knob: "tau_overlap" }],
-    words: "the veto fires where the entropies exceed their threshold and the overlap reaches its own",
-    fires: (node, knobs) => {
-      if (!has(node.h_target)) return null;
-      const draft = !on(knobs.use_draft_entropy) || !has(node.h_draft) || node.h_draft > knobs.tau_entropy;
-      const overlap = !on(knobs.use_overlap) || !has(knobs.tau_overlap) || !has(node.overlap) || node.overlap >= knobs.tau_overlap - 1e-9;
-      return draft && node.h_target > knobs.tau_entropy && overlap;
-    },
-    // A veto matters where the strict rule would have kept the guess; a refused guess stays refused.
-    changes: (node, fires) => (node.state === "vetoed" ? !fires : node.state !== "rejected" && fires),
+    says: "vetoed where both entropies exceed tau_entropy and the overlap reaches tau_overlap",
+    fires: vetoes,
+    // When greedy a veto of a guess that is refused anyway changes nothing; when sampling it changes the law of the correction.
+    matters: (node, greedy) => !greedy || strictlyKept(node),
   },
   {
-    id: "judge",
-    needs: ["threshold"],
-    lines: [{ row: "judge", knob: "threshold" }],
-    words: "a mismatch is kept where the judge's importance lies below the threshold",
-    fires: (node, knobs) => (has(node.judge) ? node.judge < knobs.threshold : null),
-    changes: (node, fires, fired) => fires !== fired,
+    id: "gap", needs: ["top_beta", "tau_base", "tau_gamma"], sliders: ["top_beta", "tau_base", "tau_gamma"], lines: [],
+    says: "kept where the guess is among the target's first top_beta and within the gap threshold",
+    fires: withinGap, matters: () => true,
+  },
+  {
+    id: "top", needs: ["accept_k"], sliders: ["accept_k"], lines: [],
+    says: "kept where the guess is among the target's first accept_k",
+    fires: (node, knobs) => (known(node.reason?.rank) ? node.reason.rank <= knobs.accept_k : null),
+    matters: (node) => !strictlyKept(node),
+  },
+  {
+    id: "judge", needs: ["threshold"], sliders: ["threshold"], lines: [{ row: "judge", knob: "threshold" }],
+    says: "kept although the target prefers another, where the judge's importance lies below the threshold",
+    fires: (node, knobs) => (known(node.judge) ? node.judge < knobs.threshold : null),
+    matters: (node) => !strictlyKept(node),
   },
 ];
 
 /** The rules of the table that a run uses. @param {any} run @returns {Threshold[]} */
 export function rulesOf(run) {
   const knobs = run?.head?.knobs ?? {};
-  const recorded = { entropy: "h_target", judge: "judge" };
-  return THRESHOLDS.filter((rule) => rule.needs.every((name) => typeof knobs[name] === "number"))
-    .filter((rule) => rule.id !== "judge" || run.rounds.some((round) => round.nodes?.some((node) => has(node[recorded.judge]))));
+  return THRESHOLDS.filter((rule) => rule.needs.every((name) => typeof knobs[name] === "number"));
 }
 
 /** The lines to draw in a row of the ribbon. @param {any} run @param {string} row @param {any=} knobs @returns {{knob: string, value: number}[]} */
 export function linesOf(run, row, knobs = run?.head?.knobs ?? {}) {
   return rulesOf(run).flatMap((rule) => rule.lines)
-    .filter((line) => line.row === row && typeof knobs[line.knob] === "number")
+    .filter((line) => line.row === row && typeof knobs[line.knob] === "number" && !(row === "overlap" && (knobs.overlap_n ?? OVERLAP_N) !== OVERLAP_N))
     .map((line) => ({ knob: line.knob, value: knobs[line.knob] }));
 }
 
 /** What a run's recorded guesses would have met under other knobs, up to the first decision that changes.
- * @param {any} run @param {any} knobs the moved knobs @param {number} upto rounds to look at
- * @returns {{marks: number[], was: number[], changed: {pos: number, round: number, node: number}|null, known: number}} */
+ * @param {any} run @param {any} knobs the moved knobs @param {number=} upto rounds to look at
+ * @returns {{marks: number[], was: number[], known: number, changed: {pos: number, round: number, node: number}|null}} */
 export function replay(run, knobs, upto = run.rounds.length) {
-  const rules = rulesOf(run);
-  const result = { marks: [], was: [], changed: null, known: 0 };
-  const first = run.head.knobs;
+  const greedy = !((run.head?.sampling?.temperature ?? 0) > 0);
+  const result = { marks: [], was: [], known: 0, changed: null };
   for (let r = 0; r < upto; r += 1) {
     const round = run.rounds[r];
-    for (let i = 0; i < (round.nodes?.length ?? 0); i += 1) {
-      const node = round.nodes[i];
-      if (node.state === "discarded") continue;
-      for (const rule of rules) {
+    (round.nodes ?? []).forEach((node, i) => {
+      if (node.state === "discarded") return;
+      for (const rule of rulesOf(run)) {
         const now = rule.fires(node, knobs);
         if (now === null) continue;
-        const before = rule.fires(node, first);
+        const before = rule.fires(node, run.head.knobs);
         const pos = round.start + node.depth - 1;
         result.known += 1;
         if (before) result.was.push(pos);
         if (now) result.marks.push(pos);
-        if (!result.changed && now !== before && rule.changes(node, now, before)) result.changed = { pos, round: r, node: i };
+        if (!result.changed && now !== before && rule.matters(node, greedy)) result.changed = { pos, round: r, node: i };
       }
-    }
+    });
   }
   return result;
 }

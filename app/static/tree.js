@@ -13,7 +13,7 @@ const LIVE_MS = 250;
 export function mount(element, store) {
   const state = { key: "", version: null, open: new Set(), shut: new Set(), all: false, scale: 1, figure: null, groups: new Map(), plan: null, drawn: 0, timer: 0, round: null, run: null, roundIndex: -1 };
   const parts = {
-    about: h("span.v-sub"), key: h("span.v-keys", {}, legend(["accepted", "relaxed", "rejected", "vetoed", "discarded"])),
+    about: h("span.v-sub"), key: h("span.v-keys"),
     back: h("button.v-button", { type: "button", text: "‹ round", "aria-label": "Previous round" }), next: h("button.v-button", { type: "button", text: "round ›", "aria-label": "Next round" }),
     fold: h("button.v-button", { type: "button" }), fit: h("button.v-button", { type: "button", text: "Fit" }), full: h("button.v-button", { type: "button", text: "1:1" }),
     box: h("div.v-treebox", { tabindex: "0", role: "tree", "aria-label": "Draft tree of the round" }), empty: h("p.v-empty"),
@@ -91,18 +91,21 @@ function build(state, parts, { run, round, roundIndex }) {
     figure.append(label(left + depth * column, 12, `position ${round.start + depth - 1}`, { "font-size": 10, fill: "var(--ink-3)" }));
   }
   const edges = s("g", { fill: "none" });
+  const thick = s("g", { fill: "none" });
   const nodes = s("g");
   state.groups = new Map();
   for (const place of plan.places) {
-    if (place.index >= 0) edges.append(edge(round, place, at.get(place.parent), left, top, row, run));
     nodes.append(nodeFigure(state, run, round, place, left, top, row, column));
+    if (place.index >= 0) (kept(round.nodes[place.index]) ? thick : edges).append(edge(round, place, at.get(place.parent), left, top, row));
   }
   for (const stub of plan.stubs) nodes.append(stubFigure(run, stub, at.get(stub.parent), left, top, row, edges));
-  figure.append(edges, nodes);
+  figure.append(edges, thick, nodes);
   parts.box.replaceChildren(figure);
   state.figure = figure;
   const tail = round.pruned?.length ? `, ${round.pruned.length} candidates pruned` : "";
   parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} guesses, depth ${Math.max(...round.nodes.map((node) => node.depth))}, ${round.accepted} kept${tail}`;
+  const states = new Set(round.nodes.map((node) => node.state));
+  parts.key.replaceChildren(legend(Object.keys(SIGNS).filter((name) => states.has(name))));
   const hidden = plan.places.reduce((sum, place) => sum + place.hidden, 0);
   parts.fold.hidden = !state.all && hidden === 0;
   parts.fold.textContent = state.all ? "Fold unlikely" : `Unfold ${hidden}`;
@@ -110,13 +113,14 @@ function build(state, parts, { run, round, roundIndex }) {
 
 const kept = (node) => node.state === "accepted" || node.state === "relaxed";
 
+/** From the end of the parent's label to the child's sign. */
 function edge(round, place, parent, left, top, row) {
   const node = round.nodes[place.index];
-  const x0 = left + parent.x + 5;
+  const x0 = left + parent.x + parent.label;
   const y0 = top + parent.y + row / 2 - 3;
   const x1 = left + place.x - 7;
   const y1 = top + place.y + row / 2 - 3;
-  const bend = place.x - 22 + left;
+  const bend = Math.max(place.x - 19 + left, x0 + 8);
   const d = y0 === y1 ? `M${x0} ${y0}H${x1}` : `M${x0} ${y0}H${bend - 8}Q${bend} ${y0} ${bend} ${y0 + Math.sign(y1 - y0) * 6}V${y1 - Math.sign(y1 - y0) * 6}Q${bend} ${y1} ${bend + 6} ${y1}H${x1}`;
   return s("path", { d, stroke: kept(node) ? "var(--draft)" : "var(--line-2)", "stroke-width": kept(node) ? 3 : 1, "stroke-dasharray": node.state === "discarded" ? "1.5 2.5" : null });
 }
@@ -128,6 +132,7 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
   const root = place.index < 0;
   const group = s("g", { "data-node": place.index, id: `v-node-${place.index}`, role: "treeitem", "aria-level": place.depth + 1, style: "cursor:pointer" });
   const room = Math.floor((column - 62) / 7.2);
+  place.label = 7;
   if (root) {
     const last = run.tokens[round.start - 1];
     group.append(s("circle", { cx: x, cy: y, r: 4, fill: "var(--ink)" }));
@@ -139,12 +144,17 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
   group.append(s("rect.v-ring", { x: x - 9, y: y - row / 2 + 1.5, width: column - 20, height: row - 3, rx: 4, fill: "transparent" }));
   group.append(sign(node.state, x, y, row > 16 ? 4.6 : 3.8));
   const faded = node.state === "discarded";
-  const text = s("text", { x: x + 10, y: y + 4, "font-family": MONO, "font-size": row > 16 ? 11.5 : 10, fill: faded ? "var(--ink-3)" : "var(--ink)", "font-weight": kept(node) ? 700 : 400, "text-decoration": node.state === "rejected" || node.state === "vetoed" ? "line-through" : null });
-  text.append(s("tspan", { text: name }));
+  const text = s("text", { x: x + 10, y: y + 4, "font-family": MONO, "font-size": row > 16 ? 11.5 : 10, fill: faded ? "var(--ink-3)" : "var(--ink)", "font-weight": kept(node) ? 700 : 400 });
+  const struck = node.state === "rejected" || node.state === "vetoed" ? "line-through" : null;
+  const blank = name.startsWith("·") && name.length > 1 ? 1 : 0;
+  if (blank) text.append(s("tspan", { text: "·", fill: "var(--ink-3)" }));
+  text.append(s("tspan", { text: name.slice(blank), "text-decoration": struck }));
   const q = node.q ?? (node.score != null ? Math.exp(node.score) : null);
   text.append(s("tspan", { dx: 5, text: prob(q), "font-family": FONT, "font-weight": 400, "font-size": row > 16 ? 10 : 9, fill: "var(--ink-3)" }));
   if (place.hidden) text.append(s("tspan", { dx: 5, text: `+${place.hidden}`, "font-family": FONT, "font-weight": 600, "font-size": 10, fill: "var(--judge)" }));
   group.append(text);
+  const size = row > 16 ? [7, 6.1] : [6.1, 5.5];
+  place.label = 17 + name.length * size[0] + prob(q).length * size[1] + (place.hidden ? 5 + 7 * `+${place.hidden}`.length : 0);
   state.groups.set(place.index, group);
   return group;
 }

@@ -1,0 +1,107 @@
+/** Aggregates: how well does it guess, and is it worth it. Tabs of figures for the selected lane, small multiples for the others. */
+
+import { selectedRun } from "./columns.js";
+import { h } from "./dom.js";
+import { tip } from "./draw.js";
+import { figureBlob, stack } from "./figure.js";
+import { FIGURES } from "./figures.js";
+import { NAMES } from "./names.js";
+import { roundsOf, siblings } from "./numbers.js";
+import { TCR_FIGURES } from "./tcr.js";
+
+const ALL = [...FIGURES, ...TCR_FIGURES];
+const LIVE_MS = 250;
+
+/** @param {HTMLElement} element @param {any} store */
+export function mount(element, store) {
+  const state = { tab: "position", drawn: 0, timer: 0, run: null };
+  const parts = { about: h("span.v-sub"), tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Figures" }), body: h("div.v-chart"), caption: h("p.v-caption"), others: h("div.v-multiples") };
+  element.classList.add("v-view", "v-aggregates");
+  element.replaceChildren(h("header.v-head", {}, h("h3", { text: "How well it guesses" }), parts.about), parts.tabs, parts.body, parts.caption, parts.others);
+  const draw = () => show(store, state, parts);
+  const later = () => store.frame("aggregates", draw);
+  const live = () => {
+    const wait = state.drawn + LIVE_MS - performance.now();
+    if (wait <= 0) later();
+    else if (!state.timer) state.timer = setTimeout(() => { state.timer = 0; later(); }, wait);
+  };
+  const buttons = ALL.map((figure) => {
+    const button = h("button.v-tab", { type: "button", role: "tab", text: figure.name, "data-tab": figure.id });
+    button.addEventListener("click", () => { state.tab = figure.id; later(); });
+    return button;
+  });
+  parts.tabs.append(...buttons);
+  parts.tabs.addEventListener("keydown", (event) => {
+    const open = buttons.filter((button) => !button.hidden);
+    const at = open.indexOf(document.activeElement);
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (at < 0 || !by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const next = open[(at + by + open.length) % open.length];
+    next.focus();
+    next.click();
+  });
+  parts.buttons = buttons;
+  for (const topic of ["runs", "data", "time"]) store.on(topic, live);
+  store.on("filters", later);
+  store.on("cursor", () => selectedRun(store) !== state.run && later());
+  new ResizeObserver(later).observe(parts.body);
+  element.exportFigure = (kind) => figureBlob(stack([...element.querySelectorAll(".v-chart > svg.v-figure, .v-multiples svg.v-figure")], element), kind);
+  later();
+}
+
+/** The run of the locked selection: hovering another lane must not make the figures flicker. */
+function lockedRun(store) {
+  return store.runs.get(store.cursor?.run) ?? selectedRun({ runs: store.runs, lanes: store.lanes, focus: () => null, cursor: null });
+}
+
+function show(store, state, parts) {
+  state.drawn = performance.now();
+  const run = lockedRun(store);
+  state.run = run;
+  const group = run ? siblings(store, run) : [];
+  const rounds = roundsOf(store, group);
+  const usable = ALL.filter((figure) => rounds.length && figure.needs(rounds));
+  const figure = usable.find((one) => one.id === state.tab) ?? usable[0];
+  parts.buttons.forEach((button) => {
+    button.hidden = !usable.some((one) => one.id === button.dataset.tab);
+    const chosen = figure?.id === button.dataset.tab;
+    button.setAttribute("aria-selected", String(chosen));
+    button.tabIndex = chosen ? 0 : -1;
+  });
+  parts.about.textContent = run ? `${run.card?.title ?? run.key}, ${rounds.length} rounds${group.length > 1 ? ` pooled over ${group.length} runs` : ""}` : "";
+  if (!figure) {
+    parts.body.replaceChildren(h("p.v-empty", { text: run ? "No rounds yet." : "Figures appear here once a run has rounds." }));
+    parts.caption.replaceChildren();
+    parts.others.replaceChildren();
+    return;
+  }
+  const others = figure.alone ? [] : store.lanes.map((key) => store.runs.get(key)).filter((one) => one && !group.includes(one))
+    .map((one) => [one, roundsOf(store, [one])]).filter(([, list]) => list.length && figure.needs(list));
+  const domain = figure.domain([rounds, ...others.map(([, list]) => list)]);
+  const width = Math.max(280, parts.body.clientWidth || 480);
+  const common = { store, run, domain };
+  const focused = document.activeElement?.closest?.(".v-pick")?.getAttribute("aria-label");
+  parts.body.replaceChildren(figure.draw({ ...common, rounds, width, height: 236, small: false, title: figure.name }));
+  if (focused) parts.body.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+  parts.caption.replaceChildren(caption(figure));
+  const columns = Math.max(1, Math.min(others.length, Math.floor(width / 120)));
+  const each = Math.min(190, Math.floor((width - 8 * (columns - 1)) / columns) - 2);
+  parts.others.replaceChildren(...others.map(([one, list]) => {
+    const button = h("button.v-multiple", { type: "button", "aria-label": `Show ${one.card?.title ?? one.key}` }, figure.draw({ ...common, rounds: list, width: each, height: 72, small: true, title: cut(one.card?.title ?? one.key, each / 6.4) }));
+    button.addEventListener("click", () => store.setCursor({ run: one.key, round: 0, pos: 0 }));
+    return button;
+  }));
+}
+
+const cut = (text, room) => (text.length > room ? `${text.slice(0, Math.floor(room) - 1)}…` : text);
+
+function caption(figure) {
+  const words = h("span", { text: figure.caption });
+  const known = figure.names.filter((name) => NAMES[name]);
+  if (!known.length) return words;
+  const names = h("button.v-names", { type: "button", text: "formula and names" });
+  tip(names, () => ["Formula, and the name elsewhere", ...known.map((name) => `${name} = ${NAMES[name][0]}${NAMES[name][1] ? `\n    ${NAMES[name][1]}` : ""}`)]);
+  return h("span", {}, words, " ", names);
+}

@@ -1,0 +1,125 @@
+/** The numbers of runs, from their rounds alone; pooled over rounds, also over several runs of one method. */
+
+const KEPT = new Set(["accepted", "relaxed"]);
+const ratio = (part, whole) => (whole > 0 ? part / whole : null);
+const sum = (list, read) => list.reduce((total, item) => total + (read(item) ?? 0), 0);
+
+/** Runs of the same method with the same knobs as this one, itself first. @param {any} store @param {any} run @returns {any[]} */
+export function siblings(store, run) {
+  const name = (one) => `${one.head?.method ?? one.card?.name}${JSON.stringify(one.head?.knobs ?? {})}`;
+  return [run, ...store.lanes.map((key) => store.runs.get(key)).filter((one) => one && one !== run && one.head && name(one) === name(run))];
+}
+
+/** The shown rounds of some runs. @param {any} store @param {any[]} runs @returns {any[]} */
+export function roundsOf(store, runs) {
+  return runs.flatMap((run) => run.rounds.slice(0, store.visibleRounds(run)));
+}
+
+/** Whether the draft of a round was left because its next guess was refused. @param {any} round @returns {boolean} */
+export function refused(round) {
+  if (round.nodes?.length) return round.nodes.some((node) => (node.state === "rejected" || node.state === "vetoed") && node.depth === round.accepted + 1);
+  return round.drafted > 0 && (round.tokens ?? []).some((token) => token.origin === "correction");
+}
+
+/** Acceptance by position in the draft; index 0 is position 1.
+ * @param {any[]} rounds @returns {{accepted: number[], tested: number[], drafting: number, marginal: number[], conditional: (number|null)[]}} */
+export function byPosition(rounds) {
+  const drafting = rounds.filter((round) => round.drafted > 0);
+  const deepest = drafting.reduce((most, round) => Math.max(most, round.levels), 0);
+  const accepted = new Array(deepest).fill(0);
+  const tested = new Array(deepest).fill(0);
+  for (const round of drafting) {
+    for (let depth = 0; depth < Math.min(deepest, round.accepted); depth += 1) {
+      accepted[depth] += 1;
+      tested[depth] += 1;
+    }
+    if (round.accepted < deepest && refused(round)) tested[round.accepted] += 1;
+  }
+  return { accepted, tested, drafting: drafting.length, marginal: accepted.map((count) => count / drafting.length), conditional: accepted.map((count, i) => ratio(count, tested[i])) };
+}
+
+/** Counts and times. @param {any[]} rounds @returns {any} */
+export function summary(rounds) {
+  const drafting = rounds.filter((round) => round.drafted > 0);
+  const tokens = sum(rounds, (round) => round.emitted);
+  const [draft, verify, other] = ["draft_ms", "verify_ms", "other_ms"].map((name) => sum(rounds, (round) => round[name]));
+  const step = ratio(sum(drafting, (round) => round.draft_ms), sum(drafting, (round) => round.levels));
+  const call = ratio(verify, rounds.length);
+  const histogram = [];
+  for (const round of rounds) histogram[round.accepted] = (histogram[round.accepted] ?? 0) + 1;
+  return {
+    rounds: rounds.length, drafting: drafting.length, tokens, draft, verify, other, step, call,
+    drafted: sum(rounds, (round) => round.drafted), accepted: sum(rounds, (round) => round.accepted), fed: sum(rounds, (round) => round.fed),
+    tau: ratio(tokens, rounds.length), costRatio: step === null ? null : ratio(step, call), perSecond: ratio(1000 * tokens, draft + verify + other),
+    histogram: Array.from(histogram, (count) => count ?? 0),
+  };
+}
+
+/** Tested guesses as [number, kept] pairs. @param {any[]} rounds @param {(node: any) => number|null|undefined} read @returns {[number, boolean][]} */
+export function tested(rounds, read) {
+  const pairs = [];
+  for (const round of rounds) {
+    for (const node of round.nodes ?? []) {
+      const value = read(node);
+      if (node.state !== "discarded" && value !== null && value !== undefined) pairs.push([value, KEPT.has(node.state)]);
+    }
+  }
+  return pairs;
+}
+
+/** Bins of equal width. @param {[number, boolean][]} pairs @param {number} width
+ * @returns {{low: number, high: number, n: number, kept: number, share: number|null, interval: [number, number]}[]} */
+export function binned(pairs, width) {
+  const bins = [];
+  for (const [value, kept] of pairs) {
+    const at = Math.max(0, Math.floor(value / width));
+    bins[at] ??= { low: at * width, high: (at + 1) * width, n: 0, kept: 0 };
+    bins[at].n += 1;
+    bins[at].kept += kept ? 1 : 0;
+  }
+  return Array.from(bins, (bin, at) => bin ?? { low: at * width, high: (at + 1) * width, n: 0, kept: 0 }).map((bin) => ({ ...bin, share: ratio(bin.kept, bin.n), interval: wilson(bin.kept, bin.n) }));
+}
+
+/** Wilson's 95 % interval of a share. @param {number} kept @param {number} n @returns {[number, number]} */
+export function wilson(kept, n) {
+  if (!n) return [0, 1];
+  const z = 1.96;
+  const share = kept / n;
+  const centre = (share + (z * z) / (2 * n)) / (1 + (z * z) / n);
+  const half = (z * Math.sqrt((share * (1 - share)) / n + (z * z) / (4 * n * n))) / (1 + (z * z) / n);
+  return [Math.max(0, centre - half), Math.min(1, centre + half)];
+}
+
+/** Rank of the last kept guess; for a chain the accepted length. @param {any} round @returns {number|null} */
+export function tcrOf(round) {
+  if (round.tcr !== null && round.tcr !== undefined) return round.tcr;
+  if (!round.accepted || round.levels === round.drafted) return round.accepted;
+  return round.nodes?.[round.path?.at(-1)]?.rank ?? null;
+}
+
+/** Why a quotient of two speeds would mean nothing; an empty string when it means something.
+ * @param {any} run @param {any} baseline @returns {string} */
+export function incomparable(run, baseline) {
+  if (!baseline?.head || baseline.rounds.some((round) => round.drafted > 0)) return "no run without a draft";
+  const [ours, theirs] = [run.head, baseline.head];
+  const target = (head) => JSON.stringify([head.models?.target?.id, head.models?.target?.sha256, head.models?.target?.revision]);
+  if (target(ours) !== target(theirs)) return "another target";
+  if (ours.device !== theirs.device || ours.dtype !== theirs.dtype) return "another device or number type";
+  if ((ours.extras?.process ?? null) !== (theirs.extras?.process ?? null)) return "measured in another process";
+  return "";
+}
+
+/** Predicted speed against one token a call when k levels are drafted: E(k) / (1 + k c + o).
+ * @param {any[]} rounds @returns {{k: number, calls: number, speed: number|null}[]} */
+export function lengthCurve(rounds) {
+  const { marginal } = byPosition(rounds);
+  const numbers = summary(rounds);
+  const overhead = ratio(numbers.other / Math.max(1, numbers.rounds), numbers.call) ?? 0;
+  let expected = 1;
+  const curve = [{ k: 0, calls: 1, speed: 1 }];
+  marginal.forEach((share, i) => {
+    expected += share;
+    curve.push({ k: i + 1, calls: expected, speed: numbers.costRatio === null ? null : expected / (1 + (i + 1) * numbers.costRatio + overhead) });
+  });
+  return curve;
+}

@@ -1,0 +1,117 @@
+/** The verdict: one sentence from measured numbers, its dominant cause, and how it was measured. */
+
+import { selectedRun } from "./columns.js";
+import { h, s } from "./dom.js";
+import { FONT, fmt, percent } from "./draw.js";
+import { figureBlob, svgText } from "./figure.js";
+import { byPosition, incomparable, roundsOf, summary } from "./numbers.js";
+
+const SAME = 0.03; // speeds closer than this are called equal
+const FEW = 8; // rounds below which nothing is concluded
+const LIVE_MS = 250;
+
+/** @param {HTMLElement} element @param {any} store */
+export function mount(element, store) {
+  const line = h("p.v-verdict-line", { role: "status" });
+  const cause = h("span.v-verdict-cause");
+  const how = h("span.v-verdict-how");
+  element.classList.add("v-view", "v-verdict");
+  element.replaceChildren(line, h("p.v-verdict-small", {}, cause, how));
+  let drawn = 0;
+  let timer = 0;
+  const draw = () => {
+    drawn = performance.now();
+    const words = verdict(store);
+    line.replaceChildren(...strong(words.line));
+    cause.textContent = words.cause;
+    how.textContent = words.how;
+    element.dataset.cause = words.id;
+  };
+  const later = () => store.frame("verdict", draw);
+  const live = () => {
+    const wait = drawn + LIVE_MS - performance.now();
+    if (wait <= 0) later();
+    else if (!timer) timer = setTimeout(() => { timer = 0; later(); }, wait);
+  };
+  for (const topic of ["runs", "data", "time", "status"]) store.on(topic, live);
+  store.on("cursor", later);
+  element.exportFigure = (kind) => {
+    const figure = s("svg", { viewBox: "0 0 900 64" });
+    [line, cause, how].forEach((part, i) => figure.append(s("text", { x: 8, y: 20 + 18 * i, text: part.textContent, "font-family": FONT, "font-size": i ? 11 : 14, fill: i ? "var(--ink-2)" : "var(--ink)" })));
+    return figureBlob(svgText(figure, element), kind);
+  };
+  later();
+}
+
+/** Text with what stands between double stars in bold. */
+function strong(text) {
+  return text.split("**").map((part, i) => (i % 2 ? h("b", { text: part }) : part));
+}
+
+/** The lane that the sentence is about: the chosen one if it drafts, else the fastest that does. */
+function subject(store) {
+  const lanes = store.lanes.map((key) => store.runs.get(key)).filter((run) => run && store.visibleRounds(run) > 0);
+  const drafts = lanes.filter((run) => run.head && roundsOf(store, [run]).some((round) => round.drafted > 0));
+  const chosen = store.runs.get(store.cursor?.run);
+  if (drafts.includes(chosen)) return chosen;
+  return drafts.sort((a, b) => (summary(roundsOf(store, [b])).perSecond ?? 0) - (summary(roundsOf(store, [a])).perSecond ?? 0))[0] ?? null;
+}
+
+/** The sentence, its cause and its basis. @param {any} store @returns {{line: string, cause: string, how: string, id: string}} */
+export function verdict(store) {
+  const run = subject(store);
+  if (!run) return nothing(store);
+  const rounds = roundsOf(store, [run]);
+  const numbers = summary(rounds);
+  const name = run.card?.title ?? run.key;
+  const perCall = `**${fmt(numbers.tau)}** tokens a target call`;
+  const cost = numbers.costRatio === null ? "" : `; a draft step costs **${fmt(numbers.costRatio, 2)}** of one`;
+  const other = store.lanes.map((key) => store.runs.get(key)).filter((one) => one && one !== run && store.visibleRounds(one) > 0 && one.rounds.every((round) => !round.drafted));
+  const baseline = other.find((one) => !incomparable(run, one)) ?? other[0] ?? null;
+  const plain = baseline ? summary(roundsOf(store, [baseline])) : null;
+  const found = dominant(rounds, numbers, plain);
+  const soFar = run.end ? "" : " so far";
+  if (rounds.length < FEW) return { line: `${name}: ${perCall}${cost}${soFar}.`, cause: `Only ${rounds.length} round${rounds.length === 1 ? "" : "s"}: too few to name a cause. `, how: how(store, run, null), id: "few" };
+  const blocked = baseline ? incomparable(run, baseline) : "no lane without a draft was run";
+  if (blocked || !numbers.perSecond || !plain?.perSecond) {
+    return { line: `${name} makes ${perCall}${cost}${soFar}.`, cause: `${found.words} `, how: `No speed is claimed: ${blocked || "no times were recorded"}.`, id: found.id };
+  }
+  const speed = numbers.perSecond / plain.perSecond;
+  const who = baseline.card?.title ?? baseline.key;
+  const claim = Math.abs(speed - 1) < SAME ? `is as fast as ${who}` : speed > 1 ? `is **${times(speed)}** faster than ${who}` : `is **${times(1 / speed)}** slower than ${who}`;
+  return { line: `${name} ${claim} here${soFar}: ${perCall}${cost}.`, cause: `${found.words} `, how: how(store, run, baseline), id: found.id };
+}
+
+const times = (x) => `${x >= 10 ? x.toFixed(0) : x < 1.095 ? x.toFixed(2) : x.toFixed(1)}x`;
+
+function nothing(store) {
+  const run = selectedRun(store);
+  const seen = run ? store.visibleRounds(run) : 0;
+  if (!run || !seen) return { line: "The verdict appears here: what speculation gained or lost, and why.", cause: "", how: "", id: "empty" };
+  const numbers = summary(roundsOf(store, [run]));
+  return { line: `${run.card?.title ?? run.key}: **${fmt(numbers.tau)}** tokens a target call.`, cause: "Speculation inactive: nothing was drafted. ", how: how(store, run, null), id: "inactive" };
+}
+
+/** What decides the speed most, in words. */
+function dominant(rounds, numbers, plain) {
+  const total = numbers.draft + numbers.verify + numbers.other;
+  const idle = 1 - numbers.drafting / rounds.length;
+  if (idle > 0.5) return { id: "inactive", words: `Speculation inactive: ${percent(idle)} of the rounds had nothing to draft.` };
+  if (total > 0 && numbers.other / total > 0.25) return { id: "overhead", words: `Overhead-bound: ${percent(numbers.other / total)} of the time is neither draft nor target.` };
+  if (total > 0 && numbers.draft / total > 0.35) return { id: "draft", words: `Draft too costly: it takes ${percent(numbers.draft / total)} of the time.` };
+  const swell = plain?.call ? numbers.call / plain.call : 1;
+  if (swell > 1.5) return { id: "check", words: `Checking is costly: a call on ${fmt(numbers.fed / numbers.rounds)} tokens takes ${fmt(swell, 2)} plain calls.` };
+  const { marginal } = byPosition(rounds);
+  const falls = marginal.findIndex((share) => share < 0.5);
+  if (falls === 0) return { id: "acceptance", words: `Acceptance is low from the start: position 1 is kept in ${percent(marginal[0])} of the rounds.` };
+  if (falls > 0) return { id: "acceptance", words: `Acceptance falls after position ${falls}: position ${falls + 1} is kept in ${percent(marginal[falls])} of the rounds.` };
+  return { id: "length", words: `Most drafts hold to the end (position ${marginal.length} in ${percent(marginal.at(-1))} of the rounds): a longer one might pay.` };
+}
+
+function how(store, run, baseline) {
+  const place = [run.head?.device, run.head?.dtype].filter(Boolean).join(", ");
+  const lossy = run.head?.guarantee === "lossy" ? " Lossy: the text may differ from the target's own." : "";
+  const recorded = store.status?.recorded;
+  if (recorded) return `Recorded${run.head?.created ? ` ${run.head.created.slice(0, 10)}` : ""} on ${place || "an unnamed device"}${baseline ? ", both lanes in the same way" : ""}.${lossy}`;
+  return `${baseline ? "Measured with rounds in turns, never two at once" : "Measured"}${place ? ` on ${place}` : ""}; prefill and drawing excluded.${lossy}`;
+}

@@ -1,0 +1,122 @@
+/** What if the threshold were another: decisions recomputed from recorded numbers, up to the first that changes. */
+
+import { nodeSelection, selectedRun } from "./columns.js";
+import { h, s } from "./dom.js";
+import { fmt, label, linear, pieceOf } from "./draw.js";
+import { figureBlob, svgText } from "./figure.js";
+import { replay, rulesOf } from "./thresholds.js";
+
+/** @param {HTMLElement} element @param {any} store */
+export function mount(element, store) {
+  const state = { run: null, knobs: null, figure: null, shape: "" };
+  const parts = {
+    about: h("span.v-sub"), reset: h("button.v-button", { type: "button", text: "As run" }), sliders: h("div.v-sliders"),
+    words: h("p.v-whatif-words", { "aria-live": "polite" }), strip: h("div"), row: h("p.v-row"), empty: h("p.v-empty"),
+  };
+  element.classList.add("v-view", "v-whatif");
+  element.replaceChildren(h("header.v-head", {}, h("h3", { text: "What if" }), parts.about, h("span.v-tools", {}, parts.reset)), parts.sliders, parts.words, parts.strip, parts.row, parts.empty);
+  const draw = () => show(store, state, parts);
+  const later = () => store.frame("whatif", draw);
+  parts.reset.onclick = () => { state.knobs = null; state.shape = ""; publish(store, state, null); later(); };
+  state.later = later;
+  for (const topic of ["runs", "data", "time", "cursor"]) store.on(topic, later);
+  new ResizeObserver(later).observe(parts.strip);
+  element.exportFigure = (kind) => figureBlob(state.figure ? svgText(state.figure, element) : "<svg xmlns='http://www.w3.org/2000/svg'/>", kind);
+  later();
+}
+
+function show(store, state, parts) {
+  const locked = store.runs.get(store.cursor?.run) ?? selectedRun(store);
+  const usable = (run) => Boolean(run?.head && rulesOf(run).length);
+  const run = usable(locked) ? locked : [...store.runs.values()].find(usable) ?? null;
+  if (run !== state.run) {
+    state.knobs = null;
+    if (state.run) publish(store, state, null);
+  }
+  state.run = run;
+  parts.empty.hidden = Boolean(run);
+  for (const name of ["sliders", "words", "strip", "row", "reset"]) parts[name].hidden = !run;
+  if (!run) {
+    parts.about.textContent = "";
+    parts.empty.textContent = store.lanes.length ? "No lane has a rule that compares recorded numbers with a threshold." : "Thresholds of a run can be moved here, without a model.";
+    return;
+  }
+  const rules = rulesOf(run);
+  parts.about.textContent = `${run.card?.title ?? run.key}: ${rules.map((rule) => rule.says).join("; ")}`;
+  const names = [...new Set(rules.flatMap((rule) => rule.sliders))].filter((name) => typeof run.head.knobs[name] === "number");
+  const shape = `${run.key}/${run.head.id}/${names}`;
+  if (shape !== state.shape) {
+    state.shape = shape;
+    parts.sliders.replaceChildren(...names.map((name) => slider(store, state, run, name)));
+  }
+  const knobs = state.knobs ?? run.head.knobs;
+  const result = replay(run, knobs, store.visibleRounds(run));
+  parts.reset.disabled = !state.knobs;
+  parts.words.textContent = sentence(run, rules, result, Boolean(state.knobs));
+  state.figure = strip(run, result, parts.strip.clientWidth || 420);
+  parts.strip.replaceChildren(state.figure);
+  const { changed } = result;
+  parts.row.replaceChildren(changed ? h("button.v-button", { type: "button", text: "Go to the first change", onclick: () => store.setCursor(nodeSelection(run, changed.round, changed.node)) }) : h("span", { text: "" }));
+  if (state.knobs) publish(store, state, result);
+}
+
+/** Tells the ribbon; other views may read it too. */
+function publish(store, state, result) {
+  if (!result || !state.run) {
+    if (store.options.whatif) store.setOption("whatif", null);
+    return;
+  }
+  const known = store.options.whatif;
+  if (known && known.run === state.run.key && known.knobs === state.knobs && known.upto === result.known) return;
+  store.setOption("whatif", { run: state.run.key, knobs: state.knobs, upto: result.known, marks: new Set(result.marks), changed: result.changed?.pos ?? null });
+}
+
+function slider(store, state, run, name) {
+  const knob = (run.card?.knobs ?? []).find((one) => one.name === name) ?? {};
+  const value = run.head.knobs[name];
+  const whole = Number.isInteger(value) && Number.isInteger(knob.step);
+  const reach = Math.max(1, Math.abs(value) * 2.5);
+  const low = Math.max(knob.low ?? 0, Math.min(0, value));
+  const high = Math.max(value, Math.min(knob.high ?? reach, whole ? Math.ceil(Math.max(8, reach)) : reach));
+  const show = h("output.v-value", { text: `${fmt(value)} ${knob.unit ?? ""}`.trim() });
+  const input = h("input", { type: "range", min: low, max: high, step: whole ? 1 : (high - low) / 200, value, id: `v-whatif-${name}`, "aria-describedby": `v-whatif-${name}-help` });
+  input.addEventListener("input", () => {
+    const moved = Number(input.value);
+    show.textContent = `${fmt(moved)} ${knob.unit ?? ""}`.trim();
+    const knobs = { ...run.head.knobs, ...(state.knobs ?? {}), [name]: Math.abs(moved - value) < (high - low) / 401 ? value : moved };
+    state.knobs = Object.keys(knobs).some((key) => knobs[key] !== run.head.knobs[key]) ? knobs : null;
+    if (!state.knobs) publish(store, state, null);
+    state.later();
+  });
+  const mark = h("span.v-mark", { style: `left:${(100 * (value - low)) / (high - low || 1)}%`, title: `as run: ${value}` });
+  return h("div.v-slider", {}, h("label", { for: `v-whatif-${name}`, text: name }), h("span.v-track", {}, input, mark), show, h("span.v-help", { id: `v-whatif-${name}-help`, text: knob.help ?? "" }));
+}
+
+function sentence(run, rules, { marks, was, changed, known }, moved) {
+  if (!known) return "This trace does not hold the numbers that the rule compares (it was recorded lightly, or no guess was tested).";
+  const now = `The condition holds at ${marks.length} of ${known} tested guesses`;
+  if (!moved) return `${now}. Move a threshold to see which decisions would change.`;
+  const then = `${now}, ${was.length} as run.`;
+  if (!changed) return `${then} No decision changes: the text would be the same to its end.`;
+  const node = run.rounds[changed.round].nodes[changed.node];
+  return `${then} The first decision to change is ${pieceOf(run, node.token)} at position ${changed.pos}; beyond it the text would differ: run to see.`;
+}
+
+/** The whole response as one strip: as run below, moved above, unknown beyond the first change. */
+function strip(run, { marks, was, changed }, width) {
+  const n = Math.max(1, run.tokens.length);
+  const figure = s("svg.v-figure", { viewBox: `0 0 ${width} 62`, width, height: 62, role: "img", "aria-label": "Where the condition holds" });
+  const x = linear(0, n, 56, width - 4);
+  figure.append(s("defs", {}, s("pattern", { id: "v-beyond", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("line", { x1: 0, y1: 0, x2: 0, y2: 6, stroke: "var(--line-2)", "stroke-width": 2 }))));
+  figure.append(label(0, 16, "moved"), label(0, 36, "as run"), label(56, 58, "0", { "font-size": 10 }), label(width - 4, 58, String(n), { "font-size": 10, "text-anchor": "end" }), label((56 + width) / 2, 58, "position", { "font-size": 10, "text-anchor": "middle" }));
+  figure.append(s("path", { d: `M56 20H${width - 4}M56 40H${width - 4}`, stroke: "var(--line)" }));
+  const w = Math.max(1.5, x(1) - x(0) - 0.5);
+  for (const pos of was) figure.append(s("rect", { x: x(pos), y: 28, width: w, height: 12, fill: "var(--neutral)" }));
+  for (const pos of marks) if (!changed || pos <= changed.pos) figure.append(s("rect", { x: x(pos), y: 8, width: w, height: 12, fill: "var(--judge)" }));
+  if (changed) {
+    const from = x(changed.pos + 1);
+    figure.append(s("rect", { x: from, y: 2, width: Math.max(0, width - 4 - from), height: 18, fill: "url(#v-beyond)" }), s("line", { x1: from, x2: from, y1: 0, y2: 44, stroke: "var(--judge)", "stroke-width": 1.5 }));
+    if (width - from > 170) figure.append(label(from + 6, 15, "beyond here the text would differ", { "font-size": 10.5, fill: "var(--ink)", stroke: "var(--panel)", "stroke-width": 4, "paint-order": "stroke" }));
+  }
+  return figure;
+}
