@@ -3,45 +3,35 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from app import recorded
 from app.recorded import Sentence
 from app.state import Limits
 from engine.config import Card
 from engine.errors import ConfigError, unknown
+from engine.presets import PRESETS, Preset
 from engine.trace.store import Trace
-
-
-class PresetLike(Protocol):
-    """What the page needs of `engine.presets.Preset`."""
-
-    name: str
-    title: str
-    story: str
-    point: str
-    models: str
-    prompt: str
-    methods: Sequence[Any]
-    sampling: Any
-    traces: Sequence[Any]
 
 
 class Shelf:
     """The presets, and their traces read once."""
 
-    def __init__(self, presets: Sequence[PresetLike], cards: Sequence[Card], sentence: Sentence | None, limits: Limits, first: str = "") -> None:
+    def __init__(
+        self, presets: Sequence[Preset], cards: Sequence[Card], sentence: Sentence | None, limits: Limits, first: str = "", folder: Path = PRESETS
+    ) -> None:
         """Take all presets; `first` names the one that the page opens with.
 
         Raises:
             ConfigError: `first` is not a preset.
         """
-        self._presets = {preset.name: preset for preset in presets}
+        self._presets = {preset.name: preset for preset in presets if preset.kind == "case"}
         self._cards, self._sentence, self._limits = cards, sentence, limits
         self._bodies: dict[str, bytes] = {}
+        self._folder = folder
         if first and first not in self._presets:
             raise ConfigError(unknown("preset", first, self._presets))
-        recorded_first = [preset.name for preset in presets if preset.traces]
+        recorded_first = [preset.name for preset in self._presets.values() if preset.traces]
         self.first = first or next(iter([*recorded_first, *self._presets]), "")
 
     def listing(self) -> list[dict[str, Any]]:
@@ -60,7 +50,7 @@ class Shelf:
         if not self._presets[name].traces:
             raise ConfigError(f"Nothing is recorded for {self._presets[name].title!r}; press Run.")
         if name not in self._bodies:
-            traces = [trace for path in self._presets[name].traces for trace in _read(Path(path), self._limits)]
+            traces = [trace for path in self._presets[name].traces for trace in _read(self._folder / path, self._limits)]
             lanes = recorded.lanes(traces, self._cards, self._sentence)
             self._bodies[name] = json.dumps({"recorded": name, "lanes": lanes}, ensure_ascii=False).encode("utf-8", "replace")
         return self._bodies[name]
@@ -70,10 +60,11 @@ def _read(path: Path, limits: Limits) -> list[Trace]:
     return recorded.parse(path.read_bytes(), limits)
 
 
-def _plain(preset: PresetLike) -> dict[str, Any]:
-    methods = [item if isinstance(item, str) else dict(item) for item in preset.methods]
-    sampling = preset.sampling if isinstance(preset.sampling, dict) else dict(getattr(preset.sampling, "__dict__", {}))
+def _plain(preset: Preset) -> dict[str, Any]:
+    """A case as the run bar takes it; names of settings are those of a request."""
     return {
-        "name": preset.name, "title": preset.title, "story": preset.story, "point": preset.point, "models": preset.models,
-        "prompt": preset.prompt, "methods": methods, "sampling": sampling, "recorded": bool(preset.traces),
+        "name": preset.name, "title": preset.title, "story": preset.story, "point": preset.point, "models": preset.pair,
+        "prompt": preset.prompt, "lanes": [{"method": lane.method, "knobs": dict(lane.knobs)} for lane in preset.lanes],
+        "sampling": dict(preset.sampling), "seed": preset.seed, "max_new_tokens": preset.max_new_tokens, "chat": preset.chat,
+        "recorded": bool(preset.traces),
     }  # fmt: skip

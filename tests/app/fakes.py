@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.config import Card
 from engine.errors import ConfigError
+from engine.presets import Lane, Preset
 from engine.trace.events import Event
 from tests.app.synthetic import BY_NAME, CARDS, events
 
@@ -41,17 +42,12 @@ class FakeLab:
             self.open_streams.remove(method)
 
 
-@dataclass(frozen=True)
-class FakePreset:
-    name: str
-    title: str = "Apples"
-    story: str = "A word problem."
-    point: str = "Guesses pay off."
-    models: str = "made-up"
-    prompt: str = "A farmer has 48 apples."
-    methods: tuple[str, ...] = ("plain", "chain", "bush")
-    sampling: dict[str, Any] = field(default_factory=dict)
-    traces: tuple[str, ...] = ()
+def preset(name: str, title: str, methods: tuple[str, ...], traces: tuple[str, ...] = ()) -> Preset:
+    """A case over the made-up methods."""
+    return Preset(
+        name, title, point="Guesses pay off.", story="A word problem.", pair="made-up", prompt="A farmer has 48 apples.",
+        lanes=tuple(Lane(method) for method in methods), max_new_tokens=120, traces=traces,
+    )  # fmt: skip
 
 
 def sentence(_head: Any, round_: Any, node: int | None, token: Any) -> str:

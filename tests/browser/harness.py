@@ -11,18 +11,20 @@ from app.presets import Shelf
 from app.serve import launch
 from app.service import Service
 from engine.trace.store import Trace
-from tests.app.fakes import FakeLab, FakePreset, sentence
+from tests.app.fakes import FakeLab, preset, sentence
 from tests.app.synthetic import CARDS, events
+
+METHODS = ("plain", "chain", "bush", "lenient", "wary")
 
 
 def shelf_and_service(folder: Path, pause: float = 0.012, tokens: int = 120) -> tuple[Service, Shelf, FakeLab]:
     """A service over a FakeLab, and a preset with recorded traces."""
     paths = []
-    for name in ("plain", "chain", "bush", "lenient", "wary"):
-        paths.append(str(Trace(events(name, tokens)).save(folder / f"{name}.jsonl")))
+    for name in METHODS:
+        paths.append(str(Trace(events(name, tokens)).save(folder / f"{name}.jsonl")))  # absolute: taken as it is
     lab = FakeLab(pause=pause)
     service = Service(CARDS, {"made-up": lambda: lab}, sentence)
-    presets = [FakePreset("apples", traces=tuple(paths)), FakePreset("live", title="Not recorded", methods=("plain", "wary"))]
+    presets = [preset("apples", "Apples", METHODS, tuple(paths)), preset("live", "Not recorded", ("plain", "wary"))]
     return service, Shelf(presets, CARDS, sentence, service.limits), lab
 
 

@@ -1,0 +1,39 @@
+// One drawer at the right, opened by name; Escape or a click beside it closes it and gives the focus back.
+
+import { drawCards } from "./cards.js";
+import { h } from "./dom.js";
+import { drawHelp } from "./help.js";
+import { icon } from "./icons.js";
+import { drawNotes } from "./notes.js";
+import { drawSave, drawShare } from "./save.js";
+import { startTour } from "./tour.js";
+
+const DRAWERS = {
+  methods: ["Methods", drawCards],
+  notes: ["Case notes", drawNotes],
+  save: ["Save", drawSave],
+  share: ["Share", drawShare],
+  help: ["Keys and reading guide", drawHelp],
+};
+
+/** @param {HTMLElement} element @param {object} store @param {object} lab */
+export function mount(element, store, lab) {
+  const title = h("h2");
+  const body = h("div.drawer-body");
+  const dialog = h("dialog.drawer", { "aria-label": "Drawer" }, h("header", {}, title, h("button.plain", { "aria-label": "Close", onclick: () => dialog.close() }, icon("close"))), body);
+  element.append(dialog);
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+
+  lab.drawer = (name, ...rest) => {
+    if (name === "tour") return startTour(element, store, lab);
+    const [text, draw] = DRAWERS[name];
+    title.textContent = text;
+    body.replaceChildren();
+    draw(body, store, lab, ...rest);
+    if (!dialog.open) dialog.showModal();
+    body.scrollTop = 0;
+    body.querySelector("[data-first]")?.scrollIntoView({ block: "start" });
+  };
+  lab.closeDrawer = () => dialog.close();
+  lab.showCard = (name) => lab.drawer("methods", name);
+}

@@ -1,0 +1,100 @@
+// The keyboard: ui.md 2.5. Ignored inside inputs, and when a view has already used the key.
+
+const TYPING = "input, textarea, select, [contenteditable], dialog, [role=menu]";
+
+/** @param {object} store @param {object} lab */
+export function bindKeys(store, lab) {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    const inside = event.target.closest?.(TYPING);
+    if (inside && !(event.target.type === "range")) return;
+    const go = moves(store, lab)[event.key];
+    if (!go || (event.key === " " && event.target.closest?.("button, summary, a"))) return;
+    go();
+    event.preventDefault();
+  });
+}
+
+function moves(store, lab) {
+  return {
+    ArrowLeft: () => token(store, -1),
+    ArrowRight: () => token(store, 1),
+    ArrowUp: () => lane(store, -1),
+    ArrowDown: () => lane(store, 1),
+    Home: () => token(store, -Infinity),
+    End: () => token(store, Infinity),
+    "[": () => round(store, -1),
+    "]": () => round(store, 1),
+    " ": () => lab.togglePlay?.(),
+    ".": () => lab.stepNow?.(),
+    ",": () => lab.stepBy?.(-1),
+    r: () => next(store, (item) => item.node?.state === "rejected" || item.rejected),
+    v: () => next(store, (item) => item.vetoed),
+    i: () => next(store, (item) => item.important),
+    d: () => divergence(store),
+    n: () => lab.drawer?.("notes"),
+    g: () => store.setOption("ghosts", !store.options.ghosts),
+    w: () => store.setOption("whitespace", !store.options.whitespace),
+    "?": () => lab.drawer?.("help"),
+    Escape: () => store.clear(),
+  };
+}
+
+const here = (store) => store.cursor ?? { run: store.run()?.key, pos: -1, round: -1, node: null };
+
+/** Select, and let time run on to the place if it is not shown yet. */
+function select(store, sel) {
+  store.setHover(null);
+  store.setCursor(sel);
+  const run = store.runs.get(sel.run);
+  if (run && store.cursor && store.cursor.round >= store.visibleRounds(run))
+    store.setTime({ at: store.time.mode === "clock" ? run.sums.clock[store.cursor.round + 1] : store.cursor.round + 1, playing: false });
+}
+
+function token(store, by) {
+  const { run: key, pos } = here(store);
+  const run = store.runs.get(key);
+  if (run?.tokens.length) select(store, { run: key, pos: Math.max(0, Math.min(run.tokens.length - 1, (pos ?? 0) + by)) });
+}
+
+function lane(store, by) {
+  const at = here(store);
+  const i = store.lanes.indexOf(at.run) + by;
+  const run = store.runs.get(store.lanes[i]);
+  if (run?.tokens.length) select(store, { run: run.key, pos: Math.max(0, Math.min(run.tokens.length - 1, at.pos ?? 0)) });
+}
+
+function round(store, by) {
+  const at = here(store);
+  const run = store.runs.get(at.run);
+  const to = (at.round ?? -1) + by;
+  if (run?.rounds[to]) select(store, { run: at.run, round: to });
+}
+
+/** The next round of this lane, after the cursor's, that has what is looked for; the cursor goes to the guess itself. */
+function next(store, wanted) {
+  const at = here(store);
+  const run = store.runs.get(at.run);
+  if (!run) return;
+  const order = [...run.rounds.slice((at.round ?? -1) + 1), ...run.rounds.slice(0, (at.round ?? -1) + 1)];
+  for (const item of order) {
+    const tip = item.path.at(-1) ?? -1;
+    const refused = item.nodes.findIndex((node) => node.parent === tip && (node.state === "rejected" || node.state === "vetoed"));
+    const node = item.nodes[refused];
+    const facts = { node, rejected: node?.state === "rejected", vetoed: node?.state === "vetoed", important: node?.state === "rejected" && node.judge != null };
+    if (wanted(facts)) return select(store, { run: at.run, round: item.index, node: refused });
+  }
+}
+
+/** The place where this lane first differs from the reference; from there on, to the next lane that differs. */
+function divergence(store) {
+  const reference = store.lanes.find((key) => store.runs.get(key).card.guarantee === "reference") ?? store.lanes[0];
+  const others = store.lanes.filter((key) => key !== reference);
+  const at = store.cursor?.run;
+  const order = [...others.slice(others.indexOf(at)), ...others.slice(0, Math.max(0, others.indexOf(at)))];
+  for (const key of order) {
+    const run = store.runs.get(key);
+    const pos = store.divergence(reference, key);
+    if (pos < Math.min(run.tokens.length, store.runs.get(reference).tokens.length) && !(key === at && store.cursor.pos === pos)) return select(store, { run: key, pos });
+  }
+}

@@ -1,0 +1,49 @@
+// The strip above the lanes: signs as a legend that filters, switches, and the filters in force.
+
+import { signText } from "./chips.js";
+import { h } from "./dom.js";
+import { makeFilter } from "./filters.js";
+import { icon } from "./icons.js";
+
+const SIGNS = ["draft", "correction", "bonus", "relaxed", "rejected", "vetoed", "discarded"];
+const SAMPLE = { draft: "accepted", correction: "correction", bonus: "bonus", relaxed: "relaxed", rejected: "rejected", vetoed: "vetoed", discarded: "untested" };
+const GHOSTS = new Set(["rejected", "vetoed", "discarded"]);
+
+/** @param {HTMLElement} element @param {object} store */
+export function mount(element, store) {
+  const legend = h("div.legend", { role: "group", "aria-label": "Signs; click one to filter" });
+  const filters = h("div.filters", { "aria-label": "Filters" });
+  const toggles = [["ghosts", "Ghosts", "Show refused guesses at their place (g)"], ["whitespace", "Blanks", "Show blanks, newlines and tabs (w)"]].map(([name, text, title]) => {
+    const button = h("button", { "aria-pressed": "false", title, onclick: () => store.setOption(name, !store.options[name]) }, text);
+    return { name, button };
+  });
+  element.append(legend, filters, h("div.toggles", {}, toggles.map((item) => item.button)));
+
+  function sample(sign) {
+    if (GHOSTS.has(sign)) return h(`span.g.${sign}`, {}, SAMPLE[sign]);
+    return sign === "correction" || sign === "bonus" ? h(`span.k.${sign}`, {}, h("b", {}, SAMPLE[sign])) : h(`span.k.${sign}`, {}, SAMPLE[sign]);
+  }
+
+  function draw() {
+    const present = new Set();
+    for (const run of store.runs.values()) {
+      for (const token of run.tokens) present.add(token.origin);
+      for (const round of run.rounds) for (const node of round.nodes) present.add(node.state);
+    }
+    const shown = SIGNS.filter((sign) => present.has(sign) && (store.options.ghosts || !GHOSTS.has(sign)));
+    const active = store.filters.get("sign")?.spec.sign;
+    legend.replaceChildren(...shown.map((sign) =>
+      h("button.plain", { "aria-pressed": String(active === sign), title: `${signText(sign)}: click to show only these`, onclick: () => store.setFilter("sign", active === sign ? null : makeFilter({ kind: "sign", sign })) }, sample(sign))));
+    filters.replaceChildren(...[...store.filters].map(([name, filter]) =>
+      h("span.chip", {}, filter.label, h("button.plain", { "aria-label": `Remove filter ${filter.label}`, onclick: () => store.setFilter(name, null) }, icon("close")))));
+    for (const { name, button } of toggles) button.setAttribute("aria-pressed", String(store.options[name]));
+  }
+
+  const later = () => store.frame("strip", draw);
+  for (const topic of ["runs", "filters", "options", "status"]) store.on(topic, later);
+  let due = 0;
+  store.on("data", () => {
+    if (due) return;
+    due = setTimeout(() => ((due = 0), later()), 400);
+  });
+}

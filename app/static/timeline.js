@@ -1,0 +1,192 @@
+// The dock: every lane's rounds on one axis of target calls or wall clock; scrub, play, speed, step.
+
+import { duration, h, ink } from "./dom.js";
+import { icon } from "./icons.js";
+
+const ROW = 9;
+const GAP = 3;
+const AXIS = 15;
+const LABEL = 132;
+const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
+
+/** @param {HTMLElement} element @param {object} store @param {object} lab */
+export function mount(element, store, lab) {
+  const canvas = h("canvas", { role: "slider", tabindex: 0, "aria-label": "Time shown", "aria-valuemin": 0 });
+  const readout = h("output.readout");
+  const button = (name, label, fn) => h("button.plain", { "aria-label": label, title: label, onclick: fn }, icon(name));
+  const play = button("play", "Play or pause (space)", toggle);
+  const modes = ["calls", "clock"].map((mode) =>
+    h("button", { "aria-pressed": "false", title: mode === "calls" ? "One column a target call: who needs fewer" : "Recorded round times: who is faster", onclick: () => setMode(mode) }, mode === "calls" ? "target calls" : "wall clock"));
+  const speed = h("select", { "aria-label": "Speed", onchange: () => store.setTime({ speed: Number(speed.value) }) }, SPEEDS.map((value) => h("option", { value, selected: value === 1 }, `${value}×`)));
+  element.append(
+    h("div.buttons", {}, button("first", "To the start", () => seek(0)), button("back", "One step back (,)", () => stepBy(-1)), play, button("forward", "One step on (.)", () => stepBy(1)), button("last", "To the end", () => seek(Infinity))),
+    canvas,
+    h("div.modes", {}, readout, h("div.row", {}, h("div.segments", { role: "group", "aria-label": "Axis" }, modes), speed)),
+  );
+  let width = 0;
+  let last = 0;
+
+  const lanes = () => store.lanes.map((key) => store.runs.get(key));
+  const now = () => Math.min(store.time.at, store.span());
+  const left = () => (width > 560 ? LABEL : 0);
+
+  function seek(at) {
+    const end = store.span();
+    store.setTime({ at: at >= end ? Infinity : Math.max(0, at), playing: false });
+  }
+
+  /** Forward or back by a target call; on the clock, to where the next round of any lane ends. */
+  function stepBy(n) {
+    const { mode, at } = store.time;
+    const live = at === Infinity;
+    if (mode === "calls") return seek(n > 0 && live ? 1 : Math.round(now()) + n);
+    const ends = [...new Set(lanes().flatMap((run) => run.sums.clock))].sort((a, b) => a - b);
+    const here = n > 0 && live ? 0 : now();
+    seek(n > 0 ? (ends.find((end) => end > here + 1e-6) ?? Infinity) : (ends.findLast((end) => end < here - 1e-6) ?? 0));
+  }
+
+  function setMode(mode) {
+    const { time } = store;
+    const share = time.at === Infinity ? null : now() / (store.span() || 1);
+    store.setTime({ mode, at: share === null ? Infinity : share * store.span(mode) });
+  }
+
+  function toggle() {
+    const { playing, at } = store.time;
+    if (!playing && !store.span()) return;
+    store.setTime({ playing: !playing, at: !playing && at === Infinity ? 0 : at });
+    last = performance.now();
+    if (store.time.playing) requestAnimationFrame(tick);
+  }
+
+  function tick(at) {
+    if (!store.time.playing) return;
+    const rate = store.time.mode === "clock" ? 1000 : store.CALLS_PER_SECOND;
+    const next = store.time.at + (Math.max(0, at - last) / 1000) * rate * store.time.speed;
+    last = at;
+    if (next >= store.span()) store.setTime({ at: Infinity, playing: store.status.phase === "running" && store.time.at !== Infinity && false });
+    else store.setTime({ at: next });
+    if (store.time.playing) requestAnimationFrame(tick);
+  }
+
+  function draw() {
+    const rows = lanes();
+    const height = Math.max(1, rows.length) * (ROW + GAP) + AXIS;
+    const ratio = devicePixelRatio || 1;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+      canvas.style.height = `${height}px`;
+    }
+    const c = canvas.getContext("2d");
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.clearRect(0, 0, width, height);
+    const span = store.span() || 1;
+    const x0 = left();
+    const x = (value) => x0 + 1 + ((width - x0 - 10) * value) / span;
+    const colours = { draft: ink("--draft"), soft: ink("--draft-2"), target: ink("--target-2"), neutral: ink("--neutral"), line: ink("--line-2"), text: ink("--ink-2"), faint: ink("--ink-3"), select: ink("--select"), panel: ink("--panel") };
+    c.font = `11px ${ink("--sans") || "sans-serif"}`;
+    c.textBaseline = "middle";
+    rows.forEach((run, i) => drawRow(c, run, i * (ROW + GAP), x, x0, colours));
+    axis(c, span, x, height, colours);
+    if (store.time.at !== Infinity || store.status.phase !== "running") playhead(c, x(now()), height - AXIS, colours);
+    words();
+  }
+
+  function drawRow(c, run, top, x, x0, colours) {
+    const clock = store.time.mode === "clock";
+    const shown = store.visibleRounds(run);
+    const reference = run.card.guarantee === "reference";
+    if (x0) {
+      c.fillStyle = colours.text;
+      c.fillText(fit(c, run.card.title ?? run.key, x0 - 12), 0, top + ROW / 2 + 0.5);
+    }
+    const gap = x(1) - x(0) > 4 && !clock ? 1 : 0;
+    for (let i = 0; i < run.rounds.length; i++) {
+      const round = run.rounds[i];
+      const [a, b] = clock ? [x(run.sums.clock[i]), x(run.sums.clock[i + 1])] : [x(i), x(i + 1)];
+      c.globalAlpha = (i < shown ? 1 : 0.22) * (reference ? 0.55 : 0.35 + 0.65 * Math.min(1, round.emitted / 5));
+      c.fillStyle = reference ? colours.neutral : colours.draft;
+      if (clock && !reference) {
+        const split = a + ((b - a) * round.draft_ms) / (run.sums.clock[i + 1] - run.sums.clock[i] || 1);
+        c.globalAlpha = i < shown ? 1 : 0.22;
+        c.fillStyle = colours.soft;
+        c.fillRect(a, top, Math.max(0.6, split - a), ROW);
+        c.fillStyle = colours.target;
+        c.fillRect(split, top, Math.max(0.6, b - split - (b - a > 4 ? 1 : 0)), ROW);
+      } else c.fillRect(a, top, Math.max(0.6, b - a - gap - (clock && b - a > 4 ? 1 : 0)), ROW);
+    }
+    c.globalAlpha = 1;
+    const focus = store.focus();
+    if (focus?.run === run.key && focus.round != null) {
+      const [a, b] = clock ? [run.sums.clock[focus.round], run.sums.clock[focus.round + 1]] : [focus.round, focus.round + 1];
+      if (b !== undefined) (c.strokeStyle = colours.select), (c.lineWidth = 1.5), c.strokeRect(x(a) - 0.5, top - 0.5, Math.max(3, x(b) - x(a)), ROW + 1);
+    }
+  }
+
+  function axis(c, span, x, height, colours) {
+    const clock = store.time.mode === "clock";
+    const raw = span / Math.max(2, (width - left()) / 90);
+    const power = 10 ** Math.floor(Math.log10(raw));
+    const size = Math.max(clock ? 0.1 : 1, [1, 2, 5, 10].map((m) => m * power).find((m) => m >= raw) ?? raw);
+    c.fillStyle = colours.faint;
+    c.textAlign = "center";
+    for (let value = size; value < span * 0.985; value += size) c.fillText(clock ? duration(value).replace(".00", "") : String(Math.round(value)), x(value), height - 6);
+    c.textAlign = "left";
+  }
+
+  function playhead(c, at, bottom, colours) {
+    c.fillStyle = colours.select;
+    c.fillRect(at - 0.75, 0, 1.5, bottom);
+    c.beginPath();
+    c.arc(at, bottom + 2, 4, 0, 7);
+    c.fill();
+  }
+
+  function words() {
+    const { mode, at, playing } = store.time;
+    const span = store.span();
+    const value = mode === "clock" ? `${duration(now())} of ${duration(span)}` : `call ${Math.floor(now())} of ${span}`;
+    const text = at === Infinity && store.status.phase === "running" ? `live · ${mode === "clock" ? duration(span) : `call ${span}`}` : value;
+    if (readout.textContent !== text) readout.textContent = text;
+    canvas.setAttribute("aria-valuemax", String(Math.round(span)));
+    canvas.setAttribute("aria-valuenow", String(Math.round(now())));
+    canvas.setAttribute("aria-valuetext", text);
+    modes.forEach((item, i) => item.setAttribute("aria-pressed", String(mode === ["calls", "clock"][i])));
+    if (play.dataset.on !== String(playing)) {
+      play.dataset.on = String(playing);
+      play.replaceChildren(icon(playing ? "pause" : "play"));
+    }
+    speed.value = String(store.time.speed);
+  }
+
+  const point = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const share = (event.clientX - box.left - left() - 1) / (width - left() - 10);
+    const at = share * store.span();
+    seek(store.time.mode === "calls" ? Math.round(at) : at);
+  };
+  canvas.addEventListener("pointerdown", (event) => (canvas.setPointerCapture(event.pointerId), point(event)));
+  canvas.addEventListener("pointermove", (event) => canvas.hasPointerCapture(event.pointerId) && point(event));
+  canvas.addEventListener("keydown", (event) => {
+    const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
+    if (event.key in moves) stepBy(moves[event.key]);
+    else if (event.key === "Home") seek(0);
+    else if (event.key === "End") seek(Infinity);
+    else return;
+    event.preventDefault();
+  });
+  const later = () => store.frame("timeline", draw);
+  for (const topic of ["runs", "data", "time", "cursor", "hover", "theme", "status"]) store.on(topic, later);
+  store.on("runs", () => store.status.step && store.setTime({ at: 1 }));
+  new ResizeObserver(([entry]) => ((width = Math.floor(entry.contentRect.width)), later())).observe(canvas.parentElement.querySelector("canvas"));
+  lab.stepBy = stepBy;
+  lab.togglePlay = toggle;
+}
+
+function fit(c, text, room) {
+  if (c.measureText(text).width <= room) return text;
+  let cut = text;
+  while (cut.length > 1 && c.measureText(`${cut}…`).width > room) cut = cut.slice(0, -1);
+  return `${cut}…`;
+}

@@ -1,0 +1,50 @@
+// The head of the page: name and the doors to everything that is not a lane.
+
+import { h } from "./dom.js";
+import { icon, mark } from "./icons.js";
+
+/** @param {HTMLElement} element @param {object} store @param {object} lab */
+export function mount(element, store, lab) {
+  const file = h("input", { type: "file", accept: ".jsonl,.gz,.json", multiple: true, hidden: true, "aria-label": "Open a saved trace", onchange: () => (lab.openFiles([...file.files]), (file.value = "")) });
+  const door = (text, name, title) => h("button.plain", { onclick: () => lab.drawer(name), title, "aria-haspopup": "dialog" }, text);
+  const theme = h("button.plain", { "aria-label": "Light or dark", title: "Light or dark", onclick: () => setTheme(!document.body.classList.contains("dark")) }, icon("sun"));
+  element.append(
+    h("div.brand", {}, mark(), h("h1", {}, "Draftscope"), h("span.sub", {}, "See what a draft guesses, what the target checks, and why")),
+    door("Tour", "tour", "Eight steps on recorded runs"),
+    door("Methods", "methods", "What every method does, where it helps and where it hurts"),
+    door("Notes", "notes", "Case notes on single tokens (n)"),
+    h("button.plain", { onclick: () => file.click(), title: "Open saved traces (.jsonl, .jsonl.gz); no model is needed" }, "Open"),
+    door("Save", "save", "Traces, tables and figures"),
+    door("Share", "share", "A link that restores what you see"),
+    h("button.plain", { onclick: () => lab.drawer("help"), "aria-label": "Help and keys", title: "Help and keys (?)" }, "?"),
+    theme,
+    file,
+  );
+  addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
+  addEventListener("drop", (event) => {
+    if (!event.dataTransfer?.files.length) return;
+    event.preventDefault();
+    lab.openFiles([...event.dataTransfer.files]);
+  });
+}
+
+/** The theme is Gradio's own class on the body; the choice is kept in this browser. */
+export function setTheme(dark) {
+  document.body.classList.toggle("dark", dark);
+  try {
+    localStorage.setItem("draftscope.theme", dark ? "dark" : "light");
+  } catch {
+    // storage may be switched off; the choice then lasts until the page is closed
+  }
+}
+
+/** The kept choice, if the address does not force one. */
+export function restoreTheme() {
+  if (new URLSearchParams(location.search).has("__theme")) return;
+  try {
+    const kept = localStorage.getItem("draftscope.theme");
+    if (kept) document.body.classList.toggle("dark", kept === "dark");
+  } catch {
+    // as above
+  }
+}
