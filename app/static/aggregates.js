@@ -17,7 +17,7 @@ export function mount(element, store) {
   const state = { tab: "position", drawn: 0, timer: 0, run: null };
   const parts = { about: h("span.v-sub"), tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Figures" }), body: h("div.v-chart"), caption: h("p.v-caption"), others: h("div.v-multiples") };
   element.classList.add("v-view", "v-aggregates");
-  element.replaceChildren(h("header.v-head", {}, h("h3", { text: "How well it guesses" }), parts.about), parts.tabs, parts.body, parts.caption, parts.others);
+  element.replaceChildren(h("header.v-head", {}, h("h3", { text: "How well it guesses" }), parts.about), parts.tabs, h("div.v-aggbody", {}, h("div", {}, parts.body, parts.caption), parts.others));
   const draw = () => show(store, state, parts);
   const later = () => store.frame("aggregates", draw);
   const live = () => {
@@ -86,10 +86,11 @@ function show(store, state, parts) {
   parts.body.replaceChildren(figure.draw({ ...common, rounds, width, height: 236, small: false, title: figure.name }));
   if (focused) parts.body.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
   parts.caption.replaceChildren(caption(figure));
-  const columns = Math.max(1, Math.min(others.length, Math.floor(width / 120)));
-  const each = Math.min(190, Math.floor((width - 8 * (columns - 1)) / columns) - 2);
+  const room = parts.others.clientWidth || width;
+  const columns = Math.max(1, Math.min(others.length, Math.floor(room / 150)));
+  const each = Math.min(230, Math.floor((room - 8 * (columns - 1)) / columns) - 3);
   parts.others.replaceChildren(...others.map(([one, list]) => {
-    const button = h("button.v-multiple", { type: "button", "aria-label": `Show ${one.card?.title ?? one.key}` }, figure.draw({ ...common, rounds: list, width: each, height: 72, small: true, title: cut(one.card?.title ?? one.key, each / 6.4) }));
+    const button = h("button.v-multiple", { type: "button", "aria-label": `Show ${one.card?.title ?? one.key}` }, figure.draw({ ...common, run: one, rounds: list, width: each, height: 84, small: true, title: cut(one.card?.title ?? one.key, each / 6.4) }));
     button.addEventListener("click", () => store.setCursor({ run: one.key, round: 0, pos: 0 }));
     return button;
   }));

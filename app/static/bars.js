@@ -68,7 +68,7 @@ export function barFigure(given) {
   return figure;
 }
 
-const value = (x, id) => (x === null ? (id === null ? "" : "not listed") : prob(x));
+const value = (x, id) => (x === null ? (id === null ? "" : "–") : prob(x));
 
 function bar(line, x, y, length, side, colour, opacity) {
   line.append(s("rect", { x: side === "left" ? x - length : x, y: y + 4, width: Math.max(length, 0.5), height: ROW - 8, fill: `var(${colour})`, opacity }));
@@ -80,8 +80,8 @@ function cutLine(x, y, cut) {
 
 function head(figure, { draft, target, law }, half, middle, width) {
   figure.append(s("defs", {}, s("pattern", { id: "v-hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 5, height: 5, fill: "var(--residual)" }), s("line", { x1: 0, y1: 0, x2: 0, y2: 5, stroke: "var(--target)", "stroke-width": 2 }))));
-  figure.append(label(half - 6, 13, draft ? `draft q (${law})` : "no draft here", { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 }));
-  figure.append(label(half + middle + 6, 13, target ? `target p (${law})` : "target not computed here", { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 }));
+  figure.append(label(half - 6, 13, draft ? `draft q (${law} law, top ${draft.length})` : "no draft here", { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 }));
+  figure.append(label(half + middle + 6, 13, target ? `target p (${law} law, top ${target.length})` : "target not computed here", { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 }));
 }
 
 /** Brackets round the tokens that both first-n lists contain. */

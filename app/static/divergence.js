@@ -2,7 +2,7 @@
 
 import { columns } from "./columns.js";
 import { h, s } from "./dom.js";
-import { MONO, fmt, label, linear, pieceOf, prob } from "./draw.js";
+import { MONO, fmt, label, linear, pieceOf, prob, rich } from "./draw.js";
 import { download, figureBlob, svgText } from "./figure.js";
 
 /** Two first choices of the target closer than this many nats count as a tie: rounding may decide them. */
@@ -107,7 +107,7 @@ function card(store, state, a, b, found) {
   const nodes = [
     h("p.v-context", {}, h("span.v-sub", { text: `position ${pos}: ` }), h("span.v-faint", { text: `${from ? "…" : ""}${context}` }), h("b.v-one", { text: pieceOf(a, one) }), h("span.v-sub", { text: " or " }), h("b.v-two", { text: pieceOf(b, two) })),
     state.figure,
-    h("p.v-cause", { "data-cause": found.id }, h("b", { text: found.title }), h("span", { text: found.words })),
+    h("p.v-cause", { "data-cause": found.id }, h("b", { text: found.title }), h("span", {}, ...rich(found.words))),
     h("p.v-row", {}, jump(a), jump(b), found.id === "unexplained" ? h("button.v-button", { type: "button", text: "Save both traces", onclick: () => [a, b].forEach(save) }) : null),
   ];
   if (left.round === undefined) nodes.pop();

@@ -72,6 +72,11 @@ export function pieceOf(run, id, limit = 18) {
   return piece === undefined ? `#${id}` : shown(piece, limit);
 }
 
+/** A sentence of the engine: what stands between backticks becomes code. @param {string} text @returns {(Node|string)[]} */
+export function rich(text) {
+  return String(text).split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
+}
+
 /** The sign of each state: label, colour variable, and a shape in the unit box. @type {Object<string, any>} */
 export const SIGNS = {
   accepted: { label: "accepted", colour: "--draft", d: "M-.72 0a.72.72 0 1 0 1.44 0a.72.72 0 1 0-1.44 0z", fill: true },

@@ -2,8 +2,9 @@
 
 import { bar, frame, keyLine, line, marker, pickable, point } from "./charts.js";
 import { s } from "./dom.js";
+import { makeFilter } from "./filterkinds.js";
 import { fmt, label, linear, percent, tip } from "./draw.js";
-import { binned, byPosition, lengthCurve, summary, tested, wilson } from "./numbers.js";
+import { binned, byPosition, lengthCurve, plainOf, roundsOf, summary, tested, wilson } from "./numbers.js";
 
 /** @typedef {{id: string, name: string, names: string[], caption: string, needs: (rounds: any[]) => boolean, domain: (all: any[][]) => any,
  *   draw: (given: any) => SVGElement}} Figure  draw({rounds, width, height, small, title, domain, store, run}) */
@@ -11,6 +12,7 @@ import { binned, byPosition, lengthCurve, summary, tested, wilson } from "./numb
 const most = (all, read, floor = 1) => Math.max(floor, ...all.map((rounds) => read(rounds)));
 const drafted = (rounds) => rounds.some((round) => round.drafted > 0);
 const BIN = 0.5;
+const FEW = 5; // fewer guesses than this are drawn hollow and left out of the line
 
 /** @type {Figure} */
 const position = {
@@ -25,7 +27,7 @@ const position = {
       const depth = i + 1;
       bar(chart, { x0: chart.x(depth - 0.36), x1: chart.x(depth + 0.36), value: share, colour: "--draft-2", store,
         lines: [`position ${depth}`, `kept in ${accepted[i]} of ${drafting} rounds: ${percent(share)}`, `kept ${accepted[i]} of ${seen[i]} tested here: ${percent(conditional[i])}`],
-        pick: { name: "position", filter: { label: `position ${depth} of the draft`, test: (_run, round, node, token) => (node ? node.depth : token ? token.pos - round.start + 1 : -1) === depth } } });
+        pick: { name: "depth", filter: makeFilter({ kind: "depth", depth }) } });
     });
     line(chart, conditional.map((share, i) => [i + 1, share]), { stroke: "var(--target)" });
     conditional.forEach((share, i) => {
@@ -51,7 +53,7 @@ const histogram = {
     const chart = frame({ width, height, small, title, x: [-0.5, domain.x + 0.5], y: [0, domain.y * 1.12], xName: "guesses kept in a round", yName: "share of rounds", xWhole: true, yFormat: percent });
     numbers.histogram.forEach((count, kept) => bar(chart, { x0: chart.x(kept - 0.4), x1: chart.x(kept + 0.4), value: count / n, colour: "--draft-2", store,
       lines: [`${kept} kept`, `${count} of ${n} rounds (${percent(count / n)})`],
-      pick: { name: "accepted", filter: { label: `rounds that kept ${kept}`, test: (_run, round) => round.accepted === kept } } }));
+      pick: { name: "kept", filter: makeFilter({ kind: "kept", kept }) } }));
     const mean = numbers.accepted / n;
     marker(chart, mean, `mean ${fmt(mean)}; ${fmt(numbers.tau)} tokens a call`, { colour: "--target" });
     return chart.figure;
@@ -61,7 +63,7 @@ const histogram = {
 /** @type {Figure} */
 const entropy = {
   id: "entropy", name: "Entropy", names: ["accept_rate_tested"],
-  caption: "Share of tested guesses kept, by entropy of the law at their place (bins of 0.5 nats, 95 % Wilson). Grey: number of guesses.",
+  caption: "Share of tested guesses kept, by entropy of the law at their place (bins of 0.5 nats, 95 % Wilson; hollow: fewer than 5). Grey: number of guesses.",
   needs: (rounds) => rounds.some((round) => round.nodes?.some((node) => node.h_target !== null && node.h_target !== undefined)),
   domain: (all) => ({ x: most(all, (rounds) => Math.max(0, ...tested(rounds, (node) => Math.max(node.h_draft ?? 0, node.h_target ?? 0)).map((pair) => pair[0])), 1) }),
   draw({ rounds, width, height, small, title, domain, store }) {
@@ -73,12 +75,12 @@ const entropy = {
       const total = Math.max(1, ...bins.map((bin) => bin.n));
       const middle = (bin) => (bin.low + bin.high) / 2 + shift;
       if (field === "h_target") for (const bin of bins) chart.plot.append(s("rect", { x: chart.x(bin.low) + 1, width: Math.max(0, chart.x(bin.high) - chart.x(bin.low) - 2), y: chart.y(-0.28 + (0.24 * bin.n) / total), height: Math.max(0, chart.y(-0.28) - chart.y(-0.28 + (0.24 * bin.n) / total)), fill: "var(--neutral-soft)" }));
-      line(chart, bins.map((bin) => [middle(bin), bin.share]), { stroke: `var(${colour})` });
+      line(chart, bins.filter((bin) => bin.n >= FEW).map((bin) => [middle(bin), bin.share]), { stroke: `var(${colour})` });
       for (const bin of bins) {
         if (bin.share === null) continue;
         if (!small) chart.plot.append(s("line", { x1: chart.x(middle(bin)), x2: chart.x(middle(bin)), y1: chart.y(bin.interval[0]), y2: chart.y(bin.interval[1]), stroke: `var(${colour})`, opacity: 0.6 }));
-        const mark = point(chart, middle(bin), bin.share, { shape, colour, size: small ? 1.8 : 3.6, lines: [`H(${who}) ${fmt(bin.low)} to ${fmt(bin.high)} nats`, `kept ${bin.kept} of ${bin.n}: ${percent(bin.share)}`] });
-        if (!small) pickable(mark, store, { name: field, filter: { label: `H(${who}) ${fmt(bin.low)} to ${fmt(bin.high)} nats`, test: (_run, _round, node, token) => { const value = node?.[field] ?? token?.[field]; return value >= bin.low && value < bin.high; } } });
+        const mark = point(chart, middle(bin), bin.share, { shape, colour, hollow: bin.n < FEW, size: small ? 1.8 : 3.6, lines: [`H(${who}) ${fmt(bin.low)} to ${fmt(bin.high)} nats`, `kept ${bin.kept} of ${bin.n}: ${percent(bin.share)}`] });
+        if (!small) pickable(mark, store, { name: field, filter: makeFilter({ kind: "entropy", field, low: bin.low, high: bin.high }) });
       }
     }
     if (!small) keyLine(chart.figure, chart.left, 9, [{ words: "by H(draft)", colour: "--draft", shape: "disc" }, { words: "by H(target)", colour: "--target", shape: "square" }, { words: "guesses by H(target)", colour: "--neutral-soft", shape: "bar" }]);
@@ -144,23 +146,26 @@ const cut = (text, room) => (text.length > room ? `${text.slice(0, Math.max(3, M
 /** @type {Figure} */
 const lengths = {
   id: "length", name: "Draft length", names: ["cost_ratio"],
-  caption: "Predicted speed against one token a call, if k levels were drafted: E(k) / (1 + k c + o), from the measured acceptance by position, draft step cost c and overhead o.",
+  caption: "Line: speed predicted if k levels were drafted, E(k) / (v(k) + k c + o), from acceptance by position, draft step c, call v and overhead o, all as measured. Square: measured.",
   needs: (rounds) => drafted(rounds) && summary(rounds).costRatio !== null,
-  domain: (all) => ({ k: most(all, (rounds) => lengthCurve(rounds).length - 1), y: Math.max(1.2, ...all.flatMap((rounds) => lengthCurve(rounds).map((one) => one.speed ?? 0))) }),
-  draw({ rounds, width, height, small, title, domain }) {
-    const curve = lengthCurve(rounds);
+  domain: (all) => ({ k: most(all, (rounds) => byPosition(rounds).marginal.length), y: Math.max(1.2, ...all.flatMap((rounds) => lengthCurve(rounds).map((one) => one.speed ?? 0))) }),
+  draw({ rounds, width, height, small, title, domain, store, run }) {
+    const other = plainOf(store, run);
+    const plain = other ? summary(roundsOf(store, [other])) : null;
+    const curve = lengthCurve(rounds, plain);
     const numbers = summary(rounds);
-    const chart = frame({ width, height, small, title, x: [0, domain.k], y: [0, domain.y * 1.1], xName: "levels drafted, k", yName: "times the speed of k = 0", xWhole: true });
+    const measured = plain?.perSecond ? numbers.perSecond / plain.perSecond : null;
+    const chart = frame({ width, height, small, title, x: [0, domain.k], y: [0, Math.max(domain.y, measured ?? 0) * 1.1], xName: "levels drafted, k", yName: other ? `times ${cut(other.card?.title ?? other.key, 18)}` : "times k = 0", xWhole: true });
     chart.plot.append(s("line", { x1: chart.left, x2: chart.right, y1: chart.y(1), y2: chart.y(1), stroke: "var(--ink-3)", "stroke-dasharray": "2 3" }));
     line(chart, curve.map((one) => [one.k, one.speed]), { stroke: "var(--draft)" });
     const best = curve.reduce((top, one) => (one.speed > top.speed ? one : top));
-    for (const one of curve) {
-      const top = one === best;
-      point(chart, one.k, one.speed, { shape: top ? "diamond" : "disc", colour: top ? "--target" : "--draft", size: small ? 1.6 : top ? 4.5 : 3, lines: [`k = ${one.k}`, `${fmt(one.calls)} tokens a call expected`, `${fmt(one.speed)} times, predicted`] });
-    }
+    for (const one of curve) point(chart, one.k, one.speed, { shape: one === best ? "diamond" : "disc", colour: "--draft", size: small ? 1.6 : one === best ? 4.5 : 3, lines: [`k = ${one.k}`, `${fmt(one.calls)} tokens a call expected`, `${fmt(one.speed)} times, predicted`] });
+    const mean = rounds.reduce((sum, round) => sum + round.levels, 0) / Math.max(1, numbers.drafting);
+    if (measured !== null) point(chart, mean, measured, { shape: "square", colour: "--target", size: small ? 2 : 4.5, lines: ["measured", `${fmt(mean)} levels a round on average`, `${fmt(measured)} times`] });
     if (small) return chart.figure;
     const high = chart.x(best.k) > chart.right - 120;
-    chart.figure.append(label(chart.x(best.k) + (high ? -8 : 8), chart.y(best.speed) - 8, `best: k = ${best.k}, ${fmt(best.speed)} times`, { fill: "var(--target)", "text-anchor": high ? "end" : "start" }));
+    chart.figure.append(label(chart.x(best.k) + (high ? -8 : 8), chart.y(best.speed) - 8, `best predicted: k = ${best.k}, ${fmt(best.speed)} times`, { fill: "var(--draft)", "text-anchor": high ? "end" : "start" }));
+    if (measured !== null) chart.figure.append(label(chart.x(mean), chart.y(measured) + 18, `measured ${fmt(measured)}`, { fill: "var(--target)", "text-anchor": "middle" }));
     chart.figure.append(label(chart.right, chart.bottom - 6, `c = ${fmt(numbers.costRatio, 2)}: one draft step / one target call`, { "text-anchor": "end", "font-size": 10.5 }));
     return chart.figure;
   },

@@ -3,7 +3,7 @@
 import { barFigure, barRows } from "./bars.js";
 import { nodeSelection, refusedNode, resolve, samples } from "./columns.js";
 import { h, s } from "./dom.js";
-import { SIGNS, fmt, label, linear, pieceOf, prob, sign } from "./draw.js";
+import { SIGNS, fmt, label, linear, pieceOf, prob, rich, sign } from "./draw.js";
 import { figureBlob, stack } from "./figure.js";
 import { sourceWords } from "./source.js";
 import { OVERLAP_N } from "./thresholds.js";
@@ -63,7 +63,7 @@ function show(store, parts) {
   const shownToken = own ? it.token.token : node?.token;
   parts.name.replaceChildren(s("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" }, sign(state ?? "target", 0, 0, 5.5)), h("span.v-token", { text: pieceOf(run, shownToken, 24) }), h("span.v-state", { text: SIGNS[state]?.label ?? "" }));
   parts.place.textContent = `round ${it.roundIndex}, position ${it.pos}${node && !own ? `, guess ${it.index + 1} of ${round.nodes.length}` : ""}`;
-  parts.why.textContent = (own ? it.token.why : null) ?? (own && it.token.node == null ? null : node?.why) ?? neutral(it, state);
+  parts.why.replaceChildren(...rich((own ? it.token.why : null) ?? (own && it.token.node == null ? null : node?.why) ?? neutral(it, state)));
   const sampled = Boolean(node?.law_target ?? node?.law_draft);
   const law = sampled && store.options.law === "sampled" ? "sampled" : "raw";
   parts.law.disabled = !sampled;
@@ -76,9 +76,9 @@ function show(store, parts) {
   const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
   const rows = barRows({ draft, target, guess: node, n, order: store.options.order, keep: [node?.token, emitted?.token] });
   parts.bars.replaceChildren(draft || target
-    ? barFigure({ run, rows, draft, target, width, n, law, guess: node?.token ?? null, emitted: emitted?.token ?? null, state: node?.state, origin: emitted?.origin ?? "target", residual, cut: cutOf(node) })
+    ? barFigure({ run, rows, draft, target, width, n, law, guess: node?.token ?? null, emitted: emitted?.token ?? null, state: node?.state, origin: emitted?.origin ?? "target", residual, cut: samples(run) ? cutOf(node) : null })
     : h("p.v-empty", { text: "This trace was recorded lightly: it keeps decisions, not distributions." }));
-  parts.strip.replaceChildren(stripFigure(node, parts.strip.clientWidth || 220));
+  parts.strip.replaceChildren(stripFigure(samples(run) ? node : node && { ...node, u: null }, parts.strip.clientWidth || 220));
   parts.numbers.replaceChildren(...numbers(it, n, residual).flatMap(([term, value, hint]) => [h("dt", { text: term, title: hint }), h("dd", { text: value })]));
 }
 
@@ -128,7 +128,7 @@ function numbers({ run, round, node, token, own }, n, residual) {
     ["p", known(node?.p) ? prob(node.p) : null, "the target's probability of the guess"],
     ["q", known(node?.q) ? prob(node.q) : null, "the draft's probability of the guess"],
     ["P(keep)", known(node?.accept_prob) ? prob(node.accept_prob) : null, "probability that the rule keeps the guess"],
-    ["u", known(node?.u) ? prob(node.u) : null, "the uniform number compared with P(keep)"],
+    ["u", known(node?.u) && samples(run) ? prob(node.u) : null, "the uniform number compared with P(keep)"],
     ["H draft", known(node?.h_draft ?? token?.h_draft) ? `${fmt(node?.h_draft ?? token.h_draft)} nats` : null, "entropy of the draft's law, whole vocabulary, temperature 1"],
     ["H target", known(node?.h_target ?? token?.h_target) ? `${fmt(node?.h_target ?? token.h_target)} nats` : null, "entropy of the target's law, whole vocabulary, temperature 1"],
     [`overlap@${n}`, known(node?.overlap) ? `${Math.round(node.overlap * n)} of ${n}` : null, "tokens in both first-n lists (bracketed)"],

@@ -100,26 +100,37 @@ export function tcrOf(round) {
 /** Why a quotient of two speeds would mean nothing; an empty string when it means something.
  * @param {any} run @param {any} baseline @returns {string} */
 export function incomparable(run, baseline) {
-  if (!baseline?.head || baseline.rounds.some((round) => round.drafted > 0)) return "no run without a draft";
+  if (!baseline?.head || baseline.rounds.some((round) => round.drafted > 0)) return "a draft";
   const [ours, theirs] = [run.head, baseline.head];
   const target = (head) => JSON.stringify([head.models?.target?.id, head.models?.target?.sha256, head.models?.target?.revision]);
   if (target(ours) !== target(theirs)) return "another target";
   if (ours.device !== theirs.device || ours.dtype !== theirs.dtype) return "another device or number type";
-  if ((ours.extras?.process ?? null) !== (theirs.extras?.process ?? null)) return "measured in another process";
+  if ((ours.extras?.process ?? null) !== (theirs.extras?.process ?? null)) return "been measured in another process";
   return "";
 }
 
-/** Predicted speed against one token a call when k levels are drafted: E(k) / (1 + k c + o).
- * @param {any[]} rounds @returns {{k: number, calls: number, speed: number|null}[]} */
-export function lengthCurve(rounds) {
+/** Predicted speed against one token a call when k levels are drafted: E(k) / (v(k) + k c + o), in plain calls.
+ * v(k) goes straight from one plain call to the measured call at the measured length.
+ * @param {any[]} rounds @param {any=} plain summary of a lane without a draft, if one can be compared @returns {{k: number, calls: number, speed: number|null}[]} */
+export function lengthCurve(rounds, plain = null) {
   const { marginal } = byPosition(rounds);
   const numbers = summary(rounds);
-  const overhead = ratio(numbers.other / Math.max(1, numbers.rounds), numbers.call) ?? 0;
+  const mean = ratio(sum(rounds, (round) => round.levels), numbers.drafting);
+  const unit = plain?.call ?? numbers.call;
+  const other = numbers.other / Math.max(1, numbers.rounds);
+  const whole = plain ? plain.call + plain.other / Math.max(1, plain.rounds) : unit + other;
   let expected = 1;
-  const curve = [{ k: 0, calls: 1, speed: 1 }];
+  const at = (k) => (numbers.step === null || !unit ? null : (expected * whole) / (unit + (numbers.call - unit) * (k / (mean || 1)) + k * numbers.step + other));
+  const curve = [{ k: 0, calls: 1, speed: at(0) }];
   marginal.forEach((share, i) => {
     expected += share;
-    curve.push({ k: i + 1, calls: expected, speed: numbers.costRatio === null ? null : expected / (1 + (i + 1) * numbers.costRatio + overhead) });
+    curve.push({ k: i + 1, calls: expected, speed: at(i + 1) });
   });
   return curve;
+}
+
+/** The lane without a draft that a run may be compared with. @param {any} store @param {any} run @returns {any|null} */
+export function plainOf(store, run) {
+  const others = store.lanes.map((key) => store.runs.get(key)).filter((one) => one && one !== run && store.visibleRounds(one) > 0 && one.rounds.every((round) => !round.drafted));
+  return others.find((one) => !incomparable(run, one)) ?? null;
 }

@@ -1,9 +1,10 @@
 /** The ribbon: one column a response position of one run; charts line up on it. */
 
-import { columnSelection, nodeSelection, selectedRun, visibleColumns } from "./columns.js";
+import { columnSelection, nodeSelection, samples, selectedRun, visibleColumns } from "./columns.js";
 import { h } from "./dom.js";
 import { SIGNS, fmt, hideTip, legend, pieceOf, showTip } from "./draw.js";
 import { SvgContext, figureBlob, palette, svgText } from "./figure.js";
+import { makeFilter } from "./filters.js";
 import { heightOf, paintAxis, paintColumns, rowsOf, signOf } from "./ribbonrows.js";
 import { OVERLAP_N } from "./thresholds.js";
 
@@ -12,7 +13,7 @@ const WIDTHS = [0.5, 1, 2, 3, 5, 8, 12, 18, 28, 44, 64];
 
 /** @param {HTMLElement} element @param {any} store */
 export function mount(element, store) {
-  const state = { width: 12, run: null, list: [], rows: [], brush: null, stick: true };
+  const state = { width: 12, auto: true, run: null, list: [], rows: [], brush: null, stick: true };
   const title = h("h3", { text: "Ribbon" });
   const about = h("span.v-sub");
   const key = h("span.v-keys");
@@ -39,6 +40,7 @@ export function mount(element, store) {
     scroll.scrollLeft = at * state.width - anchor;
   };
   const setWidth = (width) => {
+    state.auto = false;
     state.width = width;
     spacer.style.width = `${Math.max(1, state.list.length * width)}px`;
     later();
@@ -87,6 +89,7 @@ function paint(element, store, state, parts) {
   element.classList.toggle("v-none", none);
   if (none) return;
   const { scroll, spacer, stage } = parts;
+  if (state.auto) state.width = [28, 18, 12].find((width) => width * state.list.length <= parts.scroll.clientWidth) ?? 12;
   state.rows = rowsOf(run, state.list, state.width);
   const height = heightOf(state.rows);
   const wide = scroll.clientWidth;
@@ -116,7 +119,7 @@ function viewOf(store, state, scroll, ink) {
   const whatif = option?.run === state.run.key ? option : null;
   const { run } = state;
   const passes = store.filters.size === 0 ? () => true : (column) => store.passes(run, run.rounds[column.round], column.node, column.token);
-  return { run, list: state.list, rows: state.rows, first, last, width: state.width, ink, whatif, passes };
+  return { run, list: state.list, rows: state.rows, first, last, width: state.width, ink, whatif, passes, sampled: samples(run) };
 }
 
 function describe(run, state, { about, key, scroll }) {
@@ -141,7 +144,7 @@ function words(run, column) {
     column.ghost ? `refused guess: ${pieceOf(run, node.token)} (${SIGNS[node.state].label})` : "",
     `H draft ${fmt(token.h_draft ?? node?.h_draft)}, target ${fmt(token.h_target ?? node?.h_target)} nats`,
     node?.overlap !== undefined && node?.overlap !== null ? `overlap@${OVERLAP_N} ${fmt(node.overlap)}` : "",
-    node?.accept_prob !== undefined && node?.accept_prob !== null ? `kept with probability ${fmt(node.accept_prob)}${node.u !== undefined && node.u !== null ? `, drew ${fmt(node.u)}` : ""}` : "",
+    node?.accept_prob !== undefined && node?.accept_prob !== null ? `kept with probability ${fmt(node.accept_prob)}${samples(run) && node.u !== undefined && node.u !== null ? `, drew ${fmt(node.u)}` : ""}` : "",
     node?.judge !== undefined && node?.judge !== null ? `importance ${fmt(node.judge)}` : "",
   ];
 }
@@ -183,10 +186,7 @@ function listenPointer(store, state, scroll, overlay) {
 const choose = (run, column) => (column.ghost ? nodeSelection(run, column.round, column.index) : columnSelection(run, column));
 
 function setRange(store, [low, high]) {
-  store.setFilter("range", { label: `positions ${low} to ${high}`, range: [low, high], test: (_run, round, node, token) => {
-    const pos = token ? token.pos : round.start + (node?.depth ?? 1) - 1;
-    return pos >= low && pos <= high;
-  } });
+  store.setFilter("range", makeFilter({ kind: "range", range: [low, high] }));
 }
 
 function paintOverlay(store, state, canvas, scroll) {

@@ -253,7 +253,7 @@ const PAINT = {
     bars(ctx, row, view, row.value, (column) => (column.ghost ? "--target-2" : "--draft-2"));
     ctx.fillStyle = view.ink("--ink");
     for (let i = view.first; i < view.last; i += 1) {
-      const u = view.list[i].node?.u;
+      const u = view.sampled ? view.list[i].node?.u : null;
       if (known(u)) ctx.fillRect((i - view.first) * view.width + 1, yOf(row, u) - 1, Math.max(1, view.width - 2), 2);
     }
   },

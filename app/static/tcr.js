@@ -2,6 +2,7 @@
 
 import { bar, frame, line, marker, point } from "./charts.js";
 import { fmt, percent } from "./draw.js";
+import { makeFilter } from "./filterkinds.js";
 import { tcrOf } from "./numbers.js";
 
 const sizeOf = (round) => round.extras?.n_verify ?? round.drafted + 1;
@@ -32,7 +33,7 @@ const ranks = {
       const words = low === top ? `rank ${low}` : `ranks ${low} to ${top}`;
       bar(chart, { x0: chart.x(low - 0.5) + 0.5, x1: chart.x(top + 0.5) - 0.5, value: count / found.length, colour: low === 0 && step === 1 ? "--neutral" : "--draft-2", store,
         lines: [low === 0 && step === 1 ? "none kept" : words, `${count} of ${found.length} rounds`],
-        pick: { name: "tcr", filter: { label: `TCR ${words}`, test: (_run, round) => { const rank = tcrOf(round); return rank >= low && rank <= top; } } } });
+        pick: { name: "tcr", filter: makeFilter({ kind: "tcr", low, high: top }) } });
     });
     const quarter = found.filter(([rank, round]) => rank <= sizeOf(round) / 4).length / found.length;
     const sorted = found.map(([rank]) => rank).sort((a, b) => a - b);
@@ -73,12 +74,12 @@ function medians(found, width) {
     if (!columns.has(at)) columns.set(at, []);
     columns.get(at).push(rank);
   }
-  return [...columns].sort((a, b) => a[0] - b[0]).map(([at, list]) => [at * width, quantile(list.sort((a, b) => a - b), 0.5)]);
+  return [...columns].filter(([, list]) => list.length > 2).sort((a, b) => a[0] - b[0]).map(([at, list]) => [at * width, quantile(list.sort((a, b) => a - b), 0.5)]);
 }
 
 const depth = {
   id: "tcr-length", name: "Length × TCR", names: [],
-  caption: "Each dot is a round: guesses kept against the rank of the last one. A rank is never below the depth. Line: median.",
+  caption: "Each dot is a round: guesses kept against the rank of the last one. A rank is never below the depth. Line: median of three or more.",
   needs: ranks.needs, domain: () => ({}),
   draw: (given) => scatter(given, (round) => round.accepted, { whole: true, xName: "guesses kept in the round" }),
 };

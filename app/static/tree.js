@@ -1,5 +1,6 @@
 /** The draft tree of one round: kept path thick, refused siblings stay, untested dotted, pruned candidates as stubs. */
 
+import { chainFigure, isChain } from "./chain.js";
 import { nodeSelection, resolve } from "./columns.js";
 import { h, s } from "./dom.js";
 import { FONT, MONO, SIGNS, hideTip, label, legend, pieceOf, prob, showTip, sign } from "./draw.js";
@@ -75,40 +76,51 @@ function show(store, state, parts) {
 
 /** Draws the tree of the round. */
 function build(state, parts, { run, round, roundIndex }) {
+  state.groups = new Map();
+  if (isChain(round)) state.plan = chainFigure({ run, round, width: parts.box.clientWidth, groups: state.groups });
+  else buildTree(state, parts.box.clientWidth, run, round);
+  const { figure, places, wide, tall } = state.plan;
+  figure.setAttribute("width", wide * state.scale);
+  figure.setAttribute("height", tall * state.scale);
+  parts.box.replaceChildren(figure);
+  state.figure = figure;
+  const count = round.nodes.length;
+  const deepest = Math.max(...round.nodes.map((node) => node.depth));
+  const tail = round.pruned?.length ? `, ${round.pruned.length} candidates pruned` : "";
+  parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} guess${count === 1 ? "" : "es"}, depth ${deepest}, ${round.accepted} kept${tail}`;
+  const states = new Set(round.nodes.map((node) => node.state));
+  parts.key.replaceChildren(legend(Object.keys(SIGNS).filter((name) => states.has(name))));
+  const hidden = places.reduce((sum, place) => sum + place.hidden, 0);
+  parts.fold.hidden = !state.all && hidden === 0;
+  parts.fold.textContent = state.all ? "Fold unlikely" : `Unfold ${hidden}`;
+}
+
+function buildTree(state, room, run, round) {
   const count = round.nodes.length;
   const dense = count > 90;
   const row = dense ? 15 : 21;
   const limit = state.all ? Infinity : dense ? 110 : 70;
   const deepest = Math.max(...round.nodes.map((node) => node.depth)) + (round.pruned?.length ? 1 : 0);
-  const column = Math.max(dense ? 118 : 108, Math.min(168, (parts.box.clientWidth - 40) / (deepest + 1)));
+  const column = Math.max(dense ? 118 : 108, Math.min(168, (room - 40) / (deepest + 1)));
   const plan = layout(round, { column, row, limit, open: state.open, shut: state.shut });
   const left = 12;
   const top = 28;
   state.plan = Object.assign(plan, { wide: plan.width + left, tall: plan.height + top + 8 });
   const at = new Map(plan.places.map((place) => [place.index, place]));
-  const figure = s("svg.v-figure", { viewBox: `0 0 ${plan.wide} ${plan.tall}`, width: plan.wide * state.scale, height: plan.tall * state.scale });
+  const figure = s("svg.v-figure", { viewBox: `0 0 ${plan.wide} ${plan.tall}` });
   for (let depth = 1; depth <= plan.levels; depth += 1) {
     figure.append(label(left + depth * column, 12, `position ${round.start + depth - 1}`, { "font-size": 10, fill: "var(--ink-3)" }));
   }
   const edges = s("g", { fill: "none" });
   const thick = s("g", { fill: "none" });
   const nodes = s("g");
-  state.groups = new Map();
   for (const place of plan.places) {
     nodes.append(nodeFigure(state, run, round, place, left, top, row, column));
     if (place.index >= 0) (kept(round.nodes[place.index]) ? thick : edges).append(edge(round, place, at.get(place.parent), left, top, row));
   }
   for (const stub of plan.stubs) nodes.append(stubFigure(run, stub, at.get(stub.parent), left, top, row, edges));
   figure.append(edges, thick, nodes);
-  parts.box.replaceChildren(figure);
-  state.figure = figure;
-  const tail = round.pruned?.length ? `, ${round.pruned.length} candidates pruned` : "";
-  parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} guesses, depth ${Math.max(...round.nodes.map((node) => node.depth))}, ${round.accepted} kept${tail}`;
-  const states = new Set(round.nodes.map((node) => node.state));
-  parts.key.replaceChildren(legend(Object.keys(SIGNS).filter((name) => states.has(name))));
-  const hidden = plan.places.reduce((sum, place) => sum + place.hidden, 0);
-  parts.fold.hidden = !state.all && hidden === 0;
-  parts.fold.textContent = state.all ? "Fold unlikely" : `Unfold ${hidden}`;
+  plan.figure = figure;
 }
 
 const kept = (node) => node.state === "accepted" || node.state === "relaxed";

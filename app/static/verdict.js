@@ -4,7 +4,7 @@ import { selectedRun } from "./columns.js";
 import { h, s } from "./dom.js";
 import { FONT, fmt, percent } from "./draw.js";
 import { figureBlob, svgText } from "./figure.js";
-import { byPosition, incomparable, roundsOf, summary } from "./numbers.js";
+import { byPosition, incomparable, plainOf, roundsOf, summary } from "./numbers.js";
 
 const SAME = 0.03; // speeds closer than this are called equal
 const FEW = 8; // rounds below which nothing is concluded
@@ -66,13 +66,12 @@ export function verdict(store) {
   const name = run.card?.title ?? run.key;
   const perCall = `**${fmt(numbers.tau)}** tokens a target call`;
   const cost = numbers.costRatio === null ? "" : `; a draft step costs **${fmt(numbers.costRatio, 2)}** of one`;
-  const other = store.lanes.map((key) => store.runs.get(key)).filter((one) => one && one !== run && store.visibleRounds(one) > 0 && one.rounds.every((round) => !round.drafted));
-  const baseline = other.find((one) => !incomparable(run, one)) ?? other[0] ?? null;
+  const baseline = plainOf(store, run);
   const plain = baseline ? summary(roundsOf(store, [baseline])) : null;
   const found = dominant(rounds, numbers, plain);
   const soFar = run.end ? "" : " so far";
   if (rounds.length < FEW) return { line: `${name}: ${perCall}${cost}${soFar}.`, cause: `Only ${rounds.length} round${rounds.length === 1 ? "" : "s"}: too few to name a cause. `, how: how(store, run, null), id: "few" };
-  const blocked = baseline ? incomparable(run, baseline) : "no lane without a draft was run";
+  const blocked = baseline ? "" : reason(store, run);
   if (blocked || !numbers.perSecond || !plain?.perSecond) {
     return { line: `${name} makes ${perCall}${cost}${soFar}.`, cause: `${found.words} `, how: `No speed is claimed: ${blocked || "no times were recorded"}.`, id: found.id };
   }
@@ -80,6 +79,12 @@ export function verdict(store) {
   const who = baseline.card?.title ?? baseline.key;
   const claim = Math.abs(speed - 1) < SAME ? `is as fast as ${who}` : speed > 1 ? `is **${times(speed)}** faster than ${who}` : `is **${times(1 / speed)}** slower than ${who}`;
   return { line: `${name} ${claim} here${soFar}: ${perCall}${cost}.`, cause: `${found.words} `, how: how(store, run, baseline), id: found.id };
+}
+
+/** Why there is no lane to compare with. */
+function reason(store, run) {
+  const other = store.lanes.map((key) => store.runs.get(key)).find((one) => one?.rounds.length && one.rounds.every((round) => !round.drafted));
+  return other ? `${other.card?.title ?? other.key} has ${incomparable(run, other)}` : "no lane without a draft was run";
 }
 
 const times = (x) => `${x >= 10 ? x.toFixed(0) : x < 1.095 ? x.toFixed(2) : x.toFixed(1)}x`;

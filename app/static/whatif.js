@@ -53,7 +53,7 @@ function show(store, state, parts) {
   const result = replay(run, knobs, store.visibleRounds(run));
   parts.reset.disabled = !state.knobs;
   parts.words.textContent = sentence(run, rules, result, Boolean(state.knobs));
-  state.figure = strip(run, result, parts.strip.clientWidth || 420);
+  state.figure = strip(run, result, Boolean(state.knobs), parts.strip.clientWidth || 420);
   parts.strip.replaceChildren(state.figure);
   const { changed } = result;
   parts.row.replaceChildren(changed ? h("button.v-button", { type: "button", text: "Go to the first change", onclick: () => store.setCursor(nodeSelection(run, changed.round, changed.node)) }) : h("span", { text: "" }));
@@ -103,7 +103,7 @@ function sentence(run, rules, { marks, was, changed, known }, moved) {
 }
 
 /** The whole response as one strip: as run below, moved above, unknown beyond the first change. */
-function strip(run, { marks, was, changed }, width) {
+function strip(run, { marks, was, changed }, moved, width) {
   const n = Math.max(1, run.tokens.length);
   const figure = s("svg.v-figure", { viewBox: `0 0 ${width} 62`, width, height: 62, role: "img", "aria-label": "Where the condition holds" });
   const x = linear(0, n, 56, width - 4);
@@ -112,7 +112,7 @@ function strip(run, { marks, was, changed }, width) {
   figure.append(s("path", { d: `M56 20H${width - 4}M56 40H${width - 4}`, stroke: "var(--line)" }));
   const w = Math.max(1.5, x(1) - x(0) - 0.5);
   for (const pos of was) figure.append(s("rect", { x: x(pos), y: 28, width: w, height: 12, fill: "var(--neutral)" }));
-  for (const pos of marks) if (!changed || pos <= changed.pos) figure.append(s("rect", { x: x(pos), y: 8, width: w, height: 12, fill: "var(--judge)" }));
+  if (moved) for (const pos of marks) if (!changed || pos <= changed.pos) figure.append(s("rect", { x: x(pos), y: 8, width: w, height: 12, fill: "var(--judge)" }));
   if (changed) {
     const from = x(changed.pos + 1);
     figure.append(s("rect", { x: from, y: 2, width: Math.max(0, width - 4 - from), height: 18, fill: "url(#v-beyond)" }), s("line", { x1: from, x2: from, y1: 0, y2: 44, stroke: "var(--judge)", "stroke-width": 1.5 }));

@@ -1,0 +1,29 @@
+/** The filters that charts set, as data, so that a link can hold them (filters.js keeps the table). */
+
+import { kinds } from "./filters.js";
+import { tcrOf } from "./numbers.js";
+
+const WHO = { h_draft: "H(draft)", h_target: "H(target)" };
+const plain = (value) => Number(value.toPrecision(6)).toString();
+
+kinds.set("depth", ({ depth }) => ({
+  label: `position ${depth} of the draft`,
+  test: (_run, round, node, token) => (node ? node.depth : token ? token.pos - round.start + 1 : -1) === depth,
+}));
+kinds.set("kept", ({ kept }) => ({ label: `rounds that kept ${kept}`, test: (_run, round) => round.accepted === kept }));
+kinds.set("entropy", ({ field, low, high }) => ({
+  label: `${WHO[field] ?? field} ${plain(low)} to ${plain(high)} nats`,
+  test: (_run, _round, node, token) => {
+    const value = node?.[field] ?? token?.[field] ?? null;
+    return value !== null && value >= low && value < high;
+  },
+}));
+kinds.set("tcr", ({ low, high }) => ({
+  label: low === high ? `TCR ${low}` : `TCR ${low} to ${high}`,
+  test: (_run, round) => {
+    const rank = tcrOf(round);
+    return rank !== null && rank >= low && rank <= high;
+  },
+}));
+
+export { makeFilter } from "./filters.js";
