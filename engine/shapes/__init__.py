@@ -4,5 +4,6 @@ from engine.parts import Shape
 from engine.shapes.chain import Chain
 from engine.shapes.confidence import ConfidenceChain
 from engine.shapes.none import NoShape
+from engine.shapes.static_tree import StaticTree
 
-SHAPES: dict[str, type[Shape]] = {part.NAME: part for part in (NoShape, Chain, ConfidenceChain)}
+SHAPES: dict[str, type[Shape]] = {part.NAME: part for part in (NoShape, Chain, ConfidenceChain, StaticTree)}
