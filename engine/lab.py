@@ -13,6 +13,7 @@ import torch
 
 from engine.assets import load_asset
 from engine.config import Card, RunConfig, Sampling
+from engine.draft import chain
 from engine.errors import ConfigError, EngineFault
 from engine.loop import Decoding, Method
 from engine.methods import CARDS, get_card
@@ -20,6 +21,7 @@ from engine.methods.compose import build, make_card
 from engine.model import Model, load_model, same_vocabulary
 from engine.parts import Kit
 from engine.presets import Preset, get_preset, locate
+from engine.sampling import entropy
 from engine.streams import Streams
 from engine.trace.events import Event, RunEnded, RunStarted
 from engine.trace.store import Trace
@@ -169,9 +171,18 @@ class Lab:
         if any(i >= self.vocab for i in ids):
             raise ConfigError(f"The prompt holds token ids beyond the {self.vocab} that the pair has in common.")
 
-    def method(self, card: Card, config: RunConfig) -> Method:
-        """The method with fresh parts for one run."""
-        return build(card, self.kit(card, config), config.knobs)
+    def teacher_forced_entropies(self, prompt: str, solution: str, chat: bool = False) -> list[float]:
+        """The target's entropy, nats, before each token of a given solution and after its last.
+
+        Raises:
+            ConfigError: prompt and solution do not fit the context.
+        """
+        ids = self.target.tokenizer.encode(prompt, chat)
+        forced = list(self.target.tokenizer.hf(solution, add_special_tokens=False)["input_ids"])
+        self._fits([*ids, *forced], 0)
+        with self.lock, torch.inference_mode():
+            logits = self.target.session(len(ids) + len(forced)).forward(ids, chain(forced)).logits
+            return entropy(logits[:, : self.vocab]).tolist()  # type: ignore[no-any-return]
 
     def kit(self, card: Card, config: RunConfig) -> Kit:
         """What the parts of one run may use."""

@@ -1,0 +1,62 @@
+"""Contenders: methods of the lab, and the same ideas as transformers ships them, with the same pair and dtype."""
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from engine.bench.contest import Contender
+from engine.config import Card
+from engine.lab import Lab
+from engine.model.load import DTYPES
+
+
+def ours(lab: Lab, method: str | Card, new_tokens: int, record: Any = "light", **knobs: Any) -> Contender:
+    """A method of the lab; the clock covers the whole call, prefill and building of the parts included."""
+
+    def run(prompt: Sequence[int]) -> tuple[int, float]:
+        began = perf_counter()
+        trace = lab.run(method, prompt, max_new_tokens=new_tokens, record=record, **knobs)
+        return len(trace.token_ids), perf_counter() - began
+
+    return run
+
+
+def theirs(lab: Lab, folder: str, new_tokens: int, assistant: str | None = None, **options: Any) -> Contender:
+    """`generate` of transformers: greedy, cache on, same dtype and device; with `assistant`, assisted generation."""
+    model = _load(lab, folder)
+    if assistant is not None:
+        helper = options["assistant_model"] = _load(lab, assistant)
+        helper.generation_config.num_assistant_tokens = options.pop("num_assistant_tokens", 5)
+        helper.generation_config.num_assistant_tokens_schedule = "constant"
+        helper.generation_config.assistant_confidence_threshold = 0.0
+    stop = sorted(lab.target.tokenizer.stop_ids)
+
+    def run(prompt: Sequence[int]) -> tuple[int, float]:
+        ids = torch.tensor([list(prompt)], device=lab.target.device)
+        began = perf_counter()
+        out = model.generate(
+            ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=new_tokens,
+            eos_token_id=stop, pad_token_id=stop[0] if stop else None, use_cache=True, **options,
+        )  # fmt: skip
+        return out.shape[1] - ids.shape[1], perf_counter() - began
+
+    return run
+
+
+def _load(lab: Lab, folder: str) -> Any:
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[lab.target.dtype], use_safetensors=True)
+    return model.eval().to(lab.target.device)
+
+
+def bandwidth(device: torch.device, megabytes: int = 256, repetitions: int = 7) -> float:
+    """Bytes per second that a plain read of memory reaches here: the best of a few sums over a large tensor."""
+    x = torch.ones(megabytes * (1 << 20) // 4, device=device)
+    best = 0.0
+    for _ in range(repetitions):
+        began = perf_counter()
+        float(x.sum())
+        best = max(best, x.numel() * 4 / (perf_counter() - began))
+    return best

@@ -1,0 +1,31 @@
+"""The command line. One file a command; each adds its own parser and returns an exit status."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+
+from engine.cli import bench, calibrate, compare, export, methods, run, training  # noqa: E402
+from engine.errors import LabError  # noqa: E402
+
+COMMANDS = (methods, run, compare, bench, calibrate, export, training)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; a LabError is one line on stderr and status 2, an interrupt is status 130."""
+    parser = argparse.ArgumentParser(prog="python -m engine", description="Speculative decoding, run and measured.")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for command in COMMANDS:
+        command.add_parser(subparsers)
+    args = parser.parse_args(argv)
+    try:
+        status: int = args.handler(args)
+    except LabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    return status

@@ -1,0 +1,115 @@
+"""`bench`: against transformers, every method against `ar`, the cost of recording, and the share of the physical limit."""
+
+import argparse
+import json
+from typing import Any
+
+import torch
+
+from engine.bench.contenders import bandwidth, ours, theirs
+from engine.bench.contest import Contender, Times, contest
+from engine.cli.options import add_models, load_lab
+from engine.cli.progress import track
+from engine.errors import ConfigError
+from engine.lab import Lab
+from engine.methods import get_card
+from engine.presets import get_preset, locate
+from engine.tasks import load_problems
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser("bench", help="speeds, interleaved in one process: ratios as median (smallest to largest)")
+    add_models(parser)
+    parser.add_argument("--task", default="arithmetic", metavar="FAMILY", help="held-out problems to decode (default: arithmetic)")
+    parser.add_argument("--items", type=int, default=4, metavar="N", help="prompts (default: 4)")
+    parser.add_argument("--max-new-tokens", type=int, default=96, metavar="N", help="limit of each response, tokens (default: 96)")
+    parser.add_argument(
+        "--repetitions", type=int, default=5, metavar="N", help="rounds of the contest, at least 5 for a report (default: 5)"
+    )
+    parser.add_argument(
+        "--methods", default="", metavar="A,B,...", help="methods to set against ar (default: all that this pair can run)"
+    )
+    parser.add_argument("--threads", type=int, help="CPU threads of torch (default: torch's own)")
+    parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
+    parser.add_argument("--json", action="store_true", help="results as JSON")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Run the contests and print their ratios."""
+    if args.threads:
+        torch.set_num_threads(args.threads)
+    lab = load_lab(args)
+    problems = load_problems(args.task, "heldout", args.items)
+    ids = [lab.target.tokenizer.encode(p.prompt) for p in problems]
+    names = [n for n in args.methods.split(",") if n] or [card.name for card in lab.methods() if card.name != "ar"]
+    contenders = _contenders(lab, names, args)
+    times = contest(contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json))
+    result = _report(lab, times)
+    print(json.dumps(result, indent=1) if args.json else _text(result))
+    return 0
+
+
+def _contenders(lab: Lab, names: list[str], args: argparse.Namespace) -> dict[str, Contender]:
+    n = args.max_new_tokens
+    found = {"ar": ours(lab, "ar", n), "ar full": ours(lab, "ar", n, "full")}
+    for name in names:
+        get_card(name)
+        found[name] = ours(lab, name, n)
+        if name == "sd":
+            found["sd full"] = ours(lab, name, n, "full")
+    if not args.no_transformers:
+        found |= _transformers(lab, args, n)
+    return found
+
+
+def _transformers(lab: Lab, args: argparse.Namespace, n: int) -> dict[str, Contender]:
+    """Generate, assisted generation with the same draft and length 5, and prompt lookup."""
+    preset = get_preset(args.preset or "tiny") if not args.target else None
+    folder = locate(preset.models["target"]) if preset else args.target
+    draft = locate(preset.models["draft"]) if preset and "draft" in preset.models else args.draft
+    if folder is None:
+        raise ConfigError("Name a preset or a target.")
+    found = {"hf generate": theirs(lab, folder, n), "hf prompt lookup": theirs(lab, folder, n, prompt_lookup_num_tokens=10)}
+    if draft:
+        found["hf assisted 5"] = theirs(lab, folder, n, assistant=draft, num_assistant_tokens=5)
+    return found
+
+
+PAIRS = (("ar", "hf generate"), ("sd", "hf assisted 5"), ("pld", "hf prompt lookup"))
+
+
+def _report(lab: Lab, times: Times) -> dict[str, Any]:
+    ratios = {f"{a} / {b}": times.ratio(a, b) for a, b in PAIRS if a in times.names and b in times.names}
+    ratios |= {f"{n} / ar": times.ratio(n, "ar") for n in times.names if n not in ("ar", "ar full") and not n.startswith("hf")}
+    cost = {
+        f"{n} light / full": times.ratio(n, f"{n} full") for n in ("ar", "sd") if f"{n} full" in times.names and n in times.names
+    }
+    limit = bandwidth(lab.target.device) / lab.target.bytes
+    return {
+        "device": str(lab.target.device), "dtype": lab.target.dtype, "threads": torch.get_num_threads(), "target": lab.target.describe(),
+        "tokens_per_s": {n: vars(times.speed(n)) for n in times.names},
+        "ratios": {name: vars(spread) for name, spread in ratios.items()},
+        "recording": {name: vars(spread) for name, spread in cost.items()},
+        "weight_bytes": lab.target.bytes, "limit_tokens_per_s": limit, "ar_share_of_limit": times.speed("ar").median / limit,
+    }  # fmt: skip
+
+
+def _text(result: dict[str, Any]) -> str:
+    target = result["target"]
+    lines = [
+        f"target {target['id']}: {target['layers']} layers x {target['width']}, {target['parameters'] / 1e6:.1f} M parameters, "
+        f"{result['dtype']} on {result['device']}, {result['threads']} threads",
+        "", "tokens per second",
+        *(_line(name, value, 1) for name, value in result["tokens_per_s"].items()),
+        "", "ratios of tokens per second",
+        *(_line(name, value, 2) for name, value in (result["ratios"] | result["recording"]).items()),
+        "", f"limit: {result['limit_tokens_per_s']:.0f} tokens/s if a token only had to read {result['weight_bytes'] / 1e6:.0f} MB of weights; "
+        f"ar reaches {result['ar_share_of_limit']:.0%}",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _line(name: str, value: dict[str, Any], digits: int) -> str:
+    return f"  {name:28} {value['median']:8.{digits}f}   {value['low']:.{digits}f} to {value['high']:.{digits}f}   n={value['n']}"

@@ -1,0 +1,85 @@
+"""`compare`: several methods on the same prompts, sampling and seed, in turns; a table of pooled numbers, traces on demand."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from engine.analysis.metrics import intervals, pooled
+from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_lab, prompts
+from engine.cli.progress import track
+from engine.methods import get_card
+from engine.trace.store import Trace
+
+COLUMNS = ("tokens", "rounds", "verify_tokens", "tau", "accept_rate_tested", "tokens_per_s", "cost_ratio", "speedup")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser("compare", help="several methods on the same prompts, side by side")
+    parser.add_argument(
+        "--methods", required=True, metavar="A,B,...", help="methods, comma separated; knobs as sd:gamma=7:correction=target"
+    )
+    add_models(parser)
+    add_prompts(parser)
+    add_sampling(parser)
+    parser.add_argument("--record", choices=("full", "light"), default="light", help="what traces keep (default: light)")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write every trace there (.jsonl.gz)")
+    parser.add_argument("--json", action="store_true", help="pooled metrics and intervals as JSON")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Run prompt by prompt, all methods in turn on each, so that a drift of the machine meets all alike."""
+    lab = load_lab(args)
+    specs = [parse_method(text) for text in args.methods.split(",")]
+    for name, given in specs:
+        get_card(name).resolve(given)
+    found = prompts(args)
+    traces: dict[str, list[Trace]] = {label(spec): [] for spec in specs}
+    for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
+        for name, given in specs:
+            trace = lab.run(name, prompt.text, record=args.record, extras={"key": prompt.key}, **decoding(args), **given)
+            traces[label((name, given))].append(trace)
+            if args.out:
+                args.out.mkdir(parents=True, exist_ok=True)
+                trace.save(args.out / f"{i:04d}-{label((name, given)).replace(':', '_').replace('=', '-')}.jsonl.gz")
+    table = pooled_table(traces)
+    print(json.dumps(table, indent=1) if args.json else as_text(table))
+    return 0
+
+
+def parse_method(text: str) -> tuple[str, dict[str, str]]:
+    """`sd:gamma=7` as name and knobs."""
+    name, *rest = text.strip().split(":")
+    return name, dict((key, value) for key, _, value in (item.partition("=") for item in rest))
+
+
+def label(spec: tuple[str, dict[str, str]]) -> str:
+    """A method with its knobs, as typed."""
+    return ":".join([spec[0], *(f"{k}={v}" for k, v in spec[1].items())])
+
+
+def pooled_table(traces: dict[str, list[Trace]]) -> dict[str, dict[str, Any]]:
+    """Pooled metrics of each method, with 95 % intervals over prompts; speed-ups when `ar` is among them."""
+    baseline = traces.get("ar")
+    table = {}
+    for name, runs in traces.items():
+        table[name] = pooled(runs, baseline if name != "ar" else None) | {"intervals": intervals(runs), "prompts": len(runs)}
+        if baseline:
+            same = [a.token_ids == b.token_ids for a, b in zip(runs, baseline, strict=True)]
+            table[name]["same_output_as_ar"] = sum(same)
+    return table
+
+
+def as_text(table: dict[str, dict[str, Any]]) -> str:
+    """The table for a terminal."""
+    lines = [f"{'method':28}" + "".join(f"{column:>20}" for column in COLUMNS)]
+    lines += [f"{name:28}" + "".join(f"{_cell(row.get(column)):>20}" for column in COLUMNS) for name, row in table.items()]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

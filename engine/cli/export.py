@@ -1,0 +1,35 @@
+"""`export`: a recorded trace as tables (CSV or JSON); no model is loaded."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from engine.analysis.tables import nodes_df, rounds_df, tokens_df
+from engine.trace.store import Trace
+
+TABLES = {"tokens": tokens_df, "nodes": nodes_df, "rounds": rounds_df}
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser("export", help="tables or metrics of recorded traces")
+    parser.add_argument("traces", nargs="+", type=Path, help="trace files (.jsonl or .jsonl.gz)")
+    parser.add_argument("--table", choices=(*TABLES, "metrics"), default="tokens", help="which table (default: tokens)")
+    parser.add_argument("--json", action="store_true", help="JSON records instead of CSV")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Write to standard output."""
+    traces = [Trace.load(path) for path in args.traces]
+    if args.table == "metrics":
+        print(json.dumps([{"file": str(p), **t.metrics()} for p, t in zip(args.traces, traces, strict=True)], indent=1))
+        return 0
+    frame = TABLES[args.table](traces)
+    if args.json:
+        frame.to_json(sys.stdout, orient="records", lines=True)
+    else:
+        frame.to_csv(sys.stdout, index=False)
+    return 0

@@ -1,0 +1,125 @@
+"""Options that several commands share: models, sampling, knobs, prompts; and how they become a Lab and a list of prompts."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ConfigError, unknown
+from engine.lab import Lab
+from engine.tasks import load_problems
+
+PROMPT_FIELDS = ("prompt", "question", "text", "instruction", "query")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One prompt and, when it comes from a task, its reference solution."""
+
+    text: str
+    key: str = ""
+    solution: str = ""
+
+
+def add_models(parser: argparse.ArgumentParser) -> None:
+    """Which pair to load."""
+    group = parser.add_argument_group("models")
+    group.add_argument("--preset", help="name of a preset (default: tiny, unless --target is given)")
+    group.add_argument("--target", help="hub id or folder of the target model")
+    group.add_argument("--draft", help="hub id or folder of the draft model")
+    group.add_argument("--eagle", help="hub id or folder of an EAGLE-3 head")
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
+    group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
+
+
+def add_sampling(parser: argparse.ArgumentParser) -> None:
+    """How to decode."""
+    group = parser.add_argument_group("decoding")
+    group.add_argument("--max-new-tokens", type=int, default=128, metavar="N", help="limit of the response, tokens (default: 128)")
+    group.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy (default: 0)")
+    group.add_argument("--top-p", type=float, default=1.0, metavar="P", help="nucleus mass, above 0 to 1 (default: 1, off)")
+    group.add_argument("--top-k", type=int, default=0, metavar="K", help="tokens kept, 0 is off (default: 0)")
+    group.add_argument("--seed", type=int, default=0, help="seed of all draws (default: 0)")
+    group.add_argument("--chat", action="store_true", help="wrap the prompt in the target's chat template")
+    group.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable")
+
+
+def add_prompts(parser: argparse.ArgumentParser) -> None:
+    """What to decode: one prompt, a file, or an embedded task."""
+    group = parser.add_argument_group("prompts").add_mutually_exclusive_group(required=True)
+    group.add_argument("--prompt", help="one prompt")
+    group.add_argument(
+        "--prompts", type=Path, metavar="FILE", help="JSON lines with a prompt, question, text, instruction or turns field"
+    )
+    group.add_argument("--task", metavar="FAMILY", help="held-out problems of an embedded family: arithmetic, functions, sentences")
+    parser.add_argument("--items", type=int, default=20, metavar="N", help="how many prompts of a file or task (default: 20)")
+
+
+def load_lab(args: argparse.Namespace) -> Lab:
+    """The lab that the model options name."""
+    if args.target:
+        return Lab.load(target=args.target, draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype)
+    return Lab.load(args.preset or "tiny", eagle=args.eagle, device=args.device, dtype=args.dtype)
+
+
+def decoding(args: argparse.Namespace) -> dict[str, Any]:
+    """The sampling options as keyword arguments of `Lab.stream`."""
+    names = ("max_new_tokens", "temperature", "top_p", "top_k", "seed", "chat")
+    return {name: getattr(args, name) for name in names}
+
+
+def knobs(given: list[str]) -> dict[str, str]:
+    """`--set name=value` pairs; the card checks names and values.
+
+    Raises:
+        ConfigError: one has no equals sign.
+    """
+    for item in given:
+        if "=" not in item:
+            raise ConfigError(f"--set takes NAME=VALUE, not {item!r}.")
+    return dict((name, value) for name, _, value in (item.partition("=") for item in given))
+
+
+def prompts(args: argparse.Namespace) -> list[Prompt]:
+    """The prompts that the options name.
+
+    Raises:
+        ConfigError: a missing or damaged file, no prompt field, or none found.
+    """
+    if args.prompt is not None:
+        return [Prompt(args.prompt)]
+    if args.task:
+        problems = load_problems(args.task, "heldout", args.items)
+        return [Prompt(p.prompt, p.key, p.solution) for p in problems]
+    found = list(_read(args.prompts, args.items))
+    if not found:
+        raise ConfigError(f"{args.prompts} holds no prompt.")
+    return found
+
+
+def _read(path: Path, limit: int) -> Iterator[Prompt]:
+    if not path.is_file():
+        raise ConfigError(f"There is no file {path}.")
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if number > limit:
+                return
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise ConfigError(f"{path}, line {number} is not JSON: {error}.") from None
+            yield Prompt(_text(row, path, number), str(row.get("task_id", number)), str(row.get("answer", "")))
+
+
+def _text(row: Any, path: Path, number: int) -> str:
+    if isinstance(row, str):
+        return row
+    if isinstance(row, dict):
+        if isinstance(row.get("turns"), list) and row["turns"]:
+            return str(row["turns"][0])
+        for name in PROMPT_FIELDS:
+            if isinstance(row.get(name), str):
+                return str(row[name])
+    raise ConfigError(f"{path}, line {number}: " + unknown("prompt field", "none", (*PROMPT_FIELDS, "turns")))

@@ -1,0 +1,49 @@
+"""`run`: one method on one prompt; prints the text, the numbers, or writes the trace."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from engine.cli.options import add_models, add_sampling, decoding, knobs, load_lab
+from engine.trace.events import Round, RunEnded
+from engine.trace.store import Trace
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser("run", help="run one method on one prompt")
+    parser.add_argument("method", help="a method of `python -m engine methods`")
+    parser.add_argument("prompt", help="the prompt; '-' reads standard input")
+    add_models(parser)
+    add_sampling(parser)
+    parser.add_argument(
+        "--record", choices=("full", "light"), default="full", help="light keeps counts and times only (default: full)"
+    )
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the trace (.jsonl or .jsonl.gz)")
+    parser.add_argument("--json", action="store_true", help="metrics as JSON instead of text")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Stream the run; text appears as it is written."""
+    lab = load_lab(args)
+    prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
+    trace = Trace()
+    for event in lab.stream(args.method, prompt, record=args.record, **decoding(args), **knobs(args.set)):
+        trace.append(event)
+        if isinstance(event, Round) and not args.json:
+            print("".join(token.piece for token in event.tokens), end="", flush=True)
+        if isinstance(event, RunEnded) and event.reason == "error":
+            print(f"error: {event.message}", file=sys.stderr)
+            return 1
+    if args.save:
+        trace.save(args.save)
+    if args.json:
+        print(json.dumps({"text": trace.text, "token_ids": trace.token_ids, "metrics": trace.metrics()}, indent=1))
+    else:
+        m = trace.metrics()
+        speed = f"{m['tokens_per_s']:.0f} tokens/s" if m["tokens_per_s"] else "no time"
+        print(f"\n\n{m['tokens']} tokens in {m['rounds']} target calls ({m['tau']:.2f} a call), {speed}")
+    return 0
