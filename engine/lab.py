@@ -158,8 +158,9 @@ class Lab:
             raise ConfigError(reason)
         ids = self.target.tokenizer.encode(prompt, chat)
         self._fits(ids, max_new_tokens)
+        text = prompt if isinstance(prompt, str) else self.target.tokenizer.decode(ids)
         config = RunConfig(
-            method=card.name, prompt_ids=tuple(ids), prompt=prompt if isinstance(prompt, str) else self.target.tokenizer.decode(ids),
+            method=card.name, prompt_ids=tuple(ids), prompt=text,
             max_new_tokens=max_new_tokens, sampling=Sampling(temperature, top_k, top_p), seed=seed, record=record,
             stop=tuple(stop), top_n=top_n, knobs=card.resolve(knobs),
         )  # fmt: skip

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
-from engine.cli import bench, calibrate, compare, export, methods, run, training  # noqa: E402
-from engine.errors import LabError  # noqa: E402
+from engine.cli import bench, calibrate, compare, export, methods, run, training
+from engine.errors import LabError
 
 COMMANDS = (methods, run, compare, bench, calibrate, export, training)
 

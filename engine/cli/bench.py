@@ -88,7 +88,8 @@ def _report(lab: Lab, times: Times) -> dict[str, Any]:
     }
     limit = bandwidth(lab.target.device) / lab.target.bytes
     return {
-        "device": str(lab.target.device), "dtype": lab.target.dtype, "threads": torch.get_num_threads(), "target": lab.target.describe(),
+        "device": str(lab.target.device), "dtype": lab.target.dtype, "threads": torch.get_num_threads(),
+        "target": lab.target.describe(),
         "tokens_per_s": {n: vars(times.speed(n)) for n in times.names},
         "ratios": {name: vars(spread) for name, spread in ratios.items()},
         "recording": {name: vars(spread) for name, spread in cost.items()},
@@ -105,7 +106,8 @@ def _text(result: dict[str, Any]) -> str:
         *(_line(name, value, 1) for name, value in result["tokens_per_s"].items()),
         "", "ratios of tokens per second",
         *(_line(name, value, 2) for name, value in (result["ratios"] | result["recording"]).items()),
-        "", f"limit: {result['limit_tokens_per_s']:.0f} tokens/s if a token only had to read {result['weight_bytes'] / 1e6:.0f} MB of weights; "
+        "", f"limit: {result['limit_tokens_per_s']:.0f} tokens/s if a token only had to read "
+        f"{result['weight_bytes'] / 1e6:.0f} MB of weights; "
         f"ar reaches {result['ar_share_of_limit']:.0%}",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -52,7 +52,7 @@ def handle(args: argparse.Namespace) -> int:
 def parse_method(text: str) -> tuple[str, dict[str, str]]:
     """`sd:gamma=7` as name and knobs."""
     name, *rest = text.strip().split(":")
-    return name, dict((key, value) for key, _, value in (item.partition("=") for item in rest))
+    return name, {key: value for key, _, value in (item.partition("=") for item in rest)}
 
 
 def label(spec: tuple[str, dict[str, str]]) -> str:

@@ -79,7 +79,7 @@ def knobs(given: list[str]) -> dict[str, str]:
     for item in given:
         if "=" not in item:
             raise ConfigError(f"--set takes NAME=VALUE, not {item!r}.")
-    return dict((name, value) for name, _, value in (item.partition("=") for item in given))
+    return {name: value for name, _, value in (item.partition("=") for item in given)}
 
 
 def prompts(args: argparse.Namespace) -> list[Prompt]:

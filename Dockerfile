@@ -1,0 +1,31 @@
+# Draftscope in a container: port 7860, user 1000, CPU by default.
+#   docker build -t draftscope .                                        # CPU
+#   docker build -t draftscope --build-arg TORCH="torch>=2.8,<2.14" .   # CUDA build of torch; run with --gpus all
+FROM python:3.12-slim
+
+ARG TORCH="torch==2.13.0 --extra-index-url https://download.pytorch.org/whl/cpu"
+
+RUN useradd --create-home --uid 1000 user
+USER user
+ENV HOME=/home/user \
+    PATH=/home/user/.local/bin:$PATH \
+    HF_HOME=/home/user/.cache/huggingface \
+    HF_HUB_DISABLE_TELEMETRY=1 \
+    GRADIO_SERVER_NAME=0.0.0.0 \
+    GRADIO_SERVER_PORT=7860 \
+    GRADIO_ANALYTICS_ENABLED=False \
+    TOKENIZERS_PARALLELISM=false \
+    PYTHONUNBUFFERED=1
+WORKDIR /home/user/draftscope
+
+COPY --chown=user requirements.txt .
+RUN pip install --no-cache-dir --user ${TORCH} && pip install --no-cache-dir --user -r requirements.txt
+
+COPY --chown=user engine engine
+COPY --chown=user app app
+COPY --chown=user assets assets
+COPY --chown=user presets presets
+
+EXPOSE 7860
+HEALTHCHECK --start-period=60s CMD python -c "import urllib.request as u; u.urlopen('http://127.0.0.1:7860/healthz', timeout=3)"
+CMD ["python", "-m", "app", "--public"]
