@@ -44,8 +44,8 @@ class Handlers:
             yield json.dumps({"id": run, "seq": -1, "notice": str(error), "done": True})
 
     def run(
-        self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0, top_p: float = 1.0,
-        top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
+        self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0,
+        top_p: float = 1.0, top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
     ) -> Iterator[dict[str, Any]]:  # fmt: skip
         """Stream a comparison: messages {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}."""
         yield from self._run(locals())
@@ -57,8 +57,8 @@ class Handlers:
             raise gr.Error(str(error)) from None
 
     def decode(
-        self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0, top_p: float = 1.0,
-        top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
+        self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0,
+        top_p: float = 1.0, top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """The same at once: lane -> the events of its trace."""
         try:
@@ -97,7 +97,11 @@ class Handlers:
         rounds = [event for event in events if event["kind"] == "round"]
         if not 0 <= round_index < len(rounds):
             raise gr.Error(f"Round {round_index} does not exist: the trace has {len(rounds)}.")
-        items = [*rounds[round_index]["nodes"], *rounds[round_index]["tokens"]] if node is None else rounds[round_index]["nodes"][node : node + 1]
+        items = (
+            [*rounds[round_index]["nodes"], *rounds[round_index]["tokens"]]
+            if node is None
+            else rounds[round_index]["nodes"][node : node + 1]
+        )
         return [str(item.get("why", "")) for item in items]
 
     def stop(self, run: str) -> bool:
@@ -124,9 +128,15 @@ def build(service: Service, shelf: Shelf, sentence: Sentence | None = None) -> g
     """All components and events."""
     do = Handlers(service, shelf, sentence)
     with gr.Blocks(title="Draftscope", analytics_enabled=False, fill_width=True) as demo:
-        gr.HTML(html_template=(COPY / "page.html").read_text("utf-8"), js_on_load=PAGE_ON_LOAD, apply_default_css=False, elem_id="page")
+        gr.HTML(
+            html_template=(COPY / "page.html").read_text("utf-8"), js_on_load=PAGE_ON_LOAD, apply_default_css=False, elem_id="page"
+        )
         bus = gr.HTML(
-            html_template="<i></i>", js_on_load=ON_LOAD, server_functions=[named(do.stop), named(do.resync), named(do.catalogue)], visible="hidden", elem_id="bus"
+            html_template="<i></i>",
+            js_on_load=ON_LOAD,
+            server_functions=[named(do.stop), named(do.resync), named(do.catalogue)],
+            visible="hidden",
+            elem_id="bus",
         )
         running = bus.run(do.from_page, None, bus, show_progress="hidden", concurrency_id="engine", concurrency_limit=1,
                           trigger_mode="multiple", api_visibility="private", api_name="page_run")  # fmt: skip

@@ -12,8 +12,21 @@ ORIGINS = {"paper": "the paper's default", "code": "the authors' code", "ours": 
 
 def knob_json(knob: Knob) -> dict[str, Any]:
     """A knob with the kind of control it needs and the origin of its default in words."""
-    kind = "choice" if knob.choices else "switch" if isinstance(knob.default, bool) else "text" if isinstance(knob.default, str) else "number"
-    return {**asdict(knob), "kind": kind, "whole": kind == "number" and isinstance(knob.default, int), "origin_text": ORIGINS[knob.origin]}
+    kind = (
+        "choice"
+        if knob.choices
+        else "switch"
+        if isinstance(knob.default, bool)
+        else "text"
+        if isinstance(knob.default, str)
+        else "number"
+    )
+    return {
+        **asdict(knob),
+        "kind": kind,
+        "whole": kind == "number" and isinstance(knob.default, int),
+        "origin_text": ORIGINS[knob.origin],
+    }
 
 
 def card_json(card: Card, reason: str = "") -> dict[str, Any]:

@@ -18,7 +18,13 @@ class Shelf:
     """The presets, and their traces read once."""
 
     def __init__(
-        self, presets: Sequence[Preset], cards: Sequence[Card], sentence: Sentence | None, limits: Limits, first: str = "", folder: Path = PRESETS
+        self,
+        presets: Sequence[Preset],
+        cards: Sequence[Card],
+        sentence: Sentence | None,
+        limits: Limits,
+        first: str = "",
+        folder: Path = PRESETS,
     ) -> None:
         """Take all presets; `first` names the one that the page opens with.
 

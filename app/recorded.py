@@ -1,34 +1,48 @@
 """Traces as the page takes them: `{key, card, events}`, each guess and token with its sentence. No gradio, no torch."""
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from app.state import Limits
 from engine.config import Card
 from engine.errors import TraceError
-from engine.trace.events import Event, Node, Round, RunStarted, Token
+from engine.trace.events import Event, Round, RunStarted, Token
 from engine.trace.store import Trace, event_json
 
-Sentence = Callable[[RunStarted, Round, int | None, Token | None], str]
+Sentence = Callable[[RunStarted, Round, int | None, Token | None, Mapping[int, str]], str]
 FEW = 64  # in a larger tree only the guesses that were tested are explained
 
 
-def event_message(head: RunStarted | None, event: Event, sentence: Sentence | None) -> dict[str, Any]:
-    """An event in JSON types; a round's nodes and tokens get `why`."""
-    out = event_json(event)
-    if head is None or sentence is None or not isinstance(event, Round):
+class Narrator:
+    """One run's events in JSON types, each guess and token with `why`. It remembers the head and the texts of token ids."""
+
+    def __init__(self, sentence: Sentence | None) -> None:
+        """Without a sentence, events stay as they are."""
+        self._sentence, self._pieces = sentence, dict[int, str]()
+        self._head: RunStarted | None = None
+
+    def message(self, event: Event) -> dict[str, Any]:
+        """The next event of the run."""
+        out = event_json(event)
+        if isinstance(event, RunStarted):
+            self._head = event
+            self._pieces.update(zip(event.prompt_ids, event.prompt_pieces, strict=False))
+        elif isinstance(event, Round):
+            self._pieces.update((int(token), piece) for token, piece in event.pieces.items())
+            if self._sentence is not None and self._head is not None:
+                self._explain(self._head, event, out, self._sentence)
         return out
-    for i, node in enumerate(event.nodes):
-        if len(event.nodes) <= FEW or _tested(node):
-            out["nodes"][i]["why"] = sentence(head, event, i, None)
-    for i, token in enumerate(event.tokens):
-        out["tokens"][i]["why"] = sentence(head, event, token.node, token)
-    return out
 
-
-def _tested(node: Node) -> bool:
-    return node.state != "discarded"
+    def _explain(self, head: RunStarted, event: Round, out: dict[str, Any], sentence: Sentence) -> None:
+        for i, node in enumerate(event.nodes):
+            if len(event.nodes) <= FEW or node.state != "discarded":
+                out["nodes"][i]["why"] = sentence(head, event, i, None, self._pieces)
+        for i, token in enumerate(event.tokens):
+            shared = token.node is not None and token.node < len(event.nodes)
+            out["tokens"][i]["why"] = (
+                out["nodes"][token.node].get("why", "") if shared else sentence(head, event, None, token, self._pieces)
+            )
 
 
 def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | None) -> list[dict[str, Any]]:
@@ -39,7 +53,8 @@ def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | N
         head = trace.head
         same = sum(lane["card"]["name"] == head.method for lane in out)
         card = known[head.method].to_json() if head.method in known else _stand_in(head)
-        events = [event_message(head, event, sentence) for event in trace.events]
+        narrator = Narrator(sentence)
+        events = [narrator.message(event) for event in trace.events]
         out.append({"key": head.method + (f".{same + 1}" if same else ""), "card": card, "events": events})
     return out
 

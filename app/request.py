@@ -80,7 +80,9 @@ def build(given: Mapping[str, Any], cards: Sequence[Card], models: Sequence[str]
         lanes=lanes(given.get("lanes"), cards, limits),
         max_new_tokens=_whole(given, "max_new_tokens", 128, 1, limits.max_tokens),
         sampling=Sampling(
-            temperature=_number(given, "temperature", 0.0), top_k=_whole(given, "top_k", 0, 0, 10**6), top_p=_number(given, "top_p", 1.0)
+            temperature=_number(given, "temperature", 0.0),
+            top_k=_whole(given, "top_k", 0, 0, 10**6),
+            top_p=_number(given, "top_p", 1.0),
         ),
         seed=_whole(given, "seed", 0, 0, 2**63 - 1),
         chat=bool(given.get("chat", False)),

@@ -88,7 +88,9 @@ def catalogue_json(service: Service, shelf: Shelf, models: str = "") -> dict[str
     limits = service.limits
     return {
         "methods": service.methods(models), "presets": shelf.listing(), "models": list(service.models), "first": shelf.first,
-        "limits": {"tokens": limits.max_tokens, "lanes": limits.max_lanes, "upload": limits.max_upload_bytes, "nodes": limits.max_nodes},
+        "limits": {
+            "tokens": limits.max_tokens, "lanes": limits.max_lanes, "upload": limits.max_upload_bytes, "nodes": limits.max_nodes,
+        },
     }  # fmt: skip
 
 

@@ -13,7 +13,13 @@ from app.theme import head, theme
 
 
 def launch(
-    service: Service, shelf: Shelf, sentence: Sentence | None = None, *, host: str | None = None, port: int | None = None, **more: Any
+    service: Service,
+    shelf: Shelf,
+    sentence: Sentence | None = None,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    **more: Any,
 ) -> gr.Blocks:
     """Build the page and serve it; `more` goes to `Blocks.launch`."""
     demo = build(service, shelf, sentence)

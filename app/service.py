@@ -3,31 +3,17 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from app.knobs import catalogue
-from app.recorded import Sentence, event_message
-from app.request import Lane, Request
+from app.recorded import Narrator, Sentence
+from app.request import Request
 from app.state import Limits, RunLog, RunStore
+from app.turns import LabLike, Tail, Turns, in_turns
 from engine.config import Card
-from engine.errors import LabError
-from engine.trace.events import Event, Round, RunEnded, RunStarted
 
 EVERY = 1 / 15  # seconds between messages to a page
 Message = dict[str, Any]
-
-
-class LabLike(Protocol):
-    """What the page needs of `engine.lab.Lab`."""
-
-    def methods(self) -> list[Card]:
-        """The cards that the loaded models can run."""
-
-    def unavailable(self) -> dict[str, str]:
-        """The other methods and why not."""
-
-    def stream(self, method: str, **settings: Any) -> Iterator[Event]:
-        """One run as events."""
 
 
 class Service:
@@ -35,13 +21,15 @@ class Service:
 
     def __init__(
         self, cards: Sequence[Card], loaders: Mapping[str, Callable[[], LabLike]], sentence: Sentence | None = None,
-        limits: Limits | None = None, clock: Callable[[], float] = time.monotonic,
+        limits: Limits | None = None, turns: Callable[[str, Request], Turns] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
-        """Take all cards, and for each set of models the function that loads it."""
+        """Take all cards, and for each set of models the function that loads it; `turns` runs elsewhere, e.g. on ZeroGPU."""
         self.cards, self.models, self.limits = tuple(cards), tuple(loaders), limits or Limits()
         self.runs = RunStore()
         self._loaders, self._labs, self._sentence, self._clock = dict(loaders), dict[str, LabLike](), sentence, clock
         self._loading = threading.Lock()
+        self._turns = turns
 
     def lab(self, models: str) -> LabLike:
         """The lab of a set of models, loaded at its first use."""
@@ -58,7 +46,6 @@ class Service:
     def run(self, request: Request) -> Iterator[Message]:
         """The comparison as messages `{id, seq, ...}`; `seq` counts the events before the message.
 
-        Lanes take turns, one round each and never two at once, so that no lane's clock runs while another computes.
         Closing the iterator, or `stop`, ends every lane within one round.
         """
         log = self.runs.open(request.run)
@@ -67,18 +54,17 @@ class Service:
             lab = self.lab(request.models)
             lanes = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
             yield {"id": request.run, "seq": 0, "lanes": lanes, "methods": self.methods(request.models)}
-            yield from self._batches(request, log, in_turns(lab, request, log.stopped))
+            turns = self._turns(request.models, request) if self._turns else in_turns(lab, request)
+            yield from self._batches(request, log, until_stopped(request, log, turns))
             yield {"id": request.run, "seq": len(log.messages), "done": True}
         finally:
             self.runs.close(request.run)
 
-    def _batches(self, request: Request, log: RunLog, events: Iterator[tuple[str, Event]]) -> Iterator[Message]:
-        heads: dict[str, RunStarted] = {}
+    def _batches(self, request: Request, log: RunLog, events: Turns) -> Iterator[Message]:
+        narrators = {lane.key: Narrator(self._sentence) for lane in request.lanes}
         sent, due = 0, self._clock()
         for key, event in events:
-            if isinstance(event, RunStarted):
-                heads[key] = event
-            log.messages.append((key, event_message(heads.get(key), event, self._sentence)))
+            log.messages.append((key, narrators[key].message(event)))
             if self._clock() >= due:
                 yield {"id": request.run, "seq": sent, "ev": log.messages[sent:]}
                 sent, due = len(log.messages), self._clock() + EVERY
@@ -106,54 +92,18 @@ class Service:
         return traces
 
 
-def in_turns(lab: LabLike, request: Request, stopped: threading.Event) -> Iterator[tuple[str, Event]]:
-    """The lanes' events, one at a time round-robin; a lane that fails ends with its reason and the others go on."""
-    going: list[tuple[Lane, Iterator[Event]]] = [
-        (lane, lab.stream(lane.card.name, **request.arguments(lane))) for lane in request.lanes
-    ]
-    partial = {lane.key: Partial() for lane in request.lanes}
-    started = False
+def until_stopped(request: Request, log: RunLog, turns: Turns) -> Turns:
+    """The same events, but once the run is stopped every open lane ends there."""
+    tail = Tail(request)
     try:
-        while going:
-            for lane, stream in list(going):
-                if stopped.is_set() and started:
-                    break
-                try:
-                    event = next(stream, None)
-                except LabError as error:
-                    if not started:
-                        raise
-                    event = partial[lane.key].end("error", str(error))
-                started = True
-                if event is not None:
-                    partial[lane.key].add(event)
-                    yield lane.key, event
-                if event is None or isinstance(event, RunEnded):
-                    going.remove((lane, stream))
-            if stopped.is_set():
+        for key, event in turns:
+            yield key, tail.add(key, event)
+            if log.stopped.is_set():
                 break
-        for lane, _stream in going:
-            yield lane.key, partial[lane.key].end("stopped")
+        if log.stopped.is_set():
+            for key in tail.open:
+                yield key, tail.end(key, "stopped")
     finally:
-        for _lane, stream in going:
-            close = getattr(stream, "close", None)
-            if close:
-                close()
-
-
-class Partial:
-    """Enough of a lane to end it properly when it is cut short."""
-
-    def __init__(self) -> None:
-        """Nothing yet."""
-        self.text, self.total_ms = "", 0.0
-
-    def add(self, event: Event) -> None:
-        """Count a round."""
-        if isinstance(event, Round):
-            self.text += "".join(token.piece for token in event.tokens)
-            self.total_ms += event.draft_ms + event.verify_ms + event.other_ms
-
-    def end(self, reason: str, message: str = "") -> RunEnded:
-        """The tail of a trace that the engine could not write itself."""
-        return RunEnded(reason=reason, prefill_ms=0.0, total_ms=self.total_ms, text=self.text, message=message)
+        close = getattr(turns, "close", None)
+        if close:
+            close()

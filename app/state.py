@@ -74,5 +74,7 @@ class RunStore:
         for name, log in list(self._logs.items()):
             if log.ended is not None and now - log.ended > self._keep_seconds:
                 del self._logs[name]
-        for name in [name for name, log in self._logs.items() if log.ended is not None][: max(0, len(self._logs) - self._keep_runs + 1)]:
+        for name in [name for name, log in self._logs.items() if log.ended is not None][
+            : max(0, len(self._logs) - self._keep_runs + 1)
+        ]:
             del self._logs[name]

@@ -28,8 +28,8 @@ export function tokenChip(key, token, flagged, whitespace) {
   });
   if (token.origin === "draft" || token.origin === "target" || token.origin === "relaxed") chip.textContent = text;
   else {
-    const lead = text.match(/^ */)[0];
-    chip.append(lead, h("b", { text: text.slice(lead.length) }));
+    const [, lead, body, tail] = text.match(/^( *)(.*?)(\s*)$/s);
+    chip.append(lead, h("b", { text: body || (whitespace ? "" : visible(tail)) }), tail);
   }
   return chip;
 }
@@ -63,7 +63,7 @@ function tail(round, from, kept) {
 function ghost(round, node, i, whitespace) {
   const text = node.piece ?? round.textOf(node.token);
   const label = `${visible(text)}, ${signText(node.state)}, round ${round.index}`;
-  return h(`span.g.${node.state}`, { "data-r": round.index, "data-n": i, "aria-label": label, role: "option", text: whitespace ? marked(text) : shown(text) });
+  return h(`span.g.${node.state}`, { "data-r": round.index, "data-n": i, "aria-label": label, role: "option", text: shown(whitespace ? marked(text) : text).replaceAll("\n", whitespace ? "" : "↵") });
 }
 
 /** Half characters of byte pieces get a visible stand-in; everything else stays as it is. */

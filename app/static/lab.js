@@ -96,7 +96,7 @@ async function mount(element) {
     lab.catalogue = await catalogue;
     const { config, view } = lab.link.read();
     const first = lab.catalogue.presets.find((item) => item.name === lab.catalogue.first);
-    lab.config = config ?? (first ? presetConfig(first) : { preset: "", models: lab.catalogue.models[0], prompt: "", lanes: [], max_new_tokens: 128, temperature: 0, top_p: 1, top_k: 0, seed: 0, chat: false });
+    lab.config = config ?? (first ? presetConfig(first) : { preset: "", models: lab.catalogue.models[0], prompt: "", lanes: lab.catalogue.methods.slice(0, 2).map(({ name }) => ({ method: name, knobs: {} })), max_new_tokens: 128, temperature: 0, top_p: 1, top_k: 0, seed: 0, chat: false });
     store.emit("catalogue");
     if (config) await lab.runNow(false);
     else if (lab.catalogue.presets.some((item) => item.recorded)) await lab.openRecorded("", early);

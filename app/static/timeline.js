@@ -3,8 +3,8 @@
 import { duration, h, ink } from "./dom.js";
 import { icon } from "./icons.js";
 
-const ROW = 9;
-const GAP = 3;
+const ROW = 10;
+const GAP = 4;
 const AXIS = 15;
 const LABEL = 132;
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];

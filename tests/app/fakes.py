@@ -50,7 +50,7 @@ def preset(name: str, title: str, methods: tuple[str, ...], traces: tuple[str, .
     )  # fmt: skip
 
 
-def sentence(_head: Any, round_: Any, node: int | None, token: Any) -> str:
+def sentence(_head: Any, round_: Any, node: int | None, token: Any, _pieces: Any) -> str:
     """A stand-in for the engine's explanation."""
     what = round_.nodes[node] if node is not None and round_.nodes else token
     state = getattr(what, "state", getattr(what, "origin", "token"))

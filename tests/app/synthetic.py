@@ -30,12 +30,14 @@ def _pieces() -> list[str]:
 
 
 WORDS = _pieces()
-VOCAB = sorted(set(WORDS)) + [" maybe", " some", " rather", " given", " so", " then"]
+VOCAB = [*sorted(set(WORDS)), " maybe", " some", " rather", " given", " so", " then"]
 IDS = {word: i for i, word in enumerate(VOCAB)}
 
 GAMMA = Knob("gamma", 4, "Guesses before each check.", low=1, high=16, step=1, unit="tokens", origin="paper")
 TAU = Knob("tau", 0.35, "Keep a refused guess when it matters less than this.", low=0.0, high=1.0, step=0.05, origin="ours")
-LIMIT = Knob("entropy_limit", 1.5, "Veto when both entropies exceed this.", low=0.0, high=6.0, step=0.1, unit="nats", origin="paper")
+LIMIT = Knob(
+    "entropy_limit", 1.5, "Veto when both entropies exceed this.", low=0.0, high=6.0, step=0.1, unit="nats", origin="paper"
+)
 WIDTH = Knob("width", 3, "Children of each node.", low=1, high=8, step=1, origin="code")
 DEPTH = Knob("depth", 4, "Levels of the tree.", low=1, high=8, step=1, unit="levels", origin="paper", advanced=True)
 BIAS = Knob("bias", "none", "How ties are settled.", choices=("none", "low", "high"), advanced=True)
@@ -124,7 +126,11 @@ def _round(card: Card, knobs: dict[str, Any], rng: random.Random, index: int, st
     top = _top(rng, word, h_target)
     tokens.append(Token(start + len(tokens), IDS[word], word, origin, index, None, None, h_target, top))
     drafted = len(nodes)
-    ids = {n.token for n in nodes} | {t.token for t in tokens} | {i for n in nodes for i, _ in [*(n.top_draft or []), *(n.top_target or [])]}
+    ids = (
+        {n.token for n in nodes}
+        | {t.token for t in tokens}
+        | {i for n in nodes for i, _ in [*(n.top_draft or []), *(n.top_target or [])]}
+    )
     pieces = {str(i): VOCAB[i] for i in sorted(ids | {i for i, _ in top})}
     return Round(
         index=index, start=start, drafted=drafted, fed=drafted + 1, levels=levels if drafted else 0, accepted=len(path),

@@ -12,7 +12,10 @@ from tests.app.synthetic import CARDS, events
 def traces(names: tuple[str, ...] | None = None, tokens: int = 160) -> list[dict[str, Any]]:
     """Each method's run as the page's store takes it: key, card, events with their sentences."""
     cards = [card for card in CARDS if names is None or card.name in names]
-    return [{"key": card.name, "card": card.to_json(), "events": [plain(event) for event in events(card.name, tokens)]} for card in cards]
+    return [
+        {"key": card.name, "card": card.to_json(), "events": [plain(event) for event in events(card.name, tokens)]}
+        for card in cards
+    ]
 
 
 def plain(event: Any) -> dict[str, Any]:

@@ -19,9 +19,7 @@ METHODS = ("plain", "chain", "bush", "lenient", "wary")
 
 def shelf_and_service(folder: Path, pause: float = 0.012, tokens: int = 120) -> tuple[Service, Shelf, FakeLab]:
     """A service over a FakeLab, and a preset with recorded traces."""
-    paths = []
-    for name in METHODS:
-        paths.append(str(Trace(events(name, tokens)).save(folder / f"{name}.jsonl")))  # absolute: taken as it is
+    paths = [str(Trace(events(name, tokens)).save(folder / f"{name}.jsonl")) for name in METHODS]  # absolute: taken as they are
     lab = FakeLab(pause=pause)
     service = Service(CARDS, {"made-up": lambda: lab}, sentence)
     presets = [preset("apples", "Apples", METHODS, tuple(paths)), preset("live", "Not recorded", ("plain", "wary"))]

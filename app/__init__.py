@@ -1,0 +1,1 @@
+"""The page. It uses the engine; the engine never uses it."""

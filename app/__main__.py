@@ -1,0 +1,87 @@
+"""python -m app: start the page. Flags win over environment variables, which win over defaults."""
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
+
+from app import zerogpu
+from app.presets import Shelf
+from app.serve import launch
+from app.service import Service
+from app.state import Limits
+from app.turns import LabLike
+from engine.analysis.explain import why
+from engine.errors import LabError
+from engine.methods import CARDS
+from engine.presets import list_presets
+
+PUBLIC_TOKENS = 256
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Read the flags, build the service, serve."""
+    args = parser().parse_args(argv)
+    limits = Limits(
+        max_tokens=min(args.max_tokens, PUBLIC_TOKENS) if args.public else args.max_tokens,
+        max_upload_bytes=int(args.max_upload_mb * 1_000_000),
+        max_nodes=args.max_nodes,
+    )
+    loaders = model_loaders(args)
+    service = Service(CARDS, loaders, why, limits, turns=zerogpu.borrowed() if zerogpu.here() else None)
+    if zerogpu.here():
+        zerogpu.LABS.update({name: service.lab(name) for name in loaders})
+    try:
+        shelf = Shelf(list_presets(), CARDS, why, limits, first=args.preset)
+    except LabError as error:
+        raise SystemExit(str(error)) from None
+    launch(service, shelf, why, host=args.host, port=args.port)
+
+
+def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
+    """The sets of models that this server may load: the presets' pairs, and the pair of the flags. Nothing else is ever loaded."""
+    loaders: dict[str, Callable[[], LabLike]] = {}
+    if args.target:
+        name = f"{args.target} + {args.draft}" if args.draft else str(args.target)
+        loaders[name] = partial(load, target=args.target, draft=args.draft, device=args.device, dtype=args.dtype)
+    for preset in list_presets():
+        if preset.kind == "pair":
+            loaders[preset.name] = partial(load, preset=preset.name, device=args.device, dtype=args.dtype)
+    return loaders
+
+
+def load(**given: str | None) -> LabLike:
+    """A lab; torch is imported here and not before."""
+    lab: LabLike = import_module("engine.lab").Lab.load(**given)
+    return lab
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags and their environment variables."""
+    env = os.environ.get
+    flags = argparse.ArgumentParser(
+        prog="python -m app", description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    flags.add_argument("--host", default=env("GRADIO_SERVER_NAME"), help="address to listen on (127.0.0.1 if not given)")
+    flags.add_argument("--port", type=int, default=int(env("GRADIO_SERVER_PORT", "7860")), help="port")
+    flags.add_argument("--preset", default=env("DRAFTSCOPE_PRESET", ""), help="case to open with")
+    flags.add_argument("--target", default=env("DRAFTSCOPE_TARGET"), help="a target model: Hugging Face id or folder")
+    flags.add_argument("--draft", default=env("DRAFTSCOPE_DRAFT"), help="its draft model")
+    flags.add_argument("--device", default=env("DRAFTSCOPE_DEVICE", "auto"), help="auto, cpu, cuda, cuda:1, mps")
+    flags.add_argument("--dtype", default=env("DRAFTSCOPE_DTYPE", "auto"), help="auto, float32, bfloat16, float16")
+    flags.add_argument("--max-tokens", type=int, default=int(env("DRAFTSCOPE_MAX_TOKENS", "1024")), help="most new tokens of a run")
+    flags.add_argument(
+        "--max-upload-mb", type=float, default=float(env("DRAFTSCOPE_MAX_UPLOAD_MB", "20")), help="largest trace, MB"
+    )
+    flags.add_argument("--max-nodes", type=int, default=int(env("DRAFTSCOPE_MAX_NODES", "50000")), help="most guesses in a trace")
+    flags.add_argument(
+        "--public", action="store_true", default=env("DRAFTSCOPE_PUBLIC", "") == "1", help="tighter limits for strangers"
+    )
+    return flags
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,12 @@
+"""Entry for a Hugging Face Space (`app_file: app/space.py`), where the file is run by path and `spaces` must come first."""
+
+import importlib.util
+import runpy
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+if importlib.util.find_spec("spaces"):
+    importlib.import_module("spaces")
+sys.argv += ["--public"]
+runpy.run_module("app", run_name="__main__")

@@ -1,0 +1,80 @@
+"""Lanes in turns: one round each, never two at once, so that no lane's clock runs while another computes. No gradio, no torch."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from app.request import Lane, Request
+from engine.config import Card
+from engine.errors import LabError
+from engine.trace.events import Event, Round, RunEnded
+
+Turns = Iterator[tuple[str, Event]]  # (lane key, event)
+
+
+class LabLike(Protocol):
+    """What the page needs of `engine.lab.Lab`."""
+
+    def methods(self) -> list[Card]:
+        """The cards that the loaded models can run."""
+
+    def unavailable(self) -> dict[str, str]:
+        """The other methods and why not."""
+
+    def stream(self, method: str, **settings: Any) -> Iterator[Event]:
+        """One run as events."""
+
+
+def in_turns(lab: LabLike, request: Request) -> Turns:
+    """All lanes' events round-robin; a lane that fails ends with its reason and the others go on.
+
+    Raises:
+        LabError: a lane could not even start; nothing has run then.
+    """
+    going: list[tuple[Lane, Iterator[Event]]] = [
+        (lane, lab.stream(lane.card.name, **request.arguments(lane))) for lane in request.lanes
+    ]
+    started = False
+    try:
+        while going:
+            for lane, stream in list(going):
+                try:
+                    event = next(stream, None)
+                except LabError as error:
+                    if not started:
+                        raise
+                    event = RunEnded("error", 0.0, 0.0, "", str(error))
+                started = True
+                if event is None or isinstance(event, RunEnded):
+                    going.remove((lane, stream))
+                if event is not None:
+                    yield lane.key, event
+    finally:
+        for _lane, stream in going:
+            close = getattr(stream, "close", None)
+            if close:
+                close()
+
+
+class Tail:
+    """Enough of each lane to end it properly when it is cut short."""
+
+    def __init__(self, request: Request) -> None:
+        """All lanes are open."""
+        self._text = {lane.key: "" for lane in request.lanes}
+        self._total_ms = {lane.key: 0.0 for lane in request.lanes}
+        self.open = [lane.key for lane in request.lanes]
+
+    def add(self, key: str, event: Event) -> Event:
+        """Count an event; an end without its text gets what was emitted so far."""
+        if isinstance(event, Round):
+            self._text[key] += "".join(token.piece for token in event.tokens)
+            self._total_ms[key] += event.draft_ms + event.verify_ms + event.other_ms
+        elif isinstance(event, RunEnded):
+            self.open.remove(key)
+            if event.reason == "error" and not event.text:
+                return self.end(key, "error", event.message)
+        return event
+
+    def end(self, key: str, reason: str, message: str = "") -> RunEnded:
+        """The tail of a trace that the engine could not write itself."""
+        return RunEnded(reason=reason, prefill_ms=0.0, total_ms=self._total_ms[key], text=self._text[key], message=message)

@@ -1,0 +1,37 @@
+"""Hugging Face ZeroGPU: the engine runs in a forked process that is lent a GPU for a while. Elsewhere this file does nothing.
+
+A decorated generator gets and yields pickled values only, so it takes the models' name, not the models, and yields events.
+Models must be loaded before the server starts; see `app.__main__`.
+"""
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+
+from app.request import Request
+from app.turns import LabLike, Turns, in_turns
+
+LABS: dict[str, LabLike] = {}  # filled before the fork
+SECONDS_PER_TOKEN = 0.06
+
+
+def here() -> bool:
+    """Whether this is a ZeroGPU Space."""
+    return os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "true", "t")
+
+
+def seconds(_models: str, request: Request) -> int:
+    """How long to ask for: visitors have little, so never more than a minute."""
+    return min(60, int(8 + SECONDS_PER_TOKEN * request.max_new_tokens * len(request.lanes)))
+
+
+def turns(models: str, request: Request) -> Turns:
+    """`in_turns` by the models' name."""
+    yield from in_turns(LABS[models], request)
+
+
+def borrowed() -> Callable[[str, Request], Turns]:
+    """The same on a GPU that is lent for the call."""
+    gpu = import_module("spaces").GPU
+    wrapped: Callable[[str, Request], Turns] = gpu(duration=seconds)(turns)
+    return wrapped
