@@ -59,7 +59,7 @@ def _events(rng: Random, start: int) -> list[Event]:
     wanted = rng.randint(4, 6)
     total, left, events = start, wanted, list[Event]()
     while left:
-        event = _draw(rng, total, last=left == 1)
+        event = _draw(rng, total)
         if len(event.equations) > left:
             continue
         events.append(event)
@@ -68,7 +68,7 @@ def _events(rng: Random, start: int) -> list[Event]:
     return events
 
 
-def _draw(rng: Random, total: int, last: bool) -> Event:
+def _draw(rng: Random, total: int) -> Event:
     """One event that keeps the total within 1 to `LIMIT` and every division exact."""
     while True:
         fall = 3 if total > 100 else 0  # large totals tend to shrink

@@ -115,7 +115,7 @@ def extract(text: str) -> str | None:
     first = next((i for i, line in enumerate(lines) if line.startswith("def ")), None)
     if first is None:
         return None
-    body = [line for line in lines[first + 1 :]]
+    body = lines[first + 1 :]
     stop = next((i for i, line in enumerate(body) if line and not line[0].isspace()), len(body))
     return "\n".join([lines[first], *body[:stop]]).rstrip() + "\n"
 

@@ -79,8 +79,18 @@ city cities Stadt Städte f
 hotel hotels Hotel Hotels n
 """)
 ADJECTIVES = {
-    "old": "alt", "new": "neu", "small": "klein", "big": "groß", "red": "rot", "green": "grün",
-    "good": "gut", "young": "jung", "beautiful": "schön", "cheap": "billig", "heavy": "schwer", "strange": "seltsam",
+    "old": "alt",
+    "new": "neu",
+    "small": "klein",
+    "big": "groß",
+    "red": "rot",
+    "green": "grün",
+    "good": "gut",
+    "young": "jung",
+    "beautiful": "schön",
+    "cheap": "billig",
+    "heavy": "schwer",
+    "strange": "seltsam",
 }
 VERBS = tuple(
     Verb(*row.split())

@@ -8,6 +8,7 @@ determined attacker: never run it for strangers on a public server.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -36,8 +37,14 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
         verdict_read, verdict_write = os.pipe()
         command = [sys.executable, "-I", "-S", str(_RUNNER), str(cpu_s), str(memory_mib), str(verdict_write)]
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=output, stderr=output, cwd=folder,
-            env={"PATH": "/nonexistent"}, start_new_session=True, pass_fds=(verdict_write,),
+            command,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            cwd=folder,
+            env={"PATH": "/nonexistent"},
+            start_new_session=True,
+            pass_fds=(verdict_write,),
         )
         os.close(verdict_write)
         try:
@@ -61,8 +68,6 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill the whole session of the child, then reap it."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()

@@ -14,6 +14,12 @@ from typing import Any, NoReturn
 
 FILE_LIMIT = 64 * 1024  # bytes in any one file, standard output included
 
+FORBIDDEN = (
+    *("socket.", "subprocess.", "ctypes.", "shutil.", "pty.", "signal.pthread_kill"),
+    *("os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.kill", "os.putenv"),
+    *("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate"),
+)
+
 
 def _limit(kind: int, value: int) -> None:
     _, hard = resource.getrlimit(kind)
@@ -33,16 +39,8 @@ def _guard(event: str, args: tuple[Any, ...]) -> None:
         writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         if writes or (isinstance(mode, str) and set(mode) & set("wax+")):
             _refuse()
-    elif event.startswith(("socket.", "subprocess.", "ctypes.", "shutil.", "pty.")):
+    elif event.startswith(FORBIDDEN):
         _refuse()
-    elif event in _FORBIDDEN:
-        _refuse()
-
-
-_FORBIDDEN = frozenset(
-    "os.system os.exec os.fork os.forkpty os.posix_spawn os.spawn os.kill os.killpg os.remove os.rename os.rmdir "
-    "os.mkdir os.chmod os.chown os.link os.symlink os.truncate os.putenv signal.pthread_kill".split()
-)
 
 
 def main() -> None:
@@ -61,7 +59,7 @@ def main() -> None:
     socket.socket = _refuse  # type: ignore[assignment, misc]
     sys.addaudithook(_guard)
     program = compile(code, "<answer>", "exec")
-    exec(program, {"__name__": "answer", "__builtins__": builtins})  # noqa: S102
+    exec(program, {"__name__": "answer", "__builtins__": builtins})
     report(verdict_fd, b"all tests passed")
 
 

@@ -173,11 +173,11 @@ def _canonical(text: str) -> list[str]:
 def score(problem: Problem, text: str) -> float:
     """Sentence BLEU of `text` against the canonical reference, from 0 to 1."""
     guess = extract(text) or ""
-    return sacrebleu.sentence_bleu(guess, [problem.answer]).score / 100
+    return float(sacrebleu.sentence_bleu(guess, [problem.answer]).score) / 100
 
 
 def corpus_scores(problems: list[Problem], texts: list[str]) -> dict[str, float]:
-    """sacrebleu's corpus BLEU and chrF (0 to 100) of one text a problem."""
+    """Corpus BLEU and chrF (0 to 100), by sacrebleu, of one text a problem."""
     guesses = [extract(text) or "" for text in texts]
     references = [[problem.answer for problem in problems]]
     return {

@@ -21,8 +21,8 @@ class Part:
 
 
 NUMBER_FILTERS = (
-    Part("even", "{v} % 2 == 0", lambda x, c: x % 2 == 0),
-    Part("odd", "{v} % 2 == 1", lambda x, c: x % 2 == 1),
+    Part("even", "{v} % 2 == 0", lambda x, _: x % 2 == 0),
+    Part("odd", "{v} % 2 == 1", lambda x, _: x % 2 == 1),
     Part("greater than {c}", "{v} > {c}", lambda x, c: x > c),
     Part("less than {c}", "{v} < {c}", lambda x, c: x < c),
     Part("at least {c}", "{v} >= {c}", lambda x, c: x >= c),
@@ -32,8 +32,8 @@ NUMBER_FILTERS = (
     Part("different from {c}", "{v} != {c}", lambda x, c: x != c),
 )
 NUMBER_MAPS = (
-    Part("each number", "{v}", lambda x, c: x),
-    Part("the square of each number", "{v} * {v}", lambda x, c: x * x),
+    Part("each number", "{v}", lambda x, _: x),
+    Part("the square of each number", "{v} * {v}", lambda x, _: x * x),
     Part("each number plus {c}", "{v} + {c}", lambda x, c: x + c),
     Part("each number minus {c}", "{v} - {c}", lambda x, c: x - c),
     Part("each number times {c}", "{v} * {c}", lambda x, c: x * c),
@@ -41,21 +41,21 @@ NUMBER_MAPS = (
     Part("{c} minus each number", "{c} - {v}", lambda x, c: c - x),
 )
 LETTER_FILTERS = (
-    Part("vowels", '{v} in "aeiou"', lambda x, c: x in "aeiou"),
-    Part("not vowels", '{v} not in "aeiou"', lambda x, c: x not in "aeiou"),
-    Part("digits", "{v}.isdigit()", lambda x, c: x.isdigit()),
-    Part("letters", "{v}.isalpha()", lambda x, c: x.isalpha()),
-    Part("upper case", "{v}.isupper()", lambda x, c: x.isupper()),
+    Part("vowels", '{v} in "aeiou"', lambda x, _: x in "aeiou"),
+    Part("not vowels", '{v} not in "aeiou"', lambda x, _: x not in "aeiou"),
+    Part("digits", "{v}.isdigit()", lambda x, _: x.isdigit()),
+    Part("letters", "{v}.isalpha()", lambda x, _: x.isalpha()),
+    Part("upper case", "{v}.isupper()", lambda x, _: x.isupper()),
     Part('equal to "{c}"', '{v} == "{c}"', lambda x, c: x == c),
     Part('different from "{c}"', '{v} != "{c}"', lambda x, c: x != c),
     Part('after "{c}"', '{v} > "{c}"', lambda x, c: x > c),
     Part('before "{c}"', '{v} < "{c}"', lambda x, c: x < c),
 )
 LETTER_MAPS = (
-    Part("each character", "{v}", lambda x, c: x),
-    Part("each character in upper case", "{v}.upper()", lambda x, c: x.upper()),
+    Part("each character", "{v}", lambda x, _: x),
+    Part("each character in upper case", "{v}.upper()", lambda x, _: x.upper()),
     Part("each character {c} times", "{v} * {c}", lambda x, c: x * c),
-    Part('each character and "-"', '{v} + "-"', lambda x, c: x + "-"),
+    Part('each character and "-"', '{v} + "-"', lambda x, _: x + "-"),
 )
 
 

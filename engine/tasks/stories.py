@@ -10,7 +10,10 @@ NAMES = tuple(
     )
     for name in names.split()
 )
-ITEMS = tuple("apples books coins stamps pens cards shells eggs stones tickets cakes roses".split())
+ITEMS = (
+    *("apples", "books", "coins", "stamps", "pens", "cards"),
+    *("shells", "eggs", "stones", "tickets", "cakes", "roses"),
+)
 BEGINNINGS = (
     "{name} has {n} {item}.",
     "{name} starts with {n} {item}.",

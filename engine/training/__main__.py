@@ -30,6 +30,7 @@ def main(argv: list[str] | None = None) -> None:
     train.add_argument("--minutes", type=float, default=5.0, help="wall-clock budget, minutes")
     train.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
     train.add_argument("--seed", type=int, default=0, help="seed of weights and corpus")
+    train.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
     train.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
 
     export = add("export", commands.export, "write the model of a checkpoint in bf16")

@@ -43,7 +43,7 @@ def _page(role: str, config: dict[str, Any], training: dict[str, Any], evaluatio
         "",
         "## How it was made",
         "",
-        f"- command: `{training['command']}`",
+        *(f"- command: `{command}`" for command in training["commands"]),
         f"- seed {training['settings']['seed']}, {run['step']:,} steps, {run['tokens']:,} tokens, "
         f"{run['seconds'] / 60:.1f} minutes of wall time on {training['hardware']}",
         f"- data: `engine/tasks`, training split; sha256 of the first {training['data_steps']} steps of batches "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def train(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     work, out = _folders(options)
     words = AutoTokenizer.from_pretrained(options.tokenizer)
-    settings = Settings(options.shape, minutes=options.minutes, steps=options.steps, seed=options.seed)
+    settings = Settings(options.shape, options.minutes, options.steps, options.seed, matrix_lr=options.matrix_lr)
     trainer = Trainer(settings, words, options.device, options.threads)
     if options.resume:
         trainer.load(read_state(work))
@@ -38,7 +39,7 @@ def train(options: argparse.Namespace) -> None:
         write_state(trainer, work)
         _publish(trainer, out, options)
 
-    trainer.run(lambda line: print(line, flush=True), save)
+    trainer.run(_say, save)
 
 
 def export(options: argparse.Namespace) -> None:
@@ -67,7 +68,13 @@ def evaluate(options: argparse.Namespace) -> None:
         card.write(options.target, "target", {**shared, "model": target}, command)
         card.write(options.draft, "draft", {**shared, "model": draft}, command)
         card.write_sums(options.target.parent)
-    print(json.dumps(report, indent=1) if options.json else _text(report))
+    _say(json.dumps(report, indent=1) if options.json else _text(report))
+
+
+def _say(text: str) -> None:
+    """Write a line to standard output at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def _folders(options: argparse.Namespace) -> tuple[Path, Path]:
@@ -80,11 +87,8 @@ def _load(folder: Path) -> LlamaForCausalLM:
 
 
 def _publish(trainer: Trainer, out: Path, options: argparse.Namespace) -> None:
-    words = trainer.corpus.tokenizer
     hardware = f"{options.device}, {options.threads} threads" if options.device == "cpu" else options.device
-    parameters = sum(p.numel() for p in trainer.model.parameters())
-    training = record.describe(trainer.settings, trainer.progress, words, parameters, hardware)
-    models.export(trainer.model, words, out, training)
+    models.export(trainer.model, trainer.corpus.tokenizer, out, record.describe(trainer, hardware))
 
 
 def _text(report: dict[str, Any]) -> str:
@@ -93,6 +97,5 @@ def _text(report: dict[str, Any]) -> str:
         for family, row in report[part].items():
             cells = "  ".join(f"{name} {value:.3f}" for name, value in row.items())
             lines.append(f"{part:7s}{family:11s}{cells}")
-    for one in report["checks"]:
-        lines.append(f"{'met   ' if one['met'] else 'MISSED'} {one['what']}: {one['value']:.3f}")
+    lines += [f"{'met   ' if c['met'] else 'MISSED'} {c['what']}: {c['value']:.3f}" for c in report["checks"]]
     return "\n".join(lines)

@@ -44,9 +44,7 @@ def build(shape: str, tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaFor
     return LlamaForCausalLM(config)
 
 
-def export(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, folder: Path, training: dict[str, Any]
-) -> None:
+def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, folder: Path, training: dict[str, Any]) -> None:
     """Write a bf16 checkpoint with its tokenizer; whoever reads `folder` sees all of it or the old one.
 
     Files of the old folder that are not part of a checkpoint (the cards) are kept.

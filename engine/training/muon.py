@@ -27,7 +27,8 @@ def orthogonalise(batch: Tensor, steps: int = 4) -> Tensor:
     for _ in range(steps):
         gram = x @ x.mT
         x = a * x + (b * gram + c * gram @ gram) @ x
-    return x.mT if tall else x
+    result: Tensor = x.mT if tall else x
+    return result
 
 
 class Muon(torch.optim.Optimizer):
@@ -45,7 +46,7 @@ class Muon(torch.optim.Optimizer):
         self.map = map
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
-    def step(self, closure: None = None) -> None:  # type: ignore[override]
+    def step(self, _closure: None = None) -> None:  # type: ignore[override]
         """One update from the gradients at hand."""
         jobs: list[Callable[[], None]] = []
         for group in self.param_groups:

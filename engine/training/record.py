@@ -10,7 +10,7 @@ from typing import Any
 from transformers import PreTrainedTokenizerBase
 
 from engine.training.data import STEPS_A_POOL, Corpus, Mix
-from engine.training.trainer import Progress, Settings
+from engine.training.trainer import Trainer
 
 
 def digest(tokenizer: PreTrainedTokenizerBase, mix: Mix, seed: int, steps: int = STEPS_A_POOL) -> str:
@@ -23,18 +23,24 @@ def digest(tokenizer: PreTrainedTokenizerBase, mix: Mix, seed: int, steps: int =
     return total.hexdigest()
 
 
-def describe(
-    settings: Settings, progress: Progress, tokenizer: PreTrainedTokenizerBase, parameters: int, hardware: str
-) -> dict[str, Any]:
+def describe(trainer: Trainer, hardware: str) -> dict[str, Any]:
     """The training record of a model, as JSON types."""
-    budget = f"--steps {settings.steps}" if settings.steps else f"--minutes {settings.minutes:g}"
+    settings, tokenizer = trainer.settings, trainer.corpus.tokenizer
     return {
-        "command": f"python -m engine.training train {settings.shape} {budget} --seed {settings.seed}",
+        "commands": [_command(leg) for leg in trainer.history],
         "settings": asdict(settings),
-        "progress": asdict(progress),
-        "parameters": parameters,
+        "progress": asdict(trainer.progress),
+        "parameters": sum(p.numel() for p in trainer.parameters),
         "hardware": hardware,
         "data_steps": STEPS_A_POOL,
         "data_sha256": digest(tokenizer, settings.mix, settings.seed),
         "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
     }
+
+
+def _command(leg: dict[str, Any]) -> str:
+    """The command of one leg of a run; a later one is a resumption at its step."""
+    s = leg["settings"]
+    budget = f"--steps {s['steps']}" if s["steps"] else f"--minutes {s['minutes']:g}"
+    command = f"python -m engine.training train {s['shape']} {budget} --seed {s['seed']} --matrix-lr {s['matrix_lr']:g}"
+    return command if leg["from_step"] == 0 else f"{command} --resume (at step {leg['from_step']:,})"

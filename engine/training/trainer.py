@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ class Settings:
     warmup_steps: int = 30
     flat: float = 0.3  # share of the budget before the learning rate falls, in a line, to nothing
     clip: float = 1.0
-    mix: Mix = Mix()
+    mix: Mix = field(default_factory=Mix)
 
 
 @dataclass(slots=True)
@@ -58,9 +57,7 @@ class Progress:
 class Trainer:
     """A model, its optimisers and its place in the corpus; `run` trains until the budget is used."""
 
-    def __init__(
-        self, settings: Settings, tokenizer: PreTrainedTokenizerBase, device: str = "cpu", threads: int = 1
-    ) -> None:
+    def __init__(self, settings: Settings, tokenizer: PreTrainedTokenizerBase, device: str = "cpu", threads: int = 1) -> None:
         """On a CPU each of `threads` workers reads its own share of a step's batches.
 
         They meet once a step, not once an operation, so a busy machine slows them little.
@@ -78,6 +75,11 @@ class Trainer:
             torch.optim.AdamW(others, lr=settings.other_lr, betas=(0.9, 0.98), weight_decay=0.0),
         ]
         self.progress = Progress()
+        self.history = [self._leg()]
+
+    def _leg(self) -> dict[str, Any]:
+        """The settings that hold from the present step on; a resumed run has several legs."""
+        return {"from_step": self.progress.step, "settings": asdict(self.settings)}
 
     def step(self) -> float:
         """One update; returns its weighted loss in nats a token."""
@@ -146,6 +148,7 @@ class Trainer:
         """Everything that a later run needs to go on from here, to the bit."""
         return {
             "settings": asdict(self.settings),
+            "history": self.history,
             "progress": asdict(self.progress),
             "model": self.model.state_dict(),
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
@@ -158,6 +161,9 @@ class Trainer:
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
         self.progress = Progress(**state["progress"])
+        self.history = state.get("history", [{"from_step": 0, "settings": state["settings"]}])
+        if self.history[-1]["settings"] != asdict(self.settings):
+            self.history.append(self._leg())
         torch.set_rng_state(state["rng"])
 
 
@@ -182,7 +188,7 @@ def write_state(trainer: Trainer, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     fresh = folder / (CHECKPOINT + ".new")
     torch.save(trainer.state(), fresh)
-    os.replace(fresh, folder / CHECKPOINT)
+    fresh.replace(folder / CHECKPOINT)
     run = {"settings": asdict(trainer.settings), "progress": asdict(trainer.progress)}
     (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
 

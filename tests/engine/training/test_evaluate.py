@@ -13,6 +13,7 @@ from engine.tasks import load_problems
 from engine.training import card, models
 from engine.training.evaluate import _rounds, together
 from engine.training.probe import Line, complete, read, reference
+from engine.training.record import describe
 from engine.training.requirements import check
 from engine.training.trainer import Settings, Trainer
 
@@ -37,9 +38,7 @@ def micro(words: PreTrainedTokenizerBase) -> Trainer:
         ([], 5, (0, 0, 0)),
     ],
 )
-def test_rounds_are_counted_as_chain_speculation_does(
-    same: list[bool], gamma: int, expected: tuple[int, int, int]
-) -> None:
+def test_rounds_are_counted_as_chain_speculation_does(same: list[bool], gamma: int, expected: tuple[int, int, int]) -> None:
     assert _rounds(same, gamma) == expected
 
 
@@ -72,17 +71,13 @@ def test_choices_are_found_in_the_tokens(words: PreTrainedTokenizerBase) -> None
         assert problem.solution[a:b].startswith(words.decode([line.rest[place]]))
 
 
-def test_a_missed_requirement_is_said_so_on_the_card(
-    micro: Trainer, words: PreTrainedTokenizerBase, tmp_path: Path
-) -> None:
+def test_a_missed_requirement_is_said_so_on_the_card(micro: Trainer, words: PreTrainedTokenizerBase, tmp_path: Path) -> None:
     row = {"accuracy": 0.5, "entropy_at_choices": 1.2, "accept_rate_tested": 0.7}
-    metrics = {family: row for family in ("arithmetic", "functions", "sentences")}
+    metrics = dict.fromkeys(("arithmetic", "functions", "sentences"), row)
     checks = check(metrics, metrics, metrics)
     assert [c["met"] for c in checks] == [False, False, True, True, True, True, True]
-    from engine.training.record import describe
-
     folder = tmp_path / "target"
-    models.export(micro.model, words, folder, describe(micro.settings, micro.progress, words, 99, "cpu"))
+    models.export(micro.model, words, folder, describe(micro, "cpu"))
     card.write(folder, "target", {"items": 3, "model": metrics, "checks": checks}, "the command")
     card.write_sums(tmp_path)
     page = (folder / "README.md").read_text()

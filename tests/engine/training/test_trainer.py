@@ -48,6 +48,7 @@ def test_a_resumed_run_equals_an_unbroken_one(words: PreTrainedTokenizerBase, tm
     again = Trainer(read_settings(tmp_path), words, threads=2)
     again.load(read_state(tmp_path))
     assert [again.step() for _ in range(3)] == losses[3:]
+    assert len(again.history) == 1
     for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -69,7 +70,7 @@ def test_a_run_ends_with_its_budget_and_reports(words: PreTrainedTokenizerBase) 
 
 def test_an_export_is_a_standard_checkpoint(words: PreTrainedTokenizerBase, tmp_path: Path) -> None:
     trainer = Trainer(SETTINGS, words)
-    training = describe(SETTINGS, trainer.progress, words, 1, "cpu")
+    training = describe(trainer, "cpu")
     folder = tmp_path / "model"
     for _ in range(2):  # the second replaces the first
         models.export(trainer.model, words, folder, training)
