@@ -1,9 +1,11 @@
-# Draftscope in a container: port 7860, user 1000, CPU by default.
-#   docker build -t draftscope .                                        # CPU
-#   docker build -t draftscope --build-arg TORCH="torch>=2.8,<2.14" .   # CUDA build of torch; run with --gpus all
+# Draftscope in a container: port 7860, user 1000. It runs on the CPU unless the container is given a GPU.
+#   docker build -t draftscope .                                              # torch 2.13, runs on the CPU
+#   docker build -t draftscope --build-arg TORCH="torch>=2.8,<2.14" .         # newest CUDA build; run with --gpus all
+# Pip's own PIP_EXTRA_INDEX_URL build argument takes PyTorch's index of CPU wheels for a small image.
 FROM python:3.12-slim
 
-ARG TORCH="torch==2.13.0 --extra-index-url https://download.pytorch.org/whl/cpu"
+ARG TORCH="torch==2.13.0"
+ARG PIP_EXTRA_INDEX_URL=""
 
 RUN useradd --create-home --uid 1000 user
 USER user
@@ -19,7 +21,7 @@ ENV HOME=/home/user \
 WORKDIR /home/user/draftscope
 
 COPY --chown=user requirements.txt .
-RUN pip install --no-cache-dir --user ${TORCH} && pip install --no-cache-dir --user -r requirements.txt
+RUN pip install --no-cache-dir --user "${TORCH}" && pip install --no-cache-dir --user -r requirements.txt
 
 COPY --chown=user engine engine
 COPY --chown=user app app

@@ -70,6 +70,7 @@ class Lab:
         if preset is not None:
             found = _pair(get_preset(preset))
             models, assets = dict(found.models), {**found.assets, **assets}
+            dtype = found.dtype if dtype == "auto" else dtype
         else:
             models = {"target": str(target)} | ({"draft": str(draft)} if draft else {})
         if eagle is not None:

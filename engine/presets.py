@@ -41,7 +41,10 @@ class Preset:
     chat: bool = False
     traces: tuple[str, ...] = ()  # recorded runs, relative to presets/
     order: int = 100  # place in lists
-    expect: Mapping[str, Any] = field(default_factory=dict)  # what the recording must show; checked by tests
+    task: str = ""  # family of the prompt, when its answer can be checked
+    answer: str = ""  # the reference answer, as the task compares it
+    dtype: str = "auto"  # of a pair
+    expect: Mapping[str, Any] = field(default_factory=dict)  # what the recording must show (engine/cases.py); checked by tests
 
 
 def list_presets(folder: Path = PRESETS) -> list[Preset]:

@@ -10,11 +10,11 @@ from engine.bench.contenders import bandwidth, ours, theirs
 from engine.bench.contest import Contender, Times, contest
 from engine.cli.options import add_models, load_lab
 from engine.cli.progress import track
-from engine.errors import ConfigError
+from engine.errors import ConfigError, unknown
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.presets import get_preset, locate
-from engine.tasks import load_problems
+from engine.tasks import FAMILIES, load_problems
 
 
 def add_parser(subparsers: Any) -> None:
@@ -40,6 +40,8 @@ def handle(args: argparse.Namespace) -> int:
     """Run the contests and print their ratios."""
     if args.threads:
         torch.set_num_threads(args.threads)
+    if args.task not in FAMILIES:
+        raise ConfigError(unknown("task", args.task, FAMILIES))
     lab = load_lab(args)
     problems = load_problems(args.task, "heldout", args.items)
     ids = [lab.target.tokenizer.encode(p.prompt) for p in problems]

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.errors import ConfigError, unknown
 from engine.lab import Lab
-from engine.tasks import load_problems
+from engine.tasks import FAMILIES, load_problems
 
 PROMPT_FIELDS = ("prompt", "question", "text", "instruction", "query")
 
@@ -91,6 +91,8 @@ def prompts(args: argparse.Namespace) -> list[Prompt]:
     if args.prompt is not None:
         return [Prompt(args.prompt)]
     if args.task:
+        if args.task not in FAMILIES:
+            raise ConfigError(unknown("task", args.task, FAMILIES))
         problems = load_problems(args.task, "heldout", args.items)
         return [Prompt(p.prompt, p.key, p.solution) for p in problems]
     found = list(_read(args.prompts, args.items))

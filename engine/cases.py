@@ -1,0 +1,88 @@
+"""Cases: record the lanes of a preset, and check that the recording shows what the preset claims.
+
+`expect` in a preset's TOML holds claims by name; lanes are counted from 0. The same claims find a prompt, guard the
+recording, and are tested on the recorded files.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from engine.analysis.divergence import divergence
+from engine.errors import ConfigError, unknown
+from engine.lab import Lab
+from engine.presets import Preset
+from engine.tasks import get_task, load_problems
+from engine.trace.store import Trace
+
+Traces = Sequence[Trace]
+Claim = Callable[[Preset, Traces, Any], bool]
+
+
+def _right(preset: Preset, trace: Trace) -> bool:
+    task = get_task(preset.task)
+    return task.equivalent(task.extract(trace.text), preset.answer)
+
+
+def _speed(trace: Trace) -> float:
+    return float(trace.metrics()["tokens_per_s"] or 0.0)
+
+
+def _modelled(trace: Trace) -> float:
+    """Speed-up over one target call a token, from tau and the measured cost of this run's drafting."""
+    m = trace.metrics()
+    rounds, verify = m["rounds"], m["verify_s"]
+    return float(m["tau"] * verify / (verify + m["draft_s"] + m["other_s"])) if rounds and verify else 0.0
+
+
+def _states(trace: Trace, state: str) -> int:
+    return sum(node.state == state for event in trace.rounds for node in event.nodes)
+
+
+CLAIMS: dict[str, Claim] = {
+    "right": lambda preset, traces, lanes: all(_right(preset, traces[i]) for i in lanes),
+    "wrong": lambda preset, traces, lanes: not any(_right(preset, traces[i]) for i in lanes),
+    "differ": lambda _, traces, pair: traces[pair[0]].token_ids != traces[pair[1]].token_ids,
+    "same": lambda _, traces, pair: traces[pair[0]].token_ids == traces[pair[1]].token_ids,
+    "tau_above": lambda _, traces, given: traces[given[0]].metrics()["tau"] > given[1],
+    "tau_below": lambda _, traces, given: traces[given[0]].metrics()["tau"] < given[1],
+    "slower": lambda _, traces, pair: _speed(traces[pair[0]]) < _speed(traces[pair[1]]),
+    "loses_time": lambda _, traces, lane: _modelled(traces[lane]) < 1,
+    "vetoes": lambda _, traces, given: _states(traces[given[0]], "vetoed") >= given[1],
+    "relaxed": lambda _, traces, given: _states(traces[given[0]], "relaxed") >= given[1],
+    "cause": lambda _, traces, given: getattr(divergence(traces[given[0]], traces[given[1]]), "cause", "") == given[2],
+    "run_of": lambda _, traces, given: max((r.accepted for r in traces[given[0]].rounds), default=0) >= given[1],
+    "finished": lambda _, traces, __: all(t.end is not None and t.end.reason == "eos" for t in traces),
+}
+
+
+def failures(preset: Preset, traces: Traces) -> list[str]:
+    """The claims of the preset that its traces do not bear out.
+
+    Raises:
+        ConfigError: a claim that nobody knows.
+    """
+    for name in preset.expect:
+        if name not in CLAIMS:
+            raise ConfigError(f"{preset.name}: " + unknown("claim", name, CLAIMS))
+    return [f"{name} = {value}" for name, value in preset.expect.items() if not CLAIMS[name](preset, traces, value)]
+
+
+def record(lab: Lab, preset: Preset, warm: bool = True) -> list[Trace]:
+    """The lanes of a case, one after the other on a free engine, after a warm-up."""
+    if warm:
+        lab.run(preset.lanes[0].method, preset.prompt, max_new_tokens=8, **_options(preset, preset.lanes[0].knobs))
+    extras = {"case": preset.name, "task": preset.task, "answer": preset.answer}
+    options: Mapping[str, Any] = {"max_new_tokens": preset.max_new_tokens, "extras": extras}
+    return [lab.run(lane.method, preset.prompt, **options, **_options(preset, lane.knobs)) for lane in preset.lanes]
+
+
+def _options(preset: Preset, knobs: Mapping[str, Any]) -> dict[str, Any]:
+    return {**preset.sampling, "seed": preset.seed, "chat": preset.chat, **knobs}
+
+
+def find(lab: Lab, preset: Preset, limit: int, first: int = 0) -> Iterator[tuple[Preset, list[str]]]:
+    """Try the case on held-out problems of its family; yields each with the claims that fail (none: found)."""
+    for problem in load_problems(preset.task, "heldout", first + limit)[first:]:
+        candidate = replace(preset, prompt=problem.prompt, answer=problem.answer)
+        yield candidate, failures(candidate, record(lab, candidate, warm=False))

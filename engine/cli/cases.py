@@ -1,0 +1,59 @@
+"""`cases`: list the cases, record their lanes into presets/traces, or find a prompt that bears out a case's claims."""
+
+import argparse
+import json
+from typing import Any
+
+from engine.cases import failures, find, record
+from engine.cli.progress import track
+from engine.errors import ConfigError
+from engine.lab import Lab
+from engine.presets import PRESETS, Preset, get_preset, list_presets
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser("cases", help="list, record or find the case presets")
+    parser.add_argument("action", choices=("list", "record", "find"))
+    parser.add_argument("names", nargs="*", help="cases (default: all that have lanes)")
+    parser.add_argument("--limit", type=int, default=200, metavar="N", help="find: problems to try (default: 200)")
+    parser.add_argument("--first", type=int, default=0, metavar="N", help="find: problems to skip (default: 0)")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Dispatch."""
+    cases = [get_preset(name) for name in args.names] or [p for p in list_presets() if p.kind == "case" and p.lanes]
+    labs: dict[str, Lab] = {}
+    status = 0
+    for case in cases:
+        if args.action == "list":
+            print(f"{case.name:24} {case.title}: {case.point}")
+            continue
+        lab = labs.setdefault(case.pair, Lab.load(case.pair))
+        status |= _record(lab, case) if args.action == "record" else _find(lab, case, args)
+    return status
+
+
+def _record(lab: Lab, case: Preset) -> int:
+    traces = record(lab, case)
+    broken = failures(case, traces)
+    if broken:
+        print(f"{case.name}: not recorded, these claims do not hold: {'; '.join(broken)}")
+        return 1
+    if len(case.traces) != len(traces):
+        raise ConfigError(f"{case.name}: traces must name {len(traces)} files, one a lane.")
+    for path, trace in zip(case.traces, traces, strict=True):
+        (PRESETS / path).parent.mkdir(parents=True, exist_ok=True)
+        trace.save(PRESETS / path)
+    print(f"{case.name}: " + ", ".join(f"{t.head.title} tau {t.metrics()['tau']:.2f}" for t in traces))
+    return 0
+
+
+def _find(lab: Lab, case: Preset, args: argparse.Namespace) -> int:
+    for candidate, broken in track(find(lab, case, args.limit, args.first), case.name, args.limit):
+        if not broken:
+            print(f"# {case.name}\nprompt = {json.dumps(candidate.prompt)}\nanswer = {json.dumps(candidate.answer)}")
+            return 0
+    print(f"{case.name}: none of {args.limit} problems bears out {dict(case.expect)}")
+    return 1
