@@ -29,7 +29,8 @@ export function tokenChip(key, token, flagged, whitespace) {
   if (token.origin === "draft" || token.origin === "target" || token.origin === "relaxed") chip.textContent = text;
   else {
     const [, lead, body, tail] = text.match(/^( *)(.*?)(\s*)$/s);
-    chip.append(lead, h("b", { text: body || (whitespace ? "" : visible(tail)) }), tail);
+    if (body) chip.append(lead, h("b", { text: body }), tail);
+    else chip.append(h("b", { text: whitespace ? text : visible(token.piece) }), tail.includes("\n") && !whitespace ? tail : "");
   }
   return chip;
 }

@@ -9,6 +9,7 @@ const GUARANTEES = {
   lossless: "Emits exactly what the target alone would emit (in law, when sampling).",
   lossy: "May emit what the target alone would not: faster, at a price.",
 };
+const REASONS = { stopped: "stopped", error: "failed", limit: "token limit", eos: "complete", stop: "complete", context: "context full" };
 const FIGURES = [
   ["tok/s", "Emitted tokens a second of decoding, without the prefill and without drawing."],
   ["τ", "Tokens a target call, the correction or bonus included."],
@@ -145,10 +146,16 @@ export class Lane {
     const base = reference && reference !== run ? store.stats(reference).perSecond : null;
     this.ratio.textContent = base && stats.perSecond ? `${num(stats.perSecond / base, 1)}×` : "";
     const end = stats.rounds === run.rounds.length ? run.end : null;
-    const text = end ? ({ stopped: "stopped", error: "failed", limit: "" }[end.reason] ?? end.reason) : store.status.phase === "running" ? "decoding" : "";
+    const text = end ? (REASONS[end.reason] ?? end.reason) : store.status.phase === "running" ? "decoding" : "";
     this.state.textContent = text;
     this.state.className = `state ${end ? end.reason : text}`;
     this.state.title = end?.message ?? "";
+  }
+
+  /** Height of the whole text, in pixels. */
+  get height() {
+    const last = this.flow.lastElementChild;
+    return last ? last.offsetTop + last.offsetHeight + 18 : 0;
   }
 
   /** Bring a chip into the lane's own view, without moving the page. */

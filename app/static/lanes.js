@@ -20,6 +20,15 @@ export function mount(element, store, lab) {
     if (!lanes.size) element.append(h("p.empty", {}, "Choose a preset or write a prompt, then press Run."));
     for (const lane of lanes.values()) lane.grow();
     mark();
+    settle();
+  }
+
+  /** While text grows the lanes keep one height; afterwards they are as tall as their text, within bounds. */
+  function settle() {
+    const done = store.status.phase === "done" && lanes.size > 0;
+    const most = Math.max(0, ...[...lanes.values()].map((lane) => lane.height));
+    element.style.setProperty("--flow", done ? `${most}px` : "40vh");
+    element.closest("[data-lab]")?.classList.toggle("blank", lanes.size === 0);
   }
 
   const later = () => store.frame("lanes:rebuild", rebuild);
@@ -27,7 +36,7 @@ export function mount(element, store, lab) {
 
   store.on("runs", rebuild);
   store.on("data", (key) => store.frame(`lane:${key}`, () => lanes.get(key)?.grow()));
-  store.on("status", each("numbers"));
+  store.on("status", () => store.frame("lanes:status", () => (lanes.forEach((lane) => lane.grow()), settle())));
   store.on("time", each("scrub"));
   store.on("filters", each("dim"));
   store.on("options", (name) => (name === "ghosts" || name === "whitespace") && later());

@@ -166,7 +166,7 @@ export function mount(element, store, lab) {
     const { phase } = store.status;
     const busy = ["queued", "loading", "running"].includes(phase);
     ui.stop.disabled = !busy;
-    ui.run.lastChild.textContent = { queued: "Waiting", loading: "Loading models" }[phase] ?? "Run";
+    ui.run.lastChild.textContent = { queued: "Waiting…", loading: "Loading…" }[phase] ?? "Run";
     ui.run.classList.toggle("busy", busy && phase !== "running");
   }
 

@@ -1,0 +1,267 @@
+"""The charts in a real browser, over made-up and real traces."""
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine.analysis.names import NAMES
+from tests.app.synthetic import BY_NAME
+from tests.browser.fixtures import traces
+from tests.browser.views_page import VIEWS, open_views, static_server
+
+sync_api = pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.browser
+METHODS = ("plain", "chain", "bush", "lenient", "wary")
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    with static_server() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as play:
+        own = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield own
+        own.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1300, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+def a_run(name: str, tokens: int = 120) -> list[dict[str, Any]]:
+    return traces((name,), tokens)
+
+
+def renamed(lane: dict[str, Any], key: str, **head: Any) -> dict[str, Any]:
+    """The same lane under another name, with fields of its head replaced."""
+    events = [dict(lane["events"][0], **head), *lane["events"][1:]]
+    return {"key": key, "card": dict(lane["card"], name=key, title=key), "events": events}
+
+
+def test_every_view_draws_five_lanes(page: Any, base: str) -> None:
+    problems = open_views(page, base, traces(METHODS))
+    for name in METHODS:
+        page.evaluate("async ([run, pos]) => { store.setCursor({ run, pos }); await settle(); }", [name, 12])
+        for view in VIEWS:
+            assert page.evaluate("(name) => view(name).textContent.length", view) > 0, (name, view)
+    assert problems == []
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_every_view_can_be_saved(page: Any, base: str, kind: str) -> None:
+    problems = open_views(page, base, traces(METHODS))
+    page.evaluate("async () => { store.setCursor({ run: 'chain', pos: 12 }); await settle(); }")
+    for view in set(VIEWS) - {"whatif"}:
+        size = page.evaluate("async ([name, kind]) => (await view(name).exportFigure(kind)).size", [view, kind])
+        assert size > 300, view
+    if kind == "svg":
+        text = page.evaluate("async () => (await view('ribbon').exportFigure('svg')).text()")
+        assert "var(--" not in text
+        assert "NaN" not in text
+    assert problems == []
+
+
+@pytest.mark.parametrize("given", ["none", "one token", "light"])
+def test_small_states_draw(page: Any, base: str, given: str) -> None:
+    lanes: list[dict[str, Any]] = []
+    if given != "none":
+        lanes = a_run("chain", 1 if given == "one token" else 60)
+    if given == "light":
+        for event in lanes[0]["events"]:
+            if event["kind"] == "round":
+                event["nodes"] = []
+    problems = open_views(page, base, lanes)
+    assert "NaN" not in page.inner_text("body")
+    assert "undefined" not in page.inner_text("body")
+    assert problems == []
+
+
+def test_two_thousand_positions(page: Any, base: str) -> None:
+    problems = open_views(page, base, a_run("chain", 2000))
+    page.evaluate("async () => { store.setCursor({ run: 'chain', pos: 1900 }); await settle(); }")
+    ms = page.evaluate(
+        """async () => { const spot = view('ribbon').querySelector('.v-scroll'); const all = [];
+        for (let i = 0; i < 20; i += 1) { store.emit('options'); const from = performance.now(); spot.scrollLeft = i * 700;
+          await new Promise((done) => requestAnimationFrame(done)); all.push(performance.now() - from); }
+        return all.sort((a, b) => a - b)[10]; }"""
+    )
+    assert ms < 60
+    page.click("text=Fit >> nth=0")
+    assert problems == []
+
+
+def test_the_verdict_claims_no_speed_without_a_plain_lane(page: Any, base: str) -> None:
+    open_views(page, base, traces(("plain", "chain")))
+    assert "faster than Plain decoding" in page.inner_text("[data-view=verdict]")
+    assert "costs" in page.inner_text("[data-view=verdict]")
+    open_views(page, base, traces(("chain", "wary")))
+    text = page.inner_text("[data-view=verdict]")
+    assert "faster" not in text
+    assert "tokens a target call" in text
+
+
+def test_the_verdict_compares_only_runs_of_one_target(page: Any, base: str) -> None:
+    plain, chain = traces(("plain", "chain"))
+    open_views(page, base, [renamed(plain, "other", device="cuda"), chain])
+    assert "No speed is claimed" in page.inner_text("[data-view=verdict]")
+
+
+def test_brushing_the_ribbon_filters(page: Any, base: str) -> None:
+    open_views(page, base, traces(METHODS))
+    page.evaluate("async () => { store.setCursor({ run: 'chain', pos: 3 }); await settle(); }")
+    box = page.locator(".v-ribbon .v-scroll").bounding_box()
+    page.mouse.move(box["x"] + 30, box["y"] + 60)
+    assert page.evaluate("store.hover.run") == "chain"
+    page.mouse.down()
+    page.mouse.move(box["x"] + 200, box["y"] + 60, steps=4)
+    page.mouse.up()
+    low, high = page.evaluate("store.filters.get('range').range")
+    assert low < high
+    page.locator(".v-ribbon .v-scroll").focus()
+    page.keyboard.press("Escape")
+    assert page.evaluate("store.filters.size") == 0
+
+
+def test_the_inspector_keeps_its_height(page: Any, base: str) -> None:
+    open_views(page, base, traces(METHODS))
+    heights = set()
+    for run, pos in [("plain", 3), ("chain", 4), ("chain", 9), ("bush", 11), ("lenient", 20), ("wary", 30)]:
+        page.evaluate("async ([run, pos]) => { store.setCursor({ run, pos, node: undefined }); await settle(); }", [run, pos])
+        heights.add(page.evaluate("Math.round(view('inspector').getBoundingClientRect().height)"))
+    assert len(heights) == 1
+
+
+def test_the_inspector_says_the_sentence_of_the_trace(page: Any, base: str) -> None:
+    lane = a_run("chain")[0]
+    lane["events"][1]["nodes"][0]["why"] = "Kept: `a` <b>not bold</b>."
+    open_views(page, base, [lane])
+    page.evaluate("async () => { store.setCursor({ run: 'chain', round: 0, node: 0 }); await settle(); }")
+    assert page.inner_text(".v-why") == "Kept: a <b>not bold</b>."
+    assert page.locator(".v-why code").inner_text() == "a"
+
+
+def test_the_tree_follows_the_arrow_keys(page: Any, base: str) -> None:
+    open_views(page, base, traces(METHODS))
+    page.evaluate("async () => { store.setCursor({ run: 'bush', round: 4, node: null }); await settle(); }")
+    page.locator(".v-treebox").focus()
+    page.keyboard.press("ArrowRight")
+    first = page.evaluate("store.cursor.node")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("store.cursor.node") != first
+    page.keyboard.press("ArrowRight")
+    parent = page.evaluate("store.round().nodes[store.cursor.node]?.parent ?? null")
+    assert parent is not None
+    assert page.get_attribute(".v-treebox", "aria-activedescendant").startswith("v-node-")
+
+
+def wide_tree(nodes: int) -> dict[str, Any]:
+    """A lane of three rounds, each with a tree of this many nodes, five children each."""
+    lane = a_run("bush", 12)[0]
+    for event in lane["events"]:
+        if event["kind"] != "round" or not event["nodes"]:
+            continue
+        kept = event["path"]
+        model = event["nodes"][0]
+        grown = list(event["nodes"])
+        parents = [-1, *range(len(grown))]
+        for i in range(nodes - len(grown)):
+            parent = parents[(i // 5) % len(parents)]
+            depth = 1 if parent < 0 else grown[parent]["depth"] + 1
+            grown.append(dict(model, parent=parent, depth=depth, state="discarded", rank=i + 5, score=-1.0 - i / 100))
+            if depth < 6:
+                parents.append(len(grown) - 1)
+        event.update(nodes=grown, drafted=len(grown), fed=len(grown) + 1, path=kept, levels=6)
+    return lane
+
+
+def test_625_nodes_are_drawn_in_time(page: Any, base: str) -> None:
+    problems = open_views(page, base, [wide_tree(625)])
+    ms = page.evaluate(
+        """async () => { const all = []; const run = store.lanes[0];
+        for (let i = 0; i < 12; i += 1) { store.setCursor({ run, round: i % 2, node: null, pos: null });
+          const from = performance.now(); await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+          all.push(performance.now() - from); }
+        return all.sort((a, b) => a - b)[6]; }"""
+    )
+    assert "625 guesses" in page.inner_text("[data-view=tree]")
+    assert ms < 150  # 50 on a free machine
+    assert problems == []
+
+
+def test_bars_filter_and_the_filters_fit_in_a_link(page: Any, base: str) -> None:
+    open_views(page, base, traces(METHODS))
+    page.evaluate("async () => { store.setCursor({ run: 'chain', pos: 3 }); await settle(); }")
+    page.locator(".v-chart .v-pick").nth(1).click()
+    assert page.evaluate("[...store.filters.values()][0].spec") == {"kind": "depth", "depth": 2}
+    page.locator(".v-chart .v-pick").nth(1).press("Enter")
+    assert page.evaluate("store.filters.size") == 0
+    for tab in ("accepted", "entropy", "time", "length"):
+        page.click(f"[data-tab={tab}]")
+        page.evaluate("settle()")
+        assert page.locator(".v-chart svg").count() >= 1
+
+
+def test_public_names_are_those_of_the_engine(page: Any, base: str) -> None:
+    open_views(page, base, [])
+    ours = page.evaluate("async () => (await import('./names.js')).NAMES")
+    by_name = {name.name: name for name in NAMES}
+    for name, (_formula, elsewhere) in ours.items():
+        known = by_name[name]
+        for engine, field in (("vLLM", known.vllm), ("SGLang", known.sglang), ("llama.cpp", known.llama_cpp)):
+            if engine in elsewhere:
+                assert f"{engine} {field}" in elsewhere
+            else:
+                assert field == "", (name, engine)
+
+
+def split(lane: dict[str, Any], key: str, pos: int, probabilities: tuple[float, float], **head: Any) -> list[dict[str, Any]]:
+    """A plain lane, and one that differs from it at a position, where the target gives these probabilities."""
+    twin = renamed(lane, key, **head)
+    for which, other in ((lane, False), (twin, True)):
+        rounds = [dict(event) for event in which["events"]]
+        which["events"] = rounds
+        event = rounds[pos + 1]
+        token = dict(event["tokens"][0])
+        top = [(token["token"], probabilities[0]), (token["token"] + 1, probabilities[1])]
+        event["tokens"] = [dict(token, top_target=top, token=token["token"] + 1 if other else token["token"])]
+    return [lane, twin]
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "head", "cause"),
+    [
+        ((0.400, 0.399), {}, "tie"),
+        ((0.6, 0.2), {}, "unexplained"),
+        ((0.6, 0.2), {"sampling": {"temperature": 1.0, "top_k": 0, "top_p": 1.0}}, "sampling"),
+        ((0.6, 0.2), {"guarantee": "lossy"}, "lossy"),
+    ],
+)
+def test_the_cause_of_a_difference(
+    page: Any, base: str, probabilities: tuple[float, float], head: dict[str, Any], cause: str
+) -> None:
+    open_views(page, base, split(a_run("plain", 20)[0], "twin", 7, probabilities, **head))
+    assert page.get_attribute(".v-cause", "data-cause") == cause
+    assert "position 7" in page.inner_text("[data-view=divergence]")
+    assert page.locator("text=Save both traces").count() == (cause == "unexplained")
+
+
+def test_dark_mode_redraws_the_canvas(page: Any, base: str) -> None:
+    open_views(page, base, traces(METHODS))
+    shot = "async () => { await settle(); return document.querySelector('.v-stage canvas').toDataURL(); }"
+    light = page.evaluate(shot)
+    page.evaluate("document.body.classList.add('dark')")
+    assert page.evaluate(shot) != light
+
+
+def test_no_method_is_named_in_the_views(page: Any, base: str) -> None:
+    open_views(page, base, [renamed(lane, f"m{i}") for i, lane in enumerate(traces(METHODS))])
+    assert all(card.title not in page.inner_text("body") for card in BY_NAME.values())

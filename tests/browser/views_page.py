@@ -1,0 +1,56 @@
+"""A page with the charts alone, over the static files: no server but a file server, traces given as JSON."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+STATIC = Path(__file__).parents[2] / "app" / "static"
+VIEWS = ("verdict", "ribbon", "inspector", "tree", "aggregates", "divergence", "whatif")
+PAGE = """<!doctype html><meta charset="utf-8"><title>Views</title><link rel="icon" href="data:,">
+<link rel="stylesheet" href="tokens.css"><link rel="stylesheet" href="lab.css"><link rel="stylesheet" href="views.css">
+<body><div class="lab">%s</div><script type="module">
+import { createStore } from "./store.js";
+const store = (window.store = createStore());
+for (const spot of document.querySelectorAll("[data-view]")) (await import(`./${spot.dataset.view}.js`)).mount(spot, store);
+const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+window.settle = frame;
+window.view = (name) => document.querySelector(`[data-view="${name}"]`);
+store.load(await (await fetch("traces.json")).json());
+await frame();
+window.ready = true;
+</script>""" % "".join(f'<section class="panel" data-view="{name}"></section>' for name in VIEWS)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A file server that does not write to the terminal."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Stay silent."""
+
+
+@contextmanager
+def static_server() -> Iterator[str]:
+    """The address of a server of app/static."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(STATIC)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+
+
+def open_views(page: Any, base: str, traces: list[dict[str, Any]]) -> list[str]:
+    """Open the page with these traces; what is appended to the list returned are console errors."""
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.route("**/views.html", lambda route: route.fulfill(body=PAGE, content_type="text/html"))
+    page.route("**/traces.json", lambda route: route.fulfill(body=json.dumps(traces), content_type="application/json"))
+    page.goto(f"{base}/views.html")
+    page.wait_for_function("window.ready === true")
+    return problems
