@@ -12,7 +12,7 @@ from engine.analysis.divergence import divergence
 from engine.errors import ConfigError, unknown
 from engine.lab import Lab
 from engine.presets import Preset
-from engine.tasks import get_task, load_problems
+from engine.tasks import Problem, get_task, load_problems
 from engine.trace.store import Trace
 
 Traces = Sequence[Trace]
@@ -20,8 +20,8 @@ Claim = Callable[[Preset, Traces, Any], bool]
 
 
 def _right(preset: Preset, trace: Trace) -> bool:
-    task = get_task(preset.task)
-    return task.equivalent(task.extract(trace.text), preset.answer)
+    problem = Problem(preset.task, "", preset.prompt, "", preset.answer)
+    return get_task(preset.task).score(problem, trace.text) >= 1
 
 
 def _speed(trace: Trace) -> float:

@@ -96,10 +96,14 @@ class Lab:
 
     def _missing(self, card: Card) -> str:
         for need in card.needs:
-            if need not in self.models and need not in self.asset_paths:
+            if not self._roles(need):
                 what = "draft model" if need == "draft" else need.replace(":", " for ")
                 return f"{card.title} needs a {what}, and none is loaded with this pair."
         return ""
+
+    def _roles(self, need: str) -> list[str]:
+        """What is loaded for a need: the role itself, and for "judge" also "judge:arithmetic" and its like."""
+        return [role for role in (*self.models, *self.asset_paths) if role == need or role.startswith(f"{need}:")]
 
     def asset(self, role: str) -> Any:
         """A head, judge or table by role, loaded on first use.
@@ -189,7 +193,8 @@ class Lab:
     def kit(self, card: Card, config: RunConfig) -> Kit:
         """What the parts of one run may use."""
         capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.context)
-        assets = {need: self.asset(need) for need in card.needs if need in self.asset_paths}
+        roles = [role for need in card.needs for role in self._roles(need) if role in self.asset_paths]
+        assets = {role: self.asset(role) for role in roles}
         return Kit(self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab)
 
     def _events(self, card: Card, config: RunConfig, extras: dict[str, Any], reuse: Method | None) -> Iterator[Event]:
@@ -221,7 +226,8 @@ class Lab:
         piece = self.target.tokenizer.piece
         return RunStarted(
             id=uuid.uuid4().hex, method=card.name, title=card.title, drafter=card.drafter, shape=card.shape, rule=card.rule,
-            guarantee=card.guarantee, knobs=dict(config.knobs), models=models, prompt=config.prompt, prompt_ids=list(config.prompt_ids),
+            guarantee=card.guarantee, knobs=dict(config.knobs), models=models,
+            prompt=config.prompt, prompt_ids=list(config.prompt_ids),
             prompt_pieces=[piece(i) for i in config.prompt_ids], sampling=vars(config.sampling).copy(), seed=config.seed,
             max_new_tokens=config.max_new_tokens, vocab=self.vocab, dtype=self.target.dtype, device=str(self.target.device),
             record=config.record, preset=self.preset, versions=_versions(), created=datetime.now(UTC).isoformat(timespec="seconds"),
