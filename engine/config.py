@@ -10,6 +10,8 @@ from engine.errors import ConfigError, unknown
 KnobValue = bool | int | float | str
 Guarantee = Literal["reference", "lossless", "lossy"]
 Origin = Literal["paper", "code", "ours"]
+MIN_TEMPERATURE = 1e-3  # below it a law is the argmax, and logits / temperature lose their digits
+MAX_SEED = 2**53  # whole numbers beyond it do not survive JSON readers
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Knob:
     choices: tuple[str, ...] = ()
     origin: Origin = "ours"  # where the default comes from
     advanced: bool = False  # shown folded on the page
+    lossy: tuple[str, ...] = ()  # values that void a lossless promise above temperature 0
 
     def check(self, value: object) -> KnobValue:
         """The value in the knob's own type.
@@ -52,7 +55,7 @@ class Knob:
             raise ConfigError(f"{self.name} is a number, not {value!r}.") from None
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
-        if math.isnan(number) or not low <= number <= high:
+        if not math.isfinite(number) or not low <= number <= high:
             raise ConfigError(
                 f"{self.name} = {value!r} is out of range: allowed are {low:g} to {high:g} {self.unit}".rstrip() + "."
             )
@@ -95,6 +98,11 @@ class Card:
                 raise ConfigError(unknown(f"knob of {self.name}", name, known))
         return {name: knob.check(given.get(name, knob.default)) for name, knob in known.items()}
 
+    def promise(self, knobs: Mapping[str, KnobValue], sampling: "Sampling") -> Guarantee:
+        """What this run promises: a lossless card with a knob at a value that voids it is lossy when it samples."""
+        void = any(knobs.get(knob.name) in knob.lossy for knob in self.knobs)
+        return "lossy" if void and self.guarantee == "lossless" and not sampling.greedy else self.guarantee
+
     def to_json(self) -> dict[str, Any]:
         """The card as JSON types, knobs included."""
         return asdict(self)
@@ -109,8 +117,14 @@ class Sampling:
     top_p: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.temperature) and 0 <= self.temperature <= 100):
-            raise ConfigError(f"temperature = {self.temperature!r} is out of range: allowed are 0 (greedy) to 100.")
+        for name, kinds in (("temperature", (int, float)), ("top_k", (int,)), ("top_p", (int, float))):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, kinds):
+                raise ConfigError(f"{name} is a {'whole ' if kinds == (int,) else ''}number, not {value!r}.")
+        if not (self.temperature == 0 or MIN_TEMPERATURE <= self.temperature <= 100):
+            raise ConfigError(
+                f"temperature = {self.temperature!r} is out of range: allowed are 0 (greedy) and {MIN_TEMPERATURE:g} to 100."
+            )
         if self.top_k < 0:
             raise ConfigError(f"top_k = {self.top_k!r} is out of range: 0 switches it off, else a positive number of tokens.")
         if not 0 < self.top_p <= 1:
@@ -138,8 +152,14 @@ class RunConfig:
     knobs: Mapping[str, KnobValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.max_new_tokens < 1:
-            raise ConfigError(f"max_new_tokens = {self.max_new_tokens} is out of range: at least 1.")
+        for name, low, high in (("max_new_tokens", 1, 10**9), ("top_n", 1, 10**9), ("seed", -MAX_SEED, MAX_SEED)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise ConfigError(f"{name} is a whole number, not {value!r}.")
+            if not low <= value <= high:
+                raise ConfigError(f"{name} = {value} is out of range: allowed are {low} to {high}.")
+        if any(not isinstance(text, str) or not text for text in self.stop):
+            raise ConfigError("A stop string is a text of at least one character.")
         if self.record not in ("full", "light"):
             raise ConfigError(unknown("record mode", self.record, ("full", "light")))
         if not self.prompt_ids:

@@ -55,7 +55,7 @@ class Lab:
     ) -> "Lab":
         """A lab from a preset's name, or from any Hugging Face ids or local folders.
 
-        `eagle` is an EAGLE-3 head; further heads and judges go by role (`medusa="..."`).
+        `draft` replaces a preset's own; `eagle` is an EAGLE-3 head; further heads and judges go by role (`medusa="..."`).
 
         Raises:
             ConfigError: neither or both given, an unknown preset, device or dtype.
@@ -72,7 +72,9 @@ class Lab:
             models, assets = dict(found.models), {**found.assets, **assets}
             dtype = found.dtype if dtype == "auto" else dtype
         else:
-            models = {"target": str(target)} | ({"draft": str(draft)} if draft else {})
+            models = {"target": str(target)}
+        if draft is not None:
+            models["draft"] = str(draft)
         if eagle is not None:
             assets["eagle3"] = str(eagle)
         loaded = {role: load_model(locate(ref), device, dtype, name=ref if preset else "") for role, ref in models.items()}
@@ -162,7 +164,7 @@ class Lab:
         if reason := self._missing(card):
             raise ConfigError(reason)
         ids = self.target.tokenizer.encode(prompt, chat)
-        self._fits(ids, max_new_tokens)
+        self._fits(ids)
         text = prompt if isinstance(prompt, str) else self.target.tokenizer.decode(ids)
         config = RunConfig(
             method=card.name, prompt_ids=tuple(ids), prompt=text,
@@ -171,7 +173,7 @@ class Lab:
         )  # fmt: skip
         return self._events(card, config, dict(extras or {}), reuse)
 
-    def _fits(self, ids: list[int], max_new_tokens: int) -> None:
+    def _fits(self, ids: list[int]) -> None:
         if len(ids) >= self.target.context:
             raise ConfigError(f"The prompt has {len(ids)} tokens, and the target reads at most {self.target.context}: shorten it.")
         if any(i >= self.vocab for i in ids):
@@ -226,7 +228,7 @@ class Lab:
         piece = self.target.tokenizer.piece
         return RunStarted(
             id=uuid.uuid4().hex, method=card.name, title=card.title, drafter=card.drafter, shape=card.shape, rule=card.rule,
-            guarantee=card.guarantee, knobs=dict(config.knobs), models=models,
+            guarantee=card.promise(config.knobs, config.sampling), knobs=dict(config.knobs), models=models,
             prompt=config.prompt, prompt_ids=list(config.prompt_ids),
             prompt_pieces=[piece(i) for i in config.prompt_ids], sampling=vars(config.sampling).copy(), seed=config.seed,
             max_new_tokens=config.max_new_tokens, vocab=self.vocab, dtype=self.target.dtype, device=str(self.target.device),

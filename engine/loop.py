@@ -13,7 +13,6 @@ import torch
 from engine.config import Card, KnobValue, RunConfig
 from engine.draft import EMPTY, Draft
 from engine.model import Forward, Session, Tokenizer
-from engine.model.session import check_finite
 from engine.parts import Context, Drafter, Outcome, Rule
 from engine.record import mentioned, nodes_of, tokens_of
 from engine.streams import Streams
@@ -48,7 +47,8 @@ class Decoding:
         self.tokens = list(self.config.prompt_ids)
         self.prompt = len(self.tokens)
         self.last: Forward | None = None
-        self.draft, self.path = EMPTY, []
+        self.draft = EMPTY
+        self.path: list[int] = []
         self.index, self.reason = 0, ""
         self._seen: set[int] = set()
         self._entries = max(self.config.top_n if self.full else 1, self.method.rule.entries)
@@ -100,16 +100,16 @@ class Decoding:
 
     def _context(self) -> Context:
         remaining = self.config.max_new_tokens - len(self.response)
+        room = remaining - bool(self.method.knobs.get("bonus", True))  # a rule without bonus can fill the last position itself
         space = self.target.capacity - len(self.tokens)
         return Context(
-            tokens=self.tokens, prompt=self.prompt, room=remaining - 1, space=space, sampling=self.config.sampling,
+            tokens=self.tokens, prompt=self.prompt, room=room, space=space, sampling=self.config.sampling,
             streams=self.streams, target=self.target, last=self.last, path=self.path, draft=self.draft, full=self.full,
         )  # fmt: skip
 
     def _view(self, draft: Draft, forward: Forward) -> RoundView:
-        check_finite(forward.logits)
         us, u_emit = self.streams.uniforms("accept", len(draft)), self.streams.uniform("emit")
-        return RoundView(draft, forward.logits, self.config.sampling, us, u_emit, self._entries, forward.hidden, self.tokens)
+        return RoundView(draft, forward.logits, self.config.sampling, us, u_emit, self._entries, forward.hidden, tuple(self.tokens))
 
     def _commit(self, verdict: Verdict, draft: Draft) -> list[int]:
         """Append path and emitted token, cut at the first stop id, the limit, a stop string or the end of the context."""

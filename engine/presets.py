@@ -63,7 +63,7 @@ def get_preset(name: str, folder: Path = PRESETS) -> Preset:
         ConfigError: with the nearest right name.
     """
     path = folder / f"{name}.toml"
-    if not path.name == f"{Path(name).name}.toml" or not path.is_file():
+    if Path(name).name != name or not path.is_file():
         raise ConfigError(unknown("preset", name, (p.stem for p in folder.glob("*.toml"))))
     return read_preset(path)
 
@@ -76,17 +76,17 @@ def read_preset(path: Path) -> Preset:
     """
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path.name} is not valid TOML: {error}.") from None
     known = {f.name for f in fields(Preset)}
     for key in raw:
         if key not in known:
             raise ConfigError(f"{path.name}: " + unknown("key", key, known))
-    lanes = tuple(Lane(lane["method"], lane.get("knobs", {})) for lane in raw.pop("lanes", ()))
-    tuples = {key: tuple(raw.pop(key)) for key in ("prompts", "traces") if key in raw}
-    raw.setdefault("name", path.stem)
-    raw.setdefault("title", path.stem)
-    return Preset(lanes=lanes, **tuples, **raw)
+    if any("method" not in lane for lane in raw.get("lanes", ())):
+        raise ConfigError(f"{path.name}: each of its lanes names a method.")
+    raw["lanes"] = tuple(Lane(lane["method"], lane.get("knobs", {})) for lane in raw.get("lanes", ()))
+    raw |= {key: tuple(raw[key]) for key in ("prompts", "traces") if key in raw}
+    return Preset(**{"name": path.stem, "title": path.stem} | raw)
 
 
 def locate(ref: str) -> str:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from engine.config import Sampling
+from engine.errors import EngineFault
 
 
 def law(logits_MV: Tensor, sampling: Sampling) -> Tensor:
@@ -61,11 +62,17 @@ def pick(p_V: Tensor, u: float) -> int:
     """The token that the uniform `u` in [0, 1) draws from `p_V` by inverse transform; never one of zero probability.
 
     `p_V` need not be normalised. The sum is taken in fp64.
+
+    Raises:
+        EngineFault: the law has no mass, or is NaN.
     """
     cdf = p_V.double().cumsum(-1)
     index = int(torch.searchsorted(cdf, cdf[-1:] * u, right=True))
     if index >= p_V.shape[-1] or not p_V[index] > 0:  # u so near 1 that it rounds to the total
-        index = int(p_V.nonzero()[-1])
+        alive = (p_V > 0).nonzero()
+        if not len(alive):
+            raise EngineFault("A law to draw from has no mass: the model's logits are NaN or infinite. Try dtype='float32'.")
+        index = int(alive[-1])
     return index
 
 

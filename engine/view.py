@@ -70,7 +70,7 @@ class RoundView:
         """
         if self.draft.laws is None:
             raise ValueError("this draft carries no laws; its draw must be 'point'")
-        return self.draft.laws[self.draft.group[node]]
+        return self.draft.laws[self.draft.group[node]].to(self.logits.device)
 
     def law_without(self, row: int, token: int) -> Tensor:
         """The processed law [V] of a row after its raw logit at `token` was set to minus infinity (register E14)."""

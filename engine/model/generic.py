@@ -63,5 +63,5 @@ class GenericDecoder:
             **({"logits_to_keep": want} if self._keep else {}),
         )
         hidden = out.hidden_states
-        kept = [hidden[i][0].to(hidden[-1].device) for i in taps]
+        kept = [hidden[i][0].to(hidden[-1].device) for i in sorted(taps)]
         return Rows(out.logits[0, -want:], hidden[-1][0], torch.cat(kept, -1) if kept else None)

@@ -65,6 +65,7 @@ class Session:
         ids = torch.tensor([*tokens[start:], *draft.tokens], device=self.device)
         pos, block = self._layout(start, n, draft)
         rows = self.decoder.run(self._cache, New(ids, pos, start, block), self.taps, size + 1)
+        check_finite(rows.logits)
         self._tokens, self._draft = tokens, draft
         self.fed += len(ids)
         return Forward(rows.logits[:, : self.vocab], rows.last, rows.taps, n - start)

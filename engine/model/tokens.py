@@ -22,7 +22,7 @@ class Tokenizer:
             ConfigError: nothing to encode, an id outside the vocabulary, or `chat` without a chat template.
         """
         if not isinstance(prompt, str):
-            ids = [int(i) for i in prompt]
+            ids = _ids(prompt)
             bad = [i for i in ids if not 0 <= i < len(self.hf)]
             if bad:
                 raise ConfigError(f"Token id {bad[0]} is outside the vocabulary: allowed are 0 to {len(self.hf) - 1}.")
@@ -67,6 +67,13 @@ class Tokenizer:
     @property
     def _anchor(self) -> tuple[int, ...]:
         return tuple(self.hf("a", add_special_tokens=False)["input_ids"])
+
+
+def _ids(prompt: Sequence[int]) -> list[int]:
+    try:
+        return [int(i) for i in prompt]
+    except (TypeError, ValueError):
+        raise ConfigError(f"A prompt is a text or a list of token ids, not {str(prompt)[:60]!r}.") from None
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from engine.view import RoundView
 
 CORRECTION = Knob(
     "correction", "residual", "law of the token that replaces a refused guess; 'target' is not lossless above temperature 0",
-    choices=("residual", "target"), origin="paper", advanced=True,
+    choices=("residual", "target"), origin="paper", advanced=True, lossy=("target",),
 )  # fmt: skip
 
 
