@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError, unknown
+from engine.judge.weights import load_judge
 from engine.model import Model
 
 Loader = Callable[[Path, Model], Any]
-LOADERS: dict[str, Loader] = {}  # role (before a colon) -> loader
+LOADERS: dict[str, Loader] = {"judge": load_judge}  # role (before a colon) -> loader
 
 
 def load_asset(role: str, path: str, target: Model) -> Any:

@@ -15,6 +15,7 @@ from engine.draft import Draft
 from engine.errors import ConfigError
 from engine.model import Forward, Model, Session
 from engine.streams import Streams
+from engine.tree import Growth, Plan
 from engine.verify import Verdict
 from engine.view import RoundView
 
@@ -56,7 +57,7 @@ class Context:
 
     tokens: list[int]  # prompt and response so far; the last one is the round's root
     prompt: int  # length of the prompt
-    room: int  # most levels that can still be used: remaining tokens - 1
+    room: int  # most levels that can still be used: remaining tokens, less one where a bonus may follow
     space: int  # most nodes that the target's cache can still hold
     sampling: Sampling
     streams: Streams
@@ -127,6 +128,22 @@ class ChainShape(Shape, Protocol):
 
     def keep(self, draft: Draft) -> Draft:
         """The draft to verify, from the draft made."""
+
+
+class TreeShape(Shape, Protocol):
+    """The questions of a tree that grows level by level (EAGLE): how far, which branches go on, and how much of it to verify."""
+
+    def plan(self, context: Context) -> Plan:
+        """Levels, width and nodes of this round, within the context's room and space."""
+
+    def admit(self, grown: Growth, logits_RV: Tensor) -> list[int] | None:
+        """Frontier rows that may have children, given their logits; None is all, an empty list ends the growth."""
+
+    def settle(self, grown: Growth, plan: Plan) -> Plan:
+        """The final plan, asked once, when the planned levels have grown; more levels are then grown."""
+
+    def report(self, grown: Growth, plan: Plan, full: bool) -> dict[str, Any]:
+        """Numbers of this round for the trace; `usual` among them is the number of nodes that a plain tree would verify."""
 
 
 @runtime_checkable

@@ -110,8 +110,8 @@ def walk(
     """The exact walk (K1, K2/K3, K4, K5, K6), with two doors for rules that depart from it on purpose.
 
     `veto(view, node)` is asked before a node is tested; its reason names a token to `remove` from the target's law,
-    which forces a rejection when it is the node's own (EASD, eq. 6). `override(view, node)` is asked about nodes that the exact rule refused, children of
-    one parent in proposal order; True keeps the node as "relaxed" (AutoJudge, top-K).
+    which forces a rejection when it is the node's own (EASD, eq. 6). `override(view, node)` is asked about nodes that the
+    exact rule refused, children of one parent by draft score; True keeps the node as "relaxed" (AutoJudge, top-K).
     """
     step = _greedy_step if view.sampling.greedy else _sampled_step
     verdict, at = Verdict(), -1
@@ -131,7 +131,7 @@ def walk(
 
 
 def _override(view: RoundView, verdict: Verdict, kids: Sequence[int], override: Override) -> int | None:
-    for kid in kids:
+    for kid in sorted(kids, key=view.draft.ranks.__getitem__):  # by draft score
         check = verdict.checks.get(kid)
         answer = None if check is None or check.state == "vetoed" else override(view, kid)
         if check is None or answer is None:

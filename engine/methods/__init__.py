@@ -3,8 +3,9 @@
 from engine.config import Card
 from engine.errors import ConfigError, unknown
 from engine.methods.chains import CHAINS
+from engine.methods.judges import JUDGES
 
-CARDS: tuple[Card, ...] = (*CHAINS,)
+CARDS: tuple[Card, ...] = (*CHAINS, *JUDGES)
 
 
 def get_card(name: str) -> Card:

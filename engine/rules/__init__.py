@@ -4,6 +4,8 @@ from engine.parts import Rule
 from engine.rules.entropy_veto import EntropyVeto
 from engine.rules.exact import Exact
 from engine.rules.gap import Gap
+from engine.rules.heuristics import MathRule
+from engine.rules.judge import JudgeRule
 from engine.rules.top_k import TopK
 
-RULES: dict[str, type[Rule]] = {part.NAME: part for part in (Exact, EntropyVeto, Gap, TopK)}
+RULES: dict[str, type[Rule]] = {part.NAME: part for part in (Exact, EntropyVeto, Gap, TopK, JudgeRule, MathRule)}

@@ -1,0 +1,97 @@
+"""A trained judge: one row of weights, and what it was made for. Saved as safetensors and JSON; nothing is pickled."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from engine.errors import AssetError, ModelMismatch
+from engine.judge.kind import MODELS, TOKENS, FeatureKind
+
+SCHEMA = 1
+WEIGHTS, META = "judge.safetensors", "judge.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """p(important | hidden states) = sigmoid(weight . x + bias); the scaler is folded into both (float32).
+
+    `threshold` is the largest with 90 % recall in training. `meta` names task, models and how it was made.
+    """
+
+    weight: Tensor  # [F]
+    bias: float
+    kind: FeatureKind
+    threshold: float
+    meta: Mapping[str, Any]
+
+    @property
+    def task(self) -> str:
+        """The task it was mined on."""
+        return str(self.meta["task"])
+
+    def score(self, x_F: Tensor) -> float:
+        """Importance of one swap, a probability.
+
+        Raises:
+            ModelMismatch: the hidden states are of another width.
+        """
+        if x_F.shape != self.weight.shape:
+            raise ModelMismatch(
+                f"The judge for {self.task} reads {self.weight.numel()} numbers a token, and these models give {x_F.numel()}."
+            )
+        logit = float(self.weight.to(x_F.device).double() @ x_F.double()) + self.bias
+        return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
+
+    def check(self, models: Mapping[str, str], task: str | None = None) -> None:
+        """Nothing when the judge may be used with these models (role -> revision) and this task.
+
+        Raises:
+            ModelMismatch: it was trained on something else.
+        """
+        made = self.meta["models"]
+        for role in {block.split(":")[0] for block in self.kind.blocks}:
+            if models.get(role) != made[role]["revision"]:
+                raise ModelMismatch(
+                    f"The judge for {self.task} was trained on the {role} model {made[role]['id']} ({made[role]['revision']}), "
+                    f"not on {models.get(role) or 'none'}. Train one for this pair, or set force to use it all the same."
+                )
+        if task is not None and task != self.task:
+            raise ModelMismatch(f"This judge was trained for {self.task}, not for {task}; force uses it all the same.")
+
+    def save(self, folder: Path, extra: Mapping[str, Tensor] | None = None) -> None:
+        """Write weights and JSON; `extra` tensors (mean, scale, unfolded coefficients) go along."""
+        folder.mkdir(parents=True, exist_ok=True)
+        tensors = {"weight": self.weight.float().contiguous(), "bias": torch.tensor([self.bias], dtype=torch.float32)}
+        save_file(tensors | dict(extra or {}), folder / WEIGHTS)
+        line = {"schema": SCHEMA, "token": self.kind.token, "models_read": self.kind.models, "threshold": self.threshold}
+        (folder / META).write_text(json.dumps(line | dict(self.meta), indent=1) + "\n", encoding="utf-8")
+
+
+def load_judge(folder: Path, target: Any = None) -> Judge:
+    """A judge from its folder. Whether it fits the models is for `check`, so that transfer can be forced.
+
+    Raises:
+        AssetError: files are missing or damaged.
+    """
+    try:
+        meta = json.loads((folder / META).read_text(encoding="utf-8"))
+        tensors = load_file(folder / WEIGHTS)
+        if meta["schema"] != SCHEMA:
+            raise AssetError(f"{folder / META} has schema {meta['schema']}; this version reads {SCHEMA}.")
+        if meta["token"] not in TOKENS or meta["models_read"] not in MODELS or not isinstance(meta["models"], dict):
+            raise AssetError(f"{folder / META} names no known features.")
+        kind = FeatureKind(meta["token"], meta["models_read"])
+        return Judge(tensors["weight"].flatten(), float(tensors["bias"][0]), kind, float(meta["threshold"]), meta)
+    except AssetError:
+        raise
+    except FileNotFoundError as error:
+        raise AssetError(f"{error.filename} is missing. A judge is made by `python -m engine judge-train`.") from None
+    except Exception as error:  # safetensors has its own error types for damaged files
+        raise AssetError(f"{folder} holds no readable judge: {error}") from None

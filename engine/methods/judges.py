@@ -1,0 +1,29 @@
+"""Cards of the judge methods: AutoJudge and its rule-based baselines. Top-K is with the chains."""
+
+from engine.methods.compose import make_card
+
+PAPER = "Garipov et al., 'AutoJudge: Judge Decoding Without Manual Annotation'"
+
+AUTOJUDGE = make_card(
+    name="autojudge", title="AutoJudge", paper=PAPER, drafter="model", shape="chain", rule="judge", family="judge",
+    defaults={"gamma": 16},
+    summary="Speculative decoding that keeps a refused guess when a linear classifier on hidden states says that it does not "
+    "change the answer. The classifier learns from swaps that were tried out and labelled by their effect on the answer.",
+    helps="Tasks with a checkable answer and free wording, and long drafts: one kept synonym saves the rest of the window.",
+    hurts="Another task than the one it was mined on; answers in which every token counts.",
+    contested="Grid and scaler of the classifier (A1, A2), threshold by 90 % recall or a sweep (A3), the window's last token "
+    "(A5), window length (A6); the published loop emits no bonus token. On trees it is our extension.",
+    formula="keep a refused x if sigmoid(w . h(x) + b) < threshold",
+)  # fmt: skip
+MATH_RULE = make_card(
+    name="math_rule", title="Math rule", paper="rule-based ablation (appendix K) of AutoJudge; " + PAPER, drafter="model",
+    shape="chain", rule="math", family="judge", defaults={"gamma": 16},
+    summary="Speculative decoding that keeps any refused guess which is not mathematical. A second knob also asks that it is "
+    "among the target's first K choices.",
+    helps="Shows how far a hand-written list of important tokens gets.",
+    hurts="Plans and logic in words: 'gave' for 'got' is no symbol, and changes the answer.",
+    contested="The paper names neither the variables nor whose token is looked at; here either one, as knobs.",
+    formula="keep a refused x if neither x nor the target's choice contains a digit, operator or variable",
+)  # fmt: skip
+
+JUDGES = (AUTOJUDGE, MATH_RULE)

@@ -1,0 +1,97 @@
+"""AutoJudge: the exact rule, but a refused guess stays when a small classifier calls it unimportant (K10).
+
+Garipov et al., "AutoJudge: Judge Decoding Without Manual Annotation", sections 3.2 and 3.3. Registers: A4 (p >= threshold
+rejects), A5 (window edge). On trees it is an extension of ours: at the deepest accepted node without a matching
+child, children are tried in the order of their draft scores.
+"""
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from engine.config import Guarantee, Knob
+from engine.errors import ConfigError
+from engine.judge.weights import Judge
+from engine.parts import Kit, Knobs
+from engine.verify import Verdict, walk
+from engine.view import RoundView
+
+
+class JudgeRule:
+    """Override on rejection: keep when p(important) < threshold. Threshold 0 is speculative decoding; above 1 keeps all."""
+
+    NAME: ClassVar[str] = "judge"
+    GUARANTEE: ClassVar[Guarantee] = "lossy"
+    NEEDS: ClassVar[tuple[str, ...]] = ("judge",)
+    SHAPES: ClassVar[tuple[str, ...]] = ()
+    entries = 0
+    KNOBS: ClassVar[tuple[Knob, ...]] = (
+        Knob("judge", "auto", "which judge: arithmetic, functions, or your own; auto is your own if loaded, else the first",
+             choices=("auto", "arithmetic", "functions", "own")),
+        Knob("judge_threshold", -1.0, "keep a refused guess whose importance is below this; -1 is the judge's own, 0 keeps none, "
+             "1.01 keeps all", -1.0, 1.01, 0.01, "probability", origin="paper"),
+        Knob("bonus", True, "emit the target's next token after a fully accepted draft; the published code does not", advanced=True),
+        Knob("edge", "encode", "the window's last guess: encode it like the others, or refuse it without asking the judge",
+             choices=("encode", "reject"), origin="paper", advanced=True),
+        Knob("force", False, "use a judge that was trained on other models (transfer experiments)", advanced=True),
+    )  # fmt: skip
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None:
+        self.judge = choose(kit, str(knobs["judge"]))
+        given = float(knobs["judge_threshold"])
+        self.threshold = self.judge.threshold if given < 0 else given
+        self.bonus, self.edge = bool(knobs["bonus"]), str(knobs["edge"])
+        if not self.judge.kind.online:
+            raise ConfigError(
+                f"The judge for {self.judge.task} reads hidden states after the target's own token ({self.judge.kind}). They need "
+                "a second target pass a round, so such judges are for offline comparisons only."
+            )
+        if not knobs["force"]:
+            self.judge.check({"target": kit.target.revision} | {role: model.revision for role, model in kit.models.items()})
+        self.blocks = [block.split(":") for block in self.judge.kind.blocks]
+        self.session = kit.session("draft") if any(model == "draft" for model, _ in self.blocks) else None
+        self._draft_rows: Tensor | None = None
+
+    def decide(self, view: RoundView) -> Verdict:
+        self._draft_rows = None
+        verdict = walk(view, bonus=self.bonus, override=self._override)
+        verdict.extras |= {"judge_threshold": self.threshold}
+        return verdict
+
+    def _override(self, view: RoundView, node: int) -> tuple[bool, dict[str, Any], float | None]:
+        if self.edge == "reject" and view.draft.depths[node] == view.draft.levels:
+            return False, {"id": "judge_refused", "score": None, "threshold": self.threshold, "edge": True}, None
+        score = self.judge.score(self.features(view, node))
+        keep = score < self.threshold
+        return keep, {"id": "judge_relaxed" if keep else "judge_refused", "score": score, "threshold": self.threshold}, score
+
+    def features(self, view: RoundView, node: int) -> Tensor:
+        """The hidden rows [F] of the judge's blocks. The state "at a token" is the row of the sequence with that token."""
+        assert view.hidden is not None
+        row = {"draft": node + 1, "prev": view.draft.parents[node] + 1}
+        parts = [(view.hidden if model == "target" else self._draft(view))[row[token]] for model, token in self.blocks]
+        return torch.cat([part.float().to(view.hidden.device) for part in parts])
+
+    def _draft(self, view: RoundView) -> Tensor:
+        """The draft model's rows [N + 1, D] over this round, from one parallel pass as in training (appendix C)."""
+        if self._draft_rows is None:
+            assert self.session is not None
+            self._draft_rows = self.session.forward(view.tokens, view.draft).hidden
+        return self._draft_rows
+
+
+def choose(kit: Kit, name: str) -> Judge:
+    """The judge of that name among those loaded (roles "judge" and "judge:...").
+
+    Raises:
+        ConfigError: it is not loaded.
+    """
+    loaded = {role.partition(":")[2] or "own": asset for role, asset in kit.assets.items() if role.split(":")[0] == "judge"}
+    if name == "auto" and loaded:
+        name = "own" if "own" in loaded else next(iter(loaded))
+    if name not in loaded:
+        raise ConfigError(f"No judge {name!r} is loaded with this pair; there is {', '.join(sorted(loaded)) or 'none'}.")
+    judge = loaded[name]
+    assert isinstance(judge, Judge)
+    return judge
