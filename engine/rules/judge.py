@@ -31,7 +31,7 @@ class JudgeRule:
              choices=("auto", "arithmetic", "functions", "own")),
         Knob("judge_threshold", -1.0, "keep a refused guess whose importance is below this; -1 is the judge's own, 0 keeps none, "
              "1.01 keeps all", -1.0, 1.01, 0.01, "probability", origin="paper"),
-        Knob("bonus", True, "emit the target's next token after a fully accepted draft; the published code does not", advanced=True),
+        Knob("bonus", True, "emit the target's next token after a fully kept draft; the published code does not", advanced=True),
         Knob("edge", "encode", "the window's last guess: encode it like the others, or refuse it without asking the judge",
              choices=("encode", "reject"), origin="paper", advanced=True),
         Knob("force", False, "use a judge that was trained on other models (transfer experiments)", advanced=True),

@@ -17,6 +17,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.tasks.permission import require_code_may_run
+
 PASSED = "all tests passed"
 OUTPUT_LIMIT = 10_000  # bytes kept of what the program writes
 _RUNNER = Path(__file__).with_name("sandbox_child.py")
@@ -32,7 +34,12 @@ class Outcome:
 
 
 def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: int = 256) -> Outcome:
-    """Run `code` to its end; it passes when it neither raises nor breaks a limit."""
+    """Run `code` to its end; it passes when it neither raises nor breaks a limit.
+
+    Raises:
+        ConfigError: running code is switched off here (on a public Space unless its owner allows it).
+    """
+    require_code_may_run()
     with tempfile.TemporaryDirectory(prefix="draftscope-") as folder, tempfile.TemporaryFile() as output:
         verdict_read, verdict_write = os.pipe()
         command = [sys.executable, "-I", "-S", str(_RUNNER), str(cpu_s), str(memory_mib), str(verdict_write)]

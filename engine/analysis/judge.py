@@ -1,0 +1,186 @@
+"""How well a judge tells important swaps from others, and how well two reviewers agree. Pure; no torch.
+
+`scores` are p(important) in [0, 1], `labels` say whether a swap was important. A swap is refused when its score is at least
+the threshold (register A4), so recall is the share of important swaps that are refused.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.analysis.intervals import Interval, wilson
+
+QUANTILES = 26  # thresholds of the sweep, as in the published code (register A3)
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Roc:
+    """The curve from (0, 0) to (1, 1), one point a distinct score, and the area under it (None with one class only)."""
+
+    false_positive: list[float]
+    true_positive: list[float]
+    thresholds: list[float]  # the first is infinite: nothing is refused
+    auc: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Swaps whose score lies in [low, high): how many, their mean score, and how many were important."""
+
+    low: float
+    high: float
+    n: int
+    mean_score: float | None
+    important: int
+    share: Interval | None  # of important ones
+
+
+def roc(scores: Sequence[float], labels: Sequence[bool]) -> Roc:
+    """Receiver operating characteristic; ties step together, so the area is right with tied scores."""
+    s, y = _arrays(scores, labels)
+    order = np.argsort(-s, kind="stable")
+    s, y = s[order], y[order]
+    ends = np.flatnonzero(np.diff(s, append=-np.inf)) if len(s) else np.array([], dtype=np.int64)
+    hits, alarms = np.cumsum(y)[ends], np.cumsum(~y)[ends]
+    positives, negatives = int(y.sum()), int((~y).sum())
+    tpr = [0.0, *(hits / max(positives, 1)).tolist()]
+    fpr = [0.0, *(alarms / max(negatives, 1)).tolist()]
+    area = float(np.trapezoid(tpr, fpr)) if positives and negatives else None
+    return Roc(fpr, tpr, [float("inf"), *s[ends].tolist()], area)
+
+
+def recall_threshold(scores: Sequence[float], labels: Sequence[bool], recall: float = 0.9) -> float:
+    """The largest threshold at which at least `recall` of the important swaps are refused; 0 when none is important.
+
+    Raises:
+        ValueError: recall is not in (0, 1].
+    """
+    if not 0 < recall <= 1:
+        raise ValueError(f"recall {recall} is not above 0 and at most 1")
+    s, y = _arrays(scores, labels)
+    important = np.sort(s[y])[::-1]
+    if not len(important):
+        return 0.0
+    return float(important[int(np.ceil(recall * len(important) - 1e-9)) - 1])
+
+
+def quantile_thresholds(scores: Sequence[float], n: int = QUANTILES) -> list[float]:
+    """n thresholds at even quantiles of the scores, 0 to 1, rising; equal ones once."""
+    if not len(scores):
+        return []
+    return sorted(set(np.quantile(np.asarray(scores, dtype=np.float64), np.linspace(0, 1, n)).tolist()))
+
+
+def at_threshold(scores: Sequence[float], labels: Sequence[bool], threshold: float) -> dict[str, float | None]:
+    """Recall of important swaps, share of unimportant ones kept, and share refused, at one threshold."""
+    s, y = _arrays(scores, labels)
+    refused = s >= threshold
+    return {
+        "threshold": threshold,
+        "recall": float(refused[y].mean()) if y.any() else None,
+        "kept_unimportant": float((~refused[~y]).mean()) if (~y).any() else None,
+        "refused": float(refused.mean()) if len(s) else None,
+    }
+
+
+def recall_curve(scores: Sequence[float], labels: Sequence[bool]) -> list[dict[str, float | None]]:
+    """`at_threshold` for each threshold of the quantile sweep."""
+    return [at_threshold(scores, labels, threshold) for threshold in quantile_thresholds(scores)]
+
+
+def histogram(scores: Sequence[float], labels: Sequence[bool], bins: int = 20) -> dict[str, list[float]]:
+    """Counts of scores in even bins on [0, 1], apart for important and unimportant swaps."""
+    s, y = _arrays(scores, labels)
+    edges = np.linspace(0, 1, bins + 1)
+    count = [np.histogram(s[mask], edges)[0].tolist() for mask in (y, ~y)]
+    return {"edges": edges.tolist(), "important": count[0], "unimportant": count[1]}
+
+
+def reliability(scores: Sequence[float], labels: Sequence[bool], bins: int = 10) -> list[Bin]:
+    """Per even bin of the score: how often a swap was really important, with Wilson intervals. Empty bins stay, with None."""
+    s, y = _arrays(scores, labels)
+    index = np.minimum((s * bins).astype(np.int64), bins - 1)
+    out = []
+    for b in range(bins):
+        mask = index == b
+        n, hits = int(mask.sum()), int(y[mask].sum())
+        mean = float(s[mask].mean()) if n else None
+        out.append(Bin(b / bins, (b + 1) / bins, n, mean, hits, wilson(hits, n)))
+    return out
+
+
+def calibration_error(scores: Sequence[float], labels: Sequence[bool], bins: int = 10) -> float | None:
+    """Expected calibration error: mean distance of score and share of important ones, weighted by bin size."""
+    filled = [b for b in reliability(scores, labels, bins) if b.mean_score is not None and b.share is not None]
+    total = sum(b.n for b in filled)
+    if not total:
+        return None
+    return sum(b.n * abs((b.mean_score or 0.0) - b.share.mean) for b in filled if b.share) / total
+
+
+def cohens_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
+    """Agreement of two reviewers over chance (Cohen 1960); None when there is nothing to agree on, or chance explains all.
+
+    Raises:
+        ValueError: the reviewers judged different numbers of items.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} and {len(second)} judgements; both reviewers must judge the same items")
+    n = len(first)
+    if not n:
+        return None
+    observed = sum(a == b for a, b in zip(first, second, strict=True)) / n
+    chance = sum(first.count(label) * second.count(label) for label in {*first, *second}) / n**2
+    return None if chance >= 1 else (observed - chance) / (1 - chance)
+
+
+def accuracy(correct: Sequence[float | bool]) -> Interval | None:
+    """Share of problems solved, with its Wilson interval."""
+    return wilson(sum(bool(c) for c in correct), len(correct))
+
+
+def share_above(upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], points: int = 400) -> float | None:
+    """Share of the common range of x over which one curve of (x, y) lies at least as high as the other.
+
+    Both are joined linearly between their points, the higher of points with equal x; None without a common range.
+    """
+    a, b = _joined(upper), _joined(lower)
+    if len(a[0]) < 2 or len(b[0]) < 2:
+        return None
+    low, high = max(a[0][0], b[0][0]), min(a[0][-1], b[0][-1])
+    if not high > low:
+        return None
+    x = np.linspace(low, high, points)
+    return float((np.interp(x, *a) >= np.interp(x, *b) - 1e-12).mean())
+
+
+def mean_gap(upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], points: int = 400) -> float | None:
+    """Mean difference of height of two curves over their common range of x; None without one."""
+    a, b = _joined(upper), _joined(lower)
+    if len(a[0]) < 2 or len(b[0]) < 2:
+        return None
+    low, high = max(a[0][0], b[0][0]), min(a[0][-1], b[0][-1])
+    if not high > low:
+        return None
+    x = np.linspace(low, high, points)
+    return float((np.interp(x, *a) - np.interp(x, *b)).mean())
+
+
+def _joined(curve: Sequence[tuple[float, float]]) -> tuple[Floats, Floats]:
+    best: dict[float, float] = {}
+    for x, y in curve:
+        best[x] = max(y, best.get(x, -np.inf))
+    xs = sorted(best)
+    return np.array(xs), np.array([best[x] for x in xs])
+
+
+def _arrays(scores: Sequence[float], labels: Sequence[bool]) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    s, y = np.asarray(scores, dtype=np.float64), np.asarray(labels, dtype=np.bool_)
+    if s.shape != y.shape or s.ndim != 1:
+        raise ValueError(f"{s.size} scores for {y.size} labels")
+    if len(s) and not (np.isfinite(s).all() and s.min() >= 0 and s.max() <= 1):
+        raise ValueError("scores are probabilities, 0 to 1")
+    return s, y

@@ -1,0 +1,62 @@
+"""HumanEval (Chen et al. 2021): complete a Python function, read from a file that the user gives, scored by its tests."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from engine.tasks.problem import Problem
+from engine.tasks.rows import wanted
+from engine.tasks.sandbox import run_python
+
+FAMILY = "humaneval"
+STOPS = ("\nclass ", "\ndef ", "\n#", "\n@", "\nprint", "\nif ", "\nassert", "\n```")
+_FENCE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+
+
+def problem(row: dict[str, Any]) -> Problem:
+    """A row with `task_id`, `prompt`, `entry_point`, `canonical_solution` and `test`; the answer is the test program."""
+    entry = str(wanted(row, "entry_point", FAMILY))
+    if not entry.isidentifier():
+        raise ValueError(f"{entry!r} is no function name")
+    tests = f"{wanted(row, 'test', FAMILY)}\ncheck({entry})\n"
+    prompt, solution = str(wanted(row, "prompt", FAMILY)), str(wanted(row, "canonical_solution", FAMILY))
+    return Problem(FAMILY, str(wanted(row, "task_id", FAMILY)), prompt, solution, tests)
+
+
+def extract(text: str) -> str | None:
+    """The code in a response: a fenced block, or the continuation up to the end of the function; None when empty."""
+    fenced = _FENCE.search(text)
+    if fenced:
+        return fenced.group(1)
+    ends = [at for stop in STOPS if (at := text.find(stop, 1)) >= 0]
+    code = text[: min(ends, default=len(text))]
+    return code if code.strip() else None
+
+
+def program(problem: Problem, text: str) -> str | None:
+    """What is run: a response that defines the function whole by itself (after the prompt's imports), else prompt and body."""
+    code = extract(text)
+    if code is None:
+        return None
+    entry = problem.answer.rstrip().rpartition("check(")[2].rstrip(")")
+    whole = re.search(rf"^def {entry}\b", code, re.MULTILINE)
+    before = problem.prompt[: problem.prompt.rfind(f"def {entry}")] if whole else problem.prompt
+    return f"{before}{code}\n{problem.answer}"
+
+
+def equivalent(a: str | None, b: str | None) -> bool:
+    """Equal as text; mining compares how the tests end instead."""
+    return a is not None and b is not None and a.strip() == b.strip()
+
+
+def score(problem: Problem, text: str) -> float:
+    """1.0 when all tests pass in the sandbox, else 0.0."""
+    code = program(problem, text)
+    return 0.0 if code is None else float(run_python(code).passed)
+
+
+def report(problem: Problem, text: str) -> list[str]:
+    """How the test program ends, in one line."""
+    code = program(problem, text)
+    return ["no code"] if code is None else [run_python(code).reason]

@@ -1,0 +1,51 @@
+"""MBPP (Austin et al. 2021): short Python functions from one sentence and three tests, read from a file that the user gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.tasks import humaneval
+from engine.tasks.problem import Problem
+from engine.tasks.rows import wanted
+from engine.tasks.sandbox import run_python
+
+FAMILY = "mbpp"
+PROMPT = (
+    "You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:\n\n{tests}\n[BEGIN]\n"
+)
+END = "[DONE]"
+
+
+def problem(row: dict[str, Any]) -> Problem:
+    """A row with `text` (or `prompt`), `code` and `test_list`; the answer is one test a line."""
+    text = str(row["prompt"]) if "prompt" in row and "text" not in row else str(wanted(row, "text", FAMILY))
+    tests = [str(test) for test in wanted(row, "test_list", FAMILY)]
+    setup = str(row.get("test_setup_code") or "\n".join(row.get("test_imports") or ()))
+    answer = "\n".join([*([setup] if setup else []), *tests])
+    prompt = PROMPT.format(text=text.strip(), tests="\n".join(tests))
+    return Problem(FAMILY, str(row.get("task_id", text)), prompt, str(row.get("code", "")) + f"\n{END}", answer)
+
+
+def extract(text: str) -> str | None:
+    """The code before [DONE] or in a fence; None when there is none."""
+    code = text.split(END)[0]
+    if "```" in code:
+        return humaneval.extract(code)
+    return code.replace("[BEGIN]", "").replace("\r\n", "\n") if code.strip() else None
+
+
+def equivalent(a: str | None, b: str | None) -> bool:
+    """Equal as text; mining compares how the tests end instead."""
+    return humaneval.equivalent(a, b)
+
+
+def score(problem: Problem, text: str) -> float:
+    """1.0 when all tests pass in the sandbox, else 0.0."""
+    code = extract(text)
+    return 0.0 if code is None else float(run_python(f"{code}\n{problem.answer}\n").passed)
+
+
+def report(problem: Problem, text: str) -> list[str]:
+    """How the test program ends, in one line."""
+    code = extract(text)
+    return ["no code"] if code is None else [run_python(f"{code}\n{problem.answer}\n").reason]
