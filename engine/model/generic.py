@@ -11,6 +11,16 @@ from transformers import DynamicCache
 from engine.model.decoder import New, Rows
 
 
+def obstacle(hf: Any) -> str:
+    """Why this network cannot run draft trees through transformers; empty when it can."""
+    known = inspect.signature(hf.forward).parameters
+    if "past_key_values" not in known:
+        return "keeps no key-value cache that could hold a draft tree."
+    if "position_ids" not in known or getattr(hf.config, "alibi", False):
+        return "takes no positions from outside, which a draft tree needs."
+    return ""
+
+
 class GenericCache:
     """A DynamicCache whose slots can be gathered and cropped."""
 
@@ -50,12 +60,13 @@ class GenericDecoder:
     def run(self, cache: GenericCache, new: New, taps: Sequence[int], want: int) -> Rows:
         T, start = len(new.ids), new.start
         cache.crop(start)
+        pos = torch.arange(start, start + T, device=new.ids.device) if new.pos is None else new.pos
         mask = torch.zeros(T, start + T, device=new.ids.device, dtype=self.hf.dtype)
         seen = torch.ones(T, T, dtype=torch.bool, device=mask.device).tril() if new.block is None else new.block
         mask[:, start:].masked_fill_(~seen, torch.finfo(mask.dtype).min)
         out = self.hf(
             input_ids=new.ids[None],
-            position_ids=new.pos[None],
+            position_ids=pos[None],
             attention_mask=mask[None, None],
             past_key_values=cache.kv,
             use_cache=True,

@@ -1,12 +1,13 @@
 """A lean forward over the weights of Llama-like models (Llama, Mistral without window, Qwen2, Qwen3).
 
-Fused q,k,v and gate,up projections, a preallocated cache, rms_norm and scaled_dot_product_attention, nothing else: few
-framework calls a step, which is what a small model on a CPU spends its time on. Checked against transformers in
-tests/engine/model. Dimension key as in decoder.py; H heads, K key-value heads, C channels a head.
+A small model on a CPU spends its time in framework calls, so there are few of them a layer: fused q,k,v and gate,up products
+over transposed weights, rotary positions as one complex product in place, one write to a preallocated cache, grouped queries
+folded into rows, norms whose weights live in the next product. Checked against transformers in tests/engine/model.
+
+Dimension key as in decoder.py; H query heads, K key-value heads, C channels a head, L layers.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,150 +15,146 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.model.decoder import New, Rows
+from engine.model.weights import Layer, layer_of, transposed
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 STATIC_ROPE = ("default", "linear", "llama3", "yarn")
 
 
-@dataclass(eq=False)
-class Layer:
-    """One block's weights; `None` where the family has none."""
-
-    norm_in: Tensor
-    qkv: Tensor
-    qkv_bias: Tensor | None
-    q_norm: Tensor | None
-    k_norm: Tensor | None
-    out: Tensor
-    out_bias: Tensor | None
-    norm_mid: Tensor
-    gate_up: Tensor
-    gate_up_bias: Tensor | None
-    down: Tensor
-    down_bias: Tensor | None
-
-
 class LeanCache:
-    """Keys and values of all layers in two tensors [L, 1, K, S, C], allocated once."""
+    """Keys and values of all layers in one tensor [L, S, 2K, C], allocated once; a row holds K keys, then K values."""
 
-    def __init__(self, layers: int, kv_heads: int, capacity: int, channels: int, like: Tensor) -> None:
-        shape = (layers, 1, kv_heads, capacity, channels)
-        self.k, self.v = like.new_zeros(shape), like.new_zeros(shape)
+    def __init__(self, layers: int, capacity: int, heads: int, channels: int, like: Tensor) -> None:
+        self.kv = like.new_zeros(layers, capacity, 2 * heads, channels)
+        self.layers = list(self.kv)
 
     def gather(self, start: int, slots: Sequence[int]) -> None:
         n = len(slots)
         if n and slots[-1] != start + n - 1:
-            index = torch.tensor(slots, device=self.k.device)
-            for x in (self.k, self.v):
-                x[..., start : start + n, :] = x.index_select(3, index)
+            self.kv[:, start : start + n] = self.kv.index_select(1, torch.tensor(slots, device=self.kv.device))
 
     def crop(self, n: int) -> None:
         """Nothing to do: slots beyond the length are never read."""
 
 
 class LeanDecoder:
-    """See the module text. Build with `lean_from`, which knows where the weights are."""
+    """See the module text. Build with `lean_from`, which knows what fits; it takes the weights out of the module."""
 
     def __init__(self, hf: Any) -> None:
         config, body = hf.config, hf.model
         self.heads, self.kv = config.num_attention_heads, config.num_key_value_heads
         self.channels = getattr(config, "head_dim", None) or config.hidden_size // self.heads
         self.width, self.eps = config.hidden_size, config.rms_norm_eps
-        self.embedding, self.lm_head = body.embed_tokens.weight.data, hf.lm_head.weight.data
-        self.lm_bias = None if hf.lm_head.bias is None else hf.lm_head.bias.data
-        self.norm = body.norm.weight.data
-        self.layers = [_layer(block) for block in body.layers]
+        self.embedding = body.embed_tokens.weight.data
+        self.wide = self.embedding.dtype in (torch.float32, torch.float64)
+        self.folded = self.wide and self.embedding.device.type == "cpu"  # norm weights live in the next product
+        self._eps = torch.full((1, 1), self.eps * self.width, dtype=self.embedding.dtype, device=self.embedding.device)
+        self.norm = body.norm.weight.data * (self.width**0.5 if self.folded else 1)
+        self.lm_head, self.lm_bias = transposed(hf.lm_head.weight.data), hf.lm_head.bias
+        self.layers = [layer_of(block, self.heads, self.kv, self.channels, self.folded) for block in body.layers]
         self._rotary = body.rotary_emb
-        self._cos = self._sin = self.embedding.new_empty(0)
+        self._turn = self._cos = self._sin = self.embedding.new_empty(0)
 
     def cache(self, capacity: int) -> LeanCache:
         self._rope(capacity)
-        return LeanCache(len(self.layers), self.kv, capacity, self.channels, self.embedding)
+        return LeanCache(len(self.layers), capacity, self.kv, self.channels, self.embedding)
 
     def _rope(self, capacity: int) -> None:
-        """Tables [S, 1, C]; the sine carries the sign of rotate_half, so that a roll replaces negate-and-concatenate."""
-        if len(self._cos) >= capacity:
+        """Rotations of all positions: complex [S, 1, C/2] when wide, else cosines and sines of that shape."""
+        if len(self._turn) >= capacity:
             return
         pos = torch.arange(capacity, device=self.embedding.device).unsqueeze(0)
-        cos, sin = self._rotary(self.embedding, pos)
-        half = self.channels // 2
-        self._cos = cos[0].unsqueeze(1).to(self.embedding.dtype)
-        self._sin = torch.cat((-sin[0, :, :half], sin[0, :, half:]), -1).unsqueeze(1).to(self.embedding.dtype)
+        like = self.embedding if self.embedding.dtype == torch.float64 else self.embedding.float()
+        cos, sin = (x[0, :, None, : self.channels // 2].contiguous() for x in self._rotary(like, pos))
+        self._turn = torch.complex(cos.to(like.dtype), sin.to(like.dtype))
+        self._cos, self._sin = cos.to(self.embedding.dtype), sin.to(self.embedding.dtype)
 
     def embed(self, ids_T: Tensor) -> Tensor:
         return F.embedding(ids_T, self.embedding)
 
     def head(self, last_TD: Tensor) -> Tensor:
-        return F.linear(last_TD, self.lm_head, self.lm_bias)
+        logits = torch.mm(last_TD, self.lm_head)
+        return logits if self.lm_bias is None else logits + self.lm_bias
 
     def run(self, cache: LeanCache, new: New, taps: Sequence[int], want: int) -> Rows:
-        T, H, K, C, start = len(new.ids), self.heads, self.kv, self.channels, new.start
-        end = start + T
+        T, H, K, C = len(new.ids), self.heads, self.kv, self.channels
+        end = new.start + T
+        where = slice(new.start, end) if new.block is None else new.pos
+        mask = self._mask(T, new)
         x = F.embedding(new.ids, self.embedding)
-        where = slice(start, end) if new.block is None else new.pos
-        cos, sin = self._cos[where], self._sin[where]
-        mask, causal = self._mask(T, start, new.block, x)
         kept: list[Tensor] = []
-        for i, w in enumerate(self.layers):
+        for i, (w, slots) in enumerate(zip(self.layers, cache.layers, strict=True)):
             if i in taps:
                 kept.append(x)
-            qkv = F.linear(F.rms_norm(x, (self.width,), w.norm_in, self.eps), w.qkv, w.qkv_bias).view(T, H + 2 * K, C)
-            qk, v = qkv[:, : H + K], qkv[:, H + K :]
-            if w.q_norm is not None and w.k_norm is not None:
-                qk = torch.cat(
-                    (F.rms_norm(qk[:, :H], (C,), w.q_norm, self.eps), F.rms_norm(qk[:, H:], (C,), w.k_norm, self.eps)), 1
-                )
-            qk = torch.addcmul(qk * cos, qk.roll(C // 2, -1), sin).transpose(0, 1)
-            keys, values = cache.k[i, :, :, :end], cache.v[i, :, :, :end]
-            keys[0, :, start:] = qk[H:]
-            values[0, :, start:] = v.transpose(0, 1)
-            q = qk[:H].unsqueeze(0)
-            a = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, is_causal=causal, enable_gqa=K != H)
-            x = _add(x, a[0].transpose(0, 1).reshape(T, H * C), w.out, w.out_bias)
-            gate, up = F.linear(F.rms_norm(x, (self.width,), w.norm_mid, self.eps), w.gate_up, w.gate_up_bias).chunk(2, -1)
-            x = _add(x, F.silu(gate) * up, w.down, w.down_bias)
+            qkv = torch.mm(self._normed(x, w.norm_in), w.qkv)
+            qkv = (qkv if w.qkv_bias is None else qkv.add_(w.qkv_bias)).view(T, H + 2 * K, C)
+            self._turned(qkv, w, where)
+            slots[new.start : end] = qkv[:, H:]
+            x = _plus(x, self._attend(qkv[:, :H], slots[:end], mask, causal=T > 1 and mask is None), w.out, w.out_bias)
+            gate_up = torch.mm(self._normed(x, w.norm_mid), w.gate_up)
+            gate, up = (gate_up if w.gate_up_bias is None else gate_up.add_(w.gate_up_bias)).chunk(2, -1)
+            x = _plus(x, F.silu(gate).mul_(up), w.down, w.down_bias)
         if len(self.layers) in taps:
             kept.append(x)
-        last = F.rms_norm(x, (self.width,), self.norm, self.eps)
+        last = self._normed(x, None).mul_(self.norm) if self.folded else self._normed(x, self.norm)
         return Rows(self.head(last[T - want :]), last, torch.cat(kept, -1) if kept else None)
 
-    def _mask(self, T: int, start: int, block_TT: Tensor | None, like: Tensor) -> tuple[Tensor | None, bool]:
-        if block_TT is None and (T == 1 or start == 0):
-            return None, T > 1
-        mask = like.new_zeros(T, start + T)
-        if block_TT is None:
-            mask[:, start:].fill_(-torch.inf).triu_(1)
+    def _normed(self, x_TD: Tensor, weight: Tensor | None) -> Tensor:
+        """Rows over their root mean square; folded, without sqrt(D) and weight, which the next product holds."""
+        if not self.folded:
+            return F.rms_norm(x_TD, (self.width,), weight, self.eps)
+        n = torch.linalg.vector_norm(x_TD, 2, -1, True)
+        return x_TD * torch.addcmul(self._eps, n, n).rsqrt_()
+
+    def _turned(self, qkv: Tensor, w: Layer, where: "slice | Tensor | None") -> None:
+        """Norm (Qwen3) and rotate queries and keys in place; pairs of channels lie side by side."""
+        H, K, C = self.heads, self.kv, self.channels
+        if w.q_norm is not None and w.k_norm is not None:
+            qkv[:, :H] = F.rms_norm(qkv[:, :H], (C,), w.q_norm, self.eps)
+            qkv[:, H : H + K] = F.rms_norm(qkv[:, H : H + K], (C,), w.k_norm, self.eps)
+        pairs = qkv[:, : H + K].unflatten(-1, (C // 2, 2))
+        if self.wide:
+            torch.view_as_complex(pairs).mul_(self._turn[where])
+            return
+        a, b = pairs.unbind(-1)
+        cos, sin = self._cos[where], self._sin[where]
+        pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
+
+    def _attend(self, q_THC: Tensor, kv: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+        """Attention of T rows over all slots, [T, H * C]; the queries of a group are rows of their key-value head."""
+        T, H, C, K = *q_THC.shape, self.kv
+        keys, values = kv[:, :K].transpose(0, 1).unsqueeze(0), kv[:, K:].transpose(0, 1).unsqueeze(0)
+        if causal:
+            q = q_THC.transpose(0, 1).unsqueeze(0)
+            out = F.scaled_dot_product_attention(q, keys, values, is_causal=True, enable_gqa=K != H)
+            return out[0].transpose(0, 1).reshape(T, H * C)
+        q = q_THC.reshape(T, K, H // K, C).permute(1, 2, 0, 3).reshape(1, K, H // K * T, C)
+        out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
+        return out.view(K, H // K, T, C).permute(2, 0, 1, 3).reshape(T, H * C)
+
+    def _mask(self, T: int, new: New) -> Tensor | None:
+        """Additive mask [H / K * T, S], the T rows once a query of the group; None for one row or a plain prefill."""
+        if new.block is None and (T == 1 or new.start == 0):
+            return None
+        mask = self.embedding.new_zeros(T, new.start + T)
+        if new.block is None:
+            mask[:, new.start :].fill_(-torch.inf).triu_(1)
         else:
-            mask[:, start:].masked_fill_(~block_TT, -torch.inf)
-        return mask, False
+            mask[:, new.start :].masked_fill_(~new.block, -torch.inf)
+        return mask.repeat(self.heads // self.kv, 1)
 
 
-def _add(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """x + y W^T (+ b), the residual fused into the product."""
-    out = torch.addmm(x, y, weight.t())
-    return out if bias is None else out + bias
-
-
-def _layer(block: Any) -> Layer:
-    a, m = block.self_attn, block.mlp
-    return Layer(
-        norm_in=block.input_layernorm.weight.data,
-        qkv=torch.cat([p.weight.data for p in (a.q_proj, a.k_proj, a.v_proj)]),
-        qkv_bias=None if a.q_proj.bias is None else torch.cat([p.bias.data for p in (a.q_proj, a.k_proj, a.v_proj)]),
-        q_norm=a.q_norm.weight.data if hasattr(a, "q_norm") else None,
-        k_norm=a.k_norm.weight.data if hasattr(a, "k_norm") else None,
-        out=a.o_proj.weight.data,
-        out_bias=None if a.o_proj.bias is None else a.o_proj.bias.data,
-        norm_mid=block.post_attention_layernorm.weight.data,
-        gate_up=torch.cat((m.gate_proj.weight.data, m.up_proj.weight.data)),
-        gate_up_bias=None if m.gate_proj.bias is None else torch.cat((m.gate_proj.bias.data, m.up_proj.bias.data)),
-        down=m.down_proj.weight.data,
-        down_bias=None if m.down_proj.bias is None else m.down_proj.bias.data,
-    )
+def _plus(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """x + y W (+ b), the residual fused into the product."""
+    out = torch.addmm(x, y, weight)
+    return out if bias is None else out.add_(bias)
 
 
 def lean_from(hf: Any) -> LeanDecoder | None:
-    """A lean decoder over a loaded transformers model, or None when its family, rope or placement needs transformers itself."""
+    """A lean decoder over a loaded transformers model, or None when its family, rope or placement needs transformers itself.
+
+    A model that fits is emptied: its weights move over layer by layer, so that two copies never exist at once.
+    """
     config = hf.config
     rope = getattr(config, "rope_parameters", None) or {}
     devices = {p.device for p in hf.parameters()}

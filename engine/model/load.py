@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch, unknown
+from engine.errors import AssetError, ConfigError, EngineFault, LabError, ModelMismatch, unknown
 from engine.model.decoder import Decoder
-from engine.model.generic import GenericDecoder
+from engine.model.generic import GenericDecoder, obstacle
 from engine.model.lean import lean_from
 from engine.model.session import Session
 from engine.model.tokens import Tokenizer
@@ -86,19 +86,35 @@ def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         _refuse(config, name)
         spread = device == "auto" and torch.cuda.device_count() > 1
-        hf = AutoModelForCausalLM.from_pretrained(
+        hf, info = AutoModelForCausalLM.from_pretrained(
             path, config=config, dtype=wanted, use_safetensors=True, trust_remote_code=False,
-            device_map="auto" if spread else {"": where},
+            device_map="auto" if spread else {"": where}, output_loading_info=True,
         )  # fmt: skip
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except torch.cuda.OutOfMemoryError:
         raise EngineFault(
             f"{name} does not fit the memory of {where}. Use a smaller model, dtype='bfloat16', or the CPU."
         ) from None
-    except (OSError, ValueError, KeyError) as error:
+    except LabError:
+        raise
+    except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
         raise AssetError(_missing(path, error)) from error
+    _complete(info, name)
     hf.eval().requires_grad_(False)
     return _model(name, path, hf, tokenizer, config)
+
+
+def _complete(info: Any, name: str) -> None:
+    """Refuse weights that transformers would have filled in at random.
+
+    Raises:
+        AssetError: tensors are missing, or of another shape than the configuration says.
+    """
+    lost = sorted(str(key) for kind in ("missing_keys", "mismatched_keys") for key in info.get(kind) or ())
+    if lost:
+        raise AssetError(
+            f"The weights of {name} are not complete: {len(lost)} tensors are missing or misshapen, such as {lost[0]}."
+        )
 
 
 def _dtype(dtype: str, device: torch.device) -> "torch.dtype | str":
@@ -139,19 +155,23 @@ def _refuse(config: Any, name: str) -> None:
 
 def _model(name: str, path: str, hf: Any, tokenizer: Any, config: Any) -> Model:
     stop = _stop_ids(hf, tokenizer)
-    lean = lean_from(hf)
     weights = {p.data_ptr(): p for p in hf.parameters()}.values()
+    parameters, size = sum(p.numel() for p in weights), sum(p.numel() * p.element_size() for p in weights)
+    rows, dtype = hf.get_output_embeddings().weight.shape[0], str(hf.dtype).removeprefix("torch.")
+    lean = lean_from(hf)  # takes the weights out of hf when it fits
+    if lean is None and (reason := obstacle(hf)):
+        raise ModelMismatch(f"{name} {reason}")
     return Model(
         name=name,
         decoder=lean or GenericDecoder(hf),
         tokenizer=Tokenizer(tokenizer, stop),
         layers=config.num_hidden_layers,
         width=config.hidden_size,
-        vocab=hf.get_output_embeddings().weight.shape[0],
+        vocab=rows,
         context=int(getattr(config, "max_position_embeddings", 0) or 2048),
-        parameters=sum(p.numel() for p in weights),
-        bytes=sum(p.numel() * p.element_size() for p in weights),
-        dtype=str(hf.dtype).removeprefix("torch."),
+        parameters=parameters,
+        bytes=size,
+        dtype=dtype,
         device=hf.get_input_embeddings().weight.device,
         revision=_revision(path, config),
         lean=lean is not None,
