@@ -121,7 +121,7 @@ def extract(text: str) -> str | None:
 
 
 def equivalent(a: str | None, b: str | None) -> bool:
-    """Whether two functions have the same syntax tree once their names are numbered."""
+    """Whether two functions have the same syntax tree once their own names are numbered."""
     if a is None or b is None:
         return False
     try:
@@ -132,8 +132,10 @@ def equivalent(a: str | None, b: str | None) -> bool:
 
 def _shape(code: str) -> str:
     tree, names = ast.parse(code), dict[str, str]()
+    own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
+        if isinstance(node, ast.Name) and node.id in own:  # max and min are not the function's to rename
             node.id = names.setdefault(node.id, f"v{len(names)}")
         elif isinstance(node, ast.arg):
             node.arg = names.setdefault(node.arg, f"v{len(names)}")

@@ -47,6 +47,8 @@ def test_functions_are_equal_up_to_names() -> None:
     assert functions.equivalent(a, b)
     assert not functions.equivalent(a, b.replace("0", "1"))
     assert not functions.equivalent("def f(:", a)
+    biggest = "def f(xs):\n    return max(xs)\n"
+    assert not functions.equivalent(biggest, biggest.replace("max", "min"))
 
 
 def test_a_wrong_function_fails() -> None:
