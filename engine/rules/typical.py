@@ -1,4 +1,4 @@
-"""Typical acceptance (K7): keep what the target finds plausible, and of all kept paths the longest (Medusa, 2401.10774, section 2.3.1)."""
+"""Typical acceptance (K7): keep what the target finds plausible, on the longest path that holds (Medusa, 2401.10774, 2.3.1)."""
 
 from typing import ClassVar
 
@@ -66,5 +66,10 @@ class Typical:
             for kid in view.draft.kids[at + 1]:
                 kept = kid in verdict.path
                 if kept or shares[kid] <= limits[kid]:
-                    reason = {"id": f"typical_{'accept' if kept else 'reject'}", "p": shares[kid], "threshold": limits[kid], "h": entropies[kid]}
+                    reason = {
+                        "id": f"typical_{'accept' if kept else 'reject'}",
+                        "p": shares[kid],
+                        "threshold": limits[kid],
+                        "h": entropies[kid],
+                    }
                     verdict.checks[kid] = Check("accepted" if kept else "rejected", float(kept), None, reason)

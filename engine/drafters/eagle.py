@@ -1,0 +1,134 @@
+"""EAGLE-2 and EAGLE-3 drafters: a head writes features, a tree grows on them (2406.16858, 2503.01840; methods.md 4.19, 4.20).
+
+Alignment: with committed tokens t_1 .. t_n (t_n is the root) the head has read the pairs (t_2, f_1) .. (t_n, f_{n-1}) at positions
+0 .. n-2, and its last row guesses what follows t_n. After a round the target's own features replace those that the head guessed:
+only committed pairs stay in its memory. Dimension key: R frontier rows, D head width, F feature width.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from engine.config import Knob
+from engine.draft import EMPTY, Draft
+from engine.heads.canvas import Canvas, Canvases
+from engine.heads.eagle import EagleHead, tapped
+from engine.heads.follow import Follower
+from engine.parts import Context, Kit, Knobs, Outcome, TreeShape
+from engine.tree import Growth, Plan
+
+
+class Eagle2:
+    """The head reads final-normed states and shares the target's output head."""
+
+    NAME: ClassVar[str] = "eagle2"
+    KNOBS: ClassVar[tuple[Knob, ...]] = ()
+    SHAPES: ClassVar[tuple[str, ...]] = ("dynamic_tree",)
+    NEEDS: ClassVar[tuple[str, ...]] = ("eagle2",)
+    TAPS: ClassVar[bool] = False
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None:
+        self.head: EagleHead = kit.assets[self.NAME]
+        self.taps = tapped(kit.target.layers) if self.TAPS else ()
+        self.vocab = kit.vocab
+        ids = self.head.names
+        self.names = None if ids is None else ids[: int((ids < kit.vocab).sum())]  # rising, so common ids come first
+        self.columns = kit.vocab if self.names is None else len(self.names)
+        self.memory = self.head.memory(kit.capacity)
+        self.canvases = Canvases()
+        self.follower = Follower()
+        self._next: Tensor | None = None  # the head's row after the last committed pair [1, D]
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        self.memory.length, self._next = 0, None
+        self.follower.begin(len(tokens))
+
+    def propose(self, context: Context, shape: TreeShape) -> Draft:
+        """The best nodes of a tree of head guesses; empty while there is no feature yet (a prompt of one token)."""
+        self._read(context)
+        plan = shape.plan(context)
+        if self._next is None or plan.levels < 1 or plan.nodes < 1:
+            return EMPTY
+        return self._grow(context, shape, plan, self._next)
+
+    def _read(self, context: Context) -> None:
+        """Run the head over the pairs that were committed since the last round, with the target's own features."""
+        last = context.last
+        states = None if last is None else (last.taps if self.TAPS else last.last)
+        first = self.follower.count
+        fresh = self.follower.fresh(last, context.path, len(context.tokens), states)
+        if fresh is None:
+            return
+        m, start = len(fresh), self.memory.length
+        self.memory.reserve(start + m)
+        ids = torch.tensor(context.tokens[first + 1 : first + 1 + m], device=fresh.device)
+        mask = None
+        if start and m > 1:
+            mask = fresh.new_zeros(m, start + m)
+            mask[:, start:].fill_(-torch.inf).triu_(1)
+        hidden = self.head.feature(fresh)
+        out = self.head.run(self.memory, ids, hidden, slice(start, start + m), start, mask, causal=start == 0 and m > 1)
+        self.memory.length, self._next = start + m, out[-1:]
+
+    def _grow(self, context: Context, shape: TreeShape, plan: Plan, hidden: Tensor) -> Draft:
+        grown = Growth(plan.width, hidden.device, self.names, self.vocab)
+        canvas = self._canvas(plan)
+        logits = self.head.logits(hidden)[:, : self.columns]
+        asked = False
+        while True:
+            rows = shape.admit(grown, logits)
+            if rows is not None:
+                if not rows:
+                    break
+                index = torch.tensor(rows, device=hidden.device)
+                grown.keep(index)
+                canvas.select(index)
+                hidden, logits = hidden[index], logits[index]
+            grown.add(logits)
+            if grown.levels == plan.levels and not asked:
+                asked = True
+                plan, canvas = self._settle(shape, grown, plan, canvas)
+            if grown.levels >= plan.levels:
+                break
+            hidden = self._step(grown, canvas, hidden)
+            logits = self.head.logits(hidden)[:, : self.columns]
+        extras = shape.report(grown, plan, context.full)
+        usual = extras.pop("usual", None)
+        draft = grown.draft(plan.nodes, full=context.full, usual=usual, extras=extras)
+        draft.extras["n_verify"] = len(draft) + 1
+        if context.full:
+            draft.extras.update(buffers_made=self.canvases.made, buffers_reused=self.canvases.reused)
+        return draft
+
+    def _settle(self, shape: TreeShape, grown: Growth, plan: Plan, canvas: Canvas) -> tuple[Plan, Canvas]:
+        final = shape.settle(grown, plan)
+        if final.levels <= plan.levels:
+            return final, canvas
+        wider = self._canvas(final)
+        wider.take(canvas)
+        return final, wider
+
+    def _canvas(self, plan: Plan) -> Canvas:
+        stable = self.memory.length
+        self.memory.reserve(stable + plan.levels * plan.width)
+        return self.canvases.get(plan.levels, plan.nodes, plan.width, self.memory.slots, self.memory.like, plan.reuse)
+
+    def _step(self, grown: Growth, canvas: Canvas, hidden: Tensor) -> Tensor:
+        """Run the frontier: each node with its parent's feature, seeing the committed pairs and its own ancestors [R, D]."""
+        rows, stable, level = grown.rows, self.memory.length, grown.levels - 1
+        mask = canvas.level(rows, level, stable)
+        where = slice(stable + level, stable + level + 1)
+        return self.head.run(self.memory, grown.fresh, hidden[rows], where, stable + level * grown.width, mask)
+
+    def observe(self, outcome: Outcome) -> None:
+        """Nothing: features are read off the next context."""
+
+
+class Eagle3(Eagle2):
+    """The head reads three tapped layer inputs and has its own output head."""
+
+    NAME: ClassVar[str] = "eagle3"
+    NEEDS: ClassVar[tuple[str, ...]] = ("eagle3",)
+    TAPS: ClassVar[bool] = True

@@ -1,0 +1,90 @@
+"""Medusa: independent heads on the state before the root, filled into a static tree or a chain (2401.10774; methods.md 4.21).
+
+Head d guesses depth d + 1 from the same state, so all nodes of a depth share one list of guesses. On a chain this is blockwise
+parallel decoding (Stern et al. 2018). Dimension key: K heads, V vocabulary.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from engine.config import Knob
+from engine.draft import EMPTY, Draft, chain
+from engine.heads.follow import Follower
+from engine.heads.medusa import MedusaHead
+from engine.parts import Context, Kit, Knobs, Outcome
+from engine.sampling import wide
+from engine.template import Template, chain_template
+
+
+class Medusa:
+    """K lists of guesses a round; the shape says which combinations are verified."""
+
+    NAME: ClassVar[str] = "medusa"
+    KNOBS: ClassVar[tuple[Knob, ...]] = ()
+    SHAPES: ClassVar[tuple[str, ...]] = ("static_tree", "chain")
+    NEEDS: ClassVar[tuple[str, ...]] = ("medusa",)
+    TAPS: ClassVar[bool] = False
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None:
+        self.head: MedusaHead = kit.assets["medusa"]
+        self.vocab = kit.vocab
+        self.follower = Follower()
+        self._state: Tensor | None = None  # final-normed state before the root [1, D]
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        self._state = None
+        self.follower.begin(len(tokens))
+
+    def propose(self, context: Context, shape: Any) -> Draft:
+        """The guesses in the shape's template, or a chain of first guesses; empty while there is no state yet."""
+        last = context.last
+        fresh = self.follower.fresh(last, context.path, len(context.tokens), None if last is None else last.last)
+        self._state = self._state if fresh is None else fresh[-1:]
+        if self._state is None or context.room < 1 or context.space < 1:
+            return EMPTY
+        if shape.KIND == "chain":
+            return self._chain(self._state, context, shape)
+        tree: Template = shape.template(context)
+        depth = min(tree.depth, self.head.heads)
+        return self._fill(tree.cut(len(tree), depth), self._state, context.full) if depth else EMPTY
+
+    def _logits(self, state: Tensor, heads: int) -> Tensor:
+        return torch.cat([self.head.logits(state, i) for i in range(heads)])[:, : self.vocab]
+
+    def _chain(self, state: Tensor, context: Context, shape: Any) -> Draft:
+        limit = min(shape.limit(), context.room, context.space, self.head.heads)
+        if limit < 1:
+            return EMPTY
+        logits = self._logits(state, limit)
+        n = next((i for i in range(limit) if not shape.more(i, logits[i])), limit)
+        plain = self._fill(chain_template(n), state, True, logits[:n]) if n else EMPTY
+        made = chain(plain.tokens, logits=plain.logits, scores=plain.scores, sources=plain.sources)
+        kept: Draft = shape.keep(made)
+        return kept
+
+    def _fill(self, tree: Template, state: Tensor, full: bool, logits_KV: Tensor | None = None) -> Draft:
+        logits = self._logits(state, tree.depth) if logits_KV is None else logits_KV
+        x = wide(logits)
+        top = x.topk(min(tree.width, x.shape[1]), -1)
+        scores, ids = (top.values - x.logsumexp(-1, keepdim=True)).tolist(), top.indices.tolist()
+        tokens, parents, sums, place = [], [], [], {-1: -1}
+        for i, (parent, rank, depth) in enumerate(zip(tree.parents, tree.ranks, tree.depths, strict=True)):
+            if rank >= len(ids[0]) or parent not in place:
+                continue  # a vocabulary smaller than the tree is wide
+            place[i] = len(tokens)
+            tokens.append(ids[depth - 1][rank])
+            parents.append(place[parent])
+            sums.append((sums[place[parent]] if parent >= 0 else 0.0) + scores[depth - 1][rank])
+        made = Draft(tuple(tokens), tuple(parents), scores=tuple(sums))
+        if not full:
+            return made
+        return Draft(
+            made.tokens, made.parents, group=tuple(d - 1 for d in made.depths), logits=logits, scores=made.scores,
+            sources=tuple({"kind": "head", "index": d, "level": d} for d in made.depths),
+        )  # fmt: skip
+
+    def observe(self, outcome: Outcome) -> None:
+        """Nothing: states are read off the next context."""

@@ -1,0 +1,119 @@
+"""One Llama decoder block as pure functions over named weights, for heads: the same code trains and drafts.
+
+Dimension key: T rows, D width, I input width of the attention, H query heads, K key-value heads, C channels a head. Leading
+batch dimensions are allowed everywhere.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Sizes of a block, and its rotary positions."""
+
+    width: int
+    mlp: int
+    heads: int
+    kv_heads: int
+    channels: int
+    eps: float = 1e-6
+    theta: float = 10000.0
+    stretch: float = 1.0  # rope scaling "linear": positions are divided by it
+    dynamic: float = 1.0  # rope scaling "dynamic": the base grows beyond `context` positions
+    context: int = 2048
+
+
+def rope(spec: Spec, positions: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Cosine and sine tables [positions, C]; the sine carries the sign of rotate_half, so that a roll replaces it."""
+    C, theta = spec.channels, spec.theta
+    if spec.dynamic > 1 and positions > spec.context:
+        theta *= (spec.dynamic * positions / spec.context - (spec.dynamic - 1)) ** (C / (C - 2))
+    slow = 1.0 / theta ** (torch.arange(0, C, 2, dtype=torch.float64) / C)
+    angle = torch.arange(positions, dtype=torch.float64).unsqueeze(1) / spec.stretch * slow
+    cos, sin = angle.cos(), angle.sin()
+    return torch.cat((cos, cos), -1).to(like), torch.cat((-sin, sin), -1).to(like)
+
+
+def shapes(spec: Spec, at: str, wide: int, *, biased: bool = False) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a block's weights, as transformers calls them; `wide` is the attention's input width."""
+    q, kv = spec.heads * spec.channels, spec.kv_heads * spec.channels
+    attention = {"q_proj": (q, wide), "k_proj": (kv, wide), "v_proj": (kv, wide), "o_proj": (spec.width, q)}
+    mlp = {"gate_proj": (spec.mlp, spec.width), "up_proj": (spec.mlp, spec.width), "down_proj": (spec.width, spec.mlp)}
+    named: dict[str, tuple[int, ...]] = {f"{at}.self_attn.{n}.weight": s for n, s in attention.items()}
+    named |= {f"{at}.mlp.{n}.weight": s for n, s in mlp.items()}
+    named[f"{at}.post_attention_layernorm.weight"] = (spec.width,)
+    if biased:
+        named |= {f"{at}.self_attn.{n}.bias": attention[n][:1] for n in ("q_proj", "k_proj", "v_proj")}
+    return named
+
+
+class Block:
+    """Fused views of a block's weights. Autograd passes through, so training builds one from its parameters each step."""
+
+    def __init__(self, weights: Mapping[str, Tensor], at: str, spec: Spec) -> None:
+        self.spec, a = spec, f"{at}.self_attn"
+        three = ("q_proj", "k_proj", "v_proj")
+        self.qkv = torch.cat([weights[f"{a}.{n}.weight"] for n in three])
+        self.bias = torch.cat([weights[f"{a}.{n}.bias"] for n in three]) if f"{a}.q_proj.bias" in weights else None
+        self.out = weights[f"{a}.o_proj.weight"]
+        self.gate_up = torch.cat([weights[f"{at}.mlp.{n}_proj.weight"] for n in ("gate", "up")])
+        self.down = weights[f"{at}.mlp.down_proj.weight"]
+        self.norm = weights[f"{at}.post_attention_layernorm.weight"]
+
+    def project(self, x_TI: Tensor, cos_TC: Tensor, sin_TC: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Rotated queries [H, T, C] and keys [K, T, C], and values [K, T, C]."""
+        H, K, C = self.spec.heads, self.spec.kv_heads, self.spec.channels
+        qkv = F.linear(x_TI, self.qkv, self.bias).unflatten(-1, (H + 2 * K, C)).transpose(-3, -2)
+        qk, v = qkv[..., : H + K, :, :], qkv[..., H + K :, :, :]
+        qk = qk * cos_TC + qk.roll(C // 2, -1) * sin_TC
+        return qk[..., :H, :, :], qk[..., H:, :, :], v
+
+    def close(self, x_TD: Tensor, attended_HTC: Tensor) -> Tensor:
+        """The rest of the block after attention: output projection, residual, MLP, residual [T, D]."""
+        x = x_TD + F.linear(attended_HTC.transpose(-3, -2).flatten(-2), self.out)
+        gate, up = F.linear(F.rms_norm(x, (x.shape[-1],), self.norm, self.spec.eps), self.gate_up).chunk(2, -1)
+        return x + F.linear(F.silu(gate) * up, self.down)
+
+
+class Memory:
+    """Keys and values of a head: `length` stable rows of committed pairs, then whatever a tree writes beyond them."""
+
+    def __init__(self, spec: Spec, capacity: int, like: Tensor) -> None:
+        self.spec, self.length = spec, 0
+        self._k = like.new_zeros(1, spec.kv_heads, capacity, spec.channels)
+        self._v = torch.zeros_like(self._k)
+        self._tables(capacity)
+
+    def _tables(self, positions: int) -> None:
+        self.cos, self.sin = rope(self.spec, positions, self._k)
+
+    @property
+    def slots(self) -> int:
+        """Slots allocated."""
+        return int(self._k.shape[2])
+
+    @property
+    def like(self) -> Tensor:
+        """A tensor of this memory's type and device."""
+        return self._k
+
+    def reserve(self, slots: int) -> None:
+        """Make room for that many slots in all."""
+        if slots > self._k.shape[2]:
+            grown = (0, 0, 0, max(slots, 3 * self._k.shape[2] // 2) - self._k.shape[2])
+            self._k, self._v = F.pad(self._k, grown), F.pad(self._v, grown)
+            self._tables(self._k.shape[2])
+
+    def attend(self, block: Block, x_TI: Tensor, where: slice, at: int, mask: Tensor | None, causal: bool = False) -> Tensor:
+        """Write the rows' keys and values from slot `at`, and attend to all slots up to them [H, T, C]."""
+        q, k, v = block.project(x_TI, self.cos[where], self.sin[where])
+        end = at + x_TI.shape[0]
+        self._k[0, :, at:end], self._v[0, :, at:end] = k, v
+        keys, values = self._k[:, :, :end], self._v[:, :, :end]
+        grouped = block.spec.heads != block.spec.kv_heads
+        return F.scaled_dot_product_attention(q.unsqueeze(0), keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped)[0]

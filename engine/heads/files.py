@@ -1,0 +1,113 @@
+"""Weights of a head on disk: a folder or a hub id, a config, exactly the tensors that are wanted, nothing random.
+
+The reference code of EAGLE loads with strict=False, so a renamed tensor is silently random; here every name and shape is checked.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from engine.errors import AssetError
+
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+
+def folder_of(path: Path, names: tuple[str, ...] = ()) -> Path:
+    """The folder itself, or a hub repository's files in the local cache.
+
+    Raises:
+        AssetError: neither.
+    """
+    if path.is_dir():
+        return path
+    ref = str(path)
+    if path.is_absolute() or ref.count("/") != 1:
+        raise AssetError(f"There is no head in {ref}: the folder does not exist.")
+    from huggingface_hub import snapshot_download  # noqa: PLC0415  (only for hub ids)
+
+    try:
+        return Path(snapshot_download(ref, allow_patterns=["config.json", *WEIGHTS, *names]))
+    except (OSError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise AssetError(f"Neither a folder here nor a head that the hub gives: {ref!r}. ({reason})") from error
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """config.json as a mapping.
+
+    Raises:
+        AssetError: missing or no JSON object.
+    """
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        raise AssetError(f"The head in {folder} has no usable config.json: {error}.") from None
+    if not isinstance(config, dict):
+        raise AssetError(f"The config.json in {folder} is no JSON object.")
+    return config
+
+
+def number(config: Mapping[str, Any], key: str, default: int | float | None = None) -> Any:
+    """A positive number of a configuration.
+
+    Raises:
+        AssetError: missing without a default, or not a positive number.
+    """
+    value = config.get(key)
+    if value is None:
+        value = default
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        raise AssetError(f"The head's config.json has {key} = {value!r}; a positive number is needed.")
+    return value
+
+
+def read_weights(folder: Path, names: tuple[str, ...] = ()) -> dict[str, Tensor]:
+    """All tensors of the folder's weight file (WEIGHTS, then `names`); a pickle only with weights_only.
+
+    Raises:
+        AssetError: there is none, or it cannot be read.
+    """
+    for name in (*WEIGHTS, *names):
+        file = folder / name
+        if not file.is_file():
+            continue
+        try:
+            found = load_file(file) if file.suffix == ".safetensors" else torch.load(file, map_location="cpu", weights_only=True)
+        except Exception as error:  # safetensors, zip and pickle each raise their own kinds
+            raise AssetError(f"{file} cannot be read: {str(error)[:200]}.") from error
+        if not isinstance(found, dict) or not all(isinstance(t, Tensor) for t in found.values()):
+            raise AssetError(f"{file} holds something else than named tensors.")
+        return found
+    raise AssetError(f"There are no weights in {folder}: {' or '.join((*WEIGHTS, *names))} is needed.")
+
+
+def check(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]], ignored: tuple[str, ...] = ()) -> dict[str, Tensor]:
+    """Exactly the wanted tensors; names that end in one of `ignored` (buffers) are left out.
+
+    Raises:
+        AssetError: a tensor is missing, unknown, or of another shape.
+    """
+    kept = {name: tensor for name, tensor in found.items() if not name.endswith(ignored)} if ignored else dict(found)
+    missing, odd = sorted(wanted.keys() - kept.keys()), sorted(kept.keys() - wanted.keys())
+    if missing:
+        raise AssetError(f"The head lacks {_some(missing)}.")
+    if odd:
+        raise AssetError(f"The head has tensors of unknown names: {_some(odd)}.")
+    for name, shape in wanted.items():
+        if tuple(kept[name].shape) != shape:
+            raise AssetError(f"The head's {name} has shape {list(kept[name].shape)}; its config says {list(shape)}.")
+    return kept
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+def place(weights: Mapping[str, Tensor], like: Tensor) -> dict[str, Tensor]:
+    """On the device of `like`; floating tensors in its type."""
+    return {n: t.to(like.device, like.dtype) if t.is_floating_point() else t.to(like.device) for n, t in weights.items()}

@@ -1,0 +1,113 @@
+"""Hydra heads (2402.05109), variant "prefix-mlp" (Hydra++): each head also reads the tokens guessed before it.
+
+One extra decoder layer over the target's final-normed states gives a prefix embedding; head i is an MLP over that embedding and
+those of the root and the i guesses before. Tensor names are those of the published checkpoints (`prefix_embeding_layer` is
+spelt so there). Dimension key: T rows, D width, V vocabulary.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engine.errors import AssetError, ModelMismatch, unknown
+from engine.heads.block import Block, Memory, Spec, shapes
+from engine.heads.files import check, folder_of, number, place, read_config, read_weights
+from engine.model import Model
+from engine.model.decoder import Decoder
+
+FILES = ("hydra_lm_head.safetensors", "hydra_lm_head.pt")
+PREFIX = "prefix_embeding_layer"
+UNUSED = ("rotary_emb.inv_freq", f"{PREFIX}.embed_tokens.weight")
+
+
+def wanted(spec: Spec, heads: int, layers: int, vocab: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a checkpoint. Odd places in `hydra_mlp` are blocks, even ones were dropout."""
+    D = spec.width
+    named: dict[str, tuple[int, ...]] = {f"{PREFIX}.layers.0.input_layernorm.weight": (D,), f"{PREFIX}.norm.weight": (D,)}
+    named |= shapes(spec, f"{PREFIX}.layers.0", D)
+    for i in range(heads):
+        for j in range(layers):
+            at, wide = f"hydra_mlp.{i}.{2 * j + 1}", (i + 2) * D if j == 0 else D
+            named |= {f"{at}.linear.weight": (D, wide), f"{at}.linear.bias": (D,)}
+            if j == 0:
+                named |= {f"{at}.res_connection.weight": (D, wide), f"{at}.res_connection.bias": (D,)}
+        named |= {f"hydra_lm_head.{i}.1.weight": (vocab, D), f"hydra_lm_head.{i}.1.bias": (vocab,)}
+    return named
+
+
+class HydraHead:
+    """Weights and pure functions."""
+
+    def __init__(
+        self,
+        spec: Spec,
+        heads: int,
+        layers: int,
+        weights: Mapping[str, Tensor],
+        target: Decoder,
+        card: dict[str, Any] | None = None,
+    ) -> None:
+        self.spec, self.heads, self.layers = spec, heads, layers
+        self.weights, self.target, self.card = weights, target, card or {}
+        self.block = Block(weights, f"{PREFIX}.layers.0", spec)
+
+    def memory(self, capacity: int) -> Memory:
+        """An empty cache for one run."""
+        return Memory(self.spec, capacity, self.weights[f"{PREFIX}.norm.weight"])
+
+    def normed(self, state_TD: Tensor, name: str) -> Tensor:
+        """RMS norm with one of the prefix layer's weights."""
+        return F.rms_norm(state_TD, (self.spec.width,), self.weights[f"{PREFIX}.{name}.weight"], self.spec.eps)
+
+    def prefix(self, memory: Memory, states_TD: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+        """Prefix embeddings [T, D] of new committed states, whose keys and values join the memory."""
+        at, T = memory.length, len(states_TD)
+        a = memory.attend(self.block, self.normed(states_TD, "layers.0.input_layernorm"), slice(at, at + T), at, mask, causal)
+        memory.length = at + T
+        return self.normed(self.block.close(states_TD, a), "norm")
+
+    def logits(self, inputs_TE: Tensor, head: int) -> Tensor:
+        """Raw logits [T, V] of head i from (prefix embedding, root, i guesses) side by side, [T, (i + 2) D]."""
+        x, w = inputs_TE, self.weights
+        for j in range(self.layers):
+            at = f"hydra_mlp.{head}.{2 * j + 1}"
+            kept = F.linear(x, w[f"{at}.res_connection.weight"], w[f"{at}.res_connection.bias"]) if j == 0 else x
+            x = kept + F.silu(F.linear(x, w[f"{at}.linear.weight"], w[f"{at}.linear.bias"]))
+        return F.linear(x, w[f"hydra_lm_head.{head}.1.weight"], w[f"hydra_lm_head.{head}.1.bias"])
+
+
+def load_hydra(path: Path, target: Model) -> HydraHead:
+    """Hydra heads by folder or hub id.
+
+    Raises:
+        AssetError: files, names or shapes are wrong, or another variant. ModelMismatch: made for another target.
+    """
+    folder = folder_of(path, FILES)
+    config = read_config(folder)
+    found = read_weights(folder, FILES)
+    arch = str(config.get("hydra_head_arch", "prefix-mlp"))
+    if arch != "prefix-mlp":
+        raise AssetError(unknown("Hydra head architecture", arch, ("prefix-mlp",)))
+    heads = len({name.split(".")[1] for name in found if name.startswith("hydra_lm_head.")})
+    first, last = found.get("hydra_mlp.0.1.linear.weight"), found.get("hydra_lm_head.0.1.weight")
+    if first is None or last is None:
+        raise AssetError("These are no Hydra heads: hydra_mlp.0.1.linear.weight is missing.")
+    if first.shape[0] != target.width or last.shape[0] != target.vocab:
+        raise ModelMismatch(
+            f"The heads read states {first.shape[0]} wide and write {last.shape[0]} tokens, but {target.name} has {target.width} "
+            f"and {target.vocab}: they were made for another target."
+        )
+    query = int(number(config, "num_attention_heads"))
+    spec = Spec(
+        width=target.width, mlp=int(number(config, "intermediate_size")), heads=query,
+        kv_heads=int(number(config, "num_key_value_heads", query)), channels=int(number(config, "head_dim", target.width // query)),
+        eps=float(number(config, "rms_norm_eps", 1e-6)), theta=float(number(config, "rope_theta", 10000.0)),
+    )  # fmt: skip
+    layers = int(number(config, "hydra_num_layers", 1))
+    weights = check(found, wanted(spec, heads, layers, target.vocab), UNUSED)
+    like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))
+    return HydraHead(spec, heads, layers, place(weights, like), target.decoder, {"folder": folder.name})

@@ -1,0 +1,37 @@
+"""EAGLE's dynamic tree: grow depth + 1 levels, verify the likeliest nodes (2406.16858, section 4; methods.md 4.19)."""
+
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from engine.config import Knob
+from engine.parts import Context, Kit, Knobs, Outcome
+from engine.tree import TREE_KNOBS, Growth, Plan, check_size
+
+
+class DynamicTree:
+    """Every branch of the frontier goes on, to the full depth."""
+
+    NAME: ClassVar[str] = "dynamic_tree"
+    KIND: ClassVar[str] = "dynamic_tree"
+    KNOBS: ClassVar[tuple[Knob, ...]] = TREE_KNOBS
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None:
+        self.total, self.depth, self.width = check_size(knobs, kit.target.context)
+
+    def begin(self) -> None: ...
+
+    def plan(self, context: Context) -> Plan:
+        return Plan(min(self.depth + 1, context.room), self.width, min(self.total - 1, context.space))
+
+    def admit(self, grown: Growth, logits_RV: Tensor) -> list[int] | None:
+        return None
+
+    def settle(self, grown: Growth, plan: Plan) -> Plan:
+        return plan
+
+    def report(self, grown: Growth, plan: Plan, full: bool) -> dict[str, Any]:
+        """Levels and, in a full trace, HeteroSpec's cumulative entropy, which its stratification is learnt from."""
+        return {"levels": grown.levels, **({"phi": grown.path_entropy(grown.width)} if full and grown.levels > self.depth else {})}
+
+    def observe(self, outcome: Outcome) -> None: ...

@@ -1,0 +1,65 @@
+"""Strata: where the cumulative entropy of a draft tree is cut into bins (HeteroSpec, section 4.2), as plain data.
+
+Thresholds come from a regression tree (`engine.stratify`); a value equal to a threshold lies left of it, as in CART.
+"""
+
+import json
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.errors import AssetError
+
+MOST_BINS = 64
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Strictly rising thresholds in nats; bins count from 0, lowest entropy first. `card` says what they were learnt from."""
+
+    thresholds: tuple[float, ...]
+    card: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        if any(math.isnan(t) for t in self.thresholds) or any(
+            a >= b for a, b in zip(self.thresholds, self.thresholds[1:], strict=False)
+        ):
+            raise ValueError("thresholds must rise strictly")
+
+    @property
+    def bins(self) -> int:
+        """Number of bins."""
+        return len(self.thresholds) + 1
+
+    def bin(self, phi: float) -> int:
+        """The bin of a value."""
+        return bisect_left(self.thresholds, phi)
+
+    def low(self, wanted: int) -> int:
+        """How many bins count as low-entropy: as wanted, but never all (register H11)."""
+        return min(wanted, self.bins - 1)
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON file that the engine reads."""
+        data = {"kind": "strata", **self.card, "thresholds": list(self.thresholds)}
+        Path(path).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def load_strata(path: str | Path) -> Strata:
+    """A strata file, or the `strata.json` of a folder.
+
+    Raises:
+        AssetError: missing, damaged, or contradicting itself.
+    """
+    file = Path(path) / "strata.json" if Path(path).is_dir() else Path(path)
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data["kind"] != "strata" or len(data["thresholds"]) >= MOST_BINS:
+            raise AssetError(f"{file} is no strata file, or one with more than {MOST_BINS} bins.")
+        card = {k: v for k, v in data.items() if k not in ("kind", "thresholds")}
+        return Strata(tuple(float(t) for t in data["thresholds"]), card)
+    except (OSError, json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise AssetError(f"The strata {file} cannot be used: {error}.") from None

@@ -1,0 +1,191 @@
+"""A draft tree while it grows: levels of candidates with cumulative scores, then the best of them as a Draft.
+
+EAGLE-2 (2406.16858), sections 4.1 and 4.2: expansion takes the best `width` children of each of the best `width` nodes a
+level; reranking keeps the best nodes of all levels. Dimension key: R frontier rows, k children a row, M candidates, V vocabulary.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engine.config import Knob, KnobValue
+from engine.draft import EMPTY, Draft
+from engine.errors import ConfigError
+from engine.sampling import wide
+
+MOST_PRUNED = 48  # candidates left out that a full trace names, best first
+TREE_KNOBS: tuple[Knob, ...] = (
+    Knob("total_token", 60, "tokens verified a round, the root included", 2, 640, 1, "tokens", origin="code"),
+    Knob("depth", 7, "levels grown after the first: the tree has one more", 0, 30, 1, "levels", origin="code"),
+    Knob("tree_top_k", 10, "children a node, and nodes that go on each level", 1, 64, 1, "nodes", origin="code"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How far a tree may grow, and how much of it is verified."""
+
+    levels: int  # depth of the deepest node
+    width: int  # children a node, and nodes expanded a level
+    nodes: int  # verified, root excluded
+    reuse: bool = True  # whether prepared buffers may be kept for the next round of this size
+
+
+def check_size(knobs: Mapping[str, KnobValue], context: int) -> tuple[int, int, int]:
+    """total_token, depth and tree_top_k.
+
+    Raises:
+        ConfigError: a tree that is larger than the target's whole context.
+    """
+    total, depth, width = int(knobs["total_token"]), int(knobs["depth"]), int(knobs["tree_top_k"])
+    if total >= context:
+        raise ConfigError(f"A tree of {total} tokens does not fit a target that reads at most {context}: lower total_token.")
+    return total, depth, width
+
+
+class Growth:
+    """All candidates of a round, on the drafter's device. Candidate ids count through the levels, so parents come first."""
+
+    def __init__(self, width: int, device: torch.device, names: Tensor | None = None, vocab: int = 0) -> None:
+        """`names` [V'] gives the target's id of each draft id (EAGLE-3's reduced vocabulary); `vocab` the target's V."""
+        self.width, self.names, self.vocab = width, names, vocab
+        self.tokens: list[Tensor] = []
+        self.scores: list[Tensor] = []
+        self.parents: list[Tensor] = []  # candidate ids; -1 is the root
+        self.logits: list[Tensor] = []  # of the expanded rows, a level each
+        self.values: list[Tensor] = []  # log-probabilities of the children taken [R, k], a level each
+        self.picks: list[Tensor] = []  # places of the next frontier within the level's candidates
+        self.frontier = torch.full((1,), -1, dtype=torch.long, device=device)
+        self.best = torch.zeros(1, device=device)  # cumulative scores of the frontier [R]
+        self.count = 0
+        self._starts: list[int] = []
+        self._kept: dict[int, Tensor] = {}
+
+    @property
+    def levels(self) -> int:
+        """Levels grown so far."""
+        return len(self.tokens)
+
+    def keep(self, rows: Tensor) -> None:
+        """Let only these frontier rows have children in the next level."""
+        self._kept[self.levels] = rows
+        self.frontier, self.best = self.frontier[rows], self.best[rows]
+
+    def add(self, logits_RV: Tensor) -> None:
+        """One more level: the best children of every frontier row, and of all these the next frontier."""
+        x = wide(logits_RV)
+        top = x.topk(min(self.width, x.shape[-1]), dim=-1)
+        values = top.values - x.logsumexp(-1, keepdim=True)
+        ids = top.indices.flatten()
+        scores = (self.best.unsqueeze(1) + values).flatten()
+        self.tokens.append(ids if self.names is None else self.names[ids])
+        self.scores.append(scores)
+        self.parents.append(self.frontier.repeat_interleave(values.shape[1]))
+        self.logits.append(logits_RV)
+        self.values.append(values)
+        order = scores.sort(descending=True, stable=True)  # ties by index: parents stay ahead of their children
+        pick = order.indices[: self.width]
+        self.picks.append(pick)
+        self._starts.append(self.count)
+        self.frontier, self.best = pick + self.count, order.values[: self.width]
+        self.count += len(scores)
+
+    @property
+    def rows(self) -> Tensor:
+        """For each frontier node the row of the last level's logits under which it was taken [R]."""
+        return self.picks[-1] // self.values[-1].shape[1]
+
+    @property
+    def fresh(self) -> Tensor:
+        """Tokens of the frontier [R]."""
+        return self.tokens[-1][self.picks[-1]]
+
+    def path_entropy(self, k: int, cumulative: bool = False) -> float:
+        """Phi of HeteroSpec, eq. 1, in nats: summed entropy of the renormalised first k probabilities along the meta-path.
+
+        The meta-path ends at the frontier node whose last token has the highest conditional probability (register H7), or
+        the highest cumulative one.
+        """
+        tops = [self._top(level, values, k) for level, values in enumerate(self.values)]
+        logp = torch.log_softmax(torch.cat(tops), -1)
+        entropies: list[float] = (-(logp.exp() * logp).nan_to_num_(0.0).sum(-1)).tolist()
+        last = self.values[-1].flatten()[self.picks[-1]]
+        row = 0 if cumulative else int(last.argmax())
+        total, first = 0.0, len(entropies)
+        for level in reversed(range(self.levels)):
+            first -= len(tops[level])
+            row = int(self.picks[level][row]) // self.values[level].shape[1]
+            total += entropies[first + row]
+            row = int(self._kept[level][row]) if level in self._kept else row
+        return total
+
+    def _top(self, level: int, values: Tensor, k: int) -> Tensor:
+        if k <= values.shape[1]:
+            return values[:, :k]
+        x = wide(self.logits[level])
+        return x.topk(min(k, x.shape[1]), -1).values
+
+    def draft(
+        self,
+        nodes: int,
+        *,
+        full: bool = False,
+        usual: int | None = None,
+        source: str = "head",
+        extras: dict[str, Any] | None = None,
+    ) -> Draft:
+        """The best `nodes` candidates by cumulative score, in level order; children in the order of their probability.
+
+        With `full` also the logits they came from, their source, and the best of those left out: "entropy bin" if the
+        `usual` number of nodes would have kept it, "rank" if it was never expanded, else "budget".
+        """
+        if not self.tokens:
+            return EMPTY
+        scores, tokens, parents = torch.cat(self.scores), torch.cat(self.tokens), torch.cat(self.parents)
+        order = scores.sort(descending=True, stable=True).indices
+        kept = order[:nodes].sort().values
+        ids: list[int] = kept.tolist()
+        place = {-1: -1} | {c: i for i, c in enumerate(ids)}
+        numbers = torch.stack((tokens[kept], parents[kept])).tolist()
+        plain: dict[str, Any] = {"scores": tuple(scores[kept].tolist()), "extras": {**(extras or {}), "candidates": self.count}}
+        new = Draft(tuple(numbers[0]), tuple(place[p] for p in numbers[1]), **plain)
+        if not full:
+            return new
+        group, logits = self._laws(numbers[1])
+        sources = tuple({"kind": source, "level": d} for d in new.depths)
+        pruned = self._pruned(order[nodes:], scores, tokens, parents, place, set(order[:usual].tolist()) if usual else set())
+        return Draft(new.tokens, new.parents, group=group, logits=logits, sources=sources, pruned=pruned, **plain)
+
+    def _laws(self, parents: Sequence[int]) -> tuple[tuple[int, ...], Tensor]:
+        """Group of each node, and the raw logits [G, V] of the groups, in the target's ids."""
+        expanded = sorted(set(parents))
+        rows = []
+        for candidate in expanded:
+            level = 0 if candidate < 0 else 1 + max(i for i, s in enumerate(self._starts) if s <= candidate)
+            k = self.values[level].shape[1]
+            row = int((self.parents[level][::k] == candidate).nonzero()[0])
+            rows.append(self.logits[level][row])
+        logits = torch.stack(rows)
+        if self.names is not None:
+            wider = logits.new_full((len(rows), self.vocab), -torch.inf)
+            logits = wider.index_copy_(1, self.names, logits)
+        place = {c: g for g, c in enumerate(expanded)}
+        return tuple(place[p] for p in parents), logits
+
+    def _pruned(
+        self, left: Tensor, scores: Tensor, tokens: Tensor, parents: Tensor, place: dict[int, int], usual: set[int]
+    ) -> tuple[dict[str, Any], ...]:
+        expanded = set(torch.cat(self.parents).tolist())
+        out = []
+        for c in left.tolist():
+            parent = int(parents[c])
+            if parent not in place:
+                continue
+            cause = "entropy bin" if c in usual else "budget" if c in expanded else "rank"
+            out.append({"token": int(tokens[c]), "parent": place[parent], "score": float(scores[c]), "cause": cause})
+            if len(out) == MOST_PRUNED:
+                break
+        return tuple(out)
