@@ -4,8 +4,10 @@ from engine.config import Card
 from engine.errors import ConfigError, unknown
 from engine.methods.chains import CHAINS
 from engine.methods.judges import JUDGES
+from engine.methods.lookups import LOOKUPS
+from engine.methods.trees import TREES
 
-CARDS: tuple[Card, ...] = (*CHAINS, *JUDGES)
+CARDS: tuple[Card, ...] = (*CHAINS, *LOOKUPS, *TREES, *JUDGES)
 
 
 def get_card(name: str) -> Card:
