@@ -9,10 +9,10 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """Rows to compute: ids and positions [T], the slot of the first, and who sees whom among them."""
+    """Rows to compute: ids [T], the slot of the first, and for trees their positions and who sees whom among them."""
 
     ids: Tensor
-    pos: Tensor
+    pos: Tensor | None  # [T]; None is start, start + 1, ...
     start: int
     block: Tensor | None  # [T, T] bool, true = sees; None is plainly causal
 

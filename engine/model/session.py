@@ -70,11 +70,11 @@ class Session:
         self.fed += len(ids)
         return Forward(rows.logits[:, : self.vocab], rows.last, rows.taps, n - start)
 
-    def _layout(self, start: int, n: int, draft: Draft) -> tuple[Tensor, Tensor | None]:
-        """Positions of the new rows, and who sees whom among them (None when plainly causal)."""
+    def _layout(self, start: int, n: int, draft: Draft) -> tuple[Tensor | None, Tensor | None]:
+        """Positions of the new rows, and who sees whom among them; both None when plainly one after the other."""
         tail, size = n - start, len(draft)
         if draft.is_chain:
-            return torch.arange(start, n + size, device=self.device), None
+            return None, None
         depths = torch.tensor(draft.depths, device=self.device)
         pos = torch.cat((torch.arange(start, n, device=self.device), n - 1 + depths))
         block = torch.ones(tail + size, tail + size, dtype=torch.bool).tril()
@@ -85,10 +85,7 @@ class Session:
         """How many leading tokens are in the cache once the path they take through the last draft is moved in place."""
         limit, m = len(tokens) - 1, len(self._tokens)  # the last token is always fed: its logits are wanted
         if m > limit or tokens[:m] != self._tokens:
-            same = 0
-            while same < min(limit, m) and tokens[same] == self._tokens[same]:
-                same += 1
-            return same
+            return _common(tokens, self._tokens, min(limit, m))
         slots: list[int] = []
         at = -1
         while m + len(slots) < limit:
@@ -103,6 +100,18 @@ class Session:
     def cached(self) -> list[int]:
         """Tokens whose keys and values are in committed slots; for tests."""
         return list(self._tokens)
+
+
+def _common(a: list[int], b: list[int], limit: int) -> int:
+    """Length of the common prefix of two lists, at most `limit`; by halving, since list comparison is fast and a loop is not."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def check_finite(logits: Tensor) -> None:
