@@ -15,6 +15,26 @@ from torch import Tensor
 Draw = Literal["point", "sample", "without_replacement"]
 
 
+class SparseLaws:
+    """Laws with few entries: behaves as a [G, V] tensor that is indexed by group, one dense row at a time."""
+
+    def __init__(self, entries: Sequence[Sequence[tuple[int, float]]], vocab: int) -> None:
+        """`entries[g]` are the tokens of law g with their probabilities."""
+        self.entries, self.vocab = entries, vocab
+        self._last: tuple[int, Tensor] = (-1, torch.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, group: int) -> Tensor:
+        """Law [V] in fp64, of that group; the last one asked for is kept, since siblings ask in turn."""
+        if self._last[0] != group:
+            row = torch.zeros(self.vocab, dtype=torch.float64)
+            row[[token for token, _ in self.entries[group]]] = torch.tensor([p for _, p in self.entries[group]], dtype=torch.float64)
+            self._last = (group, row)
+        return self._last[1]
+
+
 @dataclass(frozen=True, eq=False)
 class Draft:
     """What a drafter proposes in one round.
@@ -29,7 +49,7 @@ class Draft:
     parents: tuple[int, ...] = ()
     draw: Draw = "point"
     group: tuple[int, ...] = ()
-    laws: Tensor | None = None  # [G, V]
+    laws: Tensor | SparseLaws | None = None  # [G, V]
     logits: Tensor | None = None  # [G, V]
     scores: tuple[float, ...] | None = None  # cumulative log-probability under the drafter, nats
     sources: tuple[dict[str, Any], ...] | None = None

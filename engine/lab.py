@@ -14,6 +14,7 @@ import torch
 from engine.assets import load_asset
 from engine.config import Card, RunConfig, Sampling
 from engine.draft import chain
+from engine.drafters import DRAFTERS
 from engine.errors import ConfigError, EngineFault
 from engine.loop import Decoding, Method
 from engine.methods import CARDS, get_card
@@ -195,7 +196,8 @@ class Lab:
     def kit(self, card: Card, config: RunConfig) -> Kit:
         """What the parts of one run may use."""
         capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.context)
-        roles = [role for need in card.needs for role in self._roles(need) if role in self.asset_paths]
+        wants = getattr(DRAFTERS[card.drafter], "WANTS", ())  # used where there is one
+        roles = [role for need in (*card.needs, *wants) for role in self._roles(need) if role in self.asset_paths]
         assets = {role: self.asset(role) for role in roles}
         return Kit(self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab)
 

@@ -1,0 +1,79 @@
+"""STAND's table: after these tokens, the mean of the laws that the target has shown there, its ten largest entries.
+
+Section 4.1 of the paper. Register: S2 to S4, S8, S14. Probabilities are stored as averaged, never renormalised.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.lookup.bounded import Bounded
+
+Entries = list[tuple[int, float]]  # (token, probability), largest first, ties by token
+
+
+@dataclass(slots=True)
+class MeanLaw:
+    """The mean of `count` laws cut to its largest entries, and where the last of them was seen."""
+
+    entries: Entries
+    count: int = 1
+    place: int = -1
+
+
+def cut(entries: Entries, most: int) -> Entries:
+    """The largest entries, smaller token first among equals, zeros left out."""
+    return sorted([e for e in entries if e[1] > 0], key=lambda e: (-e[1], e[0]))[:most]
+
+
+def merged(old: Entries, count: int, new: Entries, most: int) -> Entries:
+    """count / (count + 1) of the old entries and 1 / (count + 1) of the new; a token that one side lacks has zero there."""
+    share = 1.0 / (count + 1)
+    mean = {token: p * (count * share) for token, p in old}
+    for token, p in new:
+        mean[token] = mean.get(token, 0.0) + p * share
+    return cut(list(mean.items()), most)
+
+
+class LawTable:
+    """Contexts of 1 to `orders` tokens, at most `entries` of them, each with a MeanLaw of `stored` entries."""
+
+    def __init__(self, orders: int, stored: int, entries: int) -> None:
+        self.orders, self.stored = orders, stored
+        self._table: Bounded[tuple[int, ...], MeanLaw] = Bounded(entries)
+
+    def see(self, context: Sequence[int], law: Entries, place: int = -1, full: Callable[[int], float] | None = None) -> None:
+        """The target's law after `context`, its largest entries first.
+
+        With `full`, which gives the probability of any token, the whole law takes part in the mean and not only its stored
+        entries (register S14, option merge_full).
+        """
+        law = law[: self.stored]
+        context = tuple(context[-self.orders :])
+        for n in range(1, len(context) + 1):
+            key = context[-n:]
+            known = self._table.find(key)
+            if known is None:
+                self._table.put(key, MeanLaw(law, 1, place))
+                continue
+            known.entries = merged(known.entries, known.count, self._extended(law, known, full), self.stored)
+            known.count += 1
+            known.place = place
+
+    @staticmethod
+    def _extended(law: Entries, known: MeanLaw, full: Callable[[int], float] | None) -> Entries:
+        if full is None:
+            return law
+        have = {token for token, _ in law}
+        return law + [(token, full(token)) for token, _ in known.entries if token not in have]
+
+    def find(self, context: Sequence[int]) -> tuple[int, MeanLaw] | None:
+        """The longest known context that `context` ends with: its length and its law."""
+        context = tuple(context[-self.orders :])
+        for n in range(len(context), 0, -1):
+            known = self._table.find(context[-n:])
+            if known is not None:
+                return n, known
+        return None
+
+    def __len__(self) -> int:
+        return len(self._table)

@@ -1,0 +1,67 @@
+"""Where the text so far matches something seen: the dynamic automaton of this problem and a static one, compared as SAM-Decoding does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.lookup.memory import DynamicMemory
+from engine.lookup.static import StaticAutomaton
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """Tokens that followed a match, and where they stand there."""
+
+    where: str  # dynamic | static
+    match: int  # tokens that matched
+    weight: int  # match, less the bias of the static automaton
+    tokens: list[int]
+    sources: list[dict[str, Any]]
+
+
+class Matches:
+    """Both automata, kept in step with one sequence. The static match is reduced by `bias`; the dynamic one wins ties."""
+
+    def __init__(self, scope: str, entries: int, static: StaticAutomaton | None, bias: int, likely: bool = False) -> None:
+        self.dynamic = DynamicMemory(scope, entries)
+        self.static, self.bias, self.likely = static, bias, likely
+        self._state = self._match = 0
+
+    def begin(self, prompt: Sequence[int]) -> None:
+        """A sequence starts; the static match starts afresh."""
+        self.dynamic.begin(prompt)
+        self._state = self._match = 0
+        self._step(prompt)
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """The sequence has grown."""
+        self._step(self.dynamic.extend(tokens))
+
+    def _step(self, tokens: Sequence[int]) -> None:
+        if self.static is not None:
+            for token in tokens:
+                self._state, self._match = self.static.step(self._state, self._match, token)
+
+    def best(self) -> tuple[str, int]:
+        """Which automaton is followed, and the weight of its match."""
+        dynamic, static = self.dynamic.match(), self._match - self.bias
+        return ("static", static) if self.static is not None and static > max(dynamic, 0) else ("dynamic", dynamic)
+
+    def copy(self, where: str, weight: int, n: int, climb: bool = False) -> Copied:
+        """At most n tokens that followed the match there. `climb` is for the dynamic automaton alone."""
+        if where == "static" and self.static is not None:
+            follow = self.static.likely if self.likely else self.static.continuation
+            at, tokens = follow(self._state, n)
+            here = self.static.place(at)
+            sources = [
+                {"kind": "automaton", "match": self._match, "where": where, **here, "pos": here["pos"] + i}
+                for i in range(len(tokens))
+            ]
+            return Copied(where, self._match, weight, tokens, sources)
+        match, at, tokens = self.dynamic.continuation(n, climb)
+        place = self.dynamic.history.place
+        sources = [{"kind": "automaton", "match": match, "where": where, **place(at + i)} for i in range(len(tokens))]
+        return Copied("dynamic", match, weight, tokens, sources)
+
+    def __len__(self) -> int:
+        return len(self.dynamic)
