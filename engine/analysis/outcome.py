@@ -30,9 +30,7 @@ def rejected(event: Round) -> int | None:
 def penalised(event: Round) -> int | None:
     """Guesses whose entropy trigger fired (EASD), vetoed or refused anyway; None when the nodes were not recorded."""
     if event.nodes or not event.drafted:
-        return sum(
-            node.state == "vetoed" or bool(node.reason and node.reason.get("id") == "veto") for node in event.nodes
-        )
+        return sum(node.state == "vetoed" or bool(node.reason and node.reason.get("id") == "veto") for node in event.nodes)
     return None
 
 

@@ -4,19 +4,20 @@ import math
 import types
 from collections.abc import Callable
 from dataclasses import MISSING, fields
+from operator import itemgetter
 from typing import Any, Union, get_args, get_origin
 
 from engine.errors import TraceError, unknown
 from engine.trace.events import NODE_STATES, ORIGINS, SCHEMA, Event, Node, Round, RunEnded, RunStarted, Token, TopN
 
-KINDS: dict[str, type[RunStarted] | type[Round] | type[RunEnded]] = {
-    cls.kind: cls for cls in (RunStarted, Round, RunEnded)
-}
+KINDS: dict[str, type[RunStarted] | type[Round] | type[RunEnded]] = {cls.kind: cls for cls in (RunStarted, Round, RunEnded)}
 MAX_DEPTH = 12  # of free JSON: knobs, extras, reasons
 _LARGEST = 2**53  # whole numbers beyond it are not safe in JavaScript
 _SMALLEST = {"depth": 1, "rank": 1, "parent": -1, "seed": -_LARGEST}  # 0 for all other whole numbers
 _INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf}  # JSON has no infinity: written as a string
 _NAMES = {"state": NODE_STATES, "origin": ORIGINS}
+
+_PROBABILITY = itemgetter(1)
 
 Reader = Callable[[object, str], Any]
 
@@ -69,8 +70,14 @@ def check_round(event: Round) -> None:
 
 
 def _record(record: Any) -> dict[str, Any]:
-    values = ((field.name, _plain(getattr(record, field.name))) for field in fields(record))
-    return {name: value for name, value in values if value is not None}
+    found = {}
+    for name, top in _WRITTEN[type(record)]:
+        value = getattr(record, name)
+        if top and value and math.isfinite(sum(map(_PROBABILITY, value))):
+            found[name] = list(map(list, value))  # most of a file is such lists
+        elif (plain := _plain(value)) is not None:
+            found[name] = plain
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -103,6 +110,8 @@ def _read(cls: type[Any], data: object, where: str) -> Any:
 
 
 def _int(value: object, where: str) -> int:
+    if type(value) is int and 0 < value <= _LARGEST:
+        return value
     if isinstance(value, bool) or not isinstance(value, int):
         raise TraceError(f"{where} is a whole number, not {_name(value)}.")
     low = _SMALLEST.get(where.rpartition(".")[2], 0)
@@ -112,6 +121,8 @@ def _int(value: object, where: str) -> int:
 
 
 def _float(value: object, where: str) -> float:
+    if type(value) is float and abs(value) < 1e308:
+        return value
     if isinstance(value, str) and value in _INFINITE:
         return _INFINITE[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -133,10 +144,12 @@ def _str(value: object, where: str) -> str:
 
 
 def _top(value: object, where: str) -> TopN:
-    pairs = _list(value, where)
-    if any(not isinstance(pair, list) or len(pair) != 2 for pair in pairs):
-        raise TraceError(f"{where} is a list of [token id, probability].")
-    return [(_int(token, where), _float(share, where)) for token, share in pairs]
+    out = []
+    for pair in _list(value, where):
+        if type(pair) is not list or len(pair) != 2:
+            raise TraceError(f"{where} is a list of [token id, probability].")
+        out.append((_int(pair[0], where), _float(pair[1], where)))
+    return out
 
 
 def _free(value: object, where: str, depth: int = 0) -> Any:
@@ -192,10 +205,11 @@ def _short(value: object) -> str:
 
 
 _READERS: dict[Any, Reader] = {int: _int, float: _float, str: _str, TopN: _top, Any: _free}
+_RECORDS = (Node, Token, RunStarted, Round, RunEnded)
+_WRITTEN: dict[type[Any], list[tuple[str, bool]]] = {
+    cls: [(field.name, field.type == TopN | None) for field in fields(cls)] for cls in _RECORDS
+}
 _FIELDS: dict[type[Any], list[tuple[str, Reader, bool]]] = {
-    cls: [
-        (field.name, _reader(field.type), field.default is MISSING and field.default_factory is MISSING)
-        for field in fields(cls)
-    ]
-    for cls in (Node, Token, RunStarted, Round, RunEnded)
+    cls: [(field.name, _reader(field.type), field.default is MISSING and field.default_factory is MISSING) for field in fields(cls)]
+    for cls in _RECORDS
 }

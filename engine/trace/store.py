@@ -90,8 +90,10 @@ class Trace:
 
     @property
     def text(self) -> str:
-        """The response; from the pieces while the run has not ended."""
-        return self.end.text if self.end is not None else "".join(token.piece for token in self.tokens)
+        """The response; from the pieces while the run has not ended, or when an error cut it off."""
+        if self.end is not None and (self.end.text or not self.tokens):
+            return self.end.text
+        return "".join(token.piece for token in self.tokens)
 
     @property
     def pieces(self) -> dict[int, str]:

@@ -11,11 +11,26 @@ CAT, DOG, HAS, IS, LINE, SAT, EOS = range(1, 8)
 
 def head(method: str = "sd", **changed: Any) -> RunStarted:
     given: dict[str, Any] = {
-        "id": f"{method}-0", "method": method, "title": method.upper(), "drafter": "model", "shape": "chain", "rule": "exact",
-        "guarantee": "lossless", "knobs": {"gamma": 3}, "models": {"target": {"id": "t"}}, "prompt": "<s>", "prompt_ids": [0],
-        "prompt_pieces": ["<s>"], "sampling": {"temperature": 0.0, "top_k": 0, "top_p": 1.0}, "seed": 0, "max_new_tokens": 8,
-        "vocab": 8, "dtype": "float32", "device": "cpu", "record": "full",
-    }  # fmt: skip
+        "id": f"{method}-0",
+        "method": method,
+        "title": method.upper(),
+        "drafter": "model",
+        "shape": "chain",
+        "rule": "exact",
+        "guarantee": "lossless",
+        "knobs": {"gamma": 3},
+        "models": {"target": {"id": "t"}},
+        "prompt": "<s>",
+        "prompt_ids": [0],
+        "prompt_pieces": ["<s>"],
+        "sampling": {"temperature": 0.0, "top_k": 0, "top_p": 1.0},
+        "seed": 0,
+        "max_new_tokens": 8,
+        "vocab": 8,
+        "dtype": "float32",
+        "device": "cpu",
+        "record": "full",
+    }
     return RunStarted(**(given | changed))
 
 
@@ -25,7 +40,20 @@ SAMPLED = {"temperature": 1.0, "top_k": 0, "top_p": 1.0}
 def ar(ids: list[int], ms: float = 10.0, **changed: Any) -> Trace:
     """One token a call, `ms` each."""
     rounds = [
-        Round(i, i, 0, 1, 0, 0, 1, [], 0.0, ms, 0.0, tokens=[Token(i, t, WORDS[t], "target", i, h_target=1.0, top_target=[(t, 0.8)])])
+        Round(
+            i,
+            i,
+            0,
+            1,
+            0,
+            0,
+            1,
+            [],
+            0.0,
+            ms,
+            0.0,
+            tokens=[Token(i, t, WORDS[t], "target", i, h_target=1.0, top_target=[(t, 0.8)])],
+        )
         for i, t in enumerate(ids)
     ]
     text = "".join(WORDS[t] for t in ids)
@@ -33,23 +61,49 @@ def ar(ids: list[int], ms: float = 10.0, **changed: Any) -> Trace:
     return Trace([head("ar", **described), *rounds, RunEnded("limit", 5.0, ms * len(ids), text)])
 
 
-def chain(index: int, start: int, states: str, guesses: list[int], last: int | None, origin: str = "correction", **node: Any) -> Round:
+def chain(
+    index: int, start: int, states: str, guesses: list[int], last: int | None, origin: str = "correction", **node: Any
+) -> Round:
     """A chain: one letter a node (a r d x v), then the token the target adds. 3 ms draft, 10 ms target, 2 ms other."""
     names = {"a": "accepted", "r": "rejected", "d": "discarded", "x": "relaxed", "v": "vetoed"}
     nodes = [
-        Node(t, i - 1, i + 1, names[s], rank=i + 1, score=-0.5 * (i + 1), q=0.5, p=0.4, h_draft=1.0, h_target=2.0, rule="exact", **node)
+        Node(
+            t,
+            i - 1,
+            i + 1,
+            names[s],
+            rank=i + 1,
+            score=-0.5 * (i + 1),
+            q=0.5,
+            p=0.4,
+            h_draft=1.0,
+            h_target=2.0,
+            rule="exact",
+            **node,
+        )
         for i, (s, t) in enumerate(zip(states, guesses, strict=True))
     ]
     path = [i for i, s in enumerate(states) if s in "ax"]
-    tokens = [
-        Token(start + i, guesses[i], WORDS[guesses[i]], "relaxed" if states[i] == "x" else "draft", index, i) for i in path
-    ]
+    tokens = [Token(start + i, guesses[i], WORDS[guesses[i]], "relaxed" if states[i] == "x" else "draft", index, i) for i in path]
     if last is not None:
         tokens.append(Token(start + len(path), last, WORDS[last], origin, index))
     n = len(nodes)
     pieces = {str(t): WORDS[t] for t in [*guesses, *([] if last is None else [last])]}
     return Round(
-        index, start, n, n + 1, n, len(path), len(tokens), path, 1.0 * n, 10.0, 2.0, nodes=nodes, tokens=tokens, pieces=pieces
+        index,
+        start,
+        n,
+        n + 1,
+        n,
+        len(path),
+        len(tokens),
+        path,
+        1.0 * n,
+        10.0,
+        2.0,
+        nodes=nodes,
+        tokens=tokens,
+        pieces=pieces,
     )
 
 
@@ -88,8 +142,10 @@ def bush() -> Trace:
         Node(SAT, 0, 2, "discarded", rank=6, score=-2.0, reason={"id": "untested", "after": 0}),
     ]
     tokens = [
-        Token(0, DOG, "dog", "draft", 0, 1), Token(1, IS, " is", "draft", 0, 3), Token(2, LINE, "\n", "correction", 0),
-    ]  # fmt: skip
+        Token(0, DOG, "dog", "draft", 0, 1),
+        Token(1, IS, " is", "draft", 0, 3),
+        Token(2, LINE, "\n", "correction", 0),
+    ]
     pieces = {str(i): word for i, word in enumerate(WORDS)}
     event = Round(0, 0, 6, 7, 3, 2, 3, [1, 3], 4.0, 10.0, 1.0, tcr=3, nodes=nodes, tokens=tokens, pieces=pieces)
     return Trace([head("bush", shape="tree"), event, RunEnded("stopped", 1.0, 15.0, "dog is\n")])

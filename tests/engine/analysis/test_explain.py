@@ -35,7 +35,16 @@ def test_the_three_model_sentences() -> None:
         "Rejected: draft gave `cat` 0.41, target 0.12, so it is kept with probability 0.29; the draw was 0.63. "
         "Replaced from the residual by `dog` (1.00)."
     )
-    veto = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "tau_h_draft": 2.0, "tau_o": 0.8, "n": 5}
+    veto = {
+        "id": "veto",
+        "h_draft": 2.31,
+        "h_target": 2.18,
+        "overlap": 0.8,
+        "tau_h": 2.0,
+        "tau_h_draft": 2.0,
+        "tau_o": 0.8,
+        "n": 5,
+    }
     assert one("v", veto) == (
         "Vetoed: both entropies (2.31, 2.18 nats) exceed 2.0 and 4 of the top 5 agree; the target's next choice `dog` is emitted."
     )
@@ -143,14 +152,15 @@ def test_gap() -> None:
     assert one("a", base | {"id": "gap_accept", "rank": 1}, guess=DOG, top_target=TOP).startswith("Accepted: `dog` (0.55) is")
     assert one("x", base | {"id": "gap_accept"}, top_target=TOP) == (
         "Kept although the target prefers `dog` (0.55): `cat` ranks 2 with the target, within the top 3, "
-        "and is 0.05 nats behind, within 0.3, at confidence 0.80."
+        "and is 0.05 nats behind, within 0.30, at confidence 0.80."
     )
     bad = base | {"id": "gap_reject", "rank": 7, "gap": 2.0, "failed": "both", "confidence": None}
     assert one("r", bad) == (
         "Rejected: `cat` ranks 7 with the target, outside the top 3, and is 2.00 nats behind, above 0.3; "
         "the target's first choice is `dog`."
     )
-    assert "within the top 3, and is 0.40 nats behind, above 0.3" in one("r", base | {"id": "gap_reject", "gap": 0.4, "failed": "gap"})
+    near = one("r", base | {"id": "gap_reject", "gap": 0.4, "failed": "gap"})
+    assert "within the top 3, and is 0.40 nats behind, above 0.3" in near
     only = base | {"id": "gap_reject", "rank": 7, "failed": "top_beta"}
     assert "outside the top 3, and is 0.05 nats behind, within 0.3" in one("r", only)
 

@@ -45,3 +45,16 @@ def test_more_tested_than_drafted() -> None:
     for event in trace.rounds:
         event.drafted = event.levels = 1
     assert any("more guesses" in line for line in identities(trace))
+
+
+def test_the_text_may_leave_the_end_token_and_half_characters_out() -> None:
+    trace = sd()
+    assert trace.end is not None
+    trace.end.text = "".join(token.piece for token in trace.tokens[:-1])
+    assert identities(trace) == []
+    trace.end.reason = "limit"
+    assert identities(trace) != []
+    trace.tokens[0].piece = "\ufffd"
+    assert identities(trace) == []
+    trace.end.reason, trace.end.text, trace.tokens[0].piece = "error", "", "cat"
+    assert identities(trace) == [] and trace.text.startswith("cat")

@@ -5,14 +5,30 @@ import pytest
 from engine.analysis.metrics import intervals, metrics, pooled
 from engine.analysis.names import BY_NAME
 from engine.errors import ConfigError
-from tests.engine.analysis.made import CAT, DOG, HAS, LINE, SAT, ar, bush, chain, head, light, sd
 from engine.trace.store import Trace
+from tests.engine.analysis.made import CAT, DOG, HAS, LINE, SAT, ar, bush, chain, head, light, sd
 
 SECTION_6 = [
-    "tokens", "rounds", "verify_tokens", "drafted", "accepted", "discarded", "tau", "accept_rate_drafted", "accept_rate_tested",
-    "accept_by_depth", "accepted_histogram", "tcr_histogram", "penalised_rate", "prefill_s", "draft_s", "verify_s", "other_s",
-    "tokens_per_s", "cost_ratio",
-]  # fmt: skip
+    "tokens",
+    "rounds",
+    "verify_tokens",
+    "drafted",
+    "accepted",
+    "discarded",
+    "tau",
+    "accept_rate_drafted",
+    "accept_rate_tested",
+    "accept_by_depth",
+    "accepted_histogram",
+    "tcr_histogram",
+    "penalised_rate",
+    "prefill_s",
+    "draft_s",
+    "verify_s",
+    "other_s",
+    "tokens_per_s",
+    "cost_ratio",
+]
 
 
 def test_counts_of_a_chain() -> None:
@@ -54,7 +70,13 @@ def test_a_light_tree_says_what_it_cannot_know() -> None:
 
 def test_a_tree() -> None:
     found = metrics(bush())
-    assert [found[name] for name in ("drafted", "accepted", "rejected", "discarded", "verify_tokens")] == [6, 2, 3, 1, 7]
+    assert [found[name] for name in ("drafted", "accepted", "rejected", "discarded", "verify_tokens")] == [
+        6,
+        2,
+        3,
+        1,
+        7,
+    ]
     assert found["tcr_histogram"] == {"counts": [0, 0, 0, 1], "top_quarter": 0.0}  # 3 > 7 / 4
     assert found["accept_by_depth"]["tested"] == [1, 1, 1]
     assert found["rollback_rate"] == 1.0
@@ -86,7 +108,8 @@ def test_speedup_is_a_quotient_of_speeds() -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"device": "cuda"}, {"dtype": "bfloat16"}, {"models": {"target": {"id": "u"}}}, {"extras": {"process": 7}}]
+    "changed",
+    [{"device": "cuda"}, {"dtype": "bfloat16"}, {"models": {"target": {"id": "u"}}}, {"extras": {"process": 7}}],
 )
 def test_a_baseline_from_elsewhere_is_refused(changed: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="another"):

@@ -8,11 +8,24 @@ from engine.analysis.words import count, number, quoted, setting
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.41, "0.41"), (0.4149, "0.41"), (2.314, "2.31"), (0.034, "0.034"), (0.03, "0.03"), (0.0012, "0.0012"), (0.0, "0"),
-        (1.0, "1.00"), (0.996, "0.996"), (0.99996, "0.99996"), (0.99999999, "over 0.999999"), (3e-7, "under 0.0001"),
-        (math.inf, "infinite"), (math.nan, "unknown"), (None, "unknown"), (12.5, "12.50"),
+        (0.41, "0.41"),
+        (0.4149, "0.41"),
+        (2.314, "2.31"),
+        (0.034, "0.034"),
+        (0.03, "0.03"),
+        (0.0012, "0.0012"),
+        (0.0, "0"),
+        (1.0, "1.00"),
+        (0.996, "0.996"),
+        (0.99996, "0.99996"),
+        (0.99999999, "over 0.999999"),
+        (3e-7, "under 0.0001"),
+        (math.inf, "infinite"),
+        (math.nan, "unknown"),
+        (None, "unknown"),
+        (12.5, "12.50"),
     ],
-)  # fmt: skip
+)
 def test_number(value: float | None, text: str) -> None:
     assert number(value) == text
 

@@ -15,21 +15,61 @@ from engine.trace.events import Node, Round, RunEnded, RunStarted, Token
 
 def head(**changed: Any) -> RunStarted:
     given: dict[str, Any] = {
-        "id": "a", "method": "sd", "title": "SD", "drafter": "model", "shape": "chain", "rule": "exact", "guarantee": "lossless",
-        "knobs": {"gamma": 2, "tau": float("inf")}, "models": {"target": {"id": "t", "layers": 8}}, "prompt": "x",
-        "prompt_ids": [5], "prompt_pieces": ["x"], "sampling": {"temperature": 0.0}, "seed": -1, "max_new_tokens": 4, "vocab": 9,
-        "dtype": "float32", "device": "cpu", "record": "full",
-    }  # fmt: skip
+        "id": "a",
+        "method": "sd",
+        "title": "SD",
+        "drafter": "model",
+        "shape": "chain",
+        "rule": "exact",
+        "guarantee": "lossless",
+        "knobs": {"gamma": 2, "tau": float("inf")},
+        "models": {"target": {"id": "t", "layers": 8}},
+        "prompt": "x",
+        "prompt_ids": [5],
+        "prompt_pieces": ["x"],
+        "sampling": {"temperature": 0.0},
+        "seed": -1,
+        "max_new_tokens": 4,
+        "vocab": 9,
+        "dtype": "float32",
+        "device": "cpu",
+        "record": "full",
+    }
     return RunStarted(**(given | changed))
 
 
 def round_(index: int = 0, start: int = 0) -> Round:
     nodes = [
-        Node(1, -1, 1, "accepted", q=0.5, top_draft=[(1, 0.5), (2, 0.25)], margin=float("inf"), reason={"id": "greedy_match", "choice": 1}),
+        Node(
+            1,
+            -1,
+            1,
+            "accepted",
+            q=0.5,
+            top_draft=[(1, 0.5), (2, 0.25)],
+            margin=float("inf"),
+            reason={"id": "greedy_match", "choice": 1},
+        ),
         Node(2, 0, 2, "rejected", p=1e-9, source={"order": 3}),
     ]
     tokens = [Token(start, 1, "café ", "draft", index, 0), Token(start + 1, 3, "\n", "correction", index, h_target=2.5)]
-    return Round(index, start, 2, 3, 2, 1, 2, [0], 1.0, 2.0, 0.5, extras={"k": 2}, nodes=nodes, tokens=tokens, pieces={"1": "café ", "2": "b"})
+    return Round(
+        index,
+        start,
+        2,
+        3,
+        2,
+        1,
+        2,
+        [0],
+        1.0,
+        2.0,
+        0.5,
+        extras={"k": 2},
+        nodes=nodes,
+        tokens=tokens,
+        pieces={"1": "café ", "2": "b"},
+    )
 
 
 def whole() -> Trace:
@@ -225,7 +265,11 @@ def test_deep_free_json_is_refused() -> None:
 def test_limits(tmp_path: Path) -> None:
     data = whole().to_bytes()
     assert Trace.loads(data, max_bytes=len(data), max_nodes=4, max_tokens=4).end
-    for limit, said in (({"max_bytes": len(data) - 1}, "larger than"), ({"max_nodes": 3}, "3 nodes"), ({"max_tokens": 3}, "3 tokens")):
+    for limit, said in (
+        ({"max_bytes": len(data) - 1}, "larger than"),
+        ({"max_nodes": 3}, "3 nodes"),
+        ({"max_tokens": 3}, "3 tokens"),
+    ):
         with pytest.raises(TraceError, match=said):
             Trace.loads(data, **limit)
         with pytest.raises(TraceError, match=said):
@@ -259,6 +303,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("module", ["engine.trace", "engine.trace.store"])
 def test_reading_a_trace_needs_neither_torch_nor_pandas(module: str) -> None:
-    code = f"import sys, {module}; print([m for m in ('torch', 'pandas', 'numpy', 'gradio', 'plotly') if m in sys.modules])"
+    heavy = ("torch", "pandas", "numpy", "gradio", "plotly")
+    code = f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,0 +1,145 @@
+"""A recorded run decided again without a model: do its decisions follow, and what would other thresholds give?"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from engine.analysis.decisions import MOVABLE, Decision, acceptance, decide, greedy
+from engine.analysis.outcome import REFUSED
+from engine.analysis.words import quoted
+from engine.config import KnobValue
+from engine.errors import ConfigError, unknown
+from engine.trace.events import Node, Round
+from engine.trace.store import Trace
+
+CLOSE = 1e-6  # of two recorded numbers that must be equal; they may come from sums in another order
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How many decisions were recomputed, how many could not be, and a sentence for each that disagrees."""
+
+    checked: int
+    unknown: int
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def agrees(self) -> bool:
+        """True when nothing disagrees."""
+        return not self.faults
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """How far a run stays the same under other thresholds. Without a change all of it does."""
+
+    decisions: int  # unchanged ones, up to the first change
+    text: str
+    round: int | None = None
+    node: int | None = None
+    pos: int | None = None  # position in the response from which the run would differ
+    was: str = ""
+    now: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether some decision would fall the other way."""
+        return self.round is not None
+
+
+def replay(trace: Trace) -> Replay:
+    """Recompute every decision of a full trace from p, q, u, entropies, overlap, ranks and scores.
+
+    Raises:
+        ConfigError: the trace was recorded lightly and has no decisions.
+    """
+    checked, missing, faults = 0, 0, []
+    for event, index, node in _tested(trace):
+        decision = decide(trace.head, node, trace.head.knobs)
+        checked, missing = checked + (decision is not None), missing + (decision is None)
+        if decision is not None and decision.state != node.state:
+            faults.append(f"Round {event.index}, node {index}: recorded {node.state}, recomputed {decision.state}.")
+        faults += [f"Round {event.index}, node {index}: {fault}." for fault in _numbers(trace, node)]
+    faults += [f"Round {event.index}: {fault}." for event in trace.rounds for fault in _emission(trace, event)]
+    return Replay(checked, missing, faults)
+
+
+def what_if(trace: Trace, **knobs: KnobValue) -> WhatIf:
+    """Move thresholds, up to the first decision that would change; beyond it the text would be another one.
+
+    Raises:
+        ConfigError: a knob that is no threshold of this run, or a trace that was recorded lightly.
+    """
+    movable = [name for name in MOVABLE if name in trace.head.knobs]
+    for name in knobs:
+        if name not in movable:
+            raise ConfigError(unknown(f"threshold of {trace.head.method}", name, movable))
+    same = 0
+    for event, index, node in _tested(trace):
+        before = decide(trace.head, node, trace.head.knobs)
+        after = decide(trace.head, node, trace.head.knobs | knobs)
+        if not _alike(trace, before, after):
+            return _change(trace, same, event, index, before, after)
+        same += 1
+    return WhatIf(same, f"All {same} decisions stay as they are.")
+
+
+def _tested(trace: Trace) -> Iterator[tuple[Round, int, Node]]:
+    if any(event.drafted and not event.nodes for event in trace.rounds):
+        raise ConfigError("This trace was recorded lightly: its decisions were not kept. Record it in full.")
+    for event in trace.rounds:
+        for index, node in enumerate(event.nodes):
+            if node.state != "discarded":
+                yield event, index, node
+
+
+def _alike(trace: Trace, before: Decision | None, after: Decision | None) -> bool:
+    """Whether two decisions lead to the same text. A trigger on a refused guess still moves the law drawn from."""
+    if before is None or after is None or before.state != after.state:
+        return before is after is None
+    plain = greedy(trace.head) and trace.head.knobs.get("penalize", "proposed") == "proposed"
+    return plain or before.fired == after.fired
+
+
+def _change(trace: Trace, same: int, event: Round, index: int, before: Decision | None, after: Decision | None) -> WhatIf:
+    node, was, now = event.nodes[index], _say(before), _say(after)
+    pos = event.start + node.depth - 1
+    piece = quoted(node.token, trace.pieces)
+    text = f"{same} decisions stay; at position {pos} {piece} would be {now} instead of {was}"
+    return WhatIf(same, text + ", and the text may differ from there.", event.index, index, pos, was, now)
+
+
+def _say(decision: Decision | None) -> str:
+    if decision is None:
+        return "undecided"
+    return "rejected with a penalty" if decision.fired and decision.state == "rejected" else decision.state
+
+
+def _numbers(trace: Trace, node: Node) -> Iterator[str]:
+    """Recorded numbers that do not follow from others."""
+    reason = node.reason or {}
+    chance = acceptance(node)
+    recorded = reason.get("ratio")
+    if recorded is not None and chance is not None and abs(min(1.0, recorded) - chance) > CLOSE:
+        yield f"the ratio {recorded:g} is not {chance:g}"
+    if recorded is not None and node.accept_prob is not None and abs(min(1.0, recorded) - node.accept_prob) > CLOSE:
+        yield f"the acceptance probability {node.accept_prob:g} is not the ratio {recorded:g}"
+    if "u" in reason and node.u is not None and reason["u"] != node.u:
+        yield "the draw of the decision is not the recorded one"
+    if greedy(trace.head) and node.margin is not None and node.top_target and node.p:
+        margin = math.log(node.top_target[0][1] / node.p)
+        if abs(margin - node.margin) > 1e-3 * max(1.0, margin):
+            yield f"the margin {node.margin:g} is not {margin:g}"
+
+
+def _emission(trace: Trace, event: Round) -> Iterator[str]:
+    """The token after a refusal, where the run is greedy and nothing was barred: the target's first choice."""
+    ended = [node for node in event.nodes if node.depth == event.accepted + 1 and node.state in REFUSED]
+    given = next((token.token for token in event.tokens if token.origin == "correction"), None)
+    if given is None or not ended or not greedy(trace.head):
+        return
+    last, barred = ended[-1], any(node.state == "vetoed" for node in ended)
+    if last.top_target and not barred and last.top_target[0][0] != given:
+        yield f"emits {given} where the target's first choice is {last.top_target[0][0]}"
+    if barred and any(node.token == given for node in ended if node.state == "vetoed"):
+        yield f"emits {given}, which was vetoed"

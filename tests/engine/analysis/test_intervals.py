@@ -1,0 +1,56 @@
+import math
+
+import pytest
+
+from engine.analysis.intervals import mean_interval, t_quantile, wilson
+
+
+@pytest.mark.parametrize(
+    ("freedom", "t"),
+    [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (10, 2.2281), (29, 2.0452), (30, 2.0423), (20_000, 1.96)],
+)
+def test_t_against_printed_tables(freedom: int, t: float) -> None:
+    assert t_quantile(freedom) == pytest.approx(t, abs=2e-4)
+
+
+def test_t_at_another_confidence() -> None:
+    assert t_quantile(5, 0.99) == pytest.approx(4.0321, abs=1e-4)
+
+
+def test_mean_interval() -> None:
+    found = mean_interval([1.0, 2.0, 3.0, 4.0])
+    assert found is not None and (found.mean, found.n) == (2.5, 4)
+    half = 3.1824 * math.sqrt(5 / 3) / 2
+    assert (found.low, found.high) == (pytest.approx(2.5 - half, abs=1e-3), pytest.approx(2.5 + half, abs=1e-3))
+    assert mean_interval([]) is None
+    one = mean_interval([3.0])
+    assert one is not None and (one.mean, one.low, one.high) == (3.0, None, None)
+
+
+def test_bootstrap_is_seeded_and_close() -> None:
+    values = [float(i % 7) for i in range(200)]
+    one, again, t = (mean_interval(values, kind=kind) for kind in ("bootstrap", "bootstrap", "t"))
+    assert one == again and one is not None and t is not None
+    assert one.low == pytest.approx(t.low, abs=0.05) and one.high == pytest.approx(t.high, abs=0.05)
+    assert mean_interval(values, kind="bootstrap", seed=1) != one
+
+
+def test_wilson() -> None:
+    found = wilson(8, 10)  # 0.49 to 0.94, as in Newcombe 1998's method 3
+    assert found is not None and (found.low, found.high) == (
+        pytest.approx(0.4902, abs=1e-4),
+        pytest.approx(0.9433, abs=1e-4),
+    )
+    none, all_ = wilson(0, 20), wilson(20, 20)
+    assert none is not None and none.low == 0.0 and none.high == pytest.approx(0.1611, abs=1e-4)
+    assert all_ is not None and all_.high == 1.0
+    assert wilson(0, 0) is None
+
+
+def test_impossible_counts() -> None:
+    for successes, n in ((3, 2), (-1, 2)):
+        with pytest.raises(ValueError):
+            wilson(successes, n)
+    for freedom, confidence in ((0, 0.95), (3, 1.0)):
+        with pytest.raises(ValueError):
+            t_quantile(freedom, confidence)

@@ -1,0 +1,57 @@
+"""The map to the public names, and the identities that the engines' own threads print."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine import analysis
+from engine.analysis.metrics import metrics
+from engine.analysis.names import BY_NAME, NAMES, public
+from tests.engine.analysis.made import sd
+
+
+def test_every_number_has_unit_and_formula_once() -> None:
+    assert len(BY_NAME) == len(NAMES)
+    assert all(name.unit and name.formula for name in NAMES)
+
+
+def test_vllm_names_and_its_identity() -> None:
+    found = public(metrics(sd()), "vllm")
+    assert found["num_draft_tokens"] == 9 and found["num_accepted_draft_tokens"] == 5 and found["num_spec_steps"] == 3
+    assert found["spec_decode_num_accepted_tokens_per_pos"] == [3, 1, 1]
+    assert found["acceptance_histogram"] == [0, 2, 0, 1]
+    assert sum(i * n for i, n in enumerate(found["acceptance_histogram"])) == found["num_accepted_draft_tokens"]
+
+
+def test_the_published_examples() -> None:
+    """1 + accepted / steps is the tokens a step of vLLM and SGLang, corrections and bonuses counted."""
+    assert pytest.approx(1.2326, abs=1e-4) == 1 + 10 / 43
+    found = metrics(sd())
+    last_round_cut = 1  # the run ended inside its last draft, so that call gave no token of its own
+    assert found["tau"] == pytest.approx(1 + (found["accepted"] - last_round_cut) / found["rounds"])
+
+
+def test_other_engines() -> None:
+    found = metrics(sd())
+    assert public(found, "llama_cpp") == {"draft_n": 9, "draft_n_accepted": 5}
+    assert public(found, "lm_studio") == {
+        "totalDraftTokensCount": 9,
+        "acceptedDraftTokensCount": 5,
+        "ignoredDraftTokensCount": 3,
+    }
+    assert public(found, "sglang")["spec_verify_ct"] == 3
+    assert public(found, "aiperf")["Acceptance Length"] == found["tau"]
+
+
+def test_analysis_imports_no_torch() -> None:
+    modules = [path.stem for path in Path(analysis.__file__).parent.glob("*.py")]
+    assert len(modules) > 10
+    code = f"""
+import importlib, sys
+for name in {modules}: importlib.import_module("engine.analysis." + name)
+print([name for name in ("torch", "transformers", "gradio", "plotly") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,249 @@
+from typing import Any
+
+import pytest
+
+from engine.analysis.decisions import acceptance, overlap
+from engine.analysis.replay import replay, what_if
+from engine.errors import ConfigError
+from engine.trace.events import Node
+from engine.trace.store import Trace
+from tests.engine.analysis.made import CAT, DOG, HAS, IS, SAMPLED, SAT, ar, chain, head, light
+
+FIVE = [(CAT, 0.3), (DOG, 0.25), (HAS, 0.2), (IS, 0.1), (SAT, 0.05)]
+FOUR_OF_THEM = [(CAT, 0.3), (DOG, 0.25), (HAS, 0.2), (IS, 0.1), (7, 0.05)]
+EASD = {"tau_entropy": 2.0, "tau_overlap": 0.8, "overlap_n": 5, "tau_entropy_draft": -1.0}
+
+
+def trace(
+    states: str,
+    reasons: list[dict[str, Any]],
+    last: int = DOG,
+    nodes: list[dict[str, Any]] | None = None,
+    **changed: Any,
+) -> Trace:
+    """One round of cat, has, sat with these states and reasons."""
+    event = chain(0, 0, states, [CAT, HAS, SAT][: len(states)], last)
+    for node, reason in zip(event.nodes, reasons, strict=False):
+        node.reason, node.p, node.q = reason, None, None
+    for node, given in zip(event.nodes, nodes or [], strict=False):
+        for name, value in given.items():
+            setattr(node, name, value)
+    return Trace([head(**changed), event])
+
+
+def greedy(**changed: Any) -> Trace:
+    match, miss = {"id": "greedy_match", "choice": CAT}, {"id": "greedy_mismatch", "choice": DOG}
+    return trace("ard", [match, miss, {"id": "untested", "after": 1}], **changed)
+
+
+def sampled(u: float = 0.63, **reason: Any) -> Trace:
+    kept = {"id": "ratio_accept", "p": 0.6, "q": 0.4, "ratio": 1.0, "u": 0.99}
+    lost = {"id": "ratio_reject", "p": 0.12, "q": 0.48, "ratio": 0.25, "u": u, "correction": "residual"} | reason
+    return trace("ard", [kept, lost], sampling=SAMPLED)
+
+
+def easd(states: str = "ard", first: dict[str, Any] | None = None, **knobs: Any) -> Trace:
+    """cat with both entropies 1.8 and four common choices, then has, refused."""
+    unsure = {"h_draft": 1.8, "h_target": 1.8, "top_draft": FIVE, "top_target": FOUR_OF_THEM, "overlap": 0.8}
+    reasons = [first or {"id": "greedy_match", "choice": CAT}, {"id": "greedy_mismatch", "choice": DOG}]
+    return trace(states, reasons, nodes=[unsure, unsure], knobs=EASD | knobs, guarantee="lossy")
+
+
+def test_greedy_decisions_agree() -> None:
+    found = replay(greedy())
+    assert (found.checked, found.unknown, found.agrees) == (2, 0, True)
+
+
+def test_sampled_decisions_agree() -> None:
+    assert replay(sampled()).agrees
+    tree = {"id": "child_accept", "p": 0.2, "p_left": 0.4, "ratio": 0.4, "u": 0.3}
+    without = {"id": "wr_reject", "p": 0.1, "q": 0.4, "ratio": 0.25, "u": 0.25}  # not below: refused
+    assert replay(trace("ard", [tree, without], sampling=SAMPLED)).agrees
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (trace("rdd", [{"id": "greedy_match", "choice": CAT}]), "recorded rejected, recomputed accepted"),
+        (sampled(u=0.24), "recorded rejected, recomputed accepted"),
+        (sampled(ratio=0.5), "the ratio 0.5 is not 0.25"),
+        (sampled(q=0.1), "recomputed accepted"),
+        (greedy(last=SAT, nodes=[{}, {"top_target": [(DOG, 0.5)]}]), "emits 6 where the target's first choice is 2"),
+        (
+            trace(
+                "a",
+                [{"id": "ratio_accept", "ratio": 0.9, "p": 0.9, "q": 1.0, "u": 0.1}],
+                nodes=[{"accept_prob": 0.3}],
+                sampling=SAMPLED,
+            ),
+            "acceptance probability 0.3",
+        ),
+        (
+            trace("a", [{"id": "ratio_accept", "ratio": 0.9, "p": 0.9, "q": 1.0, "u": 0.1}], nodes=[{"u": 0.2}], sampling=SAMPLED),
+            "draw of the decision",
+        ),
+        (greedy(nodes=[{"margin": 0.5, "p": 0.4, "top_target": [(CAT, 0.4)]}]), "the margin 0.5 is not 0"),
+    ],
+)
+def test_each_disagreement_is_named(wrong: Trace, said: str) -> None:
+    assert any(said in fault for fault in replay(wrong).faults), replay(wrong).faults
+
+
+def test_what_was_not_recorded_is_unknown_not_wrong() -> None:
+    found = replay(trace("ar", [{"id": "odd"}, {"id": "odd"}]))
+    assert (found.checked, found.unknown, found.agrees) == (0, 2, True)
+    assert replay(trace("ar", [{"id": "odd"}, {"id": "odd"}], sampling=SAMPLED)).unknown == 2
+
+
+def test_light_traces_have_nothing_to_replay() -> None:
+    for ask in (replay, what_if):
+        with pytest.raises(ConfigError, match="lightly"):
+            ask(light(greedy()))
+    assert replay(ar([CAT])).checked == 0
+
+
+def test_vetoes_replay() -> None:
+    veto = {
+        "id": "veto",
+        "h_draft": 2.3,
+        "h_target": 2.2,
+        "overlap": 0.8,
+        "tau_h": 2.0,
+        "tau_o": 0.8,
+        "n": 5,
+        "choice": CAT,
+    }
+    assert replay(easd("vdd", veto)).agrees
+    assert not replay(easd("vdd", veto | {"h_draft": 1.9})).agrees  # it should not have fired
+    assert not replay(easd("vdd", veto, overlap_cmp="gt")).agrees  # 0.8 is not above 0.8
+    assert not replay(easd("ard", veto)).agrees
+    assert replay(easd("vdd", veto | {"overlap": 0.0, "h_draft": 0.0}, ablation="target_entropy_only")).agrees
+    quiet = trace(
+        "rdd",
+        [{"id": "greedy_mismatch", "choice": CAT}],
+        knobs=EASD,
+        nodes=[{"h_draft": 9.0, "h_target": 9.0, "overlap": 1.0}],
+    )
+    assert not replay(quiet).agrees  # a match that was recorded as refused, and a trigger that was missed
+
+
+def test_a_vetoed_token_must_not_come_back() -> None:
+    veto = {"id": "veto", "h_draft": 2.3, "h_target": 2.2, "overlap": 0.8, "choice": CAT}
+    back = trace("vdd", [veto], last=CAT, nodes=[{"top_draft": FIVE, "top_target": FIVE}], knobs=EASD)
+    assert any("which was vetoed" in fault for fault in replay(back).faults)
+
+
+def test_moving_the_entropy_threshold() -> None:
+    """The entropies are 1.8, so 1.8 and above change nothing and anything below vetoes the first guess."""
+    assert not what_if(easd(), tau_entropy=1.8).changed
+    found = what_if(easd(), tau_entropy=1.79)
+    assert (found.decisions, found.round, found.node, found.pos, found.was, found.now) == (
+        0,
+        0,
+        0,
+        0,
+        "accepted",
+        "vetoed",
+    )
+    assert found.text == (
+        "0 decisions stay; at position 0 `cat` would be vetoed instead of accepted, and the text may differ from there."
+    )
+    assert not what_if(easd(), tau_entropy=1.0, tau_overlap=0.9).changed
+    assert what_if(easd(), tau_entropy=1.0, tau_overlap=0.8).changed
+    assert not what_if(easd(), tau_entropy=1.0, tau_entropy_draft=1.8).changed
+
+
+def test_lifting_a_veto() -> None:
+    veto = {
+        "id": "veto",
+        "h_draft": 2.3,
+        "h_target": 2.2,
+        "overlap": 0.8,
+        "tau_h": 2.0,
+        "tau_o": 0.8,
+        "n": 5,
+        "choice": CAT,
+    }
+    assert not what_if(easd("vdd", veto), tau_entropy=2.19).changed
+    found = what_if(easd("vdd", veto), tau_entropy=2.2)
+    assert (found.was, found.now) == ("vetoed", "accepted")
+
+
+def test_a_trigger_on_a_refused_guess_matters_only_when_sampling() -> None:
+    assert not what_if(easd("rdd", {"id": "greedy_mismatch", "choice": DOG}), tau_entropy=1.0).changed
+    lost = {"id": "ratio_reject", "p": 0.12, "q": 0.48, "ratio": 0.25, "u": 0.6}
+    unsure = {"h_draft": 1.8, "h_target": 1.8, "overlap": 1.0}
+    found = what_if(trace("rdd", [lost], nodes=[unsure], knobs=EASD, sampling=SAMPLED), tau_entropy=1.0)
+    assert (found.was, found.now) == ("rejected", "rejected with a penalty")
+
+
+def gap(states: str = "xrd", **knobs: Any) -> Trace:
+    kept = {"id": "gap_accept", "rank": 2, "gap": 0.25, "confidence": 0.8, "choice": DOG}
+    lost = {"id": "gap_reject", "rank": 4, "gap": 0.28, "confidence": 0.8, "choice": DOG}
+    given = {"top_beta": 3, "tau_base": 0.1, "tau_gamma": 1.0, "threshold_mode": "equation"} | knobs
+    return trace(states, [kept, lost], knobs=given)
+
+
+def test_the_gap_rule() -> None:
+    """tau is 0.1 + 1.0 (1 - 0.8) = 0.3 for both."""
+    assert replay(gap()).agrees
+    assert not replay(gap(top_beta=4)).agrees
+    assert replay(gap(threshold_mode="text")).agrees  # tau 0.9
+    assert not replay(gap(tau_base=0.0)).agrees  # tau 0.2
+    more = what_if(gap(), top_beta=4)
+    assert (more.decisions, more.node, more.pos, more.now) == (1, 1, 1, "relaxed")
+    assert what_if(gap(), tau_gamma=0.0).now == "rejected"
+    assert not what_if(gap(), tau_base=5.0).changed
+    assert replay(trace("a", [{"id": "gap_accept", "rank": 1, "gap": 0.0, "confidence": None}], knobs={"top_beta": 1})).agrees
+
+
+def test_top_k_and_judge() -> None:
+    ranks = trace(
+        "xrd",
+        [{"id": "topk_relaxed", "rank": 3, "k": 4, "choice": DOG}, {"id": "greedy_mismatch", "rank": 5, "k": 4, "choice": DOG}],
+        knobs={"accept_k": 4},
+    )
+    assert replay(ranks).agrees and what_if(ranks, accept_k=5).pos == 1 and what_if(ranks, accept_k=2).now == "rejected"
+    scores = trace(
+        "xrd",
+        [
+            {"id": "judge_relaxed", "score": 0.03, "threshold": 0.12, "choice": DOG},
+            {"id": "judge_refused", "score": 0.12, "threshold": 0.12, "choice": DOG},
+        ],
+        knobs={"threshold": 0.12},
+    )
+    assert replay(scores).agrees
+    assert what_if(scores, threshold=0.121).pos == 1 and what_if(scores, threshold=0.03).was == "relaxed"
+    assert not what_if(scores, threshold=0.1).changed
+
+
+def test_heuristics_and_typical_are_taken_as_recorded() -> None:
+    kept = trace("xr", [{"id": "heuristic_relaxed", "choice": DOG}, {"id": "heuristic_refused", "choice": DOG}])
+    assert replay(kept).agrees
+    typical = trace(
+        "ar",
+        [{"id": "typical_accept", "p": 0.2, "threshold": 0.1}, {"id": "typical_reject", "p": 0.1, "threshold": 0.1}],
+    )
+    assert replay(typical).agrees
+
+
+def test_only_thresholds_of_the_run_can_be_moved() -> None:
+    with pytest.raises(ConfigError, match="Did you mean 'tau_entropy'"):
+        what_if(easd(), tau_entrpy=1.0)
+    with pytest.raises(ConfigError, match="Known: none"):
+        what_if(greedy(), gamma=2)
+
+
+def test_nothing_moved_changes_nothing() -> None:
+    found = what_if(easd())
+    assert found.decisions == 2 and found.text == "All 2 decisions stay as they are."
+
+
+def test_acceptance_and_overlap() -> None:
+    assert acceptance(Node(1, -1, 1, reason={"p": 0.1, "q": 0.0})) == 1.0
+    assert acceptance(Node(1, -1, 1, reason={"p": 0.0, "q": 0.0})) == 0.0
+    assert acceptance(Node(1, -1, 1, p=0.3, q=0.6)) == 0.3  # chosen, not drawn: q says nothing
+    assert acceptance(Node(1, -1, 1, p=0.3, q=0.6, law_draft=[(1, 0.6)])) == 0.5
+    node = Node(1, -1, 1, top_draft=FIVE, top_target=FOUR_OF_THEM, overlap=0.1)
+    assert [overlap(node, n) for n in (1, 4, 5, 99)] == [1.0, 1.0, 0.8, 0.8]
+    assert overlap(Node(1, -1, 1, overlap=0.4), 5) == 0.4
