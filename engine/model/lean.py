@@ -161,6 +161,7 @@ def lean_from(hf: Any) -> LeanDecoder | None:
     fits = (
         config.model_type in FAMILIES
         and rope.get("rope_type", "default") in STATIC_ROPE
+        and rope.get("partial_rotary_factor", 1.0) == 1.0
         and getattr(config, "hidden_act", "") == "silu"
         and len(devices) == 1
         and {p.dtype for p in hf.parameters()} <= {torch.float32, torch.float64, torch.bfloat16, torch.float16}
