@@ -46,13 +46,14 @@ class Handlers:
     def run(
         self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0,
         top_p: float = 1.0, top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
-    ) -> Iterator[dict[str, Any]]:  # fmt: skip
-        """Stream a comparison: messages {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}."""
+    ) -> Iterator[str]:  # fmt: skip
+        """Stream a comparison as JSON texts {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}."""
         yield from self._run(locals())
 
-    def _run(self, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _run(self, values: dict[str, Any]) -> Iterator[str]:
         try:
-            yield from self.service.run(self._request(values))
+            for message in self.service.run(self._request(values)):
+                yield json.dumps(message, ensure_ascii=False)
         except LabError as error:
             raise gr.Error(str(error)) from None
 

@@ -76,7 +76,7 @@ def parse(data: bytes, limits: Limits) -> list[Trace]:
         data = _unzipped(data, limits)
     if len(data) > limits.max_upload_bytes:
         raise TraceError(f"The file is larger than {limits.max_upload_bytes / 1e6:g} MB, which is the limit.")
-    starts = [0] + [i + 1 for i in _newlines(data) if b'"kind":"run"' in data[i + 1 : i + 200].replace(b" ", b"")]
+    starts = [0, *(i + 1 for i in _newlines(data) if _begins_run(data[i + 1 : i + 120]))]
     ends = [*starts[1:], len(data)]
     traces = [_one(data[a:b], limits) for a, b in zip(starts, ends, strict=True)]
     if len(traces) > limits.max_lanes:
@@ -90,6 +90,10 @@ def _unzipped(data: bytes, limits: Limits) -> bytes:
         return zlib.decompressobj(wbits=31).decompress(data, limits.max_upload_bytes + 1)
     except zlib.error:
         raise TraceError("The file is gzipped but damaged.") from None
+
+
+def _begins_run(line: bytes) -> bool:
+    return line.replace(b" ", b"").startswith(b'{"kind":"run"')
 
 
 def _newlines(data: bytes) -> Iterable[int]:

@@ -75,6 +75,9 @@ export function mount(element, store, lab) {
   function reveal() {
     const { cursor } = store;
     if (!cursor) return;
+    const home = lanes.get(cursor.run)?.element;
+    if (home && (home.offsetLeft < element.scrollLeft || home.offsetLeft + home.offsetWidth > element.scrollLeft + element.clientWidth + 1))
+      element.scrollLeft = home.offsetLeft;
     for (const [key, lane] of lanes) {
       const place = key === cursor.run ? cursor : store.twin(cursor, key);
       lane.reveal(place?.pos != null ? lane.chips[place.pos] : lane.rounds[place?.round]?.[0]?.firstElementChild);

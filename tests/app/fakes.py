@@ -1,5 +1,6 @@
 """A lab without models: made-up runs behind the interface of engine.lab.Lab."""
 
+import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -55,3 +56,9 @@ def sentence(_head: Any, round_: Any, node: int | None, token: Any, _pieces: Any
     what = round_.nodes[node] if node is not None and round_.nodes else token
     state = getattr(what, "state", getattr(what, "origin", "token"))
     return f"{state.capitalize()}: draft gave 0.41, target 0.12, so it is kept with probability 0.29; the draw was 0.63."
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

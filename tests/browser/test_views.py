@@ -85,16 +85,23 @@ def test_small_states_draw(page: Any, base: str, given: str) -> None:
     assert problems == []
 
 
+def drawing(page: Any, key: str, act: str) -> float:
+    """Milliseconds of script that a view takes to draw after an action on `i`: the best of a dozen, as the machine may be busy."""
+    return page.evaluate(
+        """async ([key, act]) => { const all = []; const frame = store.frame; const go = new Function("i", act);
+        const timed = (draw) => () => { const from = performance.now(); draw(); all.push(performance.now() - from); };
+        store.frame = (name, draw) => frame(name, name === key ? timed(draw) : draw);
+        for (let i = 1; i < 13; i += 1) { go(i); await settle(); }
+        store.frame = frame; return Math.min(...all); }""",
+        [key, act],
+    )
+
+
 def test_two_thousand_positions(page: Any, base: str) -> None:
     problems = open_views(page, base, a_run("chain", 2000))
     page.evaluate("async () => { store.setCursor({ run: 'chain', pos: 1900 }); await settle(); }")
-    ms = page.evaluate(
-        """async () => { const spot = view('ribbon').querySelector('.v-scroll'); const all = [];
-        for (let i = 0; i < 20; i += 1) { store.emit('options'); const from = performance.now(); spot.scrollLeft = i * 700;
-          await new Promise((done) => requestAnimationFrame(done)); all.push(performance.now() - from); }
-        return all.sort((a, b) => a - b)[10]; }"""
-    )
-    assert ms < 60
+    ms = drawing(page, "ribbon", "view('ribbon').querySelector('.v-scroll').scrollLeft = 700 * i")
+    assert ms < 16
     page.click("text=Fit >> nth=0")
     assert problems == []
 
@@ -142,7 +149,9 @@ def test_the_inspector_keeps_its_height(page: Any, base: str) -> None:
 
 def test_the_inspector_says_the_sentence_of_the_trace(page: Any, base: str) -> None:
     lane = a_run("chain")[0]
-    lane["events"][1]["nodes"][0]["why"] = "Kept: `a` <b>not bold</b>."
+    event = lane["events"][1]
+    for item in (event["nodes"][0], event["tokens"][0]):
+        item["why"] = "Kept: `a` <b>not bold</b>."
     open_views(page, base, [lane])
     page.evaluate("async () => { store.setCursor({ run: 'chain', round: 0, node: 0 }); await settle(); }")
     assert page.inner_text(".v-why") == "Kept: a <b>not bold</b>."
@@ -185,15 +194,9 @@ def wide_tree(nodes: int) -> dict[str, Any]:
 
 def test_625_nodes_are_drawn_in_time(page: Any, base: str) -> None:
     problems = open_views(page, base, [wide_tree(625)])
-    ms = page.evaluate(
-        """async () => { const all = []; const run = store.lanes[0];
-        for (let i = 0; i < 12; i += 1) { store.setCursor({ run, round: i % 2, node: null, pos: null });
-          const from = performance.now(); await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-          all.push(performance.now() - from); }
-        return all.sort((a, b) => a - b)[6]; }"""
-    )
+    ms = drawing(page, "tree", "store.setCursor({ run: store.lanes[0], round: i % 2, node: null, pos: null })")
     assert "625 guesses" in page.inner_text("[data-view=tree]")
-    assert ms < 150  # 50 on a free machine
+    assert ms < 50
     assert problems == []
 
 

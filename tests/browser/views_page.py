@@ -13,7 +13,7 @@ STATIC = Path(__file__).parents[2] / "app" / "static"
 VIEWS = ("verdict", "ribbon", "inspector", "tree", "aggregates", "divergence", "whatif")
 PAGE = """<!doctype html><meta charset="utf-8"><title>Views</title><link rel="icon" href="data:,">
 <link rel="stylesheet" href="tokens.css"><link rel="stylesheet" href="lab.css"><link rel="stylesheet" href="views.css">
-<body><div class="lab">%s</div><script type="module">
+<body><div class="lab">SPOTS</div><script type="module">
 import { createStore } from "./store.js";
 const store = (window.store = createStore());
 for (const spot of document.querySelectorAll("[data-view]")) (await import(`./${spot.dataset.view}.js`)).mount(spot, store);
@@ -23,7 +23,7 @@ window.view = (name) => document.querySelector(`[data-view="${name}"]`);
 store.load(await (await fetch("traces.json")).json());
 await frame();
 window.ready = true;
-</script>""" % "".join(f'<section class="panel" data-view="{name}"></section>' for name in VIEWS)
+</script>""".replace("SPOTS", "".join(f'<section class="panel" data-view="{name}"></section>' for name in VIEWS))
 
 
 class Quiet(SimpleHTTPRequestHandler):

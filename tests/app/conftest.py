@@ -1,0 +1,37 @@
+"""A service over made-up runs, and a server for it."""
+
+import os
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+from pathlib import Path
+
+import pytest
+
+from app.presets import Shelf
+from app.service import Service
+from engine.trace.store import Trace
+from tests.app.fakes import FakeLab, preset, sentence
+from tests.app.synthetic import CARDS, events
+
+
+@pytest.fixture
+def lab() -> FakeLab:
+    return FakeLab()
+
+
+@pytest.fixture
+def service(lab: FakeLab) -> Service:
+    def load() -> FakeLab:
+        lab.loads += 1
+        return lab
+
+    return Service(CARDS, {"made-up": load}, sentence)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, service: Service) -> Shelf:
+    for name in ("plain", "chain"):
+        Trace(events(name, 30)).save(tmp_path / f"{name}.jsonl.gz")
+    presets = [preset("live", "Live", ("plain", "wary")), preset("apples", "Apples", ("plain", "chain"), ("plain.jsonl.gz", "chain.jsonl.gz"))]
+    return Shelf(presets, CARDS, sentence, service.limits, folder=tmp_path)

@@ -1,0 +1,31 @@
+import pytest
+
+from app.knobs import card_json, catalogue, changed, find
+from engine.errors import ConfigError
+from tests.app.synthetic import BY_NAME, CARDS
+
+
+def test_each_knob_says_its_control_and_where_its_default_comes_from():
+    knobs = {knob["name"]: knob for card in catalogue(CARDS) for knob in card["knobs"]}
+    assert {name: knobs[name]["kind"] for name in ("gamma", "tau", "bias", "hold")} == {
+        "gamma": "number", "tau": "number", "bias": "choice", "hold": "switch",
+    }  # fmt: skip
+    assert knobs["gamma"]["whole"] and not knobs["tau"]["whole"]
+    assert knobs["gamma"]["origin_text"] == "the paper's default"
+    assert knobs["width"]["origin_text"] == "the authors' code"
+    assert knobs["tau"]["origin_text"] == "our choice"
+
+
+def test_a_card_carries_all_its_words():
+    card = card_json(BY_NAME["chain"], "No draft.")
+    assert {"title", "summary", "formula", "helps", "hurts", "contested", "paper", "guarantee"} <= set(card)
+    assert card["unavailable"] == "No draft."
+
+
+def test_changed_keeps_only_what_differs():
+    assert changed(BY_NAME["chain"], {"gamma": 4, "bias": "low"}) == {"bias": "low"}
+
+
+def test_unknown_method():
+    with pytest.raises(ConfigError, match="Did you mean 'chain'"):
+        find(CARDS, "chein")

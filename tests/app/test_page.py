@@ -1,0 +1,113 @@
+"""The page as built: mount points, endpoints, headers; and no method's name anywhere in app/."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app.build import build
+from app.routes import app_kwargs
+from app.serve import launch
+from engine.methods import CARDS as REAL
+from engine.trace.store import Trace
+from tests.app.fakes import free_port, sentence
+from tests.app.synthetic import events
+
+APP = Path(__file__).parents[2] / "app"
+PUBLIC = {"/run", "/decode", "/methods", "/presets", "/load_trace", "/explain", "/stop"}
+
+
+def test_every_action_is_a_named_endpoint(service, shelf):
+    named = build(service, shelf, sentence).get_api_info()["named_endpoints"]
+    assert set(named) == PUBLIC
+    assert all(item["returns"] for item in named.values())
+
+
+def test_every_view_has_its_mount_point():
+    views = re.findall(r'"(\w+)"', re.search(r"VIEWS = \[(.*?)\]", (APP / "static/lab.js").read_text())[1])
+    spots = set(re.findall(r'data-view="(\w+)"', (APP / "copy/page.html").read_text()))
+    assert set(views) == spots - {"notices"}
+
+
+def test_no_method_is_named_in_the_app():
+    names = {card.name for card in REAL if len(card.name) > 2}
+    for path in [*APP.rglob("*.py"), *APP.rglob("*.js"), *APP.rglob("*.css"), *APP.rglob("*.html")]:
+        words = set(re.findall(r"[a-z0-9_]+", path.read_text(encoding="utf-8")))
+        assert not words & names, f"{path.name} names {words & names}"
+
+
+def test_text_reaches_the_page_only_as_text():
+    for path in APP.rglob("*.js"):
+        code = path.read_text(encoding="utf-8")
+        assert "innerHTML" not in code and "insertAdjacentHTML" not in code and "eval(" not in code, path.name
+        assert not re.search(r"https?://(?!www\.w3\.org|huggingface\.co)", code), f"{path.name} points outside"
+
+
+@pytest.fixture
+def http(service, shelf):
+    kwargs = app_kwargs(service, shelf, sentence)
+    return TestClient(Starlette(routes=kwargs["routes"], middleware=kwargs["middleware"]))
+
+
+def test_health_and_headers(http):
+    answer = http.get("/healthz")
+    assert answer.json() == {"status": "ok"}
+    assert "object-src 'none'" in answer.headers["content-security-policy"]
+    assert "https:" not in answer.headers["content-security-policy"].split("frame-ancestors")[0]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_catalogue_and_recorded_traces(http, lab):
+    body = http.get("/lab/catalogue").json()
+    assert body["first"] == "apples" and body["models"] == ["made-up"] and len(body["methods"]) == 6
+    assert [lane["key"] for lane in http.get("/lab/trace").json()["lanes"]] == ["plain", "chain"]
+    assert http.get("/lab/trace?name=..%2Fetc").status_code == 404
+    assert lab.loads == 0, "a recorded run needs no model"
+
+
+def test_uploads(http):
+    good = http.post("/lab/open", content=Trace(events("bush", 20)).to_bytes())
+    assert good.status_code == 200 and good.json()["lanes"][0]["key"] == "bush"
+    bad = http.post("/lab/open", content=b"{}")
+    assert bad.status_code == 400 and "kind" in bad.json()["error"]
+    huge = http.post("/lab/open", content=b"x" * 20_000_001)
+    assert huge.status_code == 413 and "20 MB" in huge.json()["error"]
+
+
+def test_static_files_cannot_be_left(http):
+    assert http.get("/lab-static/store.js").status_code == 200
+    assert http.get("/lab-static/../build.py").status_code == 404
+    assert http.get("/lab-static/%2e%2e/build.py").status_code == 404
+
+
+def test_driven_by_a_client(service, shelf):
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    port = free_port()
+    demo = launch(service, shelf, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    try:
+        client = Client(f"http://127.0.0.1:{port}", verbose=False)
+        assert len(client.predict(api_name="/methods")) == 6
+        assert [item["name"] for item in client.predict(api_name="/presets")] == ["live", "apples"]
+        given = {"methods": ["plain", "chain"], "prompt": "Once", "max_new_tokens": 12, "knobs": {"chain": {"gamma": 2}}}
+        job = client.submit(**given, api_name="/run")
+        job.result(timeout=30)
+        messages = [json.loads(text) for text in job.outputs()]
+        assert messages[-1]["done"] and any("ev" in message for message in messages)
+        traces = client.predict(**given, api_name="/decode")
+        assert traces["chain"][0]["knobs"]["gamma"] == 2
+        text = Trace(events("chain", 20)).to_bytes().decode()
+        assert client.predict(text, api_name="/load_trace")[0]["key"] == "chain"
+        assert all(client.predict(text, 1, api_name="/explain"))
+        assert client.predict("0" * 32, api_name="/stop") is False
+        with pytest.raises(AppError, match="Did you mean 'chain'"):
+            client.predict(["chian"], "Once", api_name="/decode")
+        with pytest.raises(AppError, match="not JSON"):
+            client.predict("damaged\nfile\n", api_name="/load_trace")
+    finally:
+        demo.close()

@@ -1,0 +1,60 @@
+import gzip
+import json
+
+import pytest
+
+from app import recorded
+from app.state import Limits
+from engine.errors import ConfigError, TraceError
+from engine.trace.store import Trace
+from tests.app.fakes import sentence
+from tests.app.synthetic import CARDS, events
+
+
+def data(*names: str, tokens: int = 20) -> bytes:
+    return b"".join(Trace(events(name, tokens)).to_bytes() for name in names)
+
+
+def test_one_file_may_hold_several_runs():
+    traces = recorded.parse(data("plain", "chain", "chain"), Limits())
+    lanes = recorded.lanes(traces, CARDS, sentence)
+    assert [lane["key"] for lane in lanes] == ["plain", "chain", "chain.2"]
+    assert lanes[1]["card"]["title"] == "Chain of guesses"
+
+
+def test_gzipped_or_not():
+    assert len(recorded.parse(gzip.compress(data("plain", "bush")), Limits())) == 2
+
+
+def test_an_unknown_method_keeps_what_its_trace_says():
+    text = data("plain").replace(b'"method":"plain"', b'"method":"elsewhere"')
+    lane = recorded.lanes(recorded.parse(text, Limits()), CARDS, sentence)[0]
+    assert lane["card"]["title"] == "Plain decoding" and lane["card"]["guarantee"] == "reference"
+
+
+@pytest.mark.parametrize(
+    ("given", "limits", "says"),
+    [
+        (b"", Limits(), "no trace"),
+        (b"hello\nworld\n", Limits(), "not JSON"),
+        (gzip.compress(b"x" * 100)[:-20] + b"garbage of all kinds", Limits(), "damaged|JSON|no trace"),
+        (b'{"kind":"run","schema":99}\n', Limits(), "schema 99"),
+        (data("chain"), Limits(max_nodes=3), "more than 3 nodes"),
+        (data("plain"), Limits(max_upload_bytes=100), "larger than"),
+        (gzip.compress(b" " * 5_000_000), Limits(max_upload_bytes=1_000_000), "larger than"),
+        (data(*["plain"] * 7), Limits(), "at most 6"),
+    ],
+)
+def test_bad_files_are_refused_with_words(given, limits, says):
+    with pytest.raises(TraceError, match=says):
+        recorded.parse(given, limits)
+
+
+def test_a_shelf_reads_its_traces_once_and_knows_no_paths(shelf):
+    body = json.loads(shelf.body("apples"))
+    assert body["recorded"] == "apples" and len(body["lanes"]) == 2
+    assert shelf.body("apples") is shelf.body("apples")
+    assert shelf.first == "apples"
+    for name in ("../secrets", "live", ""):
+        with pytest.raises(ConfigError):
+            shelf.body(name)

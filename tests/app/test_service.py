@@ -1,0 +1,160 @@
+import json
+import threading
+from itertools import pairwise
+
+import pytest
+
+from app import request as requests
+from app.request import Request
+from app.service import Service
+from engine.errors import ConfigError
+from engine.trace.store import Trace, event_from_json
+from tests.app.fakes import FakeLab, sentence
+from tests.app.synthetic import CARDS
+
+
+def ask(service: Service, lanes=("plain", "chain", "wary"), **more) -> Request:
+    given = {"prompt": "Once", "lanes": list(lanes), "max_new_tokens": 24, "id": requests.fresh_id(), **more}
+    return requests.build(given, service.cards, service.models, service.limits)
+
+
+def events_of(messages) -> list:
+    return [pair for message in messages for pair in message.get("ev", ())]
+
+
+def test_messages_come_in_order_without_gaps(service):
+    messages = list(service.run(ask(service)))
+    assert messages[0]["phase"] == "loading"
+    assert [lane["key"] for lane in messages[1]["lanes"]] == ["plain", "chain", "wary"]
+    seen = 0
+    for message in messages[2:]:
+        assert message["seq"] == seen
+        seen += len(message.get("ev", ()))
+    assert messages[-1]["done"] is True
+
+
+def test_lanes_take_turns_one_round_each(service):
+    order = [key for key, event in events_of(service.run(ask(service, ("plain", "chain")))) if event["kind"] == "round"]
+    together = order[: 2 * order.count("chain")]
+    assert all(a != b for a, b in pairwise(together)), "two rounds of one lane in a row while the other is still open"
+
+
+def test_each_lane_is_a_whole_trace_with_sentences(service):
+    for key, events in service.decode(ask(service)).items():
+        trace = Trace(event_from_json(event) for event in events)
+        assert len(trace.tokens) == 24
+        assert trace.end is not None and trace.end.reason == "limit"
+        assert trace.end.text == "".join(token.piece for token in trace.tokens)
+        rounds = [event for event in events if event["kind"] == "round"]
+        assert all(item["why"] for event in rounds for item in [*event["nodes"], *event["tokens"]]), key
+
+
+def test_stop_ends_every_lane_within_one_round_and_leaves_whole_traces(service, lab):
+    request = ask(service, max_new_tokens=400)
+    lanes: dict[str, list] = {}
+    for message in service.run(request):
+        for key, event in message.get("ev", ()):
+            lanes.setdefault(key, []).append(event)
+        if sum(map(len, lanes.values())) >= 9 and not service.runs.get(request.run).stopped.is_set():
+            before = {key: len(events) for key, events in lanes.items()}
+            assert service.stop(request.run)
+    assert lab.open_streams == []
+    for key, events in lanes.items():
+        trace = Trace(event_from_json(event) for event in events)
+        assert trace.end is not None and trace.end.reason == "stopped"
+        assert len(events) <= before[key] + 2
+
+
+def test_closing_the_page_frees_the_engine(service, lab):
+    run = service.run(ask(service))
+    for message in run:
+        if "ev" in message:
+            break
+    assert lab.open_streams
+    run.close()
+    assert lab.open_streams == []
+
+
+def test_a_lane_that_fails_does_not_end_the_others():
+    class OneBad(FakeLab):
+        def stream(self, method, **settings):
+            self.fail_at = 3 if method == "chain" else None
+            return super().stream(method, **settings)
+
+    class Late(FakeLab):
+        def stream(self, method, **settings):
+            stream = super().stream(method, **settings)
+            if method != "chain":
+                yield from stream
+                return
+            for i, event in enumerate(stream):
+                if i == 3:
+                    raise ConfigError("Out of patience.")
+                yield event
+
+    service = Service(CARDS, {"made-up": Late}, sentence)
+    traces = service.decode(ask(service))
+    assert traces["chain"][-1] | {"total_ms": 0} == traces["chain"][-1] | {"reason": "error", "message": "Out of patience.", "total_ms": 0}
+    assert traces["chain"][-1]["text"]
+    assert traces["plain"][-1]["reason"] == "limit"
+
+
+def test_an_error_at_the_start_is_raised_before_anything_runs(service):
+    with pytest.raises(ConfigError, match="longer prompt"):
+        list(service.run(ask(service, ("copycat", "plain"))))
+
+
+def test_what_a_page_missed_can_be_asked_for(service):
+    request = ask(service)
+    everything = events_of(service.run(request))
+    again = service.resync(request.run, 5)
+    assert again is not None and again["ev"] == everything[5:] and again["done"]
+    assert service.resync("0" * 32, 0) is None
+
+
+def test_two_visitors_never_share_a_run(service):
+    first, second = ask(service), ask(service, seed=7)
+    with pytest.raises(ConfigError, match="in use"):
+        a, b = service.run(first), service.run(Request(**{**second.__dict__, "run": first.run}))
+        next(a)
+        next(b)
+    assert service.stop(second.run) is False
+
+
+def test_models_are_loaded_once_and_only_for_a_run(service, lab):
+    assert all(card["unavailable"] == "" for card in service.methods())
+    assert lab.loads == 0
+    list(service.run(ask(service)))
+    list(service.run(ask(service)))
+    assert lab.loads == 1
+    reasons = {card["name"]: card["unavailable"] for card in service.methods()}
+    assert reasons["copycat"] and not reasons["plain"]
+
+
+def test_runs_are_forgotten():
+    from app.state import RunStore
+
+    now = [0.0]
+    store = RunStore(keep_runs=2, keep_seconds=10, clock=lambda: now[0])
+    ids = [f"{i:032x}" for i in range(4)]
+    for run in ids[:3]:
+        store.open(run)
+        store.close(run)
+    assert store.get(ids[0]) is None and store.get(ids[2]) is not None
+    now[0] = 11
+    store.open(ids[3])
+    assert store.get(ids[2]) is None
+
+
+def test_messages_are_json(service):
+    for message in service.run(ask(service)):
+        json.dumps(message, allow_nan=False)
+
+
+def test_stop_from_another_thread(lab):
+    lab.pause = 0.01
+    service = Service(CARDS, {"made-up": lambda: lab})
+    request = ask(service, max_new_tokens=500)
+    threading.Timer(0.1, service.stop, [request.run]).start()
+    ends = [event for _key, event in events_of(service.run(request)) if event["kind"] == "end"]
+    assert {event["reason"] for event in ends} == {"stopped"}
