@@ -46,7 +46,8 @@ class ToyDecoder:
 
     def run(self, cache: ToyCache, new: New, taps: Sequence[int], want: int) -> Rows:
         cache.crop(new.start)
-        ids, pos, T = new.ids.tolist(), new.pos.tolist(), len(new.ids)
+        ids, T = new.ids.tolist(), len(new.ids)
+        pos = list(range(new.start, new.start + T)) if new.pos is None else new.pos.tolist()
         sees = torch.ones(T, T, dtype=torch.bool).tril() if new.block is None else new.block
         rows = []
         for t in range(T):

@@ -1,0 +1,149 @@
+"""Laws equal those of transformers' own warpers, entropies survive minus infinity, draws have no bias."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+from engine.config import Sampling
+from engine.errors import EngineFault
+from engine.sampling import entropy, first_argmax, gumbel, law, pick, wide
+
+GRID = [(t, k, p) for t in (0.3, 0.6, 1.0, 1.7) for k in (0, 1, 3, 40, 500) for p in (1.0, 0.95, 0.8, 0.3, 0.01)]
+
+
+def theirs(logits: torch.Tensor, temperature: float, top_k: int, top_p: float) -> torch.Tensor:
+    """The law of transformers for the same settings, in its own order: temperature, top-k, top-p."""
+    warpers = LogitsProcessorList([TemperatureLogitsWarper(temperature)])
+    if top_k:
+        warpers.append(TopKLogitsWarper(min(top_k, logits.shape[-1])))
+    if top_p < 1:
+        warpers.append(TopPLogitsWarper(top_p))
+    return torch.softmax(warpers(None, logits), -1)
+
+
+def check_warpers() -> None:
+    """Every setting of the grid gives the law of transformers."""
+    logits = 3 * torch.randn(20, 97, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    for temperature, top_k, top_p in GRID:
+        ours = law(logits, Sampling(temperature, top_k, top_p))
+        assert torch.allclose(ours, theirs(logits, temperature, top_k, top_p), atol=1e-12), (temperature, top_k, top_p)
+
+
+def test_laws_equal_those_of_transformers() -> None:
+    check_warpers()
+
+
+def test_tokens_tied_with_the_kth_stay() -> None:
+    logits = torch.tensor([[1.0, 2.0, 2.0, 2.0, 0.0]])
+    assert law(logits, Sampling(1.0, top_k=2)).nonzero()[:, 1].tolist() == [1, 2, 3]
+    assert torch.allclose(law(logits, Sampling(1.0, top_k=2)), theirs(logits, 1.0, 2, 1.0))
+
+
+def test_greedy_is_one_hot_and_ignores_the_other_settings() -> None:
+    logits = torch.tensor([[0.0, 3.0, 3.0], [5.0, 1.0, 2.0]])
+    assert law(logits, Sampling(0.0, top_k=1, top_p=0.1)).tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+def test_top_p_always_keeps_the_first() -> None:
+    assert law(torch.tensor([[0.0, 9.0, 1.0]]), Sampling(1.0, top_p=1e-9)).tolist() == [[0, 1, 0]]
+
+
+def test_the_coldest_and_hottest_laws_are_finite() -> None:
+    logits = torch.tensor([[1e4, -1e4, 9.9e3, -torch.inf]])
+    for temperature in (1e-3, 100.0):
+        p = law(logits, Sampling(temperature, 3, 0.9))
+        assert torch.isfinite(p).all() and p.sum().item() == pytest.approx(1) and p[0, 3] == 0
+
+
+@pytest.mark.parametrize(("given", "kept"), [(torch.float64, torch.float64), (torch.float32, torch.float32),
+                                             (torch.bfloat16, torch.float32), (torch.float16, torch.float32)])  # fmt: skip
+def test_precision_never_falls_below_fp32(given: torch.dtype, kept: torch.dtype) -> None:
+    logits = torch.randn(2, 5).to(given)
+    assert wide(logits).dtype == kept and law(logits, Sampling(0.7, 3, 0.9)).dtype == kept and entropy(logits).dtype == kept
+    if given == kept:
+        assert wide(logits) is logits
+
+
+def test_float64_is_not_squeezed() -> None:
+    """A difference that fp32 cannot hold survives."""
+    logits = torch.tensor([[0.0, 1e-12]], dtype=torch.float64)
+    p = law(logits, Sampling(1.0))[0]
+    assert float(p[1] - p[0]) == pytest.approx(5e-13, rel=1e-3)
+
+
+def test_entropy_is_that_of_the_textbook() -> None:
+    p = torch.tensor([[0.5, 0.25, 0.25, 0.0]], dtype=torch.float64)
+    assert entropy(p.log()).item() == pytest.approx(1.5 * math.log(2), abs=1e-15)  # one entry is minus infinity
+    assert entropy(torch.zeros(1, 8, dtype=torch.float64)).item() == pytest.approx(math.log(8), abs=1e-15)
+    assert entropy(torch.tensor([[7.0, -torch.inf, -torch.inf]])).item() == 0.0
+    assert entropy(torch.tensor([[0.0, 1.0]]), temperature=1e3).item() == pytest.approx(math.log(2), abs=1e-6)
+    rows = torch.cat([p.log(), torch.zeros(1, 4, dtype=torch.float64)])  # a row with, a row without
+    assert entropy(rows).tolist() == pytest.approx([1.5 * math.log(2), math.log(4)])
+
+
+def test_entropy_matches_scipy() -> None:
+    from scipy.stats import entropy as reference
+
+    logits = 4 * torch.randn(30, 200, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    assert entropy(logits).tolist() == pytest.approx(reference(torch.softmax(logits, -1).numpy(), axis=1).tolist(), abs=1e-12)
+    assert entropy(logits.float()).tolist() == pytest.approx(entropy(logits).tolist(), abs=2e-5)
+
+
+def test_the_first_maximum_wins() -> None:
+    x = torch.tensor([[1.0, 5.0, 5.0, 0.0], [2.0, 2.0, 2.0, 2.0], [-torch.inf, -3.0, -torch.inf, -3.0]])
+    assert first_argmax(x).tolist() == [1, 0, 1]
+    wide_row = torch.zeros(1, 10_000)
+    assert first_argmax(wide_row).item() == 0
+
+
+def check_pick() -> None:
+    """`pick` cuts [0, 1) at the cumulative sums: each token owns exactly its share, and those of no mass own nothing."""
+    p = torch.tensor([0.0, 0.25, 0.0, 0.5, 0.25, 0.0], dtype=torch.float64)
+    just = 2**-53
+    for u, token in ((0.0, 1), (0.25 - just, 1), (0.25, 3), (0.75 - just, 3), (0.75, 4), (1 - just, 4), (1 - just / 2, 4)):
+        assert pick(p, u) == token, u
+        assert pick(8 * p, u) == token, u  # need not be normalised
+        assert pick(p.float(), u) == token, u
+
+
+def test_a_draw_owns_exactly_its_share() -> None:
+    check_pick()
+
+
+@settings(max_examples=60, deadline=None)
+@given(weights=st.lists(st.sampled_from([0.0, 1e-30, 1e-8, 0.1, 1.0]), min_size=1, max_size=9).filter(lambda w: sum(w) > 0),
+       u=st.floats(0, 1, exclude_max=True))  # fmt: skip
+def test_a_draw_never_takes_a_token_without_mass(weights: list[float], u: float) -> None:
+    for dtype in (torch.float32, torch.float64):
+        assert torch.tensor(weights, dtype=dtype)[pick(torch.tensor(weights, dtype=dtype), u)] > 0
+
+
+def test_draws_have_no_bias() -> None:
+    """The mean over an even grid of uniforms is the law itself, to one grid step."""
+    p = torch.softmax(torch.randn(7, dtype=torch.float64, generator=torch.Generator().manual_seed(4)), -1)
+    n = 4000
+    counts = torch.bincount(torch.tensor([pick(p, (i + 0.5) / n) for i in range(n)]), minlength=7)
+    assert (counts / n - p).abs().max() <= 1.01 / n
+
+
+def test_a_law_without_mass_ends_the_run() -> None:
+    for broken in (torch.zeros(3), torch.full((3,), torch.nan)):
+        with pytest.raises(EngineFault, match="no mass"):
+            pick(broken, 0.5)
+
+
+def test_gumbel_noise_is_finite_and_draws_the_law() -> None:
+    """Finite at both ends; and the argmax of log p + noise follows p (chi-square, 8 cells)."""
+    from scipy.stats import chisquare
+
+    assert torch.isfinite(gumbel(torch.tensor([0.0, 1 - 2**-24, 0.5]))).all()
+    assert torch.isfinite(gumbel(torch.tensor([0.0, 1 - 2**-53, 0.5], dtype=torch.float64))).all()
+    g = torch.Generator().manual_seed(8)
+    p = torch.softmax(torch.randn(8, generator=g, dtype=torch.float64), -1)
+    drawn = (p.log() + gumbel(torch.rand(40_000, 8, generator=g, dtype=torch.float64))).argmax(-1)
+    counts = torch.bincount(drawn, minlength=8).numpy()
+    assert chisquare(counts, (p * counts.sum()).numpy()).pvalue > 1e-4

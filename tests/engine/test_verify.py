@@ -1,0 +1,297 @@
+"""The kernels emit the target's law exactly: enumerated, not sampled (methods page, section 2)."""
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.config import Sampling
+from engine.draft import EMPTY, Draft, chain
+from engine.verify import Check, residual, step_point, step_sample, step_without_replacement, walk, walk_by
+from engine.view import RoundView
+from tests.engine.laws import SAMPLED, Tree, distance, outcomes, pairs, point_law, random_law, replacement_law, sample_law, worst
+
+EXACT = 1e-12
+GREEDY = Sampling()
+
+
+# --- one node -----------------------------------------------------------------------------------------------------
+
+
+def check_sample_law() -> None:
+    """K2 emits p."""
+    assert max(distance(sample_law(p, q), p) for p, q in pairs(40)) < EXACT
+
+
+def check_point_law() -> None:
+    """K5 emits p, whatever the children, in whatever order."""
+    for p, _ in pairs(12):
+        for m in (1, 2, 3, 4):
+            for tokens in itertools.permutations(range(5), m):
+                assert distance(point_law(p, tokens), p) < EXACT
+
+
+def check_replacement_law() -> None:
+    """K6 emits p when children are visited in draw order."""
+    for m, count in ((1, 40), (2, 20), (3, 10), (4, 6)):
+        assert max(distance(replacement_law(p, q, m), p) for p, q in pairs(count)) < EXACT
+
+
+def check_zero_mass_refused() -> None:
+    """A token without mass in p is refused even by the uniform 0 (`u <= ratio` would take it)."""
+    p, q = torch.tensor([0.0, 0.4, 0.6]).double(), torch.tensor([0.5, 0.5, 0.0]).double()
+    assert step_sample(p, q, 0, 0.0).accepted is None
+    assert step_point(p, [0], [0.0]).accepted is None
+    assert step_without_replacement(p, q, [0], [0.0]).accepted is None
+
+
+def test_a_sampled_guess_leaves_the_law_of_the_target() -> None:
+    check_sample_law()
+
+
+def test_chosen_children_leave_the_law_of_the_target() -> None:
+    check_point_law()
+
+
+def test_children_without_replacement_leave_the_law_of_the_target() -> None:
+    check_replacement_law()
+
+
+def test_zero_mass_is_never_accepted() -> None:
+    check_zero_mass_refused()
+
+
+def test_sample_and_match_has_the_law_of_chosen_children() -> None:
+    """K5': draw from p, and stay in the tree when it is a child. The same chance for each child, and for leaving."""
+    for p, _ in pairs(8):
+        step = step_point(p, [3, 1], [1.0, 1.0])
+        reach, taken = 1.0, {}
+        for token, test in zip([3, 1], step.tests, strict=True):
+            taken[token] = reach * test["ratio"]
+            reach *= 1 - test["ratio"]
+        assert taken[3] == pytest.approx(float(p[3]), abs=EXACT) and taken[1] == pytest.approx(float(p[1]), abs=EXACT)
+        out = p.clone()
+        out[[3, 1]] = 0
+        assert torch.allclose(reach * step.rest_V, out, atol=EXACT)
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_the_wrong_visiting_order_is_biased(m: int) -> None:
+    """Descending q and token order: 0.37 to 0.87 away in the table of the methods page."""
+    found = pairs(12)
+    by_mass = max(distance(replacement_law(p, q, m, lambda ts, q=q: sorted(ts, key=lambda t: -float(q[t]))), p) for p, q in found)
+    by_id = max(distance(replacement_law(p, q, m, sorted), p) for p, q in found)
+    assert by_mass > 0.05 and by_id > 0.05
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_a_ratio_with_the_raw_stored_mass_is_biased(m: int) -> None:
+    """q must be the law drawn from, not a stored one that sums to 0.8 (S3)."""
+    assert max(distance(replacement_law(p, q, m, told=0.8 * q), p) for p, q in pairs(12)) > 0.05
+
+
+def test_correcting_from_the_target_is_biased_exactly_as_derived() -> None:
+    """K3 emits min(p, q) + (1 - sum min(p, q)) p."""
+    far = 0.0
+    for p, q in pairs(40):
+        law = sample_law(p, q, "target")
+        kept = torch.minimum(p, q)
+        assert distance(law, kept + (1 - kept.sum()) * p) < EXACT
+        far = max(far, distance(law, p))
+    assert far > 0.1
+
+
+law4 = st.lists(st.sampled_from([0.0, 0.0, 0.1, 0.3, 1.0, 2.5]), min_size=4, max_size=4).filter(lambda x: sum(x) > 0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(p=law4, q=law4, m=st.integers(1, 4))
+def test_kernels_stay_exact_on_laws_with_zeros(p: list[float], q: list[float], m: int) -> None:
+    target, draft = (torch.tensor(x, dtype=torch.float64) / sum(x) for x in (p, q))
+    assert distance(sample_law(target, draft), target) < EXACT
+    assert distance(replacement_law(target, draft, m), target) < EXACT
+    assert distance(point_law(target, range(m)), target) < EXACT
+
+
+def test_equal_laws_accept_everything_and_leave_a_usable_rest() -> None:
+    p = random_law(5, torch.Generator().manual_seed(3))
+    for token in range(5):
+        step = step_sample(p, p.clone(), token, 1 - 2**-53)
+        assert step.accepted == 0 and step.tests[0]["ratio"] == 1.0
+    assert torch.equal(residual(p, p.clone()), p)  # no mass left: p itself, not a division by zero
+
+
+def test_a_guess_that_both_laws_exclude_is_refused() -> None:
+    p = q = torch.tensor([1.0, 0.0]).double()
+    assert step_sample(p, q, 1, 0.0).accepted is None
+    assert step_without_replacement(p, q, [1], [0.0]).accepted is None
+
+
+def test_duplicate_children_do_not_bias_the_chosen_kernel() -> None:
+    """A repeated sibling has nothing left to be accepted with."""
+    for p, _ in pairs(6):
+        assert distance(point_law(p, [2, 2, 0, 2]), p) < EXACT
+
+
+def test_kernels_leave_their_arguments_alone() -> None:
+    p, q = pairs(1)[0]
+    before = p.clone(), q.clone()
+    step_point(p, [0, 1, 2], [1.0] * 3)
+    step_without_replacement(p, q, [0, 1, 2], [1.0] * 3)
+    step_sample(p, q, 0, 1.0)
+    assert torch.equal(p, before[0]) and torch.equal(q, before[1])
+
+
+# --- whole drafts, through walk ---------------------------------------------------------------------------------------
+
+
+def check_chain_law() -> None:
+    """Chains of one to three guesses: the joint law of three tokens is the target's."""
+    for gamma, seed, holes in ((1, 0, False), (2, 1, True), (3, 2, False)):
+        model = Tree(V=3, depth=3, seed=seed, holes=holes)
+        assert worst(model.emitted(walk, model.chains(gamma), 3), model.joint(3)) < EXACT
+
+
+def check_bush_law() -> None:
+    """Two-level trees drawn without replacement: the joint law of three tokens is the target's."""
+    model = Tree(V=3, depth=3, seed=5, holes=False)
+    assert worst(model.emitted(walk, model.bushes((2, 2)), 3), model.joint(3)) < EXACT
+
+
+def check_chosen_tree_law() -> None:
+    """Fixed trees of any shape (K5 at each node): the joint law of three tokens is the target's."""
+    model = Tree(V=4, depth=3, seed=6)
+    shapes = [
+        Draft((0, 2, 1, 3, 0, 2), (-1, -1, 0, 0, 1, 2), group=(0,) * 6),
+        Draft((3, 1, 0), (-1, -1, -1), group=(0,) * 3),
+        Draft((1, 1, 1), (-1, 0, 1), group=(0,) * 3),
+        EMPTY,
+    ]
+    for draft in shapes:
+        assert worst(model.emitted(walk, [(draft, 1.0)], 3), model.joint(3)) < EXACT
+
+
+def test_chains_leave_the_joint_law_of_the_target() -> None:
+    check_chain_law()
+
+
+def test_trees_without_replacement_leave_the_joint_law_of_the_target() -> None:
+    check_bush_law()
+
+
+def test_trees_of_chosen_nodes_leave_the_joint_law_of_the_target() -> None:
+    check_chosen_tree_law()
+
+
+def test_the_target_as_correction_biases_a_chain() -> None:
+    model = Tree(V=3, depth=2, seed=1)
+    law = model.emitted(lambda view: walk(view, correction="target"), model.chains(2), 2)
+    assert worst(law, model.joint(2)) > 0.02
+
+
+def test_processed_laws_are_those_of_the_walk() -> None:
+    """Top-k and temperature: a guess outside the target's processed law is refused, whatever its raw probability."""
+    logits = torch.tensor([[2.0, 1.0, 0.0, -1.0], [0.0, 0.0, 0.0, 0.0]]).double()
+    draft = chain([2], draw="sample", laws=torch.full((1, 4), 0.25).double())
+    (only,) = outcomes(walk, draft, logits, Sampling(temperature=0.7, top_k=2))
+    weight, verdict, next_V = only
+    assert weight == 1.0 and not verdict.path and verdict.origin == "correction"
+    assert float(next_V[2]) == 0.0 and float(next_V[3]) == 0.0
+
+
+# --- greedy -----------------------------------------------------------------------------------------------------------
+
+
+def rows_for(choices: list[int], V: int = 6) -> torch.Tensor:
+    """Logits whose argmax is the given token in each row, with graded others."""
+    base = torch.linspace(0, 1, V).repeat(len(choices), 1)
+    base[torch.arange(len(choices)), choices] = 5.0
+    return base
+
+
+def greedy(draft: Draft, choices: list[int], **doors: object) -> object:
+    return walk(RoundView(draft, rows_for(choices), GREEDY, [0.5] * len(draft), 0.5, 5), **doors)  # type: ignore[arg-type]
+
+
+def check_rows_of_the_bonus() -> None:
+    """K1: the token after an accepted path is the choice of the last accepted node's own row."""
+    verdict = greedy(chain([1, 2, 3]), [1, 2, 3, 4])
+    assert (verdict.path, verdict.emit, verdict.origin) == ([0, 1, 2], 4, "bonus")
+    verdict = greedy(chain([1, 2, 3]), [1, 5, 3, 4])
+    assert (verdict.path, verdict.emit, verdict.origin) == ([0], 5, "correction")
+    assert 2 not in verdict.checks
+
+
+def test_a_greedy_chain_takes_its_prefix_and_the_next_choice() -> None:
+    check_rows_of_the_bonus()
+
+
+def test_a_greedy_tree_follows_the_target() -> None:
+    """K4: the second child of the root, then its first; siblings before are noted as refused, others untouched."""
+    draft = Draft((1, 2, 3, 4, 5), (-1, -1, 0, 1, 1), group=(0,) * 5)
+    verdict = greedy(draft, [2, 0, 4, 0, 3, 0])
+    assert (verdict.path, verdict.emit, verdict.origin) == ([1, 3], 3, "bonus")
+    assert {i: c.state for i, c in verdict.checks.items()} == {0: "rejected", 1: "accepted", 3: "accepted"}
+
+
+def test_an_empty_draft_is_a_plain_step() -> None:
+    verdict = greedy(EMPTY, [3])
+    assert (verdict.path, verdict.emit, verdict.origin) == ([], 3, "target")
+
+
+def test_ties_go_to_the_lowest_id() -> None:
+    view = RoundView(chain([2]), torch.zeros(2, 4), GREEDY, [0.0], 0.0)
+    verdict = walk(view)
+    assert verdict.emit == 0 and not verdict.path
+
+
+def test_without_bonus_a_full_acceptance_emits_nothing_more() -> None:
+    assert greedy(chain([1, 2]), [1, 2, 3], bonus=False).emit is None
+    assert greedy(chain([1, 2]), [1, 4, 3], bonus=False).emit == 4
+    assert greedy(EMPTY, [3], bonus=False).emit == 3  # a round always moves on
+
+
+def test_a_veto_takes_the_second_best() -> None:
+    """E14: removed from the raw logits; the token is vetoed, the block ends, and the next choice is emitted."""
+    verdict = greedy(chain([1, 2]), [1, 2, 3], veto=lambda view, node: {"id": "veto", "remove": view.draft.tokens[node]})
+    assert verdict.checks[0].state == "vetoed" and not verdict.path
+    assert (verdict.emit, verdict.origin) == (5, "correction")
+
+
+def test_a_veto_of_a_wrong_guess_changes_nothing_but_its_reason() -> None:
+    verdict = greedy(chain([4, 2]), [1, 2, 3], veto=lambda view, node: {"id": "veto", "remove": view.draft.tokens[node]})
+    assert verdict.checks[0].state == "rejected" and verdict.emit == 1
+
+
+def test_an_override_relaxes_only_what_was_refused() -> None:
+    asked: list[int] = []
+
+    def keep(view: RoundView, node: int) -> tuple[bool, dict[str, object], float]:
+        asked.append(node)
+        return node == 1, {"id": "kept"}, 0.25
+
+    verdict = greedy(chain([1, 4, 3]), [1, 2, 3, 5], override=keep)
+    assert verdict.path == [0, 1, 2] and verdict.emit == 5 and asked == [1]
+    assert verdict.checks[1].state == "relaxed" and verdict.checks[1].judge == 0.25
+    verdict = greedy(chain([4]), [1, 2], override=keep)
+    assert verdict.emit == 1 and verdict.origin == "correction"
+
+
+def test_a_vetoed_node_is_not_overridden() -> None:
+    verdict = greedy(
+        chain([1]), [1, 2], veto=lambda view, node: {"id": "veto", "remove": 1}, override=lambda view, node: (True, {}, None)
+    )
+    assert not verdict.path and verdict.checks[0].state == "vetoed"
+
+
+def test_walk_by_stops_at_the_first_refusal() -> None:
+    def small(view: RoundView, node: int) -> Check:
+        return Check("accepted" if view.draft.tokens[node] < 3 else "rejected", 1.0, None, {"id": "small"})
+
+    draft = Draft((4, 2, 1, 5), (-1, -1, 1, 2), group=(0,) * 4)
+    verdict = walk_by(RoundView(draft, rows_for([0, 0, 1, 2, 3]), GREEDY, [0.5] * 4, 0.5, 5), small)
+    assert (verdict.path, verdict.emit, verdict.origin) == ([1, 2], 2, "correction")
+    verdict = walk_by(RoundView(chain([1]), rows_for([0, 3]), SAMPLED, [0.5], 0.999999, 5), small, bonus=False)
+    assert verdict.path == [0] and verdict.emit is None
