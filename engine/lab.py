@@ -26,6 +26,7 @@ from engine.sampling import entropy
 from engine.streams import Streams
 from engine.trace.events import Event, RunEnded, RunStarted
 from engine.trace.store import Trace
+from engine.trajectories import draw
 
 TREE_ROOM = 700  # cache slots beyond the text, for the largest draft tree
 HEADS = ("eagle2", "eagle3", "medusa", "hydra")
@@ -135,6 +136,37 @@ class Lab:
     def run(self, method: str | Card, prompt: str | Sequence[int] = "", **options: Any) -> Trace:
         """A whole run as a trace; the options are those of `stream`."""
         return Trace(self.stream(method, prompt, **options))
+
+    def trajectories(
+        self,
+        method: str | Card,
+        prompt: str | Sequence[int] = "",
+        n: int = 8,
+        *,
+        max_new_tokens: int = 256,
+        temperature: float = 0.6,
+        top_p: float = 1.0,
+        top_k: int = 0,
+        seed: int = 0,
+        chat: bool = False,
+        record: Literal["full", "light"] = "light",
+        stop: Sequence[str] = (),
+        extras: Mapping[str, Any] | None = None,
+        keep: Method | None = None,
+        **knobs: Any,
+    ) -> Iterator[Trace]:
+        """n answers to one prompt, one after another; what the method's tables learn from one serves the next.
+
+        `keep` is a method of `engine.trajectories.prepare` that lives on after this call (knob scope=global).
+
+        Raises:
+            ConfigError: as `stream`.
+        """
+        options = {"max_new_tokens": max_new_tokens, "top_p": top_p, "top_k": top_k, "chat": chat, "stop": stop}
+        return draw(
+            self, method, prompt, n, seed=seed, temperature=temperature, record=record, extras=extras, keep=keep,
+            options=options, **knobs,
+        )  # fmt: skip
 
     def stream(
         self,

@@ -26,7 +26,7 @@ def cut(entries: Entries, most: int) -> Entries:
 
 
 def merged(old: Entries, count: int, new: Entries, most: int) -> Entries:
-    """count / (count + 1) of the old entries and 1 / (count + 1) of the new; a token that one side lacks has zero there."""
+    """The old entries weigh count / (count + 1), the new 1 / (count + 1); a token that one side lacks has zero there."""
     share = 1.0 / (count + 1)
     mean = {token: p * (count * share) for token, p in old}
     for token, p in new:

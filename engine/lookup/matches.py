@@ -1,4 +1,4 @@
-"""Where the text so far matches something seen: the dynamic automaton of this problem and a static one, compared as SAM-Decoding does."""
+"""Where the text matches something seen: in this problem (dynamic) or in a fixed collection (static), as SAM-Decoding compares."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -26,7 +26,7 @@ NAMES = ("link", "length", "first", "count", "offset", "token", "goal", "corpus"
 
 @dataclass(eq=False)
 class StaticAutomaton:
-    """`token` and `goal` [E] are the edges, those of state s from offset[s] to offset[s + 1], by token; negative tokens separate texts."""
+    """`token` and `goal` [E] are the edges, of state s those from offset[s] on, by token; negative tokens separate texts."""
 
     link: Ints  # [S]
     length: Ints  # [S]
