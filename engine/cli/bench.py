@@ -48,7 +48,7 @@ def handle(args: argparse.Namespace) -> int:
     names = [n for n in args.methods.split(",") if n] or [card.name for card in lab.methods() if card.name != "ar"]
     contenders = _contenders(lab, names, args)
     times = contest(contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json))
-    result = _report(lab, times)
+    result = _report(lab, times) | {"task": args.task, "prompts": len(ids), "max_new_tokens": args.max_new_tokens}
     print(json.dumps(result, indent=1) if args.json else _text(result))
     return 0
 

@@ -1,0 +1,90 @@
+"""`readme`: write the generated parts of README.md from the cards, the models' cards and the last recorded bench.
+
+A part stands between `<!-- begin:NAME -->` and `<!-- end:NAME -->`. A test holds the file to what this command writes.
+"""
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from engine.methods import CARDS
+from engine.presets import ROOT
+
+README = ROOT / "README.md"
+BENCH = ROOT / "docs" / "results" / "bench.json"
+TARGETS = {"ar / hf generate": 1.2, "sd / hf assisted 5": 1.8, "sd / ar": 2.0}  # what was set out to be reached
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser("readme", help="write the generated parts of README.md")
+    parser.add_argument("--check", action="store_true", help="only say whether the file is up to date")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Write, or compare."""
+    old = README.read_text(encoding="utf-8")
+    new = filled(old)
+    if args.check:
+        print("up to date" if old == new else "README.md differs: run `python -m engine readme`")
+        return int(old != new)
+    README.write_text(new, encoding="utf-8")
+    return 0
+
+
+def filled(text: str) -> str:
+    """The text with all its parts made anew."""
+    parts = {"methods": methods(), "embedded": embedded(ROOT / "assets" / "tiny"), "bench": bench(BENCH)}
+    for name, body in parts.items():
+        text = re.sub(rf"(<!-- begin:{name} -->\n).*?(<!-- end:{name} -->)", lambda m, b=body: m[1] + b + m[2], text, flags=re.DOTALL)  # type: ignore[misc]
+    return text
+
+
+def methods() -> str:
+    """The catalogue as a table."""
+    rows = [f"| `{c.name}` | {c.title} | {c.drafter} x {c.shape} x {c.rule} | {c.guarantee} |" for c in CARDS]
+    return "\n".join(["| name | method | drafter x shape x rule | guarantee |", "| --- | --- | --- | --- |", *rows]) + "\n"
+
+
+def embedded(folder: Path) -> str:
+    """What the embedded models reached, from their cards."""
+    lines = ["Measured by `python -m engine.training eval` on held-out problems, fp32, greedy:", ""]
+    lines += ["| model | parameters | arithmetic answered | functions that pass | sentences, BLEU |", "| --- | --- | --- | --- | --- |"]
+    pair: dict[str, Any] = {}
+    for role in ("target", "draft"):
+        path = folder / role / "card.json"
+        if not path.is_file():
+            return "Not evaluated yet: run `python -m engine.training eval`.\n"
+        card = json.loads(path.read_text(encoding="utf-8"))
+        found = card["metrics"]
+        pair = card.get("pair", pair)
+        lines.append(
+            f"| {role} | {card['parameters'] / 1e6:.2f} M | {found['arithmetic']['accuracy']:.1%} | "
+            f"{found['functions']['accuracy']:.1%} | {found['sentences']['bleu']:.1f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def bench(path: Path) -> str:
+    """The last recorded bench."""
+    if not path.is_file():
+        return "Not measured yet: run `python -m engine bench --json > docs/results/bench.json`.\n"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    lines = [
+        f"Recorded by `python -m engine bench --json > docs/results/bench.json`: {found['dtype']} on {found['device']}, "
+        f"{found['threads']} threads, {found['prompts']} held-out {found['task']} prompts, greedy, interleaved in one process; "
+        "median of the repetitions with the smallest and largest. Ratios are of tokens per second over whole calls, prefill included.",
+        "", "| ratio | median | range | set out to reach |", "| --- | --- | --- | --- |",
+    ]  # fmt: skip
+    for name, row in (found["ratios"] | found["recording"]).items():
+        goal = TARGETS.get(name)
+        verdict = "" if goal is None else f"{goal:g}: {'reached' if row['median'] >= goal else '**missed**'}"
+        lines.append(f"| {name} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {verdict} |")
+    lines += [
+        "", f"If a token only had to read the target's {found['weight_bytes'] / 1e6:.0f} MB of weights at the bandwidth measured on the spot, "
+        f"there would be {found['limit_tokens_per_s']:.0f} tokens/s; `ar` reaches {found['ar_share_of_limit']:.0%} of that.",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
