@@ -13,8 +13,17 @@ from engine.trace.events import Node, RunStarted
 
 Knobs = Mapping[str, KnobValue]
 ATLEAST = 1e-9  # overlaps are quotients: 4 / 5 must reach 0.8
-JUDGE = ("judge_threshold", "threshold")  # names of the judge's knob
-MOVABLE = ("tau_entropy", "tau_entropy_draft", "tau_overlap", "top_beta", "tau_base", "tau_gamma", "accept_k", *JUDGE)
+MOVABLE = (
+    "tau_entropy",
+    "tau_entropy_draft",
+    "tau_overlap",
+    "top_beta",
+    "tau_base",
+    "tau_gamma",
+    "accept_k",
+    "math_k",
+    "judge_threshold",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +108,18 @@ def _fires(node: Node, reason: Mapping[str, Any], knobs: Knobs) -> bool:
 def _overridden(reason: Mapping[str, Any], knobs: Knobs) -> bool:
     """Whether a lossy rule that was asked keeps a refused guess."""
     if "score" in reason:
-        return bool(reason["score"] < _judge_threshold(reason, knobs))
+        return reason["score"] is not None and bool(reason["score"] < _judge_threshold(reason, knobs))
+    if "math_k" in knobs and "rank" in reason and "found" in reason:
+        return reason["found"] is None and (knobs["math_k"] == 0 or bool(reason["rank"] <= int(knobs["math_k"])))
     if "accept_k" in knobs and "rank" in reason:
         return bool(reason["rank"] <= int(knobs["accept_k"]))
     return str(reason.get("id", "")).endswith("_relaxed")
 
 
 def _judge_threshold(reason: Mapping[str, Any], knobs: Knobs) -> float:
-    return float(next((knobs[name] for name in JUDGE if name in knobs), reason.get("threshold", 0.0)))
+    """The knob, unless it is -1: then the judge's own, which the decision recorded."""
+    given = float(knobs.get("judge_threshold", -1.0))
+    return given if given >= 0 else float(reason.get("threshold", 0.0))
 
 
 def _gap(reason: Mapping[str, Any], knobs: Knobs) -> Decision:

@@ -161,16 +161,21 @@ def _judge(scene: Scene) -> str:
     given = f"the judge gives importance {number(score, threshold)}"
     if scene.node.state == "relaxed":
         return f"Kept although the target prefers {scene.preferred}: {given}, below {setting(threshold)}."
-    against = f"the target prefers {scene.preferred} to {scene.piece}"
-    return f"Rejected: {against}, and {given}, not below {setting(threshold)}.{_taken(scene)}"
+    against = f"Rejected: the target prefers {scene.preferred} to {scene.piece}, and"
+    if scene.reason.get("edge"):
+        return f"{against} the judge is not asked about the last guess of a window.{_taken(scene)}"
+    return f"{against} {given}, not below {setting(threshold)}.{_taken(scene)}"
 
 
 def _heuristic(scene: Scene) -> str:
-    pattern = scene.reason.get("pattern")
-    shown = f" ({pattern})" if pattern else ""
+    found, rank, k = (scene.reason.get(key) for key in ("found", "rank", "k"))
     if scene.node.state == "relaxed":
-        return f"Kept although the target prefers {scene.preferred}: {scene.piece} does not count as important{shown}."
-    return f"Rejected: the target prefers {scene.preferred}, and the pattern says that the token matters{shown}."
+        place = f", and it ranks {rank} with the target, within the top {k}" if k else ""
+        return f"Kept although the target prefers {scene.preferred}: {scene.piece} is no mathematics{place}."
+    why = f"`{found}` counts as mathematics" if found is not None else "it matters by the rule"
+    if found is None and k:
+        why = f"it ranks {rank} with the target, outside the top {k}"
+    return f"Rejected: the target prefers {scene.preferred} to {scene.piece}, and {why}.{_taken(scene)}"
 
 
 def _typical(scene: Scene) -> str:

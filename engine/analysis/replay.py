@@ -126,6 +126,11 @@ def _numbers(trace: Trace, node: Node) -> Iterator[str]:
         yield f"the acceptance probability {node.accept_prob:g} is not the ratio {recorded:g}"
     if "u" in reason and node.u is not None and reason["u"] != node.u:
         yield "the draw of the decision is not the recorded one"
+    if "epsilon" in trace.head.knobs and "h" in reason:
+        knobs = trace.head.knobs
+        limit = min(float(knobs["epsilon"]), float(knobs.get("delta", 0.3)) * math.exp(-reason["h"]))
+        if abs(limit - reason.get("threshold", limit)) > 1e-4:
+            yield f"the threshold {reason['threshold']:g} is not {limit:g}"
     if greedy(trace.head) and node.margin is not None and node.top_target and node.p:
         margin = math.log(node.top_target[0][1] / node.p)
         if abs(margin - node.margin) > 1e-3 * max(1.0, margin):

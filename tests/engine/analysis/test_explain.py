@@ -173,8 +173,14 @@ def test_lossy_overrides() -> None:
     assert one("r", {"id": "judge_refused", "score": 0.1203, "threshold": 0.12, "choice": DOG}) == (
         "Rejected: the target prefers `dog` to `cat`, and the judge gives importance 0.1203, not below 0.12."
     )
-    assert "does not count as important ([0-9])" in one("x", {"id": "heuristic_relaxed", "pattern": "[0-9]", "choice": DOG})
-    assert "the pattern says that the token matters" in one("r", {"id": "heuristic_refused", "choice": DOG})
+    edge = {"id": "judge_refused", "score": None, "threshold": 0.12, "edge": True, "choice": DOG}
+    assert one("r", edge).endswith("and the judge is not asked about the last guess of a window.")
+    plain = {"id": "heuristic_relaxed", "found": None, "rank": 3, "choice": DOG}
+    assert one("x", plain) == "Kept although the target prefers `dog`: `cat` is no mathematics."
+    assert one("x", plain | {"k": 4}).endswith("no mathematics, and it ranks 3 with the target, within the top 4.")
+    maths = {"id": "heuristic_refused", "found": "7", "rank": 3, "choice": DOG}
+    assert one("r", maths) == "Rejected: the target prefers `dog` to `cat`, and `7` counts as mathematics."
+    assert one("r", maths | {"found": None, "k": 2}).endswith("and it ranks 3 with the target, outside the top 2.")
 
 
 def test_typical() -> None:

@@ -151,6 +151,7 @@ def test_moving_the_entropy_threshold() -> None:
     assert not what_if(easd(), tau_entropy=1.0, tau_overlap=0.9).changed
     assert what_if(easd(), tau_entropy=1.0, tau_overlap=0.8).changed
     assert not what_if(easd(), tau_entropy=1.0, tau_entropy_draft=1.8).changed
+    assert what_if(easd(overlap_n=99), tau_entropy=1.0, tau_overlap=1.1 - 0.3).changed  # 0.8000000000000002 is 0.8
 
 
 def test_lifting_a_veto() -> None:
@@ -210,11 +211,11 @@ def test_top_k_and_judge() -> None:
             {"id": "judge_relaxed", "score": 0.03, "threshold": 0.12, "choice": DOG},
             {"id": "judge_refused", "score": 0.12, "threshold": 0.12, "choice": DOG},
         ],
-        knobs={"threshold": 0.12},
+        knobs={"judge_threshold": 0.12},
     )
     assert replay(scores).agrees
-    assert what_if(scores, threshold=0.121).pos == 1 and what_if(scores, threshold=0.03).was == "relaxed"
-    assert not what_if(scores, threshold=0.1).changed
+    assert what_if(scores, judge_threshold=0.121).pos == 1 and what_if(scores, judge_threshold=0.03).was == "relaxed"
+    assert not what_if(scores, judge_threshold=0.1).changed
 
 
 def test_heuristics_and_typical_are_taken_as_recorded() -> None:
