@@ -1,5 +1,6 @@
 """GENERATE and FORWARD of algorithm 1, on local models. One session each, so that a prefix is never computed twice."""
 
+import threading
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -90,14 +91,19 @@ class Old:
 class DraftView:
     """FORWARD with the draft model: its choice at each position of a response, in one pass."""
 
-    def __init__(self, model: Model, capacity: int, chooser: Chooser, vocab: int | None = None) -> None:
+    def __init__(
+        self, model: Model, capacity: int, chooser: Chooser, vocab: int | None = None, lock: threading.Lock | None = None
+    ) -> None:
+        """`lock` is shared by views that several threads use on one device."""
         self.session, self.chooser = _session(model, capacity, vocab), chooser
+        self.lock = lock or threading.Lock()
 
     def choices(self, before: Sequence[int], response: Sequence[int]) -> list[int]:
         """The argmax of FORWARD(before + response) at the positions of `response`; entry i sees all that precedes it."""
         if not response:
             return []
-        logits = self.session.forward(before, chain(response[:-1])).logits
+        with self.lock:
+            logits = self.session.forward(before, chain(response[:-1])).logits
         check_finite(logits)
         ids = [*before, *response]
         return self.chooser.pick(logits, [ids[: len(before) + i] for i in range(len(response))])

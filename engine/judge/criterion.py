@@ -16,9 +16,11 @@ class Response:
 
 
 class Criterion(Protocol):
-    """Decides whether a swapped token mattered. `running`: compares with the current response, not with the first."""
+    """Decides whether a swapped token mattered."""
 
-    running: bool
+    @property
+    def running(self) -> bool:
+        """Compares with the current response, not with the first."""
 
     def answer(self, problem: Problem, text: str) -> str | None:
         """The answer in a response; only the response is looked at, never the prompt (register A11)."""
@@ -47,20 +49,27 @@ class SameAnswer:
 class SameTests:
     """Important when the tests end otherwise: "pass" or "fail" (two failures are equal), register A8.
 
-    `report` compares the ending of each test instead, errors and limits included.
+    `report` compares the ending of each test instead, errors and limits included. Code that was run before is not run again.
     """
 
     running = False
 
-    def __init__(self, score: Callable[[Problem, str], float], report: Callable[[Problem, str], list[str]] | None = None) -> None:
-        self.score, self.report = score, report
-        self._known: dict[tuple[str, str], str] = {}
+    def __init__(
+        self,
+        extract: Callable[[str], str | None],
+        score: Callable[[Problem, str], float],
+        report: Callable[[Problem, str], list[str]] | None = None,
+    ) -> None:
+        self.extract, self.score, self.report = extract, score, report
+        self._known: dict[tuple[str, str | None], str] = {}
 
     def answer(self, problem: Problem, text: str) -> str | None:
-        key = (problem.key, text)
+        key = (problem.key, self.extract(text))
         if key not in self._known:
-            full = self.report(problem, text) if self.report else None
-            self._known[key] = "; ".join(full) if full is not None else "pass" if self.score(problem, text) >= 1 else "fail"
+            if self.report is not None:
+                self._known[key] = "; ".join(self.report(problem, text))
+            else:
+                self._known[key] = "pass" if self.score(problem, text) >= 1 else "fail"
         return self._known[key]
 
     def important(self, problem: Problem, first: Response, current: Response, alternative: Response) -> bool:

@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from time import perf_counter
 
 from engine.judge.events import Ended, MiningEvent, Progress, PromptFinished, Started
@@ -16,7 +16,7 @@ def mine(
     file: MinedFile | None = None,
     seconds: float | None = None,
     clock: Callable[[], float] = perf_counter,
-) -> Iterator[MiningEvent]:
+) -> Generator[MiningEvent, None, None]:
     """Mine all prompts that `file` does not hold yet; each finished one is written there before it is reported.
 
     One search runs here; several run in threads of their own, a prompt each. Closing the iterator stops: unfinished prompts

@@ -2,10 +2,11 @@ r"""When two written answers are the same number or expression: 1.5 is 3/2, "1,0
 
 from __future__ import annotations
 
+import importlib
+import logging
 import re
 from fractions import Fraction
-
-import math_verify
+from typing import Any
 
 LONGEST = 120  # characters of an expression that is handed to a computer algebra system
 
@@ -37,6 +38,8 @@ def _tame(text: str) -> bool:
 
 
 def _verified(a: str, b: str) -> bool:
+    math_verify: Any = importlib.import_module("math_verify")  # heavy: imported when asked for
+    logging.getLogger("math_verify").setLevel(logging.ERROR)  # it warns that its own time limit is off, for it needs signals
     gold, answer = (math_verify.parse(f"${_bare(text)}$", parsing_timeout=None) for text in (a, b))
     return bool(gold and answer) and bool(math_verify.verify(gold, answer, timeout_seconds=None))
 

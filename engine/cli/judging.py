@@ -1,0 +1,157 @@
+"""`judge-train` and `judge-eval`: train and save a judge; measure it against top-K and SD on held-out problems."""
+
+import argparse
+import hashlib
+import json
+import shlex
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from engine.cli.options import load_lab
+from engine.errors import ConfigError
+from engine.judge import training
+from engine.judge.classifier import Settings
+from engine.judge.evaluate import Line, Setting, collect, evaluate, report, settings, table
+from engine.judge.kind import FeatureKind
+from engine.judge.memo import MemoModel, remembering
+from engine.judge.problems import judged, problems
+from engine.judge.store import read_mined
+from engine.judge.weights import Judge
+from engine.lab import Lab
+from engine.tasks.problem import Problem
+
+BUILD = Path("build/judge")
+
+
+def train_handle(args: argparse.Namespace) -> int:
+    """Train one judge and write its folder."""
+    warnings.simplefilter("ignore", ConvergenceWarning)  # the largest C need not converge to be compared
+    kind, chosen = FeatureKind(args.token, args.read), Settings(args.split, args.grid, args.recall, balanced=args.balanced)
+    lab = load_lab(args)
+    head, _ = read_mined(args.mined)
+    models = {"target": lab.target, **lab.models}
+    roles = {block.split(":")[0] for block in kind.blocks} | (set(models) & set(head["models"]) if args.ablations else set())
+    mined = training.read(args.mined, {role: models[role] for role in sorted(roles)})
+    fit = training.learn(mined, kind, chosen)
+    extra = {"ablations": training.ablations(mined, fit, kind, chosen)} if args.ablations else {}
+    judge = training.judge_of(mined, fit, kind, chosen, extra)
+    training.save(judge, fit, args.out, _command())
+    if args.json:
+        print(
+            json.dumps(
+                {k: v for k, v in judge.meta.items() if k not in ("scores", "truth")} | {"threshold": judge.threshold}, indent=1
+            )
+        )
+    else:
+        print((args.out / "README.md").read_text())
+    return 0
+
+
+def eval_handle(args: argparse.Namespace) -> int:
+    """Evaluate each task's judge; results are written after each task, and an interrupted task goes on where it was."""
+    lab = load_lab(args)
+    lab.target = remembering(lab.target)
+    lab.models = {role: remembering(model) for role, model in lab.models.items()}
+    results = {task: _task(args, lab, task) for task in args.tasks}
+    if args.json:
+        print(json.dumps(results, indent=1))
+    return 0
+
+
+def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
+    if f"judge:{task}" not in lab.asset_paths:
+        raise ConfigError(f"No judge for {task} is loaded: mine, train, and name its folder in the preset's [assets].")
+    judge = lab.asset(f"judge:{task}")
+    judge.check({"target": lab.target.revision} | {role: m.revision for role, m in lab.models.items()}, task)
+    other = next((role for role in lab.asset_paths if role.startswith("judge:") and role != f"judge:{task}"), None)
+    found = settings(args.window, sweep(judge, args.thresholds), task, other and other.partition(":")[2])
+    items = problems(task, "heldout", args.items, args.problem_seed, args.source)
+    lines = _lines(args, lab, task, found, items, judge)
+    result = report(collect(found, lines)) | _about(args, lab, task, judge)
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / f"judge-{task}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    page = f"{table(task, result)}\n\n{_claims(result)}\nMade by `{_command()}`.\n"
+    (args.out / f"judge-{task}.md").write_text(f"# AutoJudge on {task}\n\n{page}", encoding="utf-8")
+    if not args.json:
+        print(page)
+    return result
+
+
+def sweep(judge: Judge, n: int) -> list[float]:
+    """Thresholds spread evenly over the judge's 26-quantile sweep, ends left out."""
+    all_of_them = list(judge.meta["sweep"])
+    inner = all_of_them[1:-1] or all_of_them
+    picks = {round(i * (len(inner) - 1) / max(n - 1, 1)) for i in range(n)}
+    return [round(inner[i], 6) for i in sorted(picks)]
+
+
+def _lines(
+    args: argparse.Namespace, lab: Lab, task: str, found: Sequence[Setting], items: Sequence[Problem], judge: Judge
+) -> list[Line]:
+    """One line a problem, kept in build/ under a name that says what was run."""
+    what = [
+        str(found),
+        judge.meta["mined_sha256"],
+        judge.threshold,
+        lab.target.revision,
+        args.limit,
+        args.problem_seed,
+        args.source,
+    ]
+    path = BUILD / f"eval-{task}-{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines: list[Line] = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    memories = [m for m in (lab.target, *lab.models.values()) if isinstance(m, MemoModel)]
+    score, began, before = judged(task).score, time.perf_counter(), len(lines)
+    for problem in items[before:]:
+        lines.append(evaluate(lab, found, problem, score, memories, args.limit))
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(lines[-1]) + "\n")
+        spent, done = time.perf_counter() - began, len(lines) - before
+        left = spent / done * (len(items) - len(lines)) / 60
+        print(f"{task}: {len(lines)}/{len(items)} problems, about {left:.1f} min left", file=sys.stderr, flush=True)
+        if args.minutes and spent > args.minutes * 60:
+            break
+    return lines[: len(items)]
+
+
+def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[str, Any]:
+    models = {"target": lab.target.describe()} | {role: m.describe() for role, m in lab.models.items()}
+    return {
+        "task": task, "window": args.window, "limit": args.limit, "problem_seed": args.problem_seed, "threshold": judge.threshold,
+        "auc": judge.meta["auc"], "models": models, "command": _command(),
+    }  # fmt: skip
+
+
+def _claims(result: dict[str, Any]) -> str:
+    """What the numbers say about the claims, whichever way."""
+    rows = {row["name"]: row for row in result["rows"]}
+    sd, own = rows["sd"], rows["autojudge (90 % recall)"]
+    drop = own["accuracy_drop"]
+    more = "more" if own["accepted_per_call"] > sd["accepted_per_call"] else "not more"
+    lines = [
+        f"- At the 90 % recall threshold ({result['threshold']:.4f}) AutoJudge accepts {own['accepted_per_call']:.2f} drafted "
+        f"tokens a target call, {more} than SD with the same window ({sd['accepted_per_call']:.2f}); accuracy drops by "
+        f"{drop['mean']:.1%} ({drop['low']:.1%} to {drop['high']:.1%}) on {result['problems']} held-out problems.",
+        _claim("top-K", result["above_topk"], result["gap_to_topk"]),
+    ]
+    if result["above_transfer"] is not None:
+        lines.append(_claim("the other task's judge", result["above_transfer"], result["gap_to_transfer"]))
+    return "\n".join(lines) + "\n"
+
+
+def _claim(what: str, above: float | None, gap: float | None) -> str:
+    if above is None or gap is None:
+        return f"- Its curve shares no range with that of {what}."
+    where = f"above that of {what} on {above:.0%} of the common range, by {gap:+.1%} on average"
+    return f"- Its curve of accuracy against tokens a target call lies {where}."
+
+
+def _command() -> str:
+    return "python -m engine " + " ".join(shlex.quote(word) for word in sys.argv[1:])

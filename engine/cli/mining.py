@@ -1,0 +1,94 @@
+"""`mine`: run algorithm 1 over many prompts, with progress, into a file that can be resumed."""
+
+import argparse
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from engine.cli.options import load_lab
+from engine.config import Sampling
+from engine.errors import ConfigError
+from engine.judge.client import Endpoint
+from engine.judge.continuation import DraftView, LocalTarget, Target
+from engine.judge.events import Ended, MiningEvent, Progress, Started, to_json
+from engine.judge.gumbel import Chooser
+from engine.judge.mine import mine
+from engine.judge.problems import judged, problems, prompts
+from engine.judge.remote import RemoteTarget
+from engine.judge.search import Search
+from engine.judge.store import MinedFile
+from engine.judge.vote import JudgeModel
+from engine.lab import Lab
+
+BUILD = Path("build/judge")
+
+
+def mine_handle(args: argparse.Namespace) -> int:
+    """Mine with progress; interrupting keeps all finished prompts."""
+    lab = load_lab(args)
+    if "draft" not in lab.models:
+        raise ConfigError("Mining needs a draft model: give --draft, or a preset with one.")
+    found = prompts(problems(args.task, "train", args.items, args.problem_seed, args.source), lab.target.tokenizer, args.chat)
+    out = args.out or BUILD / f"{args.task}{'-naive' if args.naive else ''}.jsonl"
+    file = MinedFile(out, _head(args, lab))
+    longest = max(len(prompt.ids) for prompt in found)
+    events = mine(found, _searches(args, lab, longest), file, args.minutes and args.minutes * 60)
+    try:
+        for event in events:
+            _tell(event, args.json)
+    finally:
+        events.close()
+    if not args.json:
+        print(f"mined file: {out}")
+    return 0
+
+
+def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
+    """What decides the labels; a file is resumed only with the same."""
+    target = {"id": args.endpoint_model or "server", "revision": args.endpoint} if args.endpoint else lab.target.describe()
+    models = {"target": target, "draft": lab.models["draft"].describe()}
+    names = ("source", "problem_seed", "limit", "chat", "naive", "most", "report", "temperature", "top_p", "top_k", "seed")
+    settings = {name: getattr(args, name) for name in names}
+    vote = {"judge_model": args.judge_model, "votes": args.votes, "vote": args.vote} if args.judge_endpoint else {}
+    return {"task": args.task, "models": models, **settings, **vote}
+
+
+def _searches(args: argparse.Namespace, lab: Lab, longest: int) -> list[Search]:
+    sampling = Sampling(args.temperature, args.top_k, args.top_p)
+    if args.endpoint and not sampling.greedy:
+        raise ConfigError("A server's target is mined greedily: its noise cannot be shared with the draft (temperature 0).")
+    key = os.environ.get(args.key_env, "")
+    criterion: Any = judged(args.task, args.report).criterion
+    if args.judge_endpoint:
+        criterion = JudgeModel(Endpoint(args.judge_endpoint, args.judge_model, key), args.votes, args.vote)
+    chooser, words, lock = Chooser(sampling, args.seed), lab.target.tokenizer, threading.Lock()
+    capacity = longest + args.limit + 8
+
+    def search() -> Search:
+        target: Target
+        if args.endpoint:
+            target = RemoteTarget(Endpoint(args.endpoint, args.endpoint_model, key), words, args.send_ids)
+        else:
+            target = LocalTarget(lab.target, capacity, chooser, lab.vocab)
+        draft = DraftView(lab.models["draft"], capacity, chooser, lab.vocab, lock)
+        return Search(target, draft, criterion, words, args.limit, args.naive, args.most, args.anchor)
+
+    return [search() for _ in range(max(1, args.requests) if args.endpoint else 1)]
+
+
+def _tell(event: MiningEvent, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(to_json(event), ensure_ascii=False), flush=True)
+    elif isinstance(event, Started):
+        print(f"{event.total - event.done} of {event.total} prompts to mine", flush=True)
+    elif isinstance(event, Progress):
+        left = "" if event.left_s is None else f", about {event.left_s / 60:.1f} min left"
+        line = (
+            f"{event.done}/{event.total} prompts, {event.labels} labels, {event.important} important, {event.seconds:.0f} s{left}"
+        )
+        print(f"\r{line}" if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n", flush=True)
+    elif isinstance(event, Ended):
+        print(f"\n{event.reason}: {event.done} of {event.total} prompts")

@@ -1,0 +1,93 @@
+"""A small client for any OpenAI-compatible server (vLLM, SGLang, ...): completions and chat, with retries. Standard library."""
+
+import http.client
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from engine.errors import ConfigError, EngineFault
+
+AGAIN = (408, 409, 425, 429, 500, 502, 503, 504)
+LARGEST = 16_000_000  # bytes of one answer
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a server is, and which of its models to ask. `url` ends before /completions, as in http://127.0.0.1:8000/v1."""
+
+    url: str
+    model: str
+    key: str = ""
+    timeout_s: float = 120.0
+    tries: int = 4
+    wait_s: float = 0.5  # before the second try; doubles each time
+    sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(f"The endpoint {self.url!r} is no http address; give one like http://127.0.0.1:8000/v1.")
+
+    def complete(self, prompt: "str | list[int]", max_tokens: int, **options: Any) -> dict[str, Any]:
+        """The first choice of a text completion: `text`, `finish_reason`, perhaps `token_ids`. Greedy unless told.
+
+        Raises:
+            EngineFault: no answer after all tries, or one that is not understood.
+        """
+        body = {"model": self.model, "prompt": prompt, "max_tokens": max_tokens, "temperature": 0} | options
+        return self._choice(self._post("/completions", body), "text")
+
+    def chat(self, messages: list[dict[str, str]], max_tokens: int = 1024, **options: Any) -> str:
+        """The text of a chat answer.
+
+        Raises:
+            EngineFault: no answer after all tries, or one that is not understood.
+        """
+        body = {"model": self.model, "messages": messages, "max_tokens": max_tokens, "temperature": 0} | options
+        return str(self._choice(self._post("/chat/completions", body), "message")["message"].get("content") or "")
+
+    def _choice(self, answer: Any, wanted: str) -> dict[str, Any]:
+        choices = answer.get("choices") if isinstance(answer, dict) else None
+        if not choices or not isinstance(choices[0], dict) or wanted not in choices[0]:
+            raise EngineFault(f"The server at {self.url} answered without a {wanted}: {str(answer)[:200]}")
+        return dict(choices[0])
+
+    def _post(self, path: str, body: dict[str, Any]) -> Any:
+        error = ""
+        for attempt in range(self.tries):
+            if attempt:
+                self.sleep(self.wait_s * 2 ** (attempt - 1))
+            try:
+                status, text = self._once(path, json.dumps(body).encode())
+            except (OSError, http.client.HTTPException) as failure:
+                error = str(failure) or type(failure).__name__
+                continue
+            if status == http.client.OK:
+                try:
+                    return json.loads(text)
+                except ValueError:
+                    raise EngineFault(f"The server at {self.url} answered with no JSON: {text[:200]!r}") from None
+            error = f"status {status}: {text[:200].decode(errors='replace')}"
+            if status not in AGAIN:
+                break
+        raise EngineFault(f"The server at {self.url} did not answer {path}: {error}")
+
+    def _once(self, path: str, data: bytes) -> tuple[int, bytes]:
+        parts = urlsplit(self.url)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(parts.hostname or "", parts.port, timeout=self.timeout_s)
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        try:
+            connection.request("POST", parts.path.rstrip("/") + path, data, headers)
+            answer = connection.getresponse()
+            text = answer.read(LARGEST + 1)
+        except TimeoutError:
+            raise TimeoutError(f"no answer within {self.timeout_s:g} s") from None
+        finally:
+            connection.close()
+        if len(text) > LARGEST:
+            raise EngineFault(f"The server at {self.url} sent more than {LARGEST} bytes.")
+        return answer.status, text

@@ -1,0 +1,153 @@
+"""Accuracy against accepted tokens on held-out problems: AutoJudge at several thresholds, top-K, the math rules, and SD.
+
+Every number comes from the ordinary loop run on every problem; equal passes are shared between settings (`memo`), so the
+times are not reported. Greedy: SD gives the target's own text, and its accuracy is the target's.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from engine.analysis.intervals import mean_interval
+from engine.analysis.judge import accuracy, mean_gap, share_above
+from engine.judge.memo import MemoModel
+from engine.tasks.problem import Problem
+from engine.trace.store import Trace
+
+TOP_K = (2, 3, 4, 6, 8, 16, 32, 64)
+
+
+class Runs(Protocol):
+    """What evaluation needs of a Lab."""
+
+    def run(self, method: str, prompt: str, **options: Any) -> Trace:
+        """One whole run."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One method with its knobs, under the name that it has in the results."""
+
+    name: str
+    group: str  # sd | autojudge | transfer | topk | math
+    method: str
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Score:
+    """What one setting did on all problems, in their order."""
+
+    setting: Setting
+    correct: list[bool] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    accepted: list[int] = field(default_factory=list)  # drafted tokens kept
+    calls: list[int] = field(default_factory=list)
+    same: list[bool] = field(default_factory=list)  # the text is SD's
+
+    @property
+    def tau(self) -> float:
+        """Tokens a target call, over all problems together."""
+        return sum(self.tokens) / max(sum(self.calls), 1)
+
+    @property
+    def point(self) -> tuple[float, float]:
+        """(tokens a call, accuracy)."""
+        return self.tau, sum(self.correct) / max(len(self.correct), 1)
+
+
+def settings(window: int, thresholds: Sequence[float], judge: str, other: str | None, ks: Sequence[int] = TOP_K) -> list[Setting]:
+    """SD, AutoJudge with its own and further thresholds, another task's judge at the same, top-K, and the math rules."""
+    base: dict[str, Any] = {"gamma": window}
+    found = [Setting("sd", "sd", "sd", base)]
+    for name, group in ((judge, "autojudge"), (other, "transfer")):
+        if name is not None:
+            own = base | {"judge": name}
+            found.append(Setting(f"{group} (90 % recall)", group, "autojudge", own))
+            found += [Setting(f"{group} {t:.4f}", group, "autojudge", own | {"judge_threshold": t}) for t in thresholds]
+    found += [Setting(f"top-{k}", "topk", "topk_lossy", base | {"accept_k": k}) for k in ks]
+    math = {"math only": 0, "math & top-4": 4, "math & top-16": 16}
+    found += [Setting(name, "math", "math_rule", base | {"math_k": k}) for name, k in math.items()]
+    return found
+
+
+Line = list[list[int]]  # one problem: per setting correct, tokens, accepted, calls, same text
+
+
+def evaluate(
+    lab: Runs, found: Sequence[Setting], problem: Problem, score: Callable[[Problem, str], float],
+    memories: Sequence[MemoModel], max_new_tokens: int,
+) -> Line:  # fmt: skip
+    """All settings on one problem, in their order. The first setting must be SD."""
+    known: dict[str, int] = {}
+    first, line = None, []
+    for s in found:
+        trace = lab.run(s.method, problem.prompt, record="light", max_new_tokens=max_new_tokens, **s.knobs)
+        numbers, text = trace.metrics(), trace.text
+        first = text if first is None else first
+        if text not in known:
+            known[text] = int(score(problem, text) >= 1)
+        line.append([known[text], int(numbers["tokens"]), int(numbers["accepted"]), int(numbers["rounds"]), int(text == first)])
+    for memory in memories:
+        memory.forget()
+    return line
+
+
+def collect(found: Sequence[Setting], lines: Sequence[Line]) -> list[Score]:
+    """The scores of all settings over the problems done."""
+    scores = []
+    for i, setting in enumerate(found):
+        columns = list(zip(*(line[i] for line in lines), strict=True)) or [()] * 5
+        correct, tokens, accepted, calls, same = (list(column) for column in columns)
+        scores.append(Score(setting, [bool(c) for c in correct], tokens, accepted, calls, [bool(c) for c in same]))
+    return scores
+
+
+def report(scores: Sequence[Score]) -> dict[str, Any]:
+    """All rows with their intervals, and the three claims about them, as JSON types."""
+    sd = scores[0]
+    rows = [_row(score, sd) for score in scores]
+    own, transfer, topk = (_curve(scores, group) for group in ("autojudge", "transfer", "topk"))
+    start = [sd.point]
+    return {
+        "problems": len(sd.correct), "rows": rows,
+        "above_topk": share_above(start + own, start + topk), "gap_to_topk": mean_gap(start + own, start + topk),
+        "above_transfer": share_above(start + own, start + transfer) if transfer else None,
+        "gap_to_transfer": mean_gap(start + own, start + transfer) if transfer else None,
+    }  # fmt: skip
+
+
+def _curve(scores: Sequence[Score], group: str) -> list[tuple[float, float]]:
+    return [score.point for score in scores if score.setting.group == group]
+
+
+def _row(score: Score, sd: Score) -> dict[str, Any]:
+    drops = [float(a) - float(b) for a, b in zip(sd.correct, score.correct, strict=True)]
+    share, drop = accuracy(score.correct), mean_interval(drops, kind="bootstrap")
+    setting, calls = score.setting, sum(score.calls)
+    return {
+        "name": setting.name, "group": setting.group, "method": setting.method, "knobs": dict(setting.knobs), "calls": calls,
+        "tokens": sum(score.tokens), "tokens_per_call": score.tau, "accepted_per_call": sum(score.accepted) / max(calls, 1),
+        "tokens_per_call_by_problem": _interval(mean_interval([t / c for t, c in zip(score.tokens, score.calls, strict=True)])),
+        "accuracy": _interval(share), "accuracy_drop": _interval(drop),
+        "same_text_as_sd": sum(score.same) / max(len(score.same), 1),
+    }  # fmt: skip
+
+
+def _interval(found: Any) -> dict[str, Any] | None:
+    return None if found is None else asdict(found)
+
+
+def table(task: str, result: Mapping[str, Any]) -> str:
+    """The rows as Markdown."""
+    lines = [
+        f"| {task} | tokens a target call | accuracy | drop against SD, 95 % interval | same text |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for row in result["rows"]:
+        drop, share = row["accuracy_drop"], row["accuracy"]
+        lines.append(
+            f"| {row['name']} | {row['tokens_per_call']:.2f} | {share['mean']:.1%} ({share['low']:.1%} to {share['high']:.1%}) | "
+            f"{drop['mean']:+.1%} ({drop['low']:+.1%} to {drop['high']:+.1%}) | {row['same_text_as_sd']:.0%} |"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,56 @@
+"""A model that remembers rows: for evaluating many settings on one prompt, where most passes repeat.
+
+A row is a function of the ids before it, so a remembered one is what the pass would give (up to the rounding of another
+batch shape). The loop, the rules and all counts are the real ones; only times mean nothing. Dimension key: N nodes, V, D.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+
+import torch
+from torch import Tensor
+
+from engine.draft import EMPTY, Draft, chain
+from engine.model import Forward, Model, Session
+
+Rows = dict[tuple[int, ...], tuple[Tensor, Tensor]]  # ids -> logits [V], final-normed hidden [D]
+
+
+class MemoSession(Session):
+    """Runs only from the first unknown row on. Chains only; trees go through as they are."""
+
+    def __init__(self, model: Model, capacity: int, taps: Sequence[int], rows: Rows) -> None:
+        super().__init__(model.decoder, model.vocab, model.device, min(capacity, model.context), taps)
+        self.rows = rows
+
+    @torch.inference_mode()
+    def forward(self, tokens: Sequence[int], draft: Draft = EMPTY) -> Forward:
+        if not draft.is_chain or self.taps:
+            return super().forward(tokens, draft)
+        ids, n = (*tokens, *draft.tokens), len(tokens)
+        keys = [ids[: n + i] for i in range(len(draft) + 1)]
+        first = next((i for i, key in enumerate(keys) if key not in self.rows), None)
+        if first is not None:
+            forward = super().forward(keys[first], chain(ids[n + first :]))
+            self.rows.update(zip(keys[first:], zip(forward.logits, forward.hidden, strict=True), strict=True))
+        logits, hidden = zip(*(self.rows[key] for key in keys), strict=True)
+        return Forward(torch.stack(logits), torch.stack(hidden), None, 1)
+
+
+@dataclass(eq=False)
+class MemoModel(Model):
+    """A model whose sessions share their rows; `forget` between prompts."""
+
+    rows: Rows = field(default_factory=dict)
+
+    def session(self, capacity: int, taps: Sequence[int] = ()) -> Session:
+        return MemoSession(self, capacity, taps, self.rows)
+
+    def forget(self) -> None:
+        """Drop all rows."""
+        self.rows.clear()
+
+
+def remembering(model: Model) -> MemoModel:
+    """The same model, with memory."""
+    return MemoModel(**{f.name: getattr(model, f.name) for f in fields(Model)})

@@ -1,0 +1,78 @@
+"""Which problems a task name means, and when two of its answers count as the same."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.judge.criterion import Criterion, SameAnswer, SameTests
+from engine.judge.search import Prompt
+from engine.model import Tokenizer
+from engine.tasks import FAMILIES, get_task, load_problems
+from engine.tasks.problem import Problem
+from engine.tasks.published import PUBLISHED, get_published, load_published
+from engine.tasks.sandbox import run_python
+
+CODE = ("functions", "humaneval", "mbpp")  # answers are programs: compared by their tests
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A task as mining and evaluation need it."""
+
+    name: str
+    score: Callable[[Problem, str], float]
+    criterion: Criterion
+
+
+def judged(name: str, full_report: bool = False) -> Judged:
+    """The task of that name, embedded or published.
+
+    `full_report` compares how each test of a program ends instead of pass or fail (register A8).
+
+    Raises:
+        ConfigError: with the nearest right name.
+    """
+    if name in FAMILIES:
+        task = get_task(name)
+        each = _each_test if full_report else None
+        return Judged(name, task.score, _criterion(name, task.extract, task.equivalent, task.score, each))
+    found = get_published(name)
+    report = found.report if full_report else None
+    return Judged(name, found.score, _criterion(name, found.extract, found.equivalent, found.score, report))
+
+
+def _criterion(
+    name: str,
+    extract: Callable[[str], str | None],
+    equivalent: Callable[[str | None, str | None], bool],
+    score: Callable[[Problem, str], float],
+    report: Callable[[Problem, str], list[str]] | None,
+) -> Criterion:
+    return SameTests(extract, score, report) if name in CODE else SameAnswer(extract, equivalent)
+
+
+def _each_test(problem: Problem, text: str) -> list[str]:
+    """How the function in `text` ends in each hidden test of an embedded problem."""
+    code = get_task("functions").extract(text)
+    if code is None:
+        return ["no code"]
+    return [run_python(f"{code}\n{test}\n").reason for test in problem.answer.splitlines()]
+
+
+def problems(name: str, split: str, n: int, seed: int = 0, source: str = "") -> list[Problem]:
+    """The first n problems: of an embedded family's seeded stream, or of a published set's file.
+
+    Raises:
+        ConfigError: an unknown name, or a published set without a source.
+    """
+    if name in FAMILIES:
+        return load_problems(name, split, n, seed)
+    get_published(name)
+    return load_published(name, source, n)
+
+
+def prompts(found: list[Problem], tokenizer: Tokenizer, chat: bool = False) -> list[Prompt]:
+    """The problems with stable ids, encoded."""
+    return [Prompt(f"{p.family}:{i}", p, tokenizer.encode(p.prompt, chat)) for i, p in enumerate(found)]
+
+
+TASKS = (*FAMILIES, *PUBLISHED)
