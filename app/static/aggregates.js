@@ -3,7 +3,7 @@
 import { selectedRun } from "./columns.js";
 import { h } from "./dom.js";
 import { tip } from "./draw.js";
-import { figureBlob, stack } from "./figure.js";
+import { offer, stack } from "./figure.js";
 import { FIGURES } from "./figures.js";
 import { NAMES } from "./names.js";
 import { roundsOf, siblings } from "./numbers.js";
@@ -12,8 +12,8 @@ import { TCR_FIGURES } from "./tcr.js";
 const ALL = [...FIGURES, ...TCR_FIGURES];
 const LIVE_MS = 250;
 
-/** @param {HTMLElement} element @param {any} store */
-export function mount(element, store) {
+/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+export function mount(element, store, lab) {
   const state = { tab: "position", drawn: 0, timer: 0, run: null };
   const parts = { about: h("span.v-sub"), tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Figures" }), body: h("div.v-chart"), caption: h("p.v-caption"), others: h("div.v-multiples") };
   element.classList.add("v-view", "v-aggregates");
@@ -47,7 +47,7 @@ export function mount(element, store) {
   store.on("filters", later);
   store.on("cursor", () => selectedRun(store) !== state.run && later());
   new ResizeObserver(later).observe(parts.body);
-  element.exportFigure = (kind) => figureBlob(stack([...element.querySelectorAll(".v-chart > svg.v-figure, .v-multiples svg.v-figure")], element), kind);
+  offer(element, lab, () => stack([...element.querySelectorAll(".v-chart > svg.v-figure, .v-multiples svg.v-figure")], element));
   later();
 }
 

@@ -50,7 +50,7 @@ export function selectedRun(store) {
   return runs.find((run) => run.rounds.some((round) => round.drafted > 0)) ?? runs[0] ?? null;
 }
 
-/** Everything a selection points at; the end of the shown run when the selection is empty.
+/** Everything a selection points at. Without a selection: the first refusal of a finished run, else the end of the shown part.
  * @param {any} store @param {any=} given @returns {{run: any, round: any, roundIndex: number, index: number|null, node: any, token: any, pos: number|null}|null} */
 export function resolve(store, given) {
   const selection = given ?? store.focus() ?? {};
@@ -60,6 +60,8 @@ export function resolve(store, given) {
   let { pos = null, round = null, node = null } = selection;
   if (round === null && pos === null) {
     const seen = store.visibleRounds(run);
+    const telling = run.end && seen === run.rounds.length ? list.find((column) => column.ghost) : null;
+    if (telling) return { run, round: run.rounds[telling.round], roundIndex: telling.round, index: telling.index, node: telling.node, token: null, pos: telling.pos };
     round = Math.min(seen, run.rounds.length) - 1;
     if (round >= 0) pos = run.rounds[round].tokens?.at(-1)?.pos ?? null;
   }

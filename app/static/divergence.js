@@ -3,13 +3,13 @@
 import { columns } from "./columns.js";
 import { h, s } from "./dom.js";
 import { MONO, fmt, label, linear, pieceOf, prob, rich } from "./draw.js";
-import { download, figureBlob, svgText } from "./figure.js";
+import { download, offer, svgText } from "./figure.js";
 
 /** Two first choices of the target closer than this many nats count as a tie: rounding may decide them. */
 export const NEAR_TIE = 0.02;
 
-/** @param {HTMLElement} element @param {any} store */
-export function mount(element, store) {
+/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+export function mount(element, store, lab) {
   const state = { pair: null, figure: null };
   const parts = { left: h("select.v-select", { "aria-label": "First lane" }), right: h("select.v-select", { "aria-label": "Second lane" }), body: h("div.v-diverge") };
   element.classList.add("v-view", "v-divergence");
@@ -20,7 +20,7 @@ export function mount(element, store) {
   parts.left.onchange = parts.right.onchange = choose;
   for (const topic of ["runs", "data", "time"]) store.on(topic, later);
   store.on("runs", () => { state.pair = null; });
-  element.exportFigure = (kind) => figureBlob(state.figure ? svgText(state.figure, element) : "<svg xmlns='http://www.w3.org/2000/svg'/>", kind);
+  offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
   later();
 }
 

@@ -85,7 +85,7 @@ export const SIGNS = {
   vetoed: { label: "vetoed", colour: "--judge", d: "M-.9-.75H.9L0 .85z", fill: true },
   discarded: { label: "never tested", colour: "--neutral", d: "M-.7 0a.7.7 0 1 0 1.4 0a.7.7 0 1 0-1.4 0z", fill: false, dash: true },
   correction: { label: "correction", colour: "--target", d: "M-.78-.78H.78V.78H-.78z", fill: false, wide: true },
-  bonus: { label: "bonus", colour: "--draft", d: "M0-.9V.9M-.9 0H.9", fill: false, wide: true },
+  bonus: { label: "bonus", colour: "--target", d: "M0-.9V.9M-.9 0H.9", fill: false, wide: true },
   target: { label: "target", colour: "--neutral", d: "M-.7 0H.7", fill: false, wide: true },
 };
 

@@ -46,6 +46,16 @@ export async function figureBlob(text, kind) {
   }
 }
 
+/** Lets the page save a view: `element.exportFigure("svg" | "png")` gives a Blob, and the lab's table of figures gets its SVG.
+ * @param {HTMLElement} element @param {any} lab may be missing @param {() => string|null} text the SVG document, null when nothing is drawn */
+export function offer(element, lab, text) {
+  element.exportFigure = async (kind) => {
+    const drawn = text();
+    return drawn === null ? null : figureBlob(drawn, kind);
+  };
+  if (lab) (lab.figures ??= new Map()).set(element.dataset.view, () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element));
+}
+
 /** Joins several figures under one another into one SVG. @param {SVGElement[]} figures @param {Element} element @returns {string} */
 export function stack(figures, element) {
   let y = 0;

@@ -4,14 +4,14 @@ import { barFigure, barRows } from "./bars.js";
 import { nodeSelection, refusedNode, resolve, samples } from "./columns.js";
 import { h, s } from "./dom.js";
 import { SIGNS, fmt, label, linear, pieceOf, prob, rich, sign } from "./draw.js";
-import { figureBlob, stack } from "./figure.js";
+import { offer, stack } from "./figure.js";
 import { sourceWords } from "./source.js";
 import { OVERLAP_N } from "./thresholds.js";
 
-/** @param {HTMLElement} element @param {any} store */
-export function mount(element, store) {
+/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+export function mount(element, store, lab) {
   const parts = {
-    name: h("h3", { text: "Why this token" }), place: h("span.v-sub"), why: h("p.v-why", { "aria-live": "polite" }), bars: h("div.v-bars"),
+    widths: { bars: 0, strip: 0 }, name: h("h3", { text: "Why this token" }), place: h("span.v-sub"), why: h("p.v-why", { "aria-live": "polite" }), bars: h("div.v-bars"),
     strip: h("div.v-strip"), numbers: h("dl.v-numbers"), order: h("button.v-button", { type: "button" }), law: h("button.v-button", { type: "button" }),
     back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous guess of this round" }), next: h("button.v-button", { type: "button", text: "›", "aria-label": "Next guess of this round" }),
   };
@@ -27,8 +27,14 @@ export function mount(element, store) {
   parts.back.onclick = () => step(store, -1);
   parts.next.onclick = () => step(store, 1);
   for (const topic of ["runs", "data", "cursor", "hover", "time", "options"]) store.on(topic, later);
-  new ResizeObserver(later).observe(parts.bars);
-  element.exportFigure = (kind) => figureBlob(stack([...element.querySelectorAll("svg.v-figure")], element), kind);
+  // Widths come from the observer: reading them while other views change the page would force a layout.
+  const watch = new ResizeObserver((entries) => {
+    for (const { target, contentRect } of entries) parts.widths[target === parts.bars ? "bars" : "strip"] = contentRect.width;
+    later();
+  });
+  watch.observe(parts.bars);
+  watch.observe(parts.strip);
+  offer(element, lab, () => stack([...element.querySelectorAll("svg.v-figure")], element));
   later();
 }
 
@@ -50,7 +56,7 @@ const onPath = (round, node) => node && node.parent === (round.path[round.path.l
 
 function show(store, parts) {
   const it = subject(store);
-  const width = parts.bars.clientWidth || 480;
+  const width = parts.widths.bars || 480;
   parts.back.disabled = parts.next.disabled = !it;
   if (!it) {
     parts.why.textContent = "Choose a token: the sentence here says in the rule's own terms why it was kept or refused.";
@@ -78,7 +84,7 @@ function show(store, parts) {
   parts.bars.replaceChildren(draft || target
     ? barFigure({ run, rows, draft, target, width, n, law, guess: node?.token ?? null, emitted: emitted?.token ?? null, state: node?.state, origin: emitted?.origin ?? "target", residual, cut: samples(run) ? cutOf(node) : null })
     : h("p.v-empty", { text: "This trace was recorded lightly: it keeps decisions, not distributions." }));
-  parts.strip.replaceChildren(stripFigure(samples(run) ? node : node && { ...node, u: null }, parts.strip.clientWidth || 220));
+  parts.strip.replaceChildren(stripFigure(samples(run) ? node : node && { ...node, u: null }, parts.widths.strip || 220));
   parts.numbers.replaceChildren(...numbers(it, n, residual).flatMap(([term, value, hint]) => [h("dt", { text: term, title: hint }), h("dd", { text: value })]));
 }
 

@@ -3,7 +3,7 @@
 import { columnSelection, nodeSelection, samples, selectedRun, visibleColumns } from "./columns.js";
 import { h } from "./dom.js";
 import { SIGNS, fmt, hideTip, legend, pieceOf, showTip } from "./draw.js";
-import { SvgContext, figureBlob, palette, svgText } from "./figure.js";
+import { SvgContext, offer, palette, svgText } from "./figure.js";
 import { makeFilter } from "./filters.js";
 import { heightOf, paintAxis, paintColumns, rowsOf, signOf } from "./ribbonrows.js";
 import { OVERLAP_N } from "./thresholds.js";
@@ -11,8 +11,8 @@ import { OVERLAP_N } from "./thresholds.js";
 const AXIS = 104;
 const WIDTHS = [0.5, 1, 2, 3, 5, 8, 12, 18, 28, 44, 64];
 
-/** @param {HTMLElement} element @param {any} store */
-export function mount(element, store) {
+/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+export function mount(element, store, lab) {
   const state = { width: 12, auto: true, run: null, list: [], rows: [], brush: null, stick: true };
   const title = h("h3", { text: "Ribbon" });
   const about = h("span.v-sub");
@@ -76,7 +76,7 @@ export function mount(element, store) {
     });
   }
   new ResizeObserver(later).observe(element);
-  element.exportFigure = (kind) => exportRibbon(element, store, state, kind);
+  offer(element, lab, () => (state.list.length ? exportRibbon(element, store, state) : null));
   later();
 }
 
@@ -90,7 +90,8 @@ function paint(element, store, state, parts) {
   if (none) return;
   const { scroll, spacer, stage } = parts;
   if (state.auto) state.width = [28, 18, 12].find((width) => width * state.list.length <= parts.scroll.clientWidth) ?? 12;
-  state.rows = rowsOf(run, state.list, state.width);
+  const stamp = `${run.key}/${state.list.length}/${state.list[0].token.token}/${state.width >= 24}`;
+  if (state.stamp !== stamp || state.seen !== run) Object.assign(state, { stamp, seen: run, rows: rowsOf(run, state.list, state.width), told: false });
   const height = heightOf(state.rows);
   const wide = scroll.clientWidth;
   const stuck = state.stick;
@@ -108,7 +109,8 @@ function paint(element, store, state, parts) {
   ctx.translate(-(scroll.scrollLeft % state.width), 0);
   paintColumns(ctx, viewOf(store, state, scroll, ink));
   ctx.restore();
-  describe(run, state, parts);
+  if (!state.told) describe(run, state, parts);
+  state.told = true;
   paintOverlay(store, state, parts.over, scroll);
 }
 
@@ -247,7 +249,7 @@ function clear(canvas) {
   return ctx;
 }
 
-async function exportRibbon(element, store, state, kind) {
+function exportRibbon(element, store, state) {
   const width = Math.max(5, Math.min(state.width, 1400 / Math.max(1, state.list.length)));
   const all = { clientWidth: state.list.length * width, scrollLeft: 0 };
   const ctx = new SvgContext(AXIS + all.clientWidth + 8, heightOf(state.rows) || 60);
@@ -256,5 +258,5 @@ async function exportRibbon(element, store, state, kind) {
   paintAxis(ctx, rows, AXIS, ink, state.run);
   ctx.translate(AXIS, 0);
   paintColumns(ctx, viewOf(store, { ...state, rows, width }, all, ink));
-  return figureBlob(svgText(ctx.figure, element), kind);
+  return svgText(ctx.figure, element);
 }

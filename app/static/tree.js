@@ -4,15 +4,15 @@ import { chainFigure, isChain } from "./chain.js";
 import { nodeSelection, resolve } from "./columns.js";
 import { h, s } from "./dom.js";
 import { FONT, MONO, SIGNS, hideTip, label, legend, pieceOf, prob, showTip, sign } from "./draw.js";
-import { figureBlob, svgText } from "./figure.js";
+import { offer, svgText } from "./figure.js";
 import { sourceWords } from "./source.js";
 import { layout } from "./treelayout.js";
 
 const LIVE_MS = 250;
 
-/** @param {HTMLElement} element @param {any} store */
-export function mount(element, store) {
-  const state = { key: "", version: null, open: new Set(), shut: new Set(), all: false, scale: 1, figure: null, groups: new Map(), plan: null, drawn: 0, timer: 0, round: null, run: null, roundIndex: -1 };
+/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+export function mount(element, store, lab) {
+  const state = { room: 600, key: "", version: null, open: new Set(), shut: new Set(), all: false, scale: 1, figure: null, groups: new Map(), plan: null, drawn: 0, timer: 0, round: null, run: null, roundIndex: -1 };
   const parts = {
     about: h("span.v-sub"), key: h("span.v-keys"),
     back: h("button.v-button", { type: "button", text: "‹ round", "aria-label": "Previous round" }), next: h("button.v-button", { type: "button", text: "round ›", "aria-label": "Next round" }),
@@ -31,7 +31,7 @@ export function mount(element, store) {
   };
   const redraw = () => { state.key = ""; later(); };
   parts.fold.onclick = () => { state.all = !state.all; state.open.clear(); state.shut.clear(); redraw(); };
-  parts.fit.onclick = () => zoom(state, parts.box, Math.min(1.4, (parts.box.clientWidth - 8) / (state.plan?.wide || 1)));
+  parts.fit.onclick = () => zoom(state, parts.box, Math.min(1.4, (state.room - 8) / (state.plan?.wide || 1)));
   parts.full.onclick = () => zoom(state, parts.box, 1);
   const turn = (by) => {
     const index = state.roundIndex + by;
@@ -44,8 +44,12 @@ export function mount(element, store) {
   store.on("hover", later);
   store.on("data", live);
   store.on("filters", () => store.frame("tree-marks", () => marks(store, state, parts)));
-  new ResizeObserver(later).observe(parts.box);
-  element.exportFigure = (kind) => figureBlob(state.figure ? svgText(state.figure, element) : "<svg xmlns='http://www.w3.org/2000/svg'/>", kind);
+  // The width comes from the observer: reading it here would force a layout of the tree that is about to go.
+  new ResizeObserver(([entry]) => {
+    state.room = Math.floor(entry.contentRect.width);
+    later();
+  }).observe(parts.box);
+  offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
   later();
 }
 
@@ -64,7 +68,7 @@ function show(store, state, parts) {
     parts.empty.textContent = !at?.round ? "The draft of the chosen round appears here." : at.round.drafted ? `${at.round.drafted} guesses were made; this trace was recorded lightly and does not keep them.` : "This round has no draft: the target made its one token alone.";
     return;
   }
-  const key = `${at.run.key}/${at.roundIndex}/${parts.box.clientWidth}`;
+  const key = `${at.run.key}/${at.roundIndex}/${state.room}`;
   if (state.version !== at.round || state.key !== key) {
     if (state.version !== at.round) { state.open.clear(); state.shut.clear(); }
     state.version = at.round;
@@ -77,8 +81,8 @@ function show(store, state, parts) {
 /** Draws the tree of the round. */
 function build(state, parts, { run, round, roundIndex }) {
   state.groups = new Map();
-  if (isChain(round)) state.plan = chainFigure({ run, round, width: parts.box.clientWidth, groups: state.groups });
-  else buildTree(state, parts.box.clientWidth, run, round);
+  if (isChain(round)) state.plan = chainFigure({ run, round, width: state.room, groups: state.groups });
+  else buildTree(state, state.room, run, round);
   const { figure, places, wide, tall } = state.plan;
   figure.setAttribute("width", wide * state.scale);
   figure.setAttribute("height", tall * state.scale);

@@ -3,15 +3,15 @@
 import { selectedRun } from "./columns.js";
 import { h, s } from "./dom.js";
 import { FONT, fmt, percent } from "./draw.js";
-import { figureBlob, svgText } from "./figure.js";
+import { offer, svgText } from "./figure.js";
 import { byPosition, incomparable, plainOf, roundsOf, summary } from "./numbers.js";
 
 const SAME = 0.03; // speeds closer than this are called equal
 const FEW = 8; // rounds below which nothing is concluded
 const LIVE_MS = 250;
 
-/** @param {HTMLElement} element @param {any} store */
-export function mount(element, store) {
+/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+export function mount(element, store, lab) {
   const line = h("p.v-verdict-line", { role: "status" });
   const cause = h("span.v-verdict-cause");
   const how = h("span.v-verdict-how");
@@ -35,11 +35,11 @@ export function mount(element, store) {
   };
   for (const topic of ["runs", "data", "time", "status"]) store.on(topic, live);
   store.on("cursor", later);
-  element.exportFigure = (kind) => {
+  offer(element, lab, () => {
     const figure = s("svg", { viewBox: "0 0 900 64" });
     [line, cause, how].forEach((part, i) => figure.append(s("text", { x: 8, y: 20 + 18 * i, text: part.textContent, "font-family": FONT, "font-size": i ? 11 : 14, fill: i ? "var(--ink-2)" : "var(--ink)" })));
-    return figureBlob(svgText(figure, element), kind);
-  };
+    return svgText(figure, element);
+  });
   later();
 }
 

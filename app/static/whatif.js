@@ -3,11 +3,11 @@
 import { nodeSelection, selectedRun } from "./columns.js";
 import { h, s } from "./dom.js";
 import { fmt, label, linear, pieceOf } from "./draw.js";
-import { figureBlob, svgText } from "./figure.js";
+import { offer, svgText } from "./figure.js";
 import { replay, rulesOf } from "./thresholds.js";
 
-/** @param {HTMLElement} element @param {any} store */
-export function mount(element, store) {
+/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+export function mount(element, store, lab) {
   const state = { run: null, knobs: null, figure: null, shape: "" };
   const parts = {
     about: h("span.v-sub"), reset: h("button.v-button", { type: "button", text: "As run" }), sliders: h("div.v-sliders"),
@@ -21,7 +21,7 @@ export function mount(element, store) {
   state.later = later;
   for (const topic of ["runs", "data", "time", "cursor"]) store.on(topic, later);
   new ResizeObserver(later).observe(parts.strip);
-  element.exportFigure = (kind) => figureBlob(state.figure ? svgText(state.figure, element) : "<svg xmlns='http://www.w3.org/2000/svg'/>", kind);
+  offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
   later();
 }
 

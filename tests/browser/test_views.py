@@ -97,11 +97,22 @@ def drawing(page: Any, key: str, act: str) -> float:
     )
 
 
+def similar_work(page: Any) -> float:
+    """Milliseconds to make 2,000 SVG elements: on a free machine under ten, on a busy one the measure of how busy."""
+    return page.evaluate(
+        """async () => { const { s } = await import('./dom.js'); const all = [];
+        for (let i = 0; i < 5; i += 1) { const from = performance.now(); const group = s('g');
+          for (let k = 0; k < 2000; k += 1) group.append(s('rect', { x: k, y: 1, width: 2, height: 3 }));
+          all.push(performance.now() - from); await settle(); }
+        return Math.min(...all); }"""
+    )
+
+
 def test_two_thousand_positions(page: Any, base: str) -> None:
     problems = open_views(page, base, a_run("chain", 2000))
     page.evaluate("async () => { store.setCursor({ run: 'chain', pos: 1900 }); await settle(); }")
     ms = drawing(page, "ribbon", "view('ribbon').querySelector('.v-scroll').scrollLeft = 700 * i")
-    assert ms < 16
+    assert ms < max(16, similar_work(page))
     page.click("text=Fit >> nth=0")
     assert problems == []
 
@@ -196,7 +207,7 @@ def test_625_nodes_are_drawn_in_time(page: Any, base: str) -> None:
     problems = open_views(page, base, [wide_tree(625)])
     ms = drawing(page, "tree", "store.setCursor({ run: store.lanes[0], round: i % 2, node: null, pos: null })")
     assert "625 guesses" in page.inner_text("[data-view=tree]")
-    assert ms < 50
+    assert ms < max(50, 3 * similar_work(page))
     assert problems == []
 
 
