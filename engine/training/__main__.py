@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from engine.training import commands, models
+from engine.training import commands, headcommands, models
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -31,6 +31,7 @@ def main(argv: list[str] | None = None) -> None:
     train.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
     train.add_argument("--seed", type=int, default=0, help="seed of weights and corpus")
     train.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
+    train.add_argument("--mix", nargs="*", default=[], metavar="NAME=N", help="rows a step and loss weights; see data.Mix")
     train.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
 
     export = add("export", commands.export, "write the model of a checkpoint in bf16")
@@ -48,6 +49,7 @@ def main(argv: list[str] | None = None) -> None:
     judge.add_argument("--json", action="store_true", help="print JSON")
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
 
+    headcommands.register(add)
     options = parser.parse_args(argv)
     options.run(options)
 

@@ -1,0 +1,147 @@
+"""What heads learn from: texts with the target's hidden states, computed once and kept on disk for all heads.
+
+Half of the texts are the target's own greedy answers to training prompts, the rest reference solutions; held-out problems are
+never used. Dimension key: N tokens of all texts, B rows, T tokens, D width.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers import LlamaForCausalLM
+
+from engine.heads.eagle import tapped
+from engine.model import Model, load_model
+from engine.tasks import FAMILIES, Problem, load_problems
+from engine.training.probe import complete
+
+CHUNK = 50  # problems answered together
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Right-padded rows. `start` [B] is each prompt's length, `size` [B] the row's; states are of the target."""
+
+    ids: Tensor  # [B, T]
+    start: Tensor
+    size: Tensor
+    taps: Tensor  # [B, T, 3 D] inputs of three layers
+    last: Tensor  # [B, T, D] final-normed
+
+    def to(self, device: str) -> Batch:
+        """The same batch elsewhere, states in fp32."""
+        wide = (self.taps.to(device).float(), self.last.to(device).float())
+        return Batch(self.ids.to(device), self.start.to(device), self.size.to(device), *wide)
+
+
+class Features:
+    """A cache on disk, read lazily."""
+
+    def __init__(self, folder: Path) -> None:
+        self.card = json.loads((folder / "features.json").read_text())
+        parts = [load_file(file) for file in sorted(folder.glob("part-*.safetensors"))]
+        self.rows: list[tuple[dict[str, Tensor], int, int, int]] = []  # part, from, to, prompt length
+        for part in parts:
+            ends = part["sizes"].cumsum(0).tolist()
+            for size, end, start in zip(part["sizes"].tolist(), ends, part["starts"].tolist(), strict=True):
+                self.rows.append((part, end - size, end, start))
+        self.by_length = sorted(range(len(self.rows)), key=lambda i: self.rows[i][2] - self.rows[i][1])
+
+    def batch(self, step: int, size: int, seed: int) -> Batch:
+        """The batch of a step: a pure function, so that a run can resume. Each epoch sees every text once."""
+        chunks = max(1, len(self.rows) // size)
+        epoch, place = divmod(step, chunks)
+        rng = Random(f"features/{seed}/{epoch}")
+        shift = rng.randrange(size)  # other neighbours in each epoch
+        order = list(range(chunks))
+        rng.shuffle(order)
+        at = order[place] * size + shift
+        return self._collate([self.by_length[i % len(self.rows)] for i in range(at, at + size)])
+
+    def _collate(self, chosen: list[int]) -> Batch:
+        rows = [self.rows[i] for i in chosen]
+        T = max(end - begin for _, begin, end, _ in rows)
+        part = rows[0][0]
+        ids = torch.zeros(len(rows), T, dtype=torch.long)
+        taps = torch.zeros(len(rows), T, part["taps"].shape[1], dtype=part["taps"].dtype)
+        last = torch.zeros(len(rows), T, part["last"].shape[1], dtype=part["last"].dtype)
+        for i, (source, begin, end, _) in enumerate(rows):
+            n = end - begin
+            ids[i, :n], taps[i, :n], last[i, :n] = source["ids"][begin:end], source["taps"][begin:end], source["last"][begin:end]
+        return Batch(ids, torch.tensor([r[3] for r in rows]), torch.tensor([r[2] - r[1] for r in rows]), taps, last)
+
+    def counts(self, vocab: int) -> Tensor:
+        """How often each id [V] occurs in the answers."""
+        total = torch.zeros(vocab, dtype=torch.long)
+        for part, begin, end, start in self.rows:
+            total += torch.bincount(part["ids"][begin + start : end].long(), minlength=vocab)
+        return total
+
+
+def build(
+    target: Path, folder: Path, texts: int, greedy: float, seed: int, report: Callable[[str], None], device: str = "cpu"
+) -> None:
+    """Write the cache: `texts` in all, the given share answered greedily by the target itself; finished parts are kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model = load_model(target, device=device, dtype="float32")
+    card = {"target": model.revision, "texts": texts, "greedy": greedy, "seed": seed}
+    file = folder / "features.json"
+    if file.exists() and json.loads(file.read_text()) != card:
+        for old in folder.glob("part-*.safetensors"):
+            old.unlink()
+    file.write_text(json.dumps(card) + "\n")
+    writer = LlamaForCausalLM.from_pretrained(target, dtype=torch.float32).to(device).eval()
+    jobs = list(_jobs(texts, greedy, seed))
+    for number, (problems, own) in enumerate(jobs):
+        part = folder / f"part-{number:04d}.safetensors"
+        if part.exists():
+            continue
+        lines = _answered(writer, model, problems) if own else _solved(model, problems)
+        save_file(_states(model, lines), part.with_suffix(".new"))
+        part.with_suffix(".new").replace(part)
+        report(f"features: part {number + 1} of {len(jobs)}, {sum(len(a) + len(b) for a, b in lines):,} tokens")
+
+
+def _jobs(texts: int, greedy: float, seed: int) -> Iterator[tuple[list[Problem], bool]]:
+    """Chunks of training problems, and whether the target answers them itself; families take turns."""
+    share = -(-texts // len(FAMILIES))
+    pools = {family: load_problems(family, "train", share, seed + 7) for family in FAMILIES}
+    for at in range(0, share, CHUNK):
+        for problems in pools.values():
+            yield problems[at : at + CHUNK], (at // CHUNK + 1) * greedy // 1 > (at // CHUNK) * greedy // 1
+
+
+Line = tuple[list[int], list[int]]
+
+
+def _answered(writer: LlamaForCausalLM, model: Model, problems: list[Problem]) -> list[Line]:
+    return [(list(line.prompt), list(line.rest)) for line in complete(writer, model.tokenizer.hf, problems)]
+
+
+def _solved(model: Model, problems: list[Problem]) -> list[Line]:
+    words = model.tokenizer.hf
+    end = [words.eos_token_id]
+    return [(words(p.prompt).input_ids, words(p.solution, add_special_tokens=False).input_ids + end) for p in problems]
+
+
+@torch.inference_mode()
+def _states(model: Model, lines: list[Line]) -> dict[str, Tensor]:
+    ids, taps, last = list[Tensor](), list[Tensor](), list[Tensor]()
+    longest = max(len(prompt) + len(rest) for prompt, rest in lines)
+    for prompt, rest in lines:
+        passed = model.session(longest, tapped(model.layers)).forward([*prompt, *rest])
+        assert passed.taps is not None
+        ids.append(torch.tensor([*prompt, *rest], dtype=torch.int32))
+        taps.append(passed.taps.half().cpu())
+        last.append(passed.last.half().cpu())
+    return {
+        "ids": torch.cat(ids), "taps": torch.cat(taps), "last": torch.cat(last),
+        "sizes": torch.tensor([len(i) for i in ids]), "starts": torch.tensor([len(prompt) for prompt, _ in lines]),
+    }  # fmt: skip

@@ -1,0 +1,129 @@
+"""The commands about heads: features, head, head-eval, strata."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+
+from engine.model import load_model
+from engine.training import features
+from engine.training.card import write_sums
+from engine.training.headeval import TITLES, evaluate, write_card
+from engine.training.headloop import HeadSettings, HeadTrainer, read_head
+from engine.training.heads import KINDS, Ground
+
+ASSETS = Path("assets/tiny")
+
+
+def register(add: Any) -> None:
+    """Add the subcommands to the parser of `python -m engine.training`."""
+    cache = add("features", make_features, "compute the target's hidden states on training texts, for all heads")
+    cache.add_argument("--texts", type=int, default=2400, help="texts in all")
+    cache.add_argument("--greedy", type=float, default=0.5, help="share that the target writes itself, greedily")
+    head = add("head", train_head, "train a head on cached features; checkpoint and export every two minutes")
+    head.add_argument("kind", choices=KINDS)
+    head.add_argument("--minutes", type=float, default=12.0, help="wall-clock budget, minutes")
+    head.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
+    head.add_argument("--rows", type=int, default=8, help="texts a step")
+    head.add_argument("--matrix-lr", type=float, default=0.01, help="peak learning rate of Muon")
+    head.add_argument("--other-lr", type=float, default=0.002, help="peak learning rate of AdamW")
+    head.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
+    head.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
+    head.add_argument("--out", type=Path, help="folder of the export; assets/tiny/KIND if not given")
+    judge = add("head-eval", judge_heads, "measure heads on held-out problems, greedy, and write their cards")
+    judge.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; all that are there if none is given")
+    judge.add_argument("--items", type=int, default=30, help="held-out problems a family")
+    judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
+    judge.add_argument("--folder", type=Path, default=ASSETS, help="folder of the heads")
+    for sub in (cache, head):
+        sub.add_argument("--features", type=Path, default=Path("build/features"), help="folder of the cache")
+        sub.add_argument("--seed", type=int, default=0, help="seed of texts and weights")
+        sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
+    for sub in (cache, head, judge):
+        sub.add_argument("--target", type=Path, default=ASSETS / "target", help="folder")
+
+
+def make_features(options: argparse.Namespace) -> None:
+    """Write the cache."""
+    torch.set_num_threads(options.threads)
+    features.build(options.target, options.features, options.texts, options.greedy, options.seed, say, options.device)
+
+
+def train_head(options: argparse.Namespace) -> None:
+    """Train to the end of the budget."""
+    torch.set_num_threads(options.threads)
+    model = load_model(options.target, device=options.device, dtype="float32")
+    cache = features.Features(options.features)
+    if cache.card["target"] != model.revision:
+        raise SystemExit("The features were computed with another target: run `python -m engine.training features` again.")
+    settings = HeadSettings(
+        options.kind, minutes=options.minutes, steps=options.steps, seed=options.seed, rows=options.rows,
+        matrix_lr=options.matrix_lr, other_lr=options.other_lr,
+    )  # fmt: skip
+    trainer = HeadTrainer(settings, Ground(model, cache, options.seed, options.device))
+    work, out = options.work or Path("build") / options.kind, options.out or ASSETS / options.kind
+    if options.resume:
+        trainer.load(read_head(work))
+
+    def save() -> None:
+        trainer.save(work)
+        export(trainer, out)
+
+    trainer.run(say, save)
+    say(trainer.line())
+
+
+def export(trainer: HeadTrainer, folder: Path) -> None:
+    """Write the head as a checkpoint of the published layout, in bf16, with its training record."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {n: p.detach().to(torch.bfloat16).contiguous() for n, p in trainer.params.items()}
+    weights |= {n: t.to(torch.bfloat16) if t.is_floating_point() else t for n, t in trainer.recipe.frozen.items()}
+    fresh = folder / ".model.safetensors.new"
+    save_file({n: t.cpu().contiguous() for n, t in weights.items()}, fresh)
+    fresh.replace(folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(trainer.recipe.config, indent=1) + "\n")
+    (folder / "training.json").write_text(json.dumps(_record(trainer), indent=1) + "\n")
+
+
+def _record(trainer: HeadTrainer) -> dict[str, Any]:
+    s, card = trainer.settings, trainer.ground.features.card
+    budget = f"--steps {s.steps}" if s.steps else f"--minutes {s.minutes:g}"
+    return {
+        "commands": [
+            f"python -m engine.training features --texts {card['texts']} --greedy {card['greedy']:g} --seed {card['seed']}",
+            f"python -m engine.training head {s.kind} {budget} --rows {s.rows} --matrix-lr {s.matrix_lr:g} --other-lr {s.other_lr:g} --seed {s.seed}",
+        ],
+        "settings": asdict(s), "progress": asdict(trainer.progress), "last": trainer.numbers, "target": card["target"],
+        "parameters": sum(p.numel() for p in trainer.params.values()), "device": trainer.ground.device,
+        "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
+    }  # fmt: skip
+
+
+def judge_heads(options: argparse.Namespace) -> None:
+    """Measure heads and write card.json, README.md and SHA256SUMS."""
+    torch.set_num_threads(options.threads)
+    kinds = options.kinds or [k for k in KINDS if (options.folder / k / "model.safetensors").exists()]
+    for kind in kinds:
+        found = evaluate(kind, options.target, options.folder / kind, options.items)
+        for family, row in found.items():
+            say(f"{kind:8s}{family:12s}" + "  ".join(f"{n} {v:.3f}" for n, v in row.items()))
+        if not options.no_cards:
+            write_card(
+                options.folder / kind, TITLES[kind], found, f"python -m engine.training head-eval {kind} --items {options.items}"
+            )
+    if not options.no_cards:
+        write_sums(options.folder)
+
+
+def say(text: str) -> None:
+    """Write a line to standard output at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()

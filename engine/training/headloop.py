@@ -1,0 +1,142 @@
+"""The training loop of heads: a budget of minutes or steps, checkpoints, resume, a line of progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from engine.training.heads import Ground, Params, Recipe, recipe
+from engine.training.muon import Muon
+
+CHECKPOINT = "head.pt"
+
+
+@dataclass(frozen=True, slots=True)
+class HeadSettings:
+    """One run. The learning rate follows whichever budget is given: steps, else minutes."""
+
+    kind: str
+    minutes: float = 12.0
+    steps: int | None = None
+    seed: int = 0
+    rows: int = 8  # texts a step
+    matrix_lr: float = 0.01  # Muon
+    other_lr: float = 0.002  # AdamW: output heads, norms, biases
+    betas: tuple[float, float] = (0.9, 0.95)
+    warmup_steps: int = 20
+    flat: float = 0.3  # share of the budget before the learning rate falls, in a line, to nothing
+    clip: float = 0.5
+
+
+@dataclass(slots=True)
+class HeadProgress:
+    """How far a run is."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    loss: float = 0.0
+
+
+class HeadTrainer:
+    """A recipe, its parameters and optimisers; `run` trains to the end of the budget."""
+
+    def __init__(self, settings: HeadSettings, ground: Ground) -> None:
+        self.settings, self.ground = settings, ground
+        self.recipe: Recipe = recipe(settings.kind, ground)
+        self.params: Params = {n: nn.Parameter(t.clone()) for n, t in self.recipe.start().items()}
+        heads = ("lm_head", f".{1}.weight") if settings.kind == "medusa" else ("lm_head",)
+        matrices = [p for n, p in self.params.items() if p.ndim == 2 and not any(h in n for h in heads)]
+        chosen = {id(p) for p in matrices}
+        others = [p for p in self.params.values() if id(p) not in chosen]
+        self.optimisers: list[torch.optim.Optimizer] = [
+            Muon(matrices, lr=settings.matrix_lr),  # type: ignore[arg-type]
+            torch.optim.AdamW(others, lr=settings.other_lr, betas=settings.betas, weight_decay=0.0),
+        ]
+        self.progress, self.numbers = HeadProgress(), dict[str, float]()
+
+    def done(self) -> float:
+        """Share of the budget that is used, 0 to 1."""
+        s, p = self.settings, self.progress
+        return min(1.0, p.step / s.steps if s.steps else p.seconds / (s.minutes * 60))
+
+    def step(self) -> float:
+        """One update; returns its loss in nats."""
+        s, p = self.settings, self.progress
+        torch.manual_seed(s.seed * 1_000_003 + p.step)
+        batch = self.ground.features.batch(p.step, s.rows, s.seed).to(self.ground.device)
+        loss, numbers = self.recipe.loss(self.params, batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.params.values(), s.clip)
+        factor = min(1.0, (p.step + 1) / s.warmup_steps) * (
+            1.0 if self.done() < s.flat else max(0.01, (1 - self.done()) / (1 - s.flat))
+        )
+        for optimiser, lr in zip(self.optimisers, (s.matrix_lr, s.other_lr), strict=True):
+            for group in optimiser.param_groups:
+                group["lr"] = lr * factor
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
+        p.step += 1
+        p.tokens += int((batch.size - batch.start).sum())
+        keep = 0.0 if p.step == 1 else 0.97
+        p.loss = keep * p.loss + (1 - keep) * float(loss.detach())
+        self.numbers = {n: keep * self.numbers.get(n, v) + (1 - keep) * v for n, v in numbers.items()}
+        return float(loss.detach())
+
+    def run(self, report: Callable[[str], None], save: Callable[[], None], every_s: float = 120.0) -> None:
+        """Train to the end of the budget; call `save` every `every_s` seconds and at the end."""
+        began = last = time.perf_counter()
+        saved = 0.0
+        while self.done() < 1.0:
+            self.step()
+            now = time.perf_counter()
+            self.progress.seconds += now - last
+            last = now
+            if self.progress.step % 20 == 0:
+                report(self.line())
+            if now - began - saved > every_s:
+                saved = now - began
+                save()
+        save()
+
+    def line(self) -> str:
+        """Progress in one line."""
+        p = self.progress
+        numbers = "  ".join(f"{n} {v:.3f}" for n, v in self.numbers.items())
+        return f"{self.settings.kind}  step {p.step}  loss {p.loss:.4f}  {numbers}  {p.tokens / p.seconds:,.0f} tokens/s  {self.done():.0%} done"
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a later run needs to go on from here."""
+        return {
+            "settings": asdict(self.settings), "progress": asdict(self.progress), "numbers": self.numbers,
+            "params": {n: p.detach() for n, p in self.params.items()},
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers], "features": self.ground.features.card,
+        }  # fmt: skip
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take over a `state`; the settings at hand stay (so a budget can be extended)."""
+        with torch.no_grad():
+            for name, value in state["params"].items():
+                self.params[name].copy_(value)
+        for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(saved)
+        self.progress, self.numbers = HeadProgress(**state["progress"]), dict(state["numbers"])
+
+    def save(self, folder: Path) -> None:
+        """Write the checkpoint; it appears complete or not at all."""
+        folder.mkdir(parents=True, exist_ok=True)
+        fresh = folder / (CHECKPOINT + ".new")
+        torch.save(self.state(), fresh)
+        fresh.replace(folder / CHECKPOINT)
+
+
+def read_head(folder: Path) -> dict[str, Any]:
+    """The checkpoint of a folder."""
+    state: dict[str, Any] = torch.load(folder / CHECKPOINT, map_location="cpu", weights_only=True)
+    return state

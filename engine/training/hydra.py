@@ -1,0 +1,59 @@
+"""How Hydra heads are trained: cross-entropy of head k against the target's own law there, given the true path (2402.05109)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engine.heads.block import Spec, rope
+from engine.heads.hydra import HydraHead, wanted
+from engine.training.features import Batch
+from engine.training.heads import Ground, Params, rows_of, soft_loss
+
+HEADS, DECAY = 4, 0.8
+
+
+class HydraRecipe:
+    """prefix-mlp with distillation, as Hydra++."""
+
+    def __init__(self, ground: Ground) -> None:
+        model = ground.model
+        self.ground, self.frozen = ground, Params()
+        self.spec = Spec(model.width, 2 * model.width, 4, 1, 64)
+        self.config: dict[str, Any] = {
+            "model_type": "hydra", "hydra_head_arch": "prefix-mlp", "hydra_num_heads": HEADS, "hydra_num_layers": 1, "grounded_heads": True,
+            "hidden_size": model.width, "vocab_size": model.vocab, "intermediate_size": self.spec.mlp, "num_attention_heads": self.spec.heads,
+            "num_key_value_heads": self.spec.kv_heads, "head_dim": self.spec.channels, "rms_norm_eps": self.spec.eps,
+            "rope_theta": self.spec.theta,
+        }  # fmt: skip
+        self.cos, self.sin = rope(self.spec, model.context, ground.matrix())
+
+    def start(self) -> Params:
+        """The prefix passes through, each head starts from the target's output matrix."""
+        model = self.ground.model
+        params = self.ground.blank(wanted(self.spec, HEADS, 1, model.vocab))
+        D = model.width
+        for i in range(HEADS):
+            params[f"hydra_lm_head.{i}.1.weight"] = self.ground.matrix()
+            params[f"hydra_mlp.{i}.1.res_connection.weight"][:, :D] += torch.eye(D, device=self.ground.device)
+        return params
+
+    def loss(self, params: Params, batch: Batch) -> tuple[Tensor, dict[str, float]]:
+        """Weighted sum over heads."""
+        head = HydraHead(self.spec, HEADS, 1, params, self.ground.model.decoder)
+        rows = rows_of(batch)
+        pos = torch.arange(batch.ids.shape[1], device=batch.ids.device)
+        q, k, v = head.block.project(head.normed(batch.last, "layers.0.input_layernorm"), self.cos[pos], self.sin[pos])
+        a = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        inputs = rows.take(head.normed(head.block.close(batch.last, a), "norm"), 0)
+        total, numbers = inputs.new_zeros(()), dict[str, float]()
+        wanted_logits = self.ground.head(rows.take(batch.last, 1))
+        for i in range(HEADS):
+            inputs = torch.cat((inputs, self.ground.embed(rows.take(batch.ids, 1 + i))), -1)
+            loss, same = soft_loss(head.logits(inputs, i), F.pad(wanted_logits[:, i:], (0, 0, 0, i)), rows.valid(i))
+            total = total + DECAY**i * loss
+            numbers[f"match_{i}"] = same
+        return total, numbers
