@@ -17,6 +17,7 @@ Cause = Literal[
     "acceptance falls",
     "pays off",
 ]
+FEW = 8  # calls below which no cause is named
 INACTIVE = 0.1  # share of calls with a draft below which nothing is being speculated
 OVERHEAD = 0.25  # share of time in neither model from which it is the thing to cure
 COSTLY = 0.3  # a draft step of this share of a target call cannot pay at common acceptances
@@ -54,7 +55,7 @@ def verdict(trace: Trace, baseline: Trace | None = None) -> Verdict:
     # without a baseline the target call stands for a step of plain decoding
     gain = found.get("speedup") or (found["tau"] or 0.0) * (1 - draft - other)
     call = _call_ratio(found, baseline)
-    cause = _cause(found, gain, draft, other, active, call or 1.0, worth)
+    cause = _cause(found, gain, draft, other, active, call or 1.0, worth) if found["rounds"] >= FEW else "too early"
     told = {
         "speculation inactive": f"; speculation inactive: {active:.0%} of the calls had a draft",
         "overhead-bound": f"; overhead-bound: {other:.0%} of the time is in neither model",
@@ -76,8 +77,6 @@ def worthwhile(found: dict[str, Any]) -> int:
 
 
 def _cause(found: dict[str, Any], gain: float, draft: float, other: float, active: float, call: float, worth: int) -> Cause:
-    if not found["tokens"]:
-        return "too early"
     if not found["drafted"]:
         return "plain decoding"
     if active < INACTIVE:

@@ -19,41 +19,41 @@ def run(states: list[str], draft: float = 0.3, verify: float = 10.0, other: floa
 
 
 def test_it_pays_off() -> None:
-    said = verdict(run(["aaa"] * 4), ar([1] * 4))
-    assert said.cause == "pays off" and said.speedup == pytest.approx((16 / 0.0456) / 100)
+    said = verdict(run(["aaa"] * 8), ar([1] * 8))
+    assert said.cause == "pays off" and said.speedup == pytest.approx((32 / 0.0912) / 100)
     assert said.text == "SD is 3.5x faster than AR here (cpu, float32): 4.0 tokens a target call; a draft step costs 0.03 of one."
 
 
 def test_without_a_baseline_no_quotient_is_claimed() -> None:
-    said = verdict(run(["aaa"] * 4))
+    said = verdict(run(["aaa"] * 8))
     assert said.speedup is None and said.call_ratio is None
     assert said.text == "SD here (cpu, float32): 4.0 tokens a target call; a draft step costs 0.03 of one."
 
 
 def test_acceptance_falls() -> None:
-    said = verdict(run(["ard"] * 9 + ["aar"]), ar([1] * 4))  # marginals 1, 0.1, 0; a step costs 0.06 tokens
+    said = verdict(run(["ard"] * 9 + ["aar"]), ar([1] * 8))  # marginals 1, 0.1, 0; a step costs 0.06 tokens
     assert (said.cause, said.worth) == ("acceptance falls", 2)
     assert said.text.endswith("; acceptance falls after position 2.")
-    costly = verdict(run(["ard"] * 9 + ["aar"], draft=2.0), ar([1] * 4))  # now a step costs 0.25 tokens
+    costly = verdict(run(["ard"] * 9 + ["aar"], draft=2.0), ar([1] * 8))  # now a step costs 0.25 tokens
     assert (costly.cause, costly.worth) == ("acceptance falls", 1)
-    never = verdict(run(["rdd"] * 4), ar([1] * 4))
+    never = verdict(run(["rdd"] * 8), ar([1] * 8))
     assert never.text.endswith("; acceptance is too low from the first position on.") and never.worth == 0
 
 
 def test_overhead() -> None:
-    said = verdict(run(["aaa"] * 4, other=10.0))
+    said = verdict(run(["aaa"] * 8, other=10.0))
     assert said.cause == "overhead-bound" and said.other_share == pytest.approx(10 / 20.9)
     assert said.text.endswith("; overhead-bound: 48% of the time is in neither model.")
 
 
 def test_draft_too_costly() -> None:
-    said = verdict(run(["aar"] * 4, draft=8.0), ar([1] * 4))
+    said = verdict(run(["aar"] * 8, draft=8.0), ar([1] * 8))
     assert said.cause == "draft too costly" and said.speedup == pytest.approx(3 / 34.5 * 10)
     assert "1.15x slower than AR" in said.text and said.text.endswith("the draft is too costly: it takes 70% of the time.")
 
 
 def test_target_call_too_costly() -> None:
-    said = verdict(run(["aar"] * 4, verify=40.0), ar([1] * 4, ms=10.0))
+    said = verdict(run(["aar"] * 8, verify=40.0), ar([1] * 8, ms=10.0))
     assert said.cause == "target call too costly" and said.call_ratio == pytest.approx(4.0)
     assert said.text.endswith("a target call over the draft costs 4.00 plain ones.")
 
@@ -62,19 +62,21 @@ def test_inactive_and_plain() -> None:
     rare = run(["aaa"] + [""] * 19)
     assert verdict(rare).cause == "speculation inactive"
     assert verdict(rare).text.endswith("speculation inactive: 5% of the calls had a draft.")
-    plain = verdict(ar([1, 2]), ar([1, 2]))
+    plain = verdict(ar([1] * 8), ar([1, 2]))
     assert plain.cause == "plain decoding" and "as fast as AR here (cpu, float32): one token a target call." in plain.text
 
 
 def test_too_early() -> None:
     said = verdict(Trace([head(dtype="torch.bfloat16", device="cuda")]))
     assert said.cause == "too early" and said.text == "SD here (cuda, bfloat16): no token yet."
+    few = verdict(run(["rdd"] * 7))
+    assert few.cause == "too early" and few.text.endswith("a draft step costs 0.03 of one.")
 
 
 def test_slow_although_every_position_pays() -> None:
-    said = verdict(run(["aaa"] * 4, draft=2.0, verify=10.0, other=2.0), ar([1] * 4, ms=2.0))
+    said = verdict(run(["aaa"] * 8, draft=2.0, verify=10.0, other=2.0), ar([1] * 8, ms=2.0))
     assert said.cause == "target call too costly"
-    same_call = verdict(run(["aaa"] * 4, draft=2.5, verify=2.0, other=1.0), ar([1] * 4, ms=2.0))
+    same_call = verdict(run(["aaa"] * 8, draft=2.5, verify=2.0, other=1.0), ar([1] * 8, ms=2.0))
     assert same_call.cause == "draft too costly" and same_call.speedup is not None and same_call.speedup < 1
 
 
