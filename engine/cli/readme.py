@@ -1,4 +1,4 @@
-"""`readme`: write the generated parts of README.md from the cards, the models' cards and the last recorded bench.
+"""`readme`: write the generated parts of README.md (from the cards, the models' cards, the last bench) and docs/numbers.md.
 
 A part stands between `<!-- begin:NAME -->` and `<!-- end:NAME -->`. A test holds the file to what this command writes.
 """
@@ -9,10 +9,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.columns import NODES, ROUNDS, TOKENS
+from engine.analysis.names import NAMES
 from engine.methods import CARDS
 from engine.presets import ROOT
 
 README = ROOT / "README.md"
+NUMBERS = ROOT / "docs" / "numbers.md"
 BENCH = ROOT / "docs" / "results" / "bench.json"
 TARGETS = {"ar / hf generate": 1.2, "sd / hf assisted 5": 1.8, "sd / ar": 2.0}  # what was set out to be reached
 
@@ -26,12 +29,13 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Write, or compare."""
-    old = README.read_text(encoding="utf-8")
-    new = filled(old)
+    wanted = {README: filled(README.read_text(encoding="utf-8")), NUMBERS: numbers()}
     if args.check:
-        print("up to date" if old == new else "README.md differs: run `python -m engine readme`")
-        return int(old != new)
-    README.write_text(new, encoding="utf-8")
+        stale = [path.name for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+        print(f"{', '.join(stale)}: run `python -m engine readme`" if stale else "up to date")
+        return int(bool(stale))
+    for path, text in wanted.items():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 
@@ -39,7 +43,9 @@ def filled(text: str) -> str:
     """The text with all its parts made anew."""
     parts = {"methods": methods(), "embedded": embedded(ROOT / "assets" / "tiny"), "bench": bench(BENCH)}
     for name, body in parts.items():
-        text = re.sub(rf"(<!-- begin:{name} -->\n).*?(<!-- end:{name} -->)", lambda m, b=body: m[1] + b + m[2], text, flags=re.DOTALL)  # type: ignore[misc]
+        text = re.sub(
+            rf"(<!-- begin:{name} -->\n).*?(<!-- end:{name} -->)", lambda m, b=body: m[1] + b + m[2], text, flags=re.DOTALL
+        )  # type: ignore[misc]
     return text
 
 
@@ -52,7 +58,10 @@ def methods() -> str:
 def embedded(folder: Path) -> str:
     """What the embedded models reached, from their cards."""
     lines = ["Measured by `python -m engine.training eval` on held-out problems, fp32, greedy:", ""]
-    lines += ["| model | parameters | arithmetic answered | functions that pass | sentences, BLEU |", "| --- | --- | --- | --- | --- |"]
+    lines += [
+        "| model | parameters | arithmetic answered | functions that pass | sentences, BLEU |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     pair: dict[str, Any] = {}
     for role in ("target", "draft"):
         path = folder / role / "card.json"
@@ -65,6 +74,26 @@ def embedded(folder: Path) -> str:
             f"| {role} | {card['parameters'] / 1e6:.2f} M | {found['arithmetic']['accuracy']:.1%} | "
             f"{found['functions']['accuracy']:.1%} | {found['sentences']['bleu']:.1f} |"
         )
+    return "\n".join(lines) + "\n"
+
+
+def numbers() -> str:
+    """Every number with its formula and its names elsewhere, and every column of the tables."""
+    lines = [
+        "# Numbers and their names",
+        "",
+        "Written by `python -m engine readme` from `engine/analysis/names.py` and `columns.py`.",
+        "",
+    ]
+    lines += ["| number | unit | formula | vLLM | SGLang | llama.cpp | LM Studio | AIPerf | note |", "| --- " * 9 + "|"]
+    for n in NAMES:
+        others = (n.vllm, n.sglang, n.llama_cpp, n.lm_studio, n.aiperf)
+        lines.append(
+            f"| `{n.name}` | {n.unit} | {n.formula} | " + " | ".join(f"`{x}`" if x else "" for x in others) + f" | {n.note} |"
+        )
+    for title, table in (("tokens_df", TOKENS), ("nodes_df", NODES), ("rounds_df", ROUNDS)):
+        lines += ["", f"## `{title}`", "", "| column | unit | meaning |", "| --- | --- | --- |"]
+        lines += [f"| `{c.name}` | {c.unit} | {c.help} |" for c in table]
     return "\n".join(lines) + "\n"
 
 
