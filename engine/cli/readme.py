@@ -105,7 +105,8 @@ def bench(path: Path) -> str:
     lines = [
         f"Recorded by `python -m engine bench --json > docs/results/bench.json`: {found['dtype']} on {found['device']}, "
         f"{found['threads']} threads, {found['prompts']} held-out {found['task']} prompts, greedy, interleaved in one process; "
-        "median of the repetitions with the smallest and largest. Ratios are of tokens per second over whole calls, prefill included.",
+        "median of the repetitions with the smallest and largest. Ratios are of tokens per second over whole calls, prefill "
+        "included.",
         "", "| ratio | median | range | set out to reach |", "| --- | --- | --- | --- |",
     ]  # fmt: skip
     for name, row in (found["ratios"] | found["recording"]).items():
@@ -113,7 +114,7 @@ def bench(path: Path) -> str:
         verdict = "" if goal is None else f"{goal:g}: {'reached' if row['median'] >= goal else '**missed**'}"
         lines.append(f"| {name} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {verdict} |")
     lines += [
-        "", f"If a token only had to read the target's {found['weight_bytes'] / 1e6:.0f} MB of weights at the bandwidth measured on the spot, "
-        f"there would be {found['limit_tokens_per_s']:.0f} tokens/s; `ar` reaches {found['ar_share_of_limit']:.0%} of that.",
+        "", f"If a token only had to read the target's {found['weight_bytes'] / 1e6:.0f} MB of weights at the bandwidth measured "
+        f"on the spot, there would be {found['limit_tokens_per_s']:.0f} tokens/s; `ar` reaches {found['ar_share_of_limit']:.0%} of that.",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
