@@ -1,5 +1,7 @@
 """Drafts are well-formed trees: ancestors, depths, children, ranks and cuts agree with one another."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -66,7 +68,7 @@ def test_ranks_order_the_scores_and_never_undercut_depth(draft: Draft) -> None:
     assert sorted(draft.ranks) == list(range(1, len(draft) + 1))
     order = sorted(range(len(draft)), key=draft.ranks.__getitem__)
     if draft.scores is not None:
-        assert all((-draft.scores[a], a) < (-draft.scores[b], b) for a, b in zip(order, order[1:], strict=False))
+        assert all((-draft.scores[a], a) < (-draft.scores[b], b) for a, b in pairwise(order))
         assert all(rank >= depth for rank, depth in zip(draft.ranks, draft.depths, strict=True))
 
 

@@ -1,0 +1,146 @@
+"""What cannot work is refused with a sentence that says why; what loads is what was saved."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM, BloomConfig, FalconConfig, GPTNeoConfig, MambaConfig
+
+from engine.errors import AssetError, ConfigError, ModelMismatch
+from engine.model import load_model
+from engine.model.load import pick_device
+from tests.engine.zoo import EOS, Zoo, make_model, save_tokenizer
+
+Edit = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_model(tmp_path_factory.mktemp("source"), "llama", layers=2)
+
+
+def edited(source: Path, folder: Path, edit: Edit) -> Path:
+    """A copy of a model folder with something done to it."""
+    shutil.copytree(source, folder)
+    edit(folder)
+    return folder
+
+
+def weights(change: Callable[[dict[str, torch.Tensor]], object]) -> Edit:
+    def edit(folder: Path) -> None:
+        tensors = load_file(folder / "model.safetensors")
+        change(tensors)
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+    return edit
+
+
+def settings(**values: Any) -> Edit:
+    def edit(folder: Path) -> None:
+        file = folder / "config.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+    return edit
+
+
+def halved(folder: Path) -> None:
+    file = folder / "model.safetensors"
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def pickled(folder: Path) -> None:
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+DAMAGE: list[tuple[str, Edit, str]] = [
+    ("half the weights", halved, "not a complete model"),
+    ("no safetensors", lambda f: (f / "model.safetensors").write_bytes(b"something else"), "not a complete model"),
+    ("no weights", lambda f: (f / "model.safetensors").unlink(), "model.safetensors"),
+    ("a pickle instead", pickled, "model.safetensors"),
+    ("a tensor missing", weights(lambda t: t.pop("model.layers.1.mlp.up_proj.weight")), "layers.1.mlp.up_proj"),
+    ("a tensor misshapen", weights(lambda t: t.update({"model.norm.weight": torch.ones(7)})), "not (a )?complete"),
+    ("no configuration", lambda f: (f / "config.json").unlink(), "not a complete model"),
+    ("a broken configuration", lambda f: (f / "config.json").write_text("{"), "not a complete model"),
+    ("an unknown architecture", settings(model_type="nonsense"), "nonsense"),
+    ("no tokenizer", lambda f: [x.unlink() for x in f.glob("*token*")], "tokenizer"),
+    ("a broken tokenizer", lambda f: (f / "tokenizer.json").write_text("{}"), "not a complete model"),
+]
+
+
+@pytest.mark.parametrize(("edit", "says"), [x[1:] for x in DAMAGE], ids=[x[0] for x in DAMAGE])
+def test_damaged_folders_are_refused(source: Path, tmp_path: Path, edit: Edit, says: str) -> None:
+    with pytest.raises(AssetError, match=says):
+        load_model(edited(source, tmp_path / "copy", edit), "cpu")
+
+
+def test_an_unknown_id_without_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssetError, match=r"Neither a folder here nor a model that the hub gives: 'nobody/nothing'.*local folder"):
+        load_model("nobody/nothing", "cpu")
+
+
+WINDOWS: list[tuple[str, Edit, str]] = [
+    ("encoder-decoder", settings(model_type="t5"), "encoder-decoder"),
+    ("sliding window", settings(model_type="mistral", sliding_window=16), "sliding window of 16"),
+    (
+        "optional sliding window",
+        settings(model_type="qwen2", use_sliding_window=True, sliding_window=16, max_window_layers=0),
+        "sliding",
+    ),
+    ("some sliding layers", settings(model_type="qwen3", layer_types=["full_attention", "sliding_attention"]), "sliding_attention"),
+]
+
+
+@pytest.mark.parametrize(("edit", "says"), [x[1:] for x in WINDOWS], ids=[x[0] for x in WINDOWS])
+def test_caches_that_cannot_hold_a_tree_are_refused(source: Path, tmp_path: Path, edit: Edit, says: str) -> None:
+    with pytest.raises(ModelMismatch, match=says):
+        load_model(edited(source, tmp_path / "copy", edit), "cpu")
+
+
+SMALL = {"vocab_size": 96, "hidden_size": 32, "bos_token_id": 1, "eos_token_id": EOS}
+FOREIGN = [
+    (BloomConfig(n_layer=1, n_head=2, **SMALL), "positions"),
+    (FalconConfig(num_hidden_layers=1, num_attention_heads=2, alibi=True, **SMALL), "positions"),
+    (MambaConfig(num_hidden_layers=1, **SMALL), "linear_attention"),
+    (GPTNeoConfig(num_layers=2, num_heads=2, attention_types=[[["global", "local"], 1]], **SMALL), "local"),
+]
+
+
+@pytest.mark.parametrize(("config", "says"), FOREIGN, ids=[c.model_type for c, _ in FOREIGN])
+def test_networks_that_cannot_run_a_tree_are_refused(tmp_path: Path, config: Any, says: str) -> None:
+    AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path)
+    save_tokenizer(tmp_path, 96)
+    with pytest.raises(ModelMismatch, match=says):
+        load_model(tmp_path, "cpu")
+
+
+def test_devices_and_dtypes_have_names() -> None:
+    assert pick_device("auto").type in ("cpu", "cuda")
+    with pytest.raises(ConfigError, match="Did you mean 'cpu'"):
+        pick_device("cpuu")
+    if not torch.cuda.is_available():
+        with pytest.raises(ConfigError, match="no CUDA device"):
+            pick_device("cuda:0")
+    with pytest.raises(ConfigError, match="Did you mean 'float32'"):
+        load_model("anything", "cpu", "float31")
+
+
+def test_a_model_says_what_it_is(zoo: Zoo) -> None:
+    model = zoo.model("qwen2")
+    about = model.describe()
+    assert (about["layers"], about["width"], about["vocab"], about["context"]) == (8, 48, 96, 512)
+    assert about["revision"].startswith("sha256:") and model.dtype == "float32" and model.tokenizer.stop_ids == {EOS}
+    assert model.revision != zoo.model("llama").revision
+    assert str(zoo.root) not in json.dumps(about)  # a trace never carries the folders of a machine
+
+
+def test_every_stop_id_of_every_file_counts(source: Path, tmp_path: Path) -> None:
+    def edit(folder: Path) -> None:
+        (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [7, 9]}))
+
+    assert load_model(edited(source, tmp_path / "copy", edit), "cpu").tokenizer.stop_ids == {EOS, 7, 9}

@@ -1,0 +1,78 @@
+"""Text to ids and back, what a single token is, and whether two models share ids."""
+
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer as Core
+from tokenizers import decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from engine.errors import ConfigError, ModelMismatch
+from engine.model import Tokenizer, same_vocabulary
+from tests.engine.zoo import EOS, save_tokenizer
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    return Tokenizer(save_tokenizer(tmp_path_factory.mktemp("tokens"), 96), [EOS])
+
+
+@pytest.fixture(scope="module")
+def bytewise() -> Tokenizer:
+    """Byte-level BPE without merges, as of GPT-2 and Llama 3."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    core = Core(models.BPE({c: i for i, c in enumerate(alphabet)} | {"<|end|>": len(alphabet)}, []))
+    core.pre_tokenizer, core.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    return Tokenizer(PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<|end|>"), [len(alphabet)])
+
+
+def test_text_goes_there_and_back(plain: Tokenizer, bytewise: Tokenizer) -> None:
+    for tokenizer in (plain, bytewise):
+        assert tokenizer.decode(tokenizer.encode("Two plus 2.")) == "Two plus 2."
+    assert bytewise.decode(bytewise.encode("Käse 🧀")) == "Käse 🧀"
+    assert plain.decode([*plain.encode("ab"), EOS]) == "ab"  # special tokens are no text
+
+
+def test_ids_are_taken_as_they_are(plain: Tokenizer) -> None:
+    assert plain.encode([5, 6, EOS]) == [5, 6, EOS]
+
+
+@pytest.mark.parametrize(("prompt", "says"), [
+    ("", "empty"), ("  \n ", "empty"), ([], "empty"), ([5, 96], "96 is outside the vocabulary: allowed are 0 to 95"),
+    ([-1], "-1 is outside"), (["a"], "list of token ids"), ([[1, 2]], "list of token ids"), (None, "list of token ids"),
+    (7, "list of token ids"),
+])  # fmt: skip
+def test_bad_prompts_are_refused(plain: Tokenizer, prompt: object, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        plain.encode(prompt)  # type: ignore[arg-type]
+
+
+def test_chat_needs_a_template(plain: Tokenizer, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no chat template"):
+        plain.encode("hello", chat=True)
+    hf = save_tokenizer(tmp_path, 96)
+    hf.chat_template = (
+        "{% for m in messages %}[{{ m['role'][0] }}:{{ m['content'] }}]{% endfor %}{% if add_generation_prompt %}>{% endif %}"
+    )
+    chatty = Tokenizer(hf, [EOS])
+    assert chatty.decode(chatty.encode("hi", chat=True)) == "[u:hi]>"
+
+
+def test_pieces_show_single_tokens(plain: Tokenizer, bytewise: Tokenizer) -> None:
+    assert [plain.piece(i) for i in plain.encode("a b")] == ["a", " ", "b"]
+    assert plain.piece(EOS) == "<eos>" and plain.piece(4000) == "<4000>"
+    pieces = [bytewise.piece(i) for i in bytewise.encode("é a")]
+    assert pieces == ["<0xC3>", "<0xA9>", " ", "a"]
+    assert bytewise.piece(next(iter(bytewise.stop_ids))) == "<|end|>"
+
+
+def test_another_tokenizer_is_refused_with_the_first_differences(plain: Tokenizer, bytewise: Tokenizer, tmp_path: Path) -> None:
+    same_vocabulary(plain, Tokenizer(save_tokenizer(tmp_path / "same", 96), []))
+    with pytest.raises(ModelMismatch, match=r"do not share a vocabulary: \d+ tokens differ \(.*missing"):
+        same_vocabulary(bytewise, plain)
+    with pytest.raises(ModelMismatch, match="4 tokens differ"):
+        same_vocabulary(Tokenizer(save_tokenizer(tmp_path / "more", 100), []), plain)
+    swapped = save_tokenizer(tmp_path / "added", 96)
+    swapped.add_special_tokens({"additional_special_tokens": ["<tool>"]})
+    with pytest.raises(ModelMismatch, match="'<tool>' is 96 and missing"):
+        same_vocabulary(Tokenizer(swapped, []), plain)
