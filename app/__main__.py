@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         max_nodes=args.max_nodes,
     )
     loaders = model_loaders(args)
-    service = Service(CARDS, loaders, why, limits, turns=zerogpu.borrowed() if zerogpu.here() else None)
+    service = Service(CARDS, loaders, why, limits, turns=zerogpu.borrowed() if zerogpu.here() else None, eager=not args.lazy)
     if zerogpu.here():
         zerogpu.LABS.update({name: service.lab(name) for name in loaders})
     try:
@@ -80,6 +80,7 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument(
         "--public", action="store_true", default=env("DRAFTSCOPE_PUBLIC", "") == "1", help="tighter limits for strangers"
     )
+    flags.add_argument("--lazy", action="store_true", help="load models at the first run, not after the first visit")
     return flags
 
 

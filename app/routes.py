@@ -79,7 +79,9 @@ async def health(_request: Request) -> Response:
 
 
 async def catalogue(service: Service, shelf: Shelf, request: Request) -> Response:
-    """Methods, presets, models and limits: everything the run bar needs."""
+    """Methods, presets, models and limits: everything the run bar needs. The first page to ask makes the models load."""
+    if service.eager:
+        service.warm()
     return JSONResponse(catalogue_json(service, shelf, request.query_params.get("models", "")))
 
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from app.knobs import catalogue
@@ -11,6 +12,7 @@ from app.request import Request
 from app.state import Limits, RunLog, RunStore
 from app.turns import LabLike, Tail, Turns, in_turns
 from engine.config import Card
+from engine.errors import LabError
 
 EVERY = 1 / 15  # seconds between messages to a page
 Message = dict[str, Any]
@@ -21,15 +23,19 @@ class Service:
 
     def __init__(
         self, cards: Sequence[Card], loaders: Mapping[str, Callable[[], LabLike]], sentence: Sentence | None = None,
-        limits: Limits | None = None, turns: Callable[[str, Request], Turns] | None = None,
+        limits: Limits | None = None, turns: Callable[[str, Request], Turns] | None = None, eager: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
-        """Take all cards, and for each set of models the function that loads it; `turns` runs elsewhere, e.g. on ZeroGPU."""
+        """Take all cards, and for each set of models the function that loads it; `turns` runs elsewhere, e.g. on ZeroGPU.
+
+        `eager` loads the first models soon after the first visit, not at the first run.
+        """
         self.cards, self.models, self.limits = tuple(cards), tuple(loaders), limits or Limits()
         self.runs = RunStore()
         self._loaders, self._labs, self._sentence, self._clock = dict(loaders), dict[str, LabLike](), sentence, clock
         self._loading = threading.Lock()
         self._turns = turns
+        self.eager, self._warmed = eager, False
 
     def lab(self, models: str) -> LabLike:
         """The lab of a set of models, loaded at its first use."""
@@ -37,6 +43,19 @@ class Service:
             if models not in self._labs:
                 self._labs[models] = self._loaders[models]()
             return self._labs[models]
+
+    def warm(self, after: float = 4.0) -> None:
+        """Load the first models in the background, once, some seconds from now: when the first visitor's page stands."""
+        if self._warmed or not self.models:
+            return
+        self._warmed = True
+        timer = threading.Timer(after, self._try_lab, [self.models[0]])
+        timer.daemon = True
+        timer.start()
+
+    def _try_lab(self, models: str) -> None:
+        with suppress(LabError):  # told again, to a user, when one runs it
+            self.lab(models)
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All cards; once the models are loaded each says whether it can run."""

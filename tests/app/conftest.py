@@ -33,5 +33,8 @@ def service(lab: FakeLab) -> Service:
 def shelf(tmp_path: Path, service: Service) -> Shelf:
     for name in ("plain", "chain"):
         Trace(events(name, 30)).save(tmp_path / f"{name}.jsonl.gz")
-    presets = [preset("live", "Live", ("plain", "wary")), preset("apples", "Apples", ("plain", "chain"), ("plain.jsonl.gz", "chain.jsonl.gz"))]
+    presets = [
+        preset("live", "Live", ("plain", "wary")),
+        preset("apples", "Apples", ("plain", "chain"), ("plain.jsonl.gz", "chain.jsonl.gz")),
+    ]
     return Shelf(presets, CARDS, sentence, service.limits, folder=tmp_path)

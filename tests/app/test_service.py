@@ -94,7 +94,11 @@ def test_a_lane_that_fails_does_not_end_the_others():
 
     service = Service(CARDS, {"made-up": Late}, sentence)
     traces = service.decode(ask(service))
-    assert traces["chain"][-1] | {"total_ms": 0} == traces["chain"][-1] | {"reason": "error", "message": "Out of patience.", "total_ms": 0}
+    assert traces["chain"][-1] | {"total_ms": 0} == traces["chain"][-1] | {
+        "reason": "error",
+        "message": "Out of patience.",
+        "total_ms": 0,
+    }
     assert traces["chain"][-1]["text"]
     assert traces["plain"][-1]["reason"] == "limit"
 

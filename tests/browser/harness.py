@@ -14,12 +14,18 @@ from engine.trace.store import Trace
 from tests.app.fakes import FakeLab, preset, sentence
 from tests.app.synthetic import CARDS, events
 
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-quic",
+    "--no-first-run",
+]  # fmt: skip
 METHODS = ("plain", "chain", "bush", "lenient", "wary")
 
 
 def shelf_and_service(folder: Path, pause: float = 0.012, tokens: int = 120) -> tuple[Service, Shelf, FakeLab]:
     """A service over a FakeLab, and a preset with recorded traces."""
-    paths = [str(Trace(events(name, tokens)).save(folder / f"{name}.jsonl")) for name in METHODS]  # absolute: taken as they are
+    paths = [str(Trace(events(name, tokens)).save(folder / f"{name}.jsonl")) for name in METHODS]
     lab = FakeLab(pause=pause)
     service = Service(CARDS, {"made-up": lambda: lab}, sentence)
     presets = [preset("apples", "Apples", METHODS, tuple(paths)), preset("live", "Not recorded", ("plain", "wary"))]

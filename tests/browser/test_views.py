@@ -253,10 +253,10 @@ def split(lane: dict[str, Any], key: str, pos: int, probabilities: tuple[float, 
 @pytest.mark.parametrize(
     ("probabilities", "head", "cause"),
     [
-        ((0.400, 0.399), {}, "tie"),
+        ((0.4000, 0.3998), {}, "tie"),
         ((0.6, 0.2), {}, "unexplained"),
         ((0.6, 0.2), {"sampling": {"temperature": 1.0, "top_k": 0, "top_p": 1.0}}, "sampling"),
-        ((0.6, 0.2), {"guarantee": "lossy"}, "lossy"),
+        ((0.6, 0.2), {"guarantee": "lossy"}, "unexplained"),
     ],
 )
 def test_the_cause_of_a_difference(
@@ -266,6 +266,14 @@ def test_the_cause_of_a_difference(
     assert page.get_attribute(".v-cause", "data-cause") == cause
     assert "position 7" in page.inner_text("[data-view=divergence]")
     assert page.locator("text=Save both traces").count() == (cause == "unexplained")
+
+
+def test_a_relaxed_token_is_a_lossy_difference(page: Any, base: str) -> None:
+    plain, lenient = traces(("plain", "lenient"))
+    open_views(page, base, [plain, lenient])
+    pos = page.evaluate("store.divergence('plain', 'lenient')")
+    origin = page.evaluate("(pos) => store.runs.get('lenient').tokens[pos].origin", pos)
+    assert page.get_attribute(".v-cause", "data-cause") == ("lossy" if origin == "relaxed" else "unexplained")
 
 
 def test_dark_mode_redraws_the_canvas(page: Any, base: str) -> None:

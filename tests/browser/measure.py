@@ -1,0 +1,137 @@
+"""Print the page's speed: python -m tests.browser.measure [tokens]. Made-up runs, five lanes, a real Chromium, this machine.
+
+Targets: 15 updates a second, at most 30 ms from event to frame at 2,000 tokens a lane, 50 frames a second while streaming, hover to
+highlight in the next frame, first paint under 2 s warm, no external request.
+"""
+
+import os
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+from app.request import Request
+from app.serve import launch
+from app.service import Message, Service
+from app.state import Limits
+from tests.app.fakes import free_port, sentence
+from tests.browser.harness import CHROMIUM, FLAGS, METHODS, shelf_and_service
+
+WATCH = """(from) => {
+  const m = (window.measured = { late: [], frames: 0, slow: 0, began: 0, updates: 0 });
+  const { bus } = draftscope.lab, { store } = draftscope, receive = bus.receive;
+  const mean = () => [...store.runs.values()].reduce((sum, run) => sum + run.tokens.length, 0) / store.runs.size;
+  bus.receive = (text) => {
+    const sent = Number(/"sent": ([0-9.]+)/.exec(text)?.[1]);
+    receive(text);
+    if (!sent || !text.includes('"ev"') || mean() < from) return;
+    m.began ||= performance.now();
+    m.ended = performance.now();
+    if (m.ended - m.began > 6000 && !m.over) (m.over = true), bus.stop();
+    m.updates += 1;
+    requestAnimationFrame(() => {
+      const after = new MessageChannel();
+      after.port1.onmessage = () => m.late.push(Date.now() - sent);
+      after.port2.postMessage(0);
+    });
+  };
+  let last = performance.now();
+  const tick = (now) => {
+    if (m.began && !m.over) (m.frames += 1), now - last > 50 && (m.slow += 1);
+    last = now;
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}"""
+HOVER = """() => new Promise((done) => {
+  const lane = document.querySelector('[data-lane=chain] .flow').getBoundingClientRect();
+  const inside = (k) => k.getBoundingClientRect().top > lane.top && k.getBoundingClientRect().bottom < lane.bottom;
+  const chips = [...document.querySelectorAll('[data-lane=chain] .k')].filter(inside).slice(0, 60);
+  const times = [];
+  let i = 0;
+  const next = () => {
+    if (i >= chips.length) return done(times);
+    const chip = chips[i++], at = performance.now();
+    chip.dispatchEvent(new PointerEvent('pointerover', { bubbles: true }));
+    const marked = chip.classList.contains('hov') ? performance.now() - at : NaN;
+    requestAnimationFrame(() => { times.push([marked, performance.now() - at]); setTimeout(next, 20); });
+  };
+  next();
+})"""
+
+
+class Stamped(Service):
+    """A service whose messages carry the time they were sent, in milliseconds since 1970."""
+
+    def run(self, request: Request) -> Iterator[Message]:
+        for message in super().run(request):
+            yield {"sent": time.time() * 1000, **message}
+
+
+def main() -> None:
+    tokens = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        plain, shelf, lab = shelf_and_service(Path(folder), pause=0.0045)
+        service = Stamped(plain.cards, {"made-up": lambda: lab}, sentence, replace(Limits(), max_tokens=5000))
+        port = free_port()
+        demo = launch(service, shelf, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        context = browser.new_context(viewport={"width": 1600, "height": 1000})
+        outside: list[str] = []
+        context.on(
+            "request",
+            lambda request: (
+                None if f":{port}/" in request.url or request.url[:5] in ("data:", "blob:") else outside.append(request.url)
+            ),
+        )
+        page = context.new_page()
+        for name in ("cold", "warm", "warm"):
+            print(f"first paint, {name}: {opened(page, port):.2f} s (all views of a recorded run drawn)")
+        stream(page, tokens)
+        hover = page.evaluate(HOVER)
+        script, frame = (statistics.median(pair[i] for pair in hover) for i in (0, 1))
+        print(f"hover: {script:.2f} ms of script, highlighted in the next frame after {frame:.1f} ms")
+        print(f"heap: {page.evaluate('performance.memory.usedJSHeapSize') / 1e6:.0f} MB; chips: {page.locator('.lane .k').count()}")
+        print(f"external requests: {len(outside)}")
+        browser.close()
+        demo.close()
+
+
+def opened(page: Page, port: int) -> float:
+    """Seconds from navigation to a page whose views have all been drawn."""
+    page.goto(f"http://127.0.0.1:{port}/")
+    page.wait_for_function(
+        "document.documentElement.dataset.lab === 'ready' && document.querySelectorAll('.lane .k').length >= 600"
+    )
+    marks: Any = page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))")
+    return float(marks) / 1000
+
+
+def stream(page: Page, tokens: int) -> None:
+    """Five lanes live; figures are of the part after `tokens` tokens a lane."""
+    page.evaluate(WATCH, tokens)
+    page.evaluate("Object.assign(draftscope.lab.config, {max_new_tokens: 5000})")
+    assert page.evaluate("draftscope.lab.config.lanes.length") == len(METHODS)
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("draftscope.store.status.phase === 'running'", timeout=60_000)
+    page.wait_for_function("draftscope.store.status.phase === 'done'", timeout=600_000)
+    m = page.evaluate("measured")
+    late, seconds = sorted(m["late"]), (m["ended"] - m["began"]) / 1000
+    print(
+        f"streaming beyond {tokens} tokens a lane, {len(METHODS)} lanes: event to frame p50 {statistics.median(late):.0f} ms, "
+        f"p95 {late[int(0.95 * len(late))]:.0f} ms; "
+        f"{m['updates'] / seconds:.1f} updates/s; {m['frames'] / seconds:.0f} frames/s, {m['slow']} frames over 50 ms"
+    )
+
+
+if __name__ == "__main__":
+    main()
