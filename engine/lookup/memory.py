@@ -25,14 +25,14 @@ class DynamicMemory:
         if self.history.begin(prompt):
             self._fresh(0)
         self._read(self.history.start, len(self.history.tokens))
+        self._bound()
 
     def extend(self, tokens: Sequence[int]) -> list[int]:
         """The sequence has grown to `tokens`; returns what is new."""
         known = len(self.history.tokens)
         new = self.history.extend(tokens)
         self._read(known, len(self.history.tokens))
-        while len(self.automaton) > self.entries:
-            self._forget()
+        self._bound()
         return new
 
     def _read(self, start: int, stop: int) -> None:
@@ -45,12 +45,13 @@ class DynamicMemory:
             self.automaton.add(self.history.tokens[at])
             self._at.append(at)
 
-    def _forget(self) -> None:
-        """Start again from the newer half of what is kept."""
+    def _bound(self) -> None:
+        """Start again from the newer half of what is kept, while there is too much."""
         end = len(self.history.tokens)
-        base = self._base + (end - self._base + 1) // 2
-        self._fresh(base)
-        self._read(base, end)
+        while len(self.automaton) > self.entries and self._base < end:
+            base = self._base + (end - self._base + 1) // 2
+            self._fresh(base)
+            self._read(base, end)
 
     def match(self) -> int:
         """Length of the longest end of the text that occurred before."""

@@ -198,7 +198,9 @@ def chi_square(counts, law, n):
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_both_draws_have_the_law_without_replacement(kind, m):
     generator, cache, n = np.random.default_rng(1), NoiseCache(4096), 15_000
-    draw = (lambda: sequential(ENTRIES, m, generator)) if kind == "sequential" else (lambda: gumbel_top(ENTRIES, m, cache, generator))
+    draw = (
+        (lambda: sequential(ENTRIES, m, generator)) if kind == "sequential" else (lambda: gumbel_top(ENTRIES, m, cache, generator))
+    )
     counts = Counter(tuple(draw()) for _ in range(n))
     value, freedom = chi_square(counts, exact_draws(m), n)
     assert value < freedom + 5 * math.sqrt(2 * freedom)

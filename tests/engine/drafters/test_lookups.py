@@ -1,0 +1,327 @@
+"""What each model-free drafter proposes: continuations, lengths, sources, and greedy output equal to `ar`."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from engine.draft import Draft
+from engine.drafters.stand import Stand
+from engine.lookup.static import build_static
+from engine.template import best_first
+from engine.trajectories import prepare
+from tests.engine.drafters.lookups import NAMES, context, drafter, grow
+from tests.engine.faults import Fault
+
+LONG = list(range(3, 23))
+
+
+def propose(name, text, room=50, space=500, **knobs):
+    part, shape = drafter(name, text, **knobs)
+    return part.propose(context(text, room=room, space=space), shape)
+
+
+# --- prompt lookup ------------------------------------------------------------------------------------------------
+
+
+def test_pld_copies_what_followed_the_first_match():
+    text = [1, 2, 3, 40, 41, 42, 1, 2, 3, 50, 51, 52, 1, 2, 3]
+    draft = propose("pld", text, gamma=3)
+    assert draft.tokens == (40, 41, 42) and draft.is_chain and draft.extras["match"] == 3
+    assert draft.sources[0] == {"kind": "ngram", "order": 3, "trajectory": 0, "part": "prompt", "pos": 3}
+
+
+def test_pld_wants_a_full_continuation_and_hugging_face_does_not():
+    text = [1, 2, 9, 1, 2]
+    assert len(propose("pld", text, gamma=4)) == 0
+    assert propose("pld", text, gamma=3).tokens == (9, 1, 2)
+    assert propose("pld", text, gamma=4, continuation="any").tokens == (9, 1, 2)
+
+
+def test_a_repeated_token_does_not_match_itself_at_the_end():
+    assert len(propose("pld", [5, 5], gamma=2)) == 0
+    draft = propose("pld", [5, 5, 5, 5], gamma=2)
+    assert draft.tokens == (5, 5) and draft.extras["match"] == 2  # three fives are followed by one token alone
+    assert len(propose("pld", [5, 5, 5, 5], gamma=4)) == 0
+    assert len(propose("pld", [5], gamma=1)) == 0
+
+
+def test_pld_falls_back_to_shorter_runs():
+    draft = propose("pld", [7, 8, 9, 1, 2, 8], gamma=2)
+    assert draft.tokens == (9, 1) and draft.extras["match"] == 1
+
+
+def test_pld_looks_in_earlier_trajectories_the_latest_first():
+    part, shape = drafter("pld", [1, 2], gamma=2)
+    for tail in ([10, 11, 12], [10, 20, 21]):
+        grow(part, [1, 2, *tail])
+        part.begin([1, 2])
+    grow(part, [1, 2, 10])
+    draft = part.propose(context([1, 2, 10]), shape)
+    assert draft.tokens == (20, 21)
+    assert draft.sources[0]["trajectory"] == 1 and draft.sources[0]["part"] == "response" and draft.sources[0]["pos"] == 1
+    part, shape = drafter("pld", [1, 2], gamma=2, corpus="concatenated")
+    for tail in ([10, 11, 12], [10, 20, 21]):
+        grow(part, [1, 2, *tail])
+        part.begin([1, 2])
+    grow(part, [1, 2, 10])
+    assert part.propose(context([1, 2, 10]), shape).tokens == (11, 12)
+    part, shape = drafter("pld", [1, 2], gamma=1, corpus="current")
+    grow(part, [1, 2, 3])
+    part.begin([1, 2])
+    assert len(part.propose(context([1, 2]), shape)) == 0
+
+
+# --- counted n-grams ----------------------------------------------------------------------------------------------
+
+
+def test_anpd_drafts_token_by_token_from_the_longest_context():
+    text = [1, 2, 3, 4, 9, 2, 3, 5, 9, 2, 3, 5, 1, 2, 3]
+    draft = propose("anpd", text, gamma=4)
+    assert draft.tokens[0] == 4 and draft.sources[0]["order"] == 3  # 1 2 3 was followed by 4 alone
+    assert draft.tokens[1] == 9
+    draft = propose("anpd", text, gamma=1, ngram=3)
+    assert draft.tokens == (5,) and draft.sources[0] | {"pos": 0} == {
+        "kind": "ngram", "order": 2, "seen": 2, "trajectory": 0, "part": "prompt", "pos": 0,
+    }  # fmt: skip
+    assert len(propose("anpd", [1, 2, 3], gamma=4)) == 0
+
+
+# --- suffix automaton ---------------------------------------------------------------------------------------------
+
+
+def test_sam_drafts_alpha_times_the_match():
+    text = [*LONG, 1, 2, *LONG[:2]]
+    assert propose("sam", text, alpha=4.0).tokens == tuple([*LONG[2:], 1, 2, *LONG[:2]][:8])
+    assert propose("sam", text, alpha=1.5).tokens == tuple(LONG[2:5])
+    assert propose("sam", text, gamma=2).tokens == tuple(LONG[2:4])
+    draft = propose("sam", text, alpha=1.0)
+    assert draft.sources[1] == {"kind": "automaton", "match": 2, "where": "dynamic", "trajectory": 0, "part": "prompt", "pos": 3}
+    assert len(propose("sam", LONG)) == 0  # no match: a plain step
+
+
+def test_static_matches_count_less_and_lose_ties():
+    part, shape = drafter("sam", LONG[:6], alpha=1.0, len_bias=2)
+    part.matches.static = build_static([[50, *LONG[:6], 60, 61, 62, 63, 64]])
+    part.matches._state = part.matches._match = 0
+    part.matches._step(LONG[:6])
+    draft = part.propose(context(LONG[:6]), shape)
+    assert draft.tokens == (60, 61, 62, 63)  # six matched, less two
+    assert draft.sources[0] == {"kind": "automaton", "match": 6, "where": "static", "document": 0, "pos": 7}
+    part.matches.bias = 6
+    assert len(part.propose(context(LONG[:6]), shape)) == 0
+
+
+def test_sam_recycle_copies_long_matches_and_fills_a_tree_otherwise():
+    text = [*LONG, 1, 2, *LONG[:5]]
+    part, shape = drafter("sam_recycle", text, climb=False)
+    assert part.propose(context(text), shape).tokens == tuple([*LONG[5:], 1, 2, *LONG[:5]])
+    part, shape = drafter("sam_recycle", text[:-1])
+    part.adjacency.learn([LONG[3]], torch.arange(64.0)[None])
+    draft = part.propose(context(text[:-1]), shape)
+    assert draft.tokens == (63, 62, 61, 60, 59, 58, 57, 56) and draft.sources[0] == {"kind": "adjacency", "row": LONG[3]}
+    part, shape = drafter("sam_recycle", text, len_threshold=1_000_000)
+    other, _ = drafter("recycle", text)
+    logits = torch.randn(3, 64, generator=torch.Generator().manual_seed(0))
+    for p in (part, other):
+        p.adjacency.learn([LONG[4], 60, 61], logits)
+    assert part.propose(context(text), shape).tokens == other.propose(context(text), shape).tokens
+    part, shape = drafter("sam_recycle", text[:-1], recycle=False)
+    part.adjacency.learn([LONG[3]], torch.arange(64.0)[None])
+    assert len(part.propose(context(text[:-1]), shape)) == 0
+
+
+# --- token recycling ----------------------------------------------------------------------------------------------
+
+
+def recycled_pass(part, shape, text):
+    """Accepted counts when the target goes on with `text` whatever is proposed (greedy, one-hot logits along the text)."""
+    following = {a: b for a, b in zip(text, text[1:], strict=False)}
+    done, accepted = [text[0]], []
+    while len(done) < len(text):
+        draft = part.propose(context(done, room=len(text) - len(done) - 1), shape)
+        rows = torch.zeros(len(draft) + 1, 64)
+        for i, token in enumerate([done[-1], *draft.tokens]):
+            rows[i, following.get(token, 0)] = 5.0
+        node, path = -1, []
+        while len(done) + len(path) < len(text) - 1:
+            kid = next((k for k in draft.kids[node + 1] if draft.tokens[k] == text[len(done) + len(path)]), None)
+            if kid is None:
+                break
+            path.append(kid)
+            node = kid
+        emitted = [draft.tokens[k] for k in path]
+        emitted.append(text[len(done) + len(path)])
+        done += emitted
+        accepted.append(len(path))
+        part.observe(SimpleNamespace(tokens=done, emitted=emitted, draft=draft, forward=SimpleNamespace(logits=rows)))
+    return accepted
+
+
+def test_second_pass_accepts_the_full_depth_of_the_template():
+    text = list(range(1, 57))  # pairwise distinct
+    part, shape = drafter("recycle", text[:1], tree="heuristic", scope="global")
+    first = recycled_pass(part, shape, text)
+    second = recycled_pass(part, shape, text)
+    assert sum(first) == 0
+    assert shape.tree.depth == 6
+    assert all(a == 6 for a in second[:-1])
+
+
+def test_update_of_recycling_includes_the_root_and_refused_nodes():
+    part, shape = drafter("recycle", [1], width=2)
+    draft = Draft((5, 6), (-1, -1))
+    logits = torch.randn(3, 64, generator=torch.Generator().manual_seed(0))
+    part.observe(SimpleNamespace(tokens=[1, 9], emitted=[9], draft=draft, forward=SimpleNamespace(logits=logits)))
+    for token, row in zip((1, 5, 6), logits, strict=True):
+        assert part.adjacency.row(token) == tuple(row.topk(2).indices.tolist())
+    assert part.adjacency.row(9) == ()
+
+
+# --- greedy equality ----------------------------------------------------------------------------------------------
+
+PROMPTS = ([5], [5, 6], [7, 8, 9, 10, 11], [20, 21, 22, 23] * 10, [(i * 7) % 50 + 3 for i in range(40)])
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2"])
+@pytest.mark.parametrize("name", NAMES)
+def test_greedy_output_equals_ar(zoo, family, name):
+    lab = zoo.lab(family, draft=None, vocab=64, seed=3)
+    prompts = PROMPTS if family == "llama" else PROMPTS[3:4]
+    spread = 0
+    for prompt in prompts:
+        reference = lab.run("ar", prompt, max_new_tokens=30, record="light").token_ids
+        spread = max(spread, len(set(reference)))
+        for trace in lab.trajectories(name, prompt, 2, temperature=0.0, max_new_tokens=30):
+            assert trace.token_ids == reference
+            assert sum(r.emitted for r in trace.rounds) == len(reference)
+    assert spread >= 8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_limits_and_second_trajectory(zoo, name):
+    """At one, two, three tokens of room; and a greedy text drawn twice is mostly guessed the second time."""
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    reference = lab.run("ar", PROMPTS[2], max_new_tokens=40, record="light").token_ids
+    traces = list(lab.trajectories(name, PROMPTS[2], 2, temperature=0.0, max_new_tokens=40))
+    assert len(traces[1].rounds) <= len(traces[0].rounds)
+    if name in ("sam", "stand", "pld"):
+        assert len(traces[1].rounds) <= min(20, len(traces[0].rounds) - 1)
+    for limit in (1, 2, 3):
+        for trace in lab.trajectories(name, PROMPTS[2], 2, temperature=0.0, max_new_tokens=limit):
+            assert trace.token_ids == reference[:limit]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_seed_same_text_and_the_trace_is_whole(zoo, name):
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    runs = [
+        list(lab.trajectories(name, PROMPTS[3], 2, temperature=0.3, max_new_tokens=30, record="full", seed=5)) for _ in range(2)
+    ]
+    assert [t.token_ids for t in runs[0]] == [t.token_ids for t in runs[1]]
+    trace = runs[0][1]
+    nodes = [n for r in trace.rounds for n in r.nodes]
+    assert nodes and all(n.source and n.source["kind"] in ("ngram", "automaton", "adjacency", "stand") for n in nodes)
+    assert all("table_entries" in r.extras for r in trace.rounds)
+    assert trace.head.extras == {"trajectory": 1, "trajectories": 2}
+    places = [n.source for n in nodes if "pos" in n.source and n.source.get("where") != "static"]
+    texts = {0: runs[0][0].token_ids, 1: trace.token_ids}
+    for node, source in ((n, n.source) for n in nodes if n.source in places):
+        text = PROMPTS[3] if source["part"] == "prompt" else texts[source["trajectory"]]
+        assert 0 <= source["pos"] < len(text)
+        if source["kind"] != "stand":
+            assert text[source["pos"]] == node.token  # the passage holds the token
+
+
+def test_stand_learns_the_law_of_every_committed_position(zoo):
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    living = prepare(lab, "stand")
+    prompt = PROMPTS[2]
+    seen = []
+    see = living.drafter.table.see
+    living.drafter.table.see = lambda context, law, place=-1, full=None: (
+        seen.append((tuple(context), law)),
+        see(context, law, place, full),
+    )
+    trace = lab.run("stand", prompt, reuse=living, temperature=0.5, max_new_tokens=25, seed=2)
+    text = [*prompt, *trace.token_ids]
+    assert [c for c, _ in seen] == [tuple(text[max(0, at - 4) : at]) for at in range(len(prompt), len(text))]
+    session = lab.target.session(200)
+    for at in range(len(prompt), len(text), 6):
+        law = torch.softmax(session.forward(text[:at]).logits[0] / 0.5, -1)
+        top = law.topk(10)
+        got = dict(seen[at - len(prompt)][1])
+        for token, p in zip(top.indices.tolist(), top.values.tolist(), strict=True):
+            if p > 1e-6:
+                assert got[token] == pytest.approx(p, abs=2e-5)
+
+
+def test_updating_with_the_drafts_own_law_is_caught(zoo, monkeypatch):
+    fault = Fault("law of the draft", "engine.drafters.stand:Stand._laws", "return outcome.view.p[rows]",
+                  "return outcome.view.p[[0 for _ in rows]]")  # fmt: skip
+    fault.plant(monkeypatch)
+    with pytest.raises((AssertionError, KeyError)):
+        test_stand_learns_the_law_of_every_committed_position(zoo)
+
+
+def test_empty_table_is_ar(zoo):
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    living = prepare(lab, "stand")
+    living.drafter.observe = lambda outcome: None
+    trace = lab.run("stand", PROMPTS[2], reuse=living, temperature=0.7, max_new_tokens=20)
+    plain = lab.run("ar", PROMPTS[2], temperature=0.7, max_new_tokens=20)
+    assert trace.token_ids == plain.token_ids and len(trace.rounds) == len(plain.rounds) == 20
+
+
+def test_scope_says_how_long_tables_live(zoo):
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    entries = {}
+    for scope in ("run", "problem", "global"):
+        living = prepare(lab, "stand", scope=scope)
+        counts = []
+        for prompt in (PROMPTS[2], PROMPTS[2], PROMPTS[4]):
+            lab.run("stand", prompt, reuse=living, max_new_tokens=15, temperature=0.5, scope=scope)
+            counts.append(len(living.drafter.table))
+        entries[scope] = counts
+    assert entries["run"][1] <= 60 and entries["problem"][1] > entries["run"][1]
+    assert entries["problem"][2] <= 60 < entries["global"][2]
+
+
+def test_options_of_stand(zoo):
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    base = lab.run("ar", PROMPTS[3], max_new_tokens=25).token_ids
+    for knobs in (
+        {"update_prompt": True},
+        {"update_rejected": True},
+        {"merge_full": True},
+        {"store_temperature": 0.5},
+        {"entries": 16},
+    ):
+        living = prepare(lab, "stand", **knobs)
+        assert isinstance(living.drafter, Stand)
+        assert lab.run("stand", PROMPTS[3], reuse=living, max_new_tokens=25, **knobs).token_ids == base
+        sampled = lab.run("stand", PROMPTS[3], reuse=living, max_new_tokens=25, temperature=0.5, **knobs)
+        assert len(sampled.token_ids) == 25
+        if "entries" in knobs:
+            assert len(living.drafter.table) <= 16
+    first_round = lab.run("stand", PROMPTS[3], max_new_tokens=5, update_prompt=True).rounds[0]
+    assert first_round.drafted > 0
+
+
+def test_memory_is_bounded_by_the_knob(zoo):
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    for name in NAMES:
+        trace = list(lab.trajectories(name, PROMPTS[4], 2, max_new_tokens=40, entries=40))[-1]
+        limit = 80 if name == "sam_recycle" else 40
+        assert max(r.extras["table_entries"] for r in trace.rounds) <= limit
+
+
+def test_tree_draft_follows_the_template(zoo):
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    trace = list(lab.trajectories("stand", PROMPTS[2], 2, temperature=0.9, max_new_tokens=30, record="full", tree="best_first"))[1]
+    tree = best_first(80, 20)
+    for round_ in trace.rounds:
+        widths = Counter(n.parent for n in round_.nodes)
+        assert round_.drafted <= 80 and round_.levels <= tree.depth
+        assert widths.get(-1, 0) <= len(tree.kids[0])
