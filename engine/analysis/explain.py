@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from engine.analysis import outcome
 from engine.analysis.reasons import SENTENCES, neutral
 from engine.analysis.scene import Scene, share
-from engine.analysis.words import count, quoted
+from engine.analysis.words import Pieces, count, quoted
 from engine.trace.events import Node, Round, RunStarted, Token
 from engine.trace.store import Trace
 
@@ -24,8 +24,7 @@ def why(
     Raises:
         IndexError: the round has no such node or position.
     """
-    known = dict(pieces or {}) | {int(key): piece for key, piece in event.pieces.items()}
-    known |= {one.token: one.piece for one in event.tokens}
+    known = _Texts(event, pieces or {})
     if node is not None:
         return _node(Scene(head, event, event.nodes.index(node) if isinstance(node, Node) else node, known))
     if token is not None:
@@ -49,7 +48,19 @@ def _node(scene: Scene) -> str:
     return SENTENCES.get(kind, neutral)(scene)
 
 
-def _token(head: RunStarted, event: Round, token: Token, pieces: Mapping[int, str]) -> str:
+class _Texts:
+    """Texts of ids: the round's own, then those of earlier rounds. Nothing is copied, for this is asked at every guess."""
+
+    def __init__(self, event: Round, earlier: Mapping[int, str]) -> None:
+        self._event, self._earlier = event, earlier
+
+    def get(self, token: int, /) -> str | None:
+        """The text, None where no round gave it."""
+        found = self._event.pieces.get(str(token), self._earlier.get(token))
+        return found if found is not None else next((one.piece for one in self._event.tokens if one.token == token), None)
+
+
+def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces) -> str:
     own = quoted(token.token, pieces)
     given = share(token.top_target, token.token)
     if token.node is not None and token.node < len(event.nodes):

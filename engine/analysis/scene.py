@@ -1,11 +1,10 @@
 """A decision's surroundings: the node, its round and run, and the texts of the ids."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from engine.analysis.words import number, quoted
+from engine.analysis.words import Pieces, number, quoted
 from engine.trace.events import Node, Round, RunStarted, TopN
 
 
@@ -16,7 +15,7 @@ class Scene:
     head: RunStarted
     event: Round
     index: int
-    pieces: Mapping[int, str]
+    pieces: Pieces
 
     @cached_property
     def node(self) -> Node:

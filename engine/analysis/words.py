@@ -1,7 +1,7 @@
 """Numbers and pieces as words: enough digits to tell compared numbers apart, and blanks that can be seen."""
 
 import math
-from collections.abc import Mapping
+from typing import Protocol
 
 MARKS = str.maketrans(
     {" ": "·", "\t": "→", "\n": "↵", "\r": "␍", "\u00a0": "⍽", "\ufffd": "◇", "`": "ˋ"}
@@ -9,7 +9,14 @@ MARKS = str.maketrans(
 LIMIT = 40  # characters of a piece
 
 
-def quoted(token: int, pieces: Mapping[int, str]) -> str:
+class Pieces(Protocol):
+    """The texts of token ids; a dict is one."""
+
+    def get(self, token: int, /) -> str | None:
+        """The text, None where it is not known."""
+
+
+def quoted(token: int, pieces: Pieces) -> str:
     """A token between backticks with its blanks visible; its number where the text is not known."""
     piece = pieces.get(token)
     if piece is None:
