@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from engine.training import commands, headcommands, models
+from engine.training import commands, headcommands, models, strata
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -50,6 +50,7 @@ def main(argv: list[str] | None = None) -> None:
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
 
     headcommands.register(add)
+    strata.register(add)
     options = parser.parse_args(argv)
     options.run(options)
 

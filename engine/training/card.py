@@ -47,7 +47,7 @@ def _page(role: str, config: dict[str, Any], training: dict[str, Any], evaluatio
         f"- seed {training['settings']['seed']}, {run['step']:,} steps, {run['tokens']:,} tokens, "
         f"{run['seconds'] / 60:.1f} minutes of wall time on {training['hardware']}",
         f"- data: `engine/tasks`, training split; sha256 of the first {training['data_steps']} steps of batches "
-        f"`{training['data_sha256']}`",
+        + ", ".join(f"`{value}`" for value in training["data_sha256"]),
         f"- versions: {', '.join(f'{k} {v}' for k, v in training['versions'].items())}",
         "",
         "## What it can do",

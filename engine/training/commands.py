@@ -6,13 +6,14 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 from transformers.utils import logging as hf_logging
 
 from engine.training import card, models, record, tokenizer
+from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
 from engine.training.requirements import check
 from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
@@ -30,7 +31,7 @@ def train(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     work, out = _folders(options)
     words = AutoTokenizer.from_pretrained(options.tokenizer)
-    settings = Settings(options.shape, options.minutes, options.steps, options.seed, matrix_lr=options.matrix_lr)
+    settings = Settings(options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=parse_mix(options.mix))
     trainer = Trainer(settings, words, options.device, options.threads)
     if options.resume:
         trainer.load(read_state(work))
@@ -75,6 +76,18 @@ def _say(text: str) -> None:
     """Write a line to standard output at once."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def parse_mix(words: list[str]) -> Mix:
+    """A mix from words like `drills=16`; what is not named keeps its default."""
+    kinds = get_type_hints(Mix)
+    values: dict[str, Any] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in kinds:
+            raise SystemExit(f"--mix {word}: there is no {name!r}; there are {', '.join(kinds)}")
+        values[name] = kinds[name](value)
+    return Mix(**values)
 
 
 def _folders(options: argparse.Namespace) -> tuple[Path, Path]:

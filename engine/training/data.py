@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +14,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from engine.tasks import Problem, get_task, split_of
-from engine.training.drills import drill
+from engine.training.drills import DRILLS
 
 STEPS_A_POOL = 16  # steps that share one pool of problems, sorted by length to save padding
 PROMPT_WEIGHT = 0.1
@@ -22,12 +23,19 @@ IGNORED = 0  # the pad id
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """How many problems of each family, and how many drills, one step holds."""
+    """How many problems of each family, and how many drills and sums, one step holds; and what tokens weigh.
+
+    `choice_weight` is the loss weight of a free choice, which is soon learnt and then only noise;
+    `result_weight` that of the result of an equation. Other tokens of a solution weigh 1.
+    """
 
     arithmetic: int = 14
     functions: int = 4
     sentences: int = 8
     drills: int = 8
+    sums: int = 0
+    choice_weight: float = 1.0
+    result_weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,7 @@ class Batch:
     weights: Tensor
 
 
+_RESULT = re.compile(r" [-+*/] \d+ = (\d+)")
 Row = tuple[list[int], list[float]]
 
 
@@ -55,7 +64,7 @@ class Corpus:
 
     def _make_pool(self, pool: int) -> list[list[Batch]]:
         steps: list[list[Batch]] = [[] for _ in range(STEPS_A_POOL)]
-        for family in ("arithmetic", "functions", "sentences", "drills"):
+        for family in ("arithmetic", "functions", "sentences", "drills", "sums"):
             n: int = getattr(self.mix, family)
             if n == 0:
                 continue
@@ -69,28 +78,32 @@ class Corpus:
 
     def _rows(self, family: str, rng: Random) -> Iterator[Row]:
         while True:
-            if family == "drills":
-                yield self._drill_row(drill(rng))
+            if family in DRILLS:
+                yield self._drill_row(DRILLS[family](rng))
                 continue
             problem = get_task(family).generate(rng)
             if split_of(problem.key) == "train":
-                yield encode(self.tokenizer, problem)
+                yield encode(self.tokenizer, problem, self.mix)
 
     def _drill_row(self, parts: list[tuple[str, float]]) -> Row:
         ids, weights = list(self.tokenizer("").input_ids), [0.0]
         for text, weight in parts:
             piece = self.tokenizer(text, add_special_tokens=False).input_ids
             ids += piece
-            weights += [weight] * len(piece)
+            weights += [weight if weight < 1 else self.mix.result_weight] * len(piece)
         return [*ids, self.tokenizer.eos_token_id], [*weights, 0.1]
 
 
-def encode(tokenizer: PreTrainedTokenizerBase, problem: Problem) -> Row:
+def encode(tokenizer: PreTrainedTokenizerBase, problem: Problem, mix: Mix) -> Row:
     """Ids and weights of one problem: bos, prompt, solution, eos."""
     prompt: list[int] = tokenizer(problem.prompt).input_ids
-    solution: list[int] = tokenizer(problem.solution, add_special_tokens=False).input_ids
-    weights = [PROMPT_WEIGHT] * len(prompt) + [1.0] * (len(solution) + 1)
-    return [*prompt, *solution, tokenizer.eos_token_id], weights
+    solution = tokenizer(problem.solution, add_special_tokens=False, return_offsets_mapping=True)
+    spans = [(a, b, mix.choice_weight) for a, b in problem.choices]
+    spans += [(*found.span(1), mix.result_weight) for found in _RESULT.finditer(problem.solution)]
+    weights = [PROMPT_WEIGHT] * len(prompt)
+    for start, end in solution.offset_mapping:
+        weights.append(next((w for a, b, w in spans if start < b and a < end), 1.0))
+    return [*prompt, *solution.input_ids, tokenizer.eos_token_id], [*weights, 1.0]
 
 
 def collate(rows: list[Row]) -> Batch:

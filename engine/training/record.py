@@ -33,7 +33,7 @@ def describe(trainer: Trainer, hardware: str) -> dict[str, Any]:
         "parameters": sum(p.numel() for p in trainer.parameters),
         "hardware": hardware,
         "data_steps": STEPS_A_POOL,
-        "data_sha256": digest(tokenizer, settings.mix, settings.seed),
+        "data_sha256": [digest(tokenizer, Mix(**leg["settings"]["mix"]), settings.seed) for leg in trainer.history],
         "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
     }
 
@@ -42,5 +42,6 @@ def _command(leg: dict[str, Any]) -> str:
     """The command of one leg of a run; a later one is a resumption at its step."""
     s = leg["settings"]
     budget = f"--steps {s['steps']}" if s["steps"] else f"--minutes {s['minutes']:g}"
-    command = f"python -m engine.training train {s['shape']} {budget} --seed {s['seed']} --matrix-lr {s['matrix_lr']:g}"
+    mix = " ".join(f"{name}={value:g}" for name, value in s["mix"].items())
+    command = f"python -m engine.training train {s['shape']} {budget} --seed {s['seed']} --matrix-lr {s['matrix_lr']:g} --mix {mix}"
     return command if leg["from_step"] == 0 else f"{command} --resume (at step {leg['from_step']:,})"

@@ -8,7 +8,7 @@ import pytest
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from engine.tasks import FAMILIES, load_problems
-from engine.training.data import encode
+from engine.training.data import Mix, encode
 from engine.training.probe import reference
 
 SHIPPED = Path("assets/tiny/tokenizer")
@@ -34,7 +34,7 @@ def test_any_text_comes_back(words: PreTrainedTokenizerBase, text: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_problems_come_back_and_fit(words: PreTrainedTokenizerBase, family: str) -> None:
     for problem in load_problems(family, "heldout", 50):
-        ids, weights = encode(words, problem)
+        ids, weights = encode(words, problem, Mix())
         assert words.decode(ids, skip_special_tokens=True) == problem.prompt + problem.solution
         assert len(ids) == len(weights) <= 350
         prompt = words(problem.prompt).input_ids

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerBase
 
+from engine.tasks import load_problems
 from engine.training import models
-from engine.training.data import Corpus, Mix
+from engine.training.data import Corpus, Mix, encode
 from engine.training.muon import orthogonalise
 from engine.training.record import describe, digest
 from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
@@ -36,6 +38,15 @@ def test_padding_and_prompts_weigh_little(words: PreTrainedTokenizerBase) -> Non
     batch = Corpus(words, MIX, 0).batches(0)[0]
     assert (batch.weights[batch.ids == words.pad_token_id] == 0).all()
     assert {round(w, 1) for w in batch.weights.unique().tolist()} == {0.0, 0.1, 1.0}
+
+
+def test_choices_weigh_less_and_results_more_if_asked(words: PreTrainedTokenizerBase) -> None:
+    problem = load_problems("arithmetic", "train", 1)[0]
+    ids, weights = encode(words, problem, Mix(choice_weight=0.25, result_weight=2.0))
+    light = words.decode([i for i, w in zip(ids, weights, strict=True) if w == 0.25])
+    assert light == "".join(problem.solution[a:b] for a, b in problem.choices)
+    heavy = [i for i, w in zip(ids, weights, strict=True) if w == 2.0]
+    assert words.decode(heavy) == "".join(re.findall(r"= (\d+)", problem.solution))
 
 
 def test_a_resumed_run_equals_an_unbroken_one(words: PreTrainedTokenizerBase, tmp_path: Path) -> None:
