@@ -1,6 +1,6 @@
 /** Aggregates: how well does it guess, and is it worth it. Tabs of figures for the selected lane, small multiples for the others. */
 
-import { selectedRun } from "./columns.js";
+import { lockedRun, nameOf } from "./columns.js";
 import { h } from "./dom.js";
 import { tip } from "./draw.js";
 import { offer, stack } from "./figure.js";
@@ -45,15 +45,10 @@ export function mount(element, store, lab) {
   parts.buttons = buttons;
   for (const topic of ["runs", "data", "time"]) store.on(topic, live);
   store.on("filters", later);
-  store.on("cursor", () => selectedRun(store) !== state.run && later());
+  store.on("cursor", () => lockedRun(store) !== state.run && later());
   new ResizeObserver(later).observe(parts.body);
   offer(element, lab, () => stack([...element.querySelectorAll(".v-chart > svg.v-figure, .v-multiples svg.v-figure")], element));
   later();
-}
-
-/** The run of the locked selection: hovering another lane must not make the figures flicker. */
-function lockedRun(store) {
-  return store.runs.get(store.cursor?.run) ?? selectedRun({ runs: store.runs, lanes: store.lanes, focus: () => null, cursor: null });
 }
 
 function show(store, state, parts) {
@@ -70,7 +65,7 @@ function show(store, state, parts) {
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
   });
-  parts.about.textContent = run ? `${run.card?.title ?? run.key}, ${rounds.length} rounds${group.length > 1 ? ` pooled over ${group.length} runs` : ""}` : "";
+  parts.about.textContent = run ? `${nameOf(store, run)}, ${rounds.length} rounds${group.length > 1 ? ` pooled over ${group.length} runs` : ""}` : "";
   if (!figure) {
     parts.body.replaceChildren(h("p.v-empty", { text: run ? "No rounds yet." : "Figures appear here once a run has rounds." }));
     parts.caption.replaceChildren();
@@ -90,7 +85,7 @@ function show(store, state, parts) {
   const columns = Math.max(1, Math.min(others.length, Math.floor(room / 150)));
   const each = Math.min(230, Math.floor((room - 8 * (columns - 1)) / columns) - 3);
   parts.others.replaceChildren(...others.map(([one, list]) => {
-    const button = h("button.v-multiple", { type: "button", "aria-label": `Show ${one.card?.title ?? one.key}` }, figure.draw({ ...common, run: one, rounds: list, width: each, height: 84, small: true, title: cut(one.card?.title ?? one.key, each / 6.4) }));
+    const button = h("button.v-multiple", { type: "button", "aria-label": `Show ${nameOf(store, one)}` }, figure.draw({ ...common, run: one, rounds: list, width: each, height: 84, small: true, title: cut(nameOf(store, one), each / 6.4) }));
     button.addEventListener("click", () => store.setCursor({ run: one.key, round: 0, pos: 0 }));
     return button;
   }));

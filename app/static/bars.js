@@ -37,10 +37,10 @@ export function barFigure(given) {
   const rest = (list, key) => (list ? Math.max(0, 1 - rows.reduce((sum, row) => sum + (row[key] ?? 0), 0)) : null);
   const other = { id: null, q: rest(given.draft, "q"), p: rest(given.target, "p"), shared: false };
   const high = Math.min(1, Math.max(0.1, ...[...rows, other].flatMap((row) => [row.q ?? 0, row.p ?? 0])) * 1.02);
-  const length = linear(0, high, 0, half - 34);
+  const length = linear(0, high, 0, half - 46);
   const left = half - 6;
   const right = half + middle + 6;
-  head(figure, given, half, middle, width);
+  head(figure, given, half, middle);
   [...rows, other].forEach((row, i) => {
     const y = TOP + i * ROW;
     const line = s("g", { "data-token": row.id });
@@ -78,9 +78,10 @@ function cutLine(x, y, cut) {
   return s("g", { "data-cut": cut.name }, s("line", { x1: x, x2: x, y1: y - 1, y2: y + ROW + 1, stroke: "var(--ink)", "stroke-width": 2 }), s("path", { d: `M${x - 4} ${y - 4}h8l-4 5z`, fill: "var(--ink)" }));
 }
 
-function head(figure, { draft, target, law }, half, middle, width) {
+function head(figure, given, half, middle) {
+  const { draft, target, law } = given;
   figure.append(s("defs", {}, s("pattern", { id: "v-hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 5, height: 5, fill: "var(--residual)" }), s("line", { x1: 0, y1: 0, x2: 0, y2: 5, stroke: "var(--target)", "stroke-width": 2 }))));
-  figure.append(label(half - 6, 13, draft ? `draft q (${law} law, top ${draft.length})` : "no draft here", { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 }));
+  figure.append(label(half - 6, 13, draft ? `draft q (${law} law, top ${draft.length})` : given.guess == null ? "no draft here" : "no draft law recorded", { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 }));
   figure.append(label(half + middle + 6, 13, target ? `target p (${law} law, top ${target.length})` : "target not computed here", { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 }));
 }
 

@@ -50,6 +50,22 @@ export function selectedRun(store) {
   return runs.find((run) => run.rounds.some((round) => round.drafted > 0)) ?? runs[0] ?? null;
 }
 
+/** The lane that is shown while nothing is hovered. @param {any} store @returns {any|null} */
+export function lockedRun(store) {
+  return store.runs.get(store.cursor?.run) ?? selectedRun({ runs: store.runs, lanes: store.lanes, focus: () => null, cursor: null });
+}
+
+/** A lane's title; where several lanes have the same, with the knobs that tell them apart. @param {any} store @param {any} run @returns {string} */
+export function nameOf(store, run) {
+  const title = (one) => one.card?.title ?? one.head?.title ?? one.key;
+  const same = [...store.runs.values()].filter((one) => one.head && title(one) === title(run));
+  if (same.length < 2 || !run.head) return title(run);
+  const knobs = run.head.knobs ?? {};
+  const telling = Object.keys(knobs).filter((name) => same.some((one) => one.head.knobs?.[name] !== knobs[name]));
+  const words = telling.slice(0, 2).map((name) => `${name} ${knobs[name]}`).join(", ");
+  return `${title(run)} (${words || same.indexOf(run) + 1})`;
+}
+
 /** Everything a selection points at. Without a selection: the first refusal of a finished run, else the end of the shown part.
  * @param {any} store @param {any=} given @returns {{run: any, round: any, roundIndex: number, index: number|null, node: any, token: any, pos: number|null}|null} */
 export function resolve(store, given) {

@@ -1,12 +1,12 @@
 /** The divergence card: where two lanes first differ, by how much, and why. */
 
-import { columns } from "./columns.js";
+import { columns, nameOf } from "./columns.js";
 import { h, s } from "./dom.js";
 import { MONO, fmt, label, linear, pieceOf, prob, rich } from "./draw.js";
 import { download, offer, svgText } from "./figure.js";
 
-/** Two first choices of the target closer than this many nats count as a tie: rounding may decide them. */
-export const NEAR_TIE = 0.02;
+/** Gaps of log-probability, nats, that another order of the same sums can turn round (as engine/analysis/divergence.py, measured). */
+export const NEAR = { float64: 1e-6, float32: 1e-3, float16: 0.06, bfloat16: 0.25 };
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
@@ -49,8 +49,8 @@ function show(store, state, parts) {
     return;
   }
   const [leftKey, rightKey] = state.pair ?? defaultPair(store, runs);
-  options(parts.left, runs, leftKey);
-  options(parts.right, runs, rightKey);
+  options(store, parts.left, runs, leftKey);
+  options(store, parts.right, runs, rightKey);
   const [a, b] = [store.runs.get(leftKey), store.runs.get(rightKey)];
   if (!a?.head || !b?.head) return parts.body.replaceChildren(h("p.v-empty", { text: "Waiting for both lanes." }));
   if (a === b) return parts.body.replaceChildren(h("p.v-empty", { text: "Choose two different lanes." }));
@@ -64,46 +64,51 @@ function show(store, state, parts) {
   parts.body.replaceChildren(...card(store, state, a, b, found));
 }
 
-function options(select, runs, chosen) {
-  select.replaceChildren(...runs.map((run) => h("option", { value: run.key, text: run.card?.title ?? run.key, selected: run.key === chosen })));
+function options(store, select, runs, chosen) {
+  select.replaceChildren(...runs.map((run) => h("option", { value: run.key, text: nameOf(store, run), selected: run.key === chosen })));
 }
 
 /** Both tokens under the target's own law, and the cause. @returns {any} */
 export function explain(a, b, pos) {
   const [left, right] = [a, b].map((run) => columns(run)[pos]);
-  const law = [left, right].map((column) => column.node?.top_target ?? column.token.top_target).find((list) => list?.length) ?? null;
-  const p = new Map(law ?? []);
-  for (const column of [left, right]) {
-    const greedy = !((column === left ? a : b).head.sampling?.temperature > 0);
-    if (greedy && column.node?.p != null && !p.has(column.node.token)) p.set(column.node.token, column.node.p);
-  }
   const [one, two] = [left.token.token, right.token.token];
-  const gap = p.get(one) > 0 && p.get(two) > 0 ? Math.log(p.get(one) / p.get(two)) : null;
-  const tie = law?.length > 1 ? Math.log(law[0][1] / law[1][1]) : null;
-  return { pos, left, right, one, two, law, p, gap, tie, ...cause({ a, b, left, right, one, two, tie, law }) };
+  const rows = [left, right].map((column) => column.node?.top_target ?? column.token.top_target).filter((list) => list?.length);
+  const law = rows.find((list) => [one, two].every((id) => list.some((entry) => entry[0] === id))) ?? rows[0] ?? null;
+  const p = new Map(law ?? []);
+  for (const list of rows) for (const [id, value] of list) if (!p.has(id)) p.set(id, value);
+  const gap = p.get(one) > 0 && p.get(two) > 0 ? Math.abs(Math.log(p.get(one) / p.get(two))) : null;
+  const near = Math.max(...[a, b].map((run) => NEAR[String(run.head.dtype).replace("torch.", "")] ?? NEAR.float32));
+  return { pos, left, right, one, two, law, p, gap, near, ...cause({ a, b, left, right, gap, near }) };
 }
 
-function cause({ a, b, left, right, one, two, tie, law }) {
-  for (const [run, column] of [[a, left], [b, right]]) {
-    const state = column.node?.state;
-    if (state === "relaxed" || state === "vetoed") return { id: "lossy", title: "Lossy rule", words: `${run.card?.title ?? run.key}: ${column.node.why ?? column.token.why ?? `the guess was ${state} by its rule, on purpose against the target's first choice`}` };
+/** Whether a lossy rule had a hand in a token; without recorded nodes, whether it may have had. */
+function bent(run, { pos, token, round }) {
+  const event = run.rounds[round];
+  if (token.origin === "relaxed") return true;
+  if (event.drafted && !event.nodes?.length) return run.head.guarantee === "lossy" && token.origin === "correction";
+  return token.node == null && event.nodes.some((node) => node.state === "vetoed" && node.depth === pos - event.start + 1);
+}
+
+function cause({ a, b, left, right, gap, near }) {
+  const lossy = [[a, left], [b, right]].find(([run, column]) => bent(run, column));
+  if (lossy) {
+    const [run, column] = lossy;
+    return { id: "lossy", title: "Lossy rule", words: `${run.card?.title ?? run.key}: ${column.node?.why ?? column.token.why ?? "its rule decided on purpose against the target's first choice."}` };
   }
-  const warm = [a, b].filter((run) => run.head.sampling?.temperature > 0);
-  if (warm.length) return { id: "sampling", title: "Sampling draw", words: "At least one lane samples, and each lane draws its own numbers. The law is the same; the draws are not." };
-  if (tie !== null && tie < NEAR_TIE && [one, two].every((id) => id === law[0][0] || id === law[1][0])) {
-    return { id: "tie", title: "Near-tie", words: `The target's first two choices are ${fmt(tie, 2)} nats apart, below ${NEAR_TIE}. Checking several tokens in one call rounds differently from one at a time.` };
+  if ([a, b].some((run) => run.head.sampling?.temperature > 0)) {
+    const exact = [a, b].every((run) => run.head.guarantee !== "lossy");
+    return { id: "sampling", title: "Sampling draw", words: exact ? "Both tokens are draws from one law; the lanes draw their own numbers." : "The lanes draw their own numbers, and one of them does not promise the target's law." };
   }
-  const lossy = [a, b].find((run) => run.head.guarantee === "lossy");
-  if (lossy && law && [one, two].some((id) => id !== law[0][0])) return { id: "lossy", title: "Lossy rule", words: `${lossy.card?.title ?? lossy.key} does not promise the target's own text.` };
-  return { id: "unexplained", title: "Unexplained", words: "Both lanes are greedy and promise the target's own text, and this is no near-tie. That should not happen: please report it with both traces." };
+  if (gap !== null && gap <= near) return { id: "tie", title: "Near-tie", words: `The two tokens are ${fmt(gap, 2)} nats apart; up to ${near} nats, ${a.head.dtype} does not settle which comes first when several tokens are checked in one call.` };
+  return { id: "unexplained", title: "Unexplained", words: `Both lanes are greedy, no lossy rule had a hand in it, and the gap is above ${near} nats. This should not happen: please report it with both traces.` };
 }
 
 function card(store, state, a, b, found) {
   const { pos, one, two, left } = found;
   const from = Math.max(0, pos - 9);
   const context = a.tokens.slice(from, pos).map((token) => pieceOf(a, token.token, 12)).join("").replaceAll("·", " ");
-  state.figure = bars(a, b, found);
-  const jump = (run) => h("button.v-button", { type: "button", text: `Show in ${run.card?.title ?? run.key}`, onclick: () => store.setCursor({ run: run.key, pos, round: columns(run)[pos].round, node: columns(run)[pos].token.node ?? null }) });
+  state.figure = bars(store, a, b, found);
+  const jump = (run) => h("button.v-button", { type: "button", text: `Show in ${nameOf(store, run)}`, onclick: () => store.setCursor({ run: run.key, pos, round: columns(run)[pos].round, node: columns(run)[pos].token.node ?? null }) });
   const nodes = [
     h("p.v-context", {}, h("span.v-sub", { text: `position ${pos}: ` }), h("span.v-faint", { text: `${from ? "…" : ""}${context}` }), h("b.v-one", { text: pieceOf(a, one) }), h("span.v-sub", { text: " or " }), h("b.v-two", { text: pieceOf(b, two) })),
     state.figure,
@@ -114,22 +119,24 @@ function card(store, state, a, b, found) {
   return nodes;
 }
 
-function bars(a, b, { one, two, p, gap, tie, law }) {
+function bars(store, a, b, { one, two, p, gap, near, law }) {
   const width = 420;
   const figure = s("svg.v-figure", { viewBox: `0 0 ${width} 92`, width, height: 92, role: "img", "aria-label": `Target probability ${prob(p.get(one))} and ${prob(p.get(two))}` });
   const x = linear(0, Math.max(0.05, p.get(one) ?? 0, p.get(two) ?? 0, law?.[0]?.[1] ?? 0), 0, width - 250);
   [[a, one], [b, two]].forEach(([run, id], i) => {
     const y = 8 + i * 24;
     const value = p.get(id);
-    figure.append(label(112, y + 13, (run.card?.title ?? run.key).slice(0, 18), { "text-anchor": "end" }));
+    figure.append(label(112, y + 13, cut(nameOf(store, run), 19), { "text-anchor": "end" }));
     figure.append(s("rect", { x: 196, y: y + 2, width: Math.max(1, x(value ?? 0)), height: 14, fill: i ? "none" : "var(--target)", stroke: "var(--target)", "stroke-width": 1.5 }));
     figure.append(label(120, y + 13, pieceOf(run, id, 10), { "font-family": MONO, fill: "var(--ink)", "font-weight": 700 }));
     figure.append(label(202 + Math.max(1, x(value ?? 0)), y + 13, value === undefined ? "not listed" : prob(value)));
   });
   figure.append(label(196, 66, "target's probability, same prefix", { "font-size": 10, fill: "var(--ink-3)" }));
-  figure.append(label(0, 86, `gap ${gap === null ? "–" : fmt(Math.abs(gap), 2)} nats; target's first two choices ${tie === null ? "–" : fmt(tie, 2)} nats apart`, {}));
+  figure.append(label(0, 86, `gap ${gap === null ? "not recorded" : `${fmt(gap, 2)} nats`}; a near-tie is ${near} nats or less`, {}));
   return figure;
 }
+
+const cut = (text, room) => (text.length > room ? `${text.slice(0, room - 1)}…` : text);
 
 function save(run) {
   const lines = [run.head, ...run.rounds, run.end].filter(Boolean).map((event) => JSON.stringify(event)).join("\n");

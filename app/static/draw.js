@@ -36,7 +36,7 @@ export function fmt(x, digits = 3) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
   if (x === 0) return "0";
-  if (Math.abs(x) < 1e-3) return x.toExponential(1).replace("-", "−");
+  if (Math.abs(x) < 1e-3) return x > 0 ? "<0.001" : "−0";
   const text = Math.abs(x) >= 10 ** digits ? Math.round(x).toString() : Number(x.toPrecision(digits)).toString();
   return text.replace("-", "−");
 }

@@ -2,6 +2,7 @@
 
 import { bar, frame, keyLine, line, marker, pickable, point } from "./charts.js";
 import { s } from "./dom.js";
+import { nameOf } from "./columns.js";
 import { makeFilter } from "./filterkinds.js";
 import { fmt, label, linear, percent, tip } from "./draw.js";
 import { binned, byPosition, lengthCurve, plainOf, roundsOf, summary, tested, wilson } from "./numbers.js";
@@ -19,11 +20,11 @@ const position = {
   id: "position", name: "By position", names: ["accept_by_depth"],
   caption: "Bars: rounds that kept a guess at this position / rounds with a draft. Squares: kept / tested there (95 % Wilson).",
   needs: drafted,
-  domain: (all) => ({ depth: most(all, (rounds) => byPosition(rounds).marginal.length) }),
+  domain: (all) => ({ depth: most(all, (rounds) => byPosition(rounds).tested.findLastIndex((count) => count > 0) + 1) }),
   draw({ rounds, width, height, small, title, domain, store }) {
     const { marginal, conditional, accepted, tested: seen, drafting } = byPosition(rounds);
     const chart = frame({ width, height, small, title, x: [0.5, domain.depth + 0.5], y: [0, 1], xName: "position in the draft", yName: "share kept", xWhole: true, yFormat: percent, yTicks: [0, 0.25, 0.5, 0.75, 1], key: true });
-    marginal.forEach((share, i) => {
+    marginal.slice(0, domain.depth).forEach((share, i) => {
       const depth = i + 1;
       bar(chart, { x0: chart.x(depth - 0.36), x1: chart.x(depth + 0.36), value: share, colour: "--draft-2", store,
         lines: [`position ${depth}`, `kept in ${accepted[i]} of ${drafting} rounds: ${percent(share)}`, `kept ${accepted[i]} of ${seen[i]} tested here: ${percent(conditional[i])}`],
@@ -111,7 +112,7 @@ const time = {
       const y = 18 + i * rowHeight;
       const chosen = one === run;
       const group = s("g.v-pick", { style: "cursor:pointer" }, s("rect", { x: 0, y, width, height: rowHeight, fill: "transparent" }));
-      group.append(label(name - 6, y + 14, cut(one.card?.title ?? one.key, name / 6.6), { "text-anchor": "end", "font-weight": chosen ? 700 : 400, fill: "var(--ink)" }));
+      group.append(label(name - 6, y + 14, cut(nameOf(store, one), name / 6.6), { "text-anchor": "end", "font-weight": chosen ? 700 : 400, fill: "var(--ink)" }));
       let at = 0;
       for (const [part, , colour] of [["draft", 0, "--draft-2"], ["verify", 0, "--target-2"], ["other", 0, "--neutral"]]) {
         const each = numbers[part] / Math.max(1, numbers.tokens);
@@ -120,7 +121,7 @@ const time = {
       }
       group.append(label(x(at) + 5, y + 14, `${fmt(at)} ms  ${fmt(numbers.perSecond)}/s`, { "font-size": 10.5 }));
       const prefill = one.end?.prefill_ms;
-      tip(group, () => [one.card?.title ?? one.key, ...PARTS.map(([field, words]) => { const part = numbers[field.replace("_ms", "")]; return `${words}: ${fmt(part / Math.max(1, numbers.rounds))} ms a round, ${percent(part / (numbers.draft + numbers.verify + numbers.other))}`; }), prefill !== undefined && prefill !== null ? `prefill: ${fmt(prefill)} ms, once` : ""]);
+      tip(group, () => [nameOf(store, one), ...PARTS.map(([field, words]) => { const part = numbers[field.replace("_ms", "")]; return `${words}: ${fmt(part / Math.max(1, numbers.rounds))} ms a round, ${percent(part / (numbers.draft + numbers.verify + numbers.other))}`; }), prefill !== undefined && prefill !== null ? `prefill: ${fmt(prefill)} ms, once` : ""]);
       group.addEventListener("click", () => one.rounds.length && store.setCursor({ run: one.key, round: 0, pos: 0 }));
       figure.append(group);
     });
@@ -148,24 +149,24 @@ const lengths = {
   id: "length", name: "Draft length", names: ["cost_ratio"],
   caption: "Line: speed predicted if k levels were drafted, E(k) / (v(k) + k c + o), from acceptance by position, draft step c, call v and overhead o, all as measured. Square: measured.",
   needs: (rounds) => drafted(rounds) && summary(rounds).costRatio !== null,
-  domain: (all) => ({ k: most(all, (rounds) => byPosition(rounds).marginal.length), y: Math.max(1.2, ...all.flatMap((rounds) => lengthCurve(rounds).map((one) => one.speed ?? 0))) }),
+  domain: (all) => ({ k: most(all, (rounds) => Math.min(byPosition(rounds).marginal.length, byPosition(rounds).accepted.findLastIndex((count) => count > 0) + 4)), y: Math.max(1.2, ...all.flatMap((rounds) => lengthCurve(rounds).map((one) => one.speed ?? 0))) }),
   draw({ rounds, width, height, small, title, domain, store, run }) {
     const other = plainOf(store, run);
     const plain = other ? summary(roundsOf(store, [other])) : null;
-    const curve = lengthCurve(rounds, plain);
+    const curve = lengthCurve(rounds, plain).filter((one) => one.k <= domain.k);
     const numbers = summary(rounds);
     const measured = plain?.perSecond ? numbers.perSecond / plain.perSecond : null;
-    const chart = frame({ width, height, small, title, x: [0, domain.k], y: [0, Math.max(domain.y, measured ?? 0) * 1.1], xName: "levels drafted, k", yName: other ? `times ${cut(other.card?.title ?? other.key, 18)}` : "times k = 0", xWhole: true });
+    const chart = frame({ width, height, small, title, x: [0, domain.k], y: [0, Math.max(domain.y, measured ?? 0) * 1.1], xName: "levels drafted, k", yName: other ? `times ${cut(nameOf(store, other), 18)}` : "times k = 0", xWhole: true });
     chart.plot.append(s("line", { x1: chart.left, x2: chart.right, y1: chart.y(1), y2: chart.y(1), stroke: "var(--ink-3)", "stroke-dasharray": "2 3" }));
     line(chart, curve.map((one) => [one.k, one.speed]), { stroke: "var(--draft)" });
     const best = curve.reduce((top, one) => (one.speed > top.speed ? one : top));
     for (const one of curve) point(chart, one.k, one.speed, { shape: one === best ? "diamond" : "disc", colour: "--draft", size: small ? 1.6 : one === best ? 4.5 : 3, lines: [`k = ${one.k}`, `${fmt(one.calls)} tokens a call expected`, `${fmt(one.speed)} times, predicted`] });
     const mean = rounds.reduce((sum, round) => sum + round.levels, 0) / Math.max(1, numbers.drafting);
-    if (measured !== null) point(chart, mean, measured, { shape: "square", colour: "--target", size: small ? 2 : 4.5, lines: ["measured", `${fmt(mean)} levels a round on average`, `${fmt(measured)} times`] });
+    if (measured !== null && mean <= domain.k) point(chart, mean, measured, { shape: "square", colour: "--target", size: small ? 2 : 4.5, lines: ["measured", `${fmt(mean)} levels a round on average`, `${fmt(measured)} times`] });
     if (small) return chart.figure;
     const high = chart.x(best.k) > chart.right - 120;
     chart.figure.append(label(chart.x(best.k) + (high ? -8 : 8), chart.y(best.speed) - 8, `best predicted: k = ${best.k}, ${fmt(best.speed)} times`, { fill: "var(--draft)", "text-anchor": high ? "end" : "start" }));
-    if (measured !== null) chart.figure.append(label(chart.x(mean), chart.y(measured) + 18, `measured ${fmt(measured)}`, { fill: "var(--target)", "text-anchor": "middle" }));
+    if (measured !== null && mean <= domain.k) chart.figure.append(label(chart.x(mean), chart.y(measured) + 18, `measured ${fmt(measured)}`, { fill: "var(--target)", "text-anchor": "middle" }));
     chart.figure.append(label(chart.right, chart.bottom - 6, `c = ${fmt(numbers.costRatio, 2)}: one draft step / one target call`, { "text-anchor": "end", "font-size": 10.5 }));
     return chart.figure;
   },

@@ -85,7 +85,7 @@ function show(store, parts) {
     ? barFigure({ run, rows, draft, target, width, n, law, guess: node?.token ?? null, emitted: emitted?.token ?? null, state: node?.state, origin: emitted?.origin ?? "target", residual, cut: samples(run) ? cutOf(node) : null })
     : h("p.v-empty", { text: "This trace was recorded lightly: it keeps decisions, not distributions." }));
   parts.strip.replaceChildren(stripFigure(samples(run) ? node : node && { ...node, u: null }, parts.widths.strip || 220));
-  parts.numbers.replaceChildren(...numbers(it, n, residual).flatMap(([term, value, hint]) => [h("dt", { text: term, title: hint }), h("dd", { text: value })]));
+  parts.numbers.replaceChildren(...numbers(it, n, residual).flatMap(([term, value, hint]) => [h("dt", { text: term, title: hint }), h(value.length > 16 ? "dd.v-long" : "dd", { text: value })]));
 }
 
 /** Where p has to reach: the drawn u times q, when the run samples by ratio. */
@@ -142,8 +142,8 @@ function numbers({ run, round, node, token, own }, n, residual) {
     ["confidence", known(node?.confidence) ? fmt(node.confidence) : null, "the draft's own confidence"],
     ["importance", known(node?.judge) ? fmt(node.judge) : null, "the judge's score"],
     ["rank", known(node?.rank) ? `${node.rank} of ${round.nodes.length}` : null, "by cumulative draft log-probability in this round"],
-    ["from", node?.source ? sourceWords(node.source) : null, "where the guess comes from"],
     ["residual", residual ? "max(p−q, 0), hatched" : null, "the law the correction is drawn from"],
+    ["from", node?.source ? sourceWords(node.source) : null, "where the guess comes from"],
   ];
   return rows.filter((row) => row[1] !== null);
 }

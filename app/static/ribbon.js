@@ -89,7 +89,10 @@ function paint(element, store, state, parts) {
   element.classList.toggle("v-none", none);
   if (none) return;
   const { scroll, spacer, stage } = parts;
-  if (state.auto) state.width = [28, 18, 12].find((width) => width * state.list.length <= parts.scroll.clientWidth) ?? 12;
+  if (state.auto) {
+    const exact = parts.scroll.clientWidth / state.list.length;
+    state.width = run.end ? Math.max(12, Math.min(28, exact)) : ([28, 18, 12].find((width) => width <= exact) ?? 12);
+  }
   const stamp = `${run.key}/${state.list.length}/${state.list[0].token.token}/${state.width >= 24}`;
   if (state.stamp !== stamp || state.seen !== run) Object.assign(state, { stamp, seen: run, rows: rowsOf(run, state.list, state.width), told: false });
   const height = heightOf(state.rows);

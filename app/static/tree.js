@@ -165,12 +165,13 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
   const blank = name.startsWith("·") && name.length > 1 ? 1 : 0;
   if (blank) text.append(s("tspan", { text: "·", fill: "var(--ink-3)" }));
   text.append(s("tspan", { text: name.slice(blank), "text-decoration": struck }));
-  const q = node.q ?? (node.score != null ? Math.exp(node.score) : null);
-  text.append(s("tspan", { dx: 5, text: prob(q), "font-family": FONT, "font-weight": 400, "font-size": row > 16 ? 10 : 9, fill: "var(--ink-3)" }));
+  // Drafters that copy give no probability; then the target's own is shown, in its colour.
+  const number = node.q != null ? prob(node.q) : node.p != null && node.state !== "discarded" ? prob(node.p) : "";
+  if (number) text.append(s("tspan", { dx: 5, text: number, "font-family": FONT, "font-weight": 400, "font-size": row > 16 ? 10 : 9, fill: node.q != null ? "var(--ink-3)" : "var(--target)" }));
   if (place.hidden) text.append(s("tspan", { dx: 5, text: `+${place.hidden}`, "font-family": FONT, "font-weight": 600, "font-size": 10, fill: "var(--judge)" }));
   group.append(text);
   const size = row > 16 ? [7, 6.1] : [6.1, 5.5];
-  place.label = 17 + name.length * size[0] + prob(q).length * size[1] + (place.hidden ? 5 + 7 * `+${place.hidden}`.length : 0);
+  place.label = 17 + name.length * size[0] + number.length * size[1] + (place.hidden ? 5 + 7 * `+${place.hidden}`.length : 0);
   state.groups.set(place.index, group);
   return group;
 }

@@ -1,12 +1,12 @@
 /** The verdict: one sentence from measured numbers, its dominant cause, and how it was measured. */
 
-import { selectedRun } from "./columns.js";
+import { lockedRun, nameOf } from "./columns.js";
 import { h, s } from "./dom.js";
 import { FONT, fmt, percent } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { byPosition, incomparable, plainOf, roundsOf, summary } from "./numbers.js";
 
-const SAME = 0.03; // speeds closer than this are called equal
+const SAME = 0.02; // speeds closer than this are called equal
 const FEW = 8; // rounds below which nothing is concluded
 const LIVE_MS = 250;
 
@@ -48,11 +48,11 @@ function strong(text) {
   return text.split("**").map((part, i) => (i % 2 ? h("b", { text: part }) : part));
 }
 
-/** The lane that the sentence is about: the chosen one if it drafts, else the fastest that does. */
+/** The lane that the sentence is about: the one shown below if it drafts, else the fastest that does. */
 function subject(store) {
   const lanes = store.lanes.map((key) => store.runs.get(key)).filter((run) => run && store.visibleRounds(run) > 0);
   const drafts = lanes.filter((run) => run.head && roundsOf(store, [run]).some((round) => round.drafted > 0));
-  const chosen = store.runs.get(store.cursor?.run);
+  const chosen = lockedRun(store);
   if (drafts.includes(chosen)) return chosen;
   return drafts.sort((a, b) => (summary(roundsOf(store, [b])).perSecond ?? 0) - (summary(roundsOf(store, [a])).perSecond ?? 0))[0] ?? null;
 }
@@ -63,7 +63,7 @@ export function verdict(store) {
   if (!run) return nothing(store);
   const rounds = roundsOf(store, [run]);
   const numbers = summary(rounds);
-  const name = run.card?.title ?? run.key;
+  const name = nameOf(store, run);
   const perCall = `**${fmt(numbers.tau)}** tokens a target call`;
   const cost = numbers.costRatio === null ? "" : `; a draft step costs **${fmt(numbers.costRatio, 2)}** of one`;
   const baseline = plainOf(store, run);
@@ -76,7 +76,7 @@ export function verdict(store) {
     return { line: `${name} makes ${perCall}${cost}${soFar}.`, cause: `${found.words} `, how: `No speed is claimed: ${blocked || "no times were recorded"}.`, id: found.id };
   }
   const speed = numbers.perSecond / plain.perSecond;
-  const who = baseline.card?.title ?? baseline.key;
+  const who = nameOf(store, baseline);
   const claim = Math.abs(speed - 1) < SAME ? `is as fast as ${who}` : speed > 1 ? `is **${times(speed)}** faster than ${who}` : `is **${times(1 / speed)}** slower than ${who}`;
   return { line: `${name} ${claim} here${soFar}: ${perCall}${cost}.`, cause: `${found.words} `, how: how(store, run, baseline), id: found.id };
 }
@@ -84,33 +84,45 @@ export function verdict(store) {
 /** Why there is no lane to compare with. */
 function reason(store, run) {
   const other = store.lanes.map((key) => store.runs.get(key)).find((one) => one?.rounds.length && one.rounds.every((round) => !round.drafted));
-  return other ? `${other.card?.title ?? other.key} has ${incomparable(run, other)}` : "no lane without a draft was run";
+  return other ? `${nameOf(store, other)} has ${incomparable(run, other)}` : "no lane without a draft was run";
 }
 
 const times = (x) => `${x >= 10 ? x.toFixed(0) : x < 1.095 ? x.toFixed(2) : x.toFixed(1)}x`;
 
 function nothing(store) {
-  const run = selectedRun(store);
+  const run = lockedRun(store);
   const seen = run ? store.visibleRounds(run) : 0;
   if (!run || !seen) return { line: "The verdict appears here: what speculation gained or lost, and why.", cause: "", how: "", id: "empty" };
   const numbers = summary(roundsOf(store, [run]));
-  return { line: `${run.card?.title ?? run.key}: **${fmt(numbers.tau)}** tokens a target call.`, cause: "Speculation inactive: nothing was drafted. ", how: how(store, run, null), id: "inactive" };
+  return { line: `${nameOf(store, run)}: **${fmt(numbers.tau)}** tokens a target call.`, cause: "Speculation inactive: nothing was drafted. ", how: how(store, run, null), id: "inactive" };
 }
 
-/** What decides the speed most, in words. */
+/** Leading draft positions that pay: kept(d) tokens for one more draft step, against tokens a millisecond now. */
+function worthwhile(marginal, numbers) {
+  if (!numbers.perSecond || numbers.step === null) return 0;
+  const first = marginal.findIndex((share) => share <= (numbers.perSecond / 1000) * numbers.step);
+  return first < 0 ? marginal.length : first;
+}
+
+/** What decides the speed most, in words; the order and limits are those of engine/analysis/verdict.py. */
 function dominant(rounds, numbers, plain) {
-  const total = numbers.draft + numbers.verify + numbers.other;
-  const idle = 1 - numbers.drafting / rounds.length;
-  if (idle > 0.5) return { id: "inactive", words: `Speculation inactive: ${percent(idle)} of the rounds had nothing to draft.` };
-  if (total > 0 && numbers.other / total > 0.25) return { id: "overhead", words: `Overhead-bound: ${percent(numbers.other / total)} of the time is neither draft nor target.` };
-  if (total > 0 && numbers.draft / total > 0.35) return { id: "draft", words: `Draft too costly: it takes ${percent(numbers.draft / total)} of the time.` };
-  const swell = plain?.call ? numbers.call / plain.call : 1;
-  if (swell > 1.5) return { id: "check", words: `Checking is costly: a call on ${fmt(numbers.fed / numbers.rounds)} tokens takes ${fmt(swell, 2)} plain calls.` };
+  const total = numbers.draft + numbers.verify + numbers.other || 1;
+  const [draft, other] = [numbers.draft / total, numbers.other / total];
+  const active = numbers.drafting / rounds.length;
+  const call = plain?.call ? numbers.call / plain.call : 1;
+  const gain = plain?.perSecond ? numbers.perSecond / plain.perSecond : numbers.tau * (1 - draft - other);
   const { marginal } = byPosition(rounds);
-  const falls = marginal.findIndex((share) => share < 0.5);
-  if (falls === 0) return { id: "acceptance", words: `Acceptance is low from the start: position 1 is kept in ${percent(marginal[0])} of the rounds.` };
-  if (falls > 0) return { id: "acceptance", words: `Acceptance falls after position ${falls}: position ${falls + 1} is kept in ${percent(marginal[falls])} of the rounds.` };
-  return { id: "length", words: `Most drafts hold to the end (position ${marginal.length} in ${percent(marginal.at(-1))} of the rounds): a longer one might pay.` };
+  const worth = worthwhile(marginal, numbers);
+  const costly = { id: "draft", words: `Draft too costly: it takes ${percent(draft)} of the time.` };
+  const overhead = { id: "overhead", words: `Overhead-bound: ${percent(other)} of the time is in neither model.` };
+  if (active < 0.1) return { id: "inactive", words: `Speculation inactive: ${percent(active)} of the calls had a draft.` };
+  if (other >= 0.25 && other > draft) return overhead;
+  if (gain < 1 && numbers.costRatio >= 0.3) return costly;
+  if (gain < 1 && call >= 1.5) return { id: "call", words: `Target call too costly: over a draft of ${fmt(numbers.drafted / numbers.drafting)} guesses it takes ${fmt(call, 2)} plain ones.` };
+  if (worth === 0) return { id: "acceptance", words: `Acceptance is too low from the first position on: kept in ${percent(marginal[0])} of the rounds, less than a draft step costs.` };
+  if (worth < marginal.length) return { id: "acceptance", words: `Acceptance falls after position ${worth}: position ${worth + 1} is kept in ${percent(marginal[worth])} of the rounds, less than its draft step costs.` };
+  if (gain >= 1 - SAME) return { id: "pays", words: `Every draft position pays for itself, up to position ${marginal.length} (kept in ${percent(marginal.at(-1))} of the rounds).` };
+  return other > draft ? overhead : costly;
 }
 
 function how(store, run, baseline) {

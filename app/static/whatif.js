@@ -4,7 +4,7 @@ import { nodeSelection, selectedRun } from "./columns.js";
 import { h, s } from "./dom.js";
 import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer, svgText } from "./figure.js";
-import { replay, rulesOf } from "./thresholds.js";
+import { knobsOf, replay, rulesOf } from "./thresholds.js";
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
@@ -49,7 +49,7 @@ function show(store, state, parts) {
     state.shape = shape;
     parts.sliders.replaceChildren(...names.map((name) => slider(store, state, run, name)));
   }
-  const knobs = state.knobs ?? run.head.knobs;
+  const knobs = state.knobs ?? knobsOf(run);
   const result = replay(run, knobs, store.visibleRounds(run));
   parts.reset.disabled = !state.knobs;
   parts.words.textContent = sentence(run, rules, result, Boolean(state.knobs));
@@ -73,7 +73,8 @@ function publish(store, state, result) {
 
 function slider(store, state, run, name) {
   const knob = (run.card?.knobs ?? []).find((one) => one.name === name) ?? {};
-  const value = run.head.knobs[name];
+  const first = knobsOf(run);
+  const value = first[name];
   const whole = Number.isInteger(value) && Number.isInteger(knob.step);
   const reach = Math.max(1, Math.abs(value) * 2.5);
   const low = Math.max(knob.low ?? 0, Math.min(0, value));
@@ -83,8 +84,8 @@ function slider(store, state, run, name) {
   input.addEventListener("input", () => {
     const moved = Number(input.value);
     show.textContent = `${fmt(moved)} ${knob.unit ?? ""}`.trim();
-    const knobs = { ...run.head.knobs, ...(state.knobs ?? {}), [name]: Math.abs(moved - value) < (high - low) / 401 ? value : moved };
-    state.knobs = Object.keys(knobs).some((key) => knobs[key] !== run.head.knobs[key]) ? knobs : null;
+    const knobs = { ...first, ...(state.knobs ?? {}), [name]: Math.abs(moved - value) < (high - low) / 401 ? value : moved };
+    state.knobs = Object.keys(knobs).some((key) => knobs[key] !== first[key]) ? knobs : null;
     if (!state.knobs) publish(store, state, null);
     state.later();
   });
