@@ -220,7 +220,7 @@ class Lab:
         """
         ids = self.target.tokenizer.encode(prompt, chat)
         forced = list(self.target.tokenizer.hf(solution, add_special_tokens=False)["input_ids"])
-        self._fits([*ids, *forced], 0)
+        self._fits([*ids, *forced])
         with self.lock, torch.inference_mode():
             logits = self.target.session(len(ids) + len(forced)).forward(ids, chain(forced)).logits
             return entropy(logits[:, : self.vocab]).tolist()  # type: ignore[no-any-return]

@@ -5,7 +5,6 @@ A part stands between `<!-- begin:NAME -->` and `<!-- end:NAME -->`. A test hold
 
 import argparse
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +114,7 @@ def bench(path: Path) -> str:
         lines.append(f"| {name} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {verdict} |")
     lines += [
         "", f"If a token only had to read the target's {found['weight_bytes'] / 1e6:.0f} MB of weights at the bandwidth measured "
-        f"on the spot, there would be {found['limit_tokens_per_s']:.0f} tokens/s; `ar` reaches {found['ar_share_of_limit']:.0%} of that.",
+        f"on the spot, there would be {found['limit_tokens_per_s']:.0f} tokens/s; "
+        f"`ar` reaches {found['ar_share_of_limit']:.0%} of that.",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"

@@ -31,7 +31,8 @@ def handle(args: argparse.Namespace) -> int:
     lab = load_lab(args)
     prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
     trace = Trace()
-    for event in lab.stream(args.method, prompt, record=args.record, **decoding(args), **knobs(args.set)):
+    options: dict[str, Any] = {**decoding(args), **knobs(args.set), "record": args.record}
+    for event in lab.stream(args.method, prompt, **options):
         trace.append(event)
         if isinstance(event, Round) and not args.json:
             print("".join(token.piece for token in event.tokens), end="", flush=True)

@@ -112,7 +112,7 @@ class LeanDecoder:
         if w.q_norm is not None and w.k_norm is not None:
             qkv[:, :H] = F.rms_norm(qkv[:, :H], (C,), w.q_norm, self.eps)
             qkv[:, H : H + K] = F.rms_norm(qkv[:, H : H + K], (C,), w.k_norm, self.eps)
-        pairs = qkv[:, : H + K].unflatten(-1, (C // 2, 2))
+        pairs = qkv[:, : H + K].view(len(qkv), H + K, C // 2, 2)
         if self.wide:
             torch.view_as_complex(pairs).mul_(self._turn[where])
             return
@@ -136,7 +136,7 @@ class LeanDecoder:
         """Additive mask [H / K * T, S], the T rows once a query of the group; None for one row or a plain prefill."""
         if new.block is None and (T == 1 or new.start == 0):
             return None
-        mask = self.embedding.new_zeros(T, new.start + T)
+        mask: Tensor = self.embedding.new_zeros(T, new.start + T)
         if new.block is None:
             mask[:, new.start :].fill_(-torch.inf).triu_(1)
         else:
