@@ -42,9 +42,8 @@ def filled(text: str) -> str:
     """The text with all its parts made anew."""
     parts = {"methods": methods(), "embedded": embedded(ROOT / "assets" / "tiny"), "bench": bench(BENCH)}
     for name, body in parts.items():
-        text = re.sub(
-            rf"(<!-- begin:{name} -->\n).*?(<!-- end:{name} -->)", lambda m, b=body: m[1] + b + m[2], text, flags=re.DOTALL
-        )  # type: ignore[misc]
+        head, rest = text.split(f"<!-- begin:{name} -->\n")
+        text = f"{head}<!-- begin:{name} -->\n{body}<!-- end:{name} -->" + rest.split(f"<!-- end:{name} -->")[1]
     return text
 
 
