@@ -1,8 +1,8 @@
 """GENERATE and FORWARD of algorithm 1, on local models. One session each, so that a prefix is never computed twice."""
 
-import threading
 from collections.abc import Sequence
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
 
 from engine.draft import chain
 from engine.errors import EngineFault
@@ -92,11 +92,16 @@ class DraftView:
     """FORWARD with the draft model: its choice at each position of a response, in one pass."""
 
     def __init__(
-        self, model: Model, capacity: int, chooser: Chooser, vocab: int | None = None, lock: threading.Lock | None = None
+        self,
+        model: Model,
+        capacity: int,
+        chooser: Chooser,
+        vocab: int | None = None,
+        lock: AbstractContextManager[Any] | None = None,
     ) -> None:
         """`lock` is shared by views that several threads use on one device."""
         self.session, self.chooser = _session(model, capacity, vocab), chooser
-        self.lock = lock or threading.Lock()
+        self.lock = lock or nullcontext()
 
     def choices(self, before: Sequence[int], response: Sequence[int]) -> list[int]:
         """The argmax of FORWARD(before + response) at the positions of `response`; entry i sees all that precedes it."""

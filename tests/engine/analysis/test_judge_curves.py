@@ -1,0 +1,120 @@
+"""Curves of a judge against worked examples and scikit-learn."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
+
+from engine.analysis.judge import (
+    accuracy,
+    at_threshold,
+    calibration_error,
+    cohens_kappa,
+    histogram,
+    mean_gap,
+    quantile_thresholds,
+    recall_curve,
+    recall_threshold,
+    reliability,
+    roc,
+    share_above,
+)
+
+cases = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]), st.booleans()), min_size=1, max_size=40)
+
+
+@given(cases)
+def test_the_area_is_that_of_scikit_learn(pairs: list[tuple[float, bool]]) -> None:
+    scores, labels = [s for s, _ in pairs], [y for _, y in pairs]
+    curve = roc(scores, labels)
+    if len(set(labels)) < 2:
+        assert curve.auc is None
+    else:
+        assert curve.auc == pytest.approx(roc_auc_score(labels, scores))
+    assert curve.false_positive == sorted(curve.false_positive) and curve.true_positive == sorted(curve.true_positive)
+
+
+@given(cases, st.sampled_from([0.5, 0.8, 0.9, 1.0]))
+def test_the_recall_threshold_is_the_largest_that_reaches_it(pairs: list[tuple[float, bool]], wanted: float) -> None:
+    scores, labels = [s for s, _ in pairs], [y for _, y in pairs]
+    threshold = recall_threshold(scores, labels, wanted)
+    if not any(labels):
+        assert threshold == 0
+        return
+    assert at_threshold(scores, labels, threshold)["recall"] >= wanted - 1e-12
+    higher = [s for s in scores if s > threshold]
+    assert not higher or at_threshold(scores, labels, min(higher))["recall"] < wanted
+
+
+def test_at_a_threshold_equal_scores_are_refused() -> None:
+    assert at_threshold([0.3, 0.3, 0.1], [True, False, False], 0.3) == {
+        "threshold": 0.3, "recall": 1.0, "kept_unimportant": 0.5, "refused": pytest.approx(2 / 3),
+    }  # fmt: skip
+    assert at_threshold([], [], 0.5) == {"threshold": 0.5, "recall": None, "kept_unimportant": None, "refused": None}
+
+
+def test_the_sweep_has_26_quantiles() -> None:
+    scores = np.linspace(0, 1, 101).tolist()
+    assert quantile_thresholds(scores) == pytest.approx(np.arange(26) / 25)
+    curve = recall_curve(scores, [s > 0.5 for s in scores])
+    recalls = [point["recall"] for point in curve]
+    assert recalls == sorted(recalls, reverse=True) and recalls[0] == 1.0
+    assert quantile_thresholds([]) == [] and quantile_thresholds([0.5] * 9) == [0.5]
+
+
+def test_reliability_of_a_calibrated_and_an_overconfident_judge() -> None:
+    scores, labels = [0.25] * 4 + [0.95] * 20, [True, False, False, False] + [True] * 19 + [False]
+    bins = reliability(scores, labels)
+    assert [b.n for b in bins] == [0, 0, 4, 0, 0, 0, 0, 0, 0, 20] and bins[2].share.mean == 0.25
+    assert bins[0].share is None and bins[0].mean_score is None
+    assert calibration_error(scores, labels) == pytest.approx(0)
+    assert calibration_error([1.0] * 10, [True, False] * 5) == pytest.approx(0.5)
+    assert calibration_error([], []) is None
+
+
+def test_histogram_counts_each_label() -> None:
+    found = histogram([0.0, 0.05, 0.5, 1.0], [True, False, False, True], bins=10)
+    assert sum(found["important"]) == 2 and sum(found["unimportant"]) == 2
+    assert found["important"][0] == 1 and found["important"][-1] == 1 and len(found["edges"]) == 11
+
+
+@given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), min_size=1, max_size=30))
+def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[str, str]]) -> None:
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    ours = cohens_kappa(first, second)
+    if ours is None:
+        assert len({*first, *second}) == 1
+    else:
+        assert ours == pytest.approx(cohen_kappa_score(first, second))
+
+
+def test_kappa_of_nothing_and_of_unequal_lists() -> None:
+    assert cohens_kappa([], []) is None
+    with pytest.raises(ValueError, match="same items"):
+        cohens_kappa([1], [1, 2])
+
+
+def test_accuracy_has_a_wilson_interval() -> None:
+    found = accuracy([1.0] * 8 + [0.0] * 2)
+    assert (
+        (found.mean, found.n) == (0.8, 10)
+        and found.low == pytest.approx(0.4902, abs=1e-3)
+        and found.high == pytest.approx(0.9433, abs=1e-3)
+    )
+    assert accuracy([]) is None
+
+
+def test_curves_are_compared_over_their_common_range() -> None:
+    high, low = [(2, 1.0), (4, 0.8), (6, 0.6)], [(2, 0.9), (5, 0.5)]
+    assert share_above(high, low) == 1.0 and share_above(low, high) == 0.0
+    assert mean_gap(high, low) == pytest.approx(-mean_gap(low, high))
+    crossing = [(2, 0.9), (5, 0.9)]
+    assert share_above(high, crossing) == pytest.approx(1 / 3, abs=0.01)
+    assert share_above(high, [(9, 1.0), (10, 1.0)]) is None and share_above([(1, 1.0)], high) is None
+
+
+def test_scores_must_be_probabilities() -> None:
+    for scores, labels in (([1.2], [True]), ([float("nan")], [True]), ([0.1], [])):
+        with pytest.raises(ValueError):
+            roc(scores, labels)

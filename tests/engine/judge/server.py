@@ -1,0 +1,66 @@
+"""An OpenAI-compatible server on loopback that really generates, with a model of the tests."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from engine.judge.continuation import LocalTarget
+from engine.judge.gumbel import Chooser
+from engine.model import Model
+
+
+@contextmanager
+def serving(
+    model: Model | None = None,
+    chat: Callable[[list[dict[str, str]], int], str] | None = None,
+    failures: list[int] | None = None,
+    spoil: Callable[[dict[str, Any]], Any] | None = None,
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Address and the requests seen. `failures` are statuses of the first answers; `spoil` changes a good one."""
+    seen: list[dict[str, Any]] = []
+    lock = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with lock:
+                seen.append({"path": self.path, "key": self.headers.get("Authorization"), **body})
+                status = failures.pop(0) if failures else 200
+                n = len(seen)
+            if status != 200:
+                return self._send(status, {"error": "busy"})
+            if self.path == "/v1/chat/completions" and chat:
+                return self._send(200, {"choices": [{"message": {"content": chat(body["messages"], n)}}]})
+            answer = {"choices": [self._complete(body)]}
+            self._send(200, spoil(answer) if spoil else answer)
+
+        def _complete(self, body: dict[str, Any]) -> dict[str, Any]:
+            words = model.tokenizer
+            ids = body["prompt"] if isinstance(body["prompt"], list) else list(words.hf(body["prompt"])["input_ids"])
+            with lock:
+                new = LocalTarget(model, len(ids) + body["max_tokens"], Chooser()).generate(ids, body["max_tokens"])
+            done = bool(new) and new[-1] in words.stop_ids
+            choice = {"text": words.decode(new), "finish_reason": "stop" if done else "length"}
+            return choice | ({"token_ids": new} if body.get("return_token_ids") else {})
+
+        def _send(self, status: int, body: Any) -> None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args: Any) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", seen
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

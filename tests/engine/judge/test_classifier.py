@@ -1,0 +1,69 @@
+"""Training: split by prompt, choice of C, threshold, and the folded weights."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from engine.errors import ConfigError
+from engine.judge.classifier import GRIDS, Settings, area_of, logistic, splits, train
+
+RNG = np.random.default_rng(0)
+PROMPTS = [f"p{i // 6}" for i in range(360)]
+X = RNG.normal(size=(360, 10)) * np.linspace(0.1, 30, 10) + 5
+LINE = (X[:, 2] - 5) / X[:, 2].std() - (X[:, 7] - 5) / X[:, 7].std()
+Y = LINE + 0.6 * RNG.normal(size=360) > 0.8
+
+
+@pytest.mark.parametrize("split", ["folds", "holdout"])
+def test_a_line_is_found_and_folded(split: str) -> None:
+    fit = train(X, Y.tolist(), PROMPTS, Settings(split))
+    assert fit.auc > 0.9 and fit.auc == pytest.approx(roc_auc_score(fit.truth, fit.scores))
+    assert len(fit.scores) == (360 if split == "folds" else 36)
+    weight, bias = fit.folded
+    again = logistic(fit.c, Settings()).fit(X, Y).predict_proba(X)[:, 1]
+    np.testing.assert_allclose(1 / (1 + np.exp(-(X @ weight + bias))), again, atol=1e-9)
+    refused = np.array(fit.scores) >= fit.threshold
+    assert refused[np.array(fit.truth)].mean() >= 0.9
+    tighter = np.array(fit.scores) > fit.threshold
+    assert tighter[np.array(fit.truth)].mean() < 0.9
+
+
+@pytest.mark.parametrize("split", ["folds", "holdout"])
+def test_prompts_are_never_on_both_sides(split: str) -> None:
+    names = np.array(PROMPTS)
+    parts = splits(PROMPTS, Y, Settings(split))
+    assert len(parts) == (5 if split == "folds" else 1)
+    for rows, test in parts:
+        assert not set(names[rows]) & set(names[test]) and len(rows) + len(test) == 360
+    if split == "folds":
+        assert sorted(np.concatenate([test for _, test in parts])) == list(range(360))
+
+
+def test_what_a_prompt_gives_away_is_not_learned() -> None:
+    """Labels that are constant within a prompt, and features that name the prompt: nothing transfers to others."""
+    rng = np.random.default_rng(1)
+    of = {f"p{i}": rng.random() < 0.5 for i in range(60)}
+    y = np.array([of[p] for p in PROMPTS])
+    x = np.stack([np.eye(60)[int(p[1:])] for p in PROMPTS])
+    assert abs(train(x, y.tolist(), PROMPTS, Settings()).auc - 0.5) < 0.2
+
+
+def test_grids() -> None:
+    assert GRIDS["paper"] == pytest.approx([10.0**-e for e in range(8)])
+    assert len(GRIDS["repo"]) == 19 and GRIDS["repo"][0] == pytest.approx(1e-7) and GRIDS["repo"][-1] == 100
+    assert GRIDS["repo"][13] == pytest.approx(10**-0.5)
+    assert len(train(X, Y.tolist(), PROMPTS, Settings(grid="repo", max_iter=50)).auc_by_c) == 19
+
+
+@pytest.mark.parametrize("model", ["logistic", "forest", "mlp"])
+def test_other_classifiers_learn_too(model: str) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(1500, 4))
+    y = x[:, 0] + x[:, 1] > 0.3
+    assert area_of(model, x, y.tolist(), [f"p{i // 5}" for i in range(1500)], 0.1, Settings("holdout")) > 0.85
+
+
+def test_too_little_to_learn_from_is_refused() -> None:
+    for rows, y in ((360, [False] * 360), (360, [True] + [False] * 359), (6, [True, False] * 3)):
+        with pytest.raises(ConfigError, match="too few"):
+            train(X[:rows], y, PROMPTS[:rows], Settings())

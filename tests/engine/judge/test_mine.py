@@ -1,0 +1,105 @@
+"""Mining many prompts: one line a finished prompt, resume, stop, threads."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.errors import AssetError, ConfigError
+from engine.judge.events import Ended, Labelled, Progress, PromptFinished, Started, to_json
+from engine.judge.mine import mine
+from engine.judge.store import MinedFile, labels_of, read_mined
+from tests.engine.judge.scripted import prompt, random_pair, search
+
+PROMPTS = [prompt(text, f"p{i}") for i, text in enumerate(("a", "ab", "cad", "bb", "dc"))]
+HEAD = {"task": "toy", "limit": 20}
+
+
+def searches(n: int = 1):
+    target, draft = random_pair(5)
+    return [search(target, draft, lambda text: text[:2]) for _ in range(n)]
+
+
+def finished(events) -> dict[str, PromptFinished]:
+    out = {e.prompt: e for e in events if isinstance(e, PromptFinished)}
+    for done in out.values():
+        done.seconds = 0.0
+    return out
+
+
+def test_what_is_reported_is_what_is_on_disk(tmp_path: Path) -> None:
+    file = MinedFile(tmp_path / "deep" / "mined.jsonl", HEAD)
+    events = list(mine(PROMPTS, searches(), file))
+    head, prompts = read_mined(file.path)
+    assert head == {"kind": "mining", "schema": 1, **HEAD}
+    assert [p.prompt for p in prompts] == [p.id for p in PROMPTS]
+    assert finished(events) == finished(prompts)
+    assert isinstance(events[0], Started) and isinstance(events[-1], Ended) and events[-1].reason == "finished"
+    last = [e for e in events if isinstance(e, Progress)][-1]
+    assert (last.done, last.total, last.left_s) == (5, 5, 0.0) and last.labels == len(labels_of(prompts)) > 0
+    json.dumps([to_json(e) for e in events])
+
+
+def test_stopping_within_a_prompt_loses_that_prompt_only_and_mining_resumes(tmp_path: Path) -> None:
+    whole = finished(mine(PROMPTS, searches()))
+    file = MinedFile(tmp_path / "mined.jsonl", HEAD)
+    events = mine(PROMPTS, searches(), file)
+    seen = 0
+    for event in events:
+        seen += isinstance(event, Labelled)
+        if len(file.done) == 2 and isinstance(event, Labelled):
+            break
+    events.close()
+    assert len(read_mined(file.path)[1]) == 2 and seen
+    again = MinedFile(file.path, HEAD)
+    events = list(mine(PROMPTS, searches(), again))
+    assert events[0].done == 2 and len(finished(events)) == 3
+    assert finished(read_mined(file.path)[1]) == whole
+
+
+def test_a_torn_last_line_is_mined_again(tmp_path: Path) -> None:
+    path = tmp_path / "mined.jsonl"
+    list(mine(PROMPTS[:3], searches(), MinedFile(path, HEAD)))
+    path.write_bytes(path.read_bytes()[:-40])
+    file = MinedFile(path, HEAD)
+    assert file.done == {"p0", "p1"}
+    list(mine(PROMPTS[:3], searches(), file))
+    assert {p.prompt for p in read_mined(path)[1]} == {"p0", "p1", "p2"}
+
+
+def test_other_settings_do_not_mix(tmp_path: Path) -> None:
+    MinedFile(tmp_path / "m.jsonl", HEAD)
+    with pytest.raises(ConfigError, match="limit differ"):
+        MinedFile(tmp_path / "m.jsonl", HEAD | {"limit": 21})
+    with pytest.raises(AssetError, match="no mined file"):
+        read_mined(tmp_path / "missing.jsonl")
+    (tmp_path / "t.jsonl").write_text('{"kind": "run", "schema": 1}\n')
+    with pytest.raises(AssetError, match="no mined file"):
+        read_mined(tmp_path / "t.jsonl")
+
+
+def test_threads_find_the_same_labels() -> None:
+    assert finished(mine(PROMPTS, searches(3))) == finished(mine(PROMPTS, searches()))
+
+
+def test_a_failing_thread_ends_the_mining() -> None:
+    target, draft = random_pair(5)
+
+    def broken(text: str) -> str:
+        raise ConfigError("no answer")
+
+    with pytest.raises(ConfigError, match="no answer"):
+        list(mine(PROMPTS, [search(target, draft, broken) for _ in range(2)]))
+
+
+def test_threads_can_be_stopped() -> None:
+    events = mine(PROMPTS * 40, searches(2))
+    for _ in range(5):
+        next(events)
+    events.close()
+
+
+def test_time_ends_mining_after_a_prompt() -> None:
+    clock = iter(range(1000)).__next__
+    events = list(mine(PROMPTS, searches(), seconds=1.5, clock=lambda: float(clock())))
+    assert events[-1].reason == "stopped" and events[-1].done == 2

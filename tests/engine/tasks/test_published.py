@@ -1,0 +1,104 @@
+"""Published sets from rows of the published shape (made up here; none is shipped)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.tasks import gsm8k, humaneval, mbpp
+from engine.tasks.numbers import same_number
+from engine.tasks.permission import code_may_run
+from engine.tasks.published import load_published
+from engine.tasks.sandbox import run_python
+
+WORD = {"question": "Ann has 3 bags of 4 figs. How many?", "answer": "She has 3 * 4 = <<3*4=12>>12 figs.\n#### 12"}
+CODE = {
+    "task_id": "T/0", "entry_point": "twice", "prompt": 'import math\n\n\ndef twice(x: int) -> int:\n    """Double x."""\n',
+    "canonical_solution": "    return 2 * x\n", "test": "def check(candidate):\n    assert candidate(3) == 6\n    assert candidate(-1) == -2\n",
+}  # fmt: skip
+SHORT = {
+    "task_id": 7,
+    "text": "Write a function to add one.",
+    "code": "def inc(x):\r\n    return x + 1",
+    "test_list": ["assert inc(1) == 2"],
+}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("1.5", "3/2", True), ("1,000", "$1000.", True), (r"\frac{1}{2}", "0.5", True), ("2x+1", "1+2x", True), ("x^2", "x^3", False),
+        ("9^9^9^9", "1", False), ("99999999!", "1", False), ("5%", "5", True), ("1/0", "3", False), (None, "3", False), ("07", "7", True),
+    ],
+)  # fmt: skip
+def test_numbers_compare_as_numbers(a: str | None, b: str, same: bool) -> None:
+    assert same_number(a, b) is same and same_number(b, a) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("The final answer is 18.", "18"), ("Hence the final answer is $1,200.", "1200"), ("The final answer is 3/2", "3/2"),
+        ("The final answer is 5. No. The final answer is 7.50", "7.50"), ("The final answer is -4 dogs.", "-4"),
+        (r"The final answer is \frac{1}{2}.", r"\frac{1}{2}"), ("It is 18", None), ("The final answer is 3\nQ: The final answer is 9", "3"),
+    ],
+)  # fmt: skip
+def test_final_answers_are_found_in_the_response(text: str, answer: str | None) -> None:
+    assert gsm8k.extract(text) == answer
+
+
+def test_word_problems() -> None:
+    problem = gsm8k.problem(WORD)
+    assert problem.answer == "12" and problem.solution == "She has 3 * 4 = 12 figs. The final answer is 12"
+    assert gsm8k.score(problem, problem.solution) == 1.0 and gsm8k.score(problem, "The final answer is 12.0") == 1.0
+    assert gsm8k.score(problem, "The final answer is 13") == 0.0
+    with_example = gsm8k.problem(WORD, [problem])
+    assert with_example.prompt.startswith(problem.prompt + problem.solution)
+    assert gsm8k.extract("I do not know") is None  # never the example's answer: the prompt is not searched (A11)
+
+
+def test_completions_are_run_with_their_tests() -> None:
+    problem = humaneval.problem(CODE)
+    assert humaneval.score(problem, problem.solution) == 1.0
+    assert humaneval.score(problem, problem.solution + "\nprint('more')\ndef twice(x):\n    return 0\n") == 1.0
+    assert humaneval.score(problem, "Sure:\n```python\ndef twice(x):\n    return x + x\n```\n") == 1.0
+    assert humaneval.score(problem, "    return 3 * x\n") == 0.0 and humaneval.score(problem, "  ") == 0.0
+    assert humaneval.report(problem, "    return 3 * x\n")[0] != humaneval.report(problem, problem.solution)[0]
+    with pytest.raises(ValueError, match="no function name"):
+        humaneval.problem(CODE | {"entry_point": "f); import os; g("})
+
+
+def test_short_programs() -> None:
+    problem = mbpp.problem(SHORT)
+    assert "assert inc(1) == 2" in problem.prompt and problem.prompt.endswith("[BEGIN]\n")
+    assert mbpp.score(problem, problem.solution) == 1.0
+    assert mbpp.score(problem, "```python\ndef inc(x):\n    return x + 1\n```") == 1.0
+    assert mbpp.score(problem, "def inc(x):\n    return x\n[DONE]") == 0.0
+
+
+def test_rows_come_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(WORD) + "\n" for _ in range(3)))
+    assert len(load_published("gsm8k", str(path))) == 3 and len(load_published("gsm8k", str(path), 2)) == 2
+    with pytest.raises(ConfigError, match="field 'text'"):
+        load_published("mbpp", str(path))
+    path.write_text("not json\n")
+    with pytest.raises(ConfigError, match="line 1 is not JSON"):
+        load_published("gsm8k", str(path))
+    with pytest.raises(ConfigError, match="no file"):
+        load_published("gsm8k", str(tmp_path / "none.jsonl"))
+    with pytest.raises(ConfigError, match="gsm8k"):
+        load_published("gsm8", str(path))
+
+
+def test_code_runs_on_a_public_space_only_when_its_owner_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPACE_ID", raising=False)
+    monkeypatch.delenv("DRAFTSCOPE_RUN_CODE", raising=False)
+    assert code_may_run()
+    monkeypatch.setenv("SPACE_ID", "someone/lab")
+    assert not code_may_run()
+    with pytest.raises(ConfigError, match="DRAFTSCOPE_RUN_CODE=1"):
+        run_python("x = 1")
+    monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", "1")
+    assert run_python("x = 1").passed
