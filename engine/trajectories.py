@@ -1,4 +1,4 @@
-"""Trajectories: several answers to one prompt, drawn one after another by one method whose tables carry over (STAND, section 5.1)."""
+"""Trajectories: several answers to one prompt, one after another, by one method whose tables carry over (STAND, section 5.1)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ def draw(
     options: Mapping[str, Any] | None = None,
     **knobs: Any,
 ) -> Iterator[Trace]:
-    """n traces of one prompt, each as soon as it is done. Trajectory i has the seed `seed + 10000 i`.
+    """Draw n traces of one prompt, each as soon as it is done. Trajectory i has the seed `seed + 10000 i`.
 
     `keep` is a method of `prepare` that outlives this call: with the knob scope=global its tables go on to the next prompt.
     `options` are further ones of `Lab.stream`. Each trace's `extras` name its trajectory, from 0, and n.

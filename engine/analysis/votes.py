@@ -40,7 +40,7 @@ def majority(answers: Sequence[Answer], equivalent: Equivalent) -> Vote:
 def accuracy_over_n(
     answers: Sequence[Sequence[Answer]], truths: Sequence[Answer], equivalent: Equivalent, ns: Sequence[int]
 ) -> dict[int, float]:
-    """For each n the share of problems whose majority over the first n trajectories is right; problems with fewer count with all they have."""
+    """For each n the share of problems whose majority over the first n trajectories (or all, if fewer) is right."""
     return {
         n: sum(equivalent(majority(given[:n], equivalent).answer, truth) for given, truth in zip(answers, truths, strict=True))
         / max(len(answers), 1)

@@ -7,10 +7,24 @@ from collections.abc import Sequence
 
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
-from engine.cli import bench, calibrate, cases, compare, export, judge, methods, readme, run, training
+from engine.cli import (
+    automaton,
+    bench,
+    calibrate,
+    cases,
+    compare,
+    export,
+    judge,
+    methods,
+    readme,
+    run,
+    training,
+    trajectories,
+    tree,
+)
 from engine.errors import LabError
 
-COMMANDS = (methods, run, compare, bench, calibrate, cases, judge, training, export, readme)
+COMMANDS = (methods, run, compare, bench, calibrate, cases, judge, trajectories, tree, automaton, training, export, readme)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,55 @@
+"""`automaton`: build a static suffix automaton from texts, traces or an embedded task (SAM decoding)."""
+
+import argparse
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from engine.cli.options import add_models, load_lab
+from engine.errors import ConfigError
+from engine.lookup.static import build_static, tokenizer_mark
+from engine.tune.texts import encode, of_file, of_task
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    words = "build a static suffix automaton from texts, traces or an embedded task"
+    parser = subparsers.add_parser("automaton", help=words, description=words)
+    add_models(parser)
+    parser.add_argument(
+        "--files", type=Path, nargs="+", default=[], metavar="FILE", help="texts (.txt), JSON lines with texts, or traces"
+    )
+    parser.add_argument(
+        "--task", action="append", default=[], metavar="FAMILY", help="reference solutions of its training split; repeatable"
+    )
+    parser.add_argument("--items", type=int, default=100, metavar="N", help="solutions of each task (default: 100)")
+    parser.add_argument(
+        "--tokens", type=int, default=1_000_000, metavar="N", help="stop reading after so many tokens (default: 1000000)"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder of the automaton and its card")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Read, build, write."""
+    if not args.files and not args.task:
+        raise ConfigError("Give --files or --task: an automaton needs texts.")
+    lab = load_lab(args)
+    texts = chain(
+        chain.from_iterable(of_file(path) for path in args.files),
+        chain.from_iterable(of_task(family, args.items, args.seed) for family in args.task),
+    )
+    tasks = "".join(f" --task {t}" for t in args.task) + (f" --items {args.items} --seed {args.seed}" if args.task else "")
+    files = f" --files {' '.join(p.name for p in args.files)}" if args.files else ""
+    documents = list(encode(lab.target.tokenizer, texts, args.tokens))
+    card = {
+        "kind": "automaton", "title": f"Suffix automaton of {len(documents)} texts", "documents": len(documents),
+        "tokens": sum(map(len, documents)), "tokenizer": tokenizer_mark(lab.target.tokenizer), "target": lab.target.name,
+        "made_by": f"python -m engine automaton{files}{tasks} --tokens {args.tokens} --out {args.out}",
+    }  # fmt: skip
+    static = build_static(documents, card)
+    static.card |= {"states": len(static), "edges": len(static.token)}
+    static.save(args.out)
+    print(f"{card['documents']} texts, {card['tokens']} tokens: {len(static)} states, {len(static.token)} edges in {args.out}")
+    return 0

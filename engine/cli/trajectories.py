@@ -1,0 +1,256 @@
+"""`trajectories`: several answers to each prompt, drawn one after another; the tables and figures of STAND at the lab's scale."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from engine.analysis.intervals import mean_interval
+from engine.analysis.ngrams import overlap_table
+from engine.analysis.trajectories import at, by_problem, difference, first_k, growth, methods_of, voted
+from engine.analysis.votes import majority
+from engine.cli.options import add_models, add_prompts, add_sampling, decoding, knobs, load_lab, prompts
+from engine.cli.progress import track
+from engine.errors import ConfigError
+from engine.tasks import get_task, load_problems
+from engine.template import named_template, tree_names
+from engine.tune.replay import Position, replay_rows
+from engine.tune.rows import Rows, read_rows
+from engine.tune.series import Plan, contenders, run_series
+
+MAIN = "stand,recycle,pld,anpd,sam"
+ABLATION = "stand:drafting=deterministic:tree={d},stand:drafting=stochastic:tree={s},stand:drafting=gumbel:tree={s}"
+TREES = "stand:tree=heuristic,stand:tree={s}"
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command and its actions."""
+    parser = subparsers.add_parser("trajectories", help="several answers to a prompt; STAND's tables 1 to 4 and figures 2, 3, 5")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="action")
+    _draw_parser(actions)
+    for name, default, words in (
+        ("compare", MAIN, "tables 1 and 2: acceptance length and throughput over 1, 4, 8, 16 trajectories"),
+        ("ablation", ABLATION, "table 3: deterministic, stochastic, Gumbel top-k, each with its own tree"),
+        ("trees", TREES, "table 4: the heuristic tree against the optimised one"),
+    ):
+        _series_parser(actions, name, default, words)
+    for name, handler, words in (
+        ("tables", tables, "tables 1 to 4 of a file that compare, ablation or trees wrote"),
+        ("overlap", overlap, "figure 2: share of n-grams that trajectories repeat"),
+        ("acceptance", acceptance, "figure 3: acceptance probability, deterministic against stochastic drafting"),
+    ):
+        one = actions.add_parser(name, help=words, description=words)
+        one.add_argument("file", type=Path, help="rows written by compare, ablation or trees (.jsonl)")
+        one.add_argument("--ks", default="1,2,4,8,16", help="numbers of trajectories (default: 1,2,4,8,16)")
+        one.add_argument("--method", help="use the trajectories of this method (default: the first in the file)")
+        one.add_argument("--json", action="store_true", help="JSON instead of text")
+        add_models(one)
+        one.set_defaults(handler=handler)
+    profile_parser = actions.add_parser("profile", help="figure 5: nodes a level of the shipped trees")
+    profile_parser.add_argument("--json", action="store_true", help="JSON instead of text")
+    profile_parser.set_defaults(handler=profile)
+
+
+def _draw_parser(actions: Any) -> None:
+    one = actions.add_parser("draw", help="n answers to each prompt by one method, with the majority's answer")
+    one.add_argument("method", help="a method of `python -m engine methods`")
+    one.add_argument("--n", type=int, default=8, help="trajectories of each prompt (default: 8)")
+    one.add_argument("--save", type=Path, metavar="FOLDER", help="write every trace there (.jsonl.gz)")
+    one.add_argument("--record", choices=("full", "light"), default="light", help="what traces keep (default: light)")
+    one.add_argument("--json", action="store_true", help="JSON instead of text")
+    add_models(one)
+    add_prompts(one)
+    add_sampling(one)
+    one.set_defaults(handler=draw, temperature=0.6, max_new_tokens=256)
+
+
+def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
+    one = actions.add_parser(name, help=words, description=words)
+    one.add_argument("--methods", metavar="A,B,...", help="methods, comma separated, knobs as stand:tree=heuristic")
+    one.add_argument("--task", default="arithmetic", metavar="FAMILY", help="family of the problems (default: arithmetic)")
+    one.add_argument("--items", type=int, default=50, metavar="N", help="held-out problems (default: 50)")
+    one.add_argument("--n", type=int, default=8, help="trajectories of each problem (default: 8)")
+    one.add_argument("--temperature", type=float, default=0.6, metavar="T", help="above 0 (default: 0.6)")
+    one.add_argument("--max-new-tokens", type=int, default=200, metavar="N", help="limit of a trajectory (default: 200)")
+    one.add_argument("--seed", type=int, default=0)
+    one.add_argument("--minutes", type=float, default=0.0, help="stop after so many; run again to go on (default: no limit)")
+    one.add_argument("--out", type=Path, metavar="FILE", help=f"rows, one a trajectory (default: build/{name}.jsonl)")
+    one.add_argument("--json", action="store_true", help="JSON instead of text")
+    add_models(one)
+    one.set_defaults(handler=series, defaults=default, name=name, ks="1,4,8,16", method=None)
+
+
+def draw(args: argparse.Namespace) -> int:
+    """Draw and vote."""
+    lab, found = load_lab(args), prompts(args)
+    task = get_task(args.task) if args.task else None
+    truths = {p.key: p.answer for p in load_problems(args.task, "heldout", args.items)} if args.task else {}
+    report: list[dict[str, Any]] = []
+    for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
+        traces = []
+        options: dict[str, Any] = decoding(args) | {"seed": args.seed + i} | knobs(args.set)
+        for trace in lab.trajectories(args.method, prompt.text, args.n, record=args.record, **options):
+            traces.append(trace)
+            if args.save:
+                trace.save(args.save / f"{i:04d}-{len(traces) - 1:02d}.jsonl.gz")
+        entry: dict[str, Any] = {
+            "prompt": prompt.text, "tau": [len(t.token_ids) / len(t.rounds) for t in traces], "texts": [t.text for t in traces],
+        }  # fmt: skip
+        if task:
+            vote = majority([task.extract(t.text) for t in traces], task.equivalent)
+            entry |= {"answer": vote.answer, "share": vote.share, "right": task.equivalent(vote.answer, truths[prompt.key])}
+        report.append(entry)
+        if not args.json:
+            print(_drawn(entry))
+    if args.json:
+        print(json.dumps(report, indent=1, ensure_ascii=False))
+    return 0
+
+
+def _drawn(entry: dict[str, Any]) -> str:
+    lines = [entry["prompt"]] + [
+        f"  {tau:5.2f} tokens a call |{text}" for tau, text in zip(entry["tau"], entry["texts"], strict=True)
+    ]
+    if "answer" in entry:
+        lines.append(f"  majority: {entry['answer']} ({entry['share']:.0%}), {'right' if entry['right'] else 'wrong'}")
+    return "\n".join(lines)
+
+
+def series(args: argparse.Namespace) -> int:
+    """Run what is missing of a series, then print its tables."""
+    lab = load_lab(args)
+    text = args.methods or args.defaults.format(s=_tree("stand_stochastic"), d=_tree("stand_deterministic"))
+    plan = Plan(
+        contenders(text.split(",")), args.task, "heldout", args.items, args.n, args.temperature, args.max_new_tokens, args.seed
+    )
+    args.file = args.out or Path("build") / f"{args.name}.jsonl"
+    rows = Rows(args.file, plan.settings(lab))
+    total = len(plan.contenders) * args.items - len({(r["method"], r["problem"]) for r in rows.rows})
+    for _ in track(run_series(lab, plan, rows, args.minutes), "sets", total=total, quiet=args.json):
+        pass
+    return tables(args)
+
+
+def _tree(name: str) -> str:
+    """The tree if it is shipped, else the one that is grown."""
+    return name if name in tree_names() else "best_first"
+
+
+def _ks(args: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> list[int]:
+    most = max((int(r["trajectory"]) + 1 for r in rows), default=0)
+    return sorted({k for k in map(int, args.ks.split(",")) if k <= most} | {1})
+
+
+def tables(args: argparse.Namespace) -> int:
+    """Tables 1 to 4 from rows."""
+    settings, rows = read_rows(args.file)
+    names, ks = methods_of(rows), _ks(args, rows)
+    task = get_task(settings["family"])
+    last = max(ks)
+    report = {
+        "settings": settings,
+        "over_k": [first_k(rows, name, k) for name in names for k in ks],
+        "by_trajectory": [at(rows, name, i) for name in names for i in range(1, settings["n"] + 1)],
+        "growth": [growth(rows, name, 1, settings["n"]) for name in names],
+        "differences": [difference(rows, names[0], name, last) for name in names[1:]],
+        "accuracy": {name: voted(rows, name, task.equivalent, ks) for name in names},
+    }
+    print(json.dumps(report, indent=1) if args.json else _tables_text(report, names, ks))
+    return 0
+
+
+def _tables_text(report: dict[str, Any], names: Sequence[str], ks: Sequence[int]) -> str:
+    lines = ["tokens per target call (correction or bonus counted), mean over problems with 95 % interval; tokens/s of decoding"]
+    lines.append(f"{'method':44}" + "".join(f"{f'{k} trajectories':>30}" for k in ks))
+    for name in names:
+        cells = [next(c for c in report["over_k"] if c["method"] == name and c["k"] == k) for k in ks]
+        speeds = [f"{c['tokens_per_s']:.0f}/s" if c["tokens_per_s"] else "-" for c in cells]
+        lines.append(f"{name:44}" + "".join(f"{_interval(c['tau']) + ' ' + s:>30}" for c, s in zip(cells, speeds, strict=True)))
+    lines.append("\ntokens per target call of the i-th trajectory alone")
+    for name in names:
+        each = [c for c in report["by_trajectory"] if c["method"] == name and c["tau"]]
+        lines.append(f"{name:44}" + "".join(f"{c['tau']['mean']:7.2f}" for c in each))
+    lines.append("\nlast trajectory less the first, paired over problems")
+    lines += [f"{g['method']:44}{_interval(g['difference'])}  ({g['problems']} problems)" for g in report["growth"]]
+    if report["differences"]:
+        lines.append(f"\n{names[0]} less the others over {max(ks)} trajectories, paired over problems")
+        lines += [f"{d['b']:44}{_interval(d['difference'])}  ({d['problems']} problems)" for d in report["differences"]]
+    lines.append("\nshare of problems that the majority over the first k gets right")
+    lines += [f"{name:44}" + "".join(f"{k:>6}: {v:.2f}" for k, v in report["accuracy"][name].items()) for name in names]
+    return "\n".join(lines)
+
+
+def _interval(value: dict[str, Any] | None) -> str:
+    if not value:
+        return "-"
+    if value["low"] is None:
+        return f"{value['mean']:.3f}"
+    return f"{value['mean']:.3f} [{value['low']:.3f}, {value['high']:.3f}]"
+
+
+def _chosen(args: argparse.Namespace) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    settings, rows = read_rows(args.file)
+    names = methods_of(rows)
+    method = args.method or (names[0] if names else "")
+    if method not in names:
+        raise ConfigError(f"{args.file} has no rows of {method!r}; it has: {', '.join(names)}.")
+    return settings, [row for row in rows if row["method"] == method]
+
+
+def overlap(args: argparse.Namespace) -> int:
+    """Figure 2: lossless methods write the target's own text, so the trajectories of any of them serve."""
+    _, rows = _chosen(args)
+    problems = [[row["ids"] for row in group] for group in by_problem(rows, rows[0]["method"]).values()]
+    table = overlap_table(problems, _ks(args, rows), (2, 3, 4, 5))
+    if args.json:
+        print(json.dumps(table, indent=1))
+        return 0
+    print(f"{'trajectories':>12} {'n-gram':>7} {'repeated':>9} {'last seen before':>17}")
+    for row in table:
+        seen = "-" if row["seen_before"] != row["seen_before"] else f"{row['seen_before']:.1%}"
+        print(f"{row['trajectories']:>12.0f} {row['order']:>7.0f} {row['repeated']:>9.1%} {seen:>17}")
+    return 0
+
+
+def acceptance(args: argparse.Namespace) -> int:
+    """Figure 3: the table replayed along the trajectories of a file."""
+    settings, rows = _chosen(args)
+    lab = load_lab(args)
+    count = len({row["problem"] for row in rows})
+    found = {p.key: p.prompt for p in load_problems(settings["family"], settings["split"], count, settings["seed"])}
+    positions = list(track(replay_rows(lab, settings, rows, found), "positions", quiet=args.json))
+    groups = {"all": positions} | {f"trajectory {i + 1}": [p for p in positions if p.trajectory == i] for i in range(settings["n"])}
+    report = {name: _both(group) for name, group in groups.items() if group}
+    if args.json:
+        print(json.dumps(report, indent=1))
+        return 0
+    print(f"{'':16}{'positions':>10}{'deterministic':>26}{'stochastic':>26}{'difference':>26}")
+    for name, row in report.items():
+        print(
+            f"{name:16}{row['n']:>10}" + "".join(f"{_interval(row[k]):>26}" for k in ("deterministic", "stochastic", "difference"))
+        )
+    return 0
+
+
+def _both(positions: Sequence[Position]) -> dict[str, Any]:
+    values = {
+        "deterministic": [p.deterministic for p in positions], "stochastic": [p.stochastic for p in positions],
+        "difference": [p.stochastic - p.deterministic for p in positions],
+    }  # fmt: skip
+    means = {name: mean_interval(v) for name, v in values.items()}
+    return {"n": len(positions), **{name: asdict(m) if m else None for name, m in means.items()}}
+
+
+def profile(args: argparse.Namespace) -> int:
+    """Figure 5: nodes at each depth of every shipped tree."""
+    trees = {name: named_template(name) for name in tree_names()}
+    if args.json:
+        print(json.dumps({name: {"nodes": len(t), "depth": t.depth, "profile": t.profile} for name, t in trees.items()}, indent=1))
+        return 0
+    deepest = max((t.depth for t in trees.values()), default=0)
+    print(f"{'tree':24}{'nodes':>6}  " + "".join(f"{d:>4}" for d in range(1, deepest + 1)))
+    for name, tree in trees.items():
+        print(f"{name:24}{len(tree):>6}  " + "".join(f"{n:>4}" for n in tree.profile))
+    return 0

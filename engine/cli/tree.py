@@ -1,0 +1,156 @@
+"""`tree`: grow a static draft tree, optimise one on prompts (STAND, App. A.1), or show one."""
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from engine.cli.options import add_models, knobs, load_lab
+from engine.cli.progress import track
+from engine.errors import ConfigError
+from engine.tasks import load_problems
+from engine.template import FOLDER, Template, best_first, from_json, load_template, named_template, tree_names
+from engine.tune.trees import Usage, count_usage, prompts_mark, with_card
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command and its actions."""
+    parser = subparsers.add_parser("tree", help="grow, optimise or show a static draft tree")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="action")
+    grown = actions.add_parser("grow", help="the likeliest paths if each rank has a fixed probability")
+    _size(grown, 80, 20)
+    grown.add_argument("--out", required=True, metavar="NAME", help="written to assets/trees/NAME.json, or to a .json path")
+    grown.set_defaults(handler=grow)
+    tuned = actions.add_parser("optimise", help="run a large tree, keep the nodes that were accepted most often, compact")
+    add_models(tuned)
+    _size(tuned, 625, 20)
+    tuned.add_argument("--method", default="stand", help="the method that fills the tree (default: stand)")
+    tuned.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable")
+    tuned.add_argument("--keep", type=int, default=80, metavar="N", help="nodes of the optimised tree (default: 80)")
+    source = tuned.add_mutually_exclusive_group()
+    source.add_argument(
+        "--task", default="arithmetic", metavar="FAMILY", help="calibrate on its training split (default: arithmetic)"
+    )
+    source.add_argument("--prompts", type=Path, metavar="FILE", help="calibrate on these prompts: a line each, or JSON lines")
+    tuned.add_argument("--items", type=int, default=30, metavar="N", help="prompts (default: 30, as in the paper)")
+    tuned.add_argument("--n", type=int, default=4, help="trajectories of each prompt (default: 4)")
+    tuned.add_argument("--temperature", type=float, default=0.6, metavar="T", help="0.6 in the paper (default: 0.6)")
+    tuned.add_argument("--max-new-tokens", type=int, default=200, metavar="N", help="limit of a trajectory (default: 200)")
+    tuned.add_argument("--seed", type=int, default=0)
+    tuned.add_argument(
+        "--minutes", type=float, default=0.0, help="stop counting after so many; run again to go on (default: no limit)"
+    )
+    tuned.add_argument("--out", required=True, metavar="NAME", help="written to assets/trees/NAME.json, or to a .json path")
+    tuned.set_defaults(handler=optimise)
+    shown = actions.add_parser("show", help="card and levels of a shipped tree, or of a file")
+    shown.add_argument("tree", help="a name, or a .json path")
+    shown.set_defaults(handler=show)
+
+
+def _size(parser: argparse.ArgumentParser, nodes: int, depth: int) -> None:
+    parser.add_argument("--nodes", type=int, default=nodes, metavar="N", help=f"nodes, root not counted (default: {nodes})")
+    parser.add_argument("--depth", type=int, default=depth, metavar="N", help=f"deepest level (default: {depth})")
+    parser.add_argument("--first", type=float, default=0.75, metavar="P", help="probability of rank 0 (default: 0.75)")
+    parser.add_argument("--ratio", type=float, default=0.5, metavar="R", help="rank r has (1 - P) R^r (default: 0.5)")
+    parser.add_argument("--ranks", type=int, default=10, metavar="N", help="most children of a node (default: 10)")
+
+
+def _path(name: str) -> Path:
+    return Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
+
+
+def _grown(args: argparse.Namespace) -> Template:
+    return best_first(args.nodes, args.depth, args.first, args.ratio, args.ranks)
+
+
+def grow(args: argparse.Namespace) -> int:
+    """Write a tree that is grown best-first."""
+    tree, path = _grown(args), _path(args.out)
+    command = (
+        f"python -m engine tree grow --out {args.out} --nodes {args.nodes} --depth {args.depth} --first {args.first} "
+        f"--ratio {args.ratio} --ranks {args.ranks}"
+    )
+    old = load_template(path).card if path.exists() else {}
+    replace(tree, card={**old, "name": path.stem, "made_by": command, "made": dict(tree.card["made"])}).save(path)
+    print(_levels(tree))
+    return 0
+
+
+def optimise(args: argparse.Namespace) -> int:
+    """Count, keep, compact, write; counts are kept in build/ so that a stopped run goes on."""
+    lab, tree, given = load_lab(args), _grown(args), knobs(args.set)
+    prompts = _prompts(args)
+    path = _path(args.out)
+    store = Path("build") / f"tree-{path.stem}.json"
+    usage, done = Usage(tree), 0
+    settings = {
+        "target": lab.target.describe()["revision"], "prompts": prompts_mark(prompts), "method": args.method, "knobs": given,
+        "n": args.n, "temperature": args.temperature, "max_new_tokens": args.max_new_tokens, "seed": args.seed, "nodes": len(tree),
+    }  # fmt: skip
+    if store.exists() and (old := json.loads(store.read_text(encoding="utf-8")))["settings"] == settings:
+        usage.counts, usage.rounds, done = old["counts"], old["rounds"], old["done"]
+    counted = count_usage(
+        lab, args.method, prompts, args.n, usage, temperature=args.temperature, max_new_tokens=args.max_new_tokens,
+        seed=args.seed, minutes=args.minutes, start=done, **given,
+    )  # fmt: skip
+    for number in track(counted, "prompts", total=len(prompts) - done):
+        done = number + 1
+        store.parent.mkdir(parents=True, exist_ok=True)
+        state = {"settings": settings, "counts": usage.counts, "rounds": usage.rounds, "done": done}
+        store.write_text(json.dumps(state), encoding="utf-8")
+    if done == 0:
+        raise ConfigError("No prompt was finished: give more --minutes.")
+    best = _with_card(usage.best(args.keep), args, settings, done, usage, given)
+    best.save(path)
+    print(_levels(best))
+    return 0
+
+
+def _prompts(args: argparse.Namespace) -> list[str]:
+    if args.prompts is None:
+        return [p.prompt for p in load_problems(args.task, "train", args.items, args.seed)]
+    if not args.prompts.is_file():
+        raise ConfigError(f"There is no file {args.prompts}.")
+    lines = [line for line in args.prompts.read_text(encoding="utf-8").splitlines() if line.strip()][: args.items]
+    if not lines:
+        raise ConfigError(f"{args.prompts} holds no prompt.")
+    return [str(json.loads(line)["prompt"]) if line.startswith("{") else line for line in lines]
+
+
+def _with_card(
+    tree: Template, args: argparse.Namespace, settings: dict[str, Any], done: int, usage: Usage, given: dict[str, str]
+) -> Template:
+    sets = "".join(f" --set {k}={v}" for k, v in given.items())
+    source = f"--prompts {args.prompts}" if args.prompts else f"--task {args.task}"
+    command = (
+        f"python -m engine tree optimise --method {args.method}{sets} {source} --items {args.items} --n {args.n} "
+        f"--temperature {args.temperature} --nodes {args.nodes} --depth {args.depth} --keep {args.keep} --seed {args.seed} "
+        f"--out {args.out}"
+    )
+    name = Path(args.out).stem
+    return with_card(
+        tree, name=name, title=f"Optimised for {args.method}, {len(tree)} nodes", made_by=command, settings=settings,
+        calibration={"task": None if args.prompts else f"{args.task}, train", "prompts": done, "sha256": settings["prompts"]},
+        rounds=usage.rounds, accepted_a_round=round(sum(usage.counts) / max(usage.rounds, 1), 4),
+        note="Kept are the nodes most often on the accepted path; ties go to the shallower, then the earlier node. Do not judge it "
+        "on the prompts it was made from.",
+    )  # fmt: skip
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print a tree."""
+    if args.tree.endswith(".json"):
+        tree = from_json(json.loads(Path(args.tree).read_text(encoding="utf-8")))
+    elif args.tree in tree_names():
+        tree = named_template(args.tree)
+    else:
+        tree = load_template(_path(args.tree))
+    for key, value in tree.card.items():
+        print(f"{key}: {value}")
+    print(_levels(tree))
+    return 0
+
+
+def _levels(tree: Template) -> str:
+    return f"{len(tree)} nodes, depth {tree.depth}; nodes a level: {' '.join(map(str, tree.profile))}"

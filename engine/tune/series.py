@@ -1,0 +1,95 @@
+"""A series: several methods, many problems, n trajectories each; rows to a file, resumable, with a limit on time."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.lab import Lab
+from engine.loop import Method
+from engine.tasks import get_task, load_problems
+from engine.tasks.problem import Problem
+from engine.trajectories import prepare
+from engine.tune.rows import Rows, row_of
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method with knobs under a label."""
+
+    label: str
+    method: str
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a series runs; the numbers that decide its rows."""
+
+    contenders: tuple[Contender, ...]
+    family: str = "arithmetic"
+    split: str = "heldout"
+    problems: int = 50
+    n: int = 8
+    temperature: float = 0.6
+    max_new_tokens: int = 256
+    seed: int = 0
+
+    def settings(self, lab: Lab) -> dict[str, Any]:
+        """The plan as the first line of its file."""
+        return {
+            "family": self.family, "split": self.split, "n": self.n, "temperature": self.temperature,
+            "max_new_tokens": self.max_new_tokens, "seed": self.seed, "target": lab.target.describe()["revision"],
+        }  # fmt: skip
+
+    def tasks(self) -> list[Problem]:
+        """The problems, always the same."""
+        return load_problems(self.family, self.split, self.problems, self.seed)
+
+
+def run_series(lab: Lab, plan: Plan, rows: Rows, minutes: float = 0.0) -> Iterator[tuple[str, str]]:
+    """Run what is missing in `rows`, problem by problem, all contenders in turn; yields each finished (label, problem).
+
+    A contender whose knob scope is global keeps its method from problem to problem. Stops after `minutes` (0 is no limit).
+    """
+    deadline = time.monotonic() + 60 * minutes if minutes else float("inf")
+    task, living = get_task(plan.family), dict[str, Method]()
+    for number, problem in enumerate(plan.tasks()):
+        for contender in plan.contenders:
+            if time.monotonic() > deadline:
+                return
+            if rows.done(contender.label, problem.key, plan.n):
+                continue
+            lasting = contender.knobs.get("scope") == "global"
+            if lasting and contender.label not in living:
+                living[contender.label] = prepare(lab, contender.method, **contender.knobs)
+            traces = lab.trajectories(
+                contender.method, problem.prompt, plan.n, temperature=plan.temperature, max_new_tokens=plan.max_new_tokens,
+                seed=plan.seed + number, keep=living.get(contender.label), **contender.knobs,
+            )  # fmt: skip
+            rows.add([row_of(trace, contender.label, problem, task) for trace in traces])
+            yield contender.label, problem.key
+
+
+Observer = Callable[[Any], None]
+
+
+def watch(method: Method, observe: Observer) -> Method:
+    """The method, with `observe` called on each Outcome before its own parts learn from it."""
+    own = method.drafter.observe
+
+    def both(outcome: Any) -> None:
+        observe(outcome)
+        own(outcome)
+
+    method.drafter.observe = both  # type: ignore[method-assign]
+    return method
+
+
+def contenders(specs: Sequence[str]) -> tuple[Contender, ...]:
+    """Methods with knobs as typed, for instance `stand:drafting=deterministic:tree=heuristic`; the text is the label."""
+    found = []
+    for spec in specs:
+        name, *rest = spec.split(":")
+        found.append(Contender(spec, name, {key: value for key, _, value in (item.partition("=") for item in rest)}))
+    return tuple(found)

@@ -1,0 +1,89 @@
+"""Which nodes of a large tree earn their place? Count how often each lies on the accepted path, keep the best, compact.
+
+STAND, section 4.2 and App. A.1; methods page 4.18, register S5, S6, S13.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from engine.draft import Draft
+from engine.lab import Lab
+from engine.parts import Outcome
+from engine.template import Template, prefix_closed
+from engine.trajectories import prepare
+from engine.tune.series import watch
+
+
+class Usage:
+    """How often each node of a template was accepted."""
+
+    def __init__(self, tree: Template) -> None:
+        self.tree = tree
+        self.counts = [0] * len(tree)
+        self.rounds = 0
+
+    def see(self, draft: Draft, path: Sequence[int]) -> None:
+        """Count the template's nodes on an accepted path. A draft's j-th child fills the template's j-th child."""
+        at, above = -1, -1
+        self.rounds += 1
+        for node in path:
+            at = self.tree.kids[at + 1][draft.kids[above + 1].index(node)]
+            above = node
+            self.counts[at] += 1
+
+    def best(self, nodes: int) -> Template:
+        """The most used nodes (ties: shallower, then earlier), compacted. Prefix-closed because counts only fall along a path."""
+        order = sorted(range(len(self.tree)), key=lambda i: (-self.counts[i], self.tree.depths[i], i))
+        kept = sorted(order[:nodes])
+        if not prefix_closed(self.tree.parents, kept):
+            raise AssertionError("counts rise along a path: the tree was counted wrongly")
+        return self.tree.keep(kept).compact()
+
+
+def count_usage(
+    lab: Lab,
+    method: str,
+    prompts: Sequence[str],
+    n: int,
+    usage: Usage,
+    *,
+    temperature: float = 0.6,
+    max_new_tokens: int = 256,
+    seed: int = 0,
+    minutes: float = 0.0,
+    start: int = 0,
+    **knobs: Any,
+) -> Iterator[int]:
+    """Draw n trajectories of each prompt with the large tree; yields the number of each finished prompt."""
+    deadline = time.monotonic() + 60 * minutes if minutes else float("inf")
+    for number, prompt in enumerate(prompts):
+        if number < start:
+            continue
+        if time.monotonic() > deadline:
+            return
+        living = prepare(lab, method, **knobs)
+        living.shape.tree = usage.tree
+
+        def seen(outcome: Outcome) -> None:
+            usage.see(outcome.draft, outcome.verdict.path)
+
+        watch(living, seen)
+        traces = lab.trajectories(
+            method, prompt, n, temperature=temperature, max_new_tokens=max_new_tokens, seed=seed + number, keep=living, **knobs
+        )
+        for _ in traces:
+            pass
+        yield number
+
+
+def prompts_mark(prompts: Sequence[str]) -> str:
+    """Sixteen hexadecimal digits that name a set of prompts, so that a tree is never judged on what it was made from (S13)."""
+    return hashlib.sha256("\0".join(prompts).encode()).hexdigest()[:16]
+
+
+def with_card(tree: Template, **card: Any) -> Template:
+    """The tree with these fields in its card."""
+    return replace(tree, card={**tree.card, **card})
