@@ -103,8 +103,9 @@ class Growth:
         """Tokens of the frontier [R]."""
         return self.tokens[-1][self.picks[-1]]
 
-    def path_entropy(self, k: int, cumulative: bool = False) -> float:
-        """Phi of HeteroSpec, eq. 1, in nats: summed entropy of the renormalised first k probabilities along the meta-path.
+    def meta_path(self, k: int, cumulative: bool = False) -> tuple[float, list[int]]:
+        """Phi of HeteroSpec, eq. 1, in nats, and the meta-path's tokens: the summed entropy of the renormalised first k
+        probabilities along that path.
 
         The meta-path ends at the frontier node whose last token has the highest conditional probability (register H7), or
         the highest cumulative one.
@@ -114,13 +115,15 @@ class Growth:
         entropies: list[float] = (-(logp.exp() * logp).nan_to_num_(0.0).sum(-1)).tolist()
         last = self.values[-1].flatten()[self.picks[-1]]
         row = 0 if cumulative else int(last.argmax())
-        total, first = 0.0, len(entropies)
+        total, first, path = 0.0, len(entropies), list[int]()
         for level in reversed(range(self.levels)):
             first -= len(tops[level])
-            row = int(self.picks[level][row]) // self.values[level].shape[1]
+            place = int(self.picks[level][row])
+            path.append(int(self.tokens[level][place]))
+            row = place // self.values[level].shape[1]
             total += entropies[first + row]
             row = int(self._kept[level][row]) if level in self._kept else row
-        return total
+        return total, path[::-1]
 
     def _top(self, level: int, values: Tensor, k: int) -> Tensor:
         if k <= values.shape[1]:

@@ -31,7 +31,10 @@ class DynamicTree:
         return plan
 
     def report(self, grown: Growth, plan: Plan, full: bool) -> dict[str, Any]:
-        """Levels and, in a full trace, HeteroSpec's cumulative entropy, which its stratification is learnt from."""
-        return {"levels": grown.levels, **({"phi": grown.path_entropy(grown.width)} if full and grown.levels > self.depth else {})}
+        """Levels and, in a full trace of a tree of full depth, the cumulative entropy that HeteroSpec's strata are learnt from."""
+        if not full or grown.levels <= self.depth:
+            return {"levels": grown.levels}
+        phi, path = grown.meta_path(grown.width)
+        return {"levels": grown.levels, "phi": phi, "meta_path": path}
 
     def observe(self, outcome: Outcome) -> None: ...

@@ -69,9 +69,9 @@ class EntropyBinned:
         """D' and N' of the bin; a tree cut short by the end of the response is left as it is."""
         if grown.levels <= self.depth or self.strata is None:
             return plan
-        phi = grown.path_entropy(int(self.knobs["phi_top_k"]), self.knobs["meta_path"] == "cumulative")
+        phi, path = grown.meta_path(int(self.knobs["phi_top_k"]), self.knobs["meta_path"] == "cumulative")
         place = self.strata.bin(phi)
-        self._seen = {"phi": phi, "bin": place}
+        self._seen = {"phi": phi, "bin": place, "meta_path": path}
         if place >= self.low:
             return plan
         delta = max(0, self.alpha - place) if self.knobs["ded"] else 0

@@ -1,4 +1,4 @@
-"""How EAGLE heads are trained: EAGLE-3 by training-time test (2503.01840, section 3.2), EAGLE-2 by regression on features (2401.15077).
+"""How EAGLE heads are trained: EAGLE-3 by training-time test (2503.01840, 3.2), EAGLE-2 by regression on features (2401.15077).
 
 Dimension key as in `heads`; C channels, H heads.
 """
@@ -17,12 +17,12 @@ from engine.training.features import Batch
 from engine.training.heads import Ground, Params, rows_of, soft_loss
 
 STEPS, DECAY = 7, 0.8  # unrolled steps and the weight of each next one (reference code)
-DRAFT_VOCAB = 768
+DRAFT_VOCAB = 448
 REGRESSION, TOKENS, NOISE = 1.0, 0.1, 0.1  # EAGLE-1's weights of its two losses, and its feature noise
 
 
 def _block(model_width: int) -> Spec:
-    return Spec(model_width, 2 * model_width, 4, 1, 64)
+    return Spec(model_width, 3 * model_width // 2, 4, 1, 64)
 
 
 def _config(spec: EagleSpec, context: int) -> dict[str, Any]:

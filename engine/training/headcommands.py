@@ -99,7 +99,8 @@ def _record(trainer: HeadTrainer) -> dict[str, Any]:
     return {
         "commands": [
             f"python -m engine.training features --texts {card['texts']} --greedy {card['greedy']:g} --seed {card['seed']}",
-            f"python -m engine.training head {s.kind} {budget} --rows {s.rows} --matrix-lr {s.matrix_lr:g} --other-lr {s.other_lr:g} --seed {s.seed}",
+            f"python -m engine.training head {s.kind} {budget} --rows {s.rows} --matrix-lr {s.matrix_lr:g} --other-lr {s.other_lr:g} "
+            f"--seed {s.seed}",
         ],
         "settings": asdict(s), "progress": asdict(trainer.progress), "last": trainer.numbers, "target": card["target"],
         "parameters": sum(p.numel() for p in trainer.params.values()), "device": trainer.ground.device,

@@ -1,0 +1,65 @@
+"""The command that learns HeteroSpec's bins, from saved traces or from fresh runs of any preset."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from engine.analysis.heterospec import samples
+from engine.lab import Lab
+from engine.stratify import granularity, stratify
+from engine.tasks import FAMILIES, load_problems
+from engine.trace.store import Trace
+
+OUT = Path("assets/tiny/strata")
+
+
+def register(add: Any) -> None:
+    """Add the subcommand."""
+    sub = add("strata", learn, "learn HeteroSpec's entropy bins from traces (a regression tree)")
+    sub.add_argument(
+        "--traces", type=Path, nargs="*", help="saved full traces of eagle3, or any of heterospec; without, fresh runs"
+    )
+    sub.add_argument("--preset", default="tiny", help="models of the fresh runs")
+    sub.add_argument("--eagle3", help="head of the fresh runs, instead of the preset's")
+    sub.add_argument("--items", type=int, default=60, help="training problems a family for the fresh runs")
+    sub.add_argument("--max-new-tokens", type=int, default=160, help="tokens a fresh run")
+    sub.add_argument("--layers", type=int, default=3, help="depth of the tree")
+    sub.add_argument("--criterion", choices=("cart", "paper_eq2"), default="cart", help="what a split minimises (register H5)")
+    sub.add_argument("--train-filter", choices=("full", "all"), default="full", help="rounds to learn from (register H6)")
+    sub.add_argument("--min-leaf", type=int, default=10, help="fewest rounds in a bin")
+    sub.add_argument("--out", type=Path, default=OUT, help="folder of strata.json")
+
+
+def learn(options: argparse.Namespace) -> None:
+    """Write strata.json and print the bins and the granularity study."""
+    torch.set_num_threads(options.threads)
+    traces = [Trace.load(path) for path in options.traces] if options.traces else fresh(options)
+    found = samples(traces)
+    choices = {"criterion": options.criterion, "train_filter": options.train_filter, "min_leaf": options.min_leaf}
+    command = f"python -m engine.training strata --items {options.items} --layers {options.layers} --criterion {options.criterion} "
+    command += f"--train-filter {options.train_filter} --min-leaf {options.min_leaf}"
+    card = {"command": command, "target": traces[0].head.models["target"], "runs": len(traces), "greedy": True}
+    strata = stratify(found, layers=options.layers, card=card | {"granularity": granularity(found, **choices)}, **choices)
+    options.out.mkdir(parents=True, exist_ok=True)
+    strata.save(options.out / "strata.json")
+    print(json.dumps({**strata.card, "thresholds": strata.thresholds}, indent=1))
+
+
+def fresh(options: argparse.Namespace) -> list[Trace]:
+    """Runs on training problems: HeteroSpec without low bins, which is EAGLE-3 with its entropies noted."""
+    lab = Lab.load(options.preset, **({"eagle3": options.eagle3} if options.eagle3 else {}))
+    lab.asset_paths.setdefault("strata", "none")  # never read: the thresholds are given
+    card = lab.compose(drafter="eagle3", shape="entropy_binned", rule="exact")
+    traces = []
+    for family in FAMILIES:
+        for problem in load_problems(family, "train", options.items, seed=7):
+            run = lab.stream(
+                card, problem.prompt, max_new_tokens=options.max_new_tokens, record="light", low_bins=0, thresholds="0"
+            )
+            traces.append(Trace(run))
+    return traces

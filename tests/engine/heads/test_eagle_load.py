@@ -1,0 +1,155 @@
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from engine.assets import load_asset
+from engine.errors import AssetError, ModelMismatch
+from engine.heads.eagle import EagleHead
+from engine.model import Model
+from tests.engine.heads import made
+from tests.engine.zoo import Zoo
+
+
+@pytest.fixture(params=["llama", "qwen2"])
+def target(request: pytest.FixtureRequest, zoo: Zoo) -> Model:
+    return zoo.model(request.param, vocab=32)
+
+
+@pytest.fixture
+def llama(zoo: Zoo) -> Model:
+    return zoo.model("llama", vocab=32)
+
+
+def change(folder: Path, **weights: Any) -> Path:
+    """The same head with some tensors replaced; None takes one away."""
+    found = load_file(folder / "model.safetensors") | weights
+    save_file({n: t for n, t in found.items() if t is not None}, folder / "model.safetensors")
+    return folder
+
+
+def configured(folder: Path, **values: Any) -> Path:
+    config = json.loads((folder / "config.json").read_text()) | values
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "pytorch_model.bin"])
+def test_official_names_load(tmp_path: Path, target: Model, file: str) -> None:
+    two = load_asset("eagle2", str(made.eagle(tmp_path / "2", target, "eagle2", qkv_bias=True, file=file)), target)
+    three = load_asset("eagle3", str(made.eagle(tmp_path / "3", target, "eagle3", draft_vocab=20, file=file)), target)
+    assert isinstance(two, EagleHead) and two.names is None
+    assert isinstance(three, EagleHead) and three.names is not None and len(three.names) == 20
+    assert three.names.tolist() == sorted(set(three.names.tolist()))
+
+
+def test_a_full_draft_vocabulary_has_no_maps(tmp_path: Path, target: Model) -> None:
+    folder = made.eagle(tmp_path, target, "eagle3")
+    assert "d2t" not in load_file(folder / "model.safetensors")
+    assert load_asset("eagle3", str(folder), target).names is None
+
+
+def test_rope_is_the_heads_own(tmp_path: Path, llama: Model) -> None:
+    folder = made.eagle(tmp_path, llama, "eagle3")
+    assert load_asset("eagle3", str(folder), llama).spec.block.theta == 10000.0
+    assert load_asset("eagle3", str(configured(folder, rope_theta=500000.0)), llama).spec.block.theta == 500000.0
+    linear = configured(folder, rope_scaling={"type": "linear", "factor": 4.0})
+    assert load_asset("eagle3", str(linear), llama).spec.block.stretch == 4.0
+    with pytest.raises(AssetError, match="yarn"):
+        load_asset("eagle3", str(configured(folder, rope_scaling={"type": "yarn", "factor": 4.0})), llama)
+
+
+def test_a_renamed_tensor_is_refused_by_name(tmp_path: Path, llama: Model) -> None:
+    folder = made.eagle(tmp_path, llama, "eagle3", draft_vocab=20)
+    fc = load_file(folder / "model.safetensors")["fc.weight"]
+    with pytest.raises(AssetError, match=r"lacks fc\.weight"):
+        load_asset("eagle3", str(change(folder, **{"fc.weight": None, "fcc.weight": fc})), llama)
+
+
+def test_an_unknown_tensor_is_refused(tmp_path: Path, llama: Model) -> None:
+    folder = change(made.eagle(tmp_path, llama, "eagle2"), **{"extra.weight": torch.zeros(2)})
+    with pytest.raises(AssetError, match="unknown names: extra"):
+        load_asset("eagle2", str(folder), llama)
+
+
+def test_a_wrong_shape_is_refused(tmp_path: Path, llama: Model) -> None:
+    folder = change(made.eagle(tmp_path, llama, "eagle3"), **{"norm.weight": torch.ones(5)})
+    with pytest.raises(AssetError, match=r"norm\.weight has shape \[5\]"):
+        load_asset("eagle3", str(folder), llama)
+
+
+def test_d2t_holds_offsets_not_ids(tmp_path: Path, llama: Model) -> None:
+    folder = made.eagle(tmp_path, llama, "eagle3", draft_vocab=20)
+    ids = load_file(folder / "model.safetensors")["d2t"] + torch.arange(20)
+    with pytest.raises(AssetError, match="offsets"):
+        load_asset("eagle3", str(change(folder, d2t=ids)), llama)
+
+
+@pytest.mark.parametrize(("kind", "change_of"), [("eagle2", {"hidden_size": 64}), ("eagle3", {"hidden_size": 64}),
+                                                 ("eagle2", {"vocab_size": 33}), ("eagle3", {"vocab_size": 33})])  # fmt: skip
+def test_a_head_of_another_target_is_refused(tmp_path: Path, llama: Model, kind: Any, change_of: dict[str, int]) -> None:
+    folder = configured(made.eagle(tmp_path, llama, kind), **change_of)
+    with pytest.raises(ModelMismatch, match="another target"):
+        load_asset(kind, str(folder), llama)
+
+
+def test_eagle3_needs_seven_layers(tmp_path: Path, zoo: Zoo) -> None:
+    small = zoo.model("llama", vocab=32, layers=6)
+    with pytest.raises(ModelMismatch, match="at least 7"):
+        load_asset("eagle3", str(made.eagle(tmp_path, small, "eagle3")), small)
+
+
+def test_one_kind_given_as_the_other(tmp_path: Path, llama: Model) -> None:
+    with pytest.raises(AssetError, match="EAGLE-3 head"):
+        load_asset("eagle2", str(made.eagle(tmp_path, llama, "eagle3")), llama)
+
+
+def test_own_embeddings_only_where_the_config_asks(tmp_path: Path, llama: Model) -> None:
+    own = made.eagle(tmp_path / "own", llama, "eagle3", target_hidden_size=llama.width)
+    head = load_asset("eagle3", str(own), llama)
+    assert "embed_tokens.weight" in head.weights
+    stray = change(made.eagle(tmp_path / "stray", llama, "eagle3"), **{"embed_tokens.weight": torch.zeros(32, llama.width)})
+    with pytest.raises(AssetError, match="target_hidden_size"):
+        load_asset("eagle3", str(stray), llama)
+
+
+class Evil:
+    def __reduce__(self) -> Any:
+        return os.system, ("touch /tmp/draftscope-evil",)
+
+
+def test_a_pickle_runs_nothing(tmp_path: Path, llama: Model) -> None:
+    folder = made.eagle(tmp_path, llama, "eagle3", file="pytorch_model.bin")
+    torch.save({"fc.weight": Evil()}, folder / "pytorch_model.bin")
+    with pytest.raises(AssetError, match="cannot be read"):
+        load_asset("eagle3", str(folder), llama)
+
+
+def test_nothing_there(tmp_path: Path, llama: Model) -> None:
+    with pytest.raises(AssetError, match="does not exist"):
+        load_asset("eagle3", str(tmp_path / "none"), llama)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(AssetError, match=r"config\.json"):
+        load_asset("eagle3", str(tmp_path / "empty"), llama)
+    (tmp_path / "empty" / "config.json").write_text("[1]")
+    with pytest.raises(AssetError, match="JSON object"):
+        load_asset("eagle3", str(tmp_path / "empty"), llama)
+
+
+def test_medusa_and_hydra_load_and_refuse(tmp_path: Path, target: Model, zoo: Zoo) -> None:
+    medusa, hydra = made.medusa(tmp_path / "m", target), made.hydra(tmp_path / "h", target)
+    assert load_asset("medusa", str(medusa), target).heads == 4
+    assert load_asset("hydra", str(hydra), target).heads == 4
+    other = zoo.model("llama", vocab=40)
+    for role, folder in (("medusa", medusa), ("hydra", hydra)):
+        with pytest.raises(ModelMismatch, match="another target"):
+            load_asset(role, str(folder), other)
+    with pytest.raises(AssetError, match="unknown names"):
+        load_asset("medusa", str(change(medusa, **{"0.0.odd": torch.zeros(1)})), target)
+    with pytest.raises(AssetError, match="lacks"):
+        load_asset("hydra", str(change(hydra, **{"hydra_mlp.1.1.linear.bias": None})), target)
+    assert load_asset("medusa", str(made.medusa(tmp_path / "pt", target, file="medusa_lm_head.pt")), target).heads == 4

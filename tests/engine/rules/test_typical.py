@@ -1,0 +1,65 @@
+import math
+
+import pytest
+import torch
+
+from engine.config import Sampling
+from engine.draft import Draft
+from engine.rules.typical import Typical
+from engine.verify import walk
+from engine.view import RoundView
+
+LAWS = torch.tensor([
+    [0.70, 0.20, 0.10],  # after the root
+    [0.05, 0.90, 0.05],  # after node 0 (token 0)
+    [0.34, 0.33, 0.33],  # after node 1 (token 1)
+    [0.98, 0.01, 0.01],  # after node 2 (token 1 under 0)
+    [0.30, 0.30, 0.40],  # after node 3 (token 2 under 1)
+], dtype=torch.float64)  # fmt: skip
+TREE = Draft((0, 1, 1, 2), (-1, -1, 0, 1))
+
+
+def rule(epsilon: float = 0.09, delta: float = 0.3) -> Typical:
+    return Typical(None, {"epsilon": epsilon, "delta": delta})  # type: ignore[arg-type]
+
+
+def view(temperature: float = 1.0, draft: Draft = TREE, u: float = 0.5) -> RoundView:
+    return RoundView(draft, LAWS[: len(draft) + 1].log(), Sampling(temperature), [u] * len(draft), u)
+
+
+def test_the_longest_plausible_path_wins_and_ties_go_to_the_likelier() -> None:
+    verdict = rule().decide(view())
+    assert verdict.path == [0, 2]  # 0.7 x 0.9 against 0.2 x 0.33: both are two long
+    assert verdict.origin == "bonus" and verdict.emit == 0
+
+
+def test_the_threshold_is_the_smaller_of_the_two() -> None:
+    h = -(LAWS[0] * LAWS[0].log()).sum().item()
+    delta = 0.25 / math.exp(-h)  # delta exp(-H) is 0.25 at the root: token 1 (0.2) falls below it
+    loose, strict = rule(0.1, delta).decide(view()), rule(0.9, delta).decide(view())
+    assert loose.checks.get(1) is None  # plausible, but its path lost: never tested
+    assert strict.checks[1].state == "rejected"
+    assert strict.checks[1].reason == pytest.approx({"id": "typical_reject", "p": 0.2, "threshold": 0.25, "h": h})
+    assert strict.checks[0].reason["id"] == "typical_accept"
+
+
+def test_epsilon_zero_keeps_everything() -> None:
+    assert rule(epsilon=0.0).decide(view()).path == [0, 2]
+    chain = Draft((2, 0), (-1, 0))
+    assert rule(epsilon=0.0).decide(view(draft=chain)).path == [0, 1]
+
+
+def test_nothing_plausible_emits_from_the_target() -> None:
+    verdict = rule(epsilon=1.0, delta=1.0).decide(view(draft=Draft((2,), (-1,)), u=0.95))
+    assert verdict.path == [] and verdict.origin == "correction" and verdict.emit == 2
+
+
+def test_greedy_is_the_exact_walk() -> None:
+    ours, exact = rule().decide(view(0.0)), walk(view(0.0))
+    assert (ours.path, ours.emit, ours.origin) == (exact.path, exact.emit, exact.origin)
+
+
+def test_deeper_beats_likelier() -> None:
+    tree = Draft((0, 1, 0), (-1, -1, 1))  # token 0 alone is likelier than 1 then 0
+    laws = torch.stack([LAWS[0], LAWS[1], LAWS[2], LAWS[3]])
+    assert rule().decide(RoundView(tree, laws.log(), Sampling(1.0), [0.5] * 3, 0.5)).path == [1, 2]

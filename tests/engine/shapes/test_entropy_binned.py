@@ -1,0 +1,101 @@
+"""HeteroSpec's control: reductions to EAGLE-3, sizes by hand, ablations."""
+
+from math import floor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.lab import Lab
+from tests.engine.drafters.heads import headed
+from tests.engine.zoo import Zoo
+
+PROMPT = [5, 6, 7, 8, 9, 10]
+N = 14
+
+
+@pytest.fixture
+def lab(zoo: Zoo, tmp_path: Path) -> Lab:
+    return headed(zoo, tmp_path)
+
+
+def trees(lab: Lab, method: str, **knobs: Any) -> list[tuple[Any, ...]]:
+    rounds = lab.run(method, PROMPT, max_new_tokens=N, **knobs).rounds
+    return [tuple((n.token, n.parent) for n in r.nodes) for r in rounds]
+
+
+def sizes(lab: Lab, **knobs: Any) -> list[tuple[int, int]]:
+    """(levels grown, tokens fed) of rounds with a full-depth tree."""
+    rounds = lab.run("heterospec", PROMPT, max_new_tokens=40, **{"depth": 3, **knobs}).rounds
+    return [(r.extras["levels"], r.fed) for r in rounds[:5] if "phi" in r.extras]
+
+
+def test_without_low_bins_or_without_changes_it_is_eagle3(lab: Lab) -> None:
+    plain = trees(lab, "eagle3")
+    assert trees(lab, "heterospec", low_bins=0) == plain
+    assert trees(lab, "heterospec", thresholds="1000", alpha=0, gamma_0=1.0) == plain
+    assert trees(lab, "heterospec", thresholds="1000", ded=False, tnp=False) == plain
+
+
+@pytest.mark.parametrize(("bin_", "gamma"), [(0, 0.3), (1, 0.6), (2, 1.0)])
+def test_levels_and_tokens_of_each_bin(lab: Lab, bin_: int, gamma: float) -> None:
+    """d' = d + alpha - i and N' = floor(gamma N) + alpha - i; with N = 60 and depth 7: 22, 39, 62 tokens."""
+    cuts = ["-3,-2,-1", "-2,-1,1000", "-1,1000,2000", "1000,2000,3000"][3 - bin_]
+    delta = 4 - bin_
+    assert floor(gamma * 60) + delta == (22, 39, 62)[bin_]
+    found = sizes(lab, thresholds=cuts, depth=7)
+    assert found and set(found) == {(8 + delta, (22, 39, 62)[bin_])}
+
+
+def test_ablations_one_by_one(lab: Lab) -> None:
+    low = {"thresholds": "1000"}
+    assert set(sizes(lab, **low)) == {(4 + 2, 18 + 2)}  # alpha = ceil(3 / 2)
+    assert set(sizes(lab, **low, tnp=False)) == {(6, 60)}
+    assert set(sizes(lab, **low, ded=False)) == {(4, 18)}
+    assert set(sizes(lab, **low, delta_index_base=1)) == {(5, 19)}
+    assert set(sizes(lab, thresholds="-1,1000")) == {(5, 37)}
+
+
+def test_prepared_buffers_change_nothing(lab: Lab) -> None:
+    with_, without = (lab.run("heterospec", PROMPT, max_new_tokens=N, dca=on) for on in (True, False))
+    assert [[(n.token, n.parent, n.score) for n in r.nodes] for r in with_.rounds] == [
+        [(n.token, n.parent, n.score) for n in r.nodes] for r in without.rounds
+    ]
+    assert without.rounds[-2].extras["buffers_reused"] == 0 < with_.rounds[-2].extras["buffers_reused"]
+
+
+def test_an_extended_tree_has_the_same_first_levels(lab: Lab) -> None:
+    """Candidates of the base levels are EAGLE's; only the choice among all changes."""
+    wide = {"total_token": 600, "depth": 2, "tree_top_k": 5}
+    base = {tuple(n) for n in paths(lab, "eagle3", **wide)}
+    more = {tuple(n) for n in paths(lab, "heterospec", thresholds="1000", tnp=False, alpha=2, **wide)}
+    assert base == {p for p in more if len(p) <= 3} and any(len(p) == 5 for p in more)
+
+
+def paths(lab: Lab, method: str, **knobs: Any) -> list[list[int]]:
+    nodes = lab.run(method, PROMPT, max_new_tokens=20, **knobs).rounds[0].nodes
+    found: list[list[int]] = []
+    for node in nodes:
+        found.append([*(found[node.parent] if node.parent >= 0 else []), node.token])
+    return found
+
+
+def test_the_pruned_say_why(lab: Lab) -> None:
+    first = lab.run("heterospec", PROMPT, max_new_tokens=20, thresholds="1000").rounds[0]
+    assert "entropy bin" in {p["cause"] for p in first.pruned}
+    assert {"phi", "bin", "n_verify", "levels", "d_extra"} <= set(first.extras)
+    assert first.extras["n_verify"] == first.fed
+
+
+def test_the_end_of_the_response_is_left_alone(lab: Lab) -> None:
+    last = lab.run("heterospec", PROMPT, max_new_tokens=5, thresholds="1000").rounds[0]
+    assert last.levels <= 4 and "bin" not in last.extras and last.fed == 60
+
+
+def test_thresholds_are_needed_and_must_rise(lab: Lab) -> None:
+    with pytest.raises(ConfigError, match="rising"):
+        list(lab.stream("heterospec", PROMPT, thresholds="3,2"))
+    del lab.asset_paths["strata"]
+    with pytest.raises(ConfigError, match="strata"):
+        list(lab.stream("heterospec", PROMPT))

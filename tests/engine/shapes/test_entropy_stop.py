@@ -1,0 +1,77 @@
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from engine.draft import chain
+from engine.shapes.entropy_stop import EntropyStop
+from engine.shapes.entropy_stop_tree import EntropyStopTree
+from engine.stopping import EntropyBound
+from engine.tree import Growth
+
+
+def values(part: Any, **given: Any) -> dict[str, Any]:
+    return {knob.name: given.get(knob.name, knob.default) for knob in part.KNOBS}
+
+
+def bound(**given: Any) -> EntropyBound:
+    return EntropyStop(None, values(EntropyStop, **given)).bound  # type: ignore[arg-type]
+
+
+def test_the_bound() -> None:
+    assert not bound().stops(1.2)  # 1 - sqrt(0.24) = 0.510 >= 0.5
+    assert bound().stops(1.3)  # 1 - sqrt(0.26) = 0.490
+    assert not bound(entropy_factor=0.0, lambda0=1.0).stops(50.0)
+
+
+def test_the_threshold_follows_algorithm_one_by_hand() -> None:
+    b = bound()
+    b.update(5, 1, 5)  # AR = 0.5 * 0.9 + 0.5 * 0.2 = 0.55 < 0.9: up
+    assert b.rate == pytest.approx(0.55) and b.threshold == pytest.approx(0.9 * 0.5 + 0.1 * 0.51)
+    b = bound()
+    b.update(4, 4, 5)  # AR = 0.95, not the whole length: down
+    assert b.threshold == pytest.approx(0.9 * 0.5 + 0.1 * 0.49)
+    b = bound()
+    b.update(5, 5, 5)  # the whole length: stays
+    assert b.threshold == pytest.approx(0.5)
+    b = bound(decrease_when="full")
+    b.update(5, 5, 5)
+    assert b.threshold == pytest.approx(0.9 * 0.5 + 0.1 * 0.49)
+    b.update(0, 0, 5)
+    assert b.rate == pytest.approx(0.95)
+
+
+def test_state_is_reset_or_kept() -> None:
+    for keep in (False, True):
+        shape = EntropyStop(None, values(EntropyStop, keep_lambda=keep))  # type: ignore[arg-type]
+        shape.begin()
+        shape.bound.update(5, 0, 5)
+        moved = shape.bound.threshold
+        shape.begin()
+        assert shape.bound.threshold == (moved if keep else 0.5)
+
+
+def test_the_first_token_is_always_drafted_and_the_stop_is_recorded() -> None:
+    shape = EntropyStop(None, values(EntropyStop, lambda0=2.0, clip_lambda=False))  # type: ignore[arg-type]
+    flat = torch.zeros(100)
+    assert shape.limit() == 10 and shape.more(0, flat) and not shape.more(1, flat)
+    kept = shape.keep(chain([3]))
+    assert kept.extras == {"lambda": 2.0, "stop_entropy": pytest.approx(math.log(100))}
+
+
+SURE, UNSURE = torch.tensor([9.0, 0, 0, 0]), torch.zeros(4)
+
+
+@pytest.mark.parametrize(("scope", "rows", "kept"), [
+    ("tree", [SURE, UNSURE], None), ("tree", [UNSURE, SURE], []), ("mean", [SURE, UNSURE], None), ("mean", [UNSURE, UNSURE], []),
+    ("branch", [SURE, UNSURE], [0]), ("branch", [UNSURE, SURE], [1]), ("branch", [UNSURE, UNSURE], []),
+])  # fmt: skip
+def test_whose_entropy_stops_a_tree(scope: str, rows: list[torch.Tensor], kept: list[int] | None) -> None:
+    kit: Any = SimpleNamespace(target=SimpleNamespace(context=512))
+    shape = EntropyStopTree(kit, values(EntropyStopTree, scope=scope))  # log 4 = 1.386: 1 - sqrt(0.277) = 0.47
+    grown = Growth(2, torch.device("cpu"))
+    assert shape.admit(grown, torch.zeros(1, 4)) is None  # the first level always grows
+    grown.add(torch.zeros(1, 4))
+    assert shape.admit(grown, torch.stack(rows)) == kept

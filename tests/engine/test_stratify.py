@@ -1,0 +1,83 @@
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.analysis.heterospec import Sample
+from engine.errors import AssetError, ConfigError
+from engine.strata import Strata, load_strata
+from engine.stratify import granularity, stratify
+
+
+def steps(n: int = 400, seed: int = 0) -> list[Sample]:
+    """TCR jumps where entropy crosses 1, 3 and 6."""
+    rng = Random(seed)
+    found = []
+    for _ in range(n):
+        phi = rng.uniform(0, 10)
+        tcr = round(8 + 6 * ((phi > 1) + (phi > 3) + (phi > 6)) + rng.gauss(0, 0.6))
+        found.append(Sample(phi, max(tcr, 0), 8, 60, rng.random() < 0.8))
+    return found
+
+
+@pytest.mark.parametrize("criterion", ["cart", "paper_eq2"])
+def test_planted_thresholds_are_found(criterion: str) -> None:
+    strata = stratify(steps(), layers=2, criterion=criterion)  # type: ignore[arg-type]
+    assert strata.thresholds == pytest.approx((1, 3, 6), abs=0.15)
+
+
+def test_the_two_criteria_differ() -> None:
+    found = [Sample(float(i), t, 8, 60, True) for i, t in enumerate([9, 4, 4, 1, 2, 2, 4, 9, 2])]
+    assert stratify(found, layers=1).thresholds == (0.5,)
+    assert stratify(found, layers=1, criterion="paper_eq2").thresholds == (2.5,)
+
+
+@given(st.lists(st.tuples(st.floats(0, 30), st.integers(0, 59)), min_size=8, max_size=60))
+def test_bins_are_few_rising_and_monotone(pairs: list[tuple[float, int]]) -> None:
+    found = [Sample(x, y, 8, 60, True) for x, y in pairs]
+    try:
+        strata = stratify(found)
+    except ConfigError:
+        assert len({x for x, _ in pairs}) == 1
+        return
+    assert strata.bins <= 8
+    assert all(a < b for a, b in zip(strata.thresholds, strata.thresholds[1:], strict=False))
+    ordered = [strata.bin(x) for x in sorted(x for x, _ in pairs)]
+    assert ordered == sorted(ordered)
+
+
+def test_only_full_paths_teach_unless_all_are_asked_for() -> None:
+    found = steps()
+    assert stratify(found).card["kept"] == sum(s.full for s in found)
+    assert stratify(found, train_filter="all").card["kept"] == len(found) == stratify(found).card["rounds"]
+
+
+def test_a_value_on_a_threshold_lies_left() -> None:
+    strata = Strata((1.0, 2.0))
+    assert [strata.bin(x) for x in (0.0, 1.0, 1.1, 2.0, 9.0)] == [0, 0, 1, 1, 2]
+    assert strata.low(3) == 2 and Strata(()).low(3) == 0
+
+
+def test_json_round_trip_and_refusals(tmp_path: Path) -> None:
+    strata = stratify(steps(), card={"command": "x"})
+    strata.save(tmp_path / "strata.json")
+    again = load_strata(tmp_path)
+    assert again == strata and again.card == json.loads(json.dumps(strata.card))
+    for text in ("", "[]", '{"kind": "strata"}', '{"kind": "strata", "thresholds": [2, 1]}', '{"kind": "tree", "thresholds": []}'):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(AssetError, match="strata"):
+            load_strata(tmp_path / "bad.json")
+
+
+def test_too_little_to_learn_from() -> None:
+    with pytest.raises(ConfigError, match="at least 8"):
+        stratify(steps(5))
+
+
+def test_granularity_compares_low_regions() -> None:
+    found = granularity(steps(), min_leaf=10)
+    assert set(found) == {"3L-4L", "3L-5L", "3L-6L"} and all(0 <= v <= 1 for v in found.values())
+    assert found["3L-4L"] > 0.3
