@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -266,7 +267,7 @@ class Lab:
             prompt=config.prompt, prompt_ids=list(config.prompt_ids),
             prompt_pieces=[piece(i) for i in config.prompt_ids], sampling=vars(config.sampling).copy(), seed=config.seed,
             max_new_tokens=config.max_new_tokens, vocab=self.vocab, dtype=self.target.dtype, device=str(self.target.device),
-            record=config.record, preset=self.preset, versions=_versions(), created=datetime.now(UTC).isoformat(timespec="seconds"),
+            record=config.record, preset=self.preset, versions=dict(_versions()), created=datetime.now(UTC).isoformat(timespec="seconds"),
             extras=extras,
         )  # fmt: skip
 
@@ -276,5 +277,6 @@ def _pair(preset: Preset) -> Preset:
     return preset if preset.kind == "pair" else get_preset(preset.pair)
 
 
+@cache
 def _versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in ("torch", "transformers")}

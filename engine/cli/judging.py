@@ -70,7 +70,8 @@ def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
     judge = lab.asset(f"judge:{task}")
     judge.check({"target": lab.target.revision} | {role: m.revision for role, m in lab.models.items()}, task)
     other = next((role for role in lab.asset_paths if role.startswith("judge:") and role != f"judge:{task}"), None)
-    found = settings(args.window, sweep(judge, args.thresholds), task, other and other.partition(":")[2])
+    safer = {f"{float(r):.0%}": t for r, t in judge.meta["thresholds_by_recall"].items() if float(r) > 0.9}
+    found = settings(args.window, sweep(judge, args.thresholds), task, other and other.partition(":")[2], safer=safer)
     items = problems(task, "heldout", args.items, args.problem_seed, args.source)
     lines = _lines(args, lab, task, found, items, judge)
     result = report(collect(found, lines)) | _about(args, lab, task, judge)

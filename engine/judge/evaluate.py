@@ -29,7 +29,7 @@ class Setting:
     """One method with its knobs, under the name that it has in the results."""
 
     name: str
-    group: str  # sd | autojudge | transfer | topk | math
+    group: str  # sd | safer | autojudge | transfer | topk | math
     method: str
     knobs: Mapping[str, Any] = field(default_factory=dict)
 
@@ -56,10 +56,18 @@ class Score:
         return self.tau, sum(self.correct) / max(len(self.correct), 1)
 
 
-def settings(window: int, thresholds: Sequence[float], judge: str, other: str | None, ks: Sequence[int] = TOP_K) -> list[Setting]:
-    """SD, AutoJudge with its own and further thresholds, another task's judge at the same, top-K, and the math rules."""
+def settings(
+    window: int, thresholds: Sequence[float], judge: str, other: str | None, ks: Sequence[int] = TOP_K,
+    safer: Mapping[str, float] | None = None,
+) -> list[Setting]:  # fmt: skip
+    """SD, AutoJudge with its own and further thresholds, another task's judge at the same, top-K, and the math rules.
+
+    `safer` names thresholds of higher recall, for the table; they are no part of the curves.
+    """
     base: dict[str, Any] = {"gamma": window}
     found = [Setting("sd", "sd", "sd", base)]
+    for recall, t in (safer or {}).items():
+        found.append(Setting(f"autojudge ({recall} recall)", "safer", "autojudge", base | {"judge": judge, "judge_threshold": t}))
     for name, group in ((judge, "autojudge"), (other, "transfer")):
         if name is not None:
             own = base | {"judge": name}

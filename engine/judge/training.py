@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from engine.analysis.judge import at_threshold, calibration_error, quantile_thresholds
+from engine.analysis.judge import at_threshold, calibration_error, quantile_thresholds, recall_threshold
 from engine.errors import ModelMismatch
 from engine.judge.classifier import Fit, Settings, area_of, train
 from engine.judge.events import Label
@@ -20,6 +20,7 @@ from engine.judge.weights import Judge
 from engine.model import Model
 
 POINTS = 4  # decimals of scores in the JSON
+RECALLS = (0.8, 0.9, 0.95, 0.98, 0.99)
 
 
 @dataclass(eq=False)
@@ -80,6 +81,7 @@ def judge_of(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings, extr
         "prompts": mined.prompts, "labels": len(mined.labels), "important": sum(mined.important), "training": asdict(settings),
         "c": fit.c, "auc": fit.auc, "auc_by_c": fit.auc_by_c, "at_threshold": at_threshold(fit.scores, fit.truth, fit.threshold),
         "calibration_error": calibration_error(fit.scores, fit.truth), "sweep": quantile_thresholds(fit.scores),
+        "thresholds_by_recall": {str(r): recall_threshold(fit.scores, fit.truth, r) for r in RECALLS},
         "scores": scores, "truth": [int(t) for t in fit.truth],
     }  # fmt: skip
     return Judge(torch.from_numpy(weight).float(), bias, kind, fit.threshold, meta | dict(extra))
@@ -102,8 +104,10 @@ def card(judge: Judge, command: str) -> str:
         ("labels", f"{m['labels']}, {m['important']} important ({m['important'] / max(m['labels'], 1):.1%})"),
         ("mining", json.dumps(m["mining"])), ("split", f"{m['training']['split']} by prompt, seed {m['training']['seed']}"),
         ("C", f"{m['c']:.3g}, best of {len(m['auc_by_c'])} by ROC area"), ("ROC area, unseen prompts", f"{m['auc']:.3f}"),
-        ("threshold at 90 % recall", f"{judge.threshold:.4f}"), ("recall of important swaps there", _percent(at["recall"])),
+        (f"threshold at {m['training']['recall']:.0%} recall", f"{judge.threshold:.4f}"),
+        ("recall of important swaps there", _percent(at["recall"])),
         ("unimportant swaps kept there", _percent(at["kept_unimportant"])),
+        ("thresholds at other recalls", ", ".join(f"{r}: {t:.4f}" for r, t in m["thresholds_by_recall"].items())),
         ("expected calibration error", f"{m['calibration_error']:.3f}"), ("mined file", f"sha256 {m['mined_sha256'][:16]}"),
     ]  # fmt: skip
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
