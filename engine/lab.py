@@ -267,7 +267,7 @@ class Lab:
             prompt=config.prompt, prompt_ids=list(config.prompt_ids),
             prompt_pieces=[piece(i) for i in config.prompt_ids], sampling=vars(config.sampling).copy(), seed=config.seed,
             max_new_tokens=config.max_new_tokens, vocab=self.vocab, dtype=self.target.dtype, device=str(self.target.device),
-            record=config.record, preset=self.preset, versions=dict(_versions()), created=datetime.now(UTC).isoformat(timespec="seconds"),
+            record=config.record, preset=self.preset, versions=_versions(), created=datetime.now(UTC).isoformat(timespec="seconds"),
             extras=extras,
         )  # fmt: skip
 
@@ -277,6 +277,8 @@ def _pair(preset: Preset) -> Preset:
     return preset if preset.kind == "pair" else get_preset(preset.pair)
 
 
-@cache
+_version = cache(importlib.metadata.version)
+
+
 def _versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("torch", "transformers")}
+    return {name: _version(name) for name in ("torch", "transformers")}
