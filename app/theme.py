@@ -5,6 +5,10 @@ from pathlib import Path
 import gradio as gr
 
 STATIC = Path(__file__).parent / "static"
+QUEUE = (  # Gradio may mount the page before the modules have arrived: its calls wait for them
+    "window.draftscope={calls:[]};for(const name of ['mount','attach'])"
+    "window.draftscope[name]=(...given)=>window.draftscope.calls.push([name,given]);"
+)
 STYLES = ("tokens.css", "lab.css", "views.css")
 
 
@@ -18,5 +22,5 @@ def head() -> str:
     modules = sorted(path.name for path in STATIC.glob("*.js"))
     lines = [f'<link rel="stylesheet" href="./lab-static/{name}">' for name in STYLES if (STATIC / name).exists()]
     lines += [f'<link rel="modulepreload" href="./lab-static/{name}">' for name in modules]
-    lines += ['<script type="module" src="./lab-static/lab.js"></script>']
+    lines += [f"<script>{QUEUE}</script>", '<script type="module" src="./lab-static/lab.js"></script>']
     return "\n".join(lines)

@@ -101,8 +101,10 @@ async function mount(element) {
     if (config) await lab.runNow(false);
     else if (lab.catalogue.presets.some((item) => item.recorded)) await lab.openRecorded("", early);
     lab.link.restore(view);
-    document.documentElement.dataset.lab = "ready";
+    document.documentElement.dataset.draftscope = "ready";
   });
 }
 
+const calls = window.draftscope?.calls ?? []; // Gradio may have been faster than these modules
 window.draftscope = { store, lab, mount, attach: lab.bus.attach };
+for (const [name, given] of calls) window.draftscope[name](...given);

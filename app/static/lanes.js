@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { Lane } from "./lane.js";
+import { lanesFigure } from "./lanefigure.js";
 
 /** @param {HTMLElement} element @param {ReturnType<import("./store.js").createStore>} store @param {object=} lab */
 export function mount(element, store, lab) {
@@ -35,7 +36,10 @@ export function mount(element, store, lab) {
   const each = (name) => () => store.frame(`lanes:${name}`, () => lanes.forEach((lane) => lane[name]()));
 
   store.on("runs", rebuild);
-  store.on("data", (key) => store.frame(`lane:${key}`, () => lanes.get(key)?.grow()));
+  store.on("data", (key) => {
+    store.frame(`lane:${key}`, () => lanes.get(key)?.grow());
+    if (store.status.phase === "done") store.frame("lanes:settle", settle);
+  });
   store.on("status", () => store.frame("lanes:status", () => (lanes.forEach((lane) => lane.grow()), settle())));
   store.on("time", each("scrub"));
   store.on("filters", each("dim"));
@@ -100,6 +104,7 @@ export function mount(element, store, lab) {
     const sel = selection(event.target);
     if (sel) store.setCursor(sel);
   });
+  lab?.figures?.set("lanes", () => lanesFigure(element));
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
     if (width && now !== width) setTimeout(() => store.frame("lanes:rebuild", rebuild), 120);

@@ -97,6 +97,9 @@ export function mount(element, store, lab) {
     const chosen = lab.config.lanes.map((lane) => lane.method);
     anchor.append(methodPicker(lab.catalogue.methods, chosen, full, (picked) => (close(), edit({ lanes: [...lab.config.lanes, { method: picked.name, knobs: {} }] }))));
     add.setAttribute("aria-expanded", "true");
+    const picker = anchor.querySelector(".picker");
+    const over = picker.getBoundingClientRect().right - (document.documentElement.clientWidth - 16);
+    if (over > 0) picker.style.left = `${-over}px`;
     anchor.querySelector(".picker button:enabled")?.focus();
     addEventListener("pointerdown", outside);
     addEventListener("keydown", escape);

@@ -31,7 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     demo.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if not Path(CHROMIUM).exists():
         pytest.skip(f"{CHROMIUM} is missing: install the system's Chromium to run the browser tests")
@@ -63,7 +63,7 @@ def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
         )
         page.goto(query if query.startswith("http") else server.url + query)
         if wait:
-            page.wait_for_function("document.documentElement.dataset.lab === 'ready'")
+            page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
         return page
 
     yield go

@@ -110,7 +110,7 @@ def opened(page: Page, port: int) -> float:
     """Seconds from navigation to a page whose views have all been drawn."""
     page.goto(f"http://127.0.0.1:{port}/")
     page.wait_for_function(
-        "document.documentElement.dataset.lab === 'ready' && document.querySelectorAll('.lane .k').length >= 600"
+        "document.documentElement.dataset.draftscope === 'ready' && document.querySelectorAll('.lane .k').length >= 600"
     )
     marks: Any = page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))")
     return float(marks) / 1000

@@ -46,7 +46,7 @@ def test_first_paint_is_a_whole_recorded_run_without_any_model(visit, server):
 
 def test_two_methods_stream_side_by_side_and_stop_leaves_whole_traces(visit, server, monkeypatch):
     page = visit()
-    monkeypatch.setattr(server.lab, "pause", 0.03)
+    monkeypatch.setattr(server.lab, "pause", 0.1)
     live(page)
     wait(page, "s.lanes.length === 2 && document.querySelectorAll('.lane[data-lane=plain] .k').length > 5")
     first = page.locator(".lane .k").count()
@@ -60,7 +60,7 @@ def test_two_methods_stream_side_by_side_and_stop_leaves_whole_traces(visit, ser
 
 def test_closing_the_page_mid_run_frees_the_engine(visit, server, monkeypatch):
     page = visit()
-    monkeypatch.setattr(server.lab, "pause", 0.03)
+    monkeypatch.setattr(server.lab, "pause", 0.1)
     live(page)
     wait(page, "s.lanes.every((key) => s.runs.get(key).tokens.length > 3)")
     page.close()
@@ -87,11 +87,12 @@ def test_scrub_play_and_step(visit):
     assert 30 < at < 80
     page.get_by_role("button", name="wall clock").click()
     assert state(page, "s.time.mode") == "clock"
-    page.keyboard.press("Escape")
-    page.locator("body").press(" ")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press(" ")
     wait(page, "s.time.playing")
     wait(page, f"s.time.at !== {state(page, 's.time.at')}")
-    page.locator("body").press(" ")
+    page.keyboard.press(" ")
+    wait(page, "!s.time.playing")
     page.get_by_label("To the end").click()
     assert state(page, "s.time.at === Infinity")
     page.get_by_role("button", name="Step").click()
@@ -160,7 +161,10 @@ def test_save_and_open_a_trace(visit, server, tmp_path: Path):
     with page.expect_download() as getting:
         page.locator(".drawer .row", has_text="nodes").get_by_role("button", name="CSV").click()
     assert Path(getting.value.path()).read_text().startswith("method,round,node,token,piece,parent,depth")
-    page.keyboard.press("Escape")
+    for view in ("lanes", "ribbon", "tree"):
+        with page.expect_download() as getting:
+            page.locator(".drawer .row", has_text=view).get_by_role("button", name="SVG").click()
+        assert Path(getting.value.path()).read_text().startswith("<svg")
     other = visit("?trace=apples")
     for bad, says in ((b"not a trace\nat all\n", "not JSON"), (b'{"kind":"run","schema":7}\n', "schema 7")):
         broken = tmp_path / "bad.jsonl"
@@ -200,29 +204,31 @@ def test_keyboard_only(visit):
     press("?")
     assert page.get_by_role("dialog").is_visible()
     press("Escape")
+    page.wait_for_function("!document.querySelector('dialog').open")
     press("n")
+    page.wait_for_function("document.activeElement.getAttribute('aria-label') === 'Note'")
     page.keyboard.type("odd r")
     assert state(page, "s.cursor.run") == run
     page.get_by_role("button", name="Add note").press("Enter")
     assert page.locator(".notes li").first.inner_text().count("odd r")
     press("Escape")
-    page.get_by_label("Prompt").focus()
+    page.get_by_label("Prompt", exact=True).focus()
     page.keyboard.type("g r [ ]")
     assert state(page, "s.options.ghosts") is True
 
 
 def test_mistakes_are_told_and_nothing_typed_is_lost(visit):
     page = visit()
-    page.get_by_label("Prompt").fill("   ")
+    page.get_by_label("Prompt", exact=True).fill("   ")
     page.get_by_role("button", name="Run", exact=True).click()
     page.locator(".notice", has_text="empty").wait_for()
-    page.get_by_label("Prompt").fill("My own words ${alert(1)} {{x}} <img src=x>")
+    page.get_by_label("Prompt", exact=True).fill("My own words ${alert(1)} {{x}} <img src=x>")
     page.get_by_label("Tokens").fill("30")
     page.get_by_label("Tokens").press("Tab")
     page.evaluate("draftscope.lab.config.lanes = [{method: 'copycat', knobs: {}}]")
     page.get_by_role("button", name="Run", exact=True).click()
     page.locator(".notice", has_text="longer prompt").wait_for()
-    assert page.get_by_label("Prompt").input_value().startswith("My own words ${")
+    assert page.get_by_label("Prompt", exact=True).input_value().startswith("My own words ${")
     page.evaluate("draftscope.lab.config.lanes = [{method: 'chain', knobs: {}}]")
     page.get_by_role("button", name="Run", exact=True).click()
     wait(page, "s.status.phase === 'done' && s.lanes.length === 1")
@@ -257,7 +263,7 @@ def test_dark_is_kept(visit):
     page.get_by_label("Light or dark").click()
     assert page.evaluate("document.body.classList.contains('dark')")
     page.reload()
-    page.wait_for_function("document.documentElement.dataset.lab === 'ready'")
+    page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
     assert page.evaluate("document.body.classList.contains('dark')")
 
 
