@@ -24,14 +24,15 @@ def _greedy_mismatch(scene: Scene) -> str:
 
 def _instead(scene: Scene) -> str:
     if scene.taken:
-        return f"and the draft goes on with its other guess {scene.taken}"
+        same = scene.preferred.startswith(scene.taken)
+        return "which is another of the draft's guesses" if same else f"and its sibling {scene.taken} was taken"
     return "which is emitted instead"
 
 
 def _limits(scene: Scene) -> str:
     """Why a lossy rule that was asked did not keep a refused guess either."""
     if "k" in scene.reason and "rank" in scene.reason:
-        return f" It ranks {scene.reason['rank']} with the target, outside the top {scene.reason['k']}."
+        return f" {scene.piece} ranks {scene.reason['rank']} with the target, outside the top {scene.reason['k']}."
     return ""
 
 

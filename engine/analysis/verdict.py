@@ -110,7 +110,7 @@ def _fall(worth: int) -> str:
 def _speed(trace: Trace, found: dict[str, Any]) -> str:
     here = f"here ({trace.head.device}, {trace.head.dtype.removeprefix('torch.')})"
     speedup = found.get("speedup")
-    if speedup is None:
+    if speedup is None or not found["drafted"]:
         return f"{trace.head.title} {here}"
     if abs(speedup - 1) < EVEN:
         return f"{trace.head.title} is as fast as AR {here}"

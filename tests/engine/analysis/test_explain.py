@@ -109,7 +109,9 @@ def test_tree_rules() -> None:
         "the draw was 0.30."
     )
     event.nodes[0].reason = {"id": "greedy_mismatch", "choice": DOG}
-    assert "goes on with its other guess `dog`" in why(head(), event, node=0)
+    assert why(head(), event, node=0).endswith("first choice is `dog`, which is another of the draft's guesses.")
+    event.nodes[0].reason = {"id": "greedy_mismatch", "choice": LINE}
+    assert why(head(), event, node=0).endswith("first choice is `↵`, and its sibling `dog` was taken.")
 
 
 def test_untested() -> None:

@@ -165,3 +165,11 @@ def test_intervals() -> None:
     assert found["accept_rate_tested"].n == 11
     assert found["tokens_per_s"].n == 2
     assert intervals([light(bush())])["accept_rate_tested"] is None
+
+
+def test_rounds_without_a_draft_do_not_lower_acceptance() -> None:
+    rounds = [chain(0, 0, "aaa", [CAT, HAS, SAT], DOG, "bonus"), chain(1, 4, "", [], DOG, "target")]
+    found = metrics(Trace([head(), *rounds]))
+    assert found["accept_by_depth"]["marginal"] == [1.0, 1.0, 1.0]
+    assert found["accepted_histogram"] == [1, 0, 0, 1]
+    assert found["tcr_histogram"]["counts"] == [0, 0, 0, 1]
