@@ -79,7 +79,8 @@ def overlap(node: Node, n: int) -> float | None:
 def _strict(head: RunStarted, node: Node, reason: Mapping[str, Any]) -> bool | None:
     """Whether the exact rule keeps the guess."""
     if greedy(head):
-        choice = reason.get("choice", node.top_target[0][0] if node.top_target else None)
+        choice = reason.get("strict", reason.get("choice"))  # after a veto, `choice` is the one that was left
+        choice = choice if choice is not None else (node.top_target[0][0] if node.top_target else None)
         return None if choice is None else bool(node.token == choice)
     chance, u = acceptance(node), reason.get("u", node.u)
     return None if chance is None or u is None else bool(u < chance)
