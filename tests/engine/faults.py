@@ -39,7 +39,11 @@ class Fault:
             return
         patch.setattr(owner, name, self._broken(right, module))
         for other in list(sys.modules.values()):
-            if (other.__name__ or "").startswith("engine.") and other.__dict__.get(name) is right:
+            if (
+                other is not None
+                and getattr(other, "__name__", "").startswith(("engine.", "tests.engine"))
+                and other.__dict__.get(name) is right
+            ):
                 patch.setattr(other, name, getattr(owner, name))
 
     def _broken(self, function: Any, module: Any) -> Any:

@@ -1,0 +1,236 @@
+"""The door that page, command line and notebooks use: refusals at once, runs that do not disturb each other."""
+
+import dataclasses
+import json
+import threading
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from engine.errors import AssetError, ConfigError, ModelMismatch
+from engine.lab import Lab
+from engine.methods import CARDS
+from engine.trace.events import Round, RunEnded, RunStarted
+from tests.engine.toy import toy_lab
+from tests.engine.zoo import Zoo, make_model
+
+# --- loading ------------------------------------------------------------------------------------------------------------
+
+
+def test_loading_a_pair_from_folders(zoo: Zoo) -> None:
+    target = zoo.path("llama")
+    lab = Lab.load(target=target, draft=zoo.draft_path(target, "noise"), device="cpu")
+    trace = lab.run("sd", "Hello there", max_new_tokens=8)
+    assert len(trace.tokens) == 8 and trace.head.models.keys() == {"target", "draft"}
+    assert str(zoo.root) not in json.dumps(dataclasses.asdict(trace.head))  # no folder of this machine in a trace
+    assert Lab.load(target=str(target), device="cpu").models == {}
+
+
+@pytest.mark.parametrize(("options", "says"), [
+    ({}, "Give a preset's name, or target="), ({"preset": "tiny", "target": "x"}, "not both"),
+    ({"preset": "tinny"}, "Did you mean 'tiny'"), ({"preset": "../presets/tiny"}, "Unknown preset"),
+])  # fmt: skip
+def test_loading_needs_one_name(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        Lab.load(**options)
+
+
+def test_a_draft_with_another_tokenizer_is_refused(zoo: Zoo, tmp_path: Path) -> None:
+    other = make_model(tmp_path, "llama", layers=1, vocab=100)
+    with pytest.raises(ModelMismatch, match="do not share a vocabulary: 4 tokens differ"):
+        Lab.load(target=zoo.path("llama"), draft=other, device="cpu")
+    with pytest.raises(AssetError, match="Neither a folder here"):
+        Lab.load(target=zoo.path("llama"), draft="nobody/nothing", device="cpu")
+
+
+def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
+    """Wider heads with the same tokenizer: ids beyond the common ones are never written, by any method."""
+    wide = zoo.load(zoo.path("llama", vocab=128, words=96, seed=5))
+    narrow = zoo.load(zoo.path("qwen2", layers=2))
+    lab = Lab(wide, {"draft": narrow})
+    assert lab.vocab == 96 and wide.vocab == 128
+    with pytest.raises(ConfigError, match="outside the vocabulary"):
+        lab.run("ar", [100])
+    for temperature in (0.0, 1.5):
+        want = lab.run("ar", [5, 9], max_new_tokens=40, temperature=temperature, record="light")
+        assert max(want.token_ids) < 96 and want.head.vocab == 96
+        got = lab.run("sd", [5, 9], max_new_tokens=40, temperature=temperature, record="light")
+        assert max(got.token_ids) < 96
+        if not temperature:
+            assert got.token_ids == want.token_ids
+    row = wide.session(8).forward([5, 9]).logits
+    assert row.shape[-1] == 128 and lab.run("ar", [5, 9], max_new_tokens=1).token_ids == [int(row[0, :96].argmax())]
+    other = Lab(narrow, {"draft": wide})
+    assert other.run("sd", [5, 9], max_new_tokens=30).token_ids == other.run("ar", [5, 9], max_new_tokens=30).token_ids
+
+
+# --- requests -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "prompt", "options", "says"), [
+    ("sd", "", {}, "prompt is empty"), ("sd", "   ", {}, "prompt is empty"), ("sd", [], {}, "prompt is empty"),
+    ("sdd", "ab", {}, "Unknown method 'sdd'. Did you mean 'sd'"), ("speculative", "ab", {}, "Known: "),
+    ("sd", "ab", {"gama": 3}, "Unknown knob of sd 'gama'. Did you mean 'gamma'"), ("sd", "ab", {"gamma": 1000}, "0 to 128 tokens"),
+    ("ar", "ab", {"gamma": 3}, "Unknown knob of ar"), ("sd", "ab", {"correction": "both"}, "Unknown value for correction"),
+    ("sd", "ab", {"temperature": -1}, "temperature"), ("sd", "ab", {"top_p": 2}, "top_p"), ("sd", "ab", {"top_k": -3}, "top_k"),
+    ("sd", "ab", {"max_new_tokens": 0}, "at least|allowed are 1"), ("sd", "ab", {"record": "heavy"}, "Unknown record mode"),
+    ("sd", "ab", {"stop": ("",)}, "stop string"), ("sd", [0, 99], {}, "99 is outside the vocabulary: allowed are 0 to 4"),
+    ("sd", [-1], {}, "-1 is outside"), ("sd", "ab", {"chat": True}, "no chat template"),
+])  # fmt: skip
+def test_impossible_requests_are_refused_before_anything_runs(
+    toy: Lab, method: str, prompt: Any, options: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(ConfigError, match=says):
+        toy.stream(method, prompt, **options)  # not even iterated
+
+
+def test_a_prompt_longer_than_the_context(zoo: Zoo) -> None:
+    lab = zoo.lab("llama", draft=None, max_position_embeddings=24, layers=2)
+    for length in (24, 25, 400):
+        with pytest.raises(ConfigError, match=rf"The prompt has {length} tokens, and the target reads at most 24: shorten it"):
+            lab.run("ar", [5] * length)
+    last = lab.run("ar", [5] * 23, max_new_tokens=10)
+    assert len(last.tokens) == 1 and last.end is not None and last.end.reason in ("context", "eos")
+
+
+def test_methods_that_cannot_run_say_what_they_need(zoo: Zoo) -> None:
+    lab = zoo.lab("llama", draft=None)
+    names = {card.name for card in lab.methods()}
+    assert "ar" in names and "sd" not in names
+    assert lab.unavailable()["sd"] == "Speculative decoding needs a draft model, and none is loaded with this pair."
+    assert names | lab.unavailable().keys() == {card.name for card in CARDS}
+    with pytest.raises(ConfigError, match="needs a draft model"):
+        lab.run("sd", "ab")
+    with pytest.raises(ConfigError, match="No eagle3 is loaded"):
+        lab.asset("eagle3")
+
+
+@pytest.mark.parametrize(("parts", "says"), [
+    ({"drafter": "modell", "shape": "chain", "rule": "exact"}, "Unknown drafter 'modell'. Did you mean 'model'"),
+    ({"drafter": "model", "shape": "chian", "rule": "exact"}, "Did you mean 'chain'"),
+    ({"drafter": "model", "shape": "chain", "rule": "exactly"}, "Did you mean 'exact'"),
+    ({"drafter": "model", "shape": "none", "rule": "exact"}, "cannot fill shape 'none'"),
+    ({"drafter": "none", "shape": "chain", "rule": "exact"}, "cannot fill shape 'chain'"),
+    ({"drafter": "model", "shape": "chain", "rule": "exact", "tau": 1}, "Unknown knob"),
+    ({"drafter": "model", "shape": "chain", "rule": "exact", "gamma": 999}, "out of range"),
+])  # fmt: skip
+def test_parts_that_do_not_fit_are_refused(toy: Lab, parts: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        toy.compose(**parts)
+
+
+def test_composed_methods_run_and_promise_the_weakest_part(toy: Lab) -> None:
+    card = toy.compose(drafter="model", shape="confidence_chain", rule="entropy_veto", k_max=4, tau_entropy=0.5)
+    assert card.guarantee == "lossy" and {k.name: k.default for k in card.knobs}["k_max"] == 4
+    trace = toy.run(card, "abc", max_new_tokens=12)
+    assert trace.head.method == "model+confidence_chain+entropy_veto" and trace.head.knobs["tau_entropy"] == 0.5
+    assert toy.compose(drafter="model", shape="chain", rule="exact").guarantee == "lossless"
+
+
+# --- runs ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_request_gives_the_same_tokens(toy: Lab) -> None:
+    for name in ("ar", "sd", "easd", "cm_asd"):
+        a, b, c = (toy.run(name, "abc", max_new_tokens=30, temperature=1.0, seed=s) for s in (4, 4, 5))
+        assert a.token_ids == b.token_ids != c.token_ids
+        strip = [dataclasses.replace(r, draft_ms=0, verify_ms=0, other_ms=0) for r in a.rounds]
+        assert strip == [dataclasses.replace(r, draft_ms=0, verify_ms=0, other_ms=0) for r in b.rounds]
+
+
+def test_another_draft_changes_the_ids_not_the_rule() -> None:
+    near, copy = toy_lab(V=5, seed=2), toy_lab(V=5, seed=2, draft="copy")
+    a, b = (lab.run("sd", "abc", max_new_tokens=40, temperature=1.0, seed=1) for lab in (near, copy))
+    assert a.token_ids != b.token_ids
+    assert near.run("sd", "abc", max_new_tokens=40).token_ids == copy.run("sd", "abc", max_new_tokens=40).token_ids
+
+
+def test_interleaved_streams_do_not_disturb_each_other(zoo: Zoo) -> None:
+    """Two runs on the same weights, one event at a time in turns, give what each gives alone."""
+    lab = zoo.lab("llama", draft="noise")
+    requests: list[tuple[str, list[int], dict[str, Any]]] = [
+        ("sd", [5, 9, 33, 7], {"temperature": 0.9, "seed": 1}), ("easd", [60, 12], {"temperature": 0.0}), ("ar", [8], {}),
+    ]  # fmt: skip
+    alone = [lab.run(m, p, max_new_tokens=16, **o).token_ids for m, p, o in requests]
+    streams = [lab.stream(m, p, max_new_tokens=16, **o) for m, p, o in requests]
+    together: list[list[int]] = [[] for _ in requests]
+    for events in zip_longest(*streams):
+        for ids, event in zip(together, events, strict=True):
+            if isinstance(event, Round):
+                ids += [t.token for t in event.tokens]
+    assert together == alone
+
+
+def test_threads_take_turns(zoo: Zoo) -> None:
+    lab = zoo.lab("llama", draft="noise")
+    alone = lab.run("sd", [5, 9, 33, 7], max_new_tokens=16, seed=1, temperature=0.9).token_ids
+    found: list[list[int]] = []
+    work = [threading.Thread(target=lambda: found.append(lab.run("sd", [5, 9, 33, 7], max_new_tokens=16, seed=1, temperature=0.9).token_ids))
+            for _ in range(3)]  # fmt: skip
+    for thread in work:
+        thread.start()
+    for thread in work:
+        thread.join()
+    assert found == [alone] * 3
+
+
+def test_a_closed_stream_leaves_the_lab_usable(toy: Lab) -> None:
+    for rounds in range(4):
+        stream = toy.stream("sd", "abc", max_new_tokens=40)
+        for _ in range(rounds):
+            next(stream)
+        stream.close()  # type: ignore[attr-defined]
+        assert toy.lock.acquire(blocking=False)
+        toy.lock.release()
+    assert len(toy.run("sd", "abc", max_new_tokens=8).tokens) == 8
+
+
+def test_the_lock_is_free_between_rounds(toy: Lab) -> None:
+    stream = toy.stream("sd", "abc", max_new_tokens=20)
+    for event in stream:
+        assert not toy.lock.locked(), event.kind
+
+
+@pytest.mark.parametrize("fault", ["memory", "nan"])
+def test_a_broken_device_ends_one_run_not_the_lab(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = toy_lab()
+    decoder = lab.target.decoder
+    right, calls = type(decoder).run, 0
+
+    def run(self: Any, *args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls < 6:
+            return right(self, *args)
+        if fault == "memory":
+            raise torch.OutOfMemoryError("gone")
+        rows = right(self, *args)
+        return dataclasses.replace(rows, logits=rows.logits * torch.nan)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(decoder), "run", run)
+        trace = lab.run("sd", "abc", max_new_tokens=40, gamma=1)
+    assert trace.end is not None and trace.end.reason == "error" and trace.end.message
+    assert 0 < len(trace.tokens) < 40 and ("memory" in trace.end.message) == (fault == "memory")
+    assert len(lab.run("sd", "abc", max_new_tokens=8).tokens) == 8
+
+
+def test_the_head_tells_everything_needed_to_repeat_a_run(toy: Lab) -> None:
+    trace = toy.run("easd", "abc", max_new_tokens=9, temperature=0.7, top_k=3, seed=8, tau_entropy=1.0, extras={"task": "none"})
+    head = trace.head
+    assert isinstance(head, RunStarted) and head.sampling == {"temperature": 0.7, "top_k": 3, "top_p": 1.0}
+    assert head.prompt_ids == [0, 1, 2] and head.prompt == "abc" and head.prompt_pieces == ["a", "b", "c"]
+    assert head.knobs["tau_entropy"] == 1.0 and head.knobs["gamma"] == 5 and head.extras == {"task": "none"}
+    assert (head.drafter, head.shape, head.rule, head.guarantee) == ("model", "chain", "entropy_veto", "lossy")
+    assert head.versions["torch"] == torch.__version__ and head.vocab == 5 and head.seed == 8
+    again = toy.run(head.method, head.prompt_ids, max_new_tokens=head.max_new_tokens, seed=head.seed, **head.sampling, **head.knobs)
+    assert again.token_ids == trace.token_ids
+    assert isinstance(trace.end, RunEnded) and trace.end.text == trace.text
+
+
+def test_a_lossy_correction_is_called_lossy(toy: Lab) -> None:
+    assert toy.run("sd", "ab", max_new_tokens=2).head.guarantee == "lossless"
+    assert toy.run("sd", "ab", max_new_tokens=2, temperature=1.0, correction="target").head.guarantee == "lossy"

@@ -1,0 +1,73 @@
+"""Presets are files that a user may write: each mistake has a sentence, each shipped one is sound."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import AssetError, ConfigError
+from engine.methods import get_card
+from engine.presets import ROOT, get_preset, list_presets, locate, read_preset
+
+
+def written(folder: Path, text: str, name: str = "mine.toml") -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+def test_a_file_becomes_a_preset(tmp_path: Path) -> None:
+    path = written(tmp_path, 'point = "p"\npair = "tiny"\nprompts = ["a", "b"]\n[[lanes]]\nmethod = "sd"\nknobs = { gamma = 3 }\n')
+    preset = read_preset(path)
+    assert (preset.name, preset.title, preset.kind, preset.prompts) == ("mine", "mine", "case", ("a", "b"))
+    assert preset.lanes[0].method == "sd" and preset.lanes[0].knobs == {"gamma": 3}
+    assert get_preset("mine", tmp_path) == preset
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("point = ", "mine.toml is not valid TOML"), ('pont = "p"', r"mine.toml: Unknown key 'pont'. Did you mean 'point'"),
+    ('[[lanes]]\nmetod = "sd"', "names a method"),
+])  # fmt: skip
+def test_mistakes_have_a_sentence(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        read_preset(written(tmp_path, text))
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        read_preset(tmp_path / "mine.toml")
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "sub/mine", "", ".", "..", "mine.toml"])
+def test_names_are_names_not_paths(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "presets"
+    folder.mkdir()
+    (folder / "sub").mkdir()
+    written(folder, "")
+    written(folder / "sub", "")
+    written(tmp_path, "", "secret.toml")
+    with pytest.raises(ConfigError, match="Unknown preset"):
+        get_preset(name, folder)
+
+
+def test_they_are_listed_in_their_order(tmp_path: Path) -> None:
+    for name, order in (("b", 1), ("a", 1), ("c", 0)):
+        written(tmp_path, f"order = {order}", f"{name}.toml")
+    assert [p.name for p in list_presets(tmp_path)] == ["c", "a", "b"]
+
+
+def test_every_shipped_preset_is_sound() -> None:
+    """Methods and knobs exist, cases name a pair, and each makes a point."""
+    presets = {p.name: p for p in list_presets()}
+    assert presets["tiny"].kind == "pair"
+    for preset in presets.values():
+        assert preset.title and preset.point.endswith((".", "?", "!")) and preset.kind in ("pair", "case")
+        assert preset.kind == "pair" or presets[preset.pair].kind == "pair"
+        for lane in preset.lanes:
+            get_card(lane.method).resolve(lane.knobs)
+
+
+def test_references_are_found_inside_the_repository() -> None:
+    assert locate("presets") == str(ROOT / "presets")
+    assert locate("some/hub-id") == "some/hub-id"
+    with pytest.raises(AssetError, match="assets/none/model is missing"):
+        locate("assets/none/model")
