@@ -1,5 +1,6 @@
 // The way to the engine: asks for runs and stops them, puts what comes back into the store, repairs gaps.
 
+const SILENCE = 20_000; // milliseconds without a message after which the page asks
 const EMPTY = { id: "", have: 0, started: false };
 
 /** @param {ReturnType<import("./store.js").createStore>} store @param {(text: string) => void} notify */
@@ -35,8 +36,8 @@ export function createBus(store, notify) {
       if (!bus.busy) return;
       const { id, started } = current;
       if (!started && gate) gate.trigger("halt", {});
-      await gate?.server.stop(id).catch(() => false);
-      if (!started && current.id === id) finish();
+      const known = await gate?.server.stop(id).catch(() => false);
+      if ((!started || !known) && current.id === id) finish();
     },
     catalogue: (models) => gate?.server.catalogue(models),
     receive(text) {
@@ -53,6 +54,7 @@ export function createBus(store, notify) {
         return finish();
       }
       current.started = true;
+      current.heard = Date.now();
       if (message.phase) store.setStatus({ phase: message.phase });
       if (message.lanes) store.begin(message.lanes, { phase: "running", step: current.step });
       if (message.methods) store.emit("methods", message.methods);
@@ -61,7 +63,7 @@ export function createBus(store, notify) {
   };
 
   function take(message) {
-    if (message.seq > current.have) return void repair(message);
+    if (message.seq > current.have) return void repair();
     const fresh = (message.ev ?? []).slice(current.have - message.seq);
     current.have += fresh.length;
     const lanes = new Map();
@@ -76,9 +78,14 @@ export function createBus(store, notify) {
     repairing = gate.server.resync([current.id, current.have]);
     const message = JSON.parse((await repairing.catch(() => "null")) ?? "null");
     repairing = null;
-    if (message && message.id === current.id) take(message);
-    else notify("The connection to the engine was lost; what arrived so far is kept.");
+    if (message && message.id === current.id) return take(message);
+    finish();
+    notify("The connection to the engine was lost; what arrived so far is kept.");
   }
+
+  setInterval(() => {
+    if (bus.busy && current.started && Date.now() - current.heard > SILENCE) (current.heard = Date.now()), repair();
+  }, 5000);
 
   function finish() {
     current.ended = true;

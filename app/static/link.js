@@ -4,7 +4,7 @@ import { readConfig, writeConfig } from "./config.js";
 import { makeFilter, specOf } from "./filters.js";
 
 const HUB = "https://huggingface.co";
-const MAX_URL = 8000; // servers refuse longer ones
+export const MAX_URL = 8000; // servers refuse longer ones
 
 /** @param {object} store @param {object} lab */
 export function createLink(store, lab) {

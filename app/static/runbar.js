@@ -27,7 +27,7 @@ export function mount(element, store, lab) {
     ui.preset = h("select", { "aria-label": "Preset", onchange: choosePreset });
     ui.point = h("p.point");
     ui.prompt = h("textarea", { rows: 3, "aria-label": "Prompt", placeholder: "Write a prompt, or choose a preset.", spellcheck: "false", oninput: typed });
-    ui.models = h("select", { "aria-label": "Models", onchange: () => edit({ models: ui.models.value }) }, models.map((name) => h("option", { value: name }, name)));
+    ui.models = h("select", { "aria-label": "Models", onchange: chooseModels }, models.map((name) => h("option", { value: name }, name)));
     ui.chips = h("div.chips", { role: "group", "aria-label": "Methods" });
     ui.numbers = NUMBERS.map(([name, label, attrs, title]) => {
       const max = name === "max_new_tokens" ? { max: limits.tokens } : {};
@@ -144,7 +144,17 @@ export function mount(element, store, lab) {
     lab.config = presetConfig(preset);
     show();
     if (preset.recorded) lab.openRecorded(preset.name);
-    else changed();
+    else {
+      store.setStatus({ recorded: null });
+      changed();
+    }
+  }
+
+  /** What other models can run is known once they have been loaded. */
+  async function chooseModels() {
+    edit({ models: ui.models.value });
+    const body = await lab.fetch(`catalogue?models=${encodeURIComponent(ui.models.value)}`).catch(() => null);
+    if (body) store.emit("methods", body.methods);
   }
 
   async function run(stepping) {

@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { download, figureBlob, svgText } from "./figure.js";
+import { MAX_URL } from "./link.js";
 import { tables } from "./tables.js";
 
 /** The trace's own lines; what the page added for itself is left out. */
@@ -78,6 +79,7 @@ export function drawShare(body, store, lab) {
   const words = store.status.recorded
     ? "The link opens this recorded run with the same cursor, time and filters. No model is needed."
     : "The link holds prompt, methods, settings and seed: opening it runs them again and puts the cursor here. It never depends on this server's memory.";
+  if (url.length > MAX_URL) body.append(h("p.warn", {}, "This prompt makes the link longer than many servers accept: save the traces instead."));
   body.append(h("p", {}, words), h("div.row", {}, field, h("button.primary", { onclick: copy }, "Copy")), done,
     h("p.quiet", {}, "To send the very numbers you see, save the traces and send the file."));
 }
