@@ -29,8 +29,8 @@ class SparseLaws:
     def __getitem__(self, group: int) -> Tensor:
         """Law [V] in fp64, of that group; the last one asked for is kept, since siblings ask in turn."""
         if self._last[0] != group:
-            row = torch.zeros(self.vocab, dtype=torch.float64)
-            row[[token for token, _ in self.entries[group]]] = torch.tensor([p for _, p in self.entries[group]], dtype=torch.float64)
+            row, few = torch.zeros(self.vocab, dtype=torch.float64), self.entries[group]
+            row[[token for token, _ in few]] = torch.tensor([p for _, p in few], dtype=torch.float64)
             self._last = (group, row)
         return self._last[1]
 

@@ -156,7 +156,7 @@ class Lab:
         keep: Method | None = None,
         **knobs: Any,
     ) -> Iterator[Trace]:
-        """n answers to one prompt, one after another; what the method's tables learn from one serves the next.
+        """Draw n answers to one prompt, one after another; what the method's tables learn from one serves the next.
 
         `keep` is a method of `engine.trajectories.prepare` that lives on after this call (knob scope=global).
 

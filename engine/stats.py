@@ -52,7 +52,7 @@ class Stats:
         return len(self.target.ids(row, n) & self.draft.ids(group, n)) / n
 
     def margin(self, node: int) -> float:
-        """log p(target's first) - log p(node's token), nats; the same difference as between raw logits."""
+        """Log p(target's first) - log p(node's token), nats; the same difference as between raw logits."""
         first = self.target.top[self.parents[node] + 1][0][1]
         p = self.target.p_child[node]
         return float(torch.tensor(first / p).log()) if p > 0 else float("inf")

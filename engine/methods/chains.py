@@ -34,7 +34,8 @@ EASD = make_card(
 SPECDEC = make_card(
     name="specdec", title="SpecDec", paper="Xia et al. 2023, 'Speculative Decoding: Exploiting Speculative Execution' (2203.16487)",
     drafter="model", shape="chain", rule="gap",
-    defaults={"gamma": 10, "top_beta": 5, "tau_base": 3.0, "tau_gamma": 0.0}, origins={"top_beta": "code", "tau_base": "code", "gamma": "paper"},
+    defaults={"gamma": 10, "top_beta": 5, "tau_base": 3.0, "tau_gamma": 0.0},
+    origins={"top_beta": "code", "tau_base": "code", "gamma": "paper"},
     summary="A drafted token stays if it is among the target's first beta and not too far behind the first. Here with an "
     "autoregressive drafter instead of the paper's parallel one.",
     helps="Tasks with many equally good wordings, such as translation.",
@@ -48,7 +49,8 @@ CM_ASD = make_card(
     summary="The drafter's confidence sets how many guesses are checked and how strictly. Entropy, logit margin and softmax margin "
     "are mixed into one number a token.",
     helps="Text whose difficulty changes: long checks on easy stretches, short ones elsewhere.",
-    hurts="All k_max tokens are drafted even when few are checked; the printed threshold is loosest where the drafter is least sure.",
+    hurts="All k_max tokens are drafted even when few are checked; the printed threshold is loosest where the drafter is least "
+    "sure.",
     contested="Entropy as confidence (C1); the threshold loosens when unsure as printed, the text says the opposite (C2); "
     "no hyper-parameters are given (C7).",
     formula="k = clip(floor(alpha C k_max)); keep x if rank_p(x) <= beta and gap <= tau_base + gamma (1 - C_t)",

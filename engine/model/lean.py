@@ -145,7 +145,7 @@ class LeanDecoder:
 
 
 def _plus(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """x + y W (+ b), the residual fused into the product."""
+    """X + y W (+ b), the residual fused into the product."""
     out = torch.addmm(x, y, weight)
     return out if bias is None else out.add_(bias)
 

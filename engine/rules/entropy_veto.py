@@ -27,7 +27,8 @@ class EntropyVeto:
     NEEDS: ClassVar[tuple[str, ...]] = ("draft laws",)
     SHAPES: ClassVar[tuple[str, ...]] = ("chain", "none")
     KNOBS: ClassVar[tuple[Knob, ...]] = (
-        Knob("tau_entropy", 2.0, "veto only where both entropies exceed this; 20 is never", -1.0, 20.0, 0.05, "nats", origin="paper"),
+        Knob("tau_entropy", 2.0, "veto only where both entropies exceed this; 20 is never", -1.0, 20.0, 0.05, "nats",
+             origin="paper"),
         Knob("tau_overlap", 0.8, "veto only where this share of the top n is common", 0.0, 1.01, 0.05, "share", origin="paper"),
         Knob("overlap_n", 5, "how many first choices are compared", 1, 1_000_000, 1, "tokens", origin="paper"),
         Knob("overlap_cmp", "ge", "overlap test: at least (ge) or above (gt) tau_overlap", choices=("ge", "gt"), advanced=True),

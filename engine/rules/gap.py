@@ -20,8 +20,10 @@ class Gap:
     SHAPES: ClassVar[tuple[str, ...]] = ()
     entries = 0
     KNOBS: ClassVar[tuple[Knob, ...]] = (
-        Knob("top_beta", 3, "keep only guesses among this many first choices of the target; 1 is lossless when greedy", 1, 1_000_000, 1, "tokens"),
-        Knob("tau_base", 0.1, "largest allowed gap in log-probability to the target's first choice", 0.0, 1000.0, 0.05, "nats", origin="paper"),
+        Knob("top_beta", 3, "keep only guesses among this many first choices of the target; 1 is lossless when greedy",
+             1, 1_000_000, 1, "tokens"),
+        Knob("tau_base", 0.1, "largest allowed gap in log-probability to the target's first choice", 0.0, 1000.0, 0.05, "nats",
+             origin="paper"),
         Knob("tau_gamma", 1.0, "how strongly confidence moves the threshold; 0 fixes it", 0.0, 1000.0, 0.05, "nats"),
         Knob("threshold_mode", "equation", "equation: looser when unsure, as printed; text: looser when confident, as argued",
              choices=("equation", "text"), origin="paper"),
@@ -37,7 +39,7 @@ class Gap:
         return walk_by(view, self._passes, bonus=self.bonus)
 
     def threshold(self, confidence: float | None) -> float:
-        """tau for one token, nats; without a confidence the fixed tau_base."""
+        """Tau for one token, nats; without a confidence the fixed tau_base."""
         if confidence is None:
             return self.tau_base
         return self.tau_base + self.tau_gamma * (confidence if self.mode == "text" else 1 - confidence)
