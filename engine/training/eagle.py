@@ -22,7 +22,7 @@ REGRESSION, TOKENS, NOISE = 1.0, 0.1, 0.1  # EAGLE-1's weights of its two losses
 
 
 def _block(model_width: int) -> Spec:
-    return Spec(model_width, 3 * model_width // 2, 4, 1, 64)
+    return Spec(model_width, 2 * model_width, 4, 1, 64)
 
 
 def _config(spec: EagleSpec, context: int) -> dict[str, Any]:

@@ -36,6 +36,7 @@ def register(add: Any) -> None:
     head.add_argument("--matrix-lr", type=float, default=0.01, help="peak learning rate of Muon")
     head.add_argument("--other-lr", type=float, default=0.002, help="peak learning rate of AdamW")
     head.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
+    head.add_argument("--start-from", type=Path, help="folder of another run's checkpoint to take first weights from")
     head.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
     head.add_argument("--out", type=Path, help="folder of the export; assets/tiny/KIND if not given")
     judge = add("head-eval", judge_heads, "measure heads on held-out problems, greedy, and write their cards")
@@ -72,6 +73,8 @@ def train_head(options: argparse.Namespace) -> None:
     work, out = options.work or Path("build") / options.kind, options.out or ASSETS / options.kind
     if options.resume:
         trainer.load(read_head(work))
+    elif options.start_from:
+        trainer.start_from(read_head(options.start_from))
 
     def save() -> None:
         trainer.save(work)
@@ -88,24 +91,34 @@ def export(trainer: HeadTrainer, folder: Path) -> None:
     weights |= {n: t.to(torch.bfloat16) if t.is_floating_point() else t for n, t in trainer.recipe.frozen.items()}
     fresh = folder / ".model.safetensors.new"
     save_file({n: t.cpu().contiguous() for n, t in weights.items()}, fresh)
+    fresh.chmod(0o644)
     fresh.replace(folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(trainer.recipe.config, indent=1) + "\n")
     (folder / "training.json").write_text(json.dumps(_record(trainer), indent=1) + "\n")
 
 
 def _record(trainer: HeadTrainer) -> dict[str, Any]:
-    s, card = trainer.settings, trainer.ground.features.card
-    budget = f"--steps {s.steps}" if s.steps else f"--minutes {s.minutes:g}"
+    """Every leg in order: its two commands, and which weights of the target its features came from."""
+    s = trainer.settings
+    now = {"settings": asdict(s), "progress": asdict(trainer.progress), "features": trainer.ground.features.card}
+    legs = [*trainer.legs, now]
     return {
-        "commands": [
-            f"python -m engine.training features --texts {card['texts']} --greedy {card['greedy']:g} --seed {card['seed']}",
-            f"python -m engine.training head {s.kind} {budget} --rows {s.rows} --matrix-lr {s.matrix_lr:g} --other-lr {s.other_lr:g} "
-            f"--seed {s.seed}",
-        ],
-        "settings": asdict(s), "progress": asdict(trainer.progress), "last": trainer.numbers, "target": card["target"],
-        "parameters": sum(p.numel() for p in trainer.params.values()), "device": trainer.ground.device,
-        "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
+        "commands": [line for i, leg in enumerate(legs) for line in _commands(leg, i > 0)],
+        "legs": [{"target": leg["features"]["target"], **leg["progress"]} for leg in legs],
+        "settings": asdict(s), "progress": asdict(trainer.progress), "last": trainer.numbers,
+        "target": trainer.ground.features.card["target"], "parameters": sum(p.numel() for p in trainer.params.values()),
+        "device": trainer.ground.device, "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
     }  # fmt: skip
+
+
+def _commands(leg: dict[str, Any], later: bool) -> list[str]:
+    s, card = leg["settings"], leg["features"]
+    budget = f"--steps {s['steps']}" if s["steps"] else f"--minutes {s['minutes']:g}"
+    rates = f"--matrix-lr {s['matrix_lr']:g} --other-lr {s['other_lr']:g} --seed {s['seed']}"
+    return [
+        f"python -m engine.training features --texts {card['texts']} --greedy {card['greedy']:g} --seed {card['seed']}",
+        f"python -m engine.training head {s['kind']} {budget} --rows {s['rows']} {rates}" + (" --start-from build/before" if later else ""),
+    ]
 
 
 def judge_heads(options: argparse.Namespace) -> None:

@@ -51,13 +51,13 @@ def write_card(folder: Path, title: str, found: dict[str, dict[str, float]], com
     (folder / "card.json").write_text(
         json.dumps({"role": title, "training": training, "evaluation": {"command": command, **found}}, indent=1) + "\n"
     )
-    run = training["progress"]
     names = list(next(iter(found.values())))
     lines = [
         f"# Draftscope tiny: {title}", "",
-        f"{training['parameters']:,} trained parameters for `assets/tiny/target` (weights {training['target']}), and for no other model.", "",
+        f"{training['parameters']:,} trained parameters for `assets/tiny/target` (weights {training['target']}) alone.", "",
         "## How it was made", "", *(f"- `{command}`" for command in training["commands"]),
-        f"- {run['step']:,} steps, {run['tokens']:,} answer tokens, {run['seconds'] / 60:.1f} minutes of wall time on {training['device']}",
+        *(f"- {leg['step']:,} steps, {leg['tokens']:,} answer tokens, {leg['seconds'] / 60:.1f} minutes on {training['device']}, "
+          f"on states of the target {leg['target']}" for leg in training["legs"]),
         f"- learning rates {training['settings']['matrix_lr']:g} (Muon) and {training['settings']['other_lr']:g} (AdamW), "
         f"betas {tuple(training['settings']['betas'])}, gradient clip {training['settings']['clip']:g}",
         f"- versions: {', '.join(f'{k} {v}' for k, v in training['versions'].items())}", "",

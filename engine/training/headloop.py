@@ -60,6 +60,24 @@ class HeadTrainer:
             torch.optim.AdamW(others, lr=settings.other_lr, betas=settings.betas, weight_decay=0.0),
         ]
         self.progress, self.numbers = HeadProgress(), dict[str, float]()
+        self.legs: list[dict[str, Any]] = []  # runs whose weights this one started from
+
+    def start_from(self, state: dict[str, Any]) -> None:
+        """Begin with the weights of another run (an earlier target's head, say), with fresh optimisers and schedule.
+
+        Rows of an output head over another draft vocabulary are matched by token.
+        """
+        mine, theirs = self.recipe.frozen.get("d2t"), state["frozen"].get("d2t")
+        with torch.no_grad():
+            for name, value in state["params"].items():
+                if name != "lm_head.weight" or mine is None or theirs is None:
+                    self.params[name].copy_(value)
+                    continue
+                row = {t: i for i, t in enumerate((torch.arange(len(theirs)) + theirs).tolist())}
+                for i, token in enumerate((torch.arange(len(mine)) + mine).tolist()):
+                    if token in row:
+                        self.params[name][i] = value[row[token]]
+        self.legs = [*state["legs"], {"settings": state["settings"], "progress": state["progress"], "features": state["features"]}]
 
     def done(self) -> float:
         """Share of the budget that is used, 0 to 1."""
@@ -109,13 +127,14 @@ class HeadTrainer:
         """Progress in one line."""
         p = self.progress
         numbers = "  ".join(f"{n} {v:.3f}" for n, v in self.numbers.items())
-        return f"{self.settings.kind}  step {p.step}  loss {p.loss:.4f}  {numbers}  {p.tokens / p.seconds:,.0f} tokens/s  {self.done():.0%} done"
+        pace = f"{p.tokens / p.seconds:,.0f} tokens/s  {self.done():.0%} done"
+        return f"{self.settings.kind}  step {p.step}  loss {p.loss:.4f}  {numbers}  {pace}"
 
     def state(self) -> dict[str, Any]:
         """Everything that a later run needs to go on from here."""
         return {
             "settings": asdict(self.settings), "progress": asdict(self.progress), "numbers": self.numbers,
-            "params": {n: p.detach() for n, p in self.params.items()},
+            "params": {n: p.detach() for n, p in self.params.items()}, "frozen": self.recipe.frozen, "legs": self.legs,
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers], "features": self.ground.features.card,
         }  # fmt: skip
 
@@ -127,6 +146,7 @@ class HeadTrainer:
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
         self.progress, self.numbers = HeadProgress(**state["progress"]), dict(state["numbers"])
+        self.legs = state["legs"]
 
     def save(self, folder: Path) -> None:
         """Write the checkpoint; it appears complete or not at all."""

@@ -48,7 +48,8 @@ class Ground:
 
     def head(self, states: Tensor) -> Tensor:
         """The target's logits of final-normed states."""
-        return self.model.decoder.head(states)
+        flat = states.reshape(-1, states.shape[-1])
+        return self.model.decoder.head(flat).view(*states.shape[:-1], -1)
 
     def matrix(self) -> Tensor:
         """The target's output matrix [V, D]."""
