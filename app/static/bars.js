@@ -81,8 +81,8 @@ function cutLine(x, y, cut) {
 function head(figure, given, half, middle) {
   const { draft, target, law } = given;
   figure.append(s("defs", {}, s("pattern", { id: "v-hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 5, height: 5, fill: "var(--residual)" }), s("line", { x1: 0, y1: 0, x2: 0, y2: 5, stroke: "var(--target)", "stroke-width": 2 }))));
-  figure.append(label(half - 6, 13, draft ? `draft q (${law} law, top ${draft.length})` : given.guess == null ? "no draft here" : "no draft law recorded", { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 }));
-  figure.append(label(half + middle + 6, 13, target ? `target p (${law} law, top ${target.length})` : "target not computed here", { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 }));
+  figure.append(label(half - 6, 13, draft ? `draft q${half > 170 ? ` (${law} law, top ${draft.length})` : ""}` : given.guess == null ? "no draft here" : "no draft law recorded", { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 }));
+  figure.append(label(half + middle + 6, 13, target ? `target p${half > 170 ? ` (${law} law, top ${target.length})` : ""}` : "target not computed here", { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 }));
 }
 
 /** Brackets round the tokens that both first-n lists contain. */

@@ -129,6 +129,13 @@ function how(store, run, baseline) {
   const place = [run.head?.device, run.head?.dtype].filter(Boolean).join(", ");
   const lossy = run.head?.guarantee === "lossy" ? " Lossy: the text may differ from the target's own." : "";
   const recorded = store.status?.recorded;
-  if (recorded) return `Recorded${run.head?.created ? ` ${run.head.created.slice(0, 10)}` : ""} on ${place || "an unnamed device"}${baseline ? ", both lanes in the same way" : ""}.${lossy}`;
+  if (recorded) return `Recorded${run.head?.created ? ` ${run.head.created.slice(0, 10)}` : ""} on ${place || "an unnamed device"}${baseline && apart(run, baseline) ? ", one lane after the other" : ""}; prefill excluded.${lossy}`;
   return `${baseline ? "Measured with rounds in turns, never two at once" : "Measured"}${place ? ` on ${place}` : ""}; prefill and drawing excluded.${lossy}`;
+}
+
+/** Whether two recorded runs did not overlap in time: the earlier had ended when the later began. */
+function apart(run, baseline) {
+  const [first, second] = [run, baseline].sort((a, b) => Date.parse(a.head.created) - Date.parse(b.head.created));
+  const end = Date.parse(first.head.created) + (first.end?.prefill_ms ?? NaN) + (first.end?.total_ms ?? NaN);
+  return end < Date.parse(second.head.created) + 1000; // the stamps are whole seconds
 }
