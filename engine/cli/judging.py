@@ -65,13 +65,18 @@ def eval_handle(args: argparse.Namespace) -> int:
 
 
 def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
-    if f"judge:{task}" not in lab.asset_paths:
-        raise ConfigError(f"No judge for {task} is loaded: mine, train, and name its folder in the preset's [assets].")
-    judge = lab.asset(f"judge:{task}")
-    judge.check({"target": lab.target.revision} | {role: m.revision for role, m in lab.models.items()}, task)
-    other = next((role for role in lab.asset_paths if role.startswith("judge:") and role != f"judge:{task}"), None)
+    role = f"judge:{task}" if f"judge:{task}" in lab.asset_paths else "judge"
+    if role not in lab.asset_paths:
+        raise ConfigError(
+            f"No judge for {task} is loaded: mine, train, then give --asset judge=DIR or name it in the preset's [assets]."
+        )
+    judge = lab.asset(role)
+    judge.check({"target": lab.target.revision} | {name: m.revision for name, m in lab.models.items()}, task)
+    other = next((name for name in lab.asset_paths if name.startswith("judge:") and name != role), None)
     safer = {f"{float(r):.0%}": t for r, t in judge.meta["thresholds_by_recall"].items() if float(r) > 0.9}
-    found = settings(args.window, sweep(judge, args.thresholds), task, other and other.partition(":")[2], safer=safer)
+    found = settings(
+        args.window, sweep(judge, args.thresholds), role.partition(":")[2] or "own", other and other.partition(":")[2], safer=safer
+    )
     items = problems(task, "heldout", args.items, args.problem_seed, args.source)
     lines = _lines(args, lab, task, found, items, judge)
     result = report(collect(found, lines)) | _about(args, lab, task, judge)

@@ -12,13 +12,14 @@ from engine.cli.options import load_lab
 from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.judge.client import Endpoint
-from engine.judge.continuation import DraftView, LocalTarget, Target
+from engine.judge.continuation import DraftView
 from engine.judge.events import Ended, MiningEvent, Progress, Started, to_json
 from engine.judge.gumbel import Chooser
+from engine.judge.local import local_search
 from engine.judge.mine import mine
 from engine.judge.problems import judged, problems, prompts
 from engine.judge.remote import RemoteTarget
-from engine.judge.search import Search
+from engine.judge.search import Prompt, Search
 from engine.judge.store import MinedFile
 from engine.judge.vote import JudgeModel
 from engine.lab import Lab
@@ -34,8 +35,7 @@ def mine_handle(args: argparse.Namespace) -> int:
     found = prompts(problems(args.task, "train", args.items, args.problem_seed, args.source), lab.target.tokenizer, args.chat)
     out = args.out or BUILD / f"{args.task}{'-naive' if args.naive else ''}.jsonl"
     file = MinedFile(out, _head(args, lab))
-    longest = max(len(prompt.ids) for prompt in found)
-    events = mine(found, _searches(args, lab, longest), file, args.minutes and args.minutes * 60)
+    events = mine(found, _searches(args, lab, found), file, args.minutes and args.minutes * 60)
     try:
         for event in events:
             _tell(event, args.json)
@@ -56,7 +56,7 @@ def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
     return {"task": args.task, "models": models, **settings, **vote}
 
 
-def _searches(args: argparse.Namespace, lab: Lab, longest: int) -> list[Search]:
+def _searches(args: argparse.Namespace, lab: Lab, found: list[Prompt]) -> list[Search]:
     sampling = Sampling(args.temperature, args.top_k, args.top_p)
     if args.endpoint and not sampling.greedy:
         raise ConfigError("A server's target is mined greedily: its noise cannot be shared with the draft (temperature 0).")
@@ -64,19 +64,21 @@ def _searches(args: argparse.Namespace, lab: Lab, longest: int) -> list[Search]:
     criterion: Any = judged(args.task, args.report).criterion
     if args.judge_endpoint:
         criterion = JudgeModel(Endpoint(args.judge_endpoint, args.judge_model, key), args.votes, args.vote)
-    chooser, words, lock = Chooser(sampling, args.seed), lab.target.tokenizer, threading.Lock()
-    capacity = longest + args.limit + 8
+    if not args.endpoint:
+        here = local_search(
+            lab.target, lab.models["draft"], found, criterion, args.limit, vocab=lab.vocab,
+            chooser=Chooser(sampling, args.seed), naive=args.naive, most=args.most,
+        )  # fmt: skip
+        return [here]
+    words, lock = lab.target.tokenizer, threading.Lock()
+    capacity = max(len(prompt.ids) for prompt in found) + args.limit + 8
+    target = RemoteTarget(Endpoint(args.endpoint, args.endpoint_model, key), words, args.send_ids)
 
     def search() -> Search:
-        target: Target
-        if args.endpoint:
-            target = RemoteTarget(Endpoint(args.endpoint, args.endpoint_model, key), words, args.send_ids)
-        else:
-            target = LocalTarget(lab.target, capacity, chooser, lab.vocab)
-        draft = DraftView(lab.models["draft"], capacity, chooser, lab.vocab, lock)
+        draft = DraftView(lab.models["draft"], capacity, Chooser(), lab.vocab, lock)
         return Search(target, draft, criterion, words, args.limit, args.naive, args.most, args.anchor)
 
-    return [search() for _ in range(max(1, args.requests) if args.endpoint else 1)]
+    return [search() for _ in range(max(1, args.requests))]
 
 
 def _tell(event: MiningEvent, as_json: bool) -> None:

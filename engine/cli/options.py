@@ -30,6 +30,8 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--target", help="hub id or folder of the target model")
     group.add_argument("--draft", help="hub id or folder of the draft model")
     group.add_argument("--eagle", help="hub id or folder of an EAGLE-3 head")
+    group.add_argument("--asset", action="append", default=[], metavar="ROLE=DIR",
+                       help="a further head, judge or table, such as judge=DIR or medusa=DIR; repeatable")  # fmt: skip
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
 
@@ -59,9 +61,10 @@ def add_prompts(parser: argparse.ArgumentParser) -> None:
 
 def load_lab(args: argparse.Namespace) -> Lab:
     """The lab that the model options name."""
+    assets = knobs(args.asset, "--asset takes ROLE=DIR")
     if args.target:
-        return Lab.load(target=args.target, draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype)
-    return Lab.load(args.preset or "tiny", eagle=args.eagle, device=args.device, dtype=args.dtype)
+        return Lab.load(target=args.target, draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype, **assets)
+    return Lab.load(args.preset or "tiny", eagle=args.eagle, device=args.device, dtype=args.dtype, **assets)
 
 
 def decoding(args: argparse.Namespace) -> dict[str, Any]:
@@ -70,15 +73,15 @@ def decoding(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in names}
 
 
-def knobs(given: list[str]) -> dict[str, str]:
-    """`--set name=value` pairs; the card checks names and values.
+def knobs(given: list[str], rule: str = "--set takes NAME=VALUE") -> dict[str, str]:
+    """`--set name=value` pairs (or another option's); names and values are checked where they are used.
 
     Raises:
         ConfigError: one has no equals sign.
     """
     for item in given:
         if "=" not in item:
-            raise ConfigError(f"--set takes NAME=VALUE, not {item!r}.")
+            raise ConfigError(f"{rule}, not {item!r}.")
     return {name: value for name, _, value in (item.partition("=") for item in given)}
 
 

@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.errors import ConfigError, unknown
 from engine.judge.criterion import Criterion, SameAnswer, SameTests
 from engine.judge.search import Prompt
 from engine.model import Tokenizer
 from engine.tasks import FAMILIES, get_task, load_problems
 from engine.tasks.problem import Problem
-from engine.tasks.published import PUBLISHED, get_published, load_published
+from engine.tasks.published import PUBLISHED, Published, get_published, load_published
 from engine.tasks.sandbox import run_python
 
+TASKS = (*FAMILIES, *PUBLISHED)
 CODE = ("functions", "humaneval", "mbpp")  # answers are programs: compared by their tests
 
 
@@ -35,9 +37,15 @@ def judged(name: str, full_report: bool = False) -> Judged:
         task = get_task(name)
         each = _each_test if full_report else None
         return Judged(name, task.score, _criterion(name, task.extract, task.equivalent, task.score, each))
-    found = get_published(name)
+    found = _published(name)
     report = found.report if full_report else None
     return Judged(name, found.score, _criterion(name, found.extract, found.equivalent, found.score, report))
+
+
+def _published(name: str) -> Published:
+    if name not in TASKS:
+        raise ConfigError(unknown("task", name, TASKS))
+    return get_published(name)
 
 
 def _criterion(
@@ -66,13 +74,10 @@ def problems(name: str, split: str, n: int, seed: int = 0, source: str = "") -> 
     """
     if name in FAMILIES:
         return load_problems(name, split, n, seed)
-    get_published(name)
+    _published(name)
     return load_published(name, source, n)
 
 
 def prompts(found: list[Problem], tokenizer: Tokenizer, chat: bool = False) -> list[Prompt]:
     """The problems with stable ids, encoded."""
     return [Prompt(f"{p.family}:{i}", p, tokenizer.encode(p.prompt, chat)) for i, p in enumerate(found)]
-
-
-TASKS = (*FAMILIES, *PUBLISHED)
