@@ -6,7 +6,7 @@ import pytest
 from engine.analysis.divergence import divergence
 from engine.errors import ConfigError
 from engine.trace.store import Trace
-from tests.engine.analysis.made import CAT, DOG, HAS, IS, SAMPLED, SAT, ar, chain, head, light
+from tests.engine.analysis.made import CAT, DOG, HAS, IS, SAMPLED, SAT, ar, bush, chain, head, light
 
 
 def other(states: str = "aar", last: int = SAT, guesses: tuple[int, ...] = (CAT, DOG, IS), **changed: Any) -> Trace:
@@ -105,3 +105,10 @@ def test_other_prompts_and_targets_are_refused() -> None:
         divergence(ar([CAT]), ar([DOG], prompt_ids=[3]))
     with pytest.raises(ConfigError, match="targets"):
         divergence(ar([CAT]), ar([DOG], models={"target": {"id": "u"}}))
+
+
+def test_a_veto_elsewhere_in_the_tree_is_not_to_blame() -> None:
+    tree = bush()
+    tree.rounds[0].nodes[0].state = "vetoed"  # at depth 1; the difference is the correction at depth 3
+    found = divergence(ar([DOG, IS, HAS]), tree)
+    assert found is not None and (found.pos, found.cause) == (2, "unexplained")

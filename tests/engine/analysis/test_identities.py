@@ -5,10 +5,13 @@ import pytest
 from engine.analysis.identities import identities
 from engine.trace.events import Round
 from engine.trace.store import Trace
-from tests.engine.analysis.made import CAT, ar, bush, light, sd
+from tests.engine.analysis.made import CAT, ar, bush, chain, head, light, sd
 
 
-@pytest.mark.parametrize("trace", [sd(), bush(), light(sd()), light(bush()), ar([CAT]), ar([])])
+RELAXED = Trace([head("judge"), chain(0, 0, "axr", [CAT, CAT, CAT], CAT)])
+
+
+@pytest.mark.parametrize("trace", [sd(), bush(), light(sd()), light(bush()), ar([CAT]), ar([]), RELAXED])
 def test_sound_traces_break_nothing(trace: Trace) -> None:
     assert identities(trace) == []
 

@@ -87,3 +87,8 @@ def test_worth_is_zero_when_nothing_was_timed() -> None:
 
 def test_even() -> None:
     assert verdict(run(["aaa"] * 8), ar([1] * 8, ms=2.85)).text.startswith("SD is as fast as AR here (cpu, float32): 4.0 tokens")
+
+
+def test_the_larger_of_two_costs_is_named() -> None:
+    said = verdict(run(["aar"] * 8, draft=8.0, verify=10.0, other=13.0))
+    assert said.other_share > 0.25 and said.cause == "draft too costly"
