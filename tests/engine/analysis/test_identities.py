@@ -7,7 +7,6 @@ from engine.trace.events import Round
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, ar, bush, chain, head, light, sd
 
-
 RELAXED = Trace([head("judge"), chain(0, 0, "axr", [CAT, CAT, CAT], CAT)])
 
 
