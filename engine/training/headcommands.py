@@ -117,7 +117,8 @@ def _commands(leg: dict[str, Any], later: bool) -> list[str]:
     rates = f"--matrix-lr {s['matrix_lr']:g} --other-lr {s['other_lr']:g} --seed {s['seed']}"
     return [
         f"python -m engine.training features --texts {card['texts']} --greedy {card['greedy']:g} --seed {card['seed']}",
-        f"python -m engine.training head {s['kind']} {budget} --rows {s['rows']} {rates}" + (" --start-from build/before" if later else ""),
+        f"python -m engine.training head {s['kind']} {budget} --rows {s['rows']} {rates}"
+        + (" --start-from build/before" if later else ""),
     ]
 
 

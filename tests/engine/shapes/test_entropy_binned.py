@@ -67,7 +67,7 @@ def test_prepared_buffers_change_nothing(lab: Lab) -> None:
 
 def test_an_extended_tree_has_the_same_first_levels(lab: Lab) -> None:
     """Candidates of the base levels are EAGLE's; only the choice among all changes."""
-    wide = {"total_token": 600, "depth": 2, "tree_top_k": 5}
+    wide = {"total_token": 500, "depth": 2, "tree_top_k": 5}
     base = {tuple(n) for n in paths(lab, "eagle3", **wide)}
     more = {tuple(n) for n in paths(lab, "heterospec", thresholds="1000", tnp=False, alpha=2, **wide)}
     assert base == {p for p in more if len(p) <= 3} and any(len(p) == 5 for p in more)
