@@ -9,7 +9,7 @@ from typing import Any
 from engine.cli.options import add_models
 from engine.judge.kind import MODELS, TOKENS
 
-LIMIT = 192  # tokens of a response; the solutions of the embedded families are shorter
+LIMIT = 128  # tokens of a response; the solutions of the embedded families are shorter
 
 
 def add_parser(subparsers: Any) -> None:

@@ -73,10 +73,10 @@ def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
     judge = lab.asset(role)
     judge.check({"target": lab.target.revision} | {name: m.revision for name, m in lab.models.items()}, task)
     other = next((name for name in lab.asset_paths if name.startswith("judge:") and name != role), None)
+    transfer = (other.partition(":")[2], sweep(lab.asset(other), args.thresholds)[::2]) if other else None
     safer = {f"{float(r):.0%}": t for r, t in judge.meta["thresholds_by_recall"].items() if float(r) > 0.9}
-    found = settings(
-        args.window, sweep(judge, args.thresholds), role.partition(":")[2] or "own", other and other.partition(":")[2], safer=safer
-    )
+    name = role.partition(":")[2] or "own"
+    found = settings(args.window, sweep(judge, args.thresholds), name, transfer, safer=safer)
     items = problems(task, "heldout", args.items, args.problem_seed, args.source)
     lines = _lines(args, lab, task, found, items, judge)
     result = report(collect(found, lines)) | _about(args, lab, task, judge)

@@ -14,7 +14,7 @@ from engine.judge.memo import MemoModel
 from engine.tasks.problem import Problem
 from engine.trace.store import Trace
 
-TOP_K = (2, 3, 4, 6, 8, 16, 32, 64)
+TOP_K = (2, 3, 4, 8, 16, 64)
 
 
 class Runs(Protocol):
@@ -57,10 +57,10 @@ class Score:
 
 
 def settings(
-    window: int, thresholds: Sequence[float], judge: str, other: str | None, ks: Sequence[int] = TOP_K,
-    safer: Mapping[str, float] | None = None,
+    window: int, thresholds: Sequence[float], judge: str, other: tuple[str, Sequence[float]] | None,
+    ks: Sequence[int] = TOP_K, safer: Mapping[str, float] | None = None,
 ) -> list[Setting]:  # fmt: skip
-    """SD, AutoJudge with its own and further thresholds, another task's judge at the same, top-K, and the math rules.
+    """SD, AutoJudge at its own and further thresholds, another task's judge (with thresholds of its own), top-K, math rules.
 
     `safer` names thresholds of higher recall, for the table; they are no part of the curves.
     """
@@ -68,11 +68,10 @@ def settings(
     found = [Setting("sd", "sd", "sd", base)]
     for recall, t in (safer or {}).items():
         found.append(Setting(f"autojudge ({recall} recall)", "safer", "autojudge", base | {"judge": judge, "judge_threshold": t}))
-    for name, group in ((judge, "autojudge"), (other, "transfer")):
-        if name is not None:
-            own = base | {"judge": name}
-            found.append(Setting(f"{group} (90 % recall)", group, "autojudge", own))
-            found += [Setting(f"{group} {t:.4f}", group, "autojudge", own | {"judge_threshold": t}) for t in thresholds]
+    for group, (name, swept) in {"autojudge": (judge, thresholds), **({"transfer": other} if other else {})}.items():
+        own = base | {"judge": name}
+        found.append(Setting(f"{group} (90 % recall)", group, "autojudge", own))
+        found += [Setting(f"{group} {t:.4f}", group, "autojudge", own | {"judge_threshold": t}) for t in swept]
     found += [Setting(f"top-{k}", "topk", "topk_lossy", base | {"accept_k": k}) for k in ks]
     math = {"math only": 0, "math & top-4": 4, "math & top-16": 16}
     found += [Setting(name, "math", "math_rule", base | {"math_k": k}) for name, k in math.items()]

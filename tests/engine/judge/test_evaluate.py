@@ -13,16 +13,16 @@ from tests.engine.zoo import Zoo
 
 
 def test_settings_cover_all_groups() -> None:
-    found = settings(16, [0.1, 0.2], "arithmetic", "functions")
+    found = settings(16, [0.1, 0.2], "arithmetic", ("functions", [0.3]))
     assert found[0].method == "sd" and all(s.knobs["gamma"] == 16 for s in found)
     groups = [s.group for s in found]
-    assert {g: groups.count(g) for g in groups} == {"sd": 1, "autojudge": 3, "transfer": 3, "topk": 8, "math": 3}
+    assert {g: groups.count(g) for g in groups} == {"sd": 1, "autojudge": 3, "transfer": 2, "topk": 6, "math": 3}
     assert len({s.name for s in found}) == len(found)
     assert "transfer" not in [s.group for s in settings(16, [0.1], "arithmetic", None)]
 
 
 def test_numbers_of_the_report() -> None:
-    found = settings(4, [0.5], "a", "b", ks=(2, 4))[:7]
+    found = settings(4, [0.5], "a", ("b", [0.5]), ks=(2, 4))[:7]
     # sd: 2 problems, 10 tokens in 5 calls each, one right; all others twice as fast
     fast = [[1, 10, 8, 2, 0]] * 4 + [[0, 10, 8, 2, 0]] * 2
     lines = [[[1, 10, 6, 5, 1], *fast], [[0, 10, 6, 5, 1], *fast]]
