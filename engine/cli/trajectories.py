@@ -19,6 +19,7 @@ from engine.template import named_template, tree_names
 from engine.tune.replay import Position, replay_rows
 from engine.tune.rows import Rows, read_rows
 from engine.tune.series import Plan, contenders, run_series
+from engine.tune.speed import measure
 
 MAIN = "stand,recycle,pld,anpd,sam"
 ABLATION = "stand:drafting=deterministic:tree={d},stand:drafting=stochastic:tree={s},stand:drafting=gumbel:tree={s}"
@@ -48,6 +49,13 @@ def add_parser(subparsers: Any) -> None:
         one.add_argument("--json", action="store_true", help="JSON instead of text")
         add_models(one)
         one.set_defaults(handler=handler)
+    speed_parser = actions.add_parser(
+        "speed", help="milliseconds that each lookup drafter takes a round, update and draft together"
+    )
+    add_models(speed_parser)
+    speed_parser.add_argument("--history", type=int, default=10_000, metavar="N", help="tokens read before (default: 10000)")
+    speed_parser.add_argument("--json", action="store_true", help="JSON instead of text")
+    speed_parser.set_defaults(handler=speed)
     profile_parser = actions.add_parser("profile", help="figure 5: nodes a level of the shipped trees")
     profile_parser.add_argument("--json", action="store_true", help="JSON instead of text")
     profile_parser.set_defaults(handler=profile)
@@ -140,7 +148,7 @@ def _tree(name: str) -> str:
 
 def _ks(args: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> list[int]:
     most = max((int(r["trajectory"]) + 1 for r in rows), default=0)
-    return sorted({k for k in map(int, args.ks.split(",")) if k <= most} | {1})
+    return sorted({k for k in map(int, args.ks.split(",")) if k <= most} | {1, most})
 
 
 def tables(args: argparse.Namespace) -> int:
@@ -241,6 +249,20 @@ def _both(positions: Sequence[Position]) -> dict[str, Any]:
     }  # fmt: skip
     means = {name: mean_interval(v) for name, v in values.items()}
     return {"n": len(positions), **{name: asdict(m) if m else None for name, m in means.items()}}
+
+
+def speed(args: argparse.Namespace) -> int:
+    """Time the lookup structures, in processor time."""
+    costs = list(measure(load_lab(args), args.history))
+    if args.json:
+        print(json.dumps([asdict(cost) for cost in costs], indent=1))
+        return 0
+    print(
+        f"{'method':14}{'draft ms':>10}{'update ms':>11}{'both ms':>9}{'95 % below':>12}{'entries':>10}   ({args.history} tokens of history)"
+    )
+    for c in costs:
+        print(f"{c.method:14}{c.draft:>10.3f}{c.update:>11.3f}{c.both:>9.3f}{c.worst:>12.3f}{c.entries:>10}")
+    return 0
 
 
 def profile(args: argparse.Namespace) -> int:

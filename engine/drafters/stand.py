@@ -13,7 +13,7 @@ from torch import Tensor
 
 from engine.config import Knob, Sampling
 from engine.draft import Draft, SparseLaws
-from engine.lookup.draws import Draws, first, gumbel_top, normalised, sequential
+from engine.lookup.draws import Draws, first, gumbel_top, sequential
 from engine.lookup.history import SCOPE, History, entries_knob
 from engine.lookup.laws import Entries, LawTable, cut
 from engine.lookup.noise import NoiseCache
@@ -168,7 +168,7 @@ class Pen:
         if found is None:
             return 0
         order, known = found
-        entries = normalised(known.entries)
+        entries = known.law
         chosen = self.draws(entries, len(kids))
         above = 0.0 if parent < 0 else self.scores[parent]
         for kid, i in zip(kids, chosen, strict=False):

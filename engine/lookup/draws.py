@@ -14,12 +14,6 @@ from engine.lookup.noise import NoiseCache
 Draws = Callable[[Entries, int], list[int]]  # entries of a law and m -> indices of the chosen, in draw order
 
 
-def normalised(entries: Entries) -> Entries:
-    """The entries as a law of its own: they sum to one."""
-    total = sum(p for _, p in entries)
-    return [(token, p / total) for token, p in entries]
-
-
 def first(entries: Entries, m: int) -> list[int]:
     """The m most probable (entries come largest first)."""
     return list(range(min(m, len(entries))))

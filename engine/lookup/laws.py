@@ -18,20 +18,35 @@ class MeanLaw:
     entries: Entries
     count: int = 1
     place: int = -1
+    _law: Entries | None = None
+
+    @property
+    def law(self) -> Entries:
+        """The entries as a law of its own, summing to one (register S3); kept until the mean changes."""
+        if self._law is None:
+            total = sum([p for _, p in self.entries])
+            self._law = [(token, p / total) for token, p in self.entries]
+        return self._law
+
+    def add(self, law: Entries, most: int, place: int) -> None:
+        """One more law joins the mean."""
+        self.entries, self.count, self.place = merged(self.entries, self.count, law, most), self.count + 1, place
+        self._law = None
 
 
 def cut(entries: Entries, most: int) -> Entries:
     """The largest entries, smaller token first among equals, zeros left out."""
-    return sorted([e for e in entries if e[1] > 0], key=lambda e: (-e[1], e[0]))[:most]
+    return [(token, -p) for p, token in sorted([(-p, token) for token, p in entries if p > 0])[:most]]
 
 
 def merged(old: Entries, count: int, new: Entries, most: int) -> Entries:
     """The old entries weigh count / (count + 1), the new 1 / (count + 1); a token that one side lacks has zero there."""
     share = 1.0 / (count + 1)
-    mean = {token: p * (count * share) for token, p in old}
+    keep = count * share
+    mean = {token: p * keep for token, p in old}
     for token, p in new:
         mean[token] = mean.get(token, 0.0) + p * share
-    return cut(list(mean.items()), most)
+    return [(token, -p) for p, token in sorted([(-p, token) for token, p in mean.items()])[:most]]
 
 
 class LawTable:
@@ -55,9 +70,7 @@ class LawTable:
             if known is None:
                 self._table.put(key, MeanLaw(law, 1, place))
                 continue
-            known.entries = merged(known.entries, known.count, self._extended(law, known, full), self.stored)
-            known.count += 1
-            known.place = place
+            known.add(self._extended(law, known, full), self.stored, place)
 
     @staticmethod
     def _extended(law: Entries, known: MeanLaw, full: Callable[[int], float] | None) -> Entries:

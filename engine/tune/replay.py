@@ -13,7 +13,6 @@ import torch
 from engine.config import Sampling
 from engine.draft import chain
 from engine.lab import Lab
-from engine.lookup.draws import normalised
 from engine.lookup.laws import LawTable, cut
 from engine.sampling import law
 
@@ -43,13 +42,12 @@ def replay(lab: Lab, prompt: Sequence[int], responses: Sequence[Sequence[int]], 
             context, p_V = text[: len(prompt) + i][-ORDERS:], laws[i]
             if found := table.find(context):
                 order, known = found
-                yield _measure(number, order, known.count, known.entries, p_V)
+                yield _measure(number, order, known.count, known.law, p_V)
             top = p_V.topk(min(2 * STORED, len(p_V)))
             table.see(context, cut(list(zip(top.indices.tolist(), top.values.tolist(), strict=True)), STORED))
 
 
-def _measure(trajectory: int, order: int, count: int, entries: list[tuple[int, float]], p_V: torch.Tensor) -> Position:
-    q = normalised(entries)
+def _measure(trajectory: int, order: int, count: int, q: list[tuple[int, float]], p_V: torch.Tensor) -> Position:
     p = p_V[[token for token, _ in q]].tolist()
     both = sum(min(a, b) for a, (_, b) in zip(p, q, strict=True))
     return Position(trajectory, order, count, p[0], both)

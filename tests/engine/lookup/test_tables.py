@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from engine.lookup.adjacency import Adjacency, fill
 from engine.lookup.bounded import Bounded
 from engine.lookup.counts import CountTable
-from engine.lookup.draws import first, gumbel_top, normalised, sequential
+from engine.lookup.draws import first, gumbel_top, sequential
 from engine.lookup.history import History
-from engine.lookup.laws import LawTable, merged
+from engine.lookup.laws import LawTable, MeanLaw, merged
 from engine.lookup.noise import NoiseCache
 from engine.lookup.places import FirstPlaces
 from engine.template import best_first, from_paths
@@ -214,4 +214,11 @@ def test_fewer_entries_than_children():
     assert sorted(sequential(ENTRIES[:2], 5, generator)) == [0, 1]
     assert sorted(gumbel_top(ENTRIES[:2], 5, cache, generator)) == [0, 1]
     assert first(ENTRIES, 2) == [0, 1] and first(ENTRIES[:1], 3) == [0]
-    assert math.isclose(sum(p for _, p in normalised([(1, 0.2), (2, 0.3)])), 1.0)
+
+
+def test_the_law_drawn_from_sums_to_one_and_follows_the_mean():
+    mean = MeanLaw([(1, 0.2), (2, 0.3)])
+    assert mean.law == [(1, 0.4), (2, 0.6)]
+    mean.add([(1, 0.8)], 10, 5)
+    assert rounded(mean.entries) == [(1, 0.5), (2, 0.15)] and mean.count == 2 and mean.place == 5
+    assert rounded(mean.law) == [(1, 0.7692), (2, 0.2308)]
