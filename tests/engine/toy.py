@@ -95,9 +95,9 @@ def toy_model(table: Tensor, name: str = "toy", stop: Sequence[int] = ()) -> Mod
 
 
 def toy_lab(V: int = 5, seed: int = 0, stop: Sequence[int] = (), draft: Any = "near") -> Lab:
-    """A toy pair. `draft`: "near" (accepted about as often as not), "copy", or None."""
+    """A toy pair. `draft`: "near" (accepted about as often as not), "far" (unrelated), "copy", or None."""
     target = toy_table(V, seed)
-    drafts = {"near": toy_table(V, seed + 1, near=target), "copy": target}
+    drafts = {"near": toy_table(V, seed + 1, near=target), "far": toy_table(V, seed + 1), "copy": target}
     models = {} if draft is None else {"draft": toy_model(drafts[draft], "toy-draft", stop)}
     return Lab(toy_model(target, stop=stop), models)
 
