@@ -257,9 +257,7 @@ def speed(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([asdict(cost) for cost in costs], indent=1))
         return 0
-    print(
-        f"{'method':14}{'draft ms':>10}{'update ms':>11}{'both ms':>9}{'95 % below':>12}{'entries':>10}   ({args.history} tokens of history)"
-    )
+    print(f"{'method':14}{'draft ms':>10}{'update ms':>11}{'both ms':>9}{'95 % below':>12}{'entries':>10}")
     for c in costs:
         print(f"{c.method:14}{c.draft:>10.3f}{c.update:>11.3f}{c.both:>9.3f}{c.worst:>12.3f}{c.entries:>10}")
     return 0

@@ -42,7 +42,7 @@ class Rows:
 
     def done(self, method: str, problem: str, n: int) -> bool:
         """Whether all n trajectories of a method on a problem are there."""
-        return n <= sum(r["method"] == method and r["problem"] == problem for r in self.rows)
+        return len([r for r in self.rows if r["method"] == method and r["problem"] == problem]) >= n
 
 
 def read_rows(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

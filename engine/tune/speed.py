@@ -46,7 +46,7 @@ def text_like(length: int, vocab: int, seed: int = 0) -> list[int]:
 
 
 def measure(lab: Lab, history: int = 10_000, rounds: int = 200, sampling: Sampling | None = None) -> Iterator[Cost]:
-    """Each drafter reads `history` tokens in rounds of four, then `rounds` rounds are timed (no model runs; its laws are random)."""
+    """Each drafter reads `history` tokens in rounds of four, then `rounds` rounds are timed; no model runs, its laws are random."""
     sampling = sampling or Sampling(0.6)
     text, vocab = text_like(history + 4 * rounds, lab.vocab), lab.vocab
     generator = torch.Generator().manual_seed(0)

@@ -1,0 +1,63 @@
+"""Votes, overlap and acceptance over several trajectories, from small made-up cases."""
+
+import math
+
+import pytest
+
+from engine.analysis.ngrams import overlap_table, repeated_share, seen_share
+from engine.analysis.trajectories import at, by_problem, difference, first_k, growth, voted
+from engine.analysis.votes import accuracy_over_n, majority
+
+
+def same(a, b):
+    return a is not None and b is not None and float(a) == float(b)
+
+
+def test_majority_counts_equal_answers_and_ignores_missing_ones():
+    vote = majority(["3", None, "4", "3.0", "4", "4.0"], same)
+    assert (vote.answer, vote.count, vote.n, vote.share) == ("4", 3, 6, 0.5)
+    assert majority(["1", "2"], same).answer == "1"  # of equals the first
+    empty = majority([None, None], same)
+    assert (empty.answer, empty.count, empty.share) == (None, 0, 0.0)
+    assert majority([], same).share == 0.0
+
+
+def test_accuracy_grows_with_agreement():
+    answers = [["1", "2", "2"], ["5", "5", "6"]]
+    assert accuracy_over_n(answers, ["2", "5"], same, [1, 3]) == {1: 0.5, 3: 1.0}
+
+
+def test_overlap_by_hand():
+    # bigrams: 12 23 | 12 24: 12 stands twice, so two of four are repeated; of the last two one was seen
+    assert repeated_share([[1, 2, 3], [1, 2, 4]], 2) == 0.5
+    assert seen_share([[1, 2, 3], [1, 2, 4]], 2) == 0.5
+    assert seen_share([[1, 2, 3]], 2) is None and repeated_share([[1]], 2) is None
+    rows = overlap_table([[[1, 2, 3], [1, 2, 4]], [[7, 8], [7, 8]]], [1, 2], [2])
+    assert rows[1] == {"trajectories": 2, "order": 2, "problems": 2, "repeated": 0.75, "seen_before": 0.75}
+    assert math.isnan(rows[0]["seen_before"]) and rows[0]["repeated"] == 0.0
+
+
+def row(method, problem, trajectory, tokens, rounds, answer="1"):
+    return {
+        "method": method, "problem": problem, "trajectory": trajectory, "tokens": tokens, "rounds": rounds, "seconds": rounds / 10,
+        "verify_tokens": 5 * rounds, "answer": answer, "truth": "1",
+    }  # fmt: skip
+
+
+ROWS = [
+    row("a", "p", 1, 30, 10), row("a", "p", 0, 10, 10, "2"), row("a", "q", 0, 20, 10), row("a", "q", 1, 40, 10),
+    row("b", "p", 0, 10, 10), row("b", "p", 1, 10, 10), row("b", "q", 0, 12, 10), row("b", "q", 1, 12, 10),
+]  # fmt: skip
+
+
+def test_tables_over_the_first_k():
+    assert [r["trajectory"] for r in by_problem(ROWS, "a")["p"]] == [0, 1]
+    one, two = first_k(ROWS, "a", 1), first_k(ROWS, "a", 2)
+    assert (one["tau"]["mean"], two["tau"]["mean"], two["tau_pooled"]) == (1.5, 2.5, 2.5)
+    assert one["tau"]["low"] < 1.5 < one["tau"]["high"]
+    assert two["tokens_per_s"] == pytest.approx(100 / 4) and two["verify_per_token"] == 2.0
+    assert at(ROWS, "a", 2)["tau"]["mean"] == 3.5
+    assert growth(ROWS, "a", 1, 2)["difference"]["mean"] == 2.0
+    assert difference(ROWS, "a", "b", 2)["difference"]["mean"] == pytest.approx((1.0 + 1.8) / 2)
+    assert first_k(ROWS, "a", 3)["problems"] == 0 and first_k(ROWS, "a", 3)["tau"] is None
+    assert voted(ROWS, "a", same, [1, 2]) == {1: 0.5, 2: 0.5}

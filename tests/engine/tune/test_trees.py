@@ -1,0 +1,45 @@
+"""The tree optimiser: what it counts, what it keeps, and that it runs a method end to end."""
+
+import pytest
+
+from engine.draft import Draft
+from engine.template import best_first, from_paths
+from engine.tune.trees import Usage, count_usage, prompts_mark
+
+TREE = from_paths([(0,), (1,), (2,), (0, 0), (0, 1), (1, 0), (0, 0, 0)])
+
+
+def test_a_drafts_child_counts_for_the_templates_child_at_the_same_place():
+    usage = Usage(TREE)
+    # two children of the root, of which only the second was expanded; the first has no context in the table
+    draft = Draft((7, 8, 9), (-1, -1, 1))
+    usage.see(draft, [1, 2])
+    assert usage.counts == [0, 1, 0, 0, 0, 1, 0] and usage.rounds == 1
+    usage.see(draft, [])
+    assert usage.rounds == 2
+
+
+def test_the_best_nodes_are_kept_and_compacted():
+    usage = Usage(TREE)
+    usage.counts = [9, 0, 4, 5, 0, 0, 5]
+    assert usage.best(4).paths == ((0,), (1,), (0, 0), (0, 0, 0))  # rank 2 of the root became rank 1
+    assert usage.best(3).paths == ((0,), (0, 0), (0, 0, 0))
+    usage.counts = [3] * 7  # ties: shallower, then earlier
+    assert usage.best(4).paths == ((0,), (1,), (2,), (0, 0))
+    usage.counts = [0, 0, 0, 5, 0, 0, 0]
+    with pytest.raises(AssertionError):
+        usage.best(1)
+
+
+@pytest.mark.parametrize("method", ["stand", "recycle"])
+def test_counting_follows_real_runs(zoo, method):
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    usage = Usage(best_first(60, 8))
+    prompts = ["abcabcab", "xyzzy"]
+    done = list(count_usage(lab, method, prompts, 2, usage, temperature=0.3, max_new_tokens=25))
+    assert done == [0, 1] and usage.rounds > 10
+    assert sum(usage.counts) > 0
+    for i, parent in enumerate(usage.tree.parents):
+        assert parent < 0 or usage.counts[parent] >= usage.counts[i]
+    assert len(usage.best(20)) == 20
+    assert prompts_mark(prompts) != prompts_mark(prompts[::-1])
