@@ -5,7 +5,8 @@ import { h } from "./dom.js";
 import { SIGNS, fmt, hideTip, legend, pieceOf, showTip } from "./draw.js";
 import { SvgContext, offer, palette, svgText } from "./figure.js";
 import { makeFilter } from "./filters.js";
-import { heightOf, paintAxis, paintColumns, rowsOf, signOf } from "./ribbonrows.js";
+import { paintColumns, signOf } from "./ribbonpaint.js";
+import { heightOf, paintAxis, rowsOf } from "./ribbonrows.js";
 import { OVERLAP_N } from "./thresholds.js";
 
 const AXIS = 104;

@@ -13,7 +13,7 @@ const KINDS = {
   stand: (source) => `law of ${source.order}-token context, seen ${source.count} times${place(source)}`,
   automaton: (source) => `suffix match of ${source.match ?? "?"} tokens${place(source)}`,
   adjacency: () => "what last followed this token",
-  head: (source) => `head ${source.index ?? "?"}`,
+  head: (source) => (source.index ? `head ${source.index}` : `draft head, level ${source.level ?? "?"}`),
 };
 
 /** @param {any} source @returns {string} */

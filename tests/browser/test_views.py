@@ -88,11 +88,11 @@ def test_small_states_draw(page: Any, base: str, given: str) -> None:
 
 def scripting(page: Any, act: str, times: int = 10) -> float:
     """Milliseconds of processor time that the page's scripts take for an action on `i` and the drawing after it."""
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})  # not the clock: the machine may be busy
+    tools = page.context.new_cdp_session(page)
+    tools.send("Performance.enable", {"timeDomain": "threadTicks"})  # not the clock: the machine may be busy
 
     def spent() -> float:
-        found = session.send("Performance.getMetrics")["metrics"]
+        found = tools.send("Performance.getMetrics")["metrics"]
         return float(next(metric["value"] for metric in found if metric["name"] == "ScriptDuration"))
 
     before = spent()
