@@ -37,7 +37,7 @@ def samples(traces: Traces) -> list[Sample]:
 
 
 def _fully(event: Round) -> bool:
-    path = event.extras.get("meta_path")
+    path: list[int] = event.extras.get("meta_path") or []
     return bool(path) and [token.token for token in event.tokens[: len(path)]] == list(path)
 
 

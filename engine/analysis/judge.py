@@ -68,7 +68,7 @@ def recall_threshold(scores: Sequence[float], labels: Sequence[bool], recall: fl
 
 
 def quantile_thresholds(scores: Sequence[float], n: int = QUANTILES) -> list[float]:
-    """n thresholds at even quantiles of the scores, 0 to 1, rising; equal ones once."""
+    """Thresholds at n even quantiles of the scores, 0 to 1, rising; equal ones once."""
     if not len(scores):
         return []
     return sorted(set(np.quantile(np.asarray(scores, dtype=np.float64), np.linspace(0, 1, n)).tolist()))

@@ -70,7 +70,10 @@ class Medusa:
         x = wide(logits)
         top = x.topk(min(tree.width, x.shape[1]), -1)
         scores, ids = (top.values - x.logsumexp(-1, keepdim=True)).tolist(), top.indices.tolist()
-        tokens, parents, sums, place = [], [], [], {-1: -1}
+        tokens: list[int] = []
+        parents: list[int] = []
+        sums: list[float] = []
+        place = {-1: -1}
         for i, (parent, rank, depth) in enumerate(zip(tree.parents, tree.ranks, tree.depths, strict=True)):
             if rank >= len(ids[0]) or parent not in place:
                 continue  # a vocabulary smaller than the tree is wide

@@ -68,7 +68,8 @@ class Block:
     def project(self, x_TI: Tensor, cos_TC: Tensor, sin_TC: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Rotated queries [H, T, C] and keys [K, T, C], and values [K, T, C]."""
         H, K, C = self.spec.heads, self.spec.kv_heads, self.spec.channels
-        qkv = F.linear(x_TI, self.qkv, self.bias).unflatten(-1, (H + 2 * K, C)).transpose(-3, -2)
+        flat = F.linear(x_TI, self.qkv, self.bias)
+        qkv = flat.view(*flat.shape[:-1], H + 2 * K, C).transpose(-3, -2)
         qk, v = qkv[..., : H + K, :, :], qkv[..., H + K :, :, :]
         qk = qk * cos_TC + qk.roll(C // 2, -1) * sin_TC
         return qk[..., :H, :, :], qk[..., H:, :, :], v

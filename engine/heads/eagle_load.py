@@ -77,7 +77,8 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
     block = Spec(
         width=width, mlp=int(number(config, "intermediate_size")), heads=heads,
         kv_heads=int(number(config, "num_key_value_heads", heads)), channels=int(number(config, "head_dim", width // heads)),
-        eps=float(number(config, "rms_norm_eps", 1e-6)), context=int(number(config, "max_position_embeddings", 2048)), **_rope(config),
+        eps=float(number(config, "rms_norm_eps", 1e-6)),
+        context=int(number(config, "max_position_embeddings", 2048)), **_rope(config),
     )  # fmt: skip
     return EagleSpec(
         kind, block, states, vocab, draft, bias=bool(config.get("bias", True)),

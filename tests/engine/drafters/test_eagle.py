@@ -131,7 +131,7 @@ def test_a_full_trace_explains_the_tree(lab: Lab) -> None:
 
 
 def test_limits_cut_the_tree(lab: Lab) -> None:
-    assert [r.levels for r in lab.run("eagle3", PROMPT, max_new_tokens=2, record="light").rounds][0] <= 1
+    assert lab.run("eagle3", PROMPT, max_new_tokens=2, record="light").rounds[0].levels == 1
     assert lab.run("eagle3", PROMPT, max_new_tokens=1, record="light").rounds[0].drafted == 0
     with pytest.raises(ConfigError, match="does not fit"):
         lab.run("eagle3", PROMPT, total_token=512)

@@ -116,7 +116,7 @@ def test_static_matches_count_less_and_lose_ties():
 def test_sam_recycle_copies_long_matches_and_fills_a_tree_otherwise():
     text = [*LONG, 1, 2, *LONG[:5]]
     part, shape = drafter("sam_recycle", text, climb=False)
-    assert part.propose(context(text), shape).tokens == tuple([*LONG[5:], 1, 2, *LONG[:5]])
+    assert part.propose(context(text), shape).tokens == (*LONG[5:], 1, 2, *LONG[:5])
     part, shape = drafter("sam_recycle", text[:-1])
     part.adjacency.learn([LONG[3]], torch.arange(64.0)[None])
     draft = part.propose(context(text[:-1]), shape)
@@ -137,7 +137,7 @@ def test_sam_recycle_copies_long_matches_and_fills_a_tree_otherwise():
 
 def recycled_pass(part, shape, text):
     """Accepted counts when the target goes on with `text` whatever is proposed (greedy, one-hot logits along the text)."""
-    following = {a: b for a, b in zip(text, text[1:], strict=False)}
+    following = dict(zip(text, text[1:], strict=False))
     done, accepted = [text[0]], []
     while len(done) < len(text):
         draft = part.propose(context(done, room=len(text) - len(done) - 1), shape)
@@ -170,7 +170,7 @@ def test_second_pass_accepts_the_full_depth_of_the_template():
 
 
 def test_update_of_recycling_includes_the_root_and_refused_nodes():
-    part, shape = drafter("recycle", [1], width=2)
+    part, _ = drafter("recycle", [1], width=2)
     draft = Draft((5, 6), (-1, -1))
     logits = torch.randn(3, 64, generator=torch.Generator().manual_seed(0))
     part.observe(SimpleNamespace(tokens=[1, 9], emitted=[9], draft=draft, forward=SimpleNamespace(logits=logits)))
