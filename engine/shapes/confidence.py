@@ -32,7 +32,7 @@ class ConfidenceChain:
         Knob("margin_norm", "sigmoid", "logit margin in [0.5, 1) as printed, or rescaled to [0, 1)",
              choices=("sigmoid", "rescaled"), advanced=True),
         Knob("lookahead", "full", "draft all k_max tokens before choosing k, or stop once the running mean allows no more",
-             choices=("full", "incremental"), advanced=True),
+             choices=("full", "incremental"), lossy=("full",), advanced=True),
     )  # fmt: skip
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
@@ -56,11 +56,15 @@ class ConfidenceChain:
         return True
 
     def keep(self, draft: Draft) -> Draft:
-        """The first k_j nodes, with their confidences."""
+        """The first k_j nodes, with their confidences; all of them when drafting was incremental.
+
+        A length chosen after the fact looks at the guesses that it keeps or drops, so above temperature 0 even the exact rule is
+        biased by it. Incremental drafting stops on what came before, which is harmless.
+        """
         if draft.logits is None:
             return draft
         values = self._confidences(draft.logits)
-        k = self._length(values) if self.knobs["adapt_k"] else self.k_max
+        k = self._length(values) if self.knobs["adapt_k"] and self.knobs["lookahead"] == "full" else self.k_max
         extras = {"k": min(k, len(draft)), "mean_confidence": sum(values) / len(values), "made": len(draft)}
         return replace(draft, confidence=tuple(values), extras=extras).cut(k)
 

@@ -43,8 +43,7 @@ def test_the_end_of_the_context(zoo: Zoo, name: str, knobs: dict[str, Any]) -> N
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("reason", ["eos", "stop"])
-def test_stops_cut_the_span(reason: str) -> None:
+def check_stops(reason: str) -> None:
     """A stop id or a stop string that spans tokens ends the text where it is complete, also inside an accepted span."""
     plain = toy_lab(V=5, seed=2, draft="copy").run("ar", "ab", max_new_tokens=30).token_ids
     cut = 0
@@ -62,6 +61,11 @@ def test_stops_cut_the_span(reason: str) -> None:
             cut += last.emitted <= last.accepted < last.drafted
             assert last.accepted <= last.emitted and last.path == list(range(last.accepted))
     assert cut, "no stop fell inside a span"
+
+
+@pytest.mark.parametrize("reason", ["eos", "stop"])
+def test_stops_cut_the_span(reason: str) -> None:
+    check_stops(reason)
 
 
 def test_a_stop_string_may_begin_in_the_response_only(toy: Lab) -> None:
@@ -111,11 +115,11 @@ def test_rounds_follow_each_other(toy: Lab) -> None:
             assert r.levels == r.drafted and len(r.path) == r.accepted and r.fed == r.drafted + 1
 
 
-def test_every_uniform_is_written_down(toy: Lab) -> None:
+def check_uniforms(lab: Lab) -> None:
     """Node i of a round was compared with the i-th uniform that the round took; empty drafts take none."""
     from engine.streams import Streams
 
-    trace = toy.run("sd", "abc", max_new_tokens=30, temperature=1.0, seed=11, gamma=3)
+    trace = lab.run("sd", "abc", max_new_tokens=30, temperature=1.0, seed=11, gamma=3)
     stream = Streams(11)
     for r in trace.rounds:
         us = stream.uniforms("accept", r.drafted)
@@ -123,6 +127,10 @@ def test_every_uniform_is_written_down(toy: Lab) -> None:
             assert node.u == (None if node.state == "discarded" else u)
             if node.state in ("accepted", "rejected"):
                 assert node.accept_prob is not None and (u < node.accept_prob) == (node.state == "accepted")
+
+
+def test_every_uniform_is_written_down(toy: Lab) -> None:
+    check_uniforms(toy)
 
 
 def test_a_run_starts_with_its_head_and_ends_with_its_tail(toy: Lab) -> None:

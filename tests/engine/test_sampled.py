@@ -92,11 +92,11 @@ def test_easd_changes_the_law_on_purpose() -> None:
     assert pair_test(near, "easd", SETTINGS[0], 800, gamma=3, tau_entropy=20.0, correction="residual") > 1e-4
 
 
-def test_a_confidence_chain_with_the_exact_rule_is_lossless() -> None:
-    """A length chosen from the drafter's logits before any test does not bias what is kept."""
+def test_an_incremental_confidence_chain_with_the_exact_rule_is_lossless() -> None:
+    """The stop looks at what came before the next guess; tests/engine/shapes/test_confidence.py proves it exactly."""
     lab = toy_lab(V=3, seed=3)
-    card = lab.compose(drafter="model", shape="confidence_chain", rule="exact", k_max=4)
-    assert card.guarantee == "lossless"
+    card = lab.compose(drafter="model", shape="confidence_chain", rule="exact", k_max=4, lookahead="incremental")
+    assert lab.run(card, [0, 1], max_new_tokens=1, temperature=1.0).head.guarantee == "lossless"
     assert pair_test(lab, card, SETTINGS[0], 1000) > 1e-4
 
 

@@ -52,8 +52,7 @@ def test_the_cache_is_fed_once_a_token(zoo: Zoo) -> None:
     check_rows_fed(zoo.lab("llama", draft="copy"))
 
 
-@pytest.mark.parametrize("sampling", [Sampling(), Sampling(0.7, 4, 0.9)])
-def test_guesses_are_draws_from_the_processed_law(zoo: Zoo, sampling: Sampling) -> None:
+def check_draws(zoo: Zoo, sampling: Sampling) -> None:
     """Tokens, laws, scores and sources of one draft, recomputed pass by pass with the same uniforms."""
     lab = zoo.lab("llama", draft="noise")
     card = get_card("sd")
@@ -79,6 +78,11 @@ def test_guesses_are_draws_from_the_processed_law(zoo: Zoo, sampling: Sampling) 
         assert draft.scores[i] == pytest.approx(total, abs=1e-3)
         tokens.append(token)
     assert draft.is_chain and draft.sources == ({"kind": "model", "role": "draft"},) * 4
+
+
+@pytest.mark.parametrize("sampling", [Sampling(), Sampling(0.7, 4, 0.9)])
+def test_guesses_are_draws_from_the_processed_law(zoo: Zoo, sampling: Sampling) -> None:
+    check_draws(zoo, sampling)
 
 
 def test_a_short_draft_context_ends_drafting_not_the_run(zoo: Zoo) -> None:

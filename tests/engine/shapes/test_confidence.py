@@ -1,6 +1,7 @@
 """CM-ASD's length: k_j = min(k_max, max(k_min, floor(alpha * mean C * k_max))), from the drafter's own logits."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from engine.confidence import confidences
 from engine.draft import Draft, chain
 from engine.lab import Lab
 from engine.shapes.confidence import ConfidenceChain
+from engine.verify import walk
+from tests.engine.laws import Tree, worst
 
 EQUAL = (1 / 3, 1 / 3, 1 / 3)
 
@@ -109,3 +112,43 @@ def test_in_a_run_the_length_stays_in_its_range(toy: Lab) -> None:
         if event.drafted:
             assert event.extras["k"] == event.drafted and event.extras["made"] == min(6, room)
     assert all(node.confidence is not None and 0 <= node.confidence <= 1 for r in trace.rounds for node in r.nodes)
+
+
+# --- with the exact rule ------------------------------------------------------------------------------------------------
+
+
+def cut_chains(model: Tree, part: ConfidenceChain, gamma: int) -> Iterator[tuple[Draft, float]]:
+    """Every chain that the shape lets a drafter draw, cut as the shape cuts it, with its probability."""
+
+    def grow(tokens: tuple[int, ...], mass: float) -> Iterator[tuple[Draft, float]]:
+        part.limit()  # a new round; then the questions again, since the shape remembers its answers
+        rows = torch.stack([model.q[tokens[:i]].log() for i in range(len(tokens) + 1)])
+        asked = all([part.more(i, rows[i]) for i in range(len(tokens) + 1)]) and len(tokens) < gamma
+        if not asked:
+            laws = rows[:-1].exp()
+            yield part.keep(chain(tokens, draw="sample", laws=laws, logits=rows[:-1])), mass
+            return
+        for token, share in enumerate(model.q[tokens].tolist()):
+            yield from grow((*tokens, token), mass * share)
+
+    yield from grow((), 1.0)
+
+
+def emitted_law_is_off_by(**knobs: Any) -> float:
+    """Total variation between the target's law of three tokens and what the exact rule emits behind this shape."""
+    model = Tree(V=3, depth=3, seed=8)
+    part = shape(k_max=3, k_min=1, alpha=1.2, **knobs)
+    return worst(model.emitted(walk, cut_chains(model, part, 3), 3), model.joint(3))
+
+
+def test_a_length_chosen_after_the_fact_biases_the_exact_rule() -> None:
+    """The mean confidence looks at the guesses it keeps or drops; stopping on what came before does not."""
+    assert emitted_law_is_off_by(lookahead="full") > 1e-3
+    assert emitted_law_is_off_by(lookahead="incremental") < 1e-12
+    assert emitted_law_is_off_by(adapt_k=False) < 1e-12
+
+
+def test_the_promise_says_so(toy: Lab) -> None:
+    for lookahead, temperature, promise in (("full", 0.0, "lossless"), ("full", 1.0, "lossy"), ("incremental", 1.0, "lossless")):
+        card = toy.compose(drafter="model", shape="confidence_chain", rule="exact", lookahead=lookahead)
+        assert toy.run(card, "ab", max_new_tokens=2, temperature=temperature).head.guarantee == promise
