@@ -87,6 +87,7 @@ def test_scrub_play_and_step(visit):
     assert 30 < at < 80
     page.get_by_role("button", name="wall clock").click()
     assert state(page, "s.time.mode") == "clock"
+    page.get_by_label("Speed").select_option("0.1")
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press(" ")
     wait(page, "s.time.playing")
