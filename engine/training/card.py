@@ -77,6 +77,6 @@ def _table(metrics: dict[str, dict[str, float]]) -> list[str]:
 
 def write_sums(root: Path) -> None:
     """Write SHA256SUMS over the weights and tokenizers below `root`, as `sha256sum -c` reads it."""
-    files = sorted(p for p in root.rglob("*") if p.name in ("model.safetensors", "tokenizer.json", "config.json"))
+    files = sorted(p for p in root.rglob("*") if p.name in ("model.safetensors", "tokenizer.json", "config.json", "strata.json"))
     lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(root)}\n" for p in files]
     (root / "SHA256SUMS").write_text("".join(lines))
