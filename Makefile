@@ -14,7 +14,7 @@ app: setup
 	$(PY) -m app
 
 test: setup-dev
-	$(PY) -m pytest -q -m "not slow and not browser"
+	$(PY) -m pytest -q -n 2 -m "not slow and not browser"
 
 test-browser: setup-dev
 	$(PY) -m pytest -q -m browser tests/browser

@@ -50,7 +50,7 @@ export function mount(element, store, lab) {
     store.frame("lanes:reveal", reveal);
   });
 
-  /** Mark the focus, its twins in the other lanes and the round they stand in. */
+  /** Mark the focus, its twins in the other lanes and the round they belong to. */
   function mark() {
     for (const [item, name] of marked) item.classList.remove(name);
     marked = [];

@@ -10,7 +10,7 @@ function place(source) {
 const KINDS = {
   model: (source) => `${source.role ?? "draft"} model`,
   ngram: (source) => `${source.order ?? "n"}-gram${source.seen ? `, seen ${source.seen} times` : ""}${place(source)}`,
-  stand: (source) => `law of ${source.order}-token context, seen ${source.count} times${place(source)}`,
+  table: (source) => `law of ${source.order}-token context, seen ${source.count} times${place(source)}`,
   automaton: (source) => `suffix match of ${source.match ?? "?"} tokens${place(source)}`,
   adjacency: () => "what last followed this token",
   head: (source) => (source.index ? `head ${source.index}` : `draft head, level ${source.level ?? "?"}`),

@@ -36,7 +36,9 @@ def seen_share(trajectories: Sequence[Sequence[int]], n: int) -> float | None:
     return sum(gram in earlier for gram in last) / len(last) if last else None
 
 
-def overlap_table(problems: Sequence[Sequence[Sequence[int]]], counts: Sequence[int], orders: Sequence[int]) -> list[dict[str, float]]:
+def overlap_table(
+    problems: Sequence[Sequence[Sequence[int]]], counts: Sequence[int], orders: Sequence[int]
+) -> list[dict[str, float]]:
     """Figure 2 as rows: for each number of trajectories and each order the mean over problems of both shares."""
     rows = []
     for k in counts:

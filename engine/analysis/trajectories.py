@@ -70,7 +70,13 @@ def growth(rows: Sequence[Row], method: str, first: int, last: int) -> dict[str,
     """Paired over problems: tau of trajectory `last` less that of trajectory `first`, with its 95 % interval."""
     groups = [g for g in by_problem(rows, method).values() if len(g) >= max(first, last)]
     interval = mean_interval([_tau(g[last - 1 : last]) - _tau(g[first - 1 : first]) for g in groups])
-    return {"method": method, "from": first, "to": last, "problems": len(groups), "difference": asdict(interval) if interval else None}
+    return {
+        "method": method,
+        "from": first,
+        "to": last,
+        "problems": len(groups),
+        "difference": asdict(interval) if interval else None,
+    }
 
 
 def _tau(group: Sequence[Row]) -> float:

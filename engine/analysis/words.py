@@ -60,7 +60,5 @@ def _print(value: float, digits: int) -> str:
 
 
 def _misleads(value: float, other: float, digits: int) -> bool:
-    """Whether two different numbers would read the same, or the wrong way round."""
-    shown = float(_print(value, digits))
-    same = _print(value, digits) == _print(other, digits)
-    return value != other and (same or (shown > other) != (value > other))
+    """Whether two different numbers would read the same; rounding never turns them round."""
+    return value != other and float(_print(value, digits)) == float(_print(other, digits))

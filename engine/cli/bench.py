@@ -84,7 +84,9 @@ PAIRS = (("ar", "hf generate"), ("sd", "hf assisted 5"), ("pld", "hf prompt look
 
 def _report(lab: Lab, times: Times) -> dict[str, Any]:
     ratios = {f"{a} / {b}": times.ratio(a, b) for a, b in PAIRS if a in times.names and b in times.names}
-    ratios |= {f"{n} / ar": times.ratio(n, "ar") for n in times.names if n not in ("ar", "ar full") and not n.startswith("hf")}
+    ratios |= {
+        f"{n} / ar": times.ratio(n, "ar") for n in times.names if n != "ar" and not n.endswith(" full") and not n.startswith("hf")
+    }
     cost = {
         f"{n} light / full": times.ratio(n, f"{n} full") for n in ("ar", "sd") if f"{n} full" in times.names and n in times.names
     }

@@ -66,12 +66,15 @@ def embedded(folder: Path) -> str:
         if not path.is_file():
             return "Not evaluated yet: run `python -m engine.training eval`.\n"
         card = json.loads(path.read_text(encoding="utf-8"))
-        found = card["metrics"]
-        pair = card.get("pair", pair)
+        found, pair = card["evaluation"]["model"], card["evaluation"]["pair"]
         lines.append(
-            f"| {role} | {card['parameters'] / 1e6:.2f} M | {found['arithmetic']['accuracy']:.1%} | "
+            f"| {role} | {card['training']['parameters'] / 1e6:.2f} M | {found['arithmetic']['accuracy']:.1%} | "
             f"{found['functions']['accuracy']:.1%} | {found['sentences']['bleu']:.1f} |"
         )
+    rates = ", ".join(f"{family} {row['accept_rate_tested']:.1%} (tau {row['tau']:.2f})" for family, row in pair.items())
+    lines += ["", f"Greedy chains of five: share of tested guesses that the target keeps, and tokens a target call: {rates}."]
+    missed = [c["what"] + f": {c['value']:.3f}" for c in card["evaluation"]["checks"] if not c["met"]]
+    lines += ["", "Set out to reach and missed: " + "; ".join(missed) + "."] if missed else []
     return "\n".join(lines) + "\n"
 
 
@@ -108,6 +111,8 @@ def bench(path: Path) -> str:
         "", "| ratio | median | range | set out to reach |", "| --- | --- | --- | --- |",
     ]  # fmt: skip
     for name, row in (found["ratios"] | found["recording"]).items():
+        if name.endswith("full / ar"):
+            continue
         goal = TARGETS.get(name)
         verdict = "" if goal is None else f"{goal:g}: {'reached' if row['median'] >= goal else '**missed**'}"
         lines.append(f"| {name} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {verdict} |")

@@ -181,6 +181,6 @@ class Pen:
             self._paths.append((*path, token)[-self.orders :])
             if self.context.full:
                 place = self.history.place(known.place) if known.place >= 0 else {}
-                self.sources.append({"kind": "stand", "order": order, "count": known.count, "q": q, **place})
+                self.sources.append({"kind": "table", "order": order, "count": known.count, "q": q, **place})
         self.laws.append(entries)
         return order

@@ -25,7 +25,7 @@ class Rows:
         if known:
             if known[0] != {"settings": settings}:
                 raise ConfigError(f"{path} holds another experiment: {json.dumps(known[0])[:300]}. Give another --out.")
-            self.rows = known[1:]
+            self.rows = [row for row in known[1:] if "method" in row]
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._write({"settings": settings})
@@ -54,7 +54,7 @@ def read_rows(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     found = list(_lines(path)) if path.is_file() else []
     if not found or "settings" not in found[0]:
         raise ConfigError(f"{path} holds no experiment.")
-    return found[0]["settings"], found[1:]
+    return found[0]["settings"], [row for row in found[1:] if "method" in row]
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

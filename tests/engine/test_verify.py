@@ -89,7 +89,7 @@ def test_the_wrong_visiting_order_is_biased(m: int) -> None:
 @pytest.mark.parametrize("m", [1, 2, 3, 4])
 def test_a_ratio_with_the_raw_stored_mass_is_biased(m: int) -> None:
     """q must be the law drawn from, not a stored one that sums to 0.8 (S3)."""
-    assert max(distance(replacement_law(p, q, m, told=0.8 * q), p) for p, q in pairs(40 // 4 ** (m - 1) + 2)) > 0.05
+    assert max(distance(replacement_law(p, q, m, told=0.8 * q), p) for p, q in pairs(40 // 2 ** (m - 1) + 4)) > 0.05
 
 
 def test_correcting_from_the_target_is_biased_exactly_as_derived() -> None:

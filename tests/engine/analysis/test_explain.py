@@ -4,7 +4,7 @@ import pytest
 
 from engine.analysis.explain import explain, why
 from engine.analysis.reasons import SENTENCES
-from engine.trace.events import Round, RunStarted
+from engine.trace.events import Node, Round, RunStarted
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, IS, LINE, SAMPLED, SAT, WORDS, ar, bush, chain, head, light, sd
 
@@ -112,6 +112,20 @@ def test_tree_rules() -> None:
     assert why(head(), event, node=0).endswith("first choice is `dog`, which is another of the draft's guesses.")
     event.nodes[0].reason = {"id": "greedy_mismatch", "choice": LINE}
     assert why(head(), event, node=0).endswith("first choice is `↵`, and its sibling `dog` was taken.")
+
+
+def test_the_last_of_several_refusals_explains_the_correction() -> None:
+    trace = bush()
+    event = trace.rounds[0]
+    event.nodes.append(Node(CAT, 3, 3, "rejected", reason={"id": "greedy_mismatch", "choice": LINE}))
+    event.nodes[4].reason = {"id": "greedy_mismatch", "choice": LINE}
+    assert "`cat` was looked up" in why(trace.head, event, token=2)
+
+
+def test_a_veto_beside_the_path_does_not_claim_the_correction() -> None:
+    trace = bush()
+    trace.rounds[0].nodes[0].state, trace.rounds[0].nodes[0].reason = "vetoed", {"id": "veto", "tau_h": 2.0}
+    assert why(trace.head, trace.rounds[0], node=0).endswith("the target's next choice is emitted.")
 
 
 def test_untested() -> None:

@@ -48,10 +48,10 @@ def test_unknown_is_missing_and_never_zero() -> None:
 def test_extras_become_columns() -> None:
     one, two = sd(), bush()
     one.rounds[0].extras = {"k": 3, "why": "short"}
-    two.rounds[0].extras = {"k": 2.5, "bins": [1, 2], "deep": True}
+    two.rounds[0].extras = {"k": 0, "bins": [1, 2], "deep": True}
     rounds = rounds_df([one, two])
     assert list(rounds)[-4:] == ["x_k", "x_why", "x_bins", "x_deep"]
-    assert rounds.x_k.tolist()[::3] == [3.0, 2.5] and rounds.x_k.isna().sum() == 2
+    assert rounds.x_k.tolist()[::3] == [3.0, 0.0] and rounds.x_k.isna().sum() == 2
     assert rounds.x_bins[3] == [1, 2]
     assert rounds.x_deep[3] is True
 

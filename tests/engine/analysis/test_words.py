@@ -35,6 +35,7 @@ def test_compared_numbers_never_read_the_same() -> None:
     assert number(2.0004, 2.0) == "2.0004"
     assert number(1.9996, 2.0) == "1.9996"
     assert number(0.29, 0.29) == "0.29"
+    assert number(0.0996, 0.1) == "0.0996"
     assert number(2e-5, 1e-5) == "2.0e-05"
     assert number(0.5, None, math.inf) == "0.50"
 

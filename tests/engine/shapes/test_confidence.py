@@ -123,7 +123,7 @@ def cut_chains(model: Tree, part: ConfidenceChain, gamma: int) -> Iterator[tuple
     def grow(tokens: tuple[int, ...], mass: float) -> Iterator[tuple[Draft, float]]:
         part.limit()  # a new round; then the questions again, since the shape remembers its answers
         rows = torch.stack([model.q[tokens[:i]].log() for i in range(len(tokens) + 1)])
-        asked = all([part.more(i, rows[i]) for i in range(len(tokens) + 1)]) and len(tokens) < gamma
+        asked = all(part.more(i, rows[i]) for i in range(len(tokens) + 1)) and len(tokens) < gamma
         if not asked:
             laws = rows[:-1].exp()
             yield part.keep(chain(tokens, draw="sample", laws=laws, logits=rows[:-1])), mass
@@ -136,8 +136,8 @@ def cut_chains(model: Tree, part: ConfidenceChain, gamma: int) -> Iterator[tuple
 
 def emitted_law_is_off_by(**knobs: Any) -> float:
     """Total variation between the target's law of three tokens and what the exact rule emits behind this shape."""
-    model = Tree(V=3, depth=3, seed=8)
-    part = shape(k_max=3, k_min=1, alpha=1.2, **knobs)
+    model = Tree(V=3, depth=3, seed=6)
+    part = shape(k_max=3, k_min=1, alpha=1.4, **knobs)
     return worst(model.emitted(walk, cut_chains(model, part, 3), 3), model.joint(3))
 
 
