@@ -1,6 +1,9 @@
 """Cards of the model-free methods: PLD, ANPD, SAM, token recycling, SAM with recycling, STAND."""
 
 from engine.methods.compose import make_card
+from engine.template import tree_names
+
+OPTIMISED = "stand_stochastic" if "stand_stochastic" in tree_names() else "best_first"  # `python -m engine tree optimise`
 
 PLD = make_card(
     name="pld", title="Prompt lookup", paper="Saxena 2023, 'Prompt Lookup Decoding'", drafter="pld", shape="chain", rule="exact",
@@ -64,7 +67,7 @@ SAM_RECYCLE = make_card(
 )  # fmt: skip
 STAND = make_card(
     name="stand", title="STAND", paper="Song et al. 2025, 'Accelerated Test-Time Scaling with Model-Free Speculative Sampling'",
-    drafter="stand", shape="static_tree", rule="exact", family="lookup",
+    drafter="stand", shape="static_tree", rule="exact", family="lookup", defaults={"tree": OPTIMISED}, origins={"tree": "ours"},
     summary="Keeps the target's own laws by the last one to four tokens and averages them over every visit. Children of a "
     "static tree "
     "are drawn from these laws without replacement, so that guesses are as varied as the target.",
