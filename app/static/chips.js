@@ -67,7 +67,7 @@ function ghost(round, node, i, whitespace) {
   return h(`span.g.${node.state}`, { "data-r": round.index, "data-n": i, "aria-label": label, role: "option", text: shown(whitespace ? marked(text) : text).replaceAll("\n", whitespace ? "" : "↵") });
 }
 
-/** Half characters of byte pieces get a visible stand-in; everything else stays as it is. */
+/** Half characters of byte pieces get a visible replacement; everything else stays as it is. */
 const shown = (piece) => (piece === "" ? "\u200b" : piece.replaceAll("\ufffd", "◇"));
 
 /** Blanks as marks; a zero-width space lets the line break after them, a newline still breaks. */

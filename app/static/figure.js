@@ -12,7 +12,7 @@ export function palette(element) {
   };
 }
 
-/** A figure as a stand-alone SVG string: variables resolved, background painted.
+/** A figure as a self-contained SVG string: variables resolved, background painted.
  * @param {SVGElement} figure @param {Element} element where the variables are defined @returns {string} */
 export function svgText(figure, element) {
   const copy = /** @type {SVGElement} */ (figure.cloneNode(true));

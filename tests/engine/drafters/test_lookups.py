@@ -222,7 +222,7 @@ def test_same_seed_same_text_and_the_trace_is_whole(zoo, name):
     assert [t.token_ids for t in runs[0]] == [t.token_ids for t in runs[1]]
     trace = runs[0][1]
     nodes = [n for r in trace.rounds for n in r.nodes]
-    assert nodes and all(n.source and n.source["kind"] in ("ngram", "automaton", "adjacency", "stand") for n in nodes)
+    assert nodes and all(n.source and n.source["kind"] in ("ngram", "automaton", "adjacency", "table") for n in nodes)
     assert all("table_entries" in r.extras for r in trace.rounds)
     assert trace.head.extras == {"trajectory": 1, "trajectories": 2}
     places = [n.source for n in nodes if "pos" in n.source and n.source.get("where") != "static"]
