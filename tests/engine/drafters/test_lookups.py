@@ -230,7 +230,7 @@ def test_same_seed_same_text_and_the_trace_is_whole(zoo, name):
     for node, source in ((n, n.source) for n in nodes if n.source in places):
         text = PROMPTS[3] if source["part"] == "prompt" else texts[source["trajectory"]]
         assert 0 <= source["pos"] < len(text)
-        if source["kind"] != "stand":
+        if source["kind"] != "table":
             assert text[source["pos"]] == node.token  # the passage holds the token
 
 
