@@ -96,7 +96,7 @@ def test_scrub_play_and_step(visit):
     wait(page, "!s.time.playing")
     page.get_by_label("To the end").click()
     assert state(page, "s.time.at === Infinity")
-    page.get_by_role("button", name="Step").click()
+    page.get_by_role("button", name="Step", exact=True).click()
     frame(page)
     assert state(page, "s.options.ghosts") and page.locator(".lane .g").count() > 10
 
