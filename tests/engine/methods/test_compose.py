@@ -1,0 +1,51 @@
+"""Cards from parts: knobs of all three, defaults and origins of the card, needs of the parts."""
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.methods import CARDS, get_card
+from engine.methods.compose import make_card, parts
+
+WORDS = {"name": "x", "title": "x", "paper": "x", "summary": "x."}
+
+
+def test_a_card_has_the_knobs_of_its_parts() -> None:
+    card = make_card(drafter="model", shape="chain", rule="entropy_veto", defaults={"gamma": "7"}, origins={"gamma": "code"}, **WORDS)
+    knobs = {knob.name: knob for knob in card.knobs}
+    assert knobs["gamma"].default == 7 and knobs["gamma"].origin == "code" and knobs["tau_entropy"].origin == "paper"
+    assert card.needs == ("draft",) and card.guarantee == "lossy"
+    places = [knob.advanced for knob in card.knobs]
+    assert places == sorted(places)  # everyday knobs first
+
+
+def test_defaults_must_be_knobs_and_in_range() -> None:
+    with pytest.raises(ConfigError, match=r"Unknown knob of model x chain x exact 'gama'. Did you mean 'gamma'"):
+        make_card(drafter="model", shape="chain", rule="exact", defaults={"gama": 1}, **WORDS)
+    with pytest.raises(ConfigError, match="out of range"):
+        make_card(drafter="model", shape="chain", rule="exact", defaults={"gamma": -1}, **WORDS)
+
+
+def test_every_card_is_made_of_parts_that_fit() -> None:
+    for card in CARDS:
+        drafter, shape, rule = parts(card.drafter, card.shape, card.rule)
+        assert shape.KIND in drafter.SHAPES and (not rule.SHAPES or shape.KIND in rule.SHAPES)
+        own = {knob.name for part in (drafter, shape, rule) for knob in part.KNOBS}
+        assert {knob.name for knob in card.knobs} == own, card.name
+
+
+def test_no_two_parts_of_a_card_share_a_knob() -> None:
+    """One name would set two things; the card could not say which."""
+    for card in CARDS:
+        names = [knob.name for part in parts(card.drafter, card.shape, card.rule) for knob in part.KNOBS]
+        assert len(names) == len(set(names)), (card.name, sorted(n for n in names if names.count(n) > 1))
+
+
+def test_the_triples_are_those_of_the_design() -> None:
+    want = {
+        "ar": ("none", "none", "exact"), "sd": ("model", "chain", "exact"), "easd": ("model", "chain", "entropy_veto"),
+        "specdec": ("model", "chain", "gap"), "cm_asd": ("model", "confidence_chain", "gap"),
+        "topk_lossy": ("model", "chain", "top_k"),
+    }  # fmt: skip
+    for name, triple in want.items():
+        card = get_card(name)
+        assert (card.drafter, card.shape, card.rule) == triple

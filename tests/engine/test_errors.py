@@ -1,0 +1,16 @@
+"""Errors are sentences: what was given, the nearest right name, and all that are allowed."""
+
+import pytest
+
+from engine import errors
+
+
+def test_the_nearest_name_is_offered_and_all_are_listed() -> None:
+    assert errors.unknown("method", "esd", ["sd", "easd", "ar"]) == "Unknown method 'esd'. Did you mean 'easd'? Known: ar, easd, sd."
+    assert errors.unknown("method", "zzzz", ["sd", "ar"]) == "Unknown method 'zzzz'. Known: ar, sd."
+    assert errors.unknown("asset", 7, []) == "Unknown asset 7. Known: none."
+
+
+@pytest.mark.parametrize("name", ["ConfigError", "ModelMismatch", "AssetError", "TraceError", "EngineFault"])
+def test_every_error_of_a_user_is_one_family(name: str) -> None:
+    assert issubclass(getattr(errors, name), errors.LabError)
