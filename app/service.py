@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from app.knobs import catalogue
@@ -33,7 +33,7 @@ class Service:
         self.cards, self.models, self.limits = tuple(cards), tuple(loaders), limits or Limits()
         self.runs = RunStore()
         self._loaders, self._labs, self._sentence, self._clock = dict(loaders), dict[str, LabLike](), sentence, clock
-        self._loading = threading.Lock()
+        self._loading, self._device = threading.Lock(), threading.Lock()
         self._turns = turns
         self.eager, self._warmed = eager, False
 
@@ -43,6 +43,12 @@ class Service:
             if models not in self._labs:
                 self._labs[models] = self._loaders[models]()
             return self._labs[models]
+
+    @contextmanager
+    def engine(self) -> Iterator[None]:
+        """Hold the device: runs, trajectories and mining wait for each other, so that timings stay fair."""
+        with self._device:
+            yield
 
     def warm(self, after: float = 4.0) -> None:
         """Load the first models in the background, once, some seconds from now: when the first visitor's page stands."""
@@ -74,7 +80,8 @@ class Service:
             lanes = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
             yield {"id": request.run, "seq": 0, "lanes": lanes, "methods": self.methods(request.models)}
             turns = self._turns(request.models, request) if self._turns else in_turns(lab, request)
-            yield from self._batches(request, log, until_stopped(request, log, turns))
+            with self.engine():
+                yield from self._batches(request, log, until_stopped(request, log, turns))
             yield {"id": request.run, "seq": len(log.messages), "done": True}
         finally:
             self.runs.close(request.run)
