@@ -26,7 +26,8 @@ class Mix:
     """How many problems of each family, and how many drills and sums, one step holds; and what tokens weigh.
 
     `choice_weight` is the loss weight of a free choice, which is soon learnt and then only noise;
-    `result_weight` that of the result of an equation. Other tokens of a solution weigh 1.
+    `result_weight` that of the result of an equation, `operand_weight` that of what it starts from, which
+    must be found in the story. Other tokens of a solution weigh 1.
     """
 
     arithmetic: int = 14
@@ -36,6 +37,7 @@ class Mix:
     sums: int = 0
     choice_weight: float = 1.0
     result_weight: float = 1.0
+    operand_weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Batch:
     weights: Tensor
 
 
-_RESULT = re.compile(r" [-+*/] \d+ = (\d+)")
+_EQUATION = re.compile(r"(\d+) ([-+*/] \d+) = (\d+)")
 Row = tuple[list[int], list[float]]
 
 
@@ -99,7 +101,8 @@ def encode(tokenizer: PreTrainedTokenizerBase, problem: Problem, mix: Mix) -> Ro
     prompt: list[int] = tokenizer(problem.prompt).input_ids
     solution = tokenizer(problem.solution, add_special_tokens=False, return_offsets_mapping=True)
     spans = [(a, b, mix.choice_weight) for a, b in problem.choices]
-    spans += [(*found.span(1), mix.result_weight) for found in _RESULT.finditer(problem.solution)]
+    for found in _EQUATION.finditer(problem.solution):
+        spans += [(*found.span(group), mix.operand_weight) for group in (1, 2)] + [(*found.span(3), mix.result_weight)]
     weights = [PROMPT_WEIGHT] * len(prompt)
     for start, end in solution.offset_mapping:
         weights.append(next((w for a, b, w in spans if start < b and a < end), 1.0))
