@@ -1,12 +1,13 @@
 """Means and shares with their 95 % intervals. Pure and seeded."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +90,26 @@ def _t_inside(t: float, freedom: int) -> float:
         term *= math.cos(angle) ** 2 * (step - 1) / step
         total += term
     return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
+
+
+def ratio_interval(
+    columns: Sequence[Sequence[float]], ratio: Callable[[NDArray[Any]], NDArray[Any]], confidence: float = 0.95, seed: int = 0
+) -> Interval | None:
+    """A ratio of sums and its percentile bootstrap interval: whole rows (prompts) are drawn again, 2,000 times, seeded.
+
+    `columns` [n, k] holds a row a prompt; `ratio` takes the sums of the columns [k] or [2000, k] to the estimate. None without
+    rows or where the estimate is not finite; no bounds from one row.
+    """
+    data = np.asarray(columns, dtype=np.float64)
+    n = len(data)
+    if not n:
+        return None
+    with np.errstate(all="ignore"):
+        mean = float(ratio(data.sum(0)))
+        drawn = ratio(data[np.random.default_rng(seed).integers(0, n, (2_000, n))].sum(1)) if n > 1 else np.empty(0)
+    if not math.isfinite(mean):
+        return None
+    if n == 1 or not np.isfinite(drawn).all():
+        return Interval(mean, None, None, n)
+    low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(mean, float(low), float(high), n)

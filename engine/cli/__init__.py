@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +17,7 @@ from engine.cli import (
     export,
     judge,
     methods,
+    pooled,
     readme,
     run,
     training,
@@ -24,7 +26,7 @@ from engine.cli import (
 )
 from engine.errors import LabError
 
-COMMANDS = (methods, run, compare, bench, calibrate, cases, judge, trajectories, tree, automaton, training, export, readme)
+COMMANDS = (methods, run, compare, pooled, bench, calibrate, cases, judge, trajectories, tree, automaton, training, export, readme)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for command in COMMANDS:
         command.add_parser(subparsers)
     args = parser.parse_args(argv)
+    args.given = shlex.join(["python", "-m", "engine", *(sys.argv[1:] if argv is None else argv)])  # told in what is written
     try:
         status: int = args.handler(args)
     except LabError as error:

@@ -36,10 +36,11 @@ def handle(args: argparse.Namespace) -> int:
     for name, given in specs:
         get_card(name).resolve(given)
     found = prompts(args)
+    about = {"task": args.task or "", "command": args.given}
     traces: dict[str, list[Trace]] = {label(spec): [] for spec in specs}
     for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
         for name, given in specs:
-            trace = lab.run(name, prompt.text, record=args.record, extras={"key": prompt.key}, **decoding(args), **given)
+            trace = lab.run(name, prompt.text, record=args.record, extras={"key": prompt.key, **about}, **decoding(args), **given)
             traces[label((name, given))].append(trace)
             if args.out:
                 args.out.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,57 @@
+"""Which runs belong together: by task, by method with its knobs, and as pairs on one prompt. Plain data, no torch."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from engine.trace.store import Trace
+
+Knobs = Mapping[str, Any]
+
+
+def task_of(trace: Trace) -> str:
+    """The task a run belongs to, as its recording said."""
+    return str(trace.head.extras.get("task") or "own prompts")
+
+
+def by_method(kept: Sequence[Trace], usual: Mapping[str, Knobs]) -> dict[str, list[Trace]]:
+    """Runs by the label of their method, in the order of `usual`; a label tells the knobs that are not as usual."""
+    found: dict[tuple[str, str], list[Trace]] = defaultdict(list)
+    for trace in kept:
+        found[trace.head.method, repr(sorted(_settings(trace).items()))].append(trace)
+    order = list(usual)
+    place = {name: order.index(name) if name in order else len(order) for name, _ in found}
+    listed = sorted(found.values(), key=lambda runs: (place[runs[0].head.method], len(_unusual(runs[0], usual, found.values()))))
+    named: dict[str, list[Trace]] = {}
+    for runs in listed:
+        words = [f"{name} {_word(value)}" for name, value in _unusual(runs[0], usual, found.values()).items()]
+        named.setdefault(", ".join([runs[0].head.title or runs[0].head.method, *words]), []).extend(runs)
+    return named
+
+
+def _settings(trace: Trace) -> dict[str, Any]:
+    return {**trace.head.knobs, "temperature": trace.head.sampling.get("temperature", 0.0)}
+
+
+def _unusual(trace: Trace, usual: Mapping[str, Knobs], groups: Iterable[list[Trace]]) -> dict[str, Any]:
+    """Knobs that differ from the usual ones, or, of a method that nobody knows, from those of its first run."""
+    first = next(_settings(runs[0]) for runs in groups if runs[0].head.method == trace.head.method)
+    known = {**usual.get(trace.head.method, first), "temperature": 0.0}
+    return {name: value for name, value in _settings(trace).items() if value != known.get(name, first.get(name))}
+
+
+def _word(value: Any) -> str:
+    return (
+        {True: "on", False: "off"}[value] if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+    )
+
+
+def pair_names(runs: Iterable[Trace]) -> list[tuple[Any, ...]]:
+    """What makes two runs a pair: task, prompt, temperature, and how often that came before."""
+    seen: dict[tuple[Any, ...], int] = defaultdict(int)
+    out = []
+    for trace in runs:
+        name = (task_of(trace), trace.head.prompt, trace.head.sampling.get("temperature"), trace.head.max_new_tokens)
+        out.append((*name, seen[name]))
+        seen[name] += 1
+    return out

@@ -1,0 +1,174 @@
+"""Many runs of several methods, reduced to what HeteroSpec's figures 1, 3, 4 and tables 1, 2, 4, 6 show. JSON types, no torch.
+
+Runs are taken together by task and by method with its knobs; prompts that are named alike are pairs, whatever the method.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from engine.analysis import heterospec as paper
+from engine.analysis.grouping import Knobs, by_method, pair_names, task_of
+from engine.analysis.intervals import Interval, mean_interval, ratio_interval
+from engine.analysis.metrics import check_baseline, pooled
+from engine.errors import ConfigError
+from engine.presets import ROOT
+from engine.trace.store import Trace
+
+RECORDED = ROOT / "docs/results/heterospec.json"  # made by `python -m engine pooled`
+ALL = "all tasks"
+STEPS = {(True, False, False): "+DED", (True, True, False): "+TNP", (True, True, True): "+DCA"}  # table 2, from knobs
+DIGITS = 5
+Study = Callable[[Sequence[paper.Sample]], Mapping[str, float]]
+
+
+def pool(traces: Iterable[Trace], usual: Mapping[str, Knobs] | None = None, study: Study | None = None) -> dict[str, Any]:
+    """One section a task, and one of all where there are several.
+
+    `usual` gives each method's usual knobs, in the order in which methods are listed; `study` is the granularity study of
+    table 4 (`engine.stratify.granularity`), which may refuse too few samples with a ConfigError.
+
+    Raises:
+        ConfigError: no trace, or traces of different targets.
+    """
+    kept = list(traces)
+    if not kept:
+        raise ConfigError("There is no run to pool.")
+    targets = {str(t.head.models.get("target", {}).get("id", "?")) for t in kept}
+    if len(targets) > 1:
+        raise ConfigError(f"These runs are of different targets ({', '.join(sorted(targets))}): pool those of one at a time.")
+    groups = by_method(kept, usual or {})
+    tasks = list(dict.fromkeys(task_of(t) for t in kept))
+    sections = [_section(name, {g: [t for t in runs if task_of(t) == name] for g, runs in groups.items()}, study) for name in tasks]
+    if len(tasks) > 1:
+        sections.insert(0, _section(ALL, groups, study))
+    found: dict[str, Any] = _rounded({"kind": "pooled", "schema": 1, **_about(kept), "sections": sections})
+    return found
+
+
+def _about(kept: Sequence[Trace]) -> dict[str, Any]:
+    head = kept[0].head
+    target = head.models.get("target", {})
+    return {
+        "target": {name: target.get(name) for name in ("id", "revision", "sha256", "parameters") if target.get(name) is not None},
+        "device": " and ".join(sorted({t.head.device for t in kept})), "dtype": " and ".join(sorted({t.head.dtype for t in kept})),
+        "runs": len(kept), "created": max(t.head.created for t in kept),
+        "commands": list(dict.fromkeys(str(t.head.extras["command"]) for t in kept if t.head.extras.get("command"))),
+    }  # fmt: skip
+
+
+def _section(task: str, groups: Mapping[str, list[Trace]], study: Study | None) -> dict[str, Any]:
+    present = {label: runs for label, runs in groups.items() if runs}
+    plain = [t for runs in present.values() for t in runs if not any(r.drafted for r in t.rounds)]
+    baselines = dict(zip(pair_names(plain), plain, strict=True))
+    prompts = {label: set(pair_names(runs)) for label, runs in present.items()}
+    return {
+        "task": task, "prompts": len(set.union(*prompts.values())), "even": len({frozenset(p) for p in prompts.values()}) == 1,
+        "methods": [_row(label, runs, baselines) for label, runs in present.items()],
+        "figures": {label: _figures(runs) for label, runs in present.items() if _is_tree(runs)},
+        "ablation": _ablation(present), "granularity": _granularity(present, study),
+    }  # fmt: skip
+
+
+def _is_tree(runs: Iterable[Trace]) -> bool:
+    return any(r.drafted > r.levels for t in runs for r in t.rounds)
+
+
+def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trace]) -> dict[str, Any]:
+    """Tables 1 and 6: counts with their mean a prompt, tau and speed-up with intervals over prompts, and where the time went."""
+    found = pooled(runs)
+    counts = [(len(t.tokens), len(t.rounds), sum(r.fed for r in t.rounds)) for t in runs]
+    head = runs[0].head
+    return {
+        "label": label, "method": head.method, "guarantee": head.guarantee, "runs": len(runs), "generated": found["tokens"],
+        "calls": found["rounds"], "tokens": found["verify_tokens"],
+        "calls_each": _interval(mean_interval([float(c[1]) for c in counts])),
+        "tokens_each": _interval(mean_interval([float(c[2]) for c in counts])),
+        "tau": _interval(ratio_interval([c[:2] for c in counts], lambda s: s[..., 0] / s[..., 1])),
+        "speedup": _interval(_speedup(runs, baselines)), "tokens_per_s": found["tokens_per_s"],
+        "draft_s": found["draft_s"], "verify_s": found["verify_s"], "other_s": found["other_s"],
+    }  # fmt: skip
+
+
+def _speedup(runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trace]) -> Interval | None:
+    """Tokens a second against the runs without a draft on the same prompts; None as soon as one has no fair partner."""
+    rows = []
+    for name, trace in zip(pair_names(runs), runs, strict=True):
+        partner = baselines.get(name)
+        if partner is None:
+            return None
+        try:
+            check_baseline(trace, partner)
+        except ConfigError:
+            return None
+        rows.append((len(trace.tokens), _ms(trace), len(partner.tokens), _ms(partner)))
+    return ratio_interval(rows, lambda s: (s[..., 0] / s[..., 1]) / (s[..., 2] / s[..., 3]))
+
+
+def _ms(trace: Trace) -> float:
+    return sum(r.draft_ms + r.verify_ms + r.other_ms for r in trace.rounds)
+
+
+def _figures(runs: list[Trace]) -> dict[str, Any]:
+    """Figures 1c to 1e, 3 and 4 of one method: columns of numbers; `size` is the largest N, root included."""
+    length, entropy = paper.length_by_tcr(runs), paper.entropy_by_tcr(runs)
+    bins = paper.bins(runs)
+    return {
+        "size": max(r.fed for t in runs for r in t.rounds), "rounds": int(length["rounds"].sum()),
+        "quantiles": paper.tcr_quantiles(runs).to_dict("list"),
+        "ranks": length.to_dict("list"), "entropy": entropy.to_dict("list"), "bins": bins.to_dict("list"),
+    }  # fmt: skip
+
+
+def _ablation(groups: Mapping[str, list[Trace]]) -> list[dict[str, Any]]:
+    """Table 2: the tree that is not binned, then each mechanism added; rows that were not run are missing."""
+    steps = {label: runs for label, runs in groups.items() if {"ded", "tnp", "dca", "low_bins"} <= set(runs[0].head.knobs)}
+    # several knob settings of one step: the first listed, which has the fewest unusual knobs
+    named: dict[str, list[Trace]] = {}
+    for runs in steps.values():
+        knobs = runs[0].head.knobs
+        step = STEPS.get((knobs["ded"], knobs["tnp"], knobs["dca"]))
+        if step and knobs["low_bins"]:
+            named.setdefault(step, runs)
+    if not named:
+        return []
+    first = next(iter(named.values()))[0].head
+    shared = ("total_token", "depth", "tree_top_k")
+    alike = [
+        runs for label, runs in groups.items()
+        if label not in steps and runs[0].head.drafter == first.drafter and runs[0].head.rule == first.rule
+        and set(runs[0].head.knobs) >= set(shared) and all(runs[0].head.knobs[k] == first.knobs.get(k) for k in shared)
+        and runs[0].head.shape == "dynamic_tree"
+    ]  # fmt: skip
+    rows = {alike[0][0].head.title: alike[0]} if alike else {}
+    rows |= {step: named[step] for step in STEPS.values() if step in named}
+    return [{str(k): v for k, v in row.items()} for row in paper.ablation(rows).to_dict("records")]
+
+
+def _granularity(groups: Mapping[str, list[Trace]], study: Study | None) -> list[dict[str, Any]]:
+    """Table 4, a row a method whose rounds have a cumulative entropy; `missing` says why a row has no numbers."""
+    rows: list[dict[str, Any]] = []
+    for label, runs in groups.items():
+        found = paper.samples(runs)
+        if not found or study is None:
+            continue
+        row: dict[str, Any] = {"label": label, "rounds": len(found), "full": sum(s.full for s in found)}
+        try:
+            rows.append(row | {"overlap": dict(study(found))})
+        except ConfigError as error:
+            rows.append(row | {"missing": str(error)})
+    return rows
+
+
+def _interval(found: Interval | None) -> dict[str, Any] | None:
+    return None if found is None else {"mean": found.mean, "low": found.low, "high": found.high, "n": found.n}
+
+
+def _rounded(value: Any) -> Any:
+    """JSON types with `DIGITS` significant digits; what is not a number becomes null."""
+    if isinstance(value, dict):
+        return {str(k): _rounded(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(v) for v in value]
+    if isinstance(value, float):
+        return None if value != value or value in (float("inf"), float("-inf")) else float(f"{value:.{DIGITS}g}")
+    return value

@@ -1,0 +1,72 @@
+"""`pooled`: reduce the traces of folders to the figures and tables of HeteroSpec, in one small JSON file that the page shows."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from engine.analysis.pool import RECORDED, pool
+from engine.cli.progress import track
+from engine.errors import ConfigError
+from engine.methods import CARDS
+from engine.stratify import granularity
+from engine.trace.store import Trace
+
+ENDINGS = (".jsonl", ".jsonl.gz")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser("pooled", help="traces of many runs as HeteroSpec's figures and tables")
+    parser.add_argument(
+        "folders", nargs="+", type=Path, metavar="FOLDER", help="traces, also in folders below; `compare --out` writes them"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help=f"write JSON there (the page shows {RECORDED.name})")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Read, pool, print the tables; write the file on demand."""
+    files = [path for folder in args.folders for path in _files(folder)]
+    found = pool((Trace.load(path) for path in track(files, "traces", quiet=not sys.stderr.isatty())), usual(), granularity)
+    found["commands"].append(args.given)
+    if args.out:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        args.out.write_text(json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8")
+    for section in found["sections"]:
+        print(_as_text(section))
+    return 0
+
+
+def usual() -> dict[str, dict[str, Any]]:
+    """Each method's usual knobs, in the order of the catalogue."""
+    return {card.name: card.resolve({}) for card in CARDS}
+
+
+def _files(folder: Path) -> list[Path]:
+    files = sorted(p for p in folder.rglob("*") if p.name.endswith(ENDINGS)) if folder.is_dir() else [folder]
+    if not files or not files[0].is_file():
+        raise ConfigError(f"There are no traces in {folder}: write some with `python -m engine compare ... --out {folder}`.")
+    return files
+
+
+def _as_text(section: dict[str, Any]) -> str:
+    lines = [f"\n{section['task']}, {section['prompts']} prompts" + ("" if section["even"] else ", not the same for all methods")]
+    lines.append(f"{'method':44}{'calls':>8}{'tokens':>9}{'tau':>22}{'speed-up':>22}")
+    lines += [
+        f"{row['label'][:43]:44}{row['calls']:>8}{row['tokens']:>9}{_spread(row['tau']):>22}{_spread(row['speedup']):>22}"
+        for row in section["methods"]
+    ]
+    for row in section["ablation"]:
+        lines.append(f"  {row['method']:12} calls {row['calls']}, tokens {row['tokens']}, tau {row['tau']:.3g}")
+    for row in section["granularity"]:
+        overlap = ", ".join(f"{name} {value:.2f}" for name, value in row.get("overlap", {}).items())
+        lines.append(f"  {row['label']}: {overlap or row.get('missing', '')}")
+    return "\n".join(lines)
+
+
+def _spread(given: dict[str, Any] | None) -> str:
+    if given is None:
+        return "-"
+    return f"{given['mean']:.2f}" + ("" if given["low"] is None else f" ({given['low']:.2f} to {given['high']:.2f})")
