@@ -3,7 +3,8 @@
 import importlib.metadata
 import threading
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -16,7 +17,9 @@ from engine.assets import load_asset
 from engine.config import Card, RunConfig, Sampling
 from engine.draft import chain
 from engine.drafters import DRAFTERS
-from engine.errors import ConfigError, EngineFault
+from engine.errors import AssetError, ConfigError, EngineFault
+from engine.judge.events import MiningEvent
+from engine.judge.local import Mining, local_mine
 from engine.loop import Decoding, Method
 from engine.methods import CARDS, get_card
 from engine.methods.compose import build, make_card
@@ -25,9 +28,10 @@ from engine.parts import Kit
 from engine.presets import Preset, get_preset, locate
 from engine.sampling import entropy
 from engine.streams import Streams
+from engine.tasks import Problem
 from engine.trace.events import Event, RunEnded, RunStarted
 from engine.trace.store import Trace
-from engine.trajectories import draw
+from engine.trajectories import draw, follow
 
 TREE_ROOM = 700  # cache slots beyond the text, for the largest draft tree
 HEADS = ("eagle2", "eagle3", "medusa", "hydra")
@@ -168,6 +172,30 @@ class Lab:
             self, method, prompt, n, seed=seed, temperature=temperature, record=record, extras=extras, keep=keep,
             options=options, **knobs,
         )  # fmt: skip
+
+    def stream_trajectories(
+        self, method: str | Card, prompt: str | Sequence[int] = "", n: int = 8, *, seed: int = 0, temperature: float = 0.6,
+        record: Literal["full", "light"] = "light", options: Mapping[str, Any] | None = None, **knobs: Any,
+    ) -> Iterator[Event]:  # fmt: skip
+        """The events of `trajectories`, run after run; closing the iterator stops within a round. `options` as for `stream`."""
+        return follow(self, method, prompt, n, seed=seed, temperature=temperature, record=record, options=options, **knobs)
+
+    def mine(self, task: str, found: Sequence[Problem], path: Path, **settings: Any) -> Generator[MiningEvent, None, None]:
+        """Which mismatches of target and draft change the answer (AutoJudge, algorithm 1); `settings` are those of `Mining`.
+
+        `path` is resumed. Closing the iterator keeps all finished prompts.
+
+        Raises:
+            ConfigError: no draft model, an unknown task, or a file that was mined otherwise.
+        """
+        if "draft" not in self.models:
+            raise ConfigError("Mining needs a draft model, and none is loaded with this target.")
+        judges = {}
+        for role in (role for role in self._roles("judge") if role in self.asset_paths):
+            with suppress(AssetError):
+                judges[role] = self.asset(role)
+        models = {"target": self.target, "draft": self.models["draft"]}
+        return local_mine(task, found, models, path, Mining(**settings), judges, self.lock)
 
     def stream(
         self,

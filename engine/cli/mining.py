@@ -17,12 +17,15 @@ from engine.judge.events import Ended, MiningEvent, Progress, Started, to_json
 from engine.judge.gumbel import Chooser
 from engine.judge.local import local_search
 from engine.judge.mine import mine
-from engine.judge.problems import judged, problems, prompts
+from engine.judge.problems import case_problems, judged, problems, prompts
 from engine.judge.remote import RemoteTarget
+from engine.judge.scores import about, fitting, scorer
 from engine.judge.search import Prompt, Search
 from engine.judge.store import MinedFile
 from engine.judge.vote import JudgeModel
+from engine.judge.weights import Judge
 from engine.lab import Lab
+from engine.tasks import Problem
 
 BUILD = Path("build/judge")
 
@@ -32,10 +35,12 @@ def mine_handle(args: argparse.Namespace) -> int:
     lab = load_lab(args)
     if "draft" not in lab.models:
         raise ConfigError("Mining needs a draft model: give --draft, or a preset with one.")
-    found = prompts(problems(args.task, "train", args.items, args.problem_seed, args.source), lab.target.tokenizer, args.chat)
+    found = prompts(_problems(args), lab.target.tokenizer, args.chat)
     out = args.out or BUILD / f"{args.task}{'-naive' if args.naive else ''}.jsonl"
-    file = MinedFile(out, _head(args, lab))
-    events = mine(found, _searches(args, lab, found), file, args.minutes and args.minutes * 60)
+    judge = _judge(args, lab) if args.score else None
+    file = MinedFile(out, _head(args, lab) | ({"judge": about(judge)} if judge else {}))
+    finish = scorer(judge, {"target": lab.target, **lab.models}) if judge else None
+    events = mine(found, _searches(args, lab, found), file, args.minutes and args.minutes * 60, finish)
     try:
         for event in events:
             _tell(event, args.json)
@@ -46,12 +51,29 @@ def mine_handle(args: argparse.Namespace) -> int:
     return 0
 
 
+def _problems(args: argparse.Namespace) -> list[Problem]:
+    """The problems asked for; those of cases come first and are not repeated."""
+    first = case_problems(args.task) if args.cases else []
+    found = problems(args.task, args.split, args.items, args.problem_seed, args.source)
+    return [*first, *(p for p in found if p.prompt not in {case.prompt for case in first})][: args.items]
+
+
+def _judge(args: argparse.Namespace, lab: Lab) -> Judge | None:
+    """The task's judge, if one is loaded that was trained for this pair."""
+    roles = [role for role in lab.asset_paths if role.split(":")[0] == "judge"]
+    judge = fitting({role: lab.asset(role) for role in roles}, args.task, {"target": lab.target, **lab.models})
+    if judge is None:
+        print(f"no judge for {args.task} and this pair is loaded: mined without scores", file=sys.stderr)
+    return judge
+
+
 def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
     """What decides the labels; a file is resumed only with the same."""
     target = {"id": args.endpoint_model or "server", "revision": args.endpoint} if args.endpoint else lab.target.describe()
     models = {"target": target, "draft": lab.models["draft"].describe()}
     names = ("source", "problem_seed", "limit", "chat", "naive", "most", "report", "temperature", "top_p", "top_k", "seed")
     settings = {name: getattr(args, name) for name in names}
+    settings |= {"split": args.split} if args.split != "train" else {}
     vote = {"judge_model": args.judge_model, "votes": args.votes, "vote": args.vote} if args.judge_endpoint else {}
     return {"task": args.task, "models": models, **settings, **vote}
 

@@ -23,6 +23,9 @@ class Label:
     target_answer: str | None  # what the alternative is compared with
     draft_answer: str | None
     retokenized: str = ""  # a server's text gave other ids: dropped from training | anchored at the first difference
+    target_piece: str = ""
+    draft_piece: str = ""
+    score: float | None = None  # p(important) by a judge, where one was asked
 
 
 @dataclass(slots=True)
@@ -97,6 +100,8 @@ class PromptFinished:
     labels: list[Label] = field(default_factory=list)
     skipped: str = ""  # why a prompt was left out
     seconds: float = 0.0
+    text: str = ""  # of the prompt
+    pieces: list[str] = field(default_factory=list)  # of `final`
 
 
 @dataclass(slots=True)

@@ -1,12 +1,80 @@
 """Mining with a pair that is loaded here: one call for the page, the command line and notebooks."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 from engine.judge.continuation import DraftView, LocalTarget
 from engine.judge.criterion import Criterion
+from engine.judge.events import MiningEvent
 from engine.judge.gumbel import Chooser
+from engine.judge.mine import mine
+from engine.judge.problems import judged, prompts
+from engine.judge.scores import about, fitting, scorer
 from engine.judge.search import Prompt, Search
+from engine.judge.store import MinedFile
+from engine.judge.weights import Judge
 from engine.model import Model
+from engine.tasks.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Mining:
+    """What decides the labels; the head of a mined file holds these and the models. Greedy."""
+
+    source: str = ""
+    problem_seed: int = 0
+    limit: int = 128
+    chat: bool = False
+    naive: bool = False
+    most: int = 230
+    report: bool = False
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    seed: int = 0
+    split: str = "heldout"
+
+
+def local_mine(
+    task: str,
+    found: Sequence[Problem],
+    models: Mapping[str, Model],
+    path: Path,
+    settings: Mining,
+    judges: Mapping[str, Judge],
+    lock: AbstractContextManager[Any],
+) -> Generator[MiningEvent, None, None]:
+    """Mine problems into a file that is resumed; `models` holds "target" and "draft". `lock` is held around each event.
+
+    Labels get the score of the task's own judge where one fits the pair.
+
+    Raises:
+        ConfigError: an unknown task, or a file that was mined otherwise.
+    """
+    judge = fitting(judges, task, models)
+    head = {"task": task, "models": {role: model.describe() for role, model in models.items()}, **asdict(settings)}
+    if settings.split == "train":
+        del head["split"]  # files without it were mined there
+    file = MinedFile(path, head | ({"judge": about(judge)} if judge else {}))
+    vocab = min(model.vocab for model in models.values())
+    ready = prompts(list(found), models["target"].tokenizer, settings.chat)
+    search = local_search(
+        models["target"], models["draft"], ready, judged(task, settings.report).criterion, settings.limit, vocab=vocab,
+        naive=settings.naive, most=settings.most,
+    )  # fmt: skip
+    events = mine(ready, [search], file, finish=scorer(judge, models) if judge else None)
+    try:
+        while True:
+            with lock:
+                event = next(events, None)
+            if event is None:
+                return
+            yield event
+    finally:
+        events.close()
 
 
 def local_search(

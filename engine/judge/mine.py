@@ -15,12 +15,14 @@ def mine(
     searches: Sequence[Search],
     file: MinedFile | None = None,
     seconds: float | None = None,
+    finish: Callable[[PromptFinished], None] | None = None,
     clock: Callable[[], float] = perf_counter,
 ) -> Generator[MiningEvent, None, None]:
     """Mine all prompts that `file` does not hold yet; each finished one is written there before it is reported.
 
     One search runs here; several run in threads of their own, a prompt each. Closing the iterator stops: unfinished prompts
-    are forgotten, finished ones are kept. `seconds` ends it after the prompt that exceeds the time.
+    are forgotten, finished ones are kept. `seconds` ends it after the prompt that exceeds the time; `finish` may
+    add to a prompt before it is written.
     """
     left = [p for p in prompts if file is None or p.id not in file.done]
     before = len(prompts) - len(left)
@@ -29,6 +31,8 @@ def mine(
     running = _here(left, searches[0]) if len(searches) == 1 else _threads(left, searches)
     for event in running:
         if isinstance(event, PromptFinished):
+            if finish is not None:
+                finish(event)
             done += 1
             labels += len(event.labels)
             important += sum(label.important for label in event.labels)

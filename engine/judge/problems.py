@@ -7,6 +7,7 @@ from engine.errors import ConfigError, unknown
 from engine.judge.criterion import Criterion, SameAnswer, SameTests
 from engine.judge.search import Prompt
 from engine.model import Tokenizer
+from engine.presets import list_presets
 from engine.tasks import FAMILIES, get_task, load_problems
 from engine.tasks.problem import Problem
 from engine.tasks.published import PUBLISHED, Published, get_published, load_published
@@ -76,6 +77,12 @@ def problems(name: str, split: str, n: int, seed: int = 0, source: str = "") -> 
         return load_problems(name, split, n, seed)
     _published(name)
     return load_published(name, source, n)
+
+
+def case_problems(name: str) -> list[Problem]:
+    """The prompts of the recorded cases of a task, with their reference answers; equal ones once."""
+    cases = {case.prompt: case for case in list_presets() if case.kind == "case" and case.task == name}
+    return [Problem(name, case.prompt, case.prompt, "", case.answer) for case in cases.values()]
 
 
 def prompts(found: list[Problem], tokenizer: Tokenizer, chat: bool = False) -> list[Prompt]:

@@ -53,7 +53,7 @@ class Search:
     def run(self, prompt: Prompt) -> Iterator[SearchEvent]:
         """Mine one prompt; the last event holds all labels. An unimportant swap stays, and the search goes on from there."""
         began, x = self.clock(), prompt.ids
-        done = PromptFinished(prompt.id, prompt.problem.key, list(x), [], [], None)
+        done = PromptFinished(prompt.id, prompt.problem.key, list(x), [], [], None, text=prompt.problem.prompt)
         try:
             y = self.target.generate(x, self.limit)
         except Retokenized as lost:
@@ -80,7 +80,7 @@ class Search:
                 choices = [*choices[: t + 1], *self.draft.choices([*x, *y[: t + 1]], y[t + 1 :])]
             left = _mismatches(y, choices, t)
             yield Labelled(label, left)
-        done.final, done.seconds = y, self.clock() - began
+        done.final, done.pieces, done.seconds = y, self._pieces(y), self.clock() - began
         yield done
 
     def _fork(self, prompt: Prompt, y: list[int], token: int, t: int, last: int) -> Generator[SearchEvent, None, Fork]:
@@ -100,10 +100,11 @@ class Search:
         return fork
 
     def _label(self, prompt: str, y: list[int], fork: Fork, important: bool, against: Response, alternative: Response) -> Label:
-        t, decode = fork.t, self.tokenizer.decode
+        t, decode, piece = fork.t, self.tokenizer.decode, self.tokenizer.piece
         return Label(
             prompt, t, y[t], fork.ids[t], important, y[t + 1 :], fork.ids[t + 1 :], decode(y[t + 1 :]),
             decode(fork.ids[t + 1 :]), against.answer, alternative.answer, fork.retokenized,
+            piece(y[t]), piece(fork.ids[t]),
         )  # fmt: skip
 
     def _response(self, prompt: Prompt, ids: Sequence[int]) -> Response:
