@@ -7,6 +7,7 @@ from engine.config import Card, RunConfig, Sampling
 from engine.loop import Method
 from engine.methods import get_card
 from engine.methods.compose import build
+from engine.trace.events import Event, Round, RunEnded, RunStarted
 from engine.trace.store import Trace
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def prepare(lab: "Lab", method: str | Card, **knobs: Any) -> Method:
     return build(card, lab.kit(card, config), config.knobs)
 
 
-def draw(
+def follow(
     lab: "Lab",
     method: str | Card,
     prompt: str | Sequence[int],
@@ -39,17 +40,37 @@ def draw(
     keep: Method | None = None,
     options: Mapping[str, Any] | None = None,
     **knobs: Any,
-) -> Iterator[Trace]:
-    """Draw n traces of one prompt, each as soon as it is done. Trajectory i has the seed `seed + 10000 i`.
+) -> Iterator[Event]:
+    """The events of n runs of one prompt, run after run. Trajectory i has the seed `seed + 10000 i`; closing stops within a round.
 
     `keep` is a method of `prepare` that outlives this call: with the knob scope=global its tables go on to the next prompt.
-    `options` are further ones of `Lab.stream`. Each trace's `extras` name its trajectory, from 0, and n.
+    `options` are further ones of `Lab.stream`. The `extras` of each run name its trajectory, from 0, and n; recorded in full they
+    hold the texts of the earlier ones too (`earlier`), for guesses that come from there.
     """
     card = method if isinstance(method, Card) else get_card(method)
     living = keep or prepare(lab, card, **knobs)
+    earlier: list[list[str]] = []
     for i in range(n):
         marks = {**(extras or {}), "trajectory": i, "trajectories": n}
-        yield lab.run(
+        if record == "full":
+            marks["earlier"] = list(earlier)
+        pieces: list[str] = []
+        for event in lab.stream(
             card, prompt, seed=seed + STRIDE * i, temperature=temperature, record=record, extras=marks, reuse=living,
             **{**(options or {}), **knobs},
-        )  # fmt: skip
+        ):  # fmt: skip
+            if isinstance(event, Round):
+                pieces += [token.piece for token in event.tokens]
+            yield event
+        earlier.append(pieces)
+
+
+def draw(lab: "Lab", method: str | Card, prompt: str | Sequence[int], n: int, **given: Any) -> Iterator[Trace]:
+    """The same as n traces, each as soon as it is done; `given` as for `follow`."""
+    trace = Trace()
+    for event in follow(lab, method, prompt, n, **given):
+        if isinstance(event, RunStarted):
+            trace = Trace()
+        trace.append(event)
+        if isinstance(event, RunEnded):
+            yield trace

@@ -3,11 +3,59 @@
 from collections.abc import Iterator, Sequence
 
 Gram = tuple[int, ...]
+ORDERS = (2, 3, 4, 5)  # bigrams to 5-grams, as in figure 2
 
 
 def grams(tokens: Sequence[int], n: int) -> Iterator[Gram]:
     """The n-grams of a sequence, from left to right."""
     return (tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
+
+
+class Reuse:
+    """Which tokens of a trajectory lie in an n-gram that an earlier trajectory of the problem holds. Grows with the text.
+
+    For each token so far: `order` is the longest such n-gram around it (0 for none), `times` how often that one stood in the
+    earlier trajectories, and `first` the trajectory that had it first.
+    """
+
+    def __init__(self, orders: Sequence[int] = ORDERS) -> None:
+        self.orders = tuple(sorted(orders))
+        self._seen: dict[Gram, tuple[int, int]] = {}  # times, first trajectory
+        self._number = -1
+        self.begin()
+
+    def begin(self) -> None:
+        """A trajectory starts; the one before, if any, is now an earlier one."""
+        for n in self.orders if self._number >= 0 else ():
+            for gram in grams(self.tokens, n):
+                times, first = self._seen.get(gram, (0, self._number))
+                self._seen[gram] = (times + 1, first)
+        self._number += 1
+        self.tokens: list[int] = []
+        self.order: list[int] = []
+        self.times: list[int] = []
+        self.first: list[int] = []
+
+    def extend(self, tokens: Sequence[int]) -> int:
+        """More tokens; returns the first position whose marks are new or may have changed."""
+        start = len(self.tokens)
+        changed = max(0, start - self.orders[-1] + 1)
+        for token in tokens:
+            self.tokens.append(token)
+            for marks, none in ((self.order, 0), (self.times, 0), (self.first, -1)):
+                marks.append(none)
+            for n in self.orders:
+                self._mark(n)
+        return changed
+
+    def _mark(self, n: int) -> None:
+        """Mark the last n tokens if they stood in an earlier trajectory."""
+        known = self._seen.get(tuple(self.tokens[-n:])) if len(self.tokens) >= n else None
+        if known is None:
+            return
+        for at in range(len(self.tokens) - n, len(self.tokens)):
+            if self.order[at] < n:
+                self.order[at], (self.times[at], self.first[at]) = n, known
 
 
 def repeated_share(trajectories: Sequence[Sequence[int]], n: int) -> float | None:

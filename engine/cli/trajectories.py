@@ -13,6 +13,7 @@ from engine.analysis.trajectories import at, by_problem, difference, first_k, gr
 from engine.analysis.votes import majority
 from engine.cli.options import add_models, add_prompts, add_sampling, decoding, knobs, load_lab, prompts
 from engine.cli.progress import track
+from engine.cli.sheets import add_show
 from engine.errors import ConfigError
 from engine.tasks import get_task, load_problems
 from engine.template import named_template, tree_names
@@ -31,6 +32,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("trajectories", help="several answers to a prompt; STAND's tables 1 to 4 and figures 2, 3, 5")
     actions = parser.add_subparsers(dest="action", required=True, metavar="action")
     _draw_parser(actions)
+    add_show(actions, MAIN)
     for name, default, words in (
         ("compare", MAIN, "tables 1 and 2: acceptance length and throughput over 1, 4, 8, 16 trajectories"),
         ("ablation", ABLATION, "table 3: deterministic, stochastic, Gumbel top-k, each with its own tree"),

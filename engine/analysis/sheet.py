@@ -1,0 +1,90 @@
+"""Sheet: the trajectories of one method on one prompt as a reader sees them: text with reused n-grams, tau, answer, vote."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engine.analysis.ngrams import Reuse
+from engine.analysis.votes import majority
+from engine.tasks.catalogue import Task
+from engine.trace.events import Event, Round, RunEnded, RunStarted
+
+Row = dict[str, Any]  # JSON types
+
+
+class Sheet:
+    """Reads the events of `Lab.stream_trajectories`; `rows` are the finished trajectories.
+
+    `task` tells how an answer is read from a text, `truth` which one is right; either may be unknown. Times in seconds of decoding.
+    """
+
+    def __init__(self, task: Task | None = None, truth: str | None = None) -> None:
+        self.task, self.truth = task, truth
+        self.rows: list[Row] = []
+        self._reuse, self._row = Reuse(), Row()
+
+    def see(self, event: Event) -> Row:
+        """The next event; returns what it adds: a fresh row, pieces and marks from a position on, or the finished row."""
+        if isinstance(event, RunStarted):
+            if self.rows:
+                self._reuse.begin()
+            number = int(event.extras.get("trajectory", len(self.rows)))
+            self._row = {"trajectory": number, "seed": event.seed, "pieces": [], "tokens": 0, "rounds": 0, "seconds": 0.0}
+            return dict(self._row)
+        if isinstance(event, Round):
+            return self._round(event)
+        return self._end(event)
+
+    def _round(self, event: Round) -> Row:
+        start = self._reuse.extend([token.token for token in event.tokens])
+        pieces = [token.piece for token in event.tokens]
+        row = self._row
+        row["pieces"] += pieces
+        row["tokens"], row["rounds"] = row["tokens"] + len(pieces), row["rounds"] + 1
+        row["seconds"] += (event.draft_ms + event.verify_ms + event.other_ms) / 1e3
+        return {
+            "trajectory": row["trajectory"], "from": start, "pieces": pieces, "reused": self._reuse.order[start:],
+            "times": self._reuse.times[start:], "first": self._reuse.first[start:], "tau": row["tokens"] / row["rounds"],
+        }  # fmt: skip
+
+    def _end(self, event: RunEnded) -> Row:
+        answer = self.task.extract(event.text) if self.task else None
+        rounds = self._row["rounds"]
+        self._row |= {
+            "seconds": round(self._row["seconds"], 4), "tau": self._row["tokens"] / rounds if rounds else None,
+            "reused": list(self._reuse.order), "times": list(self._reuse.times), "first": list(self._reuse.first),
+            "answer": answer, "right": self._right(answer), "reason": event.reason, "message": event.message,
+        }  # fmt: skip
+        self.rows.append(self._row)
+        self._row["vote"] = self.vote()
+        return self._row
+
+    def _right(self, answer: str | None) -> bool | None:
+        return None if self.task is None or self.truth is None else self.task.equivalent(answer, self.truth)
+
+    def vote(self) -> Row | None:
+        """The majority over the finished trajectories; None when no answer can be read."""
+        if self.task is None or not self.rows:
+            return None
+        vote = majority([row["answer"] for row in self.rows], self.task.equivalent)
+        return {"answer": vote.answer, "count": vote.count, "n": vote.n, "share": vote.share, "right": self._right(vote.answer)}
+
+
+def by_turns(streams: Mapping[str, Iterator[Event]]) -> Iterator[tuple[str, Event]]:
+    """One whole run of each stream in turn, until all have ended; a run that fails ends its stream. Closing closes them all."""
+    going = dict(streams)
+    try:
+        while going:
+            for key in list(going):
+                for event in going[key]:
+                    yield key, event
+                    if isinstance(event, RunEnded):
+                        if event.reason == "error":
+                            going.pop(key)
+                        break
+                else:
+                    going.pop(key)
+    finally:
+        for stream in streams.values():
+            close = getattr(stream, "close", None)
+            if close:
+                close()

@@ -1,0 +1,85 @@
+"""`trajectories show`: the trajectories of several methods on one problem, as the file that the page's drawer opens with."""
+
+import argparse
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from engine.analysis.sheet import Sheet, by_turns
+from engine.cli.options import add_models, load_lab
+from engine.cli.progress import track
+from engine.errors import ConfigError
+from engine.lab import Lab
+from engine.methods import get_card
+from engine.tasks import FAMILIES, Problem, get_task, load_problems
+from engine.trace.events import RunEnded
+from engine.tune.series import Contender, contenders
+
+
+def add_show(actions: Any, methods: str) -> None:
+    """Register the action."""
+    one = actions.add_parser("show", help="several methods on one held-out problem, written for the page to show")
+    one.add_argument("--methods", default=methods, metavar="A,B,...", help=f"comma separated (default: {methods})")
+    one.add_argument("--task", default="arithmetic", choices=FAMILIES, help="family of the problem (default: arithmetic)")
+    one.add_argument("--item", type=int, default=0, metavar="I", help="which held-out problem, from 0 (default: 0)")
+    one.add_argument("--n", type=int, default=8, help="trajectories of each method (default: 8)")
+    one.add_argument("--temperature", type=float, default=0.6, metavar="T", help="above 0 (default: 0.6)")
+    one.add_argument("--max-new-tokens", type=int, default=160, metavar="N", help="limit of a trajectory (default: 160)")
+    one.add_argument("--seed", type=int, default=0)
+    one.add_argument("--out", type=Path, required=True, metavar="FILE", help="written there (.json)")
+    add_models(one)
+    one.set_defaults(handler=show)
+
+
+def show(args: argparse.Namespace) -> int:
+    """Draw, write, tell tau."""
+    if args.item < 0 or args.n < 1:
+        raise ConfigError("--item counts from 0, and --n from 1.")
+    lab, problem = load_lab(args), load_problems(args.task, "heldout", args.item + 1)[args.item]
+    chosen = contenders(args.methods.split(","))
+    sheets = _draw(lab, args, problem, chosen)
+    body = _head(lab, args, problem) | {"methods": [_one(c, sheets[c.label]) for c in chosen]}
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.write_text(json.dumps(body, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    for c in chosen:
+        print(f"{c.label:30}" + "".join(f"{row['tau'] or 0:7.2f}" for row in sheets[c.label].rows))
+    return 0
+
+
+def _one(contender: Contender, sheet: Sheet) -> dict[str, Any]:
+    title = get_card(contender.method).title
+    return {"key": contender.label, "method": contender.method, "title": title, "knobs": dict(contender.knobs), "rows": sheet.rows}
+
+
+def _draw(lab: Lab, args: argparse.Namespace, problem: Problem, chosen: tuple[Contender, ...]) -> dict[str, Sheet]:
+    task = get_task(args.task)
+    sheets = {c.label: Sheet(task, problem.answer) for c in chosen}
+    lab.run(
+        chosen[0].method, problem.prompt, max_new_tokens=8, **chosen[0].knobs
+    )  # a warm-up
+    options = {"max_new_tokens": args.max_new_tokens}
+    streams = {
+        c.label: lab.stream_trajectories(
+            c.method, problem.prompt, args.n, seed=args.seed, temperature=args.temperature, options=options, **c.knobs
+        )
+        for c in chosen
+    }
+    ended = (event for key, event in by_turns(streams) if sheets[key].see(event) and isinstance(event, RunEnded))
+    for event in track(ended, "runs", total=len(chosen) * args.n):
+        if event.reason == "error":
+            raise ConfigError(event.message)
+    return sheets
+
+
+def _head(lab: Lab, args: argparse.Namespace, problem: Problem) -> dict[str, Any]:
+    command = (
+        f"python -m engine trajectories show --methods {args.methods} --task {args.task} --item {args.item} --n {args.n} "
+        f"--temperature {args.temperature:g} --max-new-tokens {args.max_new_tokens} --seed {args.seed} --out {args.out}"
+    )
+    return {
+        "kind": "trajectories", "command": command, "created": datetime.now(UTC).date().isoformat(),
+        "target": lab.target.describe(), "device": str(lab.target.device), "prompt": problem.prompt, "task": args.task,
+        "answer": problem.answer, "n": args.n, "temperature": args.temperature, "max_new_tokens": args.max_new_tokens,
+        "seed": args.seed,
+    }  # fmt: skip
