@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app import recorded
+from app import evaluations, mining, pooled, recorded
 from app.presets import Shelf
 from app.recorded import Sentence
 from app.service import Service
@@ -68,6 +68,9 @@ def app_kwargs(service: Service, shelf: Shelf, sentence: Sentence | None) -> dic
         Route("/lab/catalogue", partial(catalogue, service, shelf), middleware=zipped),
         Route("/lab/trace", partial(trace, shelf), middleware=zipped),
         Route("/lab/open", partial(upload, service, sentence), methods=["POST"], middleware=zipped),
+        *mining.routes(service),
+        *evaluations.routes(),
+        *pooled.routes(service),
         Mount("/lab-static", StaticFiles(directory=STATIC), middleware=zipped),
     ]
     return {"routes": routes, "middleware": [Middleware(Headers)], "openapi_url": None}

@@ -44,6 +44,11 @@ class Service:
                 self._labs[models] = self._loaders[models]()
             return self._labs[models]
 
+    @property
+    def borrowed(self) -> bool:
+        """Whether runs are computed elsewhere, on a device that is lent for seconds."""
+        return self._turns is not None
+
     @contextmanager
     def engine(self) -> Iterator[None]:
         """Hold the device: runs, trajectories and mining wait for each other, so that timings stay fair."""

@@ -1,11 +1,14 @@
 """Lanes in turns: one round each, never two at once, so that no lane's clock runs while another computes. No gradio, no torch."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from app.request import Lane, Request
 from engine.config import Card
 from engine.errors import LabError
+from engine.judge.events import MiningEvent
+from engine.tasks import Problem
 from engine.trace.events import Event, Round, RunEnded
 
 Turns = Iterator[tuple[str, Event]]  # (lane key, event)
@@ -22,6 +25,12 @@ class LabLike(Protocol):
 
     def stream(self, method: str, **settings: Any) -> Iterator[Event]:
         """One run as events."""
+
+    def stream_trajectories(self, method: str, prompt: str, n: int, **settings: Any) -> Iterator[Event]:
+        """Several runs on one prompt, one after another, as events; what the method learns from one serves the next."""
+
+    def mine(self, task: str, found: Sequence[Problem], path: Path, **settings: Any) -> Generator[MiningEvent, None, None]:
+        """Mining into a file that is resumed."""
 
 
 def in_turns(lab: LabLike, request: Request) -> Turns:

@@ -15,6 +15,10 @@ from engine.tasks.problem import Problem
 from engine.trace.store import Trace
 
 TOP_K = (2, 3, 4, 8, 16, 64)
+GROUPS = {
+    "sd": "SD", "target": "Target alone", "draft": "Draft alone", "autojudge": "AutoJudge", "safer": "AutoJudge, higher recall",
+    "transfer": "AutoJudge, other task's judge", "topk": "Top-K", "math": "Math rules",
+}  # fmt: skip
 
 
 class Runs(Protocol):
@@ -29,7 +33,7 @@ class Setting:
     """One method with its knobs, under the name that it has in the results."""
 
     name: str
-    group: str  # sd | safer | autojudge | transfer | topk | math
+    group: str  # see GROUPS
     method: str
     knobs: Mapping[str, Any] = field(default_factory=dict)
 
@@ -60,11 +64,13 @@ def settings(
     window: int, thresholds: Sequence[float], judge: str, other: tuple[str, Sequence[float]] | None,
     ks: Sequence[int] = TOP_K, safer: Mapping[str, float] | None = None,
 ) -> list[Setting]:  # fmt: skip
-    """SD, AutoJudge at its own and further thresholds, another task's judge (with thresholds of its own), top-K, math rules.
+    """SD, target and draft alone, AutoJudge at its own and further thresholds, another task's judge, top-K, math rules.
 
-    `safer` names thresholds of higher recall, for the table; they are no part of the curves.
+    The draft alone is a judge that keeps everything without a bonus token; it makes no target call of its own, so that its
+    tokens a call mean nothing. `safer` names thresholds of higher recall, for the table; they are no part of the curves.
     """
     base: dict[str, Any] = {"gamma": window}
+    all_kept = base | {"judge": judge, "judge_threshold": 1.01, "bonus": False}
     found = [Setting("sd", "sd", "sd", base)]
     for recall, t in (safer or {}).items():
         found.append(Setting(f"autojudge ({recall} recall)", "safer", "autojudge", base | {"judge": judge, "judge_threshold": t}))
@@ -75,7 +81,8 @@ def settings(
     found += [Setting(f"top-{k}", "topk", "topk_lossy", base | {"accept_k": k}) for k in ks]
     math = {"math only": 0, "math & top-4": 4, "math & top-16": 16}
     found += [Setting(name, "math", "math_rule", base | {"math_k": k}) for name, k in math.items()]
-    return found
+    alone = [Setting("target alone", "target", "ar"), Setting("draft alone", "draft", "autojudge", all_kept)]
+    return [*found, *alone]
 
 
 Line = list[list[int]]  # one problem: per setting correct, tokens, accepted, calls, same text
@@ -117,7 +124,7 @@ def report(scores: Sequence[Score]) -> dict[str, Any]:
     own, transfer, topk = (_curve(scores, group) for group in ("autojudge", "transfer", "topk"))
     start = [sd.point]
     return {
-        "problems": len(sd.correct), "rows": rows,
+        "problems": len(sd.correct), "groups": GROUPS, "rows": rows,
         "above_topk": share_above(start + own, start + topk), "gap_to_topk": mean_gap(start + own, start + topk),
         "above_transfer": share_above(start + own, start + transfer) if transfer else None,
         "gap_to_transfer": mean_gap(start + own, start + transfer) if transfer else None,

@@ -14,9 +14,17 @@ from tests.engine.zoo import Zoo
 
 def test_settings_cover_all_groups() -> None:
     found = settings(16, [0.1, 0.2], "arithmetic", ("functions", [0.3]))
-    assert found[0].method == "sd" and all(s.knobs["gamma"] == 16 for s in found)
+    assert found[0].method == "sd" and all(s.knobs["gamma"] == 16 for s in found if s.group != "target")
     groups = [s.group for s in found]
-    assert {g: groups.count(g) for g in groups} == {"sd": 1, "autojudge": 3, "transfer": 2, "topk": 6, "math": 3}
+    assert {g: groups.count(g) for g in groups} == {
+        "sd": 1,
+        "autojudge": 3,
+        "transfer": 2,
+        "topk": 6,
+        "math": 3,
+        "target": 1,
+        "draft": 1,
+    }
     assert len({s.name for s in found}) == len(found)
     assert "transfer" not in [s.group for s in settings(16, [0.1], "arithmetic", None)]
 

@@ -1,0 +1,164 @@
+"""Mined sets over HTTP: those of the repository, and mining live into a visitor's own file. No gradio, no torch."""
+
+import contextlib
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from app.miningjob import SEEDS, Job, problems, read_job
+from app.ndjson import Lines, stream
+from app.service import Service
+from engine.errors import ConfigError, LabError, unknown
+from engine.judge.events import Progress, to_json
+from engine.presets import PRESETS
+from engine.tasks import Problem
+
+MINED = PRESETS / "mined"
+MAX_BYTES = 8_000_000
+KEEP_FILES = 64
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Visitors' mined files in a temporary folder: few, small, named by a hash of the visitor's key and settings."""
+
+    path: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="draftscope-mined-")))
+    keep: int = KEEP_FILES
+    busy: set[Path] = field(default_factory=set)
+
+    def file(self, key: str, *settings: object) -> Path:
+        """The file of a key and settings.
+
+        Raises:
+            ConfigError: the key is malformed.
+        """
+        if len(key) != 32 or any(char not in "0123456789abcdef" for char in key):
+            raise ConfigError("A key is 32 hexadecimal digits.")
+        name = hashlib.sha256(json.dumps([key, *settings]).encode()).hexdigest()
+        return self.path / f"{name}.jsonl"
+
+    @contextlib.contextmanager
+    def at_work(self, path: Path) -> Iterator[None]:
+        """One writer a file.
+
+        Raises:
+            ConfigError: another page is at it.
+        """
+        if path in self.busy:
+            raise ConfigError("This set is being mined already, perhaps in another tab. Stop it there first.")
+        self.busy.add(path)
+        try:
+            yield
+        finally:
+            self.busy.discard(path)
+
+    def make_room(self) -> None:
+        """Forget the oldest files, so that one more can be kept."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        files = sorted(set(self.path.glob("*.jsonl")) - self.busy, key=lambda path: path.stat().st_mtime)
+        for path in files[: max(0, len(files) - self.keep + 1)]:
+            path.unlink(missing_ok=True)
+
+
+def routes(service: Service, mined: Path = MINED, folder: Folder | None = None) -> list[BaseRoute]:
+    """The list of recorded sets, one of them, mining, and what was mined before."""
+    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
+    own = folder or Folder()
+    return [
+        Route("/lab/mined", partial(recorded, mined), middleware=zipped),
+        Route("/lab/mine", partial(mine, service, own), methods=["POST"]),
+        Route("/lab/mine/kept", partial(kept, service, own), methods=["POST"], middleware=zipped),
+    ]
+
+
+async def recorded(mined: Path, request: Request) -> Response:
+    """The recorded sets by name, or the lines of one."""
+    names = sorted(path.stem for path in mined.glob("*.jsonl"))
+    name = request.query_params.get("name")
+    if name is None:
+        return JSONResponse({"sets": [await run_in_threadpool(_about, mined / f"{name}.jsonl") for name in names]})
+    if name not in names:
+        return _refused(ConfigError(unknown("mined set", name, names)), 404)
+    return Response(await run_in_threadpool((mined / f"{name}.jsonl").read_bytes), media_type="application/x-ndjson")
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """Name, task, size and the command of a recorded set."""
+    with path.open(encoding="utf-8") as lines:
+        head, prompts = json.loads(next(lines)), sum(1 for _ in lines)
+    return {"name": path.stem, "task": head["task"], "naive": bool(head.get("naive")), "prompts": prompts,
+            "command": command(head, prompts, path.stem)}  # fmt: skip
+
+
+def command(head: dict[str, Any], prompts: int, name: str) -> str:
+    """The command that makes a recorded set again."""
+    how = " --naive" if head.get("naive") else ""
+    return (
+        f"python -m engine mine --preset tiny --task {head['task']} --split {head.get('split', 'train')} "
+        f"--problem-seed {head['problem_seed']} --cases --items {prompts}{how} --score --out presets/mined/{name}.jsonl"
+    )
+
+
+async def mine(service: Service, folder: Folder, request: Request) -> Response:
+    """Mine live: events as JSON lines. Closing the connection stops after the fork in progress; finished prompts are kept."""
+    try:
+        job = await read_job(service, request)
+        if service.borrowed:
+            raise ConfigError("Mining needs the device for minutes, and here it is only lent for seconds. Run the page yourself.")
+        path = _path(folder, job)
+        found = await run_in_threadpool(problems, job)
+        if path.exists() and path.stat().st_size > MAX_BYTES:
+            raise ConfigError(f"This file has reached {MAX_BYTES // 1_000_000} MB, which is the limit. Export it and start anew.")
+        if not path.exists():
+            folder.make_room()
+    except LabError as error:
+        return _refused(error)
+    return stream(partial(events, service, folder, job, found, path))
+
+
+def events(service: Service, folder: Folder, job: Job, found: Sequence[Problem], path: Path) -> Lines:
+    """The events of a job. The device is given back after each prompt, so that others' runs need not wait for the whole."""
+    yield {"kind": "queued"}
+    split = "train" if job.source == "train" else "heldout"
+    seed = SEEDS[job.source]
+    mining = service.lab(job.models).mine(job.task, found, path, naive=job.naive, problem_seed=seed, split=split)
+    with folder.at_work(path), contextlib.closing(mining):
+        while True:
+            with service.engine():
+                for event in mining:
+                    yield to_json(event)
+                    if isinstance(event, Progress):
+                        break
+                else:
+                    return
+            time.sleep(0.02)
+
+
+async def kept(service: Service, folder: Folder, request: Request) -> Response:
+    """What this visitor mined before with these settings: the lines of the file, none if there is none."""
+    try:
+        path = _path(folder, await read_job(service, request))
+    except LabError as error:
+        return _refused(error)
+    return Response(path.read_bytes() if path.is_file() else b"", media_type="application/x-ndjson")
+
+
+def _path(folder: Folder, job: Job) -> Path:
+    return folder.file(job.key, job.models, job.task, job.source, job.naive, job.prompt)
+
+
+def _refused(error: LabError, status: int = 400) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=status)

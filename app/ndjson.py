@@ -1,0 +1,50 @@
+"""Long work as JSON lines over HTTP: a generator runs in a thread of its own and ends soon after its reader has left."""
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable, Generator
+from typing import Any
+
+from starlette.responses import StreamingResponse
+
+from engine.errors import LabError
+
+Lines = Generator[dict[str, Any], None, None]
+
+
+def stream(start: Callable[[], Lines]) -> StreamingResponse:
+    """An answer with one line an item of the generator that `start` makes; a LabError becomes a last line with "error"."""
+    headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
+    return StreamingResponse(_lines(start), media_type="application/x-ndjson", headers=headers)
+
+
+async def _lines(start: Callable[[], Lines]) -> AsyncIterator[bytes]:
+    loop, items, left = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None](), threading.Event()
+
+    def put(item: dict[str, Any] | None) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(items.put_nowait, item)
+
+    def work() -> None:
+        lines = start()
+        try:
+            for line in lines:
+                put(line)
+                if left.is_set():
+                    break
+        except LabError as error:
+            put({"kind": "error", "error": str(error)})
+        except Exception as error:
+            put({"kind": "error", "error": f"The work failed: {type(error).__name__}."})
+            raise
+        finally:
+            lines.close()
+            put(None)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        while (item := await items.get()) is not None:
+            yield json.dumps(item, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    finally:
+        left.set()
