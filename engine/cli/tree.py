@@ -125,13 +125,17 @@ def _with_card(
     source = f"--prompts {args.prompts}" if args.prompts else f"--task {args.task}"
     command = (
         f"python -m engine tree optimise --method {args.method}{sets} {source} --items {args.items} --n {args.n} "
-        f"--temperature {args.temperature} --nodes {args.nodes} --depth {args.depth} --keep {args.keep} --seed {args.seed} "
+        f"--temperature {args.temperature} --max-new-tokens {args.max_new_tokens} --nodes {args.nodes} --depth {args.depth} --keep {args.keep} --seed {args.seed} "
         f"--out {args.out}"
     )
     name = Path(args.out).stem
     return with_card(
         tree, name=name, title=f"Optimised for {args.method}, {len(tree)} nodes", made_by=command, settings=settings,
         calibration={"task": None if args.prompts else f"{args.task}, train", "prompts": done, "sha256": settings["prompts"]},
+        usage={
+            "nodes": args.nodes, "depth": args.depth, "first": args.first, "ratio": args.ratio, "ranks": args.ranks,
+            "counts": usage.counts, "kept": usage.kept(args.keep),
+        },
         rounds=usage.rounds, accepted_a_round=round(sum(usage.counts) / max(usage.rounds, 1), 4),
         note="Kept are the nodes most often on the accepted path; ties go to the shallower, then the earlier node. Do not judge it "
         "on the prompts it was made from.",

@@ -34,13 +34,17 @@ class Usage:
             above = node
             self.counts[at] += 1
 
-    def best(self, nodes: int) -> Template:
-        """The most used nodes (ties: shallower, then earlier), compacted. Prefix-closed because counts only fall along a path."""
+    def kept(self, nodes: int) -> list[int]:
+        """The most used nodes (ties: shallower, then earlier). Prefix-closed because counts only fall along a path."""
         order = sorted(range(len(self.tree)), key=lambda i: (-self.counts[i], self.tree.depths[i], i))
         kept = sorted(order[:nodes])
         if not prefix_closed(self.tree.parents, kept):
             raise AssertionError("counts rise along a path: the tree was counted wrongly")
-        return self.tree.keep(kept).compact()
+        return kept
+
+    def best(self, nodes: int) -> Template:
+        """The kept nodes as a tree, compacted."""
+        return self.tree.keep(self.kept(nodes)).compact()
 
 
 def count_usage(
