@@ -125,7 +125,8 @@ def _with_card(
     source = f"--prompts {args.prompts}" if args.prompts else f"--task {args.task}"
     command = (
         f"python -m engine tree optimise --method {args.method}{sets} {source} --items {args.items} --n {args.n} "
-        f"--temperature {args.temperature} --max-new-tokens {args.max_new_tokens} --nodes {args.nodes} --depth {args.depth} --keep {args.keep} --seed {args.seed} "
+        f"--temperature {args.temperature} --max-new-tokens {args.max_new_tokens} "
+        f"--nodes {args.nodes} --depth {args.depth} --keep {args.keep} --seed {args.seed} "
         f"--out {args.out}"
     )
     name = Path(args.out).stem
