@@ -72,8 +72,7 @@ def parse(data: bytes, limits: Limits) -> list[Trace]:
     Raises:
         TraceError: damaged, of another schema, or larger than a limit.
     """
-    if data[:2] == b"\x1f\x8b":
-        data = _unzipped(data, limits)
+    data = plain(data, limits)
     if len(data) > limits.max_upload_bytes:
         raise TraceError(f"The file is larger than {limits.max_upload_bytes / 1e6:g} MB, which is the limit.")
     starts = [0, *(i + 1 for i in _newlines(data) if _begins_run(data[i + 1 : i + 120]))]
@@ -84,8 +83,14 @@ def parse(data: bytes, limits: Limits) -> list[Trace]:
     return traces
 
 
-def _unzipped(data: bytes, limits: Limits) -> bytes:
-    """At most one byte more than allowed; a damaged file is left for the trace's own reader to describe."""
+def plain(data: bytes, limits: Limits) -> bytes:
+    """The bytes, gunzipped where they are gzipped, but then at most one more than allowed.
+
+    Raises:
+        TraceError: gzipped but damaged; one cut short is left for the trace's own reader to describe.
+    """
+    if data[:2] != b"\x1f\x8b":
+        return data
     try:
         return zlib.decompressobj(wbits=31).decompress(data, limits.max_upload_bytes + 1)
     except zlib.error:

@@ -1,0 +1,115 @@
+"""Many runs pooled into figures and tables: the repository's own, recorded, and a visitor's traces."""
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from app.recorded import parse, plain
+from app.service import Service
+from app.state import Limits
+from engine.analysis.pool import RECORDED, pool
+from engine.errors import LabError, TraceError
+from engine.stratify import granularity
+from engine.trace.store import Trace
+
+MOST_RUNS = 200
+
+
+def routes(service: Service, recorded: Path = RECORDED) -> list[BaseRoute]:
+    """GET answers what was recorded, POST pools the files of its body; see `split`."""
+    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
+    return [
+        Route("/lab/pooled", partial(shown, recorded), middleware=zipped),
+        Route("/lab/pooled", partial(posted, service), methods=["POST"], middleware=zipped),
+    ]
+
+
+async def shown(recorded: Path, _request: Request) -> Response:
+    """The recorded file as it is."""
+    if not recorded.is_file():
+        return JSONResponse({"error": "Nothing is recorded yet; open traces of your own."}, status_code=404)
+    return Response(await run_in_threadpool(recorded.read_bytes), media_type="application/json")
+
+
+async def posted(service: Service, request: Request) -> Response:
+    """A visitor's traces: read in memory, answered, forgotten."""
+    most = service.limits.max_upload_bytes
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            return JSONResponse({"error": f"These files are larger than {most / 1e6:g} MB together, which is the limit."}, 413)
+        parts.append(part)
+    try:
+        found = await run_in_threadpool(pooled, service, b"".join(parts))
+    except LabError as error:
+        return JSONResponse({"error": str(error)}, 400)
+    return JSONResponse(found)
+
+
+def pooled(service: Service, body: bytes) -> dict[str, Any]:
+    """The figures and tables of the files in a body.
+
+    Raises:
+        TraceError: a damaged file, or more than a limit allows.
+        ConfigError: nothing to pool, or runs of different targets.
+    """
+    usual = {card.name: card.resolve({}) for card in service.cards}
+    return pool(read(split(body), service.limits), usual, granularity)
+
+
+def split(body: bytes) -> list[tuple[str, bytes]]:
+    """Name and bytes of each file: a line of JSON {"file", "bytes"}, then so many bytes, and so on.
+
+    Raises:
+        TraceError: a line or its bytes are missing.
+    """
+    files, at = [], 0
+    while at < len(body):
+        end = body.find(b"\n", at)
+        try:
+            head = json.loads(body[at:end])
+            name, size = str(head["file"])[:120], int(head["bytes"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise TraceError("The request is damaged: each file follows a line with its name and its size.") from None
+        at = end + 1 + size
+        if size < 0 or at > len(body):
+            raise TraceError(f"{name} did not arrive whole.")
+        files.append((name, body[end + 1 : at]))
+    return files
+
+
+def read(files: list[tuple[str, bytes]], limits: Limits) -> list[Trace]:
+    """The runs of all files, within the limits of one file for all of them together.
+
+    Raises:
+        TraceError: with the name of the file that is damaged or too much.
+    """
+    traces: list[Trace] = []
+    runs, nodes, size = MOST_RUNS, limits.max_nodes, limits.max_upload_bytes
+    for name, data in files:
+        try:
+            text = plain(data, replace(limits, max_upload_bytes=size))
+            if len(text) > size:
+                raise TraceError(
+                    f"with this file all are larger than {limits.max_upload_bytes / 1e6:g} MB together, which is the limit."
+                )
+            found = parse(text, replace(limits, max_lanes=MOST_RUNS))
+        except TraceError as error:
+            raise TraceError(f"{name}: {error}") from None
+        runs, size = runs - len(found), size - len(text)
+        nodes -= sum(len(r.nodes) + len(r.pruned) for trace in found for r in trace.rounds)
+        if runs < 0 or nodes < 0:
+            what = f"{MOST_RUNS} runs" if runs < 0 else f"{limits.max_nodes:,} recorded guesses"
+            raise TraceError(f"{name}: with this file there are more than {what}, which is the limit.")
+        traces += found
+    return traces

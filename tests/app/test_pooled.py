@@ -1,0 +1,98 @@
+"""Pooling through the page's server: what was recorded, and a visitor's files."""
+
+import gzip
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import pooled
+from app.state import Limits
+from engine.analysis.pool import RECORDED
+from engine.errors import TraceError
+from engine.trace.store import Trace
+from tests.app.synthetic import events
+
+
+def framed(**files: bytes) -> bytes:
+    return b"".join(json.dumps({"file": name, "bytes": len(data)}).encode() + b"\n" + data for name, data in files.items())
+
+
+def trace(name: str, seed: int = 0) -> bytes:
+    return Trace(events(name, 40, seed=seed)).to_bytes()
+
+
+@pytest.fixture
+def http(service, tmp_path):
+    return lambda path=tmp_path / "none.json": TestClient(Starlette(routes=pooled.routes(service, path)))
+
+
+def test_files_are_pooled(http):
+    body = framed(a=trace("plain") + trace("bush"), b=gzip.compress(trace("bush", seed=1)), c=trace("chain"))
+    found = http().post("/lab/pooled", content=body).json()
+    (section,) = found["sections"]
+    assert [(row["label"], row["runs"]) for row in section["methods"]] == [
+        ("Plain decoding", 1), ("Chain of guesses", 1), ("Bush of guesses", 2),
+    ]  # fmt: skip
+    assert list(section["figures"]) == ["Bush of guesses"] and found["runs"] == 4 and section["methods"][1]["speedup"]["mean"] > 0
+
+
+def test_the_recorded_file_is_shown_as_it_is(http, tmp_path):
+    assert http().get("/lab/pooled").status_code == 404 and "recorded" in http().get("/lab/pooled").json()["error"]
+    (tmp_path / "x.json").write_text('{"kind": "pooled"}')
+    assert http(tmp_path / "x.json").get("/lab/pooled").json() == {"kind": "pooled"}
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"", "no run"),
+        (b"hello", "damaged"),
+        (b'{"file": "a", "bytes": 9}\nabc', "a did not arrive whole"),
+        (b'{"file": "a", "bytes": -9}\nabc', "a did not arrive whole"),
+        (b'{"file": "a", "bytes": 3}', "damaged"),
+        (b"[1]\n", "damaged"),
+        (framed(good=trace("plain"), broken=b"{}\n"), "^broken: .*kind"),
+        (framed(zipped=gzip.compress(b"x" * 99)[:-30] + b"garbage" * 9), "^zipped: "),
+        (framed(one=trace("plain"), two=trace("plain").replace(b"made-up", b"another")), "different targets"),
+    ],
+)
+def test_bad_files_are_named(http, body, says):
+    answer = http().post("/lab/pooled", content=body)
+    assert answer.status_code == 400
+    assert re.search(says, answer.json()["error"])
+
+
+def test_limits_hold_for_all_files_together(http, monkeypatch):
+    one, light = trace("bush"), Trace(events("plain", 20, light=True)).to_bytes()
+    files = [("a", one), ("b", gzip.compress(one))]
+    nodes = sum(len(r.nodes) + len(r.pruned) for r in Trace(events("bush", 40)).rounds)
+    assert len(pooled.read(files, Limits(max_nodes=2 * nodes))) == 2
+    with pytest.raises(TraceError, match=r"b: with this file .* recorded guesses"):
+        pooled.read(files, Limits(max_nodes=2 * nodes - 1))
+    with pytest.raises(TraceError, match="b: with this file all are larger"):
+        pooled.read(files, replace(Limits(), max_upload_bytes=2 * len(one) - 1))
+    assert len(pooled.read([("many", light * 200)], Limits())) == 200
+    with pytest.raises(TraceError, match="200"):
+        pooled.read([("many", light * 150), ("more", light * 51)], Limits())
+    assert http().post("/lab/pooled", content=b"x" * 20_000_001).status_code == 413
+
+
+def test_what_the_repository_records_is_whole():
+    if not RECORDED.is_file():
+        pytest.skip("nothing is recorded yet")
+    found = json.loads(RECORDED.read_text(encoding="utf-8"))
+    assert found["kind"] == "pooled" and found["commands"] and len(RECORDED.read_bytes()) < 400_000
+    for section in found["sections"]:
+        labels = {row["label"] for row in section["methods"]}
+        assert set(section["figures"]) <= labels and section["even"]
+        assert [row["method"] for row in section["ablation"]][1:] == ["+DED", "+TNP", "+DCA"]
+
+
+def test_the_file_is_found_from_anywhere(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert Path(RECORDED).is_absolute()
