@@ -18,6 +18,7 @@ METRICS_HELP = {
     "entropy_elsewhere": "mean entropy in nats at all other places",
     "choices_per_100_tokens": "free choices in 100 tokens of solution",
     "accept_rate_tested": "share of tested guesses that the target keeps, greedy",
+    "tested_guesses": "guesses tested",
     "tau": "tokens a target call, greedy",
     "top1_agreement": "share of the target's own tokens that the draft would also have chosen",
 }
@@ -70,9 +71,13 @@ def _table(metrics: dict[str, dict[str, float]]) -> list[str]:
     names = list(dict.fromkeys(name for row in metrics.values() for name in row))
     lines = ["| | " + " | ".join(metrics) + " |", "|---|" + "--:|" * len(metrics)]
     for name in names:
-        cells = [f"{row[name]:.3f}" if math.isfinite(row.get(name, math.nan)) else "" for row in metrics.values()]
+        cells = [_cell(row.get(name, math.nan)) for row in metrics.values()]
         lines.append(f"| {METRICS_HELP.get(name, name)} | " + " | ".join(cells) + " |")
     return lines
+
+
+def _cell(value: float) -> str:
+    return "" if not math.isfinite(value) else f"{value:,.0f}" if value >= 1000 else f"{value:.3f}"
 
 
 def write_sums(root: Path) -> None:

@@ -82,6 +82,7 @@ def together(draft: LlamaForCausalLM, lines: dict[str, list[Line]], gamma: int =
             accepted, tested, rounds, tokens = accepted + a, tested + t, rounds + r, tokens + len(same)
         result[family] = {
             "accept_rate_tested": accepted / tested,
+            "tested_guesses": float(tested),
             "tau": tokens / rounds,
             "top1_agreement": agreed / tokens,
         }

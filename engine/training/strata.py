@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
 from engine.analysis.heterospec import samples
 from engine.lab import Lab
+from engine.strata import Strata
 from engine.stratify import granularity, stratify
 from engine.tasks import FAMILIES, load_problems
 from engine.trace.store import Trace
@@ -51,15 +53,15 @@ def learn(options: argparse.Namespace) -> None:
 
 
 def fresh(options: argparse.Namespace) -> list[Trace]:
-    """Runs on training problems: HeteroSpec without low bins, which is EAGLE-3 with its entropies noted."""
-    lab = Lab.load(options.preset, **({"eagle3": options.eagle3} if options.eagle3 else {}))
-    lab.asset_paths.setdefault("strata", "none")  # never read: the thresholds are given
-    card = lab.compose(drafter="eagle3", shape="entropy_binned", rule="exact")
+    """Runs on training problems: HeteroSpec with one bin that is not low, which is EAGLE-3 with its entropies noted."""
+    heads = {"eagle3": options.eagle3} if options.eagle3 else {}
     traces = []
-    for family in FAMILIES:
-        for problem in load_problems(family, "train", options.items, seed=7):
-            run = lab.stream(
-                card, problem.prompt, max_new_tokens=options.max_new_tokens, record="light", low_bins=0, thresholds="0"
-            )
-            traces.append(Trace(run))
+    with TemporaryDirectory() as folder:
+        one = Path(folder) / "strata.json"
+        Strata(()).save(one)
+        lab = Lab.load(options.preset, strata=str(one), **heads)
+        for family in FAMILIES:
+            for problem in load_problems(family, "train", options.items, seed=7):
+                run = lab.stream("heterospec", problem.prompt, max_new_tokens=options.max_new_tokens, record="light", low_bins=0)
+                traces.append(Trace(run))
     return traces
