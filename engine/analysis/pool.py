@@ -65,7 +65,7 @@ def _section(task: str, groups: Mapping[str, list[Trace]], study: Study | None) 
         "task": task, "prompts": len(set.union(*prompts.values())), "even": len({frozenset(p) for p in prompts.values()}) == 1,
         "methods": [_row(label, runs, baselines) for label, runs in present.items()],
         "figures": {label: _figures(runs) for label, runs in present.items() if _is_tree(runs)},
-        "ablation": _ablation(present), "granularity": _granularity(present, study),
+        "ablation": _ablation(present, baselines), "granularity": _granularity(present, study),
     }  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def _figures(runs: list[Trace]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _ablation(groups: Mapping[str, list[Trace]]) -> list[dict[str, Any]]:
+def _ablation(groups: Mapping[str, list[Trace]], baselines: Mapping[tuple[Any, ...], Trace]) -> list[dict[str, Any]]:
     """Table 2: the tree that is not binned, then each mechanism added; rows that were not run are missing."""
     steps = {label: runs for label, runs in groups.items() if {"ded", "tnp", "dca", "low_bins"} <= set(runs[0].head.knobs)}
     # several knob settings of one step: the first listed, which has the fewest unusual knobs
@@ -141,7 +141,10 @@ def _ablation(groups: Mapping[str, list[Trace]]) -> list[dict[str, Any]]:
     ]  # fmt: skip
     rows = {alike[0][0].head.title: alike[0]} if alike else {}
     rows |= {step: named[step] for step in STEPS.values() if step in named}
-    return [{str(k): v for k, v in row.items()} for row in paper.ablation(rows).to_dict("records")]
+    return [
+        {**{str(k): v for k, v in row.items()}, "speedup": _interval(_speedup(rows[row["method"]], baselines))}
+        for row in paper.ablation(rows).to_dict("records")
+    ]
 
 
 def _granularity(groups: Mapping[str, list[Trace]], study: Study | None) -> list[dict[str, Any]]:

@@ -6,44 +6,8 @@ import pytest
 
 from engine.analysis.pool import ALL, pool
 from engine.errors import ConfigError
-from engine.trace.events import Round, RunEnded, RunStarted, Token
 from engine.trace.store import Trace
-
-TREE = {"total_token": 60, "depth": 7, "tree_top_k": 10}
-BINNED = {**TREE, "ded": True, "tnp": True, "dca": True, "low_bins": 3}
-
-
-def run(
-    method: str, rounds: list[tuple[int, int, float | None]], *, knobs: dict[str, Any] | None = None, task: str = "code",
-    prompt: str = "a", fed: int = 60, levels: int = 8, ms: float = 10.0, target: str = "t", shape: str = "dynamic_tree",
-    temperature: float = 0.0, device: str = "cpu",
-) -> Trace:  # fmt: skip
-    """Rounds of (accepted, tcr, phi); the meta-path is what was accepted."""
-    head = RunStarted(
-        id="x", method=method, title=method.upper(), drafter="none" if fed == 1 else "head", shape=shape, rule="exact",
-        guarantee="lossless", knobs=knobs if knobs is not None else TREE, models={"target": {"id": target}}, prompt=prompt,
-        prompt_ids=[0], prompt_pieces=["a"], sampling={"temperature": temperature, "top_k": 0, "top_p": 1.0}, seed=0,
-        max_new_tokens=99, vocab=9, dtype="float32", device=device, record="light", extras={"task": task, "command": "made"},
-    )  # fmt: skip
-    made, start = Trace([head]), 0
-    for index, (accepted, tcr, phi) in enumerate(rounds):
-        kinds = ["draft"] * accepted + ["correction"]
-        tokens = [Token(start + i, i, "", kind, index, i if i < accepted else None) for i, kind in enumerate(kinds)]
-        extras = {} if phi is None else {"phi": phi, "meta_path": list(range(accepted)) or [8], "bin": int(phi > 2)}
-        made.append(
-            Round(
-                index=index, start=start, drafted=fed - 1, fed=fed, levels=levels if fed > 1 else 0, accepted=accepted,
-                emitted=accepted + 1, path=list(range(accepted)), draft_ms=ms * 0.2, verify_ms=ms * 0.7, other_ms=ms * 0.1,
-                tcr=tcr if fed > 1 else None, extras=extras, tokens=tokens,
-            )
-        )  # fmt: skip
-        start += accepted + 1
-    made.append(RunEnded("limit", 0.0, ms * len(rounds), ""))
-    return made
-
-
-def plain(tokens: int, **more: Any) -> Trace:
-    return run("ar", [(0, 0, None)] * tokens, knobs={}, fed=1, shape="none", **more)
+from tests.engine.analysis.made_trees import BINNED, TREE, plain, run
 
 
 def rows(section: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -109,9 +73,11 @@ def test_ablation_finds_its_rows() -> None:
     traces = [
         step(True, True, True, 60, low_bins=0), step(True, True, True, 22), step(True, True, False, 22), step(True, False, False, 64),
         run("eagle", [(4, 4, None)], knobs={**TREE, "depth": 5}), run("eagle", [(4, 4, None)] * 2),
+        plain(9),
     ]  # fmt: skip
     table = pool(traces)["sections"][0]["ablation"]
     assert [row["method"] for row in table] == ["EAGLE", "+DED", "+TNP", "+DCA"]
+    assert table[1]["speedup"]["mean"] == pytest.approx(9.0) and table[0]["speedup"]["mean"] == pytest.approx(5.0)
     assert [row["tokens"] for row in table] == [120, 64, 22, 22] and table[1]["calls_saved"] == 0.5
     assert pool([run("eagle", [(4, 4, None)])])["sections"][0]["ablation"] == []
 
