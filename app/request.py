@@ -78,13 +78,13 @@ def build(given: Mapping[str, Any], cards: Sequence[Card], models: Sequence[str]
         models=str(name),
         prompt=prompt,
         lanes=lanes(given.get("lanes"), cards, limits),
-        max_new_tokens=_whole(given, "max_new_tokens", 128, 1, limits.max_tokens),
+        max_new_tokens=whole(given, "max_new_tokens", 128, 1, limits.max_tokens),
         sampling=Sampling(
             temperature=_number(given, "temperature", 0.0),
-            top_k=_whole(given, "top_k", 0, 0, 10**6),
+            top_k=whole(given, "top_k", 0, 0, 10**6),
             top_p=_number(given, "top_p", 1.0),
         ),
-        seed=_whole(given, "seed", 0, 0, 2**63 - 1),
+        seed=whole(given, "seed", 0, 0, 2**63 - 1),
         chat=bool(given.get("chat", False)),
         run=str(given.get("id", "")),
     )
@@ -119,7 +119,12 @@ def _number(given: Mapping[str, Any], name: str, default: float) -> float:
         raise ConfigError(f"{name.replace('_', ' ')} is a number, not {given.get(name)!r}.") from None
 
 
-def _whole(given: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
+def whole(given: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
+    """A whole number of a request.
+
+    Raises:
+        ConfigError: something else, or out of range.
+    """
     value = _number(given, name, default)
     if not low <= value <= high or value != int(value):
         raise ConfigError(f"{name.replace('_', ' ')} = {given.get(name)!r}: a whole number from {low} to {high} is allowed.")

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app import evaluations, mining, pooled, recorded
+from app import evaluations, mining, pooled, recorded, trajectories, trees
 from app.presets import Shelf
 from app.recorded import Sentence
 from app.service import Service
@@ -71,6 +71,8 @@ def app_kwargs(service: Service, shelf: Shelf, sentence: Sentence | None) -> dic
         *mining.routes(service),
         *evaluations.routes(),
         *pooled.routes(service),
+        *trajectories.routes(service),
+        *trees.routes(),
         Mount("/lab-static", StaticFiles(directory=STATIC), middleware=zipped),
     ]
     return {"routes": routes, "middleware": [Middleware(Headers)], "openapi_url": None}

@@ -5,15 +5,22 @@ import { h } from "./dom.js";
 import { drawHelp } from "./help.js";
 import { icon } from "./icons.js";
 import { drawNotes } from "./notes.js";
+import { drawPooled } from "./pooled.js";
 import { drawSave, drawShare } from "./save.js";
 import { startTour } from "./tour.js";
+import { drawTrajectories } from "./trajectories.js";
+import { drawTrees } from "./trees.js";
 
+/** Name: title, what draws it, and "wide" for a room of its own. */
 const DRAWERS = {
   methods: ["Methods", drawCards],
   notes: ["Case notes", drawNotes],
   save: ["Save", drawSave],
   share: ["Share", drawShare],
   help: ["Keys and reading guide", drawHelp],
+  pooled: ["Many runs", drawPooled, "wide"],
+  trajectories: ["Trajectories", drawTrajectories, "wide"],
+  trees: ["Draft trees", drawTrees, "wide"],
 };
 
 /** @param {HTMLElement} element @param {object} store @param {object} lab */
@@ -26,8 +33,10 @@ export function mount(element, store, lab) {
 
   lab.drawer = (name, ...rest) => {
     if (name === "tour") return startTour(element, store, lab);
-    const [text, draw] = DRAWERS[name];
+    const [text, draw, size] = DRAWERS[name];
     title.textContent = text;
+    dialog.classList.toggle("wide", size === "wide");
+    dialog.setAttribute("aria-label", text);
     body.replaceChildren();
     draw(body, store, lab, ...rest);
     if (!dialog.open) dialog.showModal();

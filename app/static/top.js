@@ -3,6 +3,13 @@
 import { h } from "./dom.js";
 import { icon, mark } from "./icons.js";
 
+/** Rooms beside the page: words, drawer, what is to be seen there. */
+const MORE = [
+  ["Many runs", "pooled", "Methods over many prompts: ranks, entropy, what each mechanism saves"],
+  ["Trajectories", "trajectories", "Several answers to one problem, each drafted from those before"],
+  ["Draft trees", "trees", "Which nodes of a large tree earn their place"],
+];
+
 /** @param {HTMLElement} element @param {object} store @param {object} lab */
 export function mount(element, store, lab) {
   const file = h("input", { type: "file", accept: ".jsonl,.gz,.json", multiple: true, hidden: true, "aria-label": "Open a saved trace", onchange: () => (lab.openFiles([...file.files]), (file.value = "")) });
@@ -16,6 +23,7 @@ export function mount(element, store, lab) {
     h("button.plain", { onclick: () => file.click(), title: "Open saved traces (.jsonl, .jsonl.gz); no model is needed" }, "Open"),
     door("Save", "save", "Traces, tables and figures"),
     door("Share", "share", "A link that restores what you see"),
+    moreMenu(lab),
     h("button.plain", { onclick: () => lab.drawer("help"), "aria-label": "Help and keys", title: "Help and keys (?)" }, "?"),
     theme,
     file,
@@ -26,6 +34,30 @@ export function mount(element, store, lab) {
     event.preventDefault();
     lab.openFiles([...event.dataTransfer.files]);
   });
+}
+
+/** A menu button; arrow keys move, Escape closes. */
+function moreMenu(lab) {
+  const items = MORE.map(([text, name, title]) => h("button.plain", { role: "menuitem", onclick: () => (toggle(false), lab.drawer(name)) }, h("span.title", {}, text), h("span.help", {}, title)));
+  const menu = h("div.picker.more", { role: "menu", "aria-label": "More", hidden: true }, items);
+  const button = h("button.plain", { "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => toggle(menu.hidden) }, "More");
+  const anchor = h("span.anchor", {}, button, menu);
+  function toggle(open) {
+    menu.hidden = !open;
+    button.setAttribute("aria-expanded", String(open));
+    if (open) items[0].focus();
+  }
+  anchor.addEventListener("keydown", (event) => {
+    if (menu.hidden) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") (toggle(false), button.focus());
+    else if (step) items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  addEventListener("pointerdown", (event) => !menu.hidden && !anchor.contains(event.target) && toggle(false));
+  return anchor;
 }
 
 /** The theme is Gradio's own class on the body; the choice is kept in this browser. */

@@ -1,11 +1,12 @@
 """Sheet: the trajectories of one method on one prompt as a reader sees them: text with reused n-grams, tau, answer, vote."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 from engine.analysis.ngrams import Reuse
 from engine.analysis.votes import majority
 from engine.tasks.catalogue import Task
+from engine.tasks.problem import Problem
 from engine.trace.events import Event, Round, RunEnded, RunStarted
 
 Row = dict[str, Any]  # JSON types
@@ -14,11 +15,11 @@ Row = dict[str, Any]  # JSON types
 class Sheet:
     """Reads the events of `Lab.stream_trajectories`; `rows` are the finished trajectories.
 
-    `task` tells how an answer is read from a text, `truth` which one is right; either may be unknown. Times in seconds of decoding.
+    `task` tells how an answer is read from a text, `problem` whether it is right; either may be unknown. Seconds are of decoding.
     """
 
-    def __init__(self, task: Task | None = None, truth: str | None = None) -> None:
-        self.task, self.truth = task, truth
+    def __init__(self, task: Task | None = None, problem: Problem | None = None) -> None:
+        self.task, self.problem = task, problem
         self.rows: list[Row] = []
         self._reuse, self._row = Reuse(), Row()
 
@@ -52,24 +53,26 @@ class Sheet:
         self._row |= {
             "seconds": round(self._row["seconds"], 4), "tau": self._row["tokens"] / rounds if rounds else None,
             "reused": list(self._reuse.order), "times": list(self._reuse.times), "first": list(self._reuse.first),
-            "answer": answer, "right": self._right(answer), "reason": event.reason, "message": event.message,
+            "answer": answer, "right": self._right(event.text), "reason": event.reason, "message": event.message,
         }  # fmt: skip
         self.rows.append(self._row)
         self._row["vote"] = self.vote()
         return self._row
 
-    def _right(self, answer: str | None) -> bool | None:
-        return None if self.task is None or self.truth is None else self.task.equivalent(answer, self.truth)
+    def _right(self, text: str) -> bool | None:
+        return None if self.task is None or self.problem is None else self.task.score(self.problem, text) >= 1
 
     def vote(self) -> Row | None:
         """The majority over the finished trajectories; None when no answer can be read."""
         if self.task is None or not self.rows:
             return None
         vote = majority([row["answer"] for row in self.rows], self.task.equivalent)
-        return {"answer": vote.answer, "count": vote.count, "n": vote.n, "share": vote.share, "right": self._right(vote.answer)}
+        won = next((row for row in self.rows if self.task.equivalent(row["answer"], vote.answer)), None)
+        right = won["right"] if won else None if self.problem is None else False
+        return {"answer": vote.answer, "count": vote.count, "n": vote.n, "share": vote.share, "right": right}
 
 
-def by_turns(streams: Mapping[str, Iterator[Event]]) -> Iterator[tuple[str, Event]]:
+def by_turns(streams: Mapping[str, Iterator[Event]]) -> Generator[tuple[str, Event], None, None]:
     """One whole run of each stream in turn, until all have ended; a run that fails ends its stream. Closing closes them all."""
     going = dict(streams)
     try:

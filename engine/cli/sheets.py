@@ -54,10 +54,8 @@ def _one(contender: Contender, sheet: Sheet) -> dict[str, Any]:
 
 def _draw(lab: Lab, args: argparse.Namespace, problem: Problem, chosen: tuple[Contender, ...]) -> dict[str, Sheet]:
     task = get_task(args.task)
-    sheets = {c.label: Sheet(task, problem.answer) for c in chosen}
-    lab.run(
-        chosen[0].method, problem.prompt, max_new_tokens=8, **chosen[0].knobs
-    )  # a warm-up
+    sheets = {c.label: Sheet(task, problem) for c in chosen}
+    lab.run(chosen[0].method, problem.prompt, max_new_tokens=8, **chosen[0].knobs)  # a warm-up
     options = {"max_new_tokens": args.max_new_tokens}
     streams = {
         c.label: lab.stream_trajectories(

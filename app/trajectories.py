@@ -1,0 +1,148 @@
+"""Trajectories over HTTP: a recorded example and pooled results, and several methods live on one problem. No gradio, no torch."""
+
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from app import request as requests
+from app.ndjson import Lines, stream
+from app.service import Service
+from engine.analysis.sheet import Sheet, by_turns
+from engine.errors import ConfigError, LabError
+from engine.presets import PRESETS, ROOT, list_presets
+from engine.tasks import Problem, get_task, load_problems
+from engine.trace.events import RunEnded, RunStarted
+
+EXAMPLES = PRESETS / "trajectories"  # written by `python -m engine trajectories show`
+RESULTS = ROOT / "docs" / "results" / "trajectories.json"  # written by `python -m engine trajectories results`
+FAMILY, OFFERED = "arithmetic", 8  # held-out problems that the page offers
+MOST = 16  # trajectories of one method
+MAX_BODY = 64_000
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a page asks for: methods and sampling as for a run, and how many trajectories of each."""
+
+    ask: requests.Request
+    n: int
+
+
+def routes(service: Service, examples: Path = EXAMPLES, results: Path = RESULTS) -> list[BaseRoute]:
+    """What is on show without a model, and live trajectories."""
+    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
+    return [
+        Route("/lab/trajectories", partial(recorded, examples, results), middleware=zipped),
+        Route("/lab/trajectories/live", partial(live, service), methods=["POST"]),
+    ]
+
+
+async def recorded(examples: Path, results: Path, _request: Request) -> Response:
+    """Recorded examples, pooled results (null until they are made), and problems to try."""
+    return Response(await run_in_threadpool(_recorded, examples, results), media_type="application/json")
+
+
+def _recorded(examples: Path, results: Path) -> bytes:
+    shown = [_read(path) | {"name": path.stem} for path in sorted(examples.glob("*.json"))]
+    problems = [{"task": p.family, "prompt": p.prompt} for p in offered()]
+    body = {"examples": shown, "results": _read(results) if results.is_file() else None, "problems": problems, "most": MOST}
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def offered() -> tuple[Problem, ...]:
+    """The held-out problems that the page offers."""
+    return tuple(load_problems(FAMILY, "heldout", OFFERED))
+
+
+def known(prompt: str) -> Problem | None:
+    """The problem with this very prompt, of those offered and those of the cases; so an answer can be told right or wrong."""
+    cases = (Problem(case.task, case.name, case.prompt, "", case.answer) for case in list_presets() if case.task and case.answer)
+    return next((problem for problem in (*offered(), *cases) if problem.prompt == prompt), None)
+
+
+async def live(service: Service, request: Request) -> Response:
+    """Draw trajectories, as JSON lines. Closing the connection stops after the round in progress."""
+    try:
+        job = parse(service, await _body(request))
+    except LabError as error:
+        return JSONResponse({"error": str(error)}, status_code=400)
+    return stream(partial(lines, service, job))
+
+
+async def _body(request: Request) -> Mapping[str, Any]:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY:
+            raise ConfigError("The request is too long.")
+    try:
+        given = json.loads(bytes(body))
+    except ValueError:
+        raise ConfigError("The request is not JSON.") from None
+    if not isinstance(given, dict):
+        raise ConfigError("The request must be a JSON object.")
+    return given
+
+
+def parse(service: Service, given: Mapping[str, Any]) -> Job:
+    """The job in plain values.
+
+    Raises:
+        ConfigError: something is missing, unknown or out of range.
+    """
+    ask = requests.build({"temperature": 0.6, **given}, service.cards, service.models, service.limits)
+    return Job(ask, requests.whole(given, "n", 4, 1, MOST))
+
+
+def lines(service: Service, job: Job) -> Lines:
+    """The messages of a job, run by run, methods in turn. The device is given back after each run, so that others need not wait."""
+    ask, problem = job.ask, known(job.ask.prompt)
+    task = get_task(problem.family if problem else FAMILY)
+    yield {"kind": "queued"}
+    lab = service.lab(ask.models)
+    sheets = {lane.key: Sheet(task, problem) for lane in ask.lanes}
+    yield {"kind": "begin", **_head(job, problem)}
+    streams = {}
+    for lane in ask.lanes:
+        settings = {name: value for name, value in ask.arguments(lane).items() if name not in ("prompt", "record", *lane.knobs)}
+        sampling = {name: settings.pop(name) for name in ("seed", "temperature")}
+        streams[lane.key] = lab.stream_trajectories(lane.card.name, ask.prompt, job.n, **sampling, options=settings, **lane.knobs)
+    with contextlib.closing(by_turns(streams)) as turns:
+        while True:
+            with service.engine():
+                for key, event in turns:
+                    added = sheets[key].see(event)
+                    kind = "start" if isinstance(event, RunStarted) else "row" if isinstance(event, RunEnded) else "round"
+                    yield {"kind": kind, "key": key, **added}
+                    if kind == "row":
+                        break
+                else:
+                    break
+    yield {"kind": "done"}
+
+
+def _head(job: Job, problem: Problem | None) -> dict[str, Any]:
+    ask = job.ask
+    methods = [{"key": lane.key, "method": lane.card.name, "title": lane.card.title, "knobs": lane.knobs} for lane in ask.lanes]
+    return {
+        "prompt": ask.prompt, "task": problem.family if problem else None, "answer": problem.answer if problem else None,
+        "n": job.n, "temperature": ask.sampling.temperature, "max_new_tokens": ask.max_new_tokens, "seed": ask.seed,
+        "models": ask.models, "methods": methods,
+    }  # fmt: skip

@@ -1,0 +1,49 @@
+"""The draft trees of the repository over HTTP, with the large tree that each optimised one was chosen from. No gradio, no torch."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from engine.template import FOLDER, Template, best_first, load_template
+
+
+def routes(folder: Path = FOLDER) -> list[BaseRoute]:
+    """One route: every tree."""
+    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
+    return [Route("/lab/trees", partial(trees, folder), middleware=zipped)]
+
+
+async def trees(folder: Path, _request: Request) -> Response:
+    """All trees of a folder, optimised ones with their initial tree."""
+    return Response(await run_in_threadpool(_body, folder), media_type="application/json")
+
+
+def _body(folder: Path) -> bytes:
+    found = [{"file": path.stem, **described(load_template(path))} for path in sorted(folder.glob("*.json"))]
+    return json.dumps({"trees": found}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def described(tree: Template) -> dict[str, Any]:
+    """A tree in JSON types. `initial` (null if it was not optimised) has parents, ranks, counts and the places of kept nodes."""
+    return {**tree.to_json(), "initial": _initial(tree)}
+
+
+def _initial(tree: Template) -> dict[str, Any] | None:
+    usage = tree.card.get("usage")
+    if not usage:
+        return None
+    grown = best_first(usage["nodes"], usage["depth"], usage["first"], usage["ratio"], usage["ranks"])
+    if len(grown) != len(usage["counts"]):
+        return None
+    return {
+        "parents": list(grown.parents), "ranks": list(grown.ranks), "profile": list(grown.profile), "counts": usage["counts"],
+        "kept": usage["kept"],
+    }  # fmt: skip
