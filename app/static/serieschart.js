@@ -32,11 +32,12 @@ export function seriesChart({ series, width, height, xName, yName, title, xTicks
     }
     if (one.points.length) ends.push({ y: chart.y(one.points.at(-1).y), x: chart.x(one.points.at(-1).x), name: one.name, look });
   });
-  if (narrow) ends.forEach((end, i) => key(chart.figure, chart.left + 10, chart.top + 12 + i * 16, end));
+  if (narrow) ends.forEach((end, i) => key(chart.figure, chart.left + 10, height + 8 + i * 16, end));
   else spread(ends, 13, chart.top + 4, chart.bottom).forEach((end) => {
     chart.figure.append(s("path", { d: `M${end.x + 6} ${end.y}L${chart.right + 4} ${end.at}`, stroke: "var(--line-2)", fill: "none" }), label(chart.right + 8, end.at + 4, end.name, { fill: `var(${end.look.colour})`, "font-weight": 600 }));
   });
-  if (keyed) chart.figure.append(s("g"));
+  chart.figure.setAttribute("viewBox", `0 0 ${width} ${height + keyed}`);
+  chart.figure.setAttribute("height", height + keyed);
   return chart.figure;
 }
 

@@ -116,14 +116,17 @@ function drawForm(lab, act) {
   source.value = form.prompt === recorded.examples[0]?.prompt ? "example" : "";
   function methods() {
     const full = form.methods.length >= limits.lanes;
-    chips.replaceChildren(h("span.label", {}, "Methods"), ...cards.map((card) => {
+    const open = chips.querySelector("details")?.open || cards.some((card) => card.family !== "lookup" && form.methods.includes(card.name));
+    const one = (card) => {
       const on = form.methods.includes(card.name);
-      return h("button.toggle", { "aria-pressed": String(on), disabled: full && !on, title: card.summary, onclick: () => {
+      return h("button.toggle", { "aria-pressed": String(on), "data-name": card.name, disabled: full && !on, title: card.summary, onclick: () => {
         form.methods = on ? form.methods.filter((name) => name !== card.name) : [...form.methods, card.name];
         methods();
-        chips.querySelectorAll("button")[cards.indexOf(card)].focus();
+        chips.querySelector(`[data-name="${card.name}"]`).focus();
       } }, card.title);
-    }));
+    };
+    const [own, other] = [cards.filter((card) => card.family === "lookup"), cards.filter((card) => card.family !== "lookup")];
+    chips.replaceChildren(h("span.label", {}, "Methods"), ...own.map(one), other.length ? h("details", { open }, h("summary", {}, "Others, which remember nothing"), h("span.chips", {}, other.map(one))) : "");
   }
   methods();
   const go = h("button.primary", { onclick: () => {

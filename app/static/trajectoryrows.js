@@ -57,13 +57,13 @@ export function drawRows(spot, shown, key, choose) {
 
 function row(item) {
   const facts = [`${fmt(item.tau)} tokens a call`, item.reason ? `${item.tokens} tokens` : "decoding", item.reason === "limit" ? "cut at the limit" : "", item.trajectory ? `${percent(reusedShare(item, 2))} seen before, ${percent(reusedShare(item, 5))} in runs of 5` : "nothing came before", item.message];
-  return h("li", { "data-row": item.trajectory }, h("header", {}, h("b", {}, `Trajectory ${item.trajectory + 1}`), h("span.quiet", {}, facts.filter(Boolean).join(" · ")), item.reason && item.answer != null ? verdict(item.answer, item.right) : null), h("p.text", {}, item.pieces.map((piece, i) => chip(piece, item.reused[i] ?? 0, i))));
+  return h("li", { "data-row": item.trajectory }, h("header", {}, h("b", {}, `Trajectory ${item.trajectory + 1}`), h("span.quiet", {}, facts.filter(Boolean).join(" · ")), item.reason && item.answer != null ? verdict(item.answer, item.right) : null), h("p.text", {}, item.pieces.map((piece, i) => chip(i ? piece : piece.trimStart(), item.reused[i] ?? 0, i))));
 }
 
 const chip = (piece, order, i) => h(order ? `span.n${order}` : "span", { "data-at": i }, piece.includes("\n") ? piece.replaceAll("\n", "↵\n") : piece.replaceAll("\ufffd", "◇"));
 
 function legend() {
-  return h("p.quiet.reuse", {}, "Stood in an earlier trajectory as part of a run of ", [2, 3, 4].map((n) => [h(`span.n${n}`, {}, `${n}`), " "]), h("span.n5", {}, "5 or more"), " tokens; the longer, the stronger the mark.");
+  return h("p.quiet.reuse", {}, "Stood in an earlier trajectory as part of a run of ", [2, 3, 4].flatMap((n) => [h(`span.n${n}`, {}, `${n}`), ", "]), h("span.n5", {}, "5 or more"), " tokens; the longer, the stronger the mark.");
 }
 
 function tell(event, method) {
