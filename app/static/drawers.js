@@ -10,6 +10,7 @@ import { drawSave, drawShare } from "./save.js";
 import { startTour } from "./tour.js";
 import { drawTrajectories } from "./trajectories.js";
 import { drawTrees } from "./trees.js";
+import { drawWorkshop } from "./workshop.js";
 
 /** Name: title, what draws it, and "wide" for a room of its own. */
 const DRAWERS = {
@@ -21,6 +22,7 @@ const DRAWERS = {
   pooled: ["Many runs", drawPooled, "wide"],
   trajectories: ["Trajectories", drawTrajectories, "wide"],
   trees: ["Draft trees", drawTrees, "wide"],
+  workshop: ["Judge workshop", drawWorkshop, "wide"],
 };
 
 /** @param {HTMLElement} element @param {object} store @param {object} lab */

@@ -6,6 +6,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { bindKeys } from "./keys.js";
 import { createLink } from "./link.js";
+import { createMined } from "./mined.js";
 import { createStore } from "./store.js";
 import { restoreTheme } from "./top.js";
 
@@ -17,12 +18,16 @@ const lab = { store, catalogue: null, config: null, ran: null, figures: new Map(
 const base = new URL("../lab/", import.meta.url);
 const modules = VIEWS.map((name) => import(`./${name}.js`).then((module) => [name, module], (error) => (console.warn(`view ${name}: ${error.message}`), [name, null])));
 
-/** JSON from the server; an answer that says what is wrong becomes an error with those words. */
-lab.fetch = async (path, options) => {
+/** An answer of the server; one that says what is wrong becomes an error with those words. */
+lab.answer = async (path, options) => {
   const answer = await fetch(new URL(path, base), options);
-  const body = await answer.json().catch(() => ({ error: `The server answered ${answer.status}.` }));
-  if (!answer.ok) throw new Error(body.error ?? `The server answered ${answer.status}.`);
-  return body;
+  if (answer.ok) return answer;
+  const body = await answer.json().catch(() => null);
+  throw new Error(body?.error ?? `The server answered ${answer.status}.`);
+};
+lab.fetch = async (path, options) => {
+  const answer = await lab.answer(path, options);
+  return answer.json().catch(() => Promise.reject(new Error(`The server answered ${answer.status} without JSON.`)));
 };
 
 lab.notify = (text) => {
@@ -78,6 +83,7 @@ async function guarded(work) {
   }
 }
 
+lab.mined = createMined(lab);
 lab.bus = createBus(store, (text) => lab.notify(text));
 lab.link = createLink(store, lab);
 const wanted = new URLSearchParams(location.search);

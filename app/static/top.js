@@ -7,6 +7,7 @@ import { icon, mark } from "./icons.js";
 const MORE = [
   ["Many runs", "pooled", "Methods over many prompts: ranks, entropy, what each mechanism saves"],
   ["Trajectories", "trajectories", "Several answers to one problem, each drafted from those before"],
+  ["Judge workshop", "workshop", "Which guesses change the answer: mined, judged, reviewed"],
   ["Draft trees", "trees", "Which nodes of a large tree earn their place"],
 ];
 
