@@ -80,8 +80,9 @@ function sectionOf(state, draw) {
 }
 
 function figureWidth() {
-  const room = Math.min(1200, innerWidth) - 56;
-  return Math.floor(room > 1000 ? (room - 32) / 3 : room > 700 ? (room - 16) / 2 : room);
+  const room = Math.min(1200, innerWidth) - 58;
+  const columns = Math.max(1, Math.floor((room + 16) / 336));
+  return Math.floor((room + 16) / columns) - 16;
 }
 
 /** Where the numbers come from. */

@@ -37,7 +37,7 @@ export const highest = (drawn) => Math.max(...drawn.ranks.rounds, 0) / Math.max(
 function inset(chart, drawn) {
   const { quantile, share } = drawn.quantiles;
   const [width, row] = [Math.min(128, (chart.right - chart.left) * 0.42), 13];
-  const [left, top] = [chart.right - width, chart.top + 20];
+  const [left, top] = [chart.right - width, chart.top + 34];
   const box = s("g", {}, s("rect", { x: left - 40, y: top - 14, width: width + 44, height: quantile.length * row + 20, fill: "var(--panel)", stroke: "var(--line)", rx: 4 }));
   box.append(label(left - 34, top - 3, "rounds within the first … of N", { "font-size": 9.5, fill: "var(--ink-3)" }));
   quantile.forEach((part, i) => {

@@ -1,11 +1,12 @@
 /** Tables of pooled runs: methods compared, mechanisms added one by one, granularity, bins, time. Each is columns and rows. */
 
+import { num } from "./dom.js";
 import { fmt, percent } from "./draw.js";
 import { within } from "./pooledfigures.js";
 
 /** @typedef {{name: string, caption: string, columns: string[], rows: (string|number|null)[][]}} Table */
 
-const spread = (value) => (!value ? "–" : value.low === null ? fmt(value.mean) : `${fmt(value.mean)} (${fmt(value.low)} to ${fmt(value.high)})`);
+const spread = (value, digits = 2) => (!value ? "–" : value.low === null ? num(value.mean, digits) : `${num(value.mean, digits)} (${num(value.low, digits)} to ${num(value.high, digits)})`);
 const whole = (value) => (value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en"));
 
 /** The tables of a section that have rows. @param {any} section @param {string} label of the method whose bins are shown @returns {Table[]} */
@@ -18,7 +19,7 @@ function methods(section) {
   return {
     name: "Methods", columns: ["method", "calls", "a prompt", "tokens checked", "a prompt", "tokens a call", "tokens/s against AR", "within N/4"],
     caption: "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % over prompts: t for means, 2,000 seeded resamples for quotients of sums. Within N/4: rounds whose last kept guess ranks in the first quarter.",
-    rows: section.methods.map((row) => [row.label, whole(row.calls), spread(row.calls_each), whole(row.tokens), spread(row.tokens_each), spread(row.tau), spread(row.speedup), section.figures[row.label] ? percent(within(section.figures[row.label])) : "–"]),
+    rows: section.methods.map((row) => [row.label, whole(row.calls), spread(row.calls_each, 1), whole(row.tokens), spread(row.tokens_each, 0), spread(row.tau), spread(row.speedup), section.figures[row.label] ? percent(within(section.figures[row.label])) : "–"]),
   };
 }
 
@@ -27,7 +28,7 @@ function ablation(section) {
   return {
     name: "Mechanisms, one after the other", columns: ["with", "tokens a call", "calls", "saved", "tokens checked", "saved", "tokens/s against AR"],
     caption: "DED: sure stretches are drafted deeper. TNP: and fewer nodes checked. DCA: prepared buffers are kept, which changes times only. Saved: against the first row.",
-    rows: section.ablation.map((row) => [row.method, fmt(row.tau), whole(row.calls), percent(row.calls_saved), whole(row.tokens), percent(row.tokens_saved), spread(row.speedup)]),
+    rows: section.ablation.map((row) => [row.method, num(row.tau), whole(row.calls), percent(row.calls_saved), whole(row.tokens), percent(row.tokens_saved), spread(row.speedup)]),
   };
 }
 
@@ -37,7 +38,7 @@ function granularity(section) {
   return {
     name: "How fine the bins", columns: ["method", "rounds with an entropy", "accepted to the end", ...names.map((name) => `Jaccard ${name}`)],
     caption: "Do regression trees of 4, 5, 6 layers call the same rounds low-entropy as one of 3? Jaccard overlap of the two sets, 1 = the same; learnt from rounds whose surest path was accepted to its end.",
-    rows: section.granularity.map((row) => [row.label, whole(row.rounds), whole(row.full), ...(row.overlap ? names.map((name) => fmt(row.overlap[name])) : [row.missing ?? "–", ...names.slice(1).map(() => "")])]),
+    rows: section.granularity.map((row) => [row.label, whole(row.rounds), whole(row.full), ...(row.overlap ? names.map((name) => num(row.overlap[name])) : [row.missing ?? "–", ...names.slice(1).map(() => "")])]),
   };
 }
 
@@ -59,6 +60,6 @@ function bins(section, label) {
   return {
     name: `Bins of ${label}`, columns: ["bin", "rounds", "share", "mean entropy, nats", "tokens a call", "levels d′", "checked N′"],
     caption: "Bins by cumulative entropy, lowest first; the low bins draft deeper and check fewer nodes.",
-    rows: columns.bin.map((bin, i) => [bin, whole(columns.rounds[i]), percent(columns.share[i]), fmt(columns.phi[i]), fmt(columns.tau[i]), fmt(columns.levels[i]), fmt(columns.n_verify[i])]),
+    rows: columns.bin.map((bin, i) => [bin, whole(columns.rounds[i]), percent(columns.share[i]), num(columns.phi[i]), num(columns.tau[i]), num(columns.levels[i], 1), num(columns.n_verify[i], 1)]),
   };
 }

@@ -1,0 +1,115 @@
+"""The drawer of many runs: recorded ones first, then a visitor's files; by mouse and keyboard, wide and narrow."""
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine.analysis.pool import pool
+from engine.stratify import granularity
+from engine.trace.store import Trace
+from tests.engine.analysis.made_trees import BINNED, TREE, plain, run
+
+pytestmark = pytest.mark.browser
+STEPS: tuple[dict[str, Any] | None, ...] = (None, {"tnp": False, "dca": False}, {"dca": False}, {})
+
+
+def made(prompts: int = 3) -> Iterator[Trace]:
+    """Runs on two tasks: a plain target, a tree, and the tree with one, two, three mechanisms."""
+    for task, keeps in (("arithmetic", 0.75), ("code", 0.85)):
+        for i in range(prompts):
+            about = {"prompt": f"{task} {i}", "task": task}
+            yield plain(40, **about)
+            for step in STEPS:
+                rng, rounds = random.Random(f"{about}{step}"), list[tuple[int, int, float | None]]()
+                for _ in range(8):
+                    kept = next((n for n in range(8) if rng.random() > keeps), 8)
+                    rank = kept and min(59, kept + int(rng.expovariate(0.2)))
+                    rounds.append((kept, rank, None if step is None else max(0.2, 12 - kept + rng.gauss(0, 1))))
+                knobs = TREE if step is None else {**BINNED, **step}
+                yield run("bush" if step is None else "binned", rounds, knobs=knobs, **about)
+
+
+@pytest.fixture
+def opened(visit: Any) -> Any:
+    recorded = json.dumps(pool(made(), {"ar": {}, "bush": TREE, "binned": BINNED}, granularity))
+
+    def go(**options: Any) -> Any:
+        page = visit(**options)
+        page.route(
+            "**/lab/pooled",
+            lambda route: (
+                route.fulfill(body=recorded, content_type="application/json")
+                if route.request.method == "GET"
+                else route.continue_()
+            ),
+        )
+        page.get_by_role("button", name="More", exact=True).click()
+        page.get_by_role("menuitem", name="Many runs").click()
+        page.wait_for_selector(".pooled table")
+        return page
+
+    return go
+
+
+def test_recorded_runs_are_drawn_and_told(opened: Any) -> None:
+    page = opened()
+    assert "Recorded in this repository: 30 runs, 6 prompts" in page.inner_text(".pooled .source")
+    assert page.locator(".pooled-figures figure").count() == 6
+    heads = page.locator(".pooled section h3").all_inner_texts()
+    assert heads == ["Methods", "Mechanisms, one after the other", "How fine the bins", "Where the time goes", "Bins of BINNED"]
+    rows = page.locator(".pooled section:nth-of-type(2) tbody th").all_inner_texts()
+    assert rows == ["BUSH", "+DED", "+TNP", "+DCA"]
+    assert "NaN" not in page.inner_html(".pooled") and "undefined" not in page.inner_html(".pooled")
+
+
+def test_task_and_method_are_chosen_by_keyboard(opened: Any) -> None:
+    page = opened()
+    page.get_by_label("Prompts").select_option("code")
+    assert "15 runs" not in page.inner_text(".pooled .source") and ", 3 prompts" in page.inner_text(".pooled .source")
+    other = page.locator(".pooled .multiples button").nth(1)
+    other.focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_label("Prompts").input_value() == "arithmetic"
+    page.get_by_label("Figures of").select_option("BUSH")
+    assert page.locator(".pooled-figures figure").count() == 5, "without an entropy there is no figure of it"
+
+
+def test_own_traces_are_pooled_and_a_bad_one_loses_nothing(opened: Any, tmp_path: Any) -> None:
+    page = opened()
+    files = [str(trace.save(tmp_path / f"{i}.jsonl{'.gz' if i % 2 else ''}")) for i, trace in enumerate(made(1))]
+    page.locator('input[aria-label="Open traces …"]').set_input_files(files)
+    page.wait_for_function("document.querySelector('.pooled .source').textContent.includes('Your own traces: 10 runs')")
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"kind": "run"}\n')
+    page.locator('input[aria-label="Open traces …"]').set_input_files([files[0], str(broken)])
+    page.wait_for_selector(".drawer .warn:visible")
+    assert page.inner_text(".drawer .warn").startswith("broken.jsonl: ")
+    assert "10 runs" in page.inner_text(".pooled .source")
+    page.locator('input[aria-label="Open traces …"]').set_input_files([str(_text(tmp_path))])
+    page.wait_for_function("document.querySelector('.drawer .warn').textContent.includes('no trace among these files')")
+    page.get_by_role("button", name="Back to the recorded runs").click()
+    page.wait_for_function("document.querySelector('.pooled .source').textContent.includes('30 runs')")
+    assert page.locator(".drawer .warn").is_hidden()
+
+
+def _text(folder: Any) -> Any:
+    path = folder / "notes.txt"
+    path.write_text("words")
+    return path
+
+
+def test_a_table_is_saved(opened: Any) -> None:
+    page = opened()
+    with page.expect_download() as found:
+        page.locator(".pooled section button", has_text="CSV").first.click()
+    assert found.value.suggested_filename == "pooled-all-tasks-methods.csv"
+
+
+def test_it_fits_a_phone_in_the_dark(opened: Any) -> None:
+    page = opened(viewport={"width": 390, "height": 844}, color_scheme="dark")
+    body = page.locator(".drawer-body")
+    assert body.evaluate("(body) => body.scrollWidth <= body.clientWidth")
+    assert page.locator(".pooled-figures figure svg").first.bounding_box()["width"] <= 350
