@@ -100,8 +100,10 @@ def _measure(line: Token, view: RoundView, verdict: Verdict, node: int | None) -
 
 
 def mentioned(nodes: Sequence[Node], tokens: Sequence[Token]) -> set[int]:
-    """Every token id that a round speaks of."""
+    """Every token id that a round speaks of, passages of its sources included."""
     ids = {n.token for n in nodes} | {t.token for t in tokens}
     for top in [x for n in nodes for x in (n.top_draft, n.top_target)] + [t.top_target for t in tokens]:
         ids.update(token for token, _ in top or ())
+    for node in nodes:
+        ids.update((node.source or {}).get("passage", ()))
     return ids

@@ -50,22 +50,23 @@ class Pld:
     def propose(self, context: Context, shape: ChainShape) -> Draft:
         limit = shape.limit()
         room = min(limit, context.room, context.space)
-        order, at, end = self._find(limit) if room > 0 else (0, 0, 0)
+        order, at, end, times = self._find(limit) if room > 0 else (0, 0, 0, 0)
         tokens = self.history.tokens[at : min(at + room, end)]
-        sources = tuple({"kind": "ngram", "order": order, **self.history.place(at + i)} for i in range(len(tokens)))
+        match = {"kind": "ngram", "order": order, "times": times}
+        sources = tuple({**match, "step": i, **self.history.place(at + i)} for i in range(len(tokens)))
         extras = {"match": order, "hit_order": order, "table_entries": len(self.places)}
         return shape.keep(chain(tokens, sources=sources if context.full else None, extras=extras))
 
-    def _find(self, limit: int) -> tuple[int, int, int]:
-        """Order, and first and last position of the continuation; order 0 when there is none."""
+    def _find(self, limit: int) -> tuple[int, int, int, int]:
+        """Order, first and end of the continuation, and how often the n-gram stood there; order 0 when there is none."""
         tokens = self.history.tokens
         for n in range(min(self.orders, len(tokens) - self.history.start), 0, -1):
             for group in self._groups():
                 at = self.places.find(group, tokens[-n:])
                 end = len(tokens) if self.corpus == "concatenated" else self.history.end(group)
                 if at is not None and end - at >= (limit if self.full else 1):
-                    return n, at, end
-        return 0, 0, 0
+                    return n, at, end, self.places.times(group, tokens[-n:])
+        return 0, 0, 0, 0
 
     def _groups(self) -> Iterable[int]:
         if self.corpus == "concatenated":

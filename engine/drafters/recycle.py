@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from engine.config import Knob
 from engine.draft import Draft
-from engine.lookup.adjacency import Adjacency, fill, sources_of
+from engine.lookup.adjacency import Adjacency, fill, places_of, sources_of
 from engine.lookup.history import SCOPE, History, entries_knob
 from engine.parts import Context, Kit, Knobs, Outcome
 
@@ -43,15 +43,19 @@ class Recycle:
     def propose(self, context: Context, shape: Any) -> Draft:
         if self._unread and context.last is not None:
             logits = self.kit.target.decoder.head(context.last.last)[:, : self.kit.vocab]
-            self.adjacency.learn(context.tokens[-1 - len(logits) : -1], logits)
+            first = self.history.start + len(context.tokens) - 1 - len(logits)
+            self.adjacency.learn(context.tokens[-1 - len(logits) : -1], logits, range(first, first + len(logits)))
         self._unread = False
         root = context.tokens[-1]
         tokens, parents = fill(self.adjacency, shape.template(context), root, self.anything)
+        sources = sources_of(self.adjacency, self.history, tokens, parents, root) if context.full else None
         return Draft(
-            tuple(tokens), tuple(parents), sources=sources_of(tokens, parents, root) if context.full else None,
+            tuple(tokens), tuple(parents), sources=sources,
             extras={"table_entries": len(self.adjacency), "hit_order": int(bool(self.adjacency.row(root)))},
         )  # fmt: skip
 
     def observe(self, outcome: Outcome) -> None:
-        root = outcome.tokens[-1 - len(outcome.emitted)]
-        self.adjacency.learn([root, *outcome.draft.tokens], outcome.forward.logits)
+        self.history.extend(outcome.tokens)
+        at = len(outcome.tokens) - 1 - len(outcome.emitted)
+        places = places_of(self.history.start + at, len(outcome.draft), outcome.verdict.path[: len(outcome.emitted)])
+        self.adjacency.learn([outcome.tokens[at], *outcome.draft.tokens], outcome.forward.logits, places)

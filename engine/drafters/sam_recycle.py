@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from engine.config import Knob
 from engine.draft import Draft, chain
-from engine.lookup.adjacency import Adjacency, fill, sources_of
+from engine.lookup.adjacency import Adjacency, fill, places_of, sources_of
 from engine.lookup.history import SCOPE, entries_knob
 from engine.lookup.matches import Matches
 from engine.parts import Context, Kit, Knobs, Outcome
@@ -66,10 +66,13 @@ class SamRecycle:
             return Draft(extras=extras)
         root = context.tokens[-1]
         tokens, parents = fill(self.adjacency, shape.template(context), root)
-        sources = sources_of(tokens, parents, root) if context.full else None
+        history = self.matches.dynamic.history
+        sources = sources_of(self.adjacency, history, tokens, parents, root) if context.full else None
         return Draft(tuple(tokens), tuple(parents), sources=sources, extras=extras | {"where": "adjacency"})
 
     def observe(self, outcome: Outcome) -> None:
-        root = outcome.tokens[-1 - len(outcome.emitted)]
-        self.adjacency.learn([root, *outcome.draft.tokens], outcome.forward.logits)
         self.matches.extend(outcome.tokens)
+        at = len(outcome.tokens) - 1 - len(outcome.emitted)
+        start = self.matches.dynamic.history.start
+        places = places_of(start + at, len(outcome.draft), outcome.verdict.path[: len(outcome.emitted)])
+        self.adjacency.learn([outcome.tokens[at], *outcome.draft.tokens], outcome.forward.logits, places)

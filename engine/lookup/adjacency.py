@@ -6,25 +6,32 @@ from typing import Any
 from torch import Tensor
 
 from engine.lookup.bounded import Bounded
+from engine.lookup.history import History
 from engine.template import Template
 
 
 class Adjacency:
-    """A row of `width` next-token candidates a token, best first; the last writer wins."""
+    """A row of `width` next-token candidates a token, best first; the last writer wins. Each row knows where its token was read."""
 
     def __init__(self, width: int, entries: int) -> None:
         self.width = width
         self._rows: Bounded[int, tuple[int, ...]] = Bounded(entries)
+        self._places: dict[int, int] = {}
 
     def row(self, token: int) -> tuple[int, ...]:
         """Candidates after a token; empty when it was never read."""
         return self._rows.find(token) or ()
 
-    def learn(self, tokens: Sequence[int], logits_NV: Tensor) -> None:
-        """Row i of the logits [N, V] was computed after tokens[i]; later rows overwrite earlier ones."""
+    def place(self, token: int) -> int | None:
+        """Where a token was last read: a position of the history, or ~position of the root of a draft that was not kept there."""
+        return self._places.get(token)
+
+    def learn(self, tokens: Sequence[int], logits_NV: Tensor, places: Sequence[int] = ()) -> None:
+        """Row i of the logits [N, V] was computed after tokens[i], read at places[i]; later rows overwrite earlier ones."""
         width = min(self.width, logits_NV.shape[-1])
         for token, row in zip(tokens, logits_NV.topk(width, dim=-1).indices.tolist(), strict=True):
             self._rows.put(token, tuple(row))
+        self._places.update(zip(tokens, places, strict=False))
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -54,6 +61,27 @@ def fill(adjacency: Adjacency, tree: Template, root: int, anything: bool = False
     return tokens, parents
 
 
-def sources_of(tokens: Sequence[int], parents: Sequence[int], root: int) -> tuple[dict[str, Any], ...]:
-    """For each node the row it was taken from."""
-    return tuple({"kind": "adjacency", "row": root if p < 0 else tokens[p]} for p in parents)
+def places_of(root: int, nodes: int, path: Sequence[int]) -> list[int]:
+    """Where the root and each of the nodes of a round were read, for `Adjacency.learn`; `path` was kept, the others were not."""
+    places = [root] + [~root] * nodes
+    for depth, node in enumerate(path, 1):
+        places[node + 1] = root + depth
+    return places
+
+
+def sources_of(
+    adjacency: Adjacency, history: History, tokens: Sequence[int], parents: Sequence[int], root: int
+) -> tuple[dict[str, Any], ...]:
+    """For each node the row it was taken from, which entry of it, and where the row's token was last read."""
+    return tuple(_source(adjacency, history, token, root if p < 0 else tokens[p]) for token, p in zip(tokens, parents, strict=True))
+
+
+def _source(adjacency: Adjacency, history: History, token: int, row: int) -> dict[str, Any]:
+    source: dict[str, Any] = {"kind": "adjacency", "row": row}
+    known = adjacency.row(row)
+    if token in known:
+        source["choice"] = known.index(token) + 1
+    place = adjacency.place(row)
+    if place is None:
+        return source
+    return source | {"kept": place >= 0} | history.place(place if place >= 0 else ~place)

@@ -78,12 +78,13 @@ class History:
         return self.tokens[at : min(at + n, self.end(self.of(at)))]
 
     def place(self, at: int) -> dict[str, Any]:
-        """Where a position lies, for the trace: trajectory, part of it, and position within that part."""
+        """Where a position lies, for the trace: trajectory (and how many ago), part of it, and position within that part."""
         trajectory = self.of(at)
         pos = at - self._starts[trajectory]
         inside = pos < self._prompts[trajectory]
         return {
             "trajectory": trajectory,
+            "ago": self.trajectory - trajectory,
             "part": "prompt" if inside else "response",
             "pos": pos if inside else pos - self._prompts[trajectory],
         }

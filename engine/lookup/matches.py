@@ -53,14 +53,14 @@ class Matches:
             follow = self.static.likely if self.likely else self.static.continuation
             at, tokens = follow(self._state, n)
             here = self.static.place(at)
+            found = {"kind": "automaton", "match": self._match, "where": where, "seen": int(self.static.count[self._state])}
             sources = [
-                {"kind": "automaton", "match": self._match, "where": where, **here, "pos": here["pos"] + i}
-                for i in range(len(tokens))
+                {**found, "step": i, **here, "pos": here["pos"] + i, **self.static.passage(at + i)} for i in range(len(tokens))
             ]
             return Copied(where, self._match, weight, tokens, sources)
         match, at, tokens = self.dynamic.continuation(n, climb)
         place = self.dynamic.history.place
-        sources = [{"kind": "automaton", "match": match, "where": where, **place(at + i)} for i in range(len(tokens))]
+        sources = [{"kind": "automaton", "match": match, "where": where, "step": i, **place(at + i)} for i in range(len(tokens))]
         return Copied("dynamic", match, weight, tokens, sources)
 
     def __len__(self) -> int:

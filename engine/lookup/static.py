@@ -21,6 +21,7 @@ from engine.lookup.automaton import SuffixAutomaton
 from engine.model import Model, Tokenizer
 
 Ints = NDArray[np.int32]
+AROUND = 12  # tokens of a passage before and after a place
 NAMES = ("link", "length", "first", "count", "offset", "token", "goal", "corpus")
 
 
@@ -82,6 +83,14 @@ class StaticAutomaton:
         """Text number and position within it, of a corpus position."""
         document = bisect_left(self._documents, at)
         return {"document": document, "pos": at - (self._documents[document - 1] + 1 if document else 0)}
+
+    def passage(self, at: int) -> dict[str, Any]:
+        """The text around a corpus position as token ids, and which of them stands there; no other text's tokens."""
+        before = self.corpus[max(0, at - AROUND) : at].tolist()
+        after = self.corpus[at : at + AROUND].tolist()
+        start = next((i for i in range(len(before), 0, -1) if before[i - 1] < 0), 0)
+        stop = next((i for i, token in enumerate(after) if token < 0), len(after))
+        return {"passage": [*before[start:], *after[:stop]], "here": len(before) - start}
 
     def save(self, folder: Path) -> None:
         """Write arrays and card."""

@@ -29,7 +29,9 @@ def test_pld_copies_what_followed_the_first_match():
     text = [1, 2, 3, 40, 41, 42, 1, 2, 3, 50, 51, 52, 1, 2, 3]
     draft = propose("pld", text, gamma=3)
     assert draft.tokens == (40, 41, 42) and draft.is_chain and draft.extras["match"] == 3
-    assert draft.sources[0] == {"kind": "ngram", "order": 3, "trajectory": 0, "part": "prompt", "pos": 3}
+    assert draft.sources[0] == {
+        "kind": "ngram", "order": 3, "times": 2, "step": 0, "trajectory": 0, "ago": 0, "part": "prompt", "pos": 3,
+    }  # fmt: skip
 
 
 def test_pld_wants_a_full_continuation_and_hugging_face_does_not():
@@ -83,9 +85,31 @@ def test_anpd_drafts_token_by_token_from_the_longest_context():
     assert draft.tokens[1] == 9
     draft = propose("anpd", text, gamma=1, ngram=3)
     assert draft.tokens == (5,) and draft.sources[0] | {"pos": 0} == {
-        "kind": "ngram", "order": 2, "seen": 2, "trajectory": 0, "part": "prompt", "pos": 0,
+        "kind": "ngram", "order": 2, "seen": 2, "trajectory": 0, "ago": 0, "part": "prompt", "pos": 0,
     }  # fmt: skip
     assert len(propose("anpd", [1, 2, 3], gamma=4)) == 0
+
+
+def test_an_earlier_trajectory_is_named_with_how_often_the_run_stood_there():
+    part, shape = drafter("pld", [1, 2], gamma=1)
+    grow(part, [1, 2, 10, 11, 12, 13, 10, 11, 12, 14])
+    part.begin([1, 2])
+    grow(part, [1, 2, 20, 10, 11, 12])
+    draft = part.propose(context([1, 2, 20, 10, 11, 12]), shape)
+    assert draft.tokens == (13,) and draft.sources[0] == {
+        "kind": "ngram", "order": 3, "times": 2, "step": 0, "trajectory": 0, "ago": 1, "part": "response", "pos": 3,
+    }  # fmt: skip
+
+
+def test_a_row_knows_where_its_token_was_read(zoo):
+    """Kept tokens by their place in the text, refused guesses by the place of their round's root."""
+    lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
+    first, second = lab.trajectories("recycle", PROMPTS[3], 2, temperature=0.3, max_new_tokens=30, record="full", seed=5)
+    sources = [n.source for r in second.rounds for n in r.nodes]
+    assert {s["kept"] for s in sources} == {True, False} and {s["ago"] for s in sources} == {0, 1}
+    for s in sources:
+        text = PROMPTS[3] if s["part"] == "prompt" else (first if s["ago"] else second).token_ids
+        assert s["pos"] < len(text) and (not s["kept"] or text[s["pos"]] == s["row"])
 
 
 # --- suffix automaton ---------------------------------------------------------------------------------------------
@@ -97,7 +121,9 @@ def test_sam_drafts_alpha_times_the_match():
     assert propose("sam", text, alpha=1.5).tokens == tuple(LONG[2:5])
     assert propose("sam", text, gamma=2).tokens == tuple(LONG[2:4])
     draft = propose("sam", text, alpha=1.0)
-    assert draft.sources[1] == {"kind": "automaton", "match": 2, "where": "dynamic", "trajectory": 0, "part": "prompt", "pos": 3}
+    assert draft.sources[1] == {
+        "kind": "automaton", "match": 2, "where": "dynamic", "step": 1, "trajectory": 0, "ago": 0, "part": "prompt", "pos": 3,
+    }  # fmt: skip
     assert len(propose("sam", LONG)) == 0  # no match: a plain step
 
 
@@ -108,7 +134,10 @@ def test_static_matches_count_less_and_lose_ties():
     part.matches._step(LONG[:6])
     draft = part.propose(context(LONG[:6]), shape)
     assert draft.tokens == (60, 61, 62, 63)  # six matched, less two
-    assert draft.sources[0] == {"kind": "automaton", "match": 6, "where": "static", "document": 0, "pos": 7}
+    assert draft.sources[0] == {
+        "kind": "automaton", "match": 6, "where": "static", "seen": 1, "step": 0, "document": 0, "pos": 7,
+        "passage": [50, *LONG[:6], 60, 61, 62, 63, 64], "here": 7,
+    }  # fmt: skip
     part.matches.bias = 6
     assert len(part.propose(context(LONG[:6]), shape)) == 0
 
@@ -120,7 +149,9 @@ def test_sam_recycle_copies_long_matches_and_fills_a_tree_otherwise():
     part, shape = drafter("sam_recycle", text[:-1])
     part.adjacency.learn([LONG[3]], torch.arange(64.0)[None])
     draft = part.propose(context(text[:-1]), shape)
-    assert draft.tokens == (63, 62, 61, 60, 59, 58, 57, 56) and draft.sources[0] == {"kind": "adjacency", "row": LONG[3]}
+    assert draft.tokens == (63, 62, 61, 60, 59, 58, 57, 56) and draft.sources[0] == {
+        "kind": "adjacency", "row": LONG[3], "choice": 1,
+    }  # fmt: skip
     part, shape = drafter("sam_recycle", text, len_threshold=1_000_000)
     other, _ = drafter("recycle", text)
     logits = torch.randn(3, 64, generator=torch.Generator().manual_seed(0))
@@ -155,7 +186,8 @@ def recycled_pass(part, shape, text):
         emitted.append(text[len(done) + len(path)])
         done += emitted
         accepted.append(len(path))
-        part.observe(SimpleNamespace(tokens=done, emitted=emitted, draft=draft, forward=SimpleNamespace(logits=rows)))
+        forward, verdict = SimpleNamespace(logits=rows), SimpleNamespace(path=path)
+        part.observe(SimpleNamespace(tokens=done, emitted=emitted, draft=draft, forward=forward, verdict=verdict))
     return accepted
 
 
@@ -173,7 +205,8 @@ def test_update_of_recycling_includes_the_root_and_refused_nodes():
     part, _ = drafter("recycle", [1], width=2)
     draft = Draft((5, 6), (-1, -1))
     logits = torch.randn(3, 64, generator=torch.Generator().manual_seed(0))
-    part.observe(SimpleNamespace(tokens=[1, 9], emitted=[9], draft=draft, forward=SimpleNamespace(logits=logits)))
+    verdict = SimpleNamespace(path=[])
+    part.observe(SimpleNamespace(tokens=[1, 9], emitted=[9], draft=draft, forward=SimpleNamespace(logits=logits), verdict=verdict))
     for token, row in zip((1, 5, 6), logits, strict=True):
         assert part.adjacency.row(token) == tuple(row.topk(2).indices.tolist())
     assert part.adjacency.row(9) == ()
@@ -230,7 +263,10 @@ def test_same_seed_same_text_and_the_trace_is_whole(zoo, name):
     for node, source in ((n, n.source) for n in nodes if n.source in places):
         text = PROMPTS[3] if source["part"] == "prompt" else texts[source["trajectory"]]
         assert 0 <= source["pos"] < len(text)
-        if source["kind"] != "table":
+        assert source["ago"] == 1 - source["trajectory"]
+        if source["kind"] == "adjacency" and source["kept"]:
+            assert text[source["pos"]] == source["row"]  # the row's own token stands there
+        elif source["kind"] in ("ngram", "automaton"):
             assert text[source["pos"]] == node.token  # the passage holds the token
 
 

@@ -48,9 +48,9 @@ def test_history_scopes():
     history.begin([1, 2])
     assert history.extend([1, 2, 3, 4]) == [3, 4]
     assert history.begin([1, 2]) is False
-    assert history.place(1) == {"trajectory": 0, "part": "prompt", "pos": 1}
-    assert history.place(3) == {"trajectory": 0, "part": "response", "pos": 1}
-    assert history.place(4) == {"trajectory": 1, "part": "prompt", "pos": 0}
+    assert history.place(1) == {"trajectory": 0, "ago": 1, "part": "prompt", "pos": 1}
+    assert history.place(3) == {"trajectory": 0, "ago": 1, "part": "response", "pos": 1}
+    assert history.place(4) == {"trajectory": 1, "ago": 0, "part": "prompt", "pos": 0}
     assert history.continuation(2, 10) == [3, 4]
     assert history.begin([2, 1]) is True
     assert history.trajectory == 0 and history.tokens == [2, 1]
