@@ -13,6 +13,7 @@ from engine.errors import ConfigError, unknown
 from engine.lab import Lab
 from engine.presets import Preset
 from engine.tasks import Problem, get_task, load_problems
+from engine.trace.events import Round
 from engine.trace.store import Trace
 
 Traces = Sequence[Trace]
@@ -39,6 +40,19 @@ def _states(trace: Trace, state: str) -> int:
     return sum(node.state == state for event in trace.rounds for node in event.nodes)
 
 
+def _checked(trace: Trace) -> int:
+    return sum(event.fed for event in trace.rounds)
+
+
+def _streak(trace: Trace, holds: Callable[[Round], bool]) -> int:
+    """The most rounds in a row of which something holds."""
+    longest = now = 0
+    for event in trace.rounds:
+        now = now + 1 if holds(event) else 0
+        longest = max(longest, now)
+    return longest
+
+
 CLAIMS: dict[str, Claim] = {
     "right": lambda preset, traces, lanes: all(_right(preset, traces[i]) for i in lanes),
     "wrong": lambda preset, traces, lanes: not any(_right(preset, traces[i]) for i in lanes),
@@ -52,6 +66,12 @@ CLAIMS: dict[str, Claim] = {
     "relaxed": lambda _, traces, given: _states(traces[given[0]], "relaxed") >= given[1],
     "cause": lambda _, traces, given: getattr(divergence(traces[given[0]], traces[given[1]]), "cause", "") == given[2],
     "run_of": lambda _, traces, given: max((r.accepted for r in traces[given[0]].rounds), default=0) >= given[1],
+    "deeper": lambda _, traces, given: _streak(traces[given[0]], lambda r: (r.extras.get("d_extra") or 0) > 0) >= given[1],
+    "wasted": lambda _, traces, given: (
+        _streak(traces[given[0]], lambda r: r.drafted >= given[1] and r.accepted <= given[2]) >= given[3]
+    ),
+    "fewer_calls": lambda _, traces, pair: len(traces[pair[0]].rounds) < len(traces[pair[1]].rounds),
+    "fewer_checked": lambda _, traces, pair: _checked(traces[pair[0]]) < _checked(traces[pair[1]]),
     "finished": lambda _, traces, __: all(t.end is not None and t.end.reason == "eos" for t in traces),
 }
 
