@@ -1,13 +1,15 @@
-/** Figures about the rank of the last kept guess (TCR) and the draft's cumulative entropy. */
+/** Figures about the rank of the last kept guess (TCR), the draft's cumulative entropy and its bins. */
 
 import { bar, frame, line, marker, point } from "./charts.js";
-import { fmt, percent } from "./draw.js";
+import { s } from "./dom.js";
+import { fmt, label, percent } from "./draw.js";
 import { makeFilter } from "./filterkinds.js";
 import { tcrOf } from "./numbers.js";
 
 const sizeOf = (round) => round.extras?.n_verify ?? round.drafted + 1;
 const isTree = (rounds) => rounds.some((round) => round.drafted > round.levels);
 const pairs = (rounds) => rounds.filter((round) => round.drafted > 0).map((round) => [tcrOf(round), round]).filter(([rank]) => rank !== null);
+const known = (value) => value !== null && value !== undefined;
 const phiOf = (round) => round.extras?.phi ?? null;
 
 /** The value below which a share of a sorted list lies. @param {number[]} sorted @param {number} share @returns {number} */
@@ -44,52 +46,101 @@ const ranks = {
   },
 };
 
-/** Dots of rounds, spread a little where they coincide, with the median of each column. */
+/** Lets a dot lead to its round. @param {any} store @param {SVGElement} mark @param {any} round */
+function leads(store, mark, round) {
+  mark.setAttribute("style", "cursor:pointer");
+  mark.addEventListener("click", () => {
+    const run = [...store.runs.values()].find((one) => one.rounds[round.index] === round);
+    if (run) store.setCursor({ run: run.key, round: round.index, pos: round.start });
+  });
+}
+
+const wordsOf = (round, rank) => [`round ${round.index}`, `${round.accepted} kept, TCR ${rank} of ${round.drafted}`, phiOf(round) === null ? "" : `cumulative entropy ${fmt(phiOf(round))} nats`, known(round.extras?.bin) ? `bin ${round.extras.bin}` : ""];
+
+/** Dots of rounds by TCR, spread a little where they coincide, with the median of each column. */
 function scatter({ rounds, width, height, small, title, store }, read, given) {
-  const found = pairs(rounds).map(([rank, round]) => [read(round), rank, round]).filter(([x]) => x !== null && x !== undefined);
-  const top = Math.max(4, ...found.map(([, rank]) => rank));
-  const right = Math.max(1, ...found.map(([x]) => x));
-  const chart = frame({ width, height, small, title, x: [given.whole ? -0.5 : 0, right + (given.whole ? 0.5 : right * 0.04)], y: [0, top * 1.06], xName: given.xName, yName: "TCR (rank)", xWhole: given.whole, yWhole: true });
+  const found = pairs(rounds).map(([rank, round]) => [rank, read(round), round]).filter(([, y]) => known(y));
+  const right = Math.max(4, ...found.map(([rank]) => rank));
+  const top = Math.max(1, ...found.map(([, y]) => y));
+  const chart = frame({ width, height, small, title, x: [-0.5, right + 0.5], y: [0, top * 1.08], xName: "rank of the last kept guess (TCR)", yName: given.yName, xWhole: true, yWhole: given.whole });
   const seen = new Map();
-  for (const [x, rank, round] of found) {
-    const place = `${x}/${rank}`;
+  for (const [rank, y, round] of found) {
+    const place = `${rank}/${y}`;
     const count = seen.get(place) ?? 0;
     seen.set(place, count + 1);
-    const spread = given.whole ? Math.min(0.4, Math.ceil(count / 2) * 0.06) * (count % 2 ? 1 : -1) : 0;
+    const spread = Math.min(0.4, Math.ceil(count / 2) * 0.08) * (count % 2 ? 1 : -1);
     const lost = round.accepted === 0;
-    const mark = point(chart, x + spread, rank, { shape: lost ? "square" : "disc", hollow: lost, colour: lost ? "--neutral" : "--draft", size: small ? 1.4 : 2.8, opacity: 0.7, lines: [`round ${round.index}`, `${round.accepted} kept, TCR ${rank} of ${round.drafted}`, phiOf(round) === null ? "" : `cumulative entropy ${fmt(phiOf(round))} nats`, round.extras?.bin === undefined ? "" : `bin ${round.extras.bin}`] });
-    if (!small) mark.addEventListener("click", () => {
-      const run = [...store.runs.values()].find((one) => one.rounds[round.index] === round);
-      if (run) store.setCursor({ run: run.key, round: round.index, pos: round.start });
-    });
+    const mark = point(chart, rank + spread, y, { shape: lost ? "square" : "disc", hollow: lost, colour: lost ? "--neutral" : "--draft", size: small ? 1.4 : 2.8, opacity: 0.7, lines: wordsOf(round, rank) });
+    if (!small) leads(store, mark, round);
   }
-  line(chart, medians(found, given.whole ? 1 : right / 8), { stroke: "var(--target)" });
+  line(chart, medians(found, Math.max(1, Math.round(right / 8))), { stroke: "var(--target)" });
   return chart.figure;
 }
 
+/** Median of y in columns of ranks that hold three rounds or more. */
 function medians(found, width) {
   const columns = new Map();
-  for (const [x, rank] of found) {
-    const at = Math.round(x / width);
+  for (const [rank, y] of found) {
+    const at = Math.round(rank / width);
     if (!columns.has(at)) columns.set(at, []);
-    columns.get(at).push(rank);
+    columns.get(at).push(y);
   }
   return [...columns].filter(([, list]) => list.length > 2).sort((a, b) => a[0] - b[0]).map(([at, list]) => [at * width, quantile(list.sort((a, b) => a - b), 0.5)]);
 }
 
 const depth = {
   id: "tcr-length", name: "Length × TCR", names: [],
-  caption: "Each dot is a round: guesses kept against the rank of the last one. A rank is never below the depth. Line: median of three or more.",
+  caption: "Each dot is a round: guesses kept, by the rank of the last one, which is never below their number. Squares: none kept. Line: median of three or more.",
   needs: ranks.needs, domain: () => ({}),
-  draw: (given) => scatter(given, (round) => round.accepted, { whole: true, xName: "guesses kept in the round" }),
+  draw: (given) => scatter(given, (round) => round.accepted, { whole: true, yName: "guesses kept" }),
 };
 
 const phi = {
   id: "tcr-entropy", name: "Σ entropy × TCR", names: [],
-  caption: "Each dot is a round: cumulative entropy of the draft's most probable path against TCR. Line: median of eighths.",
+  caption: "Each dot is a round: cumulative entropy of the draft's surest path, by the rank of the last kept guess. Line: median of three or more.",
   needs: (rounds) => rounds.some((round) => phiOf(round) !== null), domain: () => ({}),
-  draw: (given) => scatter(given, phiOf, { whole: false, xName: "cumulative entropy, nats" }),
+  draw: (given) => scatter(given, phiOf, { whole: false, yName: "cumulative entropy, nats" }),
+};
+
+/** Where one bin ends and the next begins, as far as these rounds tell: half-way between their nearest entropies.
+ * @param {any[]} rounds with a bin @returns {{bin: number, low: number, high: number, n: number}[]} */
+export function bandsOf(rounds) {
+  const seen = new Map();
+  for (const round of rounds) {
+    const band = seen.get(round.extras.bin) ?? { bin: round.extras.bin, low: Infinity, high: -Infinity, n: 0 };
+    seen.set(round.extras.bin, Object.assign(band, { low: Math.min(band.low, phiOf(round)), high: Math.max(band.high, phiOf(round)), n: band.n + 1 }));
+  }
+  const bands = [...seen.values()].sort((a, b) => a.bin - b.bin);
+  for (let i = 1; i < bands.length; i += 1) bands[i - 1].high = bands[i].low = (bands[i - 1].high + bands[i].low) / 2;
+  return bands;
+}
+
+const bins = {
+  id: "bins", name: "Bins", names: [],
+  caption: "Each dot is a round: cumulative entropy over the run, in the bins it fell into (right: rounds in each; borders as far as these rounds tell). Diamonds: drafted deeper than usual. Hollow: none kept.",
+  needs: (rounds) => rounds.some((round) => known(round.extras?.bin) && phiOf(round) !== null),
+  domain: (all) => ({ y: Math.max(1, ...all.flatMap((rounds) => rounds.map((round) => phiOf(round) ?? 0))) }),
+  draw({ rounds, width, height, small, title, domain, store }) {
+    const found = rounds.filter((round) => known(round.extras?.bin) && phiOf(round) !== null);
+    const right = Math.max(...rounds.map((round) => round.start + round.emitted));
+    const chart = frame({ width, height, small, title, rightPad: 84, x: [0, right], y: [0, domain.y * 1.06], xName: "position in the response", yName: "cumulative entropy, nats", xWhole: true });
+    const bands = bandsOf(found);
+    bands.forEach((band, i) => {
+      const low = i ? chart.y(band.low) : chart.bottom;
+      const high = i < bands.length - 1 ? chart.y(band.high) : chart.top;
+      chart.plot.append(s("rect", { x: chart.left, y: high, width: chart.right - chart.left, height: Math.max(0, low - high), fill: "var(--draft)", opacity: Math.max(0, 0.2 - 0.06 * band.bin) }));
+      if (i) chart.plot.append(s("line", { x1: chart.left, x2: chart.right, y1: low, y2: low, stroke: "var(--judge)", "stroke-dasharray": "5 3" }));
+      if (!small) chart.figure.append(label(chart.right + 6, (low + high) / 2 + 4, `bin ${band.bin}: ${band.n}`, { "font-size": 10.5 }));
+    });
+    for (const round of found) {
+      const lost = round.accepted === 0;
+      const more = round.extras.d_extra > 0;
+      const mark = point(chart, round.start, phiOf(round), { shape: more ? "diamond" : "disc", hollow: lost, colour: lost ? "--neutral" : "--draft", size: (small ? 1.4 : 2.8) * (more ? 1.3 : 1), lines: [...wordsOf(round, tcrOf(round)), `${round.levels} levels, ${round.fed} tokens checked`] });
+      if (!small) leads(store, mark, round);
+    }
+    return chart.figure;
+  },
 };
 
 /** @type {any[]} */
-export const TCR_FIGURES = [ranks, depth, phi];
+export const TCR_FIGURES = [ranks, depth, phi, bins];
