@@ -18,9 +18,9 @@ const MAX_GHOSTS = 3;
 export const signText = (name) => WORDS[name] ?? name;
 
 /** A chip of a token. A boxed sign keeps its leading blank outside the box. */
-export function tokenChip(key, token, flagged, whitespace) {
+export function tokenChip(key, token, whitespace) {
   const text = whitespace ? marked(token.piece) : shown(token.piece);
-  const chip = h(`span.k.${token.origin}${flagged ? ".flag" : ""}`, {
+  const chip = h(`span.k.${token.origin}`, {
     "data-i": token.pos,
     id: `k-${key}-${token.pos}`,
     role: "option",

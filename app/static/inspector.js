@@ -5,28 +5,32 @@ import { nodeSelection, refusedNode, resolve, samples } from "./columns.js";
 import { h, s } from "./dom.js";
 import { SIGNS, fmt, label, linear, pieceOf, prob, rich, sign } from "./draw.js";
 import { offer, stack } from "./figure.js";
+import { flagLines } from "./flags.js";
+import { followSource, passageOf, passageText } from "./passage.js";
 import { sourceWords } from "./source.js";
 import { OVERLAP_N } from "./thresholds.js";
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
   const parts = {
-    widths: { bars: 0, strip: 0 }, name: h("h3", { text: "Why this token" }), place: h("span.v-sub"), why: h("p.v-why", { "aria-live": "polite" }), bars: h("div.v-bars"),
+    widths: { bars: 0, strip: 0 }, name: h("h3", { text: "Why this token" }), place: h("span.v-sub"), why: h("p.v-why", { "aria-live": "polite" }), from: h("p.v-from"), flags: h("div.v-flags"), bars: h("div.v-bars"),
     strip: h("div.v-strip"), numbers: h("dl.v-numbers"), order: h("button.v-button", { type: "button" }), law: h("button.v-button", { type: "button" }),
     back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous guess of this round" }), next: h("button.v-button", { type: "button", text: "›", "aria-label": "Next guess of this round" }),
   };
   element.classList.add("v-view", "v-inspector");
   element.replaceChildren(
     h("header.v-head", {}, parts.name, parts.place, h("span.v-tools", {}, parts.law, parts.order, parts.back, parts.next)),
-    parts.why, parts.bars, h("div.v-facts", {}, parts.strip, parts.numbers),
+    parts.why, parts.from, parts.flags, parts.bars, h("div.v-facts", {}, parts.strip, parts.numbers),
   );
+  parts.lab = lab;
   const draw = () => show(store, parts);
   const later = () => store.frame("inspector", draw);
   parts.order.onclick = () => store.setOption("order", store.options.order === "draft" ? "target" : "draft");
   parts.law.onclick = () => store.setOption("law", store.options.law === "sampled" ? "raw" : "sampled");
+  parts.follow = () => followSource(store, lab);
   parts.back.onclick = () => step(store, -1);
   parts.next.onclick = () => step(store, 1);
-  for (const topic of ["runs", "data", "cursor", "hover", "time", "options"]) store.on(topic, later);
+  for (const topic of ["runs", "data", "cursor", "hover", "time", "options", "flags"]) store.on(topic, later);
   // Widths come from the observer: reading them while other views change the page would force a layout.
   const watch = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries) parts.widths[target === parts.bars ? "bars" : "strip"] = contentRect.width;
@@ -61,7 +65,7 @@ function show(store, parts) {
   if (!it) {
     parts.why.textContent = "Choose a token: the sentence here says in the rule's own terms why it was kept or refused.";
     parts.place.textContent = "";
-    for (const part of [parts.bars, parts.strip, parts.numbers]) part.replaceChildren();
+    for (const part of [parts.from, parts.flags, parts.bars, parts.strip, parts.numbers]) part.replaceChildren();
     return;
   }
   const { run, round, node, emitted, own } = it;
@@ -70,6 +74,8 @@ function show(store, parts) {
   parts.name.replaceChildren(s("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" }, sign(state ?? "target", 0, 0, 5.5)), h("span.v-token", { text: pieceOf(run, shownToken, 24) }), h("span.v-state", { text: SIGNS[state]?.label ?? "" }));
   parts.place.textContent = `round ${it.roundIndex}, position ${it.pos}${node && !own ? `, guess ${it.index + 1} of ${round.nodes.length}` : ""}`;
   parts.why.replaceChildren(...rich((own ? it.token.why : null) ?? (own && it.token.node == null ? null : node?.why) ?? neutral(it, state)));
+  const passage = passageOf(run, node);
+  parts.from.replaceChildren(...(passage ? [`From: ${passage.words}: `, passageText(passage), " ", h("button.v-button", { type: "button", title: "Go there (s)", onclick: () => parts.follow() }, "Go there")] : []));
   const sampled = Boolean(node?.law_target ?? node?.law_draft);
   const law = sampled && store.options.law === "sampled" ? "sampled" : "raw";
   parts.law.disabled = !sampled;
@@ -81,6 +87,7 @@ function show(store, parts) {
   const n = OVERLAP_N;
   const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
   const rows = barRows({ draft, target, guess: node, n, order: store.options.order, keep: [node?.token, emitted?.token] });
+  parts.flags.replaceChildren(...flagLines(run, it.pos, parts.lab));
   parts.bars.replaceChildren(draft || target
     ? barFigure({ run, rows, draft, target, width, n, law, guess: node?.token ?? null, emitted: emitted?.token ?? null, state: node?.state, origin: emitted?.origin ?? "target", residual, cut: samples(run) ? cutOf(node) : null })
     : h("p.v-empty", { text: "This trace was recorded lightly: it keeps decisions, not distributions." }));

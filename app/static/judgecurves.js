@@ -16,7 +16,7 @@ export async function drawCurves(spot, ctx) {
   if (!spot.isConnected || spot.childElementCount || kept.tab !== "curves") return;
   const sources = sourcesOf(ctx);
   if (!sources.length) {
-    return void spot.append(h("p.v-empty", {}, "No judge has scored these labels."), h("p.quiet", {}, "Train one with ", h("code", {}, "python -m engine judge-train --preset tiny --mined FILE --out assets/tiny/judge-arithmetic"), ", name it in the preset, and mine again: each label then carries its score."), cutPanel([], ctx, 0.5));
+    return void spot.append(h("p.v-empty", {}, "No judge has scored these labels."), h("p.quiet", {}, "Train one with ", h("code", {}, "python -m engine judge-train --preset tiny --mined FILE --out assets/tiny/judge-arithmetic"), ", name it in the preset, and mine again: each label then carries its score."), ...(judgeRuns(ctx.store).length ? [cutPanel([], ctx, 0.5)] : []));
   }
   const chosen = sources.find((source) => source.name === kept.curves) ?? sources[0];
   const threshold = kept.threshold ?? chosen.threshold ?? 0.5;
@@ -57,9 +57,11 @@ function said({ n, kept, keptImportant, important, recall, keptUnimportant }) {
   return `${kept} of ${n} mismatches would be kept: ${keptImportant} of the ${important} important ones, which may change the answer, and ${kept - keptImportant} of the ${n - important} others (${percent(keptUnimportant)}). Recall of important ones ${percent(recall)}.`;
 }
 
+const judgeRuns = (store) => [...store.runs.values()].filter((run) => rulesOf(run).some((rule) => rule.id === "judge"));
+
 /** For each run whose rule is a judge: where the text would first change. */
 function changes({ store, lab }, threshold) {
-  const runs = [...store.runs.values()].filter((run) => rulesOf(run).some((rule) => rule.id === "judge"));
+  const runs = judgeRuns(store);
   if (!runs.length) return [h("li.quiet", {}, "No run on the page was decided by a judge. Run one, or open a recorded case with one, to see where its text would change.")];
   return runs.map((run) => {
     const { changed, marks, was, known } = replay(run, { ...knobsOf(run), judge_threshold: threshold });
@@ -76,7 +78,8 @@ function changes({ store, lab }, threshold) {
 }
 
 function drawAll(spot, { scored, name }, threshold) {
-  const width = Math.min(380, Math.max(280, (spot.clientWidth || 380) - 8));
+  const room = spot.clientWidth || 380;
+  const width = room > 900 ? Math.floor((room - 44) / 3) : Math.min(420, room - 4);
   const size = { width, height: 250 };
   const at = atThreshold(scored, threshold);
   spot.replaceChildren(rocChart(scored, at, size), recallChart(scored, threshold, size), scoreChart(scored, threshold, size), numbers(scored, name));
@@ -86,7 +89,7 @@ const figure = (chart, title, caption) => h("figure.curve", {}, h("h4", {}, titl
 
 function rocChart(scored, at, size) {
   const { points, auc } = roc(scored);
-  const chart = frame({ ...size, title: "ROC", x: [0, 1], y: [0, 1], xName: "share of unimportant swaps refused", yName: "recall of important swaps", xFormat: percent, yFormat: percent });
+  const chart = frame({ ...size, title: "ROC", x: [0, 1], y: [0, 1], xName: "share of unimportant swaps refused", yName: "recall of important swaps", xFormat: percent, yFormat: percent, rightPad: 20 });
   line(chart, [[0, 0], [1, 1]], { stroke: "var(--line-2)", "stroke-dasharray": "4 3", "stroke-width": 1 });
   line(chart, points.map(([x, y]) => [x, y]), { stroke: "var(--judge)" });
   if (at.recall != null && at.keptUnimportant != null) point(chart, 1 - at.keptUnimportant, at.recall, { shape: "diamond", colour: "--target", size: 5 });

@@ -5,6 +5,7 @@ import { headsConfig, presetConfig } from "./config.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { bindKeys } from "./keys.js";
+import { watchFlags } from "./flags.js";
 import { createLink } from "./link.js";
 import { createMined } from "./mined.js";
 import { createStore } from "./store.js";
@@ -98,6 +99,7 @@ async function mount(element) {
     if (spot && module) module.mount(spot, store, lab);
   }
   bindKeys(store, lab);
+  watchFlags(store, lab);
   await guarded(async () => {
     lab.catalogue = await catalogue;
     const { config, view } = lab.link.read();

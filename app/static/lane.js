@@ -2,6 +2,7 @@
 
 import { ghostChips, tokenChip } from "./chips.js";
 import { h, num, percent } from "./dom.js";
+import { flagsFor } from "./flags.js";
 
 const BLOCK = 40;
 const GUARANTEES = {
@@ -50,6 +51,7 @@ export class Lane {
     const visible = store.visibleRounds(run);
     for (; this.done < run.rounds.length; this.done++) this.addRound(run.rounds[this.done], this.done >= visible);
     this.shown = visible;
+    this.flag(this.flagsDone ?? 0);
     this.dim();
     this.numbers();
     if (atEnd && store.status.phase === "running") flow.scrollTop = flow.scrollHeight;
@@ -60,17 +62,28 @@ export class Lane {
     const { ghosts, whitespace } = store.options;
     if (!this.block || this.count >= BLOCK) this.newBlock();
     const wrapper = this.wrapper(round.index, future);
-    const flagged = round.nodes.some((node) => node.judge != null && node.state === "rejected");
     for (const token of round.tokens) {
       if (ghosts && (token.origin === "correction" || token.origin === "bonus")) {
         round.textOf = (id) => store.piece(run, id);
         wrapper.append(...ghostChips(round, whitespace));
       }
-      const chip = tokenChip(run.key, token, flagged && token.origin === "correction", whitespace);
+      const chip = tokenChip(run.key, token, whitespace);
       this.chips[token.pos] = chip;
       wrapper.append(chip);
       this.count++;
     }
+  }
+
+  /** Flags of importance above the tokens from a position on. */
+  flag(from = 0) {
+    const { run, chips, store } = this;
+    for (let pos = from; pos < run.tokens.length; pos++) {
+      chips[pos]?.querySelector(".flags")?.remove();
+      const marks = store.options.flags && chips[pos] ? flagsFor(run, pos) : null;
+      chips[pos]?.classList.toggle("flagged", Boolean(marks));
+      if (marks) chips[pos].append(marks);
+    }
+    this.flagsDone = run.tokens.length;
   }
 
   wrapper(index, future) {

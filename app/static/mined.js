@@ -79,11 +79,12 @@ export function createMined(lab) {
       mined.sets.set(set.name, set);
       mined.emit();
     },
-    /** What is known of a prompt: the set shown comes first. @param {string} text @returns {any[]} items */
+    /** What is known of a prompt, a list of items for each set that holds it: the set shown first, naive ones last.
+     * @param {string} text @returns {Item[][]} */
     of(text) {
-      const sets = [mined.sets.get(mined.shown), ...mined.sets.values()].filter((set) => set && !set.head.naive);
-      const found = sets.find((set) => set.prompts.some((prompt) => prompt.text === text));
-      return found ? found.items.filter((item) => item.prompt.text === text) : [];
+      const sets = [...new Set([mined.sets.get(mined.shown), ...mined.sets.values()])].filter(Boolean);
+      sets.sort((a, b) => Boolean(a.head.naive) - Boolean(b.head.naive));
+      return sets.map((set) => set.items.filter((item) => item.prompt.text === text)).filter((items) => items.length);
     },
   };
   return mined;

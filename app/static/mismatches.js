@@ -27,7 +27,7 @@ function list(items, at, ctx) {
   let last = null;
   shown.forEach((item, i) => {
     const id = item.set + item.prompt.prompt;
-    if (id !== last) rows.push(h("li.promptname", { role: "presentation" }, question(item.prompt.text || item.prompt.prompt)));
+    if (id !== last) rows.push(h("li.promptname", { role: "presentation", title: item.prompt.text || null }, h("span", {}, question(item.prompt.text || item.prompt.prompt))));
     last = id;
     rows.push(row(item, first + i === at, ctx));
   });

@@ -6,6 +6,7 @@ import { SIGNS, fmt, hideTip, legend, pieceOf, showTip } from "./draw.js";
 import { SvgContext, offer, palette, svgText } from "./figure.js";
 import { makeFilter } from "./filters.js";
 import { paintColumns, signOf } from "./ribbonpaint.js";
+import { flagVersion } from "./flags.js";
 import { heightOf, paintAxis, rowsOf } from "./ribbonrows.js";
 import { OVERLAP_N } from "./thresholds.js";
 
@@ -68,7 +69,7 @@ export function mount(element, store, lab) {
     event.stopPropagation();
   });
 
-  for (const topic of ["runs", "data", "time", "filters", "options", "theme"]) store.on(topic, later);
+  for (const topic of ["runs", "data", "time", "filters", "options", "theme", "flags"]) store.on(topic, later);
   for (const topic of ["cursor", "hover"]) {
     store.on(topic, () => {
       if (selectedRun(store) !== state.run) later();
@@ -94,7 +95,7 @@ function paint(element, store, state, parts) {
     const exact = parts.scroll.clientWidth / state.list.length;
     state.width = run.end ? Math.max(12, Math.min(28, exact)) : ([28, 18, 12].find((width) => width <= exact) ?? 12);
   }
-  const stamp = `${run.key}/${state.list.length}/${state.list[0].token.token}/${state.width >= 24}`;
+  const stamp = `${run.key}/${state.list.length}/${state.list[0].token.token}/${state.width >= 24}/${flagVersion()}`;
   if (state.stamp !== stamp || state.seen !== run) Object.assign(state, { stamp, seen: run, rows: rowsOf(run, state.list, state.width), told: false });
   const height = heightOf(state.rows);
   const wide = scroll.clientWidth;

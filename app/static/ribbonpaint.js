@@ -1,6 +1,7 @@
 /** How the ribbon's columns are painted, on a canvas or anything like it. */
 
 import { FONT, SIGNS, pieceOf, stateOf } from "./draw.js";
+import { paintFlags } from "./flags.js";
 import { allowedAt, heightOf, known, rankY, yOf } from "./ribbonrows.js";
 import { linesOf } from "./thresholds.js";
 
@@ -196,6 +197,7 @@ const PAINT = {
     ctx.stroke();
   },
   judge: (ctx, row, view) => bars(ctx, row, view, row.value, "--judge"),
+  flags: paintFlags,
   depth(ctx, row, view) {
     ctx.strokeStyle = view.ink("--ink-2");
     ctx.lineWidth = 1.25;

@@ -2,6 +2,7 @@
 
 import { targetRank } from "./columns.js";
 import { FONT, fmt } from "./draw.js";
+import { flagged } from "./flags.js";
 import { OVERLAP_N, linesOf } from "./thresholds.js";
 
 /** @typedef {{key: string, label: string, unit: string, height: number, low: number, high: number, ticks: number[], value: (column: any) => number|null}} Row */
@@ -28,7 +29,8 @@ export function rowsOf(run, list, width) {
     some(keepAt) && { key: "keep", label: "P(keep)", unit: "", height: 34, low: 0, high: 1, ticks: [0, 1], value: keepAt },
     listed > 0 && { key: "rank", label: "target's 1st,", unit: "rank in draft", height: 40, low: 1, high: listed + 1, ticks: [1, listed], value: rankAt(listed) },
     some(allowedAt) && { key: "gap", label: "gap to 1st", unit: "nats", height: 34, low: 0, high: gapTop(list), ticks: [0, gapTop(list)], value: (column) => column.node?.reason?.gap ?? null },
-    some(judgeAt) && { key: "judge", label: "importance", unit: "judge", height: 34, low: 0, high: 1, ticks: [0, 1], value: judgeAt },
+    some(judgeAt) && { key: "judge", label: "judge score", unit: "probability", height: 34, low: 0, high: 1, ticks: [0, 1], value: judgeAt },
+    flagged(run) && { key: "flags", label: "importance", unit: "mined, judged", height: 22, value: () => 1 },
     tree && { key: "depth", label: "depth d′", unit: "levels", height: 26, low: 0, high: most(depth), ticks: [0, most(depth)], value: depth },
     tree && { key: "nodes", label: "checked N′", unit: "nodes", height: 26, low: 0, high: most(nodes), ticks: [0, most(nodes)], value: nodes },
   ].filter(Boolean);

@@ -14,7 +14,7 @@
 
 import { addEvent, divergenceOf, makeRun, pieceOf, roundsAt, statsOf } from "./run.js";
 
-const OPTIONS = { ghosts: false, whitespace: false, law: "raw", order: "target", topN: 8 };
+const OPTIONS = { ghosts: false, whitespace: false, flags: true, law: "raw", order: "target", topN: 8 };
 const CALLS_PER_SECOND = 6;
 
 export function createStore() {

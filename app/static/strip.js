@@ -3,6 +3,7 @@
 import { signText } from "./chips.js";
 import { h } from "./dom.js";
 import { makeFilter } from "./filters.js";
+import { flagLegend, flagged } from "./flags.js";
 import { icon } from "./icons.js";
 
 const SIGNS = ["draft", "correction", "bonus", "relaxed", "rejected", "vetoed", "discarded"];
@@ -12,12 +13,13 @@ const GHOSTS = new Set(["rejected", "vetoed", "discarded"]);
 /** @param {HTMLElement} element @param {object} store */
 export function mount(element, store) {
   const legend = h("div.legend", { role: "group", "aria-label": "Signs; click one to filter" });
+  const key = h("div.keyspot");
   const filters = h("div.filters", { "aria-label": "Filters" });
-  const toggles = [["ghosts", "Ghosts", "Show refused guesses at their place (g)"], ["whitespace", "Blanks", "Show blanks, newlines and tabs (w)"]].map(([name, text, title]) => {
+  const toggles = [["ghosts", "Ghosts", "Show refused guesses at their place (g)"], ["whitespace", "Blanks", "Show blanks, newlines and tabs (w)"], ["flags", "Flags", "Importance above the tokens: what a swap did, what a judge thought"]].map(([name, text, title]) => {
     const button = h("button", { "aria-pressed": "false", title, onclick: () => store.setOption(name, !store.options[name]) }, text);
     return { name, button };
   });
-  element.append(legend, filters, h("div.toggles", {}, toggles.map((item) => item.button)));
+  element.append(legend, key, filters, h("div.toggles", {}, toggles.map((item) => item.button)));
 
   function sample(sign) {
     if (GHOSTS.has(sign)) return h(`span.g.${sign}`, {}, SAMPLE[sign]);
@@ -36,11 +38,14 @@ export function mount(element, store) {
       h("button.plain", { "aria-pressed": String(active === sign), title: `${signText(sign)}: click to show only these`, onclick: () => store.setFilter("sign", active === sign ? null : makeFilter({ kind: "sign", sign })) }, sample(sign))));
     filters.replaceChildren(...[...store.filters].map(([name, filter]) =>
       h("span.chip", {}, filter.label, h("button.plain", { "aria-label": `Remove filter ${filter.label}`, onclick: () => store.setFilter(name, null) }, icon("close")))));
+    const flags = [...store.runs.values()].some((run) => flagged(run));
+    key.replaceChildren(...(flags && store.options.flags ? [flagLegend()] : []));
+    toggles.find(({ name }) => name === "flags").button.hidden = !flags;
     for (const { name, button } of toggles) button.setAttribute("aria-pressed", String(store.options[name]));
   }
 
   const later = () => store.frame("strip", draw);
-  for (const topic of ["runs", "filters", "options", "status"]) store.on(topic, later);
+  for (const topic of ["runs", "filters", "options", "status", "flags"]) store.on(topic, later);
   let due = 0;
   store.on("data", () => {
     if (due) return;

@@ -1,0 +1,112 @@
+/** Importance as flags on positions of a run: what swapping did (mined labels), and what a judge thought (`node.judge`). */
+
+import { columns } from "./columns.js";
+import { h, visible } from "./dom.js";
+import { FLAGS, flagMark } from "./flagmarks.js";
+import { pieceOfLabel } from "./mined.js";
+
+const WAIT = 1200; // ms after the page stands, before the recorded sets are read
+const known = new WeakMap();
+let mined = null;
+let version = 0;
+
+/** Keep flags up to date with the mined sets that are loaded; says so on the topic "flags". @param {any} store @param {any} lab */
+export function watchFlags(store, lab) {
+  mined = lab.mined;
+  mined.on(() => {
+    version += 1;
+    store.emit("flags");
+  });
+  const off = store.on("status", () => {
+    if (store.status.phase !== "done") return;
+    off();
+    setTimeout(() => mined.recorded().then((sets) => Promise.all(sets.map((set) => mined.open(set.name)))).catch((error) => console.warn(`mined sets: ${error.message}`)), WAIT);
+  });
+}
+
+/** Changes whenever mined labels may attach elsewhere. */
+export const flagVersion = () => version;
+
+/** Mined labels by position, as far as the run follows the response that they were mined on. A swap that kept the answer stays in
+ * the mined response, so that a run may leave it there; labels of naive mining then speak for the rest. @param {any} run @returns {Map<number, any>} */
+function minedOf(run) {
+  let state = known.get(run);
+  if (!state || state.version !== version || state.prompt !== run.head?.prompt) {
+    const sets = run.head && mined ? mined.of(run.head.prompt) : [];
+    state = { version, prompt: run.head?.prompt, sets: sets.map((items) => ({ items, final: items[0].prompt.final, same: 0, next: 0 })), at: new Map() };
+    known.set(run, state);
+  }
+  for (const set of state.sets) follow(run, set, state.at);
+  return state.at;
+}
+
+function follow(run, set, at) {
+  const { final, items } = set;
+  while (set.same < final.length && run.tokens[set.same]?.token === final[set.same]) set.same += 1;
+  const reach = Math.min(set.same, run.tokens.length - 1);
+  for (; set.next < items.length && items[set.next].label.t <= reach; set.next += 1) {
+    const { t } = items[set.next].label;
+    if (!at.has(t)) at.set(t, items[set.next]);
+  }
+}
+
+/** The flags of a position. @param {any} run @param {number} pos @returns {{kind: "mined"|"judge", important: boolean, words: string, item: any}[]} */
+export function flagsAt(run, pos) {
+  const flags = [];
+  const item = minedOf(run).get(pos);
+  if (item) {
+    const { label } = item;
+    const how = item.naive ? "Mined by itself" : "Mined";
+    const swap = `${visible(pieceOfLabel(label, "target"))} → ${visible(pieceOfLabel(label, "draft"))}`;
+    flags.push({ kind: "mined", important: label.important, item, words: `${how}: ${swap} was tried here; ${label.important ? `the answer ${label.target_answer ?? "none"} became ${label.draft_answer ?? "none"}` : "the answer stayed"}.` });
+  }
+  const node = columns(run)[pos]?.node;
+  if (node?.judge != null) {
+    const important = node.state !== "relaxed";
+    flags.push({ kind: "judge", important, item: null, words: `Judge: importance ${node.judge.toFixed(3)}, ${important ? "refused as important" : "let pass as unimportant"}.` });
+  }
+  return flags;
+}
+
+/** Whether some position has a flag. @param {any} run @returns {boolean} */
+export const flagged = (run) => minedOf(run).size > 0 || columns(run).some((column) => column.node?.judge != null);
+
+/** The marks of a position for its chip, or null. @param {any} run @param {number} pos @returns {HTMLElement|null} */
+export function flagsFor(run, pos) {
+  const flags = flagsAt(run, pos);
+  return flags.length ? h("i.flags", { title: flags.map((flag) => flag.words).join("\n") }, flags.map((flag) => flagMark(flag.kind, flag.important, flag.words))) : null;
+}
+
+/** The key to the signs. @returns {HTMLElement} */
+export function flagLegend() {
+  const entry = (kind, important, words) => h("span", {}, flagMark(kind, important), words);
+  return h("span.flaglegend", { "aria-label": "Flags of importance" }, entry("mined", true, "swap changed the answer"), entry("mined", false, "answer stayed"), entry("judge", true, "judge: important"), entry("judge", false, "judge: let pass"));
+}
+
+/** The row of the ribbon: mined labels above, judges below. @param {any} ctx @param {any} row @param {any} view as ribbonpaint has it */
+export function paintFlags(ctx, row, { run, list, first, last, width, ink }) {
+  const size = Math.max(0.5, Math.min(1, width / 10));
+  for (let i = first; i < last; i += 1) {
+    for (const { kind, important } of flagsAt(run, list[i].pos)) {
+      const look = FLAGS[kind];
+      ctx.save();
+      ctx.translate((i - first + 0.5) * width - 5 * size, row.y + (kind === "mined" ? 0 : row.height / 2));
+      ctx.scale(size, size);
+      ctx.strokeStyle = ink("--judge");
+      ctx.fillStyle = ink(important ? "--judge" : "--panel");
+      ctx.lineWidth = 1.2;
+      look.path ??= Object.assign(new Path2D(look.d), { d: look.d });
+      look.stem ??= Object.assign(new Path2D(look.pole), { d: look.pole });
+      ctx.fill(look.path);
+      ctx.stroke(look.path);
+      if (look.pole) ctx.stroke(look.stem);
+      ctx.restore();
+    }
+  }
+}
+
+/** The flags of a position in words; a mined one opens its fork. @param {any} run @param {number|null} pos @param {any=} lab @returns {HTMLElement[]} */
+export function flagLines(run, pos, lab) {
+  if (pos == null) return [];
+  return flagsAt(run, pos).map(({ kind, important, words, item }) => h("p.flagline", {}, flagMark(kind, important), h("span", {}, words), item && lab?.drawer ? h("button.v-button", { type: "button", onclick: () => lab.drawer("workshop", item.key) }, "Open the fork") : null));
+}
