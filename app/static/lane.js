@@ -26,6 +26,7 @@ export class Lane {
     this.figures = FIGURES.map(([name, title]) => ({ value: h("dd", {}, "–"), name, title }));
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.state = h("span.state");
+    this.fault = h("p.fault", { role: "status", hidden: true });
     this.flow = h("div.flow", { role: "listbox", tabindex: 0, "aria-label": `${card.title}: running text`, "data-key": key });
     this.element = h(
       `article.lane${reference ? ".reference" : ""}`,
@@ -38,6 +39,7 @@ export class Lane {
         h("div.lane-knobs", {}, (this.knobs = h("span", {}, knobText(run))), this.state),
         h("dl.figures", {}, this.figures.map((f) => h("div", { title: f.title }, f.value, h("dt", {}, f.name)))),
       ),
+      this.fault,
       this.flow,
     );
     this.figures[0].value.after(this.ratio);
@@ -163,6 +165,8 @@ export class Lane {
     this.state.textContent = text;
     this.state.className = `state ${end ? end.reason : text}`;
     this.state.title = end?.message ?? "";
+    this.fault.hidden = end?.reason !== "error";
+    this.fault.textContent = this.fault.hidden ? "" : end.message || "This run failed; what it wrote before stays.";
   }
 
   /** Height of the whole text, in pixels. */
@@ -183,6 +187,8 @@ export class Lane {
 }
 
 function knobText(run) {
+  const { trajectory } = run.head?.extras ?? {};
+  const which = trajectory == null ? [] : [`trajectory ${trajectory + 1}`];
   const knobs = Object.fromEntries((run.card.knobs ?? []).map((knob) => [knob.name, knob]));
   const given = Object.entries(run.head?.knobs ?? {}).filter(([name]) => !knobs[name]?.advanced || knobs[name].default !== run.head.knobs[name]);
   const parts = given.slice(0, 4).map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "number" ? Number(value.toPrecision(4)) : value}`);

@@ -5,6 +5,7 @@ import { nodeSelection, resolve } from "./columns.js";
 import { h } from "./dom.js";
 import { SIGNS, hideTip, legend, pieceOf, prob, showTip } from "./draw.js";
 import { offer, svgText } from "./figure.js";
+import { passageOf, passageText } from "./passage.js";
 import { sourceWords } from "./source.js";
 import { buildTree } from "./treefigure.js";
 
@@ -91,7 +92,7 @@ function build(state, parts, { run, round, roundIndex }) {
   const count = round.nodes.length;
   const deepest = Math.max(...round.nodes.map((node) => node.depth));
   const tail = round.pruned?.length ? `, ${round.pruned.length} candidates pruned` : "";
-  parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} guess${count === 1 ? "" : "es"}, depth ${deepest}, ${round.accepted} kept${tail}`;
+  parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} guess${count === 1 ? "" : "es"}, depth ${deepest}, ${round.accepted} kept${round.tcr ? `, the last of rank ${round.tcr}` : ""}${tail}`;
   const states = new Set(round.nodes.map((node) => node.state));
   parts.key.replaceChildren(legend(Object.keys(SIGNS).filter((name) => states.has(name))));
   const hidden = places.reduce((sum, place) => sum + place.hidden, 0);
@@ -142,7 +143,8 @@ function listen(store, state, box, redraw) {
     if (index < 0) { hideTip(); return store.setHover(null); }
     const node = state.round.nodes[index];
     store.setHover(nodeSelection(state.run, state.roundIndex, index));
-    showTip(event.clientX, event.clientY, [`${pieceOf(state.run, node.token)}  ${SIGNS[node.state].label}`, `draft ${prob(node.q)}, target ${prob(node.p)}`, node.score != null ? `probability of the path ${prob(Math.exp(node.score))}${node.rank ? `, rank ${node.rank}` : ""}` : "", node.source ? `from: ${sourceWords(node.source)}` : ""]);
+    const passage = passageOf(state.run, node);
+    showTip(event.clientX, event.clientY, [`${pieceOf(state.run, node.token)}  ${SIGNS[node.state].label}`, `draft ${prob(node.q)}, target ${prob(node.p)}`, node.score != null ? `probability of the path ${prob(Math.exp(node.score))}${node.rank ? `, rank ${node.rank}` : ""}` : "", node.source ? `from: ${sourceWords(node.source)}` : "", passage ? passageText(passage) : "", passage ? "click, then s: go there" : ""]);
   });
   box.addEventListener("pointerleave", () => { hideTip(); store.setHover(null); });
   box.addEventListener("click", (event) => {
