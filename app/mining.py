@@ -68,8 +68,9 @@ class Folder:
     def make_room(self) -> None:
         """Forget the oldest files, so that one more can be kept."""
         self.path.mkdir(parents=True, exist_ok=True)
-        files = sorted(set(self.path.glob("*.jsonl")) - self.busy, key=lambda path: path.stat().st_mtime)
-        for path in files[: max(0, len(files) - self.keep + 1)]:
+        files = sorted(self.path.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+        too_many = max(0, len(files) - self.keep + 1)
+        for path in [path for path in files if path not in self.busy][:too_many]:
             path.unlink(missing_ok=True)
 
 

@@ -50,3 +50,6 @@ export function visible(piece) {
 
 /** The value of a CSS custom property, for canvases: ink("--draft"). */
 export const ink = (name) => getComputedStyle(document.body).getPropertyValue(name).trim();
+
+/** 1, "prompt" -> "1 prompt"; 3, "prompt" -> "3 prompts". */
+export const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;

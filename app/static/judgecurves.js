@@ -85,7 +85,7 @@ function drawAll(spot, { scored, name }, threshold) {
   spot.replaceChildren(rocChart(scored, at, size), recallChart(scored, threshold, size), scoreChart(scored, threshold, size), numbers(scored, name));
 }
 
-const figure = (chart, title, caption) => h("figure.curve", {}, h("h4", {}, title), chart.figure, h("figcaption.quiet", {}, caption));
+const figure = (chart, title, caption) => h("figure.curve", { style: `width:${chart.figure.getAttribute("width")}px` }, h("h4", {}, title), chart.figure, h("figcaption.quiet", {}, caption));
 
 function rocChart(scored, at, size) {
   const { points, auc } = roc(scored);

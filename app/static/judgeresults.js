@@ -50,7 +50,7 @@ function drawn(result, task, spot) {
     if (look.joined) line(chart, own.map((row) => [row.tokens_per_call, share(row).mean]), { stroke: `var(${look.colour})`, "stroke-dasharray": look.dash ?? null });
     for (const row of own) dot(chart, row, look);
   }
-  return [h("p.quiet", {}, about(result, task)), chart.figure, key(groups, rows), ...claims(result), numbers(rows, groups)];
+  return [h("p.quiet", {}, about(result, task), "Made by ", h("code", {}, result.command)), chart.figure, key(groups, rows), ...claims(result), numbers(rows, groups)];
 }
 
 function dot(chart, row, look) {
@@ -85,8 +85,8 @@ function key(groups, rows) {
 }
 
 function about(result, task) {
-  const judge = result.auc == null ? "" : ` Judge: ROC area ${fmt(result.auc)} on unseen prompts, own threshold ${fmt(result.threshold)}.`;
-  return `${result.problems} held-out problems of ${task}, greedy, ${result.window} tokens drafted a round. Vertical lines: 95 % intervals (Wilson).${judge} Made by: ${result.command}`;
+  const judge = result.auc == null ? "" : ` Judge: ROC area ${fmt(result.auc)} on unseen prompts, own threshold ${fmt(result.threshold)}. `;
+  return `${result.problems} held-out problems of ${task}, greedy, ${result.window} tokens drafted a round. Vertical lines: 95 % intervals (Wilson).${judge} `;
 }
 
 function claims(result) {

@@ -1,5 +1,7 @@
 // The keyboard: ui.md 2.5. Ignored inside inputs, and when a view has already used the key.
 
+import { flagsAt } from "./flags.js";
+
 const TYPING = "input, textarea, select, [contenteditable], dialog, [role=menu]";
 
 /** @param {object} store @param {object} lab */
@@ -30,7 +32,7 @@ function moves(store, lab) {
     ",": () => lab.stepBy?.(-1),
     r: () => next(store, (item) => item.node?.state === "rejected" || item.rejected),
     v: () => next(store, (item) => item.vetoed),
-    i: () => next(store, (item) => item.important),
+    i: () => important(store),
     d: () => divergence(store),
     n: () => lab.drawer?.("notes"),
     g: () => store.setOption("ghosts", !store.options.ghosts),
@@ -81,8 +83,19 @@ function next(store, wanted) {
     const tip = item.path.at(-1) ?? -1;
     const refused = item.nodes.findIndex((node) => node.parent === tip && (node.state === "rejected" || node.state === "vetoed"));
     const node = item.nodes[refused];
-    const facts = { node, rejected: node?.state === "rejected", vetoed: node?.state === "vetoed", important: node?.state === "rejected" && node.judge != null };
+    const facts = { node, rejected: node?.state === "rejected", vetoed: node?.state === "vetoed" };
     if (wanted(facts)) return select(store, { run: at.run, round: item.index, node: refused });
+  }
+}
+
+/** The next position of this lane with a flag that says important. */
+function important(store) {
+  const at = here(store);
+  const run = store.runs.get(at.run);
+  const count = run?.tokens.length ?? 0;
+  for (let step = 1; step <= count; step++) {
+    const pos = ((at.pos ?? -1) + step + count) % count;
+    if (flagsAt(run, pos).some((flag) => flag.important)) return select(store, { run: at.run, pos });
   }
 }
 

@@ -44,6 +44,8 @@ export function mount(element, store, lab) {
   store.on("time", each("scrub"));
   store.on("filters", each("dim"));
   store.on("options", (name) => (name === "ghosts" || name === "whitespace") && later());
+  store.on("options", (name) => name === "flags" && each("flag")());
+  store.on("flags", each("flag"));
   store.on("hover", mark);
   store.on("cursor", () => {
     mark();

@@ -1,6 +1,6 @@
 // Mining live: which prompts, how many; progress with what is being tried; stop and resume.
 
-import { duration, h, visible } from "./dom.js";
+import { count, duration, h, visible } from "./dom.js";
 import { flagMark } from "./flagmarks.js";
 
 const SOURCES = [["heldout", "held-out problems"], ["train", "training problems"], ["prompt", "the page's prompt"]];
@@ -42,7 +42,8 @@ export function minePanel(store, lab, miner, kept, show) {
     if (miner.state.running) return;
     try {
       const set = await miner.kept(job());
-      known.textContent = set?.prompts.length ? `${set.prompts.length} prompts with these settings are mined already; mining goes on after them.` : "";
+      const done = set?.prompts.length ?? 0;
+      known.textContent = !done ? "" : `${count(done, "prompt")} with these settings ${done === 1 ? "is" : "are"} mined already; ${done < job().n ? "mining goes on after them." : "ask for more to go on."}`;
       if (!miner.state.running) button.textContent = set?.prompts.length ? "Resume" : "Mine";
     } catch (error) {
       known.textContent = error.message;
@@ -78,6 +79,6 @@ function said({ phase, running, progress }) {
   if (!progress) return running ? `${phase[0].toUpperCase()}${phase.slice(1)}.` : phase === "stopped" ? "Stopped." : "";
   const share = progress.labels ? ` (${Math.round((100 * progress.important) / progress.labels)} %)` : "";
   const left = running && progress.left_s != null ? `, about ${duration(1000 * progress.left_s)} left` : "";
-  const now = `${progress.done} of ${progress.total} prompts, ${progress.labels} labels, ${progress.important} important${share}, ${duration(1000 * progress.seconds)}${left}`;
+  const now = `${progress.done} of ${count(progress.total, "prompt")}, ${count(progress.labels, "label")}, ${progress.important} important${share}, ${duration(1000 * progress.seconds)}${left}`;
   return phase === "done" ? `Done: ${now}.` : phase === "stopped" ? `Stopped: ${now}. Finished prompts are kept.` : `${now}.`;
 }

@@ -63,11 +63,17 @@ export function createMiner(lab) {
     }
   }
 
+  /** Labels of the whole set, those of earlier sessions included. */
+  function counts() {
+    const items = lab.mined.sets.get(MINE)?.items ?? [];
+    return { labels: items.length, important: items.filter((item) => item.label.important).length };
+  }
+
   function take(event, before) {
     if (event.kind === "error") tell({ error: event.error, phase: "failed" });
     else if (event.kind === "started") {
       lab.mined.put(before ?? emptySet(MINE, event.head));
-      tell({ phase: "mining", progress: { done: event.done, total: event.total, labels: 0, important: 0, seconds: 0, left_s: null } });
+      tell({ phase: "mining", progress: { done: event.done, total: event.total, ...counts(), seconds: 0, left_s: null } });
     } else if (event.kind === "prompt_started") tell({ text: event.text, answer: event.answer, left: event.mismatches.length, feed: [] });
     else if (event.kind === "mismatch") tell({ feed: [{ ...event }, ...state.feed].slice(0, 6) });
     else if (event.kind === "fork") tell({ feed: state.feed.map((one, i) => (i ? one : { ...one, draft_answer: event.answer })) });
@@ -76,7 +82,7 @@ export function createMiner(lab) {
       const set = lab.mined.sets.get(MINE);
       addPrompt(set, event);
       lab.mined.emit();
-    } else if (event.kind === "progress") tell({ progress: event });
+    } else if (event.kind === "progress") tell({ progress: { ...event, ...counts() } });
     else if (event.kind === "ended") tell({ phase: "done", progress: { ...state.progress, done: event.done, total: event.total, left_s: 0 } });
   }
 

@@ -1,6 +1,6 @@
 // The judge workshop: mined mismatches, what a swap did, reviews of them, and what a judge makes of them.
 
-import { h } from "./dom.js";
+import { count, h } from "./dom.js";
 import { download } from "./figure.js";
 import { drawAccuracy } from "./judgeresults.js";
 import { drawCurves } from "./judgecurves.js";
@@ -131,7 +131,7 @@ export function drawWorkshop(body, store, lab, wanted) {
     const models = set?.head.models ?? {};
     const recorded = mined.list?.find((one) => one.name === mined.shown);
     return [
-      `${new Set(items.map((item) => item.set + item.prompt.prompt)).size} prompts, ${items.length} mismatches, ${important} important${items.length ? ` (${Math.round((100 * important) / items.length)} %)` : ""}. `,
+      `${count(new Set(items.map((item) => item.set + item.prompt.prompt)).size, "prompt")}, ${items.length} mismatch${items.length === 1 ? "" : "es"}, ${important} important${items.length ? ` (${Math.round((100 * important) / items.length)} %)` : ""}. `,
       set ? `Mined with ${models.target?.id ?? "?"} and ${models.draft?.id ?? "?"}${set.head.naive ? ", each mismatch by itself (naive)" : ""}. ` : "",
       recorded ? h("span", {}, "Recorded by ", h("code", {}, recorded.command)) : "",
     ];

@@ -2,13 +2,16 @@
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from engine.config import Card
 from engine.errors import ConfigError
+from engine.judge.events import MiningEvent
 from engine.presets import Lane, Preset
+from engine.tasks import Problem
 from engine.trace.events import Event
 from tests.app.synthetic import BY_NAME, CARDS, events
 
@@ -41,6 +44,25 @@ class FakeLab:
                 yield event
         finally:
             self.open_streams.remove(method)
+
+    def mine(self, task: str, found: Sequence[Problem], path: Path, **settings: Any) -> Generator[MiningEvent, None, None]:
+        """Algorithm 1 on a toy pair whose texts are letters; a prompt is one letter."""
+        from engine.judge.mine import mine
+        from engine.judge.store import MinedFile
+        from tests.engine.judge.scripted import prompt, random_pair, search
+
+        prompts = [prompt("abcdefg"[i % 7] + "ace"[i % 3], f"{task}:{i}") for i in range(len(found))]
+        searches = [search(*random_pair(5), lambda text: text[:2], naive=settings["naive"])]
+        models = {role: {"id": f"toy {role}", "revision": "toy"} for role in ("target", "draft")}
+        events = mine(prompts, searches, MinedFile(path, {"task": task, "models": models, **settings}))
+        self.open_streams.append("mine")
+        try:
+            for event in events:
+                time.sleep(self.pause)
+                yield event
+        finally:
+            events.close()
+            self.open_streams.remove("mine")
 
 
 def preset(name: str, title: str, methods: tuple[str, ...], traces: tuple[str, ...] = ()) -> Preset:

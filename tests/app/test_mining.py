@@ -1,0 +1,146 @@
+"""Mining over HTTP: recorded sets, jobs and their limits, resume, stop, and files that stay few."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import evaluations, mining
+from app.mining import Folder, events
+from app.miningjob import Job, problems
+from app.service import Service
+from engine.errors import ConfigError
+from engine.judge.store import read_mined
+from tests.app.fakes import FakeLab
+
+KEY = "0123456789abcdef" * 2
+JOB = {"key": KEY, "models": "made-up", "task": "arithmetic", "source": "heldout", "n": 4}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path / "visitors", keep=3)
+
+
+@pytest.fixture
+def client(service: Service, tmp_path: Path, folder: Folder) -> TestClient:
+    return TestClient(Starlette(routes=mining.routes(service, tmp_path, folder)))
+
+
+def lines(answer: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_recorded_sets_are_listed_with_their_command_and_read(client: TestClient, tmp_path: Path) -> None:
+    head = {"kind": "mining", "schema": 1, "task": "arithmetic", "problem_seed": 0, "split": "heldout", "naive": True}
+    (tmp_path / "some.jsonl").write_text(json.dumps(head) + "\n{}\n{}\n")
+    (found,) = client.get("/lab/mined").json()["sets"]
+    assert (found["name"], found["prompts"], found["naive"]) == ("some", 2, True)
+    assert "--naive --score --out presets/mined/some.jsonl" in found["command"] and "--items 2 " in found["command"]
+    assert lines(client.get("/lab/mined?name=some"))[0] == head
+    refused = client.get("/lab/mined?name=../some")
+    assert refused.status_code == 404 and "Known: some" in refused.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"key": "short"}, {"key": 3}, {"models": "others"}, {"task": "poems"}, {"source": "all"}, {"n": 0}, {"n": 201}, {"n": True},
+     {"n": "4"}, {"source": "prompt"}, {"source": "prompt", "prompt": "x" * 30_000}],
+)  # fmt: skip
+def test_bad_jobs_are_refused_with_a_sentence(client: TestClient, change: dict[str, Any]) -> None:
+    for path in ("/lab/mine", "/lab/mine/kept"):
+        answer = client.post(path, json=JOB | change)
+        assert answer.status_code == 400 and answer.json()["error"].endswith(".")
+
+
+def test_bodies_that_are_no_job(client: TestClient) -> None:
+    for body in (b"[]", b"{", b"x" * 70_000):
+        assert client.post("/lab/mine", content=body).status_code == 400
+
+
+def test_programs_without_tests_cannot_be_mined() -> None:
+    with pytest.raises(ConfigError, match="has none"):
+        problems(Job(KEY, "made-up", "functions", "prompt", 1, False, "Code:"))
+    (own,) = problems(Job(KEY, "made-up", "arithmetic", "prompt", 1, False, "Question: 1 + 1?"))
+    assert own.prompt == "Question: 1 + 1?"
+
+
+def test_a_job_runs_is_kept_and_goes_on(client: TestClient, lab: FakeLab, folder: Folder) -> None:
+    assert client.post("/lab/mine/kept", json=JOB).text == ""
+    told = lines(client.post("/lab/mine", json=JOB))
+    assert [told[0]["kind"], told[1]["kind"], told[-1]["kind"]] == ["queued", "started", "ended"]
+    kept = lines(client.post("/lab/mine/kept", json=JOB))
+    prompts = [event for event in told if event["kind"] == "prompt"]
+    assert len(prompts) == 4 and kept[1:] == prompts
+    assert all(label["target_piece"] for prompt in prompts for label in prompt["labels"]) and prompts[0]["pieces"]
+    more = lines(client.post("/lab/mine", json=JOB | {"n": 6}))
+    assert more[1]["done"] == 4 and len([event for event in more if event["kind"] == "prompt"]) == 2
+    assert client.post("/lab/mine/kept", json=JOB | {"key": KEY[::-1]}).text == ""
+    assert not lab.open_streams and not folder.busy
+
+
+def test_stopping_keeps_finished_prompts_and_frees_the_device(service: Service, lab: FakeLab, folder: Folder) -> None:
+    path = folder.file(KEY, "x")
+    folder.make_room()
+    job = Job(KEY, "made-up", "arithmetic", "heldout", 4, False, "")
+    stream = events(service, folder, job, problems(job), path)
+    for event in stream:
+        if event["kind"] == "progress" and event["done"] == 2:
+            break
+    with pytest.raises(ConfigError, match="another tab"):
+        list(events(service, folder, job, problems(job), path))
+    stream.close()
+    assert not lab.open_streams and not folder.busy and len(read_mined(path)[1]) == 2
+    with service.engine():
+        pass
+
+
+def test_the_device_is_given_back_between_prompts(service: Service, folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(KEY, "made-up", "arithmetic", "heldout", 3, False, "")
+    folder.make_room()
+    held, engine = [], service.engine
+
+    @contextmanager
+    def watched() -> Iterator[None]:
+        with engine():
+            held.append(True)
+            yield
+
+    monkeypatch.setattr(service, "engine", watched)
+    list(events(service, folder, job, problems(job), folder.file(KEY, "y")))
+    assert len(held) == 4  # once a prompt, and once for the end
+
+
+def test_files_stay_few_and_the_oldest_go(folder: Folder) -> None:
+    folder.make_room()
+    for i in range(3):
+        path = folder.file(KEY, i)
+        path.write_text("x")
+        os.utime(path, (i, i))
+    folder.busy.add(folder.file(KEY, 0))
+    folder.make_room()
+    assert not folder.file(KEY, 1).exists()
+    assert folder.file(KEY, 0).exists() and folder.file(KEY, 2).exists()
+
+
+def test_a_borrowed_device_is_not_mined_on(service: Service, client: TestClient) -> None:
+    service._turns = lambda _models, _request: iter(())
+    assert "lent" in client.post("/lab/mine", json=JOB).json()["error"]
+
+
+def test_evaluations_come_with_scores_or_with_the_command(tmp_path: Path) -> None:
+    (tmp_path / "judge-arithmetic.json").write_text('{"rows": []}')
+    (tmp_path / "judges/judge-functions").mkdir(parents=True)
+    judge = {"scores": [0.1], "truth": [0], "threshold": 0.2, "models": {}}
+    (tmp_path / "judges/judge-functions/judge.json").write_text(json.dumps(judge))
+    app = Starlette(routes=evaluations.routes(tmp_path, tmp_path / "judges"))
+    arithmetic, functions = TestClient(app).get("/lab/evaluations").json()["tasks"]
+    assert arithmetic["result"] == {"rows": []} and arithmetic["judge"] is None
+    assert functions["result"] is None and functions["command"].endswith("judge-eval --preset tiny --tasks functions")
+    assert functions["judge"] == {"scores": [0.1], "truth": [0], "threshold": 0.2}
