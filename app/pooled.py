@@ -18,7 +18,7 @@ from app.service import Service
 from app.state import Limits
 from engine.analysis.pool import RECORDED, pool
 from engine.errors import LabError, TraceError
-from engine.stratify import granularity
+from engine.stratify import study
 from engine.trace.store import Trace
 
 MOST_RUNS = 200
@@ -64,7 +64,7 @@ def pooled(service: Service, body: bytes) -> dict[str, Any]:
         ConfigError: nothing to pool, or runs of different targets.
     """
     usual = {card.name: card.resolve({}) for card in service.cards}
-    return pool(read(split(body), service.limits), usual, granularity)
+    return pool(read(split(body), service.limits), usual, study)
 
 
 def split(body: bytes) -> list[tuple[str, bytes]]:

@@ -55,6 +55,16 @@ def granularity(found: Sequence[Sample], depths: Sequence[int] = (4, 5, 6), **op
     return {f"3L-{d}L": jaccard(base, _low(stratify(found, layers=d, **options), kept)) for d in depths}
 
 
+def study(found: Sequence[Sample]) -> dict[str, Any]:
+    """`granularity` of what these rounds allow: of the fully accepted ones where they fill the bins, else of all ("rounds").
+
+    Raises:
+        ConfigError: too few rounds, or all of one entropy.
+    """
+    kept: Filter = "full" if len(chosen(found)) >= FEWEST * BINS else "all"
+    return {"rounds": kept, "overlap": granularity(found, train_filter=kept)}
+
+
 def _low(strata: Strata, kept: Sequence[Sample]) -> set[int]:
     limit = strata.low(max(1, round(strata.bins * LOW / BINS)))
     return {i for i, s in enumerate(kept) if strata.bin(s.phi) < limit}

@@ -7,6 +7,7 @@ import { within } from "./pooledfigures.js";
 /** @typedef {{name: string, caption: string, columns: string[], rows: (string|number|null)[][]}} Table */
 
 const spread = (value, digits = 2) => (!value ? "–" : value.low === null ? num(value.mean, digits) : `${num(value.mean, digits)} (${num(value.low, digits)} to ${num(value.high, digits)})`);
+const saved = (share) => percent(share).replace("-", "−");
 const whole = (value) => (value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en"));
 
 /** The tables of a section that have rows. @param {any} section @param {string} label of the method whose bins are shown @returns {Table[]} */
@@ -28,7 +29,7 @@ function ablation(section) {
   return {
     name: "Mechanisms, one after the other", columns: ["with", "tokens a call", "calls", "saved", "tokens checked", "saved", "tokens/s against AR"],
     caption: "DED: sure stretches are drafted deeper. TNP: and fewer nodes checked. DCA: prepared buffers are kept, which changes times only. Saved: against the first row.",
-    rows: section.ablation.map((row) => [row.method, num(row.tau), whole(row.calls), percent(row.calls_saved), whole(row.tokens), percent(row.tokens_saved), spread(row.speedup)]),
+    rows: section.ablation.map((row) => [row.method, num(row.tau), whole(row.calls), saved(row.calls_saved), whole(row.tokens), saved(row.tokens_saved), spread(row.speedup)]),
   };
 }
 
@@ -36,9 +37,9 @@ function ablation(section) {
 function granularity(section) {
   const names = [...new Set(section.granularity.flatMap((row) => Object.keys(row.overlap ?? {})))];
   return {
-    name: "How fine the bins", columns: ["method", "rounds with an entropy", "accepted to the end", ...names.map((name) => `Jaccard ${name}`)],
-    caption: "Do regression trees of 4, 5, 6 layers call the same rounds low-entropy as one of 3? Jaccard overlap of the two sets, 1 = the same; learnt from rounds whose surest path was accepted to its end.",
-    rows: section.granularity.map((row) => [row.label, whole(row.rounds), whole(row.full), ...(row.overlap ? names.map((name) => num(row.overlap[name])) : [row.missing ?? "–", ...names.slice(1).map(() => "")])]),
+    name: "How fine the bins", columns: ["method", "rounds with an entropy", "accepted to the end", "learnt from", ...names.map((name) => `Jaccard ${name}`)],
+    caption: "Do regression trees of 4, 5, 6 layers call the same rounds low-entropy as one of 3? Jaccard overlap of the two sets, 1 = the same; learnt from rounds whose surest path was accepted to its end (full), or from all where these are fewer than 64.",
+    rows: section.granularity.map((row) => [row.label, whole(row.samples), whole(row.full), row.rounds ?? "", ...(row.overlap ? names.map((name) => num(row.overlap[name])) : [row.missing ?? "–", ...names.slice(1).map(() => "")])]),
   };
 }
 

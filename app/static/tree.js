@@ -107,10 +107,13 @@ function marks(store, state, parts) {
   const cursor = mine(store.cursor);
   for (const [index, group] of state.groups) {
     const ring = group.firstChild;
-    ring.setAttribute("stroke", index === cursor ? "var(--select)" : index === hover ? "var(--ink-3)" : "none");
-    ring.setAttribute("stroke-width", index === cursor ? 1.75 : 1.25);
+    const stroke = index === cursor ? "var(--select)" : index === hover ? "var(--ink-3)" : "none";
+    if (ring.getAttribute("stroke") !== stroke) {
+      ring.setAttribute("stroke", stroke);
+      ring.setAttribute("stroke-width", index === cursor ? 1.75 : 1.25);
+    }
     if (store.filters.size) group.setAttribute("opacity", store.passes(state.run, state.round, state.round.nodes[index], null) ? 1 : 0.25);
-    else group.removeAttribute("opacity");
+    else if (group.hasAttribute("opacity")) group.removeAttribute("opacity");
   }
   const group = state.groups.get(cursor);
   parts.box.setAttribute("aria-activedescendant", group ? group.id : "");

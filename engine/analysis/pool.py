@@ -18,14 +18,14 @@ RECORDED = ROOT / "docs/results/heterospec.json"  # made by `python -m engine po
 ALL = "all tasks"
 STEPS = {(True, False, False): "+DED", (True, True, False): "+TNP", (True, True, True): "+DCA"}  # table 2, from knobs
 DIGITS = 5
-Study = Callable[[Sequence[paper.Sample]], Mapping[str, float]]
+Study = Callable[[Sequence[paper.Sample]], Mapping[str, Any]]
 
 
 def pool(traces: Iterable[Trace], usual: Mapping[str, Knobs] | None = None, study: Study | None = None) -> dict[str, Any]:
     """One section a task, and one of all where there are several.
 
     `usual` gives each method's usual knobs, in the order in which methods are listed; `study` is the granularity study of
-    table 4 (`engine.stratify.granularity`), which may refuse too few samples with a ConfigError.
+    table 4 (`engine.stratify.study`), which may refuse too few samples with a ConfigError.
 
     Raises:
         ConfigError: no trace, or traces of different targets.
@@ -154,9 +154,9 @@ def _granularity(groups: Mapping[str, list[Trace]], study: Study | None) -> list
         found = paper.samples(runs)
         if not found or study is None:
             continue
-        row: dict[str, Any] = {"label": label, "rounds": len(found), "full": sum(s.full for s in found)}
+        row: dict[str, Any] = {"label": label, "samples": len(found), "full": sum(s.full for s in found)}
         try:
-            rows.append(row | {"overlap": dict(study(found))})
+            rows.append(row | dict(study(found)))
         except ConfigError as error:
             rows.append(row | {"missing": str(error)})
     return rows

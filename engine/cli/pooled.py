@@ -10,7 +10,7 @@ from engine.analysis.pool import RECORDED, pool
 from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.methods import CARDS
-from engine.stratify import granularity
+from engine.stratify import study
 from engine.trace.store import Trace
 
 ENDINGS = (".jsonl", ".jsonl.gz")
@@ -29,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read, pool, print the tables; write the file on demand."""
     files = [path for folder in args.folders for path in _files(folder)]
-    found = pool((Trace.load(path) for path in track(files, "traces", quiet=not sys.stderr.isatty())), usual(), granularity)
+    found = pool((Trace.load(path) for path in track(files, "traces", quiet=not sys.stderr.isatty())), usual(), study)
     found["commands"].append(args.given)
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.analysis.pool import pool
-from engine.stratify import granularity
+from engine.stratify import study
 from engine.trace.store import Trace
 from tests.engine.analysis.made_trees import BINNED, TREE, plain, run
 
@@ -34,7 +34,7 @@ def made(prompts: int = 3) -> Iterator[Trace]:
 
 @pytest.fixture
 def opened(visit: Any) -> Any:
-    recorded = json.dumps(pool(made(), {"ar": {}, "bush": TREE, "binned": BINNED}, granularity))
+    recorded = json.dumps(pool(made(), {"ar": {}, "bush": TREE, "binned": BINNED}, study))
 
     def go(**options: Any) -> Any:
         page = visit(**options)

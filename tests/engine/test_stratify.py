@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from engine.analysis.heterospec import Sample
 from engine.errors import AssetError, ConfigError
 from engine.strata import Strata, load_strata
-from engine.stratify import granularity, stratify
+from engine.stratify import granularity, stratify, study
 
 
 def steps(n: int = 400, seed: int = 0) -> list[Sample]:
@@ -81,3 +81,11 @@ def test_granularity_compares_low_regions() -> None:
     found = granularity(steps(), min_leaf=10)
     assert set(found) == {"3L-4L", "3L-5L", "3L-6L"} and all(0 <= v <= 1 for v in found.values())
     assert found["3L-4L"] > 0.3
+
+
+def test_the_study_takes_all_rounds_where_few_were_accepted_to_their_end() -> None:
+    few = [Sample(phi=i / 10, tcr=i, accepted=1, size=60, full=i < 63) for i in range(200)]
+    assert study(few)["rounds"] == "all" and list(study(few)["overlap"]) == ["3L-4L", "3L-5L", "3L-6L"]
+    assert study([*few, Sample(99.0, 9, 1, 60, True)])["rounds"] == "full"
+    with pytest.raises(ConfigError, match="at least 8"):
+        study(few[:5])

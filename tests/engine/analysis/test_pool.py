@@ -83,15 +83,15 @@ def test_ablation_finds_its_rows() -> None:
 
 
 def test_granularity_is_asked_or_told_why_not() -> None:
-    def study(found: Any) -> dict[str, float]:
+    def study(found: Any) -> dict[str, Any]:
         if len(found) < 2:
             raise ConfigError("too few")
-        return {"3L-4L": 1 / 3}
+        return {"rounds": "all", "overlap": {"3L-4L": 1 / 3}}
 
     traces = [run("eagle", [(3, 3, 1.0), (0, 0, 5.0)]), run("other", [(3, 3, 1.0)]), run("third", [(3, 3, None)])]
     assert pool(traces, study=study)["sections"][0]["granularity"] == [
-        {"label": "EAGLE", "rounds": 2, "full": 1, "overlap": {"3L-4L": 0.33333}},
-        {"label": "OTHER", "rounds": 1, "full": 1, "missing": "too few"},
+        {"label": "EAGLE", "samples": 2, "full": 1, "rounds": "all", "overlap": {"3L-4L": 0.33333}},
+        {"label": "OTHER", "samples": 1, "full": 1, "missing": "too few"},
     ]
 
 
