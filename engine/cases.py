@@ -11,7 +11,7 @@ from typing import Any
 from engine.analysis.divergence import divergence
 from engine.errors import ConfigError, unknown
 from engine.lab import Lab
-from engine.presets import Preset
+from engine.presets import Lane, Preset
 from engine.tasks import Problem, get_task, load_problems
 from engine.trace.events import Round
 from engine.trace.store import Trace
@@ -34,6 +34,16 @@ def _modelled(trace: Trace) -> float:
     m = trace.metrics()
     rounds, verify = m["rounds"], m["verify_s"]
     return float(m["tau"] * verify / (verify + m["draft_s"] + m["other_s"])) if rounds and verify else 0.0
+
+
+def _tau(trace: Trace) -> float:
+    return float(trace.metrics()["tau"])
+
+
+def _from_earlier(trace: Trace) -> float:
+    """Share of the accepted guesses that stood in an earlier trajectory."""
+    kept = [node.source or {} for event in trace.rounds for node in event.nodes if node.state == "accepted"]
+    return sum(bool(source.get("ago")) for source in kept) / max(len(kept), 1)
 
 
 def _states(trace: Trace, state: str) -> int:
@@ -60,6 +70,10 @@ CLAIMS: dict[str, Claim] = {
     "same": lambda _, traces, pair: traces[pair[0]].token_ids == traces[pair[1]].token_ids,
     "tau_above": lambda _, traces, given: traces[given[0]].metrics()["tau"] > given[1],
     "tau_below": lambda _, traces, given: traces[given[0]].metrics()["tau"] < given[1],
+    "alike": lambda _, traces, lanes: len({tuple(traces[i].token_ids) for i in lanes}) == 1,
+    "longer": lambda _, traces, given: _tau(traces[given[0]]) > _tau(traces[given[1]]) * given[2],
+    "trajectories": lambda preset, traces, given: [t.head.extras.get("trajectory", -1) + 1 for t in traces] == given,
+    "from_earlier": lambda _, traces, given: _from_earlier(traces[given[0]]) >= given[1],
     "slower": lambda _, traces, pair: _speed(traces[pair[0]]) < _speed(traces[pair[1]]),
     "loses_time": lambda _, traces, lane: _modelled(traces[lane]) < 1,
     "vetoes": lambda _, traces, given: _states(traces[given[0]], "vetoed") >= given[1],
@@ -94,7 +108,15 @@ def record(lab: Lab, preset: Preset, warm: bool = True) -> list[Trace]:
         lab.run(preset.lanes[0].method, preset.prompt, max_new_tokens=8, **_options(preset, preset.lanes[0].knobs))
     extras = {"case": preset.name, "task": preset.task, "answer": preset.answer}
     options: Mapping[str, Any] = {"max_new_tokens": preset.max_new_tokens, "extras": extras}
-    return [lab.run(lane.method, preset.prompt, **options, **_options(preset, lane.knobs)) for lane in preset.lanes]
+    return [_lane(lab, preset, lane, options) for lane in preset.lanes]
+
+
+def _lane(lab: Lab, preset: Preset, lane: Lane, options: Mapping[str, Any]) -> Trace:
+    given = {**options, **_options(preset, lane.knobs)}
+    if not lane.trajectory:
+        return lab.run(lane.method, preset.prompt, **given)
+    *_, last = lab.trajectories(lane.method, preset.prompt, lane.trajectory, record="full", **given)
+    return last
 
 
 def _options(preset: Preset, knobs: Mapping[str, Any]) -> dict[str, Any]:
