@@ -62,7 +62,9 @@ export function nameOf(store, run) {
   if (same.length < 2 || !run.head) return title(run);
   const knobs = run.head.knobs ?? {};
   const telling = Object.keys(knobs).filter((name) => same.some((one) => one.head.knobs?.[name] !== knobs[name]));
-  const words = telling.slice(0, 2).map((name) => `${name} ${knobs[name]}`).join(", ");
+  const numbers = same.map((one) => one.head.extras?.trajectory);
+  const which = new Set(numbers).size > 1 && run.head.extras?.trajectory != null ? [`trajectory ${run.head.extras.trajectory + 1}`] : [];
+  const words = [...which, ...telling.slice(0, 2).map((name) => `${name} ${knobs[name]}`)].join(", ");
   return `${title(run)} (${words || same.indexOf(run) + 1})`;
 }
 

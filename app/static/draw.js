@@ -116,14 +116,14 @@ export function legend(states) {
 
 let tipBox = null;
 
-/** Shows a small box near a point of the page; the first line is bold.
- * @param {number} x @param {number} y @param {string[]} lines */
+/** Shows a small box near a point of the page; the first line is bold. A line is a text or an element.
+ * @param {number} x @param {number} y @param {(string|Node)[]} lines */
 export function showTip(x, y, lines) {
   if (!tipBox?.isConnected) {
     tipBox = h("div.v-tip", { role: "tooltip" });
     document.body.append(tipBox);
   }
-  tipBox.replaceChildren(...lines.filter(Boolean).map((line, i) => h(i ? "div" : "b", { text: line })));
+  tipBox.replaceChildren(...lines.filter(Boolean).map((line, i) => h(i ? "div" : "b", {}, line)));
   tipBox.style.display = "block";
   const box = tipBox.getBoundingClientRect();
   tipBox.style.left = `${Math.max(4, Math.min(x + 12, window.innerWidth - box.width - 8))}px`;

@@ -12,6 +12,7 @@ export const KEYS = [
   [["v"], "next veto"],
   [["d"], "next divergence from the reference"],
   [["i"], "next important token"],
+  [["s"], "to the text that a guess was copied from"],
   [["n"], "note on this token"],
   [["g"], "ghosts: refused guesses at their place"],
   [["w"], "blanks, newlines and tabs"],

@@ -2,6 +2,8 @@
 
 import { flagsAt } from "./flags.js";
 
+import { followSource } from "./passage.js";
+
 const TYPING = "input, textarea, select, [contenteditable], dialog, [role=menu]";
 
 /** @param {object} store @param {object} lab */
@@ -34,6 +36,7 @@ function moves(store, lab) {
     v: () => next(store, (item) => item.vetoed),
     i: () => important(store),
     d: () => divergence(store),
+    s: () => followSource(store, lab),
     n: () => lab.drawer?.("notes"),
     g: () => store.setOption("ghosts", !store.options.ghosts),
     w: () => store.setOption("whitespace", !store.options.whitespace),

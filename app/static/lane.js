@@ -191,7 +191,7 @@ function knobText(run) {
   const which = trajectory == null ? [] : [`trajectory ${trajectory + 1}`];
   const knobs = Object.fromEntries((run.card.knobs ?? []).map((knob) => [knob.name, knob]));
   const given = Object.entries(run.head?.knobs ?? {}).filter(([name]) => !knobs[name]?.advanced || knobs[name].default !== run.head.knobs[name]);
-  const parts = given.slice(0, 4).map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "number" ? Number(value.toPrecision(4)) : value}`);
+  const parts = which.concat(given.slice(0, 4).map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "number" ? Number(value.toPrecision(4)) : value}`));
   return parts.join(" · ") || (run.card.guarantee === "reference" ? "one token a call" : "");
 }
 

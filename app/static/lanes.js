@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { Lane } from "./lane.js";
 import { lanesFigure } from "./lanefigure.js";
+import { showPassages } from "./lanepassages.js";
 
 /** @param {HTMLElement} element @param {ReturnType<import("./store.js").createStore>} store @param {object=} lab */
 export function mount(element, store, lab) {
@@ -100,6 +101,7 @@ export function mount(element, store, lab) {
     return item.dataset.n === undefined ? { run, round, node: null } : { run, round, node: Number(item.dataset.n) };
   }
 
+  showPassages(element, store, lanes, lab, selection);
   element.addEventListener("pointerover", (event) => store.setHover(selection(event.target)));
   element.addEventListener("pointerleave", () => store.setHover(null));
   element.addEventListener("click", (event) => {

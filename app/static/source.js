@@ -1,18 +1,29 @@
 /** Words for where a guess comes from; an unknown kind is printed as it is. */
 
-/** Where copied text stood: part, position, and text number where there are several. */
-function place(source) {
-  if (source.pos === undefined || source.pos < 0) return "";
-  const where = source.document !== undefined ? `text ${source.document}` : source.trajectory > 0 ? `${source.part} ${source.trajectory}` : (source.part ?? "text");
-  return `, from position ${source.pos} of the ${where}`;
+const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
+
+/** Which text: this one, or an earlier trajectory, counted from 1. Older traces do not say how long ago it was. */
+function text(source) {
+  if (source.document !== undefined) return `text ${source.document + 1} of the fixed collection`;
+  const own = source.ago === 0 || (source.ago === undefined && !source.trajectory);
+  return own ? "this text" : `trajectory ${source.trajectory + 1}`;
 }
+
+/** Part and position in it. */
+function position(source) {
+  if (source.pos === undefined || source.pos < 0) return "";
+  return `, position ${source.pos}${source.part ? ` of the ${source.part}` : ""}`;
+}
+
+const known = (source) => source.trajectory !== undefined || source.document !== undefined;
+const seen = (source, where) => (source.times ? ` seen ${times(source.times)} in ${text(source)}${position(source)}` : `${source.seen ? ` seen ${times(source.seen)}` : ""}${known(source) ? `${source.seen ? "," : ""} ${where} in ${text(source)}${position(source)}` : ""}`);
 
 const KINDS = {
   model: (source) => `${source.role ?? "draft"} model`,
-  ngram: (source) => `${source.order ?? "n"}-gram${source.seen ? `, seen ${source.seen} times` : ""}${place(source)}`,
-  table: (source) => `law of ${source.order}-token context, seen ${source.count} times${place(source)}`,
-  automaton: (source) => `suffix match of ${source.match ?? "?"} tokens${place(source)}`,
-  adjacency: () => "what last followed this token",
+  ngram: (source) => `${source.order ?? "n"}-gram${seen(source, "last")}`,
+  table: (source) => `law after ${source.order === 1 ? "this token" : `these ${source.order} tokens`}, seen ${times(source.count)}${known(source) ? `, last in ${text(source)}${position(source)}` : ""}`,
+  automaton: (source) => `match of ${source.match === 1 ? "1 token" : `${source.match ?? "?"} tokens`}${seen(source, "first")}`,
+  adjacency: (source) => `${source.choice ? `choice ${source.choice} of the target` : "what the target chose"} when it last read the token before${known(source) ? `, ${source.kept === false ? "as a guess that was not kept, after" : "in"} ${text(source)}${position(source)}` : ""}`,
   head: (source) => (source.index ? `head ${source.index}` : `draft head, level ${source.level ?? "?"}`),
 };
 
