@@ -1,0 +1,111 @@
+"""The tree of a round and the figures by rank, on made-up trees of 60 and of 625 guesses."""
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser.treelane import tree_lane
+from tests.browser.views_page import open_views, static_server
+
+sync_api = pytest.importorskip("playwright.sync_api")
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    with static_server() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as play:
+        own = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield own
+        own.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1300, "height": 900})
+    context.set_default_timeout(90_000)
+    yield context.new_page()
+    context.close()
+
+
+def a_round(page: Any) -> int:
+    """The first round that keeps two guesses or more."""
+    found: int = page.evaluate("() => store.runs.get('bush').rounds.findIndex((round) => round.path.length > 1)")
+    page.evaluate(
+        "async (round) => { store.setCursor({ run: 'bush', round, pos: store.runs.get('bush').rounds[round].start, node: null }); await settle(); }",
+        found,
+    )
+    return found
+
+
+def test_sixty_guesses_are_all_there_with_state_rank_source_and_cause(page: Any, base: str) -> None:
+    problems = open_views(page, base, [tree_lane(60)])
+    a_round(page)
+    tree = page.locator('[data-view="tree"]')
+    assert tree.locator('[data-node]:not([data-node="-1"])').count() == 60
+    assert "the last of rank" in tree.locator(".v-sub").inner_text()
+    assert "accepted" in tree.inner_text() and "rejected" in tree.inner_text()
+    assert tree.locator("[data-stub]").count() > 0
+    assert "left out: budget" in tree.inner_text() and "entropy bin" in tree.inner_text()
+    tree.locator('[data-node="0"] text').first.hover()
+    tip = page.locator(".v-tip").inner_text()
+    assert "rank" in tip and "from: " in tip and "probability of the path" in tip
+    assert problems == []
+
+
+def test_tree_lane_and_ribbon_point_at_each_other(page: Any, base: str) -> None:
+    problems = open_views(page, base, [tree_lane(60)])
+    index = a_round(page)
+    page.evaluate("async () => { const box = document.querySelector('[role=tree]'); box.focus(); await settle(); }")
+    page.keyboard.press("ArrowRight")
+    node = page.evaluate("store.cursor.node")
+    assert node is not None and page.evaluate("store.cursor.round") == index
+    assert page.locator("[role=tree]").get_attribute("aria-activedescendant") == f"v-node-{node}"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("store.cursor.node") != node
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("store.cursor.node") == node
+    page.evaluate(
+        "async () => { const box = document.querySelector('.v-scroll'); store.setHover({ run: 'bush', pos: 0 }); await settle(); }"
+    )
+    assert "round 0:" in page.locator('[data-view="tree"] .v-sub').inner_text()
+    assert problems == []
+
+
+def test_six_hundred_guesses_fold_unfold_and_fit(page: Any, base: str) -> None:
+    problems = open_views(page, base, [tree_lane(625, 3)])
+    page.evaluate("async () => { store.setCursor({ run: 'bush', round: 0, pos: 0, node: null }); await settle(); }")
+    tree = page.locator('[data-view="tree"]')
+    folded = tree.locator("[data-node]").count()
+    assert folded < 400
+    tree.get_by_role("button", name="Unfold").click()
+    page.wait_for_function("document.querySelectorAll('[data-view=tree] [data-node]').length === 626")
+    tree.get_by_role("button", name="Fit").click()
+    box = tree.locator(".v-treebox")
+    assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth + 1")
+    tree.get_by_role("button", name="Fold unlikely").click()
+    page.wait_for_function("(n) => document.querySelectorAll('[data-view=tree] [data-node]').length === n", arg=folded)
+    assert problems == []
+
+
+def test_figures_by_rank_and_bins_lead_to_their_round(page: Any, base: str) -> None:
+    problems = open_views(page, base, [tree_lane(60)])
+    figures = page.locator('[data-view="aggregates"]')
+    for tab in ("tcr", "tcr-length", "tcr-entropy", "bins"):
+        figures.locator(f'[data-tab="{tab}"]').click()
+        page.wait_for_function(
+            "(tab) => document.querySelector(`[data-tab=\"${tab}\"]`).getAttribute('aria-selected') === 'true'", arg=tab
+        )
+        assert "NaN" not in figures.inner_html()
+    assert "bin 0" in figures.inner_text()
+    dot = figures.locator(".v-chart path[style]").nth(3)
+    dot.click()
+    assert page.evaluate("store.cursor.round") == 3
+    assert problems == []
