@@ -61,7 +61,7 @@ export function flagsAt(run, pos) {
     flags.push({ kind: "mined", important: label.important, item, words: `${how}: ${swap} was tried here; ${label.important ? `the answer ${label.target_answer ?? "none"} became ${label.draft_answer ?? "none"}` : "the answer stayed"}.` });
   }
   const node = columns(run)[pos]?.node;
-  if (node?.judge != null) {
+  if (node?.judge != null && node.state !== "accepted") {
     const important = node.state !== "relaxed";
     flags.push({ kind: "judge", important, item: null, words: `Judge: importance ${node.judge.toFixed(3)}, ${important ? "refused as important" : "let pass as unimportant"}.` });
   }
@@ -69,7 +69,7 @@ export function flagsAt(run, pos) {
 }
 
 /** Whether some position has a flag. @param {any} run @returns {boolean} */
-export const flagged = (run) => minedOf(run).size > 0 || columns(run).some((column) => column.node?.judge != null);
+export const flagged = (run) => minedOf(run).size > 0 || columns(run).some((column) => column.node?.judge != null && column.node.state !== "accepted");
 
 /** The marks of a position for its chip, or null. @param {any} run @param {number} pos @returns {HTMLElement|null} */
 export function flagsFor(run, pos) {

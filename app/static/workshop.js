@@ -143,7 +143,7 @@ export function drawWorkshop(body, store, lab, wanted) {
     const step = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
     const verdict = { a: "agree", d: "disagree", u: "unsure" }[event.key];
     const list = ctx.items;
-    const at = list.findIndex((item) => item.key === kept.selected);
+    const at = list.length ? Math.max(0, list.findIndex((item) => item.key === kept.selected)) : -1;
     if (step && list.length) ctx.select(list[Math.max(0, Math.min(list.length - 1, at + step))].key);
     else if (verdict && at >= 0) ctx.review(list[at].key, { verdict: reviews.items[list[at].key]?.verdict === verdict ? "" : verdict });
     else if (event.key === "s" && at >= 0) ctx.review(list[at].key, { star: !reviews.items[list[at].key]?.star });

@@ -1,0 +1,331 @@
+"""The judge workshop in a real browser: recorded sets, live mining, reviews, curves, accuracy, flags."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
+
+from engine.analysis.judge import at_threshold, cohens_kappa
+from engine.judge.store import read_mined
+from engine.presets import PRESETS
+from tests.browser.fixtures import traces
+
+pytestmark = pytest.mark.browser
+RECORDED = PRESETS / "mined/arithmetic.jsonl"
+STATIC = "new URL('./lab-static/', location.href)"
+
+
+def workshop(page: Any) -> Any:
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("button", name="Judge workshop").or_(page.get_by_role("menuitem", name="Judge workshop")).first.click()
+    page.wait_for_selector(".mismatch")
+    return page
+
+
+def tab(page: Any, name: str) -> None:
+    page.locator(f"[data-tab={name}]").click()
+
+
+def scored(n: int = 60) -> list[dict[str, Any]]:
+    draw = random.Random(4)
+    labels = [draw.random() < 0.4 for _ in range(n)]
+    return [{"score": round(min(1.0, max(0.0, draw.gauss(0.6 if y else 0.4, 0.2))), 1), "important": y} for y in labels]
+
+
+def scored_file(path: Path) -> Path:
+    """The recorded set with scores as a judge would have written them."""
+    lines = [json.loads(line) for line in RECORDED.read_text().splitlines()]
+    lines[0]["judge"] = {"task": "arithmetic", "threshold": 0.5}
+    draw = random.Random(1)
+    for line in lines[1:]:
+        for label in line["labels"]:
+            label["score"] = round(draw.uniform(0.3, 1) if label["important"] else draw.uniform(0, 0.7), 4)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_a_recorded_set_is_on_show_without_a_model(visit, server):
+    loads = server.lab.loads
+    page = workshop(visit())
+    _head, prompts = read_mined(RECORDED)
+    labels = [label for prompt in prompts for label in prompt.labels]
+    assert page.locator(".mismatch").count() == len(labels)
+    assert "engine mine --preset tiny --task arithmetic" in page.locator(".workshop").inner_text()
+    at = next(i for i, label in enumerate(labels) if label.important and label.draft_answer)
+    page.locator(".mismatch").nth(at).click()
+    fork = page.locator(".fork")
+    assert "Important" in fork.inner_text()
+    assert page.locator(".way.target .swap").inner_text().replace("·", " ") == labels[at].target_piece
+    assert page.locator(".way.draft .swap").inner_text().replace("·", " ") == labels[at].draft_piece
+    assert page.locator(".way .answer b").all_inner_texts() == [labels[at].target_answer, labels[at].draft_answer]
+    assert page.locator(".way mark").count() == 2
+    whole = page.locator(".way.draft .forktext").inner_text().replace("·", " ")
+    assert (
+        whole == (labels[at].draft_piece + labels[at].draft_text).replace("·", " ").strip()
+        or labels[at].draft_text.strip() in whole
+    )
+    assert server.lab.loads == loads
+
+
+def test_reviewing_by_keyboard_is_kept_and_resumed(visit):
+    page = workshop(visit())
+    for key in ("j", "a", "ArrowDown", "d", "s", "k", "j", "j", "u"):
+        page.keyboard.press(key)
+    assert page.locator(".mismatch .verdictmark").all_inner_texts()[:4] == ["", "✓", "≠ ★", "?"]
+    page.keyboard.press("n")
+    page.keyboard.type("adj, not s")
+    page.keyboard.press("Escape")
+    assert page.locator(".review textarea").input_value() == "adj, not s"
+    page.reload()
+    page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+    workshop(page)
+    assert page.locator(".mismatch[aria-selected=true] .verdictmark").inner_text() == "?"
+    assert page.locator(".review textarea").input_value() == "adj, not s"
+    page.get_by_label("Reviewed").select_option("disagree")
+    assert page.locator(".mismatch").count() == 1
+
+
+def test_filters_narrow_list_and_table(visit, tmp_path):
+    page = workshop(visit())
+    page.get_by_label("Open a mined file").set_input_files(scored_file(tmp_path / "scored.jsonl"))
+    _head, prompts = read_mined(RECORDED)
+    labels = [label for prompt in prompts for label in prompt.labels]
+    page.get_by_label("Label", exact=True).select_option("unimportant")
+    assert page.locator(".mismatch").count() == sum(not label.important for label in labels)
+    tab(page, "table")
+    assert page.locator("table.mined tbody tr").count() == sum(not label.important for label in labels)
+    page.get_by_label("Label", exact=True).select_option("")
+    page.get_by_label("Judge score from").fill("0.9")
+    found = page.locator("table.mined tbody tr").count()
+    assert 0 < found < len(labels) and page.locator(".minedfilters [role=status]").inner_text() == f"{found} of {len(labels)}"
+    page.get_by_label("Judge score from").fill("")
+    page.get_by_label("Token text").fill("the")
+    assert page.get_by_label("Token text").evaluate("input => input === document.activeElement")
+    wanted = sum("the" in (label.target_piece.lower() + "|" + label.draft_piece.lower()) for label in labels)
+    assert page.locator("table.mined tbody tr").count() == wanted
+
+
+def test_files_that_are_no_mined_sets_are_refused(visit, tmp_path):
+    page = workshop(visit())
+    before = page.locator(".mismatch").count()
+    for text in ("", "not json", '{"kind":"run"}', '{"kind":"mining","schema":1}\n{"kind":"prompt"}'):
+        (tmp_path / "bad.jsonl").write_text(text)
+        page.get_by_label("Open a mined file").set_input_files(tmp_path / "bad.jsonl")
+        page.wait_for_selector(".notice")
+        page.evaluate("draftscope.lab.clearNotices()")
+    assert page.locator(".mismatch").count() == before
+
+
+def test_mining_live_streams_stops_and_goes_on(visit, server, monkeypatch):
+    monkeypatch.setattr(server.lab, "pause", 0.03)
+    page = workshop(visit())
+    page.locator(".mine summary").click()
+    page.get_by_label("Prompts", exact=True).last.fill("12")
+    mine = page.locator(".mine .primary")
+    mine.click()
+    page.wait_for_function("draftscope.lab.mined.sets.get('mined here')?.prompts.length >= 2")
+    assert mine.inner_text() == "Stop"
+    mine.click()
+    page.wait_for_function("document.querySelector('.going [role=status]').textContent.startsWith('Stopped')")
+    for _ in range(100):
+        if "mine" not in server.lab.open_streams:
+            break
+        page.wait_for_timeout(50)
+    assert "mine" not in server.lab.open_streams
+    monkeypatch.setattr(server.lab, "pause", 0.001)
+    page.reload()
+    page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+    workshop(page)
+    page.locator(".mine summary").click()
+    page.get_by_label("Prompts", exact=True).last.fill("12")
+    page.wait_for_function("document.querySelector('.mine .primary').textContent === 'Resume'")
+    page.locator(".mine .primary").click()
+    page.wait_for_function("document.querySelector('.going [role=status]').textContent.startsWith('Done: 12 of 12')")
+    assert page.evaluate("draftscope.lab.mined.sets.get('mined here').prompts.length") == 12
+
+
+def test_leaving_the_page_ends_mining(visit, server, monkeypatch):
+    monkeypatch.setattr(server.lab, "pause", 0.05)
+    page = workshop(visit())
+    page.locator(".mine summary").click()
+    page.locator(".mine .primary").click()
+    page.wait_for_selector(".feed li")
+    page.close()
+    other = visit()
+    for _ in range(100):
+        if "mine" not in server.lab.open_streams:
+            break
+        other.wait_for_timeout(50)
+    assert "mine" not in server.lab.open_streams
+
+
+def test_kappa_and_curves_are_those_of_sklearn_and_the_engine(visit):
+    page = visit()
+    draw = random.Random(2)
+    first = [draw.choice(("agree", "disagree", "unsure")) for _ in range(80)]
+    second = [verdict if draw.random() < 0.6 else draw.choice(("agree", "unsure")) for verdict in first]
+    module = f"import(new URL('kappa.js', {STATIC}))"
+    found = page.evaluate(f"async ([a, b]) => (await {module}).agreement(a, b)", [first, second])
+    assert found["kappa"] == pytest.approx(cohen_kappa_score(first, second)) == pytest.approx(cohens_kappa(first, second))
+    assert found["n"] == 80 and found["observed"] == pytest.approx(sum(a == b for a, b in zip(first, second, strict=True)) / 80)
+    assert page.evaluate(f"async () => (await {module}).agreement(['agree'], ['agree']).kappa") is None
+    rows = scored()
+    scores, truth = [row["score"] for row in rows], [row["important"] for row in rows]
+    module = f"import(new URL('judgement.js', {STATIC}))"
+    assert page.evaluate(f"async (rows) => (await {module}).roc(rows).auc", rows) == pytest.approx(roc_auc_score(truth, scores))
+    for threshold in (0.0, 0.3, 0.5, 1.0):
+        here = page.evaluate(f"async ([rows, t]) => (await {module}).atThreshold(rows, t)", [rows, threshold])
+        there = at_threshold(scores, truth, threshold)
+        assert here["recall"] == pytest.approx(there["recall"])
+        assert here["keptUnimportant"] == pytest.approx(there["kept_unimportant"])
+        assert here["kept"] == sum(score < threshold for score in scores)
+
+
+def test_two_reviewers_are_compared(visit, tmp_path):
+    page = workshop(visit())
+    for verdict in "aadau":
+        page.keyboard.press(verdict)
+        page.keyboard.press("j")
+    tab(page, "reviewers")
+    page.get_by_label("Reviewer", exact=True).fill("first")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").last.click()
+    lines = [json.loads(line) for line in Path(download.value.path()).read_text().splitlines()]
+    assert len(lines) == 5 and {line["reviewer"] for line in lines} == {"first"} and "target" in lines[0]
+    others = ["agree", "disagree", "disagree", "agree", "unsure"]
+    theirs = [dict(line, reviewer="second", verdict=verdict) for line, verdict in zip(lines, others, strict=True)]
+    (tmp_path / "second.jsonl").write_text("".join(json.dumps(line) + "\n" for line in theirs))
+    page.get_by_label("Import a second reviewer").set_input_files(tmp_path / "second.jsonl")
+    kappa = cohen_kappa_score([line["verdict"] for line in lines], others)
+    page.wait_for_selector(".kappa")
+    assert f"κ {kappa:.3f}, observed agreement 80.0 %, n = 5" in page.locator(".kappa").inner_text()
+    assert page.locator(".apart li").count() == 1
+    (tmp_path / "bad.jsonl").write_text('{"item": "x", "verdict": "maybe"}')
+    page.get_by_label("Import a second reviewer").set_input_files(tmp_path / "bad.jsonl")
+    page.wait_for_selector(".notice")
+    assert "Line 1" in page.locator(".notice").inner_text() and page.locator(".kappa").count() == 1
+
+
+def judged_run(page: Any, **head: Any) -> None:
+    """A made-up run with a judge's scores, on the page."""
+    (lane,) = traces(("lenient",), 60)
+    lane["events"][0].update(head)
+    page.evaluate("(lane) => draftscope.store.load([lane])", lane)
+
+
+def test_the_threshold_says_what_is_kept_and_where_the_text_changes(visit, tmp_path):
+    page = visit()
+    judged_run(page, knobs={"judge_threshold": 0.35, "gamma": 4})
+    nodes = page.evaluate(
+        "[...draftscope.store.runs.values()][0].rounds.flatMap((r) => r.nodes.filter((n) => n.state === 'rejected' && n.judge < 0.9)"
+        ".map((n) => r.start + n.depth - 1))"
+    )
+    workshop(page)
+    page.get_by_label("Open a mined file").set_input_files(scored_file(tmp_path / "scored.jsonl"))
+    tab(page, "curves")
+    slider = page.locator("#cut")
+    assert slider.input_value() == "0.5"
+    slider.evaluate("(input) => { input.value = '0.9'; input.dispatchEvent(new Event('input')); }")
+    _head, prompts = read_mined(tmp_path / "scored.jsonl")
+    labels = [label for prompt in prompts for label in prompt.labels]
+    kept = sum(label.score < 0.9 for label in labels)
+    assert page.locator(".cutwords").inner_text().startswith(f"{kept} of {len(labels)} mismatches would be kept")
+    assert f"first changes at position {nodes[0]}" in page.locator(".cutruns").inner_text()
+    assert page.locator(".curve svg").count() == 3
+    page.locator(".cutruns button").click()
+    page.wait_for_function(f"draftscope.store.cursor?.pos === {nodes[0]}")
+
+
+def result(task: str) -> dict[str, Any]:
+    def row(name: str, group: str, tokens: float, share: float) -> dict[str, Any]:
+        interval = {"mean": share, "low": max(0, share - 0.05), "high": min(1, share + 0.05), "n": 40}
+        drop = {"mean": 0.9 - share, "low": 0.8 - share, "high": 1 - share, "n": 40}
+        return {"name": name, "group": group, "method": "m", "knobs": {}, "tokens_per_call": tokens, "accepted_per_call": tokens - 1,
+                "accuracy": interval, "accuracy_drop": drop, "same_text_as_sd": 0.5}  # fmt: skip
+
+    rows = [row("sd", "sd", 4, 0.9), row("target alone", "target", 1, 0.9), row("draft alone", "draft", 8, 0.4)]
+    rows += [row(f"autojudge {i}", "autojudge", 4 + i / 2, 0.9 - i / 40) for i in range(8)]
+    rows += [row(f"top-{k}", "topk", 4 + k / 4, 0.9 - k / 20) for k in (2, 4, 8)]
+    rows += [row("transfer 0", "transfer", 5, 0.7), row("transfer 1", "transfer", 6, 0.6)]
+    groups = {
+        "sd": "SD",
+        "target": "Target alone",
+        "draft": "Draft alone",
+        "autojudge": "Judge",
+        "topk": "Top-K",
+        "transfer": "Other",
+    }
+    return {"problems": 40, "groups": groups, "rows": rows, "above_topk": 0.8, "gap_to_topk": 0.05, "above_transfer": 1.0,
+            "gap_to_transfer": 0.1, "task": task, "window": 16, "auc": 0.9, "threshold": 0.2, "command": "made up"}  # fmt: skip
+
+
+def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
+    page = visit()
+    tasks = [{"task": "arithmetic", "command": "measure it", "result": result("arithmetic"), "judge": None},
+             {"task": "functions", "command": "python -m engine judge-eval", "result": None, "judge": None}]  # fmt: skip
+    page.route("**/lab/evaluations", lambda route: route.fulfill(json={"tasks": tasks}))
+    workshop(page)
+    tab(page, "accuracy")
+    page.wait_for_selector(".accuracy svg.v-figure")
+    assert page.locator(".accuracy").nth(1).inner_text().startswith("functions")
+    assert "Not measured yet: python -m engine judge-eval" in page.locator(".accuracy").nth(1).inner_text().replace("\n", "")
+    chart = page.locator(".accuracy").first
+    assert chart.locator("svg.v-figure [role=img]").count() == 15
+    assert chart.locator(".resultkey > span").count() == 6
+    assert "transfer" in chart.inner_text() and "40 held-out problems" in chart.inner_text()
+    chart.locator("summary").click()
+    assert chart.locator("tbody tr").count() == 16
+
+
+def test_flags_stand_above_tokens_told_apart_by_shape(visit):
+    page = visit()
+    _head, prompts = read_mined(RECORDED)
+    mined = next(prompt for prompt in prompts if any(label.important for label in prompt.labels))
+    (lane,) = traces(("plain",), 8)
+    head, end = lane["events"][0], lane["events"][-1]
+    head["prompt"] = mined.text
+    piece = dict(zip(mined.final, mined.pieces, strict=True))
+    token = {"origin": "target", "node": None, "h_draft": None, "h_target": 0.1, "top_target": None, "why": ""}
+    rounds = [
+        dict(
+            lane["events"][1], index=i, start=i, emitted=1, pieces={}, tokens=[dict(token, pos=i, token=t, piece=piece[t], round=i)]
+        )
+        for i, t in enumerate(mined.final)
+    ]
+    (judged,) = traces(("lenient",), 60)
+    page.evaluate("(lanes) => draftscope.store.load(lanes)", [dict(lane, events=[head, *rounds, end]), judged])
+    wanted = {label.t for label in mined.labels}
+    page.wait_for_function(f"document.querySelectorAll('[data-lane=plain] .k.flagged').length === {len(wanted)}")
+    at = page.evaluate("[...document.querySelectorAll('[data-lane=plain] .k.flagged')].map((chip) => Number(chip.dataset.i))")
+    assert set(at) == wanted
+    important = sum(label.important for label in mined.labels)
+    assert page.locator("[data-lane=plain] .flagmark.mined:not(.hollow)").count() == important
+    shapes = "[...new Set([...document.querySelectorAll(`[data-lane=${lane}] .flagmark path:first-child`)].map((path) => path.getAttribute('d')))]"
+    assert page.evaluate(f"(lane) => {shapes}", "plain") != page.evaluate(f"(lane) => {shapes}", "lenient")
+    refused = page.evaluate(
+        "draftscope.store.runs.get('lenient').rounds.filter((r) => r.nodes.some((n) => n.state === 'rejected' && n.judge != null)).length"
+    )
+    assert page.locator("[data-lane=lenient] .flagmark.judge:not(.hollow)").count() == refused > 0
+    assert page.locator(".flaglegend > span").count() == 4
+    page.locator(f"[data-lane=plain] .k[data-i='{min(wanted)}']").click()
+    page.locator(".flagline button").click()
+    page.wait_for_selector(".fork")
+    assert page.locator(".mismatch[aria-selected=true] .at").inner_text() == str(min(wanted))
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Flags").click()
+    page.wait_for_function("document.querySelectorAll('.k.flagged').length === 0")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_overflows_on_a_small_screen(visit, scheme):
+    page = workshop(visit("?__theme=" + scheme, viewport={"width": 390, "height": 844}))
+    for name in ("mismatches", "table", "curves", "accuracy", "reviewers"):
+        tab(page, name)
+        page.wait_for_timeout(150)
+        wide, room = page.evaluate(
+            "[document.querySelector('.drawer-body').scrollWidth, document.querySelector('.drawer-body').clientWidth]"
+        )
+        assert wide <= room
