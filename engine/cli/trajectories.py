@@ -7,17 +7,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.intervals import mean_interval
 from engine.analysis.ngrams import overlap_table
-from engine.analysis.trajectories import at, by_problem, difference, first_k, growth, methods_of, voted
+from engine.analysis.seriesreport import series_report, trajectory_counts
+from engine.analysis.trajectories import by_problem, methods_of
 from engine.analysis.votes import majority
 from engine.cli.options import add_models, add_prompts, add_sampling, decoding, knobs, load_lab, prompts
 from engine.cli.progress import track
+from engine.cli.results import acceptance_report, add_results
 from engine.cli.sheets import add_show
 from engine.errors import ConfigError
 from engine.tasks import get_task, load_problems
 from engine.template import named_template, tree_names
-from engine.tune.replay import Position, replay_rows
 from engine.tune.rows import Rows, read_rows
 from engine.tune.series import Plan, contenders, run_series
 from engine.tune.speed import measure
@@ -33,6 +33,7 @@ def add_parser(subparsers: Any) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="action")
     _draw_parser(actions)
     add_show(actions, MAIN)
+    add_results(actions)
     for name, default, words in (
         ("compare", MAIN, "tables 1 and 2: acceptance length and throughput over 1, 4, 8, 16 trajectories"),
         ("ablation", ABLATION, "table 3: deterministic, stochastic, Gumbel top-k, each with its own tree"),
@@ -148,25 +149,15 @@ def _tree(name: str) -> str:
     return name if name in tree_names() else "best_first"
 
 
-def _ks(args: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> list[int]:
-    most = max((int(r["trajectory"]) + 1 for r in rows), default=0)
-    return sorted({k for k in map(int, args.ks.split(",")) if k <= most} | {1, most})
+def _wanted(args: argparse.Namespace) -> list[int]:
+    return [int(k) for k in args.ks.split(",")]
 
 
 def tables(args: argparse.Namespace) -> int:
     """Tables 1 to 4 from rows."""
     settings, rows = read_rows(args.file)
-    names, ks = methods_of(rows), _ks(args, rows)
-    task = get_task(settings["family"])
-    last = max(ks)
-    report = {
-        "settings": settings,
-        "over_k": [first_k(rows, name, k) for name in names for k in ks],
-        "by_trajectory": [at(rows, name, i) for name in names for i in range(1, settings["n"] + 1)],
-        "growth": [growth(rows, name, 1, settings["n"]) for name in names],
-        "differences": [difference(rows, names[0], name, last) for name in names[1:]],
-        "accuracy": {name: voted(rows, name, task.equivalent, ks) for name in names},
-    }
+    names, ks = methods_of(rows), trajectory_counts(rows, _wanted(args))
+    report = series_report(settings, rows, ks)
     print(json.dumps(report, indent=1) if args.json else _tables_text(report, names, ks))
     return 0
 
@@ -213,7 +204,7 @@ def overlap(args: argparse.Namespace) -> int:
     """Figure 2: lossless methods write the target's own text, so the trajectories of any of them serve."""
     _, rows = _chosen(args)
     problems = [[row["ids"] for row in group] for group in by_problem(rows, rows[0]["method"]).values()]
-    table = overlap_table(problems, _ks(args, rows), (2, 3, 4, 5))
+    table = overlap_table(problems, trajectory_counts(rows, _wanted(args)), (2, 3, 4, 5))
     if args.json:
         print(json.dumps(table, indent=1))
         return 0
@@ -227,12 +218,7 @@ def overlap(args: argparse.Namespace) -> int:
 def acceptance(args: argparse.Namespace) -> int:
     """Figure 3: the table replayed along the trajectories of a file."""
     settings, rows = _chosen(args)
-    lab = load_lab(args)
-    count = len({row["problem"] for row in rows})
-    found = {p.key: p.prompt for p in load_problems(settings["family"], settings["split"], count, settings["seed"])}
-    positions = list(track(replay_rows(lab, settings, rows, found), "positions", quiet=args.json))
-    groups = {"all": positions} | {f"trajectory {i + 1}": [p for p in positions if p.trajectory == i] for i in range(settings["n"])}
-    report = {name: _both(group) for name, group in groups.items() if group}
+    report = acceptance_report(load_lab(args), settings, rows, quiet=args.json)
     if args.json:
         print(json.dumps(report, indent=1))
         return 0
@@ -242,15 +228,6 @@ def acceptance(args: argparse.Namespace) -> int:
             f"{name:16}{row['n']:>10}" + "".join(f"{_interval(row[k]):>26}" for k in ("deterministic", "stochastic", "difference"))
         )
     return 0
-
-
-def _both(positions: Sequence[Position]) -> dict[str, Any]:
-    values = {
-        "deterministic": [p.deterministic for p in positions], "stochastic": [p.stochastic for p in positions],
-        "difference": [p.stochastic - p.deterministic for p in positions],
-    }  # fmt: skip
-    means = {name: mean_interval(v) for name, v in values.items()}
-    return {"n": len(positions), **{name: asdict(m) if m else None for name, m in means.items()}}
 
 
 def speed(args: argparse.Namespace) -> int:
