@@ -35,8 +35,9 @@ class EntropyBinned:
              origin="paper"),
         Knob("delta_index_base", 0, "number of the first bin in Delta = alpha - i", 0, 1, 1, advanced=True),
         Knob("phi_top_k", 10, "probabilities a step in the cumulative entropy", 2, 64, 1, "tokens", advanced=True),
-        Knob("meta_path", "local", "the meta-path ends where the last token's own, or the whole path's, probability is highest",
-             choices=("local", "cumulative"), advanced=True),
+        Knob("meta_path", "learnt", "the meta-path ends where the last token's own (local), or the whole path's (cumulative), "
+             "probability is highest; learnt: as when the thresholds were learnt", choices=("learnt", "local", "cumulative"),
+             advanced=True),
         Knob("thresholds", "", "bins by hand, as rising numbers with commas (nats); empty takes the learnt ones", advanced=True),
     )  # fmt: skip
 
@@ -47,6 +48,8 @@ class EntropyBinned:
             raise ConfigError(
                 "HeteroSpec needs thresholds: train them with `python -m engine.training strata`, or give thresholds=..."
             )
+        wanted = str(knobs["meta_path"])
+        self.meta_path = str(self.strata.card.get("meta_path", "local")) if wanted == "learnt" else wanted
         self.low = self.strata.low(int(knobs["low_bins"]))
         self.gammas = [float(knobs[f"gamma_{i}"]) for i in range(3)]
         alpha = int(knobs["alpha"])
@@ -69,7 +72,7 @@ class EntropyBinned:
         """D' and N' of the bin; a tree cut short by the end of the response is left as it is."""
         if grown.levels <= self.depth or self.strata is None:
             return plan
-        phi, path = grown.meta_path(int(self.knobs["phi_top_k"]), self.knobs["meta_path"] == "cumulative")
+        phi, path = grown.meta_path(int(self.knobs["phi_top_k"]), self.meta_path == "cumulative")
         place = self.strata.bin(phi)
         self._seen = {"phi": phi, "bin": place, "meta_path": path}
         if place >= self.low:
