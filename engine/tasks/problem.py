@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from random import Random
 
 HELDOUT_ONE_IN = 16
 SKEW = (0.40, 0.25, 0.20, 0.15)  # entropy 1.32 nats, with a clear first choice
+_weights: ContextVar[tuple[float, ...]] = ContextVar("weights", default=SKEW)
+
+
+@contextmanager
+def accent(turn: int) -> Iterator[None]:
+    """Problems made inside prefer other wordings: the weights of the alternatives are rotated by `turn` places.
+
+    Models learnt from corpora of different accents agree on facts and differ in style, as real drafts and targets do.
+    """
+    token = _weights.set(tuple(SKEW[(i - turn) % len(SKEW)] for i in range(len(SKEW))))
+    try:
+        yield
+    finally:
+        _weights.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +61,10 @@ class Writer:
         self.text += text
 
     def pick(self, options: Sequence[str]) -> int:
-        """Index of one of up to four options, drawn with the weights `SKEW`."""
+        """Index of one of up to four options, drawn with the weights `SKEW`, or those of an `accent`."""
         if self.rng is None:
             return 0
-        return self.rng.choices(range(len(options)), SKEW[: len(options)])[0]
+        return self.rng.choices(range(len(options)), _weights.get()[: len(options)])[0]
 
     def choose(self, options: Sequence[str]) -> str:
         """Append one of four options, note its span, and return it."""

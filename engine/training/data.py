@@ -14,6 +14,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from engine.tasks import Problem, get_task, split_of
+from engine.tasks.problem import accent
 from engine.training.drills import DRILLS
 
 STEPS_A_POOL = 16  # steps that share one pool of problems, sorted by length to save padding
@@ -27,7 +28,7 @@ class Mix:
 
     `choice_weight` is the loss weight of a free choice, which is soon learnt and then only noise;
     `result_weight` that of the result of an equation, `operand_weight` that of what it starts from, which
-    must be found in the story. Other tokens of a solution weigh 1.
+    must be found in the story. Other tokens of a solution weigh 1. `accent` rotates the preferred wordings.
     """
 
     arithmetic: int = 14
@@ -38,6 +39,7 @@ class Mix:
     choice_weight: float = 1.0
     result_weight: float = 1.0
     operand_weight: float = 1.0
+    accent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ class Corpus:
             if family in DRILLS:
                 yield self._drill_row(DRILLS[family](rng))
                 continue
-            problem = get_task(family).generate(rng)
+            with accent(self.mix.accent):
+                problem = get_task(family).generate(rng)
             if split_of(problem.key) == "train":
                 yield encode(self.tokenizer, problem, self.mix)
 
