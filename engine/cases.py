@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.analysis.divergence import divergence
 from engine.errors import ConfigError, unknown
+from engine.judgeclaims import digits_refused, naive_misses, words_kept
 from engine.lab import Lab
 from engine.presets import Lane, Preset
 from engine.tasks import Problem, get_task, load_problems
@@ -78,6 +79,9 @@ CLAIMS: dict[str, Claim] = {
     "loses_time": lambda _, traces, lane: _modelled(traces[lane]) < 1,
     "vetoes": lambda _, traces, given: _states(traces[given[0]], "vetoed") >= given[1],
     "relaxed": lambda _, traces, given: _states(traces[given[0]], "relaxed") >= given[1],
+    "words_kept": lambda _, traces, given: words_kept(traces[given[0]]) >= given[1],
+    "digits_refused": lambda _, traces, given: digits_refused(traces[given[0]]) >= given[1],
+    "naive_misses": lambda preset, _, given: naive_misses(preset.prompt, preset.task) >= given,
     "cause": lambda _, traces, given: getattr(divergence(traces[given[0]], traces[given[1]]), "cause", "") == given[2],
     "run_of": lambda _, traces, given: max((r.accepted for r in traces[given[0]].rounds), default=0) >= given[1],
     "deeper": lambda _, traces, given: _streak(traces[given[0]], lambda r: (r.extras.get("d_extra") or 0) > 0) >= given[1],

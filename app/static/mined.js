@@ -79,12 +79,12 @@ export function createMined(lab) {
       mined.sets.set(set.name, set);
       mined.emit();
     },
-    /** What is known of a prompt, a list of items for each set that holds it: the set shown first, naive ones last.
+    /** What is known of a prompt, a list of items for each set that holds it: naive ones last, but the set shown first.
      * @param {string} text @returns {Item[][]} */
     of(text) {
-      const sets = [...new Set([mined.sets.get(mined.shown), ...mined.sets.values()])].filter(Boolean);
-      sets.sort((a, b) => Boolean(a.head.naive) - Boolean(b.head.naive));
-      return sets.map((set) => set.items.filter((item) => item.prompt.text === text)).filter((items) => items.length);
+      const others = [...mined.sets.values()].sort((a, b) => Boolean(a.head.naive) - Boolean(b.head.naive));
+      const sets = new Set([mined.sets.get(mined.shown), ...others].filter(Boolean));
+      return [...sets].map((set) => set.items.filter((item) => item.prompt.text === text)).filter((items) => items.length);
     },
   };
   return mined;

@@ -1,4 +1,6 @@
-"""`cases`: list the cases, record their lanes into presets/traces, or find a prompt that bears out a case's claims."""
+"""`cases`: list the cases, record their lanes into presets/traces, find a prompt that bears out a case's claims, or adopt a
+planned case: find its prompt, write the preset, record it.
+"""
 
 import argparse
 import json
@@ -10,11 +12,13 @@ from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.presets import PRESETS, Preset, get_preset, list_presets
 
+PLANNED = PRESETS / "planned"
+
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("cases", help="list, record or find the case presets")
-    parser.add_argument("action", choices=("list", "record", "find"))
+    parser = subparsers.add_parser("cases", help="list, record, find or adopt the case presets")
+    parser.add_argument("action", choices=("list", "record", "find", "adopt"))
     parser.add_argument("names", nargs="*", help="cases (default: all that have lanes)")
     parser.add_argument("--limit", type=int, default=200, metavar="N", help="find: problems to try (default: 200)")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="find: problems to skip (default: 0)")
@@ -23,6 +27,8 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Dispatch."""
+    if args.action == "adopt":
+        return _adopt(args)
     cases = [get_preset(name) for name in args.names] or [p for p in list_presets() if p.kind == "case" and p.lanes]
     labs: dict[str, Lab] = {}
     status = 0
@@ -33,6 +39,35 @@ def handle(args: argparse.Namespace) -> int:
         lab = labs.setdefault(case.pair, Lab.load(case.pair))
         status |= _record(lab, case) if args.action == "record" else _find(lab, case, args)
     return status
+
+
+def _adopt(args: argparse.Namespace) -> int:
+    """Planned cases become real where a problem bears out their claims; the file is written only then."""
+    status = 0
+    labs: dict[str, Lab] = {}
+    for name in args.names or [case.name for case in list_presets(PLANNED)]:
+        case = get_preset(name, PLANNED)
+        lab = labs.setdefault(case.pair, Lab.load(case.pair))
+        found = next((c for c, broken in track(find(lab, case, args.limit, args.first), name, args.limit) if not broken), None)
+        if found is None:
+            print(f"{name}: none of {args.limit} problems bears out {dict(case.expect)}")
+            status = 1
+            continue
+        if _record(lab, found):
+            status = 1
+            continue
+        (PRESETS / f"{name}.toml").write_text(
+            filled((PLANNED / f"{name}.toml").read_text(encoding="utf-8"), found), encoding="utf-8"
+        )
+    print("Mine again with --cases, so that the mined sets hold the prompts of new cases.")
+    return status
+
+
+def filled(text: str, case: Preset) -> str:
+    """A planned preset's text with the prompt and the answer that were found."""
+    for key, value in (("prompt", case.prompt), ("answer", case.answer)):
+        text = text.replace(f'{key} = ""\n', f"{key} = {json.dumps(value, ensure_ascii=False)}\n", 1)
+    return text
 
 
 def _record(lab: Lab, case: Preset) -> int:

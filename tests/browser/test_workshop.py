@@ -151,6 +151,7 @@ def test_leaving_the_page_ends_mining(visit, server, monkeypatch):
     monkeypatch.setattr(server.lab, "pause", 0.05)
     page = workshop(visit())
     page.locator(".mine summary").click()
+    page.get_by_label("Prompts", exact=True).last.fill("200")
     page.locator(".mine .primary").click()
     page.wait_for_selector(".feed li")
     page.close()
