@@ -69,7 +69,7 @@ export async function drawTrajectories(body, store, lab) {
     later();
   }
 
-  spot.append(form.element, view.note, view.about, view.growth, view.votes, view.rows, drawPool(kept.recorded.results));
+  spot.append(form.element, view.note, view.about, view.growth, view.votes, view.rows, drawPool(kept.recorded.results, lab.catalogue.methods));
   body.closest("dialog")?.addEventListener("close", () => job?.abort(), { once: true });
   draw();
   new ResizeObserver(([entry]) => {

@@ -3,7 +3,7 @@
 import socket
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from engine.errors import ConfigError
 from engine.judge.events import MiningEvent
 from engine.presets import Lane, Preset
 from engine.tasks import Problem
-from engine.trace.events import Event
+from engine.trace.events import Event, RunStarted
 from tests.app.synthetic import BY_NAME, CARDS, events
 
 
@@ -44,6 +44,13 @@ class FakeLab:
                 yield event
         finally:
             self.open_streams.remove(method)
+
+    def stream_trajectories(self, method: str, prompt: str, n: int, *, seed: int, temperature: float, options: Any, **knobs: Any):
+        for i in range(n):
+            for event in self.stream(method, prompt=prompt, seed=seed + 10_000 * i, temperature=temperature, **options, **knobs):
+                if isinstance(event, RunStarted):
+                    event = replace(event, extras={"trajectory": i, "trajectories": n})
+                yield event
 
     def mine(self, task: str, found: Sequence[Problem], path: Path, **settings: Any) -> Generator[MiningEvent, None, None]:
         """Algorithm 1 on a toy pair whose texts are letters; a prompt is one letter."""

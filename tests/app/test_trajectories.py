@@ -1,0 +1,101 @@
+"""Trajectories over HTTP: what is recorded, live lines, bad requests, and an engine that is free again when the reader leaves."""
+
+import json
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import trajectories
+from engine.errors import ConfigError
+from tests.app.fakes import FakeLab
+
+
+@pytest.fixture
+def http(service, tmp_path):
+    (tmp_path / "one.json").write_text(json.dumps({"kind": "trajectories", "command": "python -m engine ...", "methods": []}))
+    return TestClient(Starlette(routes=trajectories.routes(service, tmp_path, tmp_path / "none.json")))
+
+
+def ask(**more):
+    return {"prompt": "A farmer has 48 apples.", "lanes": ["chain", "wary"], "n": 3, "max_new_tokens": 12, **more}
+
+
+def test_what_is_recorded_needs_no_model(http, lab):
+    body = http.get("/lab/trajectories").json()
+    assert body["examples"][0]["name"] == "one" and body["results"] is None and body["most"] == 16
+    assert all(problem["prompt"].startswith("Question:") for problem in body["problems"])
+    assert lab.loads == 0
+
+
+def test_the_shipped_example_is_what_the_drawer_reads():
+    found = json.loads((trajectories.EXAMPLES / "arithmetic.json").read_text())
+    assert found["command"].startswith("python -m engine trajectories show") and len(found["methods"]) == 5
+    for method in found["methods"]:
+        assert [row["trajectory"] for row in method["rows"]] == list(range(8))
+        for row in method["rows"]:
+            assert len(row["pieces"]) == len(row["reused"]) == len(row["times"]) == len(row["first"]) == row["tokens"]
+            assert row["tau"] == row["tokens"] / row["rounds"]
+        assert not any(method["rows"][0]["reused"]) and any(method["rows"][1]["reused"])
+
+
+def test_lines_of_a_job_are_whole_rows_methods_in_turn(service):
+    lines = list(trajectories.lines(service, trajectories.parse(service, ask())))
+    assert [line["kind"] for line in lines[:2]] == ["queued", "begin"] and lines[-1] == {"kind": "done"}
+    rows = [line for line in lines if line["kind"] == "row"]
+    assert [(row["key"], row["trajectory"]) for row in rows] == [(key, i) for i in range(3) for key in ("chain", "wary")]
+    assert all(len(row["pieces"]) == row["tokens"] == 12 for row in rows)
+    assert rows[-1]["vote"]["n"] == 3 and rows[-1]["right"] is None
+
+
+def test_the_answer_to_an_offered_problem_is_known(service):
+    problem = trajectories.offered()[0]
+    lines = list(trajectories.lines(service, trajectories.parse(service, ask(prompt=problem.prompt, n=1, lanes=["plain"]))))
+    assert lines[1]["answer"] == problem.answer and lines[1]["task"] == "arithmetic"
+    assert next(line for line in lines if line["kind"] == "row")["right"] in (True, False)
+    assert trajectories.known("Something else") is None
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [({"n": 17}, "from 1 to 16"), ({"n": 0}, "from 1 to 16"), ({"prompt": " "}, "empty"), ({"lanes": ["chian"]}, "chain"), ({"lanes": []}, "No method")],
+)  # fmt: skip
+def test_bad_requests_are_told(http, more, says):
+    answer = http.post("/lab/trajectories/live", json=ask(**more))
+    assert answer.status_code == 400 and says in answer.json()["error"]
+    assert http.post("/lab/trajectories/live", content=b"nonsense").status_code == 400
+    assert http.post("/lab/trajectories/live", content=b"x" * 70_000).status_code == 400
+
+
+def test_a_method_that_cannot_run_ends_the_lines_with_its_reason(http):
+    lines = [json.loads(line) for line in http.post("/lab/trajectories/live", json=ask(lanes=["copycat"])).text.splitlines()]
+    assert lines[-1]["kind"] == "error" and "longer prompt" in lines[-1]["error"]
+
+
+def test_leaving_frees_the_engine_within_a_round(service, lab: FakeLab):
+    lines = trajectories.lines(service, trajectories.parse(service, ask(max_new_tokens=200)))
+    for _ in range(6):
+        next(lines)
+    assert lab.open_streams
+    lines.close()
+    assert lab.open_streams == []
+    with service.engine():
+        pass
+
+
+def test_others_may_run_between_two_trajectories(service):
+    lines = trajectories.lines(service, trajectories.parse(service, ask(n=2)))
+    for line in lines:
+        if line["kind"] == "row":
+            assert not service._device.acquire(blocking=False), "held while a run is told"
+            break
+    assert next(lines)["kind"] == "start"
+    lines.close()
+    assert service._device.acquire(blocking=False)
+    service._device.release()
+
+
+def test_failures_of_the_engine_are_rows_with_a_message(service, lab):
+    lab.fail_at = 3
+    with pytest.raises(ConfigError, match="context"):
+        list(trajectories.lines(service, trajectories.parse(service, ask())))

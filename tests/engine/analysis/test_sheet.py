@@ -1,0 +1,93 @@
+"""What a reader sees of several trajectories: reused n-grams, answers, votes, and whole runs in turn."""
+
+from engine.analysis.ngrams import Reuse
+from engine.analysis.sheet import Sheet, by_turns
+from engine.tasks import Problem, get_task
+from engine.trace.events import Round, RunEnded, RunStarted, Token
+
+PROBLEM = Problem("arithmetic", "k", "How many?", "", "12")
+
+
+def run(number, pieces, ids, reason="eos", calls=1):
+    head = RunStarted("i", "m", "M", "d", "s", "exact", "lossless", {}, {}, "p", [1], ["p"], {}, 10_000 * number, 9, 9, "f", "cpu",
+                      "light", extras={"trajectory": number})  # fmt: skip
+    size = -(-len(ids) // calls)
+    rounds = []
+    for i in range(calls):
+        part = range(i * size, min(len(ids), (i + 1) * size))
+        tokens = [Token(k, ids[k], pieces[k], "target", i) for k in part]
+        rounds.append(Round(i, i * size, 0, 1, 0, 0, len(tokens), [], 1.0, 2.0, 3.0, tokens=tokens))
+    return [head, *rounds, RunEnded(reason, 0.0, 0.0, "".join(pieces))]
+
+
+def test_reuse_marks_the_longest_run_that_an_earlier_trajectory_holds():
+    reuse = Reuse()
+    reuse.extend([1, 2, 3, 4, 5, 6])
+    assert reuse.order == [0] * 6, "a trajectory does not reuse itself"
+    reuse.begin()
+    reuse.extend([2, 3, 9, 4, 5, 6])
+    assert reuse.order == [2, 2, 0, 3, 3, 3] and reuse.first == [0, 0, -1, 0, 0, 0] and reuse.times == [1, 1, 0, 1, 1, 1]
+    reuse.begin()
+    assert reuse.extend([2, 3]) == 0 and reuse.times == [2, 2]
+    assert reuse.extend([4, 5, 6, 7]) == 0, "marks up to four tokens back may grow"
+    assert reuse.order == [5, 5, 5, 5, 5, 0] and reuse.first[0] == 0 and reuse.times[0] == 1
+
+
+def test_marks_that_are_sent_round_by_round_add_up_to_the_row():
+    sheet, marks = Sheet(get_task("arithmetic"), PROBLEM), []
+    for event in [
+        *run(0, list("abcdefgh"), list(range(8)), calls=4),
+        *run(1, list("xabcdefg"), [50, 0, 1, 2, 3, 4, 5, 6], calls=4),
+    ]:
+        added = sheet.see(event)
+        if isinstance(event, RunStarted):
+            marks = []
+        elif isinstance(event, Round):
+            marks[added["from"] :] = added["reused"]
+        else:
+            assert marks == added["reused"]
+    assert sheet.rows[1]["reused"] == [0, 5, 5, 5, 5, 5, 5, 5]
+    assert sheet.rows[1]["tau"] == 2.0 and sheet.rows[1]["seconds"] == 0.024 and sheet.rows[1]["seed"] == 10_000
+
+
+def test_votes_and_what_is_right():
+    sheet = Sheet(get_task("arithmetic"), PROBLEM)
+    for number, answer in enumerate(("12", "13", "12.0")):
+        for event in run(number, [f"The answer is {answer}."], [number]):
+            sheet.see(event)
+    assert [row["right"] for row in sheet.rows] == [True, False, True]
+    assert sheet.rows[1]["vote"] == {"answer": "12", "count": 1, "n": 2, "share": 0.5, "right": True}
+    assert sheet.rows[2]["vote"] == {"answer": "12", "count": 2, "n": 3, "share": 2 / 3, "right": True}
+    unknown = Sheet(get_task("arithmetic"))
+    for event in run(0, ["7"], [1]):
+        unknown.see(event)
+    assert unknown.rows[0]["answer"] == "7" and unknown.rows[0]["right"] is None and unknown.vote()["right"] is None
+    assert Sheet().vote() is None
+
+
+def test_whole_runs_in_turn_and_a_failed_one_ends_its_stream():
+    def stream(name, n, fails=False):
+        for i in range(n):
+            yield from run(i, [name], [1], "error" if fails else "eos")
+
+    order = [
+        key for key, event in by_turns({"a": stream("a", 2), "b": stream("b", 1), "c": stream("c", 3, True)}) if event.kind == "end"
+    ]
+    assert order == ["a", "b", "c", "a"]
+
+
+def test_closing_the_turns_closes_every_stream():
+    closed = []
+
+    def stream(name):
+        try:
+            while True:
+                yield from run(0, [name], [1])
+        finally:
+            closed.append(name)
+
+    turns = by_turns({"a": stream("a"), "b": stream("b")})
+    for _ in range(4):
+        next(turns)
+    turns.close()
+    assert sorted(closed) == ["a", "b"]
