@@ -53,9 +53,9 @@ def _files(folder: Path) -> list[Path]:
 
 def _as_text(section: dict[str, Any]) -> str:
     lines = [f"\n{section['task']}, {section['prompts']} prompts" + ("" if section["even"] else ", not the same for all methods")]
-    lines.append(f"{'method':44}{'calls':>8}{'tokens':>9}{'tau':>22}{'speed-up':>22}")
+    lines.append(f"{'method':44}{'calls':>8}{'tokens':>9}{'tau':>26}{'speed-up':>24}")
     lines += [
-        f"{row['label'][:43]:44}{row['calls']:>8}{row['tokens']:>9}{_spread(row['tau']):>22}{_spread(row['speedup']):>22}"
+        f"{row['label'][:43]:44}{row['calls']:>8}{row['tokens']:>9}{_spread(row['tau']):>26}{_spread(row['speedup']):>24}"
         for row in section["methods"]
     ]
     for row in section["ablation"]:
