@@ -64,7 +64,7 @@ function sectionOf(state, draw) {
   const { found } = state;
   const section = found.sections.find((one) => one.task === state.task) ?? found.sections[0];
   const labels = Object.keys(section.figures);
-  state.label = labels.includes(state.label) ? state.label : (labels.find((label) => section.figures[label].entropy.tcr?.length) ?? labels[0] ?? "");
+  if (!labels.includes(state.label)) state.label = telling(section, labels);
   const drawn = section.figures[state.label];
   const choose = (words, name, values, value) => h("label.field", {}, h("span", {}, words),
     h("select", { "aria-label": words, onchange: (event) => { state[name] = event.target.value; draw(); } }, values.map((one) => h("option", { value: one, selected: one === value }, one))));
@@ -77,6 +77,12 @@ function sectionOf(state, draw) {
     h("div.pooled-figures", {}, ...spreads(section, width)),
     ...tablesOf(section, state.label).map((table) => tableView(table, section)),
   ].filter(Boolean);
+}
+
+/** The figures to begin with: of trees whose entropy is known and whose size varies least. */
+function telling(section, labels) {
+  const weight = (label) => (section.figures[label].entropy.tcr.length ? 1 : 0) + section.figures[label].steady;
+  return labels.reduce((best, label) => (best && weight(best) >= weight(label) ? best : label), "");
 }
 
 function figureWidth() {
@@ -98,7 +104,7 @@ const figure = (drawing, caption) => h("figure", {}, drawing, h("figcaption", {}
 function figures(drawn, width) {
   const how = { width, height: 250, title: "Rank of the last kept guess" };
   const out = [
-    figure(ranksFigure(drawn, how), `How often each rank; ${drawn.rounds} rounds, N up to ${drawn.size} with the root. Dark: the first quarter of N. Grey: none kept.`),
+    figure(ranksFigure(drawn, how), `How often each rank; ${drawn.rounds} rounds, N up to ${drawn.size} with the root. Dark: the first quarter of the largest N; the shares take each round by its own N. Grey: none kept.`),
     figure(lengthFigure(drawn, how), "Mean tokens a call, the target's own included. A rank is never below the depth, hence the rise at the left (dashed: rank + 1). Pale: fewer than three rounds."),
   ];
   if (drawn.entropy.tcr?.length) out.push(figure(entropyFigure(drawn, how), `Bars: mean tokens a call. Line: mean entropy summed along the draft's surest path, nats, on the right scale; ${drawn.entropy.rounds.reduce((a, b) => a + b, 0)} rounds with an entropy.`));

@@ -109,11 +109,12 @@ def _ms(trace: Trace) -> float:
 
 
 def _figures(runs: list[Trace]) -> dict[str, Any]:
-    """Figures 1c to 1e, 3 and 4 of one method: columns of numbers; `size` is the largest N, root included."""
+    """Figures 1c to 1e, 3 and 4 of one method as columns; `size` is the largest N, root included, `steady` the share of such rounds."""
     length, entropy = paper.length_by_tcr(runs), paper.entropy_by_tcr(runs)
     bins = paper.bins(runs)
+    sizes = [r.fed for t in runs for r in t.rounds if r.drafted]
     return {
-        "size": max(r.fed for t in runs for r in t.rounds), "rounds": int(length["rounds"].sum()),
+        "size": max(sizes), "steady": sizes.count(max(sizes)) / len(sizes), "rounds": int(length["rounds"].sum()),
         "quantiles": paper.tcr_quantiles(runs).to_dict("list"),
         "ranks": length.to_dict("list"), "entropy": entropy.to_dict("list"), "bins": bins.to_dict("list"),
     }  # fmt: skip

@@ -42,7 +42,7 @@ def test_figures_by_rank() -> None:
     assert drawn["ranks"] == {"tcr": [0, 3, 20], "tau": [1.0, 4.0, 4.0], "rounds": [1, 1, 2]}
     assert drawn["entropy"] == {"tcr": [3, 20], "phi": [1.0, 5.0], "tau": [4.0, 4.0], "rounds": [1, 2]}
     assert drawn["quantiles"] == {"quantile": [0.1, 0.25, 0.5, 0.75, 1.0], "share": [0.5, 0.5, 1.0, 1.0, 1.0]}
-    assert drawn["size"] == 60 and drawn["rounds"] == 4
+    assert drawn["size"] == 60 and drawn["rounds"] == 4 and drawn["steady"] == 1.0
 
 
 def test_only_trees_are_drawn() -> None:
