@@ -1,6 +1,7 @@
 """Trajectories over HTTP: what is recorded, live lines, bad requests, and an engine that is free again when the reader leaves."""
 
 import json
+from contextlib import contextmanager
 
 import pytest
 from starlette.applications import Starlette
@@ -83,16 +84,18 @@ def test_leaving_frees_the_engine_within_a_round(service, lab: FakeLab):
         pass
 
 
-def test_others_may_run_between_two_trajectories(service):
-    lines = trajectories.lines(service, trajectories.parse(service, ask(n=2)))
-    for line in lines:
-        if line["kind"] == "row":
-            assert not service._device.acquire(blocking=False), "held while a run is told"
-            break
-    assert next(lines)["kind"] == "start"
-    lines.close()
-    assert service._device.acquire(blocking=False)
-    service._device.release()
+def test_the_device_is_given_back_after_each_trajectory(service, monkeypatch):
+    held, engine = [], service.engine
+
+    @contextmanager
+    def counted():
+        held.append(1)
+        with engine():
+            yield
+
+    monkeypatch.setattr(service, "engine", counted)
+    kinds = [line["kind"] for line in trajectories.lines(service, trajectories.parse(service, ask(n=2)))]
+    assert kinds.count("row") == 4 and len(held) == 5, "once a run, and once to see that none is left"
 
 
 def test_failures_of_the_engine_are_rows_with_a_message(service, lab):

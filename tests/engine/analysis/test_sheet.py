@@ -86,7 +86,8 @@ def test_closing_the_turns_closes_every_stream():
         finally:
             closed.append(name)
 
-    turns = by_turns({"a": stream("a"), "b": stream("b")})
+    streams = {"a": stream("a"), "b": stream("b")}  # held here, so that only closing ends them
+    turns = by_turns(streams)
     for _ in range(4):
         next(turns)
     turns.close()
