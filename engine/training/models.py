@@ -16,7 +16,7 @@ from engine.training.card import TRAINING
 # layers, width, MLP width, query heads, key and value heads; heads are 64 wide
 SHAPES = {
     "target": (8, 256, 640, 4, 1),
-    "draft": (2, 128, 256, 2, 1),
+    "draft": (2, 192, 384, 4, 4),
     "micro": (1, 64, 64, 1, 1),  # for tests
 }
 
