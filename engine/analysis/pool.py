@@ -109,7 +109,7 @@ def _ms(trace: Trace) -> float:
 
 
 def _figures(runs: list[Trace]) -> dict[str, Any]:
-    """Figures 1c to 1e, 3 and 4 of one method as columns; `size`: the largest N, root included; `steady`: share of rounds with it."""
+    """Figures 1c to 1e, 3 and 4 of a method: `size`: the largest N (root included), `steady`: rounds with it."""
     length, entropy = paper.length_by_tcr(runs), paper.entropy_by_tcr(runs)
     bins = paper.bins(runs)
     sizes = [r.fed for t in runs for r in t.rounds if r.drafted]
