@@ -141,7 +141,16 @@ function drawForm(lab, act) {
     h("div.law", {}, number("n", "Trajectories", { min: 1, max: recorded.most, step: 1 }, "Answers of each method, one after another."), number("temperature", "Temperature", { min: 0, max: 100, step: "any" }, "0 is greedy: all answers are the same."), number("max_new_tokens", "Tokens", { min: 1, max: limits.tokens, step: 1 }, "At most this many in each answer."), number("seed", "Seed", { min: 0, step: 1 }, "The same seed gives the same draws."),
       h("label.field", {}, h("span", {}, "Problem"), source)),
     prompt, h("div.row", {}, go, stop, back, note));
-  return { element, busy: (on, text) => ((go.disabled = on), (stop.disabled = !on), (note.textContent = text), back && (back.disabled = on)) };
+  /** The focus goes over to the button that can be pressed: on a disabled one the keyboard would be lost. */
+  function busy(on, text) {
+    const here = [go, stop].includes(document.activeElement);
+    note.textContent = text;
+    if (stop.disabled !== on) return;
+    [go.disabled, stop.disabled] = [on, !on];
+    if (back) back.disabled = on;
+    if (here) (on ? stop : go).focus();
+  }
+  return { element, busy };
 }
 
 function drawAbout(spot, shown) {

@@ -29,7 +29,7 @@ export function heatTree(initial, width, rounds) {
       edges.append(s("path", { d: `M${px + side} ${py + row / 2}L${x} ${y + row / 2}`, stroke: stays.has(i) ? "var(--draft)" : "var(--line)", "stroke-width": stays.has(i) ? 1.2 : 0.6 }));
     }
     const share = Math.log1p(counts[i]) / most;
-    const cell = s("rect", { x, y: y + 0.4, width: side, height: Math.max(1.6, row - 0.8), fill: counts[i] ? `color-mix(in srgb, var(--target) ${Math.round(12 + 88 * share)}%, var(--panel))` : "var(--neutral-soft)", stroke: stays.has(i) ? "var(--ink)" : "none", "stroke-width": 1, "data-node": i, "data-stays": stays.has(i) });
+    const cell = s("rect", { x, y: y + 0.4, width: side, height: Math.max(1.6, row - 0.8), fill: counts[i] ? `color-mix(in srgb, var(--target) ${Math.round(12 + 88 * share)}%, var(--panel))` : "var(--neutral-soft)", stroke: stays.has(i) ? "var(--ink)" : "none", "stroke-width": 1, "data-node": i, "data-stays": String(stays.has(i)) });
     tip(cell, () => [`depth ${depths[i]}, rank ${ranks[i] + 1} among its siblings`, `accepted in ${counts[i]} of ${rounds} rounds (${fmt((100 * counts[i]) / Math.max(1, rounds))} %)`, stays.has(i) ? "stays in the optimised tree" : "left out"]);
     cells.append(cell);
   });
