@@ -30,7 +30,7 @@ def test_a_recorded_example_is_on_show_without_a_model(visit, server):
     assert page.locator(".answers-list li").count() == 8
     assert page.locator(".answers-list li").nth(0).locator(".n5").count() == 0
     assert page.locator(".answers-list li").nth(1).locator(".n5").count() > 20
-    assert "6 of 8 (75 %)" in page.locator(".votes").inner_text()
+    assert "7 of 8 (88 %)" in page.locator(".votes").inner_text()
     page.locator(".answers-list li").nth(1).locator(".n5").first.hover()
     assert "5-gram seen" in page.locator(".v-tip").inner_text() and "trajectory 1" in page.locator(".v-tip").inner_text()
     page.locator(".rows").get_by_role("button", name="Token recycling").click()
