@@ -10,7 +10,9 @@ WORDS = {"name": "x", "title": "x", "paper": "x", "summary": "x."}
 
 
 def test_a_card_has_the_knobs_of_its_parts() -> None:
-    card = make_card(drafter="model", shape="chain", rule="entropy_veto", defaults={"gamma": "7"}, origins={"gamma": "code"}, **WORDS)
+    card = make_card(
+        drafter="model", shape="chain", rule="entropy_veto", defaults={"gamma": "7"}, origins={"gamma": "code"}, **WORDS
+    )
     knobs = {knob.name: knob for knob in card.knobs}
     assert knobs["gamma"].default == 7 and knobs["gamma"].origin == "code" and knobs["tau_entropy"].origin == "paper"
     assert card.needs == ("draft",) and card.guarantee == "lossy"
