@@ -6,7 +6,7 @@ import { fmt, percent } from "./draw.js";
 
 /** How groups of results look: the groups are those of the results' file. */
 const LOOKS = {
-  autojudge: { colour: "--judge", shape: "disc", joined: true },
+  own: { colour: "--judge", shape: "disc", joined: true },
   safer: { colour: "--judge", shape: "disc", hollow: true },
   transfer: { colour: "--judge", shape: "diamond", joined: true, dash: "5 3", hollow: true },
   topk: { colour: "--draft", shape: "square", joined: true },

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
-from engine.bench.contest import Contender
+from engine.bench.contest import Contender, Lap
 from engine.config import Card
 from engine.lab import Lab
 from engine.model.load import DTYPES
@@ -16,10 +16,10 @@ from engine.model.load import DTYPES
 def ours(lab: Lab, method: str | Card, new_tokens: int, record: Any = "light", **knobs: Any) -> Contender:
     """A method of the lab; the clock covers the whole call, prefill and building of the parts included."""
 
-    def run(prompt: Sequence[int]) -> tuple[int, float]:
+    def run(prompt: Sequence[int]) -> Lap:
         began = perf_counter()
         trace = lab.run(method, prompt, max_new_tokens=new_tokens, record=record, **knobs)
-        return len(trace.token_ids), perf_counter() - began
+        return Lap(len(trace.token_ids), perf_counter() - began, len(trace.rounds), sum(r.fed for r in trace.rounds))
 
     return run
 
@@ -34,14 +34,14 @@ def theirs(lab: Lab, folder: str, new_tokens: int, assistant: str | None = None,
         helper.generation_config.assistant_confidence_threshold = 0.0
     stop = sorted(lab.target.tokenizer.stop_ids)
 
-    def run(prompt: Sequence[int]) -> tuple[int, float]:
+    def run(prompt: Sequence[int]) -> Lap:
         ids = torch.tensor([list(prompt)], device=lab.target.device)
         began = perf_counter()
         out = model.generate(
             ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=new_tokens,
             eos_token_id=stop, pad_token_id=stop[0] if stop else None, use_cache=True, **options,
         )  # fmt: skip
-        return out.shape[1] - ids.shape[1], perf_counter() - began
+        return Lap(out.shape[1] - ids.shape[1], perf_counter() - began)
 
     return run
 

@@ -1,10 +1,21 @@
-"""Time several contenders in turns and give their ratios. Torch-free: a contender is a call that returns tokens and seconds."""
+"""Time several contenders in turns and give their ratios. Torch-free: a contender is a call that says what it wrote and when."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-Contender = Callable[[Sequence[int]], tuple[int, float]]  # prompt ids -> tokens written, seconds
+
+@dataclass(frozen=True, slots=True)
+class Lap:
+    """One answer: tokens written, seconds, and for our methods target calls and tokens verified (roots included)."""
+
+    tokens: int
+    seconds: float
+    calls: int = 0
+    verified: int = 0
+
+
+Contender = Callable[[Sequence[int]], Lap]  # takes the ids of a prompt
 
 
 @dataclass(frozen=True)
@@ -27,21 +38,24 @@ class Spread:
 
 @dataclass(frozen=True)
 class Times:
-    """Per repetition and contender: tokens and seconds, summed over the prompts."""
+    """Per repetition and contender the sum over the prompts."""
 
     names: tuple[str, ...]
-    tokens: tuple[tuple[int, ...], ...]
-    seconds: tuple[tuple[float, ...], ...]
+    laps: tuple[tuple[Lap, ...], ...]
 
     def speed(self, name: str) -> Spread:
         """Tokens per second."""
         at = self.names.index(name)
-        return Spread.of([t[at] / s[at] for t, s in zip(self.tokens, self.seconds, strict=True)])
+        return Spread.of([row[at].tokens / row[at].seconds for row in self.laps])
 
     def ratio(self, name: str, over: str) -> Spread:
         """Tokens per second of one over another, repetition by repetition."""
         a, b = self.names.index(name), self.names.index(over)
-        return Spread.of([(t[a] / s[a]) / (t[b] / s[b]) for t, s in zip(self.tokens, self.seconds, strict=True)])
+        return Spread.of([row[a].tokens / row[a].seconds / (row[b].tokens / row[b].seconds) for row in self.laps])
+
+    def total(self, name: str) -> Lap:
+        """Tokens, seconds, calls and verified tokens of the last repetition."""
+        return self.laps[-1][self.names.index(name)]
 
 
 def contest(
@@ -53,14 +67,15 @@ def contest(
     """Warm each contender up on the first prompt, then run all of them on each prompt in turn, `repetitions` times."""
     for run in contenders.values():
         run(prompts[0])
-    tokens, seconds = [], []
+    laps = []
     for _ in wrap(range(repetitions)):
-        row_tokens, row_seconds = [0] * len(contenders), [0.0] * len(contenders)
+        row = [Lap(0, 0.0)] * len(contenders)
         for prompt in prompts:
             for i, run in enumerate(contenders.values()):
-                n, s = run(prompt)
-                row_tokens[i] += n
-                row_seconds[i] += s
-        tokens.append(tuple(row_tokens))
-        seconds.append(tuple(row_seconds))
-    return Times(tuple(contenders), tuple(tokens), tuple(seconds))
+                row[i] = _sum(row[i], run(prompt))
+        laps.append(tuple(row))
+    return Times(tuple(contenders), tuple(laps))
+
+
+def _sum(a: Lap, b: Lap) -> Lap:
+    return Lap(a.tokens + b.tokens, a.seconds + b.seconds, a.calls + b.calls, a.verified + b.verified)

@@ -1,13 +1,14 @@
-"""`bench`: against transformers, every method against `ar`, the cost of recording, and the share of the physical limit."""
+"""`bench`: against transformers, every method against `ar`, what recording and lookups cost, the share of the physical limit."""
 
 import argparse
 import json
+from dataclasses import asdict
 from typing import Any
 
 import torch
 
 from engine.bench.contenders import bandwidth, ours, theirs
-from engine.bench.contest import Contender, Times, contest
+from engine.bench.contest import Contender, Lap, Times, contest
 from engine.cli.options import add_models, load_lab
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
@@ -15,6 +16,9 @@ from engine.lab import Lab
 from engine.methods import get_card
 from engine.presets import get_preset, locate
 from engine.tasks import FAMILIES, load_problems
+from engine.tune.speed import measure
+
+HISTORY = 10_000  # tokens that the lookup structures hold when they are timed
 
 
 def add_parser(subparsers: Any) -> None:
@@ -32,6 +36,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--threads", type=int, help="CPU threads of torch (default: torch's own)")
     parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
+    parser.add_argument("--no-lookups", action="store_true", help="leave out the cost of the lookup structures")
     parser.add_argument("--json", action="store_true", help="results as JSON")
     parser.set_defaults(handler=handle)
 
@@ -49,6 +54,7 @@ def handle(args: argparse.Namespace) -> int:
     contenders = _contenders(lab, names, args)
     times = contest(contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json))
     result = _report(lab, times) | {"task": args.task, "prompts": len(ids), "max_new_tokens": args.max_new_tokens}
+    result["lookups"] = [] if args.no_lookups else [asdict(cost) for cost in measure(lab, HISTORY)]
     print(json.dumps(result, indent=1) if args.json else _text(result))
     return 0
 
@@ -94,11 +100,16 @@ def _report(lab: Lab, times: Times) -> dict[str, Any]:
     return {
         "device": str(lab.target.device), "dtype": lab.target.dtype, "threads": torch.get_num_threads(),
         "target": lab.target.describe(),
+        "counts": {n: _counts(times.total(n)) for n in times.names if not n.startswith("hf") and not n.endswith(" full")},
         "tokens_per_s": {n: vars(times.speed(n)) for n in times.names},
         "ratios": {name: vars(spread) for name, spread in ratios.items()},
         "recording": {name: vars(spread) for name, spread in cost.items()},
         "weight_bytes": lab.target.bytes, "limit_tokens_per_s": limit, "ar_share_of_limit": times.speed("ar").median / limit,
     }  # fmt: skip
+
+
+def _counts(lap: Lap) -> dict[str, Any]:
+    return {"tokens": lap.tokens, "calls": lap.calls, "verify_tokens": lap.verified, "tau": lap.tokens / lap.calls}
 
 
 def _text(result: dict[str, Any]) -> str:
@@ -110,6 +121,10 @@ def _text(result: dict[str, Any]) -> str:
         *(_line(name, value, 1) for name, value in result["tokens_per_s"].items()),
         "", "ratios of tokens per second",
         *(_line(name, value, 2) for name, value in (result["ratios"] | result["recording"]).items()),
+        "", "target calls, tokens verified, tokens a call",
+        *(f"  {n:28} {c['calls']:6} {c['verify_tokens']:8} {c['tau']:8.2f}" for n, c in result["counts"].items()),
+        "", f"lookups with {HISTORY:,} tokens of history: ms of processor time a round, median and 95th percentile",
+        *(f"  {c['method']:28} {c['both']:8.3f} {c['worst']:8.3f}" for c in result["lookups"]),
         "", f"limit: {result['limit_tokens_per_s']:.0f} tokens/s if a token only had to read "
         f"{result['weight_bytes'] / 1e6:.0f} MB of weights; "
         f"ar reaches {result['ar_share_of_limit']:.0%}",

@@ -16,7 +16,7 @@ from engine.trace.store import Trace
 
 TOP_K = (2, 3, 4, 8, 16, 64)
 GROUPS = {
-    "sd": "SD", "target": "Target alone", "draft": "Draft alone", "autojudge": "AutoJudge", "safer": "AutoJudge, higher recall",
+    "sd": "SD", "target": "Target alone", "draft": "Draft alone", "own": "AutoJudge", "safer": "AutoJudge, higher recall",
     "transfer": "AutoJudge, other task's judge", "topk": "Top-K", "math": "Math rules",
 }  # fmt: skip
 
@@ -74,10 +74,10 @@ def settings(
     found = [Setting("sd", "sd", "sd", base)]
     for recall, t in (safer or {}).items():
         found.append(Setting(f"autojudge ({recall} recall)", "safer", "autojudge", base | {"judge": judge, "judge_threshold": t}))
-    for group, (name, swept) in {"autojudge": (judge, thresholds), **({"transfer": other} if other else {})}.items():
-        own = base | {"judge": name}
-        found.append(Setting(f"{group} (90 % recall)", group, "autojudge", own))
-        found += [Setting(f"{group} {t:.4f}", group, "autojudge", own | {"judge_threshold": t}) for t in swept]
+    for group, (name, swept) in {"own": (judge, thresholds), **({"transfer": other} if other else {})}.items():
+        words, knobs = "autojudge" if group == "own" else group, base | {"judge": name}
+        found.append(Setting(f"{words} (90 % recall)", group, "autojudge", knobs))
+        found += [Setting(f"{words} {t:.4f}", group, "autojudge", knobs | {"judge_threshold": t}) for t in swept]
     found += [Setting(f"top-{k}", "topk", "topk_lossy", base | {"accept_k": k}) for k in ks]
     math = {"math only": 0, "math & top-4": 4, "math & top-16": 16}
     found += [Setting(name, "math", "math_rule", base | {"math_k": k}) for name, k in math.items()]
@@ -121,7 +121,7 @@ def report(scores: Sequence[Score]) -> dict[str, Any]:
     """All rows with their intervals, and the three claims about them, as JSON types."""
     sd = scores[0]
     rows = [_row(score, sd) for score in scores]
-    own, transfer, topk = (_curve(scores, group) for group in ("autojudge", "transfer", "topk"))
+    own, transfer, topk = (_curve(scores, group) for group in ("own", "transfer", "topk"))
     start = [sd.point]
     return {
         "problems": len(sd.correct), "groups": GROUPS, "rows": rows,

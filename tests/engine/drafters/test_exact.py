@@ -78,7 +78,7 @@ def test_deterministic_stand_emits_the_law_of_the_target():
 
 
 def test_single_entries_make_all_variants_one():
-    stand, shape = drafter("stand", [0], tree_nodes=20, tree_depth=4)
+    stand, shape = drafter("stand", [0], tree="best_first", tree_nodes=20, tree_depth=4)
     for a, b in ((0, 1), (1, 2), (2, 3), (3, 1)):
         stand.table.see([a], [(b, 0.3)])
     drafts = {}

@@ -94,9 +94,9 @@ def test_an_export_is_a_standard_checkpoint(words: PreTrainedTokenizerBase, tmp_
     assert json.loads((folder / "training.json").read_text())["settings"]["shape"] == "micro"
 
 
-def test_the_shipped_shapes_differ_tenfold(words: PreTrainedTokenizerBase) -> None:
+def test_the_shipped_shapes_differ_fourfold(words: PreTrainedTokenizerBase) -> None:
     sizes = {s: sum(p.numel() for p in models.build(s, words, 0).parameters()) for s in ("target", "draft")}
-    assert sizes["target"] >= 10 * sizes["draft"]
+    assert sizes["target"] >= 4 * sizes["draft"]
     assert models.SHAPES["target"][0] >= 8
 
 
