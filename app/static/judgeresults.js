@@ -11,7 +11,7 @@ const LOOKS = {
   transfer: { colour: "--judge", shape: "diamond", joined: true, dash: "5 3", hollow: true },
   topk: { colour: "--draft", shape: "square", joined: true },
   math: { colour: "--neutral", shape: "diamond" },
-  sd: { colour: "--target", shape: "square", big: true },
+  exact: { colour: "--target", shape: "square", big: true },
   target: { colour: "--target", shape: "disc", big: true, hollow: true },
   draft: { colour: "--draft", band: true },
 };

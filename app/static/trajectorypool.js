@@ -77,5 +77,5 @@ function overlap(rows) {
   const counts = unique(rows.map((row) => row.trajectories));
   const orders = unique(rows.map((row) => row.order));
   const cell = (n, k) => rows.find((row) => row.order === n && row.trajectories === k);
-  return table(`Share of n-grams that stand at several places of the first k trajectories / of the last one's that stood in an earlier one; mean over ${rows[0].problems} problems`, ["n", ...counts.map((k) => `k = ${k}`)], orders.map((n) => [n, ...counts.map((k) => `${percent(cell(n, k)?.repeated)} / ${percent(cell(n, k)?.seen_before)}`)]));
+  return table(`Share of n-grams that occur at several places of the first k trajectories / of the last one's that stood in an earlier one; mean over ${rows[0].problems} problems`, ["n", ...counts.map((k) => `k = ${k}`)], orders.map((n) => [n, ...counts.map((k) => `${percent(cell(n, k)?.repeated)} / ${percent(cell(n, k)?.seen_before)}`)]));
 }

@@ -1,4 +1,4 @@
-/** A large tree as a field of squares: columns are levels, children stand beside their parent, shade is how often a node was accepted. */
+/** A large tree as a field of squares: columns are levels, children lie beside their parent, shade is how often a node was accepted. */
 
 import { s } from "./dom.js";
 import { fmt, label, tip } from "./draw.js";

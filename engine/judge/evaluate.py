@@ -16,7 +16,7 @@ from engine.trace.store import Trace
 
 TOP_K = (2, 3, 4, 8, 16, 64)
 GROUPS = {
-    "sd": "SD", "target": "Target alone", "draft": "Draft alone", "own": "AutoJudge", "safer": "AutoJudge, higher recall",
+    "exact": "SD", "target": "Target alone", "draft": "Draft alone", "own": "AutoJudge", "safer": "AutoJudge, higher recall",
     "transfer": "AutoJudge, other task's judge", "topk": "Top-K", "math": "Math rules",
 }  # fmt: skip
 
@@ -71,7 +71,7 @@ def settings(
     """
     base: dict[str, Any] = {"gamma": window}
     all_kept = base | {"judge": judge, "judge_threshold": 1.01, "bonus": False}
-    found = [Setting("sd", "sd", "sd", base)]
+    found = [Setting("sd", "exact", "sd", base)]
     for recall, t in (safer or {}).items():
         found.append(Setting(f"autojudge ({recall} recall)", "safer", "autojudge", base | {"judge": judge, "judge_threshold": t}))
     for group, (name, swept) in {"own": (judge, thresholds), **({"transfer": other} if other else {})}.items():

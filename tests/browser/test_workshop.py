@@ -247,12 +247,12 @@ def result(task: str) -> dict[str, Any]:
         return {"name": name, "group": group, "method": "m", "knobs": {}, "tokens_per_call": tokens, "accepted_per_call": tokens - 1,
                 "accuracy": interval, "accuracy_drop": drop, "same_text_as_sd": 0.5}  # fmt: skip
 
-    rows = [row("sd", "sd", 4, 0.9), row("target alone", "target", 1, 0.9), row("draft alone", "draft", 8, 0.4)]
-    rows += [row(f"autojudge {i}", "autojudge", 4 + i / 2, 0.9 - i / 40) for i in range(8)]
+    rows = [row("sd", "exact", 4, 0.9), row("target alone", "target", 1, 0.9), row("draft alone", "draft", 8, 0.4)]
+    rows += [row(f"autojudge {i}", "own", 4 + i / 2, 0.9 - i / 40) for i in range(8)]
     rows += [row(f"top-{k}", "topk", 4 + k / 4, 0.9 - k / 20) for k in (2, 4, 8)]
     rows += [row("transfer 0", "transfer", 5, 0.7), row("transfer 1", "transfer", 6, 0.6)]
     groups = {
-        "sd": "SD",
+        "exact": "SD",
         "target": "Target alone",
         "draft": "Draft alone",
         "autojudge": "Judge",

@@ -17,8 +17,8 @@ def test_settings_cover_all_groups() -> None:
     assert found[0].method == "sd" and all(s.knobs["gamma"] == 16 for s in found if s.group != "target")
     groups = [s.group for s in found]
     assert {g: groups.count(g) for g in groups} == {
-        "sd": 1,
-        "autojudge": 3,
+        "exact": 1,
+        "own": 3,
         "transfer": 2,
         "topk": 6,
         "math": 3,
