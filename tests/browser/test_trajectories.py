@@ -15,8 +15,8 @@ def room(page, name):
 
 
 def choose(page, *titles):
-    if page.locator(".ask details summary").count():
-        page.locator(".ask details").evaluate("(e) => (e.open = true)")
+    page.locator(".ask details summary").wait_for()  # the form comes with the recorded example
+    page.locator(".ask details").evaluate("(e) => (e.open = true)")
     for title in titles:
         page.locator(".ask").get_by_role("button", name=title, exact=True).click()
 

@@ -255,7 +255,7 @@ def result(task: str) -> dict[str, Any]:
         "exact": "SD",
         "target": "Target alone",
         "draft": "Draft alone",
-        "autojudge": "Judge",
+        "own": "Judge",
         "topk": "Top-K",
         "transfer": "Other",
     }
