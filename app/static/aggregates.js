@@ -14,7 +14,7 @@ const LIVE_MS = 250;
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
-  const state = { tab: "position", drawn: 0, timer: 0, run: null };
+  const state = { tab: "position", drawn: 0, timer: 0, run: null, width: 0, room: 0 };
   const parts = { about: h("span.v-sub"), tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Figures" }), body: h("div.v-chart"), caption: h("p.v-caption"), others: h("div.v-multiples") };
   element.classList.add("v-view", "v-aggregates");
   element.replaceChildren(h("header.v-head", {}, h("h3", { text: "How well it guesses" }), parts.about), parts.tabs, h("div.v-aggbody", {}, h("div", {}, parts.body, parts.caption), parts.others));
@@ -46,7 +46,15 @@ export function mount(element, store, lab) {
   for (const topic of ["runs", "data", "time"]) store.on(topic, live);
   store.on("filters", later);
   store.on("cursor", () => lockedRun(store) !== state.run && later());
-  new ResizeObserver(later).observe(parts.body);
+  const sized = new ResizeObserver((entries) => {
+    for (const { target, contentRect } of entries) {
+      const name = target === parts.body ? "width" : "room";
+      if (state[name] !== contentRect.width) later();
+      state[name] = contentRect.width;
+    }
+  });
+  sized.observe(parts.body);
+  sized.observe(parts.others);
   offer(element, lab, () => stack([...element.querySelectorAll(".v-chart > svg.v-figure, .v-multiples svg.v-figure")], element));
   later();
 }
@@ -75,13 +83,13 @@ function show(store, state, parts) {
   const others = figure.alone ? [] : store.lanes.map((key) => store.runs.get(key)).filter((one) => one && !group.includes(one))
     .map((one) => [one, roundsOf(store, [one])]).filter(([, list]) => list.length && figure.needs(list));
   const domain = figure.domain([rounds, ...others.map(([, list]) => list)]);
-  const width = Math.max(280, parts.body.clientWidth || 480);
+  const width = Math.max(280, state.width || 480);
   const common = { store, run, domain };
   const focused = document.activeElement?.closest?.(".v-pick")?.getAttribute("aria-label");
   parts.body.replaceChildren(figure.draw({ ...common, rounds, width, height: 236, small: false, title: figure.name }));
   if (focused) parts.body.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
   parts.caption.replaceChildren(caption(figure));
-  const room = parts.others.clientWidth || width;
+  const room = state.room || width;
   const columns = Math.max(1, Math.min(others.length, Math.floor(room / 150)));
   const each = Math.min(230, Math.floor((room - 8 * (columns - 1)) / columns) - 3);
   parts.others.replaceChildren(...others.map(([one, list]) => {

@@ -43,12 +43,13 @@ export class Lane {
       this.flow,
     );
     this.figures[0].value.after(this.ratio);
+    this.atEnd = true; // followed by scroll events, so that growing never asks for a layout
+    this.flow.addEventListener("scroll", () => (this.atEnd = this.flow.scrollTop + this.flow.clientHeight >= this.flow.scrollHeight - 40), { passive: true });
   }
 
   /** Draw the rounds that came since the last call. */
   grow() {
-    const { run, store, flow } = this;
-    const atEnd = flow.scrollTop + flow.clientHeight >= flow.scrollHeight - 40;
+    const { run, store } = this;
     if (this.done === 0) this.knobs.textContent = knobText(run);
     const visible = store.visibleRounds(run);
     for (; this.done < run.rounds.length; this.done++) this.addRound(run.rounds[this.done], this.done >= visible);
@@ -56,7 +57,11 @@ export class Lane {
     this.flag(this.flagsDone ?? 0);
     this.dim();
     this.numbers();
-    if (atEnd && store.status.phase === "running") flow.scrollTop = flow.scrollHeight;
+  }
+
+  /** Keep the end of a growing text in view. */
+  follow() {
+    if (this.atEnd && this.store.status.phase === "running") this.flow.scrollTop = this.flow.scrollHeight;
   }
 
   addRound(round, future) {
@@ -98,7 +103,7 @@ export class Lane {
   /** Start a block; what stands on the last line of the one before moves over, so that no line ends early. */
   newBlock() {
     const old = this.block;
-    this.block = h("div.block", { role: "presentation" });
+    this.block = h("div.stretch", { role: "presentation" });
     this.flow.append(this.block);
     this.count = 0;
     const first = old && lastLineStart(old);

@@ -10,6 +10,7 @@ export function mount(element, store, lab) {
   const lanes = new Map();
   let marked = [];
   let width = 0;
+  let following = false;
 
   function rebuild() {
     lanes.clear();
@@ -25,12 +26,24 @@ export function mount(element, store, lab) {
     settle();
   }
 
-  /** While text grows the lanes keep one height; afterwards they are as tall as their text, within bounds. */
-  function settle() {
+  /** While text grows the lanes keep one height; afterwards they are as tall as their text, within bounds.
+   *  Stretches that were never painted have an estimated height, so it is asked for again once they were. */
+  function settle(again = true) {
     const done = store.status.phase === "done" && lanes.size > 0;
     const most = Math.max(0, ...[...lanes.values()].map((lane) => lane.height));
     element.style.setProperty("--flow", done ? `${most}px` : "40vh");
     element.closest("[data-lab]")?.classList.toggle("blank", lanes.size === 0);
+    if (done && again) setTimeout(() => settle(false), 50);
+  }
+
+  /** Scroll all lanes at once after they grew: one layout a frame, not one a lane. */
+  function follow() {
+    if (following) return;
+    following = true;
+    queueMicrotask(() => {
+      following = false;
+      lanes.forEach((lane) => lane.follow());
+    });
   }
 
   const later = () => store.frame("lanes:rebuild", rebuild);
@@ -38,8 +51,8 @@ export function mount(element, store, lab) {
 
   store.on("runs", rebuild);
   store.on("data", (key) => {
-    store.frame(`lane:${key}`, () => lanes.get(key)?.grow());
-    if (store.status.phase === "done") store.frame("lanes:settle", settle);
+    store.frame(`lane:${key}`, () => (lanes.get(key)?.grow(), follow()));
+    if (store.status.phase === "done") store.frame("lanes:settle", () => settle());
   });
   store.on("status", () => store.frame("lanes:status", () => (lanes.forEach((lane) => lane.grow()), settle())));
   store.on("time", each("scrub"));
