@@ -255,8 +255,8 @@ def test_signs_differ_without_colour(visit, kind):
       const before = getComputedStyle(b, '::before').content, after = getComputedStyle(e, '::after').content;
       return [s.boxShadow !== 'none' && !!e.querySelector('b'), k.boxShadow !== 'none', before, after,
         k.textDecorationLine, k.textDecorationStyle, k.borderBottomStyle].join() }"""
-    signs = page.locator(".legend .k, .legend .g").evaluate_all(f"(all) => all.map({shapes})")
-    assert len(signs) == 7 and len(set(signs)) == 7
+    signs = f"[...document.querySelectorAll('.legend .k, .legend .g')].map({shapes})"
+    page.wait_for_function(f"{signs}.length === 7 && new Set({signs}).size === 7")  # the legend is drawn anew with the ghosts
 
 
 def test_dark_is_kept(visit):

@@ -145,7 +145,7 @@ def test_a_passage_of_an_earlier_trajectory(visit):
     first, third = page.evaluate(wanted % 3), page.evaluate(wanted % 1)
     assert third >= 0
     lane.locator(f'.k[data-i="{third}"]').click()
-    assert "in trajectory 3" in page.locator(".v-from").inner_text()
+    page.locator(".v-from", has_text="in trajectory 3").wait_for()  # the inspector follows a frame later
     page.get_by_role("button", name="Go there").click()
     assert "In trajectory 3" in page.locator(".passage-box").inner_text()
     page.keyboard.press("Escape")
