@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def pooled_table(traces: dict[str, list[Trace]]) -> dict[str, dict[str, Any]]:
     baseline = traces.get("ar")
     table = {}
     for name, runs in traces.items():
-        table[name] = pooled(runs, baseline if name != "ar" else None) | {"intervals": intervals(runs), "prompts": len(runs)}
+        spans = {key: value and asdict(value) for key, value in intervals(runs).items()}
+        table[name] = pooled(runs, baseline if name != "ar" else None) | {"intervals": spans, "prompts": len(runs)}
         if baseline:
             same = [a.token_ids == b.token_ids for a, b in zip(runs, baseline, strict=True)]
             table[name]["same_output_as_ar"] = sum(same)

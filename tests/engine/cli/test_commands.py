@@ -1,0 +1,182 @@
+"""Every command of the engine, run as a person would: text and JSON, files it writes, and one clear line for what cannot be."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from tests.engine.zoo import Zoo
+
+SHORT = ("--max-new-tokens", "6")
+
+
+@pytest.fixture(scope="module")
+def pair(zoo: Zoo) -> list[str]:
+    target = zoo.path("llama", layers=2, hidden=32)
+    return ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
+
+
+def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """What a refused command says: one line, status 2."""
+    capsys.readouterr()
+    assert main(argv) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and error.count("\n") == 1
+    return error
+
+
+def test_methods_lists_shows_and_gives_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["methods"]) == 0
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} >= {"ar", "sd", "easd", "eagle3", "stand", "autojudge"}
+    assert main(["methods", "easd"]) == 0
+    shown = capsys.readouterr().out
+    assert "tau_entropy" in shown and "contested" in shown
+    assert main(["methods", "easd", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["name"] == "easd"
+    assert "easd" in refused(capsys, "methods", "eads")
+
+
+def test_run_writes_text_metrics_and_a_trace_that_export_reads(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "one.jsonl.gz"
+    assert main(["run", "sd", "abc", *pair, *SHORT, "--set", "gamma=2", "--save", str(file)]) == 0
+    assert "6 tokens in " in capsys.readouterr().out
+    assert main(["run", "sd", "abc", *pair, *SHORT, "--set", "gamma=2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["metrics"]["tokens"] == len(found["token_ids"]) == 6
+    for table, rows in (("tokens", 6), ("rounds", found["metrics"]["rounds"])):
+        assert main(["export", str(file), "--table", table]) == 0
+        assert len(capsys.readouterr().out.splitlines()) == rows + 1
+    assert main(["export", str(file), "--table", "nodes", "--json"]) == 0
+    assert all(json.loads(line)["round"] >= 0 for line in capsys.readouterr().out.splitlines())
+    assert main(["export", str(file), "--table", "metrics"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["tau"] == found["metrics"]["tau"]
+    assert "gamma" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gama=2")
+    assert "NAME=VALUE" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma")
+    assert "out of range" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma=-1")
+
+
+def test_run_reads_standard_input(pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("abc"))
+    assert main(["run", "ar", "-", *pair, *SHORT, "--json"]) == 0
+    piped = json.loads(capsys.readouterr().out)
+    assert main(["run", "ar", "abc", *pair, *SHORT, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["token_ids"] == piped["token_ids"]
+
+
+def test_compare_pools_prompts_and_pooled_reads_its_traces(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text('{"prompt": "abc"}\n{"turns": ["cab", "more"]}\n')
+    out = tmp_path / "traces" / "mine"
+    given = ["compare", "--methods", "ar,sd:gamma=2", "--prompts", str(prompts), *pair, *SHORT]
+    assert main([*given, "--json", "--out", str(out)]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table["ar"]["tau"] == 1 and table["sd:gamma=2"]["same_output_as_ar"] == table["sd:gamma=2"]["prompts"] == 2
+    assert table["ar"]["intervals"]["tau"]["mean"] == 1 and len(list(out.glob("*.jsonl.gz"))) == 4
+    assert main(given) == 0
+    assert "sd:gamma=2" in capsys.readouterr().out
+    assert main(["pooled", str(out.parent), "--out", str(tmp_path / "pooled.json")]) == 0
+    assert len(json.loads((tmp_path / "pooled.json").read_text())["sections"]) == 1
+    prompts.write_text('{"words": "abc"}\n')
+    assert "prompt field" in refused(capsys, *given)
+    assert "no file" in refused(capsys, "compare", "--methods", "ar", "--prompts", str(tmp_path / "none"), *pair)
+    assert "arithmetic" in refused(capsys, "compare", "--methods", "ar", "--task", "arithmetics", *pair)
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_calibrate_averages_the_largest_entropies(pair: list[str], forced: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    more = ["--teacher-forced"] if forced else []
+    assert main(["calibrate", "--task", "sentences", "--items", "2", *pair, *SHORT, *more, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["tau_entropy"] > 0 and found["positions"] > (40 if forced else 10) and found["teacher_forced"] is forced
+
+
+def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["bench", *pair, "--items", "1", *SHORT, "--repetitions", "1", "--methods", "sd,pld", "--no-lookups"]
+    assert main([*given, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"ar / hf generate", "sd / hf assisted 5", "sd / ar", "pld / ar"} <= found["ratios"].keys()
+    assert found["counts"]["ar"]["calls"] == 6 and found["counts"]["sd"]["tokens"] == 6
+    assert main([*given, "--no-transformers"]) == 0
+    assert "ratios of tokens per second" in capsys.readouterr().out
+    assert "task" in refused(capsys, "bench", *pair, "--task", "poems")
+
+
+def test_trajectories_from_a_series_to_the_page_s_file(
+    pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    series = ["trajectories", "compare", "--methods", "pld,sam", "--items", "2", "--n", "2", *SHORT, *pair]
+    assert main([*series, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {c["method"] for c in report["over_k"]} == {"pld", "sam"}
+    rows = tmp_path / "build" / "compare.jsonl"
+    before = rows.read_text()
+    assert main(series) == 0 and rows.read_text() == before  # nothing is run twice
+    assert "tokens per target call" in capsys.readouterr().out
+    for action in ("tables", "overlap", "acceptance"):
+        assert main(["trajectories", action, str(rows), "--ks", "1,2", *pair]) == 0
+        assert capsys.readouterr().out
+        assert main(["trajectories", action, str(rows), "--ks", "1,2", *pair, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)
+    out = tmp_path / "results.json"
+    assert main(["trajectories", "results", "--ks", "1,2", "--replay", "1", "--out", str(out), *pair]) == 0
+    found = json.loads(out.read_text())
+    assert found["commands"][0].startswith("python -m engine trajectories compare --methods pld,sam") and found["trees"] is None
+    assert found["acceptance"]["all"]["n"] > 0 and found["overlap"]
+    assert "pld, sam" in refused(capsys, "trajectories", "overlap", str(rows), "--method", "stand", *pair)
+    rows.unlink()
+    assert "compare` first" in refused(capsys, "trajectories", "results", *pair)
+
+
+def test_trajectories_draw_vote_and_show(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drawn = ["trajectories", "draw", "sam", "--task", "arithmetic", "--items", "1", "--n", "2", *SHORT, *pair]
+    assert main([*drawn, "--json", "--save", str(tmp_path / "drawn")]) == 0
+    entry = json.loads(capsys.readouterr().out)[0]
+    assert len(entry["texts"]) == len(entry["tau"]) == 2 and {"answer", "share", "right"} <= entry.keys()
+    assert len(list((tmp_path / "drawn").glob("*.jsonl.gz"))) == 2
+    assert main(drawn) == 0
+    assert "majority" in capsys.readouterr().out
+    sheet = tmp_path / "sheet.json"
+    assert main(["trajectories", "show", "--methods", "pld,sam", "--n", "2", *SHORT, "--out", str(sheet), *pair]) == 0
+    shown = json.loads(sheet.read_text())
+    assert shown["kind"] == "trajectories" and "--methods pld,sam" in shown["command"]
+
+
+def test_trajectories_time_and_profile(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trajectories", "speed", "--history", "200", *pair, "--json"]) == 0
+    assert {cost["method"] for cost in json.loads(capsys.readouterr().out)} >= {"pld", "sam", "recycle", "stand"}
+    assert main(["trajectories", "profile", "--json"]) == 0
+    profile = json.loads(capsys.readouterr().out)
+    assert profile["heuristic"]["nodes"] == sum(profile["heuristic"]["profile"]) == 80
+
+
+def test_trees_are_grown_optimised_and_shown(
+    pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    grown, tuned = tmp_path / "grown.json", tmp_path / "tuned.json"
+    assert main(["tree", "grow", "--nodes", "12", "--depth", "3", "--out", str(grown)]) == 0
+    assert capsys.readouterr().out.startswith("12 nodes, depth 3")
+    words = ["--items", "2", "--n", "2", "--max-new-tokens", "8"]
+    assert main(["tree", "optimise", *words, "--nodes", "30", "--depth", "4", "--keep", "5", "--out", str(tuned), *pair]) == 0
+    assert main(["tree", "show", str(tuned)]) == 0
+    assert "5 nodes, depth" in capsys.readouterr().out
+    assert json.loads(tuned.read_text())["usage"]["nodes"] == 30
+    assert "no file" in refused(capsys, "tree", "optimise", "--prompts", "none.txt", "--out", str(tuned), *pair)
+
+
+def test_an_automaton_is_built_from_files_or_a_task(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("abcabcabd")
+    out = tmp_path / "automaton"
+    assert main(["automaton", "--files", str(text), "--out", str(out), *pair]) == 0
+    assert "1 texts, " in capsys.readouterr().out
+    assert main(["run", "sam", "abc", *pair, *SHORT, "--asset", f"automaton={out}", "--json"]) == 0
+    assert "--files or --task" in refused(capsys, "automaton", "--out", str(out), *pair)
