@@ -29,6 +29,7 @@ class Knob:
     origin: Origin = "ours"  # where the default comes from
     advanced: bool = False  # shown folded on the page
     lossy: tuple[str, ...] = ()  # values that void a lossless promise above temperature 0
+    replaces: str = ""  # a need of the card that this knob, once set, makes superfluous
 
     def check(self, value: object) -> KnobValue:
         """The value in the knob's own type.
@@ -97,6 +98,11 @@ class Card:
             if name not in known:
                 raise ConfigError(unknown(f"knob of {self.name}", name, known))
         return {name: knob.check(given.get(name, knob.default)) for name, knob in known.items()}
+
+    def still_needs(self, knobs: Mapping[str, KnobValue]) -> tuple[str, ...]:
+        """`needs`, less what a knob that is set replaces (thresholds by hand need no learnt ones)."""
+        replaced = {knob.replaces for knob in self.knobs if knobs[knob.name] != knob.default}
+        return tuple(need for need in self.needs if need not in replaced)
 
     def promise(self, knobs: Mapping[str, KnobValue], sampling: "Sampling") -> Guarantee:
         """What this run promises: a lossless card with a knob at a value that voids it is lossy when it samples."""

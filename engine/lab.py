@@ -14,7 +14,7 @@ from typing import Any, Literal
 import torch
 
 from engine.assets import load_asset
-from engine.config import Card, RunConfig, Sampling
+from engine.config import Card, KnobValue, RunConfig, Sampling
 from engine.draft import chain
 from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, EngineFault
@@ -103,8 +103,8 @@ class Lab:
         """Name of each card that cannot run here, and the reason."""
         return {card.name: reason for card in CARDS if (reason := self._missing(card))}
 
-    def _missing(self, card: Card) -> str:
-        for need in card.needs:
+    def _missing(self, card: Card, knobs: Mapping[str, KnobValue] | None = None) -> str:
+        for need in card.needs if knobs is None else card.still_needs(knobs):
             if not self._roles(need):
                 what = "draft model" if need == "draft" else need.replace(":", " for ")
                 return f"{card.title} needs a {what}, and none is loaded with this pair."
@@ -223,7 +223,8 @@ class Lab:
             ConfigError: at once, for anything about the request that cannot be; nothing has run then.
         """
         card = method if isinstance(method, Card) else get_card(method)
-        if reason := self._missing(card):
+        values = card.resolve(knobs)
+        if reason := self._missing(card, values):
             raise ConfigError(reason)
         ids = self.target.tokenizer.encode(prompt, chat)
         self._fits(ids)
@@ -231,7 +232,7 @@ class Lab:
         config = RunConfig(
             method=card.name, prompt_ids=tuple(ids), prompt=text,
             max_new_tokens=max_new_tokens, sampling=Sampling(temperature, top_k, top_p), seed=seed, record=record,
-            stop=tuple(stop), top_n=top_n, knobs=card.resolve(knobs),
+            stop=tuple(stop), top_n=top_n, knobs=values,
         )  # fmt: skip
         return self._events(card, config, dict(extras or {}), reuse)
 
@@ -258,7 +259,7 @@ class Lab:
         """What the parts of one run may use."""
         capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.context)
         wants = getattr(DRAFTERS[card.drafter], "WANTS", ())  # used where there is one
-        roles = [role for need in (*card.needs, *wants) for role in self._roles(need) if role in self.asset_paths]
+        roles = [role for need in (*card.still_needs(config.knobs), *wants) for role in self._roles(need) if role in self.asset_paths]
         assets = {role: self.asset(role) for role in roles}
         return Kit(self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab)
 

@@ -38,7 +38,8 @@ class EntropyBinned:
         Knob("meta_path", "learnt", "the meta-path ends where the last token's own (local), or the whole path's (cumulative), "
              "probability is highest; learnt: as when the thresholds were learnt", choices=("learnt", "local", "cumulative"),
              advanced=True),
-        Knob("thresholds", "", "bins by hand, as rising numbers with commas (nats); empty takes the learnt ones", advanced=True),
+        Knob("thresholds", "", "bins by hand, as rising numbers with commas (nats); empty takes the learnt ones", advanced=True,
+             replaces="strata"),
     )  # fmt: skip
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
