@@ -258,8 +258,8 @@ class Lab:
     def kit(self, card: Card, config: RunConfig) -> Kit:
         """What the parts of one run may use."""
         capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.context)
-        wants = getattr(DRAFTERS[card.drafter], "WANTS", ())  # used where there is one
-        roles = [role for need in (*card.still_needs(config.knobs), *wants) for role in self._roles(need) if role in self.asset_paths]
+        needs = (*card.still_needs(config.knobs), *getattr(DRAFTERS[card.drafter], "WANTS", ()))  # wants: used where there is one
+        roles = [role for need in needs for role in self._roles(need) if role in self.asset_paths]
         assets = {role: self.asset(role) for role in roles}
         return Kit(self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab)
 

@@ -28,7 +28,14 @@ def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 def test_methods_lists_shows_and_gives_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["methods"]) == 0
-    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} >= {"ar", "sd", "easd", "eagle3", "stand", "autojudge"}
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} >= {
+        "ar",
+        "sd",
+        "easd",
+        "eagle3",
+        "stand",
+        "autojudge",
+    }
     assert main(["methods", "easd"]) == 0
     shown = capsys.readouterr().out
     assert "tau_entropy" in shown and "contested" in shown
