@@ -25,6 +25,12 @@ PUBLIC_TOKENS = 256
 def main(argv: Sequence[str] | None = None) -> None:
     """Read the flags, build the service, serve."""
     args = parser().parse_args(argv)
+    service, shelf = assemble(args)
+    launch(service, shelf, why, host=args.host, port=args.port)
+
+
+def assemble(args: argparse.Namespace) -> tuple[Service, Shelf]:
+    """The service and the recorded cases that the flags ask for."""
     limits = Limits(
         max_tokens=min(args.max_tokens, PUBLIC_TOKENS) if args.public else args.max_tokens,
         max_upload_bytes=int(args.max_upload_mb * 1_000_000),
@@ -38,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         shelf = Shelf(list_presets(), CARDS, why, limits, first=args.preset)
     except LabError as error:
         raise SystemExit(str(error)) from None
-    launch(service, shelf, why, host=args.host, port=args.port)
+    return service, shelf
 
 
 def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:

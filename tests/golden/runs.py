@@ -26,7 +26,12 @@ def golden(lab: Lab, name: str) -> Trace:
 def lines(trace: Trace) -> Iterator[dict[str, Any]]:
     """A round a line: every node with its numbers, state and reason, every token with its origin; no times."""
     for event in trace.rounds:
-        yield {"start": event.start, "path": event.path, "nodes": _nodes(event), "tokens": [[t.token, t.origin] for t in event.tokens]}
+        yield {
+            "start": event.start,
+            "path": event.path,
+            "nodes": _nodes(event),
+            "tokens": [[t.token, t.origin] for t in event.tokens],
+        }
 
 
 def _nodes(event: Round) -> list[dict[str, Any]]:

@@ -1,0 +1,42 @@
+"""Take the README's pictures of the first page, light and dark: python -m tests.browser.screenshots [height]"""
+
+import os
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from app.__main__ import assemble, parser
+from app.serve import launch
+from engine.analysis.explain import why
+from tests.app.fakes import free_port
+from tests.browser.harness import CHROMIUM, FLAGS
+
+FOLDER = Path("docs/screenshots")
+AT = (3, 46)  # lane and position that the cursor stands on
+
+
+def main() -> None:
+    height = int(sys.argv[1]) if len(sys.argv) > 1 else 1500
+    port = free_port()
+    demo = launch(*assemble(parser().parse_args([])), why, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        for theme in ("light", "dark"):
+            page = browser.new_context(viewport={"width": 1440, "height": height}, color_scheme=theme).new_page()
+            page.goto(f"http://127.0.0.1:{port}/?__theme={theme}")
+            page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+            page.evaluate("(theme) => document.body.classList.toggle('dark', theme === 'dark')", theme)
+            page.locator(".lane").nth(AT[0]).locator(f'[data-i="{AT[1]}"]').click()
+            page.mouse.move(5, 5)
+            page.wait_for_timeout(900)
+            page.screenshot(path=FOLDER / f"{theme}.png")
+        browser.close()
+    demo.close()
+
+
+if __name__ == "__main__":
+    main()
