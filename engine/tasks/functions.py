@@ -27,6 +27,10 @@ FAMILY = "functions"
 HIDDEN_TESTS = 4
 RESULTS = ("total", "result", "answer", "out")
 VARIABLES = ("x", "item", "value", "e")
+VERBS = ("gives", "returns", "finds", "brings")
+TAKES = ("takes", "sees", "reads", "seeks")
+ENDS = ("Finally", "Then", "Now", "So")
+GIVES = ("give", "show", "send", "return")
 OPENINGS = ("Write a function f", "Define f", "Implement a function f", "Give a Python function f")
 
 
@@ -94,18 +98,43 @@ def _inputs(rng: Random, spec: Spec, n: int) -> list[Any]:
 
 
 def _write(writer: Writer, spec: Spec) -> None:
+    """The function, with three comments: their words and its names are free, and so is one way to add."""
     parameter = {"list": "xs", "string": "s", "range": "n"}[spec.source]
     elements = f"range({spec.start}, n + 1)" if spec.source == "range" else parameter
-    writer.say(f"\ndef f({parameter}):\n    ")
+    writer.say(f"\ndef f({parameter}):\n    # ")
+    writer.choose(VERBS)
+    writer.say(" the ")
+    writer.choose(("answer", "result", "value", "total"))
+    writer.say("\n    ")
     result = writer.choose(RESULTS)
-    writer.say(f" = {spec.aggregate.start}\n    for ")
+    writer.say(f" = {spec.aggregate.start}\n    # ")
+    writer.choose(TAKES)
+    writer.say(" each ")
+    writer.choose(("character" if spec.source == "string" else "number", "one", "item", "value"))
+    writer.say("\n    for ")
     variable = writer.choose(VARIABLES)
     writer.say(f" in {elements}:\n        ")
     if spec.test is not None:
         writer.say(f"if {spec.test.code.format(v=variable, c=spec.test_c)}:\n            ")
+    _write_step(writer, spec, result, variable)
+    writer.say("\n    # ")
+    writer.choose(ENDS)
+    writer.say(" ")
+    writer.choose(GIVES)
+    writer.say(f" it\n    return {result}\n")
+
+
+def _write_step(writer: Writer, spec: Spec, result: str, variable: str) -> None:
+    """What the loop does with an element; a plain addition may be written in two ways."""
     value = "" if spec.chosen is None else spec.chosen.code.format(v=variable, c=spec.chosen_c)
-    writer.say(spec.aggregate.step.format(a=result, m=value))
-    writer.say(f"\n    return {result}\n")
+    step = spec.aggregate.step.format(a=result, m=value)
+    left, sign, right = step.partition(" += ")
+    if not sign or " + " in right or " - " in right:
+        writer.say(step)
+        return
+    writer.say(left)
+    writer.choose((" +=", f" = {left} +"))
+    writer.say(f" {right}")
 
 
 def extract(text: str) -> str | None:
@@ -121,7 +150,7 @@ def extract(text: str) -> str | None:
 
 
 def equivalent(a: str | None, b: str | None) -> bool:
-    """Whether two functions have the same syntax tree once their own names are numbered."""
+    """Whether two functions have the same syntax tree once their own names are numbered and `a += b` is `a = a + b`."""
     if a is None or b is None:
         return False
     try:
@@ -130,8 +159,18 @@ def equivalent(a: str | None, b: str | None) -> bool:
         return a.strip() == b.strip()
 
 
+class _PlainSums(ast.NodeTransformer):
+    """Writes `a += b` as `a = a + b`."""
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        if not isinstance(node.target, ast.Name):
+            return node
+        read = ast.Name(node.target.id, ast.Load())
+        return ast.Assign([node.target], ast.BinOp(read, node.op, node.value))
+
+
 def _shape(code: str) -> str:
-    tree, names = ast.parse(code), dict[str, str]()
+    tree, names = _PlainSums().visit(ast.parse(code)), dict[str, str]()
     own = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     own |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
     for node in ast.walk(tree):

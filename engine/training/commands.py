@@ -33,7 +33,9 @@ def train(options: argparse.Namespace) -> None:
     words = AutoTokenizer.from_pretrained(options.tokenizer)
     settings = Settings(options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=parse_mix(options.mix))
     trainer = Trainer(settings, words, options.device, options.threads)
-    if options.resume:
+    if options.grow:
+        trainer.grow(read_state(options.grow))
+    elif options.resume:
         trainer.load(read_state(work))
 
     def save() -> None:

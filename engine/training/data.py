@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -97,6 +98,16 @@ class Corpus:
             ids += piece
             weights += [weight if weight < 1 else self.mix.result_weight] * len(piece)
         return [*ids, self.tokenizer.eos_token_id], [*weights, 0.1]
+
+
+def digest(tokenizer: PreTrainedTokenizerBase, mix: Mix, seed: int, steps: int = STEPS_A_POOL) -> str:
+    """sha256 over ids and weights of the first `steps` steps: generator, tokenizer, mix and seed."""
+    corpus, total = Corpus(tokenizer, mix, seed), hashlib.sha256()
+    for step in range(steps):
+        for batch in corpus.batches(step):
+            total.update(batch.ids.numpy().tobytes())
+            total.update(batch.weights.numpy().tobytes())
+    return total.hexdigest()
 
 
 def encode(tokenizer: PreTrainedTokenizerBase, problem: Problem, mix: Mix) -> Row:

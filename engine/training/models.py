@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from engine.training.card import TRAINING
 
 # layers, width, MLP width, query heads, key and value heads; heads are 64 wide
 SHAPES = {
-    "target": (8, 256, 640, 4, 1),
+    "seedling": (8, 256, 640, 4, 1),
+    "target": (12, 256, 640, 4, 1),  # grown from a seedling
     "draft": (2, 192, 384, 4, 4),
     "micro": (1, 64, 64, 1, 1),  # for tests
 }
@@ -42,6 +44,33 @@ def build(shape: str, tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaFor
     )
     torch.manual_seed(seed)
     return LlamaForCausalLM(config)
+
+
+def grown(small: LlamaForCausalLM, shape: str, tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaForCausalLM:
+    """A deeper model that computes what `small` does: new layers, evenly spread, add nothing to the stream yet.
+
+    Each is a copy of the layer below it whose two output projections are zero (block expansion: Wu et al. 2024, arXiv 2401.02415).
+    Raises ValueError when `shape` differs in more than depth or is not deeper.
+    """
+    big = build(shape, tokenizer, seed)
+    (old, *width), (new, *same) = ((c.num_hidden_layers, c.hidden_size, c.intermediate_size) for c in (small.config, big.config))
+    if width != same or new <= old:
+        raise ValueError(f"{shape} has {new} layers of width {same[0]}; growing wants more layers than {old}, of the same width")
+    sources = sources_of(old, new)
+    weights = {name: value for name, value in small.state_dict().items() if ".layers." not in name}
+    for place, (layer, fresh) in enumerate(sources):
+        for name, value in small.model.layers[layer].state_dict().items():
+            silent = fresh and name in ("self_attn.o_proj.weight", "mlp.down_proj.weight")
+            weights[f"model.layers.{place}.{name}"] = torch.zeros_like(value) if silent else value.clone()
+    big.load_state_dict(weights)
+    return big
+
+
+def sources_of(old: int, new: int) -> list[tuple[int, bool]]:
+    """For each of `new` layers the old layer that it copies, and whether it is an added one."""
+    n = new - old
+    added = Counter(-(-(i + 1) * old // n) - 1 for i in range(n))
+    return [(layer, place > 0) for layer in range(old) for place in range(1 + added[layer])]
 
 
 def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, folder: Path, training: dict[str, Any]) -> None:

@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import LlamaForCausalLM, PreTrainedTokenizerBase
 
-from engine.training.data import Batch, Corpus, Mix
-from engine.training.models import build
+from engine.training.data import Batch, Corpus, Mix, digest
+from engine.training.models import build, grown
 from engine.training.muon import Muon
 
 CHECKPOINT = "checkpoint.pt"
@@ -78,8 +78,10 @@ class Trainer:
         self.history = [self._leg()]
 
     def _leg(self) -> dict[str, Any]:
-        """The settings that hold from the present step on; a resumed run has several legs."""
-        return {"from_step": self.progress.step, "settings": asdict(self.settings)}
+        """The settings that hold from the present step on, and a digest of their data; a resumed run has several legs."""
+        settings = self.settings
+        sha = digest(self.corpus.tokenizer, settings.mix, settings.seed)
+        return {"from_step": self.progress.step, "settings": asdict(settings), "data_sha256": sha}
 
     def step(self) -> float:
         """One update; returns its weighted loss in nats a token."""
@@ -116,7 +118,8 @@ class Trainer:
 
     def _factor(self) -> float:
         done, flat = self.progress.done(self.settings), self.settings.flat
-        warm = min(1.0, (self.progress.step + 1) / self.settings.warmup_steps)
+        start: int = self.history[-1]["from_step"]
+        warm = min(1.0, (self.progress.step - start + 1) / self.settings.warmup_steps)
         return warm * (1.0 if done < flat else max(0.01, (1 - done) / (1 - flat)))
 
     def run(self, report: Callable[[str], None], save: Callable[[], None], every_s: float = 120.0) -> None:
@@ -158,13 +161,24 @@ class Trainer:
     def load(self, state: dict[str, Any]) -> None:
         """Take over a `state`; the settings at hand stay (so a budget can be extended)."""
         self.model.load_state_dict(state["model"])
+        self._follow(state)
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
+        torch.set_rng_state(state["rng"])
+
+    def grow(self, state: dict[str, Any]) -> None:
+        """Take over the `state` of a shallower model: its function and its place, with fresh optimisers and silent new layers."""
+        small = build(state["settings"]["shape"], self.corpus.tokenizer, self.settings.seed)
+        small.load_state_dict(state["model"])
+        self.model.load_state_dict(grown(small, self.settings.shape, self.corpus.tokenizer, self.settings.seed).state_dict())
+        self._follow(state)
+
+    def _follow(self, state: dict[str, Any]) -> None:
+        """Go on after the steps of `state`; other settings begin a new leg."""
         self.progress = Progress(**state["progress"])
-        self.history = state.get("history", [{"from_step": 0, "settings": state["settings"]}])
+        self.history = list(state["history"])
         if self.history[-1]["settings"] != asdict(self.settings):
             self.history.append(self._leg())
-        torch.set_rng_state(state["rng"])
 
 
 def _shares(batches: list[Batch], n: int) -> list[list[Batch]]:

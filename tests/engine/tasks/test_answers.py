@@ -47,6 +47,8 @@ def test_functions_are_equal_up_to_names() -> None:
     assert functions.equivalent(a, b)
     assert not functions.equivalent(a, b.replace("0", "1"))
     assert not functions.equivalent("def f(:", a)
+    short, long = "def f(n):\n    n += 2\n    return n\n", "def f(n):\n    # twice\n    n = n + 2\n    return n\n"
+    assert functions.equivalent(short, long) and not functions.equivalent(short, long.replace("+", "-"))
     biggest = "def f(xs):\n    return max(xs)\n"
     assert not functions.equivalent(biggest, biggest.replace("max", "min"))
 

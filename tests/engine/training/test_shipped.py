@@ -11,9 +11,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from engine.tasks import load_problems
-from engine.training.data import Mix
+from engine.training.data import Mix, digest
 from engine.training.probe import complete
-from engine.training.record import digest
 
 ROOT = Path("assets/tiny")
 ROLES = ("target", "draft")

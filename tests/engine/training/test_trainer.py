@@ -12,9 +12,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 
 from engine.tasks import load_problems
 from engine.training import models
-from engine.training.data import Corpus, Mix, encode
+from engine.training.data import Corpus, Mix, digest, encode
 from engine.training.muon import orthogonalise
-from engine.training.record import describe, digest
+from engine.training.record import describe
 from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
 
 MIX = Mix(arithmetic=2, functions=2, sentences=2, drills=1)
@@ -62,6 +62,34 @@ def test_a_resumed_run_equals_an_unbroken_one(words: PreTrainedTokenizerBase, tm
     assert len(again.history) == 1
     for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+def test_a_grown_model_computes_what_the_small_one_did(
+    words: PreTrainedTokenizerBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New layers are silent at first, take part in learning at once, and the record tells how it came about."""
+    monkeypatch.setitem(models.SHAPES, "deep", (3, 64, 64, 1, 1))
+    small = Trainer(Settings("micro", steps=6, mix=MIX, warmup_steps=1), words)
+    for _ in range(2):
+        small.step()
+    write_state(small, tmp_path)
+    big = Trainer(Settings("deep", steps=6, mix=MIX, warmup_steps=1), words)
+    big.grow(read_state(tmp_path))
+    ids = torch.randint(3, 1500, (2, 9), generator=torch.Generator().manual_seed(0))
+    assert len(big.model.model.layers) == 3
+    assert torch.equal(big.model(ids).logits, small.model(ids).logits)
+    big.step()
+    assert all(layer.mlp.down_proj.weight.abs().max() > 0 for layer in big.model.model.layers)
+    assert big.progress.step == 3 and "train deep" in describe(big, "")["commands"][1]
+    assert "--grow build/micro (at step 2)" in describe(big, "")["commands"][1]
+    with pytest.raises(ValueError, match="wants more layers than 3"):
+        models.grown(big.model, "micro", words, 0)
+
+
+def test_added_layers_are_spread_evenly() -> None:
+    assert models.sources_of(2, 4) == [(0, False), (0, True), (1, False), (1, True)]
+    assert [old for old, new in models.sources_of(8, 12) if new] == [1, 3, 5, 7]
+    assert [old for old, new in models.sources_of(8, 12) if not new] == list(range(8))
 
 
 def test_it_learns(words: PreTrainedTokenizerBase) -> None:
