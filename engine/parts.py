@@ -33,6 +33,7 @@ class Kit:
     sampling: Sampling
     streams: Streams
     vocab: int  # common ids of target and draft
+    task: str = ""  # the prompt's task, where it is known
 
     def model(self, role: str) -> Model:
         """The model in that role.

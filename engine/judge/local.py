@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.config import Sampling
 from engine.judge.continuation import DraftView, LocalTarget
 from engine.judge.criterion import Criterion
 from engine.judge.events import MiningEvent
@@ -22,7 +23,7 @@ from engine.tasks.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Mining:
-    """What decides the labels; the head of a mined file holds these and the models. Greedy."""
+    """What decides the labels; the head of a mined file holds these and the models. Above temperature 0 a Gumbel field draws."""
 
     source: str = ""
     problem_seed: int = 0
@@ -63,6 +64,7 @@ def local_mine(
     ready = prompts(list(found), models["target"].tokenizer, settings.chat)
     search = local_search(
         models["target"], models["draft"], ready, judged(task, settings.report).criterion, settings.limit, vocab=vocab,
+        chooser=Chooser(Sampling(settings.temperature, settings.top_k, settings.top_p), settings.seed),
         naive=settings.naive, most=settings.most,
     )  # fmt: skip
     events = mine(ready, [search], file, finish=scorer(judge, models) if judge else None)

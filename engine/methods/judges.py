@@ -15,6 +15,16 @@ AUTOJUDGE = make_card(
     "(A5), window length (A6); the published loop emits no bonus token. On trees it is our extension.",
     formula="keep a refused x if sigmoid(w . h(x) + b) < threshold",
 )  # fmt: skip
+AUTOJUDGE_EAGLE = make_card(
+    name="autojudge_eagle", title="AutoJudge on EAGLE-2", paper=PAPER + ", appendix J", drafter="eagle2", shape="dynamic_tree",
+    rule="judge", family="judge", defaults={"tree_top_k": 1, "depth": 7, "total_token": 8},
+    summary="EAGLE-2 drafts, verified exactly; where no child of the last accepted node matches, the judge is asked about each "
+    "child in the order of their scores, and the first unimportant one is kept.",
+    helps="As AutoJudge, with cheap drafts. A tree (tree_top_k above 1) offers several synonyms where a chain offers one.",
+    hurts="As AutoJudge. A judge that also reads the draft model's states needs a pass of that model a round besides the head.",
+    contested="The published code has one trunk (tree_top_k 1, window 8); asking siblings in the order of their scores is ours.",
+    formula="walk exactly; at the last accepted node keep the first child x with sigmoid(w . h(x) + b) < threshold",
+)  # fmt: skip
 MATH_RULE = make_card(
     name="math_rule", title="Math rule", paper="rule-based ablation (appendix K) of AutoJudge; " + PAPER, drafter="model",
     shape="chain", rule="math", family="judge", defaults={"gamma": 16},
@@ -26,4 +36,4 @@ MATH_RULE = make_card(
     formula="keep a refused x if neither x nor the target's choice contains a digit, operator or variable",
 )  # fmt: skip
 
-JUDGES = (AUTOJUDGE, MATH_RULE)
+JUDGES = (AUTOJUDGE, AUTOJUDGE_EAGLE, MATH_RULE)

@@ -27,14 +27,15 @@ class JudgeRule:
     SHAPES: ClassVar[tuple[str, ...]] = ()
     entries = 0
     KNOBS: ClassVar[tuple[Knob, ...]] = (
-        Knob("judge", "auto", "which judge: arithmetic, functions, or your own; auto is your own if loaded, else the first",
+        Knob("judge", "auto", "which judge: arithmetic, functions, or your own; auto is your own if loaded, else that of "
+             "the prompt's task, else the first",
              choices=("auto", "arithmetic", "functions", "own")),
         Knob("judge_threshold", -1.0, "keep a refused guess whose importance is below this; -1 is the judge's own, 0 keeps none, "
              "1.01 keeps all", -1.0, 1.01, 0.01, "probability", origin="paper"),
         Knob("bonus", True, "emit the target's next token after a fully kept draft; the published code does not", advanced=True),
         Knob("edge", "encode", "the window's last guess: encode it like the others, or refuse it without asking the judge",
              choices=("encode", "reject"), origin="paper", advanced=True),
-        Knob("force", False, "use a judge that was trained on other models (transfer experiments)", advanced=True),
+        Knob("force", False, "use a judge that was trained on other models or another task (for experiments)", advanced=True),
     )  # fmt: skip
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
@@ -48,7 +49,8 @@ class JudgeRule:
                 "a second target pass a round, so such judges are for offline comparisons only."
             )
         if not knobs["force"]:
-            self.judge.check({"target": kit.target.revision} | {role: model.revision for role, model in kit.models.items()})
+            models = {"target": kit.target.revision} | {role: model.revision for role, model in kit.models.items()}
+            self.judge.check(models, kit.task or None)
         self.blocks = [block.split(":") for block in self.judge.kind.blocks]
         self.session = kit.session("draft") if any(model == "draft" for model, _ in self.blocks) else None
         self._draft_rows: Tensor | None = None
@@ -89,7 +91,8 @@ def choose(kit: Kit, name: str) -> Judge:
     """
     loaded = {role.partition(":")[2] or "own": asset for role, asset in kit.assets.items() if role.split(":")[0] == "judge"}
     if name == "auto" and loaded:
-        name = "own" if "own" in loaded else next(iter(loaded))
+        fitting = (role for role, judge in loaded.items() if judge.task == kit.task)
+        name = "own" if "own" in loaded else next(fitting, next(iter(loaded)))
     if name not in loaded:
         raise ConfigError(f"No judge {name!r} is loaded with this pair; there is {', '.join(sorted(loaded)) or 'none'}.")
     judge = loaded[name]

@@ -1,5 +1,6 @@
 """AutoJudge as a rule: its reductions, its features, the window's edge, trees, and refusals."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,19 @@ def _config(lab: Lab, card):
     from engine.config import RunConfig
 
     return RunConfig("autojudge", tuple(PROMPTS[1]), knobs=card.resolve({}))
+
+
+def test_the_judge_of_the_prompts_task_is_taken_and_another_refused(lab: Lab, tmp_path: Path) -> None:
+    first, second = (give_judge(lab, tmp_path / task, task=task) for task in ("arithmetic", "functions"))
+    del lab.asset_paths["judge"]
+    lab.asset_paths |= {f"judge:{judge.task}": str(tmp_path / judge.task) for judge in (first, second)}
+    lab._assets["judge:functions"] = replace(second, threshold=0.25)
+
+    def threshold(task: str, **knobs: object) -> float:
+        trace = lab.run("autojudge", PROMPTS[0], gamma=4, max_new_tokens=8, extras={"task": task}, **knobs)
+        return trace.rounds[0].extras["judge_threshold"]
+
+    assert threshold("functions") == 0.25 != threshold("arithmetic") == threshold("")
+    with pytest.raises(ModelMismatch, match="trained for arithmetic, not for functions"):
+        threshold("functions", judge="arithmetic")
+    assert threshold("functions", judge="arithmetic", force=True) == first.threshold

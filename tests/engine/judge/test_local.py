@@ -1,0 +1,28 @@
+"""Mining through the lab: its settings decide, and only known ones are taken."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.judge.store import read_mined
+from engine.lab import Lab
+from engine.tasks import load_problems
+
+
+def responses(lab: Lab, file: Path, **settings: object) -> list[list[int]]:
+    for _ in lab.mine("arithmetic", load_problems("arithmetic", "train", 2), file, limit=12, **settings):
+        pass
+    return [prompt.first for prompt in read_mined(file)[1]]
+
+
+def test_sampling_settings_reach_the_search(lab: Lab, tmp_path: Path) -> None:
+    greedy = responses(lab, tmp_path / "greedy.jsonl")
+    drawn = responses(lab, tmp_path / "drawn.jsonl", temperature=1.5, seed=1)
+    assert drawn != greedy and drawn == responses(lab, tmp_path / "again.jsonl", temperature=1.5, seed=1)
+    assert drawn != responses(lab, tmp_path / "other.jsonl", temperature=1.5, seed=2)
+
+
+def test_unknown_settings_are_refused(lab: Lab, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="temperature"):
+        responses(lab, tmp_path / "none.jsonl", temprature=1.5)
