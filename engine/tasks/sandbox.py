@@ -1,19 +1,38 @@
 """Runs generated code in a separate process with limits; used for scoring only.
 
-The process is `python -I` in an empty folder, with no environment, limits on CPU time,
-memory, file size, open files and processes, and a wall-clock limit on its whole session.
-Python-level guards refuse sockets, subprocesses and writing. This contains accidents, not a
-determined attacker: never run it for strangers on a public server.
+The process is `python -I` in an empty folder, with no environment, limits on CPU time, memory, file size, open files and
+processes, and a wall-clock limit. What it may do further is bounded twice:
+
+- By the kernel, on Linux, each where allowed: a system-call filter (x86_64, aarch64), without which nothing can be started,
+  written, connected, mounted or signalled; Landlock (5.13) for what may be read, which is the standard library; namespaces
+  of its own for mounts, network and IPC; no capabilities, no new privileges, nobody's id where root calls it and nobody can
+  read the library; death with its parent.
+- By an audit hook in the interpreter, everywhere: the same refusals, and modules that would go round it cannot be imported.
+
+Passing needs a random token, which only the child's last statement can return. What this does not do:
+
+- Where the kernel refuses a step (a container that forbids it, an old Linux, macOS) the hook stands alone there, and a flaw
+  of CPython (crafted bytecode, say) defeats it; without Landlock such code reads what the user can read.
+- Python code cannot read the token, but code that gains access to memory can: it could forge a pass, and nothing else.
+- Code may fool the tests themselves, as by an answer that equals everything, or a builtin that it replaced.
+- It may use up its CPU time and memory, see the names and sizes of files, and the time; there is no PID namespace.
+
+So it contains hostile code where filter and Landlock are there, and accidents elsewhere. Strangers' code on a public server
+should have a virtual machine besides.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hmac
 import os
+import secrets
+import select
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +40,7 @@ from engine.tasks.permission import require_code_may_run
 
 PASSED = "all tests passed"
 OUTPUT_LIMIT = 10_000  # bytes kept of what the program writes
+TOKEN_BYTES = 32  # as in sandbox_child
 _RUNNER = Path(__file__).with_name("sandbox_child.py")
 
 
@@ -40,9 +60,10 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
         ConfigError: running code is switched off here (on a public Space unless its owner allows it).
     """
     require_code_may_run()
+    token = secrets.token_bytes(TOKEN_BYTES)
     with tempfile.TemporaryDirectory(prefix="draftscope-") as folder, tempfile.TemporaryFile() as output:
         verdict_read, verdict_write = os.pipe()
-        command = [sys.executable, "-I", "-S", str(_RUNNER), str(cpu_s), str(memory_mib), str(verdict_write)]
+        command = [sys.executable, "-I", "-S", "-B", str(_RUNNER), str(cpu_s), str(memory_mib), str(verdict_write)]
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -55,22 +76,37 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
         )
         os.close(verdict_write)
         try:
-            process.communicate(code.encode(), timeout=wall_s)
+            verdict = _exchange(process, token + code.encode(errors="surrogatepass"), verdict_read, time.monotonic() + wall_s)
             reason = f"exit status {process.returncode}"
         except subprocess.TimeoutExpired:
-            reason = f"longer than {wall_s:g} s"
+            verdict, reason = b"", f"longer than {wall_s:g} s"
         finally:
             _end(process)
-        os.set_blocking(verdict_read, False)
-        try:
-            verdict = os.read(verdict_read, 64)
-        except BlockingIOError:
-            verdict = b""
-        os.close(verdict_read)
+            os.close(verdict_read)
         output.seek(0)
         text = output.read(OUTPUT_LIMIT).decode(errors="replace")
-    passed = process.returncode == 0 and verdict == PASSED.encode()
+    passed = process.returncode == 0 and hmac.compare_digest(verdict, token)
     return Outcome(passed, PASSED if passed else reason, text)
+
+
+def _exchange(process: subprocess.Popen[bytes], given: bytes, verdict: int, until: float) -> bytes:
+    """Feed the child and take what it sends; waiting for that is quicker than asking again and again whether it has ended.
+
+    Raises:
+        TimeoutExpired: it is still running at `until`, in seconds of the monotonic clock.
+    """
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin as pipe:
+        pipe.write(given)
+    taken, poll = b"", select.poll()
+    poll.register(verdict, select.POLLIN)
+    while len(taken) <= TOKEN_BYTES and poll.poll(max(0.0, until - time.monotonic()) * 1000):
+        more = os.read(verdict, 2 * TOKEN_BYTES)
+        if not more:
+            break
+        taken += more
+    process.wait(max(0.0, until - time.monotonic()))
+    return taken
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
