@@ -1,6 +1,7 @@
 """How much later trajectories repeat of earlier ones (STAND, section 3.1, figure 2). Pure; token ids in, shares out."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 Gram = tuple[int, ...]
 ORDERS = (2, 3, 4, 5)  # bigrams to 5-grams, as in figure 2
@@ -86,8 +87,8 @@ def seen_share(trajectories: Sequence[Sequence[int]], n: int) -> float | None:
 
 def overlap_table(
     problems: Sequence[Sequence[Sequence[int]]], counts: Sequence[int], orders: Sequence[int]
-) -> list[dict[str, float]]:
-    """Figure 2 as rows: for each number of trajectories and each order the mean over problems of both shares."""
+) -> list[dict[str, Any]]:
+    """Figure 2 as rows: for each number of trajectories and each order the mean over problems of both shares, None without one."""
     rows = []
     for k in counts:
         groups = [problem[:k] for problem in problems if len(problem) >= k]
@@ -100,5 +101,5 @@ def overlap_table(
     return rows
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else float("nan")
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

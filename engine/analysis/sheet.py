@@ -5,6 +5,7 @@ from typing import Any
 
 from engine.analysis.ngrams import Reuse
 from engine.analysis.votes import majority
+from engine.errors import ConfigError
 from engine.tasks.catalogue import Task
 from engine.tasks.problem import Problem
 from engine.trace.events import Event, Round, RunEnded, RunStarted
@@ -60,7 +61,13 @@ class Sheet:
         return self._row
 
     def _right(self, text: str) -> bool | None:
-        return None if self.task is None or self.problem is None else self.task.score(self.problem, text) >= 1
+        """Whether a text solves the problem; None where that cannot be told, for instance as code may not be run here."""
+        if self.task is None or self.problem is None:
+            return None
+        try:
+            return self.task.score(self.problem, text) >= 1
+        except ConfigError:
+            return None
 
     def vote(self) -> Row | None:
         """The majority over the finished trajectories; None when no answer can be read."""

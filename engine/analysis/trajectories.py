@@ -14,8 +14,8 @@ Row = Mapping[str, Any]
 
 
 def summary(row: Row) -> dict[str, Any]:
-    """Tokens a target call and tokens a second of one trajectory."""
-    return {"tau": row["tokens"] / row["rounds"], "tokens_per_s": row["tokens"] / row["seconds"] if row["seconds"] else None}
+    """Tokens a target call and tokens a second of one trajectory; None where there was no call, or no time."""
+    return {"tau": _tau([row]) if _ran([row]) else None, "tokens_per_s": row["tokens"] / row["seconds"] if row["seconds"] else None}
 
 
 def by_problem(rows: Sequence[Row], method: str) -> dict[str, list[Row]]:
@@ -38,8 +38,8 @@ def first_k(rows: Sequence[Row], method: str, k: int) -> dict[str, Any]:
     `tau` is the mean over problems of tokens / target calls with its 95 % t-interval, `tau_pooled` the quotient of sums;
     throughput is tokens over decode wall time of whole sets (register S1).
     """
-    groups = [group[:k] for group in by_problem(rows, method).values() if len(group) >= k]
-    taus = [sum(r["tokens"] for r in g) / sum(r["rounds"] for r in g) for g in groups]
+    groups = [group[:k] for group in by_problem(rows, method).values() if len(group) >= k and _ran(group[:k])]
+    taus = [_tau(group) for group in groups]
     every = [row for group in groups for row in group]
     tokens, rounds = sum(r["tokens"] for r in every), sum(r["rounds"] for r in every)
     seconds = sum(r["seconds"] for r in every)
@@ -53,8 +53,8 @@ def first_k(rows: Sequence[Row], method: str, k: int) -> dict[str, Any]:
 
 def at(rows: Sequence[Row], method: str, trajectory: int) -> dict[str, Any]:
     """Acceptance length of one trajectory alone (number from 1), mean over problems with its 95 % interval."""
-    found = [g[trajectory - 1] for g in by_problem(rows, method).values() if len(g) >= trajectory]
-    interval = mean_interval([r["tokens"] / r["rounds"] for r in found])
+    found = [g[trajectory - 1 : trajectory] for g in by_problem(rows, method).values() if len(g) >= trajectory]
+    interval = mean_interval([_tau(row) for row in found if _ran(row)])
     return {"method": method, "trajectory": trajectory, "problems": len(found), "tau": asdict(interval) if interval else None}
 
 
@@ -62,13 +62,14 @@ def difference(rows: Sequence[Row], a: str, b: str, k: int) -> dict[str, Any]:
     """Paired over problems: tau of method a less that of b over the first k trajectories, with its 95 % interval."""
     left, right = by_problem(rows, a), by_problem(rows, b)
     keys = [key for key, group in left.items() if len(group) >= k and len(right.get(key, ())) >= k]
+    keys = [key for key in keys if _ran(left[key][:k]) and _ran(right[key][:k])]
     interval = mean_interval([_tau(left[key][:k]) - _tau(right[key][:k]) for key in keys])
     return {"a": a, "b": b, "k": k, "problems": len(keys), "difference": asdict(interval) if interval else None}
 
 
 def growth(rows: Sequence[Row], method: str, first: int, last: int) -> dict[str, Any]:
     """Paired over problems: tau of trajectory `last` less that of trajectory `first`, with its 95 % interval."""
-    groups = [g for g in by_problem(rows, method).values() if len(g) >= max(first, last)]
+    groups = [g for g in by_problem(rows, method).values() if len(g) >= max(first, last) and _ran([g[last - 1]], [g[first - 1]])]
     interval = mean_interval([_tau(g[last - 1 : last]) - _tau(g[first - 1 : first]) for g in groups])
     return {
         "method": method,
@@ -77,6 +78,11 @@ def growth(rows: Sequence[Row], method: str, first: int, last: int) -> dict[str,
         "problems": len(groups),
         "difference": asdict(interval) if interval else None,
     }
+
+
+def _ran(*groups: Sequence[Row]) -> bool:
+    """Whether each group made a target call; a run that failed at once made none, and has no acceptance length."""
+    return all(sum(r["rounds"] for r in group) for group in groups)
 
 
 def _tau(group: Sequence[Row]) -> float:

@@ -30,7 +30,7 @@ COMMANDS = (methods, run, compare, pooled, bench, calibrate, cases, judge, traje
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; a LabError is one line on stderr and status 2, an interrupt is status 130."""
+    """Run one command; a LabError or a file that cannot be used is one line on stderr and status 2, an interrupt status 130."""
     parser = argparse.ArgumentParser(prog="python -m engine", description="Speculative decoding, run and measured.")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
     for command in COMMANDS:
@@ -41,6 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = args.handler(args)
     except LabError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)

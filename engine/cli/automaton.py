@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import add_models, load_lab
+from engine.cli.options import COUNT, add_models, load_lab
 from engine.errors import ConfigError
 from engine.lookup.static import build_static, tokenizer_mark
 from engine.tune.texts import encode, of_file, of_task
@@ -22,9 +22,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--task", action="append", default=[], metavar="FAMILY", help="reference solutions of its training split; repeatable"
     )
-    parser.add_argument("--items", type=int, default=100, metavar="N", help="solutions of each task (default: 100)")
+    parser.add_argument("--items", type=COUNT, default=100, metavar="N", help="solutions of each task (default: 100)")
     parser.add_argument(
-        "--tokens", type=int, default=1_000_000, metavar="N", help="stop reading after so many tokens (default: 1000000)"
+        "--tokens", type=COUNT, default=1_000_000, metavar="N", help="stop reading after so many tokens (default: 1000000)"
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder of the automaton and its card")
@@ -37,12 +37,14 @@ def handle(args: argparse.Namespace) -> int:
         raise ConfigError("Give --files or --task: an automaton needs texts.")
     lab = load_lab(args)
     texts = chain(
-        chain.from_iterable(of_file(path) for path in args.files),
+        chain.from_iterable(of_file(path, lab.target.vocab) for path in args.files),
         chain.from_iterable(of_task(family, args.items, args.seed) for family in args.task),
     )
     tasks = "".join(f" --task {t}" for t in args.task) + (f" --items {args.items} --seed {args.seed}" if args.task else "")
     files = f" --files {' '.join(p.name for p in args.files)}" if args.files else ""
     documents = list(encode(lab.target.tokenizer, texts, args.tokens))
+    if not documents:
+        raise ConfigError("The files hold no text: an automaton needs some.")
     card = {
         "kind": "automaton", "title": f"Suffix automaton of {len(documents)} texts", "documents": len(documents),
         "tokens": sum(map(len, documents)), "tokenizer": tokenizer_mark(lab.target.tokenizer), "target": lab.target.name,

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from engine.analysis.metrics import intervals, pooled
 from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
+from engine.errors import ConfigError
 from engine.methods import get_card
 from engine.trace.store import Trace
 
@@ -32,11 +34,11 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run prompt by prompt, all methods in turn on each, so that a drift of the machine meets all alike."""
-    lab = load_lab(args)
     specs = [parse_method(text) for text in args.methods.split(",")]
     for name, given in specs:
         get_card(name).resolve(given)
-    found = prompts(args)
+    once([label(spec) for spec in specs])
+    found, lab = prompts(args), load_lab(args)
     about = {"task": args.task or "", "command": args.given}
     traces: dict[str, list[Trace]] = {label(spec): [] for spec in specs}
     for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
@@ -49,6 +51,17 @@ def handle(args: argparse.Namespace) -> int:
     table = pooled_table(traces)
     print(json.dumps(table, indent=1) if args.json else as_text(table))
     return 0
+
+
+def once(labels: Sequence[str]) -> None:
+    """Nothing when each method is named once.
+
+    Raises:
+        ConfigError: one is named twice.
+    """
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{twice!r} is named twice: a method is compared with others, or with itself under other knobs.")
 
 
 def parse_method(text: str) -> tuple[str, dict[str, str]]:

@@ -17,14 +17,15 @@ from engine.cli.options import load_lab
 from engine.errors import ConfigError
 from engine.judge import training
 from engine.judge.classifier import Settings
-from engine.judge.evaluate import Line, Setting, collect, evaluate, report, settings, table
+from engine.judge.evaluate import Line, Setting, collect, evaluate, percents, report, settings, table
 from engine.judge.kind import FeatureKind
 from engine.judge.memo import MemoModel, remembering
-from engine.judge.problems import judged, problems
-from engine.judge.store import read_mined
+from engine.judge.problems import judged, limit_of, problems
 from engine.judge.weights import Judge
 from engine.lab import Lab
+from engine.model import Model
 from engine.tasks.problem import Problem
+from engine.tasks.rows import json_lines, mend
 
 BUILD = Path("build/judge")
 
@@ -34,10 +35,7 @@ def train_handle(args: argparse.Namespace) -> int:
     warnings.simplefilter("ignore", ConvergenceWarning)  # the largest C need not converge to be compared
     kind, chosen = FeatureKind(args.token, args.read), Settings(args.split, args.grid, args.recall, balanced=args.balanced)
     lab = load_lab(args)
-    head, _ = read_mined(args.mined)
-    models = {"target": lab.target, **lab.models}
-    roles = {block.split(":")[0] for block in kind.blocks} | (set(models) & set(head["models"]) if args.ablations else set())
-    mined = training.read(args.mined, {role: models[role] for role in sorted(roles)})
+    mined = training.read(args.mined, _read(lab, kind, args.ablations), args.force)
     fit = training.learn(mined, kind, chosen)
     extra = {"ablations": training.ablations(mined, fit, kind, chosen)} if args.ablations else {}
     judge = training.judge_of(mined, fit, kind, chosen, extra)
@@ -53,6 +51,19 @@ def train_handle(args: argparse.Namespace) -> int:
     return 0
 
 
+def _read(lab: Lab, kind: FeatureKind, every: bool) -> dict[str, Model]:
+    """The models whose states are read, by role.
+
+    Raises:
+        ConfigError: one is not loaded.
+    """
+    models = {"target": lab.target, **lab.models}
+    roles = {"target", "draft"} if every else {block.split(":")[0] for block in kind.blocks}
+    if missing := sorted(roles - models.keys()):
+        raise ConfigError(f"The judge reads a {missing[0]} model, and none is loaded: give --{missing[0]}, or --read target.")
+    return {role: models[role] for role in sorted(roles)}
+
+
 def eval_handle(args: argparse.Namespace) -> int:
     """Evaluate each task's judge; results are written after each task, and an interrupted task goes on where it was."""
     lab = load_lab(args)
@@ -65,14 +76,12 @@ def eval_handle(args: argparse.Namespace) -> int:
 
 
 def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
-    role = f"judge:{task}" if f"judge:{task}" in lab.asset_paths else "judge"
-    if role not in lab.asset_paths:
-        raise ConfigError(
-            f"No judge for {task} is loaded: mine, train, then give --asset judge=DIR or name it in the preset's [assets]."
-        )
+    args = argparse.Namespace(**{**vars(args), "limit": args.limit or limit_of(task)})
+    role = _role(lab, task)
     judge = lab.asset(role)
     judge.check({"target": lab.target.revision} | {name: m.revision for name, m in lab.models.items()}, task)
-    other = next((name for name in lab.asset_paths if name.startswith("judge:") and name != role), None)
+    print(f"{task}: the judge in {lab.asset_paths[role]} ({role})", file=sys.stderr)
+    other = next((name for name in lab.asset_paths if name.startswith("judge:") and lab.asset(name).task != task), None)
     transfer = (other.partition(":")[2], sweep(lab.asset(other), args.thresholds)[::2]) if other else None
     safer = {f"{float(r):.0%}": t for r, t in judge.meta["thresholds_by_recall"].items() if float(r) > 0.9}
     name = role.partition(":")[2] or "own"
@@ -87,6 +96,20 @@ def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
     if not args.json:
         print(page)
     return result
+
+
+def _role(lab: Lab, task: str) -> str:
+    """Which judge: one's own (--asset judge=DIR) if it was trained for the task, else the preset's for the task.
+
+    Raises:
+        ConfigError: none is loaded.
+    """
+    roles = [role for role in ("judge", f"judge:{task}") if role in lab.asset_paths]
+    if not roles:
+        raise ConfigError(
+            f"No judge for {task} is loaded: mine, train, then give --asset judge=DIR or name it in the preset's [assets]."
+        )
+    return next((role for role in roles if lab.asset(role).task == task), roles[-1])
 
 
 def sweep(judge: Judge, n: int) -> list[float]:
@@ -112,7 +135,7 @@ def _lines(
     ]
     path = BUILD / f"eval-{task}-{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines: list[Line] = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    lines = _known(path, len(found)) if path.exists() else []
     memories = [m for m in (lab.target, *lab.models.values()) if isinstance(m, MemoModel)]
     score, began, before = judged(task).score, time.perf_counter(), len(lines)
     for problem in items[before:]:
@@ -127,6 +150,21 @@ def _lines(
     return lines[: len(items)]
 
 
+def _known(path: Path, settings: int) -> list[Line]:
+    """The lines of an evaluation that was stopped; what it wrote last is cut off where it is torn.
+
+    Raises:
+        ConfigError: a damaged line.
+    """
+    mend(path)
+    lines: list[Line] = []
+    for number, line in json_lines(path):
+        if not isinstance(line, list) or len(line) != settings:
+            raise ConfigError(f"{path}, line {number} does not hold {settings} results: delete the file, and evaluate again.")
+        lines.append(line)
+    return lines
+
+
 def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[str, Any]:
     models = {"target": lab.target.describe()} | {role: m.describe() for role, m in lab.models.items()}
     return {
@@ -139,12 +177,11 @@ def _claims(result: dict[str, Any]) -> str:
     """What the numbers say about the claims, whichever way."""
     rows = {row["name"]: row for row in result["rows"]}
     sd, own = rows["sd"], rows["autojudge (90 % recall)"]
-    drop = own["accuracy_drop"]
     more = "more" if own["accepted_per_call"] > sd["accepted_per_call"] else "not more"
     lines = [
         f"- At the 90 % recall threshold ({result['threshold']:.4f}) AutoJudge accepts {own['accepted_per_call']:.2f} drafted "
         f"tokens a target call, {more} than SD with the same window ({sd['accepted_per_call']:.2f}); accuracy drops by "
-        f"{drop['mean']:.1%} ({drop['low']:.1%} to {drop['high']:.1%}) on {result['problems']} held-out problems.",
+        f"{percents(own['accuracy_drop'])} on {result['problems']} held-out problems.",
         _claim("top-K", result["above_topk"], result["gap_to_topk"]),
     ]
     if result["above_transfer"] is not None:

@@ -17,7 +17,7 @@ from engine.judge.events import Ended, MiningEvent, Progress, Started, to_json
 from engine.judge.gumbel import Chooser
 from engine.judge.local import local_search
 from engine.judge.mine import mine
-from engine.judge.problems import case_problems, judged, problems, prompts
+from engine.judge.problems import case_problems, judged, limit_of, problems, prompts
 from engine.judge.remote import RemoteTarget
 from engine.judge.scores import about, fitting, scorer
 from engine.judge.search import Prompt, Search
@@ -35,12 +35,14 @@ def mine_handle(args: argparse.Namespace) -> int:
     lab = load_lab(args)
     if "draft" not in lab.models:
         raise ConfigError("Mining needs a draft model: give --draft, or a preset with one.")
+    args.limit = args.limit or limit_of(args.task)
     found = prompts(_problems(args), lab.target.tokenizer, args.chat)
     out = args.out or BUILD / f"{args.task}{'-naive' if args.naive else ''}.jsonl"
     judge = _judge(args, lab) if args.score else None
-    file = MinedFile(out, _head(args, lab) | ({"judge": about(judge)} if judge else {}))
+    searches = _searches(args, lab, found)  # checks what was asked for, so that no file is begun in vain
     finish = scorer(judge, {"target": lab.target, **lab.models}) if judge else None
-    events = mine(found, _searches(args, lab, found), file, args.minutes and args.minutes * 60, finish)
+    file = MinedFile(out, _head(args, lab) | ({"judge": about(judge)} if judge else {}))
+    events = mine(found, searches, file, args.minutes and args.minutes * 60, finish)
     try:
         for event in events:
             _tell(event, args.json)
@@ -74,6 +76,7 @@ def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
     names = ("source", "problem_seed", "limit", "chat", "naive", "most", "report", "temperature", "top_p", "top_k", "seed")
     settings = {name: getattr(args, name) for name in names}
     settings |= {"split": args.split} if args.split != "train" else {}
+    settings |= {name: True for name in ("cases", "anchor") if getattr(args, name)}
     vote = {"judge_model": args.judge_model, "votes": args.votes, "vote": args.vote} if args.judge_endpoint else {}
     return {"task": args.task, "models": models, **settings, **vote}
 

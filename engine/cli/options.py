@@ -1,16 +1,18 @@
 """Options that several commands share: models, sampling, knobs, prompts; and how they become a Lab and a list of prompts."""
 
 import argparse
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.errors import ConfigError, unknown
 from engine.lab import Lab
 from engine.tasks import FAMILIES, load_problems
+from engine.tasks.rows import json_lines
 
+T = TypeVar("T")
 PROMPT_FIELDS = ("prompt", "question", "text", "instruction", "query")
 
 
@@ -23,12 +25,33 @@ class Prompt:
     solution: str = ""
 
 
+def option(kind: Callable[[str], T], fits: Callable[[T], bool], words: str) -> Callable[[str], T]:
+    """The type of an option: argparse refuses what does not fit, and says that it is no such thing."""
+
+    def read(text: str) -> T:
+        try:
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is no {words}") from None
+        if not fits(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is no {words}")
+        return value
+
+    return read
+
+
+COUNT = option(int, lambda n: n >= 1, "whole number from 1 on")
+SIZE = option(int, lambda n: n >= 0, "whole number from 0 on")
+MINUTES = option(float, lambda t: t >= 0, "number of minutes")
+SHARE = option(float, lambda p: 0 < p <= 1, "share above 0, up to 1")
+
+
 def add_models(parser: argparse.ArgumentParser) -> None:
     """Which pair to load."""
     group = parser.add_argument_group("models")
     group.add_argument("--preset", help="name of a preset (default: tiny, unless --target is given)")
     group.add_argument("--target", help="hub id or folder of the target model")
-    group.add_argument("--draft", help="hub id or folder of the draft model")
+    group.add_argument("--draft", help="hub id or folder of the draft model; replaces a preset's own")
     group.add_argument("--eagle", help="hub id or folder of an EAGLE-3 head")
     group.add_argument("--asset", action="append", default=[], metavar="ROLE=DIR",
                        help="a further head, judge or table, such as judge=DIR or medusa=DIR; repeatable")  # fmt: skip
@@ -39,11 +62,13 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 def add_sampling(parser: argparse.ArgumentParser) -> None:
     """How to decode."""
     group = parser.add_argument_group("decoding")
-    group.add_argument("--max-new-tokens", type=int, default=128, metavar="N", help="limit of the response, tokens (default: 128)")
+    group.add_argument("--max-new-tokens", type=COUNT, default=128, metavar="N", help="limit of the response (default: 128 tokens)")
     group.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy (default: 0)")
     group.add_argument("--top-p", type=float, default=1.0, metavar="P", help="nucleus mass, above 0 to 1 (default: 1, off)")
     group.add_argument("--top-k", type=int, default=0, metavar="K", help="tokens kept, 0 is off (default: 0)")
     group.add_argument("--seed", type=int, default=0, help="seed of all draws (default: 0)")
+    group.add_argument("--stop", action="append", default=[], metavar="TEXT",
+                       help="end the response once it holds this text; repeatable")  # fmt: skip
     group.add_argument("--chat", action="store_true", help="wrap the prompt in the target's chat template")
     group.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable")
 
@@ -56,7 +81,7 @@ def add_prompts(parser: argparse.ArgumentParser) -> None:
         "--prompts", type=Path, metavar="FILE", help="JSON lines with a prompt, question, text, instruction or turns field"
     )
     group.add_argument("--task", metavar="FAMILY", help="held-out problems of an embedded family: arithmetic, functions, sentences")
-    parser.add_argument("--items", type=int, default=20, metavar="N", help="how many prompts of a file or task (default: 20)")
+    parser.add_argument("--items", type=COUNT, default=20, metavar="N", help="how many prompts of a file or task (default: 20)")
 
 
 def load_lab(args: argparse.Namespace) -> Lab:
@@ -64,12 +89,12 @@ def load_lab(args: argparse.Namespace) -> Lab:
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
     if args.target:
         return Lab.load(target=args.target, draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype, **assets)
-    return Lab.load(args.preset or "tiny", eagle=args.eagle, device=args.device, dtype=args.dtype, **assets)
+    return Lab.load(args.preset or "tiny", draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype, **assets)
 
 
 def decoding(args: argparse.Namespace) -> dict[str, Any]:
     """The sampling options as keyword arguments of `Lab.stream`."""
-    names = ("max_new_tokens", "temperature", "top_p", "top_k", "seed", "chat")
+    names = ("max_new_tokens", "temperature", "top_p", "top_k", "seed", "stop", "chat")
     return {name: getattr(args, name) for name in names}
 
 
@@ -105,20 +130,17 @@ def prompts(args: argparse.Namespace) -> list[Prompt]:
 
 
 def _read(path: Path, limit: int) -> Iterator[Prompt]:
-    if not path.is_file():
-        raise ConfigError(f"There is no file {path}.")
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if number > limit:
-                return
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise ConfigError(f"{path}, line {number} is not JSON: {error}.") from None
-            yield Prompt(_text(row, path, number), str(row.get("task_id", number)), str(row.get("answer", "")))
+    for number, row in islice(json_lines(path), limit):
+        key, solution = (row.get("task_id", number), row.get("answer", "")) if isinstance(row, dict) else (number, "")
+        yield Prompt(prompt_text(row, path, number), str(key), str(solution))
 
 
-def _text(row: Any, path: Path, number: int) -> str:
+def prompt_text(row: Any, path: Path, number: int) -> str:
+    """The prompt in a line of a file.
+
+    Raises:
+        ConfigError: it has none of the fields that hold one.
+    """
     if isinstance(row, str):
         return row
     if isinstance(row, dict):

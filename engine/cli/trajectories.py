@@ -11,11 +11,14 @@ from engine.analysis.ngrams import overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
 from engine.analysis.votes import majority
-from engine.cli.options import add_models, add_prompts, add_sampling, decoding, knobs, load_lab, prompts
+from engine.cli.compare import once
+from engine.cli.options import COUNT, MINUTES, add_models, add_prompts, add_sampling, decoding, knobs, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.results import acceptance_report, add_results
 from engine.cli.sheets import add_show
+from engine.config import Sampling
 from engine.errors import ConfigError
+from engine.methods import get_card
 from engine.tasks import get_task, load_problems
 from engine.template import named_template, tree_names
 from engine.tune.rows import Rows, read_rows
@@ -56,7 +59,7 @@ def add_parser(subparsers: Any) -> None:
         "speed", help="milliseconds that each lookup drafter takes a round, update and draft together"
     )
     add_models(speed_parser)
-    speed_parser.add_argument("--history", type=int, default=10_000, metavar="N", help="tokens read before (default: 10000)")
+    speed_parser.add_argument("--history", type=COUNT, default=10_000, metavar="N", help="tokens read before (default: 10000)")
     speed_parser.add_argument("--json", action="store_true", help="JSON instead of text")
     speed_parser.set_defaults(handler=speed)
     profile_parser = actions.add_parser("profile", help="figure 5: nodes a level of the shipped trees")
@@ -67,7 +70,7 @@ def add_parser(subparsers: Any) -> None:
 def _draw_parser(actions: Any) -> None:
     one = actions.add_parser("draw", help="n answers to each prompt by one method, with the majority's answer")
     one.add_argument("method", help="a method of `python -m engine methods`")
-    one.add_argument("--n", type=int, default=8, help="trajectories of each prompt (default: 8)")
+    one.add_argument("--n", type=COUNT, default=8, help="trajectories of each prompt (default: 8)")
     one.add_argument("--save", type=Path, metavar="FOLDER", help="write every trace there (.jsonl.gz)")
     one.add_argument("--record", choices=("full", "light"), default="light", help="what traces keep (default: light)")
     one.add_argument("--json", action="store_true", help="JSON instead of text")
@@ -81,12 +84,12 @@ def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
     one = actions.add_parser(name, help=words, description=words)
     one.add_argument("--methods", metavar="A,B,...", help="methods, comma separated, knobs as stand:tree=heuristic")
     one.add_argument("--task", default="arithmetic", metavar="FAMILY", help="family of the problems (default: arithmetic)")
-    one.add_argument("--items", type=int, default=50, metavar="N", help="held-out problems (default: 50)")
-    one.add_argument("--n", type=int, default=8, help="trajectories of each problem (default: 8)")
+    one.add_argument("--items", type=COUNT, default=50, metavar="N", help="held-out problems (default: 50)")
+    one.add_argument("--n", type=COUNT, default=8, help="trajectories of each problem (default: 8)")
     one.add_argument("--temperature", type=float, default=0.6, metavar="T", help="above 0 (default: 0.6)")
-    one.add_argument("--max-new-tokens", type=int, default=200, metavar="N", help="limit of a trajectory (default: 200)")
+    one.add_argument("--max-new-tokens", type=COUNT, default=200, metavar="N", help="limit of a trajectory (default: 200)")
     one.add_argument("--seed", type=int, default=0)
-    one.add_argument("--minutes", type=float, default=0.0, help="stop after so many; run again to go on (default: no limit)")
+    one.add_argument("--minutes", type=MINUTES, default=0.0, help="stop after so many; run again to go on (default: no limit)")
     one.add_argument("--out", type=Path, metavar="FILE", help=f"rows, one a trajectory (default: build/{name}.jsonl)")
     one.add_argument("--json", action="store_true", help="JSON instead of text")
     add_models(one)
@@ -107,7 +110,8 @@ def draw(args: argparse.Namespace) -> int:
             if args.save:
                 trace.save(args.save / f"{i:04d}-{len(traces) - 1:02d}.jsonl.gz")
         entry: dict[str, Any] = {
-            "prompt": prompt.text, "tau": [len(t.token_ids) / len(t.rounds) for t in traces], "texts": [t.text for t in traces],
+            "prompt": prompt.text, "texts": [t.text for t in traces],
+            "tau": [len(t.token_ids) / len(t.rounds) if t.rounds else None for t in traces],
         }  # fmt: skip
         if task:
             vote = majority([task.extract(t.text) for t in traces], task.equivalent)
@@ -122,7 +126,8 @@ def draw(args: argparse.Namespace) -> int:
 
 def _drawn(entry: dict[str, Any]) -> str:
     lines = [entry["prompt"]] + [
-        f"  {tau:5.2f} tokens a call |{text}" for tau, text in zip(entry["tau"], entry["texts"], strict=True)
+        f"  {'    -' if tau is None else f'{tau:5.2f}'} tokens a call |{text}"
+        for tau, text in zip(entry["tau"], entry["texts"], strict=True)
     ]
     if "answer" in entry:
         lines.append(f"  majority: {entry['answer']} ({entry['share']:.0%}), {'right' if entry['right'] else 'wrong'}")
@@ -136,6 +141,7 @@ def series(args: argparse.Namespace) -> int:
     plan = Plan(
         contenders(text.split(",")), args.task, "heldout", args.items, args.n, args.temperature, args.max_new_tokens, args.seed
     )
+    _check(plan)
     args.file = args.out or Path("build") / f"{args.name}.jsonl"
     rows = Rows(args.file, plan.settings(lab))
     total = len(plan.contenders) * args.items - len({(r["method"], r["problem"]) for r in rows.rows})
@@ -144,13 +150,32 @@ def series(args: argparse.Namespace) -> int:
     return tables(args)
 
 
+def _check(plan: Plan) -> None:
+    """Nothing when a plan can be run, so that no file is begun for one that cannot.
+
+    Raises:
+        ConfigError: an unknown task, method or knob, a method named twice, or a temperature out of range.
+    """
+    get_task(plan.family)
+    Sampling(plan.temperature)
+    for contender in plan.contenders:
+        get_card(contender.method).resolve(contender.knobs)
+    once([contender.label for contender in plan.contenders])
+
+
 def _tree(name: str) -> str:
     """The tree if it is shipped, else the one that is grown."""
     return name if name in tree_names() else "best_first"
 
 
 def _wanted(args: argparse.Namespace) -> list[int]:
-    return [int(k) for k in args.ks.split(",")]
+    try:
+        found = [int(k) for k in args.ks.split(",")]
+    except ValueError:
+        found = [0]
+    if min(found) < 1:
+        raise ConfigError(f"--ks takes numbers of trajectories from 1 on, comma separated, such as 1,4,8; not {args.ks!r}.")
+    return found
 
 
 def tables(args: argparse.Namespace) -> int:
@@ -210,9 +235,12 @@ def overlap(args: argparse.Namespace) -> int:
         return 0
     print(f"{'trajectories':>12} {'n-gram':>7} {'repeated':>9} {'last seen before':>17}")
     for row in table:
-        seen = "-" if row["seen_before"] != row["seen_before"] else f"{row['seen_before']:.1%}"
-        print(f"{row['trajectories']:>12.0f} {row['order']:>7.0f} {row['repeated']:>9.1%} {seen:>17}")
+        print(f"{row['trajectories']:>12} {row['order']:>7} {_percent(row['repeated']):>9} {_percent(row['seen_before']):>17}")
     return 0
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
 
 
 def acceptance(args: argparse.Namespace) -> int:

@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import add_models, knobs, load_lab
+from engine.cli.options import COUNT, MINUTES, SHARE, add_models, knobs, load_lab, prompt_text
 from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.tasks import load_problems
-from engine.template import FOLDER, Template, best_first, from_json, load_template, named_template, tree_names
-from engine.tune.trees import Usage, count_usage, prompts_mark, with_card
+from engine.tasks.rows import read_text
+from engine.template import FOLDER, Template, best_first, load_template, named_template
+from engine.tune.trees import Usage, count_usage, prompts_mark, require_countable, tree_mark, with_card
 
 
 def add_parser(subparsers: Any) -> None:
@@ -27,19 +28,19 @@ def add_parser(subparsers: Any) -> None:
     _size(tuned, 625, 20)
     tuned.add_argument("--method", default="stand", help="the method that fills the tree (default: stand)")
     tuned.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable")
-    tuned.add_argument("--keep", type=int, default=80, metavar="N", help="nodes of the optimised tree (default: 80)")
+    tuned.add_argument("--keep", type=COUNT, default=80, metavar="N", help="nodes of the optimised tree (default: 80)")
     source = tuned.add_mutually_exclusive_group()
     source.add_argument(
         "--task", default="arithmetic", metavar="FAMILY", help="calibrate on its training split (default: arithmetic)"
     )
     source.add_argument("--prompts", type=Path, metavar="FILE", help="calibrate on these prompts: a line each, or JSON lines")
-    tuned.add_argument("--items", type=int, default=30, metavar="N", help="prompts (default: 30, as in the paper)")
-    tuned.add_argument("--n", type=int, default=4, help="trajectories of each prompt (default: 4)")
+    tuned.add_argument("--items", type=COUNT, default=30, metavar="N", help="prompts (default: 30, as in the paper)")
+    tuned.add_argument("--n", type=COUNT, default=4, help="trajectories of each prompt (default: 4)")
     tuned.add_argument("--temperature", type=float, default=0.6, metavar="T", help="0.6 in the paper (default: 0.6)")
-    tuned.add_argument("--max-new-tokens", type=int, default=200, metavar="N", help="limit of a trajectory (default: 200)")
+    tuned.add_argument("--max-new-tokens", type=COUNT, default=200, metavar="N", help="limit of a trajectory (default: 200)")
     tuned.add_argument("--seed", type=int, default=0)
     tuned.add_argument(
-        "--minutes", type=float, default=0.0, help="stop counting after so many; run again to go on (default: no limit)"
+        "--minutes", type=MINUTES, default=0.0, help="stop counting after so many; run again to go on (default: no limit)"
     )
     tuned.add_argument("--out", required=True, metavar="NAME", help="written to assets/trees/NAME.json, or to a .json path")
     tuned.set_defaults(handler=optimise)
@@ -49,11 +50,11 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _size(parser: argparse.ArgumentParser, nodes: int, depth: int) -> None:
-    parser.add_argument("--nodes", type=int, default=nodes, metavar="N", help=f"nodes, root not counted (default: {nodes})")
-    parser.add_argument("--depth", type=int, default=depth, metavar="N", help=f"deepest level (default: {depth})")
-    parser.add_argument("--first", type=float, default=0.75, metavar="P", help="probability of rank 0 (default: 0.75)")
-    parser.add_argument("--ratio", type=float, default=0.5, metavar="R", help="rank r has (1 - P) R^r (default: 0.5)")
-    parser.add_argument("--ranks", type=int, default=10, metavar="N", help="most children of a node (default: 10)")
+    parser.add_argument("--nodes", type=COUNT, default=nodes, metavar="N", help=f"nodes, root not counted (default: {nodes})")
+    parser.add_argument("--depth", type=COUNT, default=depth, metavar="N", help=f"deepest level (default: {depth})")
+    parser.add_argument("--first", type=SHARE, default=0.75, metavar="P", help="probability of rank 0 (default: 0.75)")
+    parser.add_argument("--ratio", type=SHARE, default=0.5, metavar="R", help="rank r has (1 - P) R^r (default: 0.5)")
+    parser.add_argument("--ranks", type=COUNT, default=10, metavar="N", help="most children of a node (default: 10)")
 
 
 def _path(name: str) -> Path:
@@ -72,6 +73,7 @@ def grow(args: argparse.Namespace) -> int:
         f"--ratio {args.ratio} --ranks {args.ranks}"
     )
     old = load_template(path).card if path.exists() else {}
+    path.parent.mkdir(parents=True, exist_ok=True)
     replace(tree, card={**old, "name": path.stem, "made_by": command, "made": dict(tree.card["made"])}).save(path)
     print(_levels(tree))
     return 0
@@ -79,16 +81,18 @@ def grow(args: argparse.Namespace) -> int:
 
 def optimise(args: argparse.Namespace) -> int:
     """Count, keep, compact, write; counts are kept in build/ so that a stopped run goes on."""
-    lab, tree, given = load_lab(args), _grown(args), knobs(args.set)
-    prompts = _prompts(args)
+    require_countable(args.method)
+    prompts, tree, given = _prompts(args), _grown(args), knobs(args.set)
+    lab = load_lab(args)
     path = _path(args.out)
     store = Path("build") / f"tree-{path.stem}.json"
     usage, done = Usage(tree), 0
     settings = {
         "target": lab.target.describe()["revision"], "prompts": prompts_mark(prompts), "method": args.method, "knobs": given,
         "n": args.n, "temperature": args.temperature, "max_new_tokens": args.max_new_tokens, "seed": args.seed, "nodes": len(tree),
+        "tree": tree_mark(tree),
     }  # fmt: skip
-    if store.exists() and (old := json.loads(store.read_text(encoding="utf-8")))["settings"] == settings:
+    if old := _state(store, settings):
         usage.counts, usage.rounds, done = old["counts"], old["rounds"], old["done"]
     counted = count_usage(
         lab, args.method, prompts, args.n, usage, temperature=args.temperature, max_new_tokens=args.max_new_tokens,
@@ -96,26 +100,51 @@ def optimise(args: argparse.Namespace) -> int:
     )  # fmt: skip
     for number in track(counted, "prompts", total=len(prompts) - done):
         done = number + 1
-        store.parent.mkdir(parents=True, exist_ok=True)
-        state = {"settings": settings, "counts": usage.counts, "rounds": usage.rounds, "done": done}
-        store.write_text(json.dumps(state), encoding="utf-8")
+        _keep(store, {"settings": settings, "counts": usage.counts, "rounds": usage.rounds, "done": done})
     if done == 0:
         raise ConfigError("No prompt was finished: give more --minutes.")
     best = _with_card(usage.best(args.keep), args, settings, done, usage, given)
+    path.parent.mkdir(parents=True, exist_ok=True)
     best.save(path)
     print(_levels(best))
     return 0
 
 
+def _state(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
+    """The counts of a run that was stopped, if they are of these settings."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.get("settings") == settings else None
+
+
+def _keep(path: Path, state: dict[str, Any]) -> None:
+    """Write the counts so far; the file is the old or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(state), encoding="utf-8")
+    part.replace(path)
+
+
 def _prompts(args: argparse.Namespace) -> list[str]:
     if args.prompts is None:
         return [p.prompt for p in load_problems(args.task, "train", args.items, args.seed)]
-    if not args.prompts.is_file():
-        raise ConfigError(f"There is no file {args.prompts}.")
-    lines = [line for line in args.prompts.read_text(encoding="utf-8").splitlines() if line.strip()][: args.items]
+    lines = [(n, line) for n, line in enumerate(read_text(args.prompts).split("\n"), 1) if line.strip()][: args.items]
     if not lines:
         raise ConfigError(f"{args.prompts} holds no prompt.")
-    return [str(json.loads(line)["prompt"]) if line.startswith("{") else line for line in lines]
+    return [_prompt(line, args.prompts, number) for number, line in lines]
+
+
+def _prompt(line: str, path: Path, number: int) -> str:
+    """A line as it is, or the prompt in its JSON object."""
+    if not line.startswith("{"):
+        return line
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}, line {number} is not JSON: {error}.") from None
+    return prompt_text(row, path, number)
 
 
 def _with_card(
@@ -145,12 +174,7 @@ def _with_card(
 
 def show(args: argparse.Namespace) -> int:
     """Print a tree."""
-    if args.tree.endswith(".json"):
-        tree = from_json(json.loads(Path(args.tree).read_text(encoding="utf-8")))
-    elif args.tree in tree_names():
-        tree = named_template(args.tree)
-    else:
-        tree = load_template(_path(args.tree))
+    tree = load_template(args.tree) if args.tree.endswith(".json") else named_template(args.tree)
     for key, value in tree.card.items():
         print(f"{key}: {value}")
     print(_levels(tree))

@@ -87,11 +87,20 @@ def train(x_LF: Matrix, important: Sequence[bool], prompts: Sequence[str], setti
 
 
 def area_of(model: str, x_LF: Matrix, important: Sequence[bool], prompts: Sequence[str], c: float, settings: Settings) -> float:
-    """ROC area on unseen prompts of one kind of classifier: "logistic" with this C, "forest", or "mlp" (appendix B)."""
+    """ROC area on unseen prompts of one kind of classifier: "logistic" with this C, "forest", or "mlp" (appendix B).
+
+    Raises:
+        ConfigError: too few labels for it.
+    """
     makers = {"logistic": lambda: logistic(c, settings), "forest": lambda: forest(settings), "mlp": lambda: mlp(settings)}
     x, y = np.asarray(x_LF, dtype=np.float64), np.asarray(important, dtype=bool)
     parts = splits(prompts, y, settings)
-    return _area(_unseen(makers[model], x, y, parts), y[np.concatenate([test for _, test in parts])])
+    try:
+        scores = _unseen(makers[model], x, y, parts)
+    except ValueError as error:  # an early stop needs labels of both classes to spare
+        why = str(error).splitlines()[0]
+        raise ConfigError(f"{len(y)} labels are too few for the ablation {model!r}: {why} Mine more, or leave it out.") from None
+    return _area(scores, y[np.concatenate([test for _, test in parts])])
 
 
 def logistic(c: float, settings: Settings) -> Pipeline:

@@ -159,9 +159,14 @@ def table(task: str, result: Mapping[str, Any]) -> str:
         "|---|--:|--:|--:|--:|",
     ]
     for row in result["rows"]:
-        drop, share = row["accuracy_drop"], row["accuracy"]
-        lines.append(
-            f"| {row['name']} | {row['tokens_per_call']:.2f} | {share['mean']:.1%} ({share['low']:.1%} to {share['high']:.1%}) | "
-            f"{drop['mean']:+.1%} ({drop['low']:+.1%} to {drop['high']:+.1%}) | {row['same_text_as_sd']:.0%} |"
-        )
+        share, drop = percents(row["accuracy"]), percents(row["accuracy_drop"], "+")
+        lines.append(f"| {row['name']} | {row['tokens_per_call']:.2f} | {share} | {drop} | {row['same_text_as_sd']:.0%} |")
     return "\n".join(lines)
+
+
+def percents(found: Mapping[str, Any] | None, sign: str = "") -> str:
+    """An interval in per cent, "50.0% (40.0% to 60.0%)"; its mean alone where there are no bounds."""
+    if found is None:
+        return "-"
+    mean = f"{found['mean']:{sign}.1%}"
+    return mean if found["low"] is None else f"{mean} ({found['low']:{sign}.1%} to {found['high']:{sign}.1%})"

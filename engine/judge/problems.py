@@ -14,6 +14,7 @@ from engine.tasks.published import PUBLISHED, Published, get_published, load_pub
 from engine.tasks.sandbox import run_python
 
 TASKS = (*FAMILIES, *PUBLISHED)
+LIMIT = 128  # tokens of a response; the solutions of the embedded families are shorter
 CODE = ("functions", "humaneval", "mbpp")  # answers are programs: compared by their tests
 
 
@@ -41,6 +42,15 @@ def judged(name: str, full_report: bool = False) -> Judged:
     found = _published(name)
     report = found.report if full_report else None
     return Judged(name, found.score, _criterion(name, found.extract, found.equivalent, found.score, report))
+
+
+def limit_of(name: str) -> int:
+    """Most tokens of a response to this task, unless told otherwise (T_max).
+
+    Raises:
+        ConfigError: with the nearest right name.
+    """
+    return LIMIT if name in FAMILIES else _published(name).limit
 
 
 def _published(name: str) -> Published:

@@ -2,7 +2,8 @@
 
 Indices are 0-based within the response. FORWARD(x + y).argmax[len(x) - 1 : -1] is aligned with y: entry t is the draft's
 choice given x + y[:t]. Positions only grow, and y[:t] never changes after t was labelled, so that features can be computed
-later from the final y. Registers A10 (go on after an important end token), A11, A13.
+later from the final y. Registers A10 (go on after an important end token), A11, A13. A prompt that leaves no room, or whose
+first response has no answer to lose, is skipped: every swap would look unimportant.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -54,17 +55,17 @@ class Search:
         """Mine one prompt; the last event holds all labels. An unimportant swap stays, and the search goes on from there."""
         began, x = self.clock(), prompt.ids
         done = PromptFinished(prompt.id, prompt.problem.key, list(x), [], [], None, text=prompt.problem.prompt)
-        try:
-            y = self.target.generate(x, self.limit)
-        except Retokenized as lost:
-            done.skipped = str(lost)
+        y = self._first(x, done)
+        if done.skipped:
             yield done
             return
         choices = self.draft.choices(x, y)
         first = current = self._response(prompt, y)
         done.first, done.answer = y, first.answer
         left = _mismatches(y, choices, -1)
-        if self.most and len(left) > self.most:
+        if first.answer is None:
+            done.skipped, left = "no answer", []
+        elif self.most and len(left) > self.most:
             done.skipped, left = f"{len(left)} mismatches, more than {self.most}", []
         yield PromptStarted(prompt.id, prompt.problem.prompt, list(x), y, self._pieces(y), first.answer, left)
         t = -1
@@ -83,18 +84,33 @@ class Search:
         done.final, done.pieces, done.seconds = y, self._pieces(y), self.clock() - began
         yield done
 
+    def _first(self, x: list[int], done: PromptFinished) -> list[int]:
+        """The target's own response; says in `done` why there is none."""
+        y: list[int] = []
+        try:
+            y = self.target.generate(x, self._room(x)) if self._room(x) > 0 else []
+        except Retokenized as lost:
+            done.skipped = str(lost)
+        if not y:
+            done.skipped = done.skipped or "too long"
+        return y
+
+    def _room(self, x: list[int]) -> int:
+        """Most tokens of a response to a prompt; one slot is left for the pair of tokens that a judge's features need."""
+        return min(self.limit, self.draft.session.capacity - len(x) - 1)
+
     def _fork(self, prompt: Prompt, y: list[int], token: int, t: int, last: int) -> Generator[SearchEvent, None, Fork]:
         """The alternative: y[:t] + the draft's token + GENERATE(x + that); a stop token ends it at once."""
-        piece, size = self.tokenizer.piece, len(prompt.ids)
+        piece, size, room = self.tokenizer.piece, len(prompt.ids), self._room(prompt.ids)
         yield MismatchFound(prompt.id, t, y[t], token, piece(y[t]), piece(token))
         fork = Fork(t, [*y[:t], token])
-        if token not in self.tokenizer.stop_ids and len(fork.ids) < self.limit:
+        if token not in self.tokenizer.stop_ids and len(fork.ids) < room:
             try:
-                fork.ids.extend(self.target.generate([*prompt.ids, *fork.ids], self.limit - len(fork.ids), y[t + 1 :]))
+                fork.ids.extend(self.target.generate([*prompt.ids, *fork.ids], room - len(fork.ids), y[t + 1 :]))
             except Retokenized as other:
                 at = other.at - size
-                moved = self.anchor and last < at < min(len(y), len(other.ids) - size)
-                fork = Fork(at, other.ids[size:][: self.limit], "anchored") if moved else Fork(t, fork.ids, "dropped")
+                moved = self.anchor and last < at < min(len(y), room, len(other.ids) - size) and other.ids[other.at] != y[at]
+                fork = Fork(at, other.ids[size:][:room], "anchored") if moved else Fork(t, fork.ids, "dropped")
         rest = fork.ids[fork.t + 1 :]
         yield ForkGenerated(prompt.id, fork.t, rest, self._pieces(rest), self._response(prompt, fork.ids).answer)
         return fork

@@ -5,77 +5,104 @@ import os
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from engine.errors import AssetError, ConfigError
 from engine.judge.events import Label, PromptFinished, to_json
+from engine.tasks.rows import cut_in_head, json_lines, mend
 
 SCHEMA = 1
+BEGINS = b'{"kind":"mining"'
+PROMPT = {f.name for f in fields(PromptFinished)} - {"labels"}
+TEXTS, IDS = ("prompt", "key", "skipped", "text"), ("prompt_ids", "first", "final")
 
 
 class MinedFile:
-    """Append-only. Opening one that exists resumes it: a torn last line is cut off, and the head must be the same."""
+    """Append-only. Opening one that exists resumes it: a torn last line is cut off, and the head must be the same.
+
+    A file without a finished prompt is begun anew, and one that was not mined is left as it is.
+    """
 
     def __init__(self, path: Path, head: dict[str, Any]) -> None:
         """Open or create.
 
         Raises:
-            ConfigError: the file was mined with other models or settings.
+            ConfigError: the file was mined with other models or settings. AssetError: it is no mined file, or a damaged one.
         """
         self.path, self.head = path, {"kind": "mining", "schema": SCHEMA, **head}
-        self.done: set[str] = set()
-        if path.exists() and path.stat().st_size:
-            _cut_torn_line(path)
-            old, prompts = read_mined(path)
-            differing = sorted(k for k in old.keys() | self.head.keys() if old.get(k) != self.head.get(k))
-            if differing:
-                raise ConfigError(
-                    f"{path} was mined with other settings ({', '.join(differing)} differ). Resume with the same, or choose "
-                    "another file."
-                )
-            self.done = {prompt.prompt for prompt in prompts}
+        old, prompts = _found(path)
+        self.done = {prompt.prompt for prompt in prompts}
+        if prompts:
+            self._same(old)
+            mend(path)
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._append(self.head)
+            self._write(self.head, "w")
+
+    def _same(self, old: dict[str, Any]) -> None:
+        differing = sorted(k for k in old.keys() | self.head.keys() if old.get(k) != self.head.get(k))
+        if differing:
+            raise ConfigError(
+                f"{self.path} was mined with other settings ({', '.join(differing)} differ). Resume with the same, or choose "
+                "another file."
+            )
 
     def add(self, prompt: PromptFinished) -> None:
         """Write a finished prompt, and make sure that it reaches the disk."""
-        self._append(to_json(prompt))
+        self._write(to_json(prompt), "a")
         self.done.add(prompt.prompt)
 
-    def _append(self, line: dict[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
+    def _write(self, line: dict[str, Any], mode: Literal["a", "w"]) -> None:
+        with self.path.open(mode, encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
 
-def _cut_torn_line(path: Path) -> None:
-    data = path.read_bytes()
-    if not data.endswith(b"\n"):
-        with path.open("r+b") as file:
-            file.truncate(data.rfind(b"\n") + 1)
+def _found(path: Path) -> tuple[dict[str, Any], list[PromptFinished]]:
+    """Head and prompts of a file to be resumed; nothing of a missing or empty one, or one that was cut within its head."""
+    return ({}, []) if cut_in_head(path, BEGINS) else read_mined(path)
 
 
 def read_mined(path: Path) -> tuple[dict[str, Any], list[PromptFinished]]:
-    """Head and prompts of a mined file.
+    """Head and prompts of a mined file; a last line that was cut off is left out.
 
     Raises:
-        AssetError: no mined file, or one of another schema.
+        AssetError: no mined file, one of another schema, or a damaged one, with the line.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        head, *rest = [json.loads(line) for line in lines]
-    except (OSError, ValueError) as error:
+        lines = json_lines(path, torn=True)
+        _, head = next(lines, (0, None))
+        if not isinstance(head, dict) or head.get("kind") != "mining" or head.get("schema") != SCHEMA:
+            raise AssetError(f"{path} is no mined file of schema {SCHEMA}; its first line says {str(head)[:80]}.")
+        return head, [_prompt(line, f"{path}, line {number}") for number, line in lines]
+    except (OSError, ConfigError) as error:
         raise AssetError(f"{path} is no mined file: {error}") from None
-    if head.get("kind") != "mining" or head.get("schema") != SCHEMA:
-        raise AssetError(f"{path} is no mined file of schema {SCHEMA}; its first line says {str(head)[:80]}.")
-    return head, [_prompt(line) for line in rest]
 
 
-def _prompt(line: dict[str, Any]) -> PromptFinished:
-    known = {f.name for f in fields(PromptFinished)} - {"labels"}
-    return PromptFinished(**{k: v for k, v in line.items() if k in known}, labels=[Label(**label) for label in line["labels"]])
+def _prompt(line: Any, place: str) -> PromptFinished:
+    try:
+        labels = [Label(**label) for label in line["labels"]]
+        found = PromptFinished(**{k: v for k, v in line.items() if k in PROMPT}, labels=labels)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise AssetError(f"{place} is no mined prompt: {type(error).__name__}: {error}.") from None
+    if not _sound(found) or not all(map(_sound_label, labels)):
+        raise AssetError(f"{place} is a damaged prompt: a field does not hold what it should.")
+    return found
+
+
+def _sound(prompt: PromptFinished) -> bool:
+    """Whether what is read later has its type."""
+    return all(isinstance(getattr(prompt, name), str) for name in TEXTS) and all(_ids(getattr(prompt, name)) for name in IDS)
+
+
+def _sound_label(label: Label) -> bool:
+    texts = isinstance(label.prompt, str) and isinstance(label.retokenized, str) and isinstance(label.important, bool)
+    return texts and _ids([label.t, label.target_token, label.draft_token]) and _ids(label.target_rest) and _ids(label.draft_rest)
+
+
+def _ids(values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
 
 
 def labels_of(prompts: Iterable[PromptFinished]) -> list[Label]:

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from engine.analysis.judge import at_threshold, calibration_error, quantile_thresholds, recall_threshold
-from engine.errors import ModelMismatch
+from engine.errors import AssetError, ModelMismatch
 from engine.judge.classifier import Fit, Settings, area_of, train
-from engine.judge.events import Label
+from engine.judge.events import Label, PromptFinished
 from engine.judge.features import Blocks, blocks_of, matrix
 from engine.judge.kind import KINDS, FeatureKind
 from engine.judge.store import labels_of, read_mined
@@ -44,19 +44,51 @@ class Mined:
         return [label.prompt for label in self.labels]
 
 
-def read(path: Path, models: Mapping[str, Model]) -> Mined:
-    """A mined file, encoded by the models that it was mined with.
+def read(path: Path, models: Mapping[str, Model], force: bool = False) -> Mined:
+    """A mined file, encoded by the models that it was mined with; `force` takes others, and the head then names both.
 
     Raises:
-        AssetError: no mined file. ModelMismatch: other models are loaded.
+        AssetError: no mined file, or one that does not fit the models. ModelMismatch: other models are loaded.
     """
     head, prompts = read_mined(path)
+    head = _forced(path, head, models) if force else head
     for role, model in models.items():
-        made = head["models"].get(role, {}).get("revision")
+        made = _revision(head, role)
         if made != model.revision:
-            raise ModelMismatch(f"{path} was mined with the {role} {made}, and {model.revision} is loaded.")
+            raise ModelMismatch(
+                f"{path} was mined with the {role} {made}, and {model.revision} is loaded. --force reads its states all the same."
+            )
+    _fitting(path, prompts, min((model.vocab for model in models.values()), default=0))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return Mined(head, labels_of(prompts), len(prompts), blocks_of(prompts, models), digest)
+
+
+def _revision(head: Mapping[str, Any], role: str) -> Any:
+    models = head.get("models")
+    made = models.get(role) if isinstance(models, dict) else None
+    return made.get("revision") if isinstance(made, dict) else None
+
+
+def _forced(path: Path, head: dict[str, Any], models: Mapping[str, Model]) -> dict[str, Any]:
+    """The head as if these models had mined; `mined_with` keeps those that did, where they are others."""
+    others = {role: model for role, model in models.items() if _revision(head, role) != model.revision}
+    if not others:
+        return head
+    made = head.get("models")
+    if not isinstance(made, dict):
+        raise AssetError(f"{path} does not say which models mined it.")
+    read = {role: model.describe() for role, model in others.items()}
+    return head | {"models": made | read, "mined_with": {role: made.get(role) for role in others}}
+
+
+def _fitting(path: Path, prompts: Sequence[PromptFinished], vocab: int) -> None:
+    """Nothing when every id is below `vocab`, and every label lies within its prompt's response."""
+    for prompt in prompts:
+        swapped = (token for label in prompt.labels for token in (label.target_token, label.draft_token))
+        if max((*prompt.prompt_ids, *prompt.final, *swapped), default=-1) >= vocab:
+            raise AssetError(f"{path}, prompt {prompt.prompt}: a token id lies beyond the {vocab} of the loaded models.")
+        if any(label.t > len(prompt.final) for label in prompt.labels):
+            raise AssetError(f"{path}, prompt {prompt.prompt}: a label lies beyond the response.")
 
 
 def learn(mined: Mined, kind: FeatureKind, settings: Settings) -> Fit:
@@ -84,7 +116,8 @@ def judge_of(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings, extr
         "thresholds_by_recall": {str(r): recall_threshold(fit.scores, fit.truth, r) for r in RECALLS},
         "scores": scores, "truth": [int(t) for t in fit.truth],
     }  # fmt: skip
-    return Judge(torch.from_numpy(weight).float(), bias, kind, fit.threshold, meta | dict(extra))
+    forced = {"mined_with": mined.head["mined_with"]} if "mined_with" in mined.head else {}
+    return Judge(torch.from_numpy(weight).float(), bias, kind, fit.threshold, meta | forced | dict(extra))
 
 
 def save(judge: Judge, fit: Fit, folder: Path, command: str) -> None:
@@ -98,9 +131,10 @@ def save(judge: Judge, fit: Fit, folder: Path, command: str) -> None:
 def card(judge: Judge, command: str) -> str:
     """The card: what it is for, what it was made from, and how good it is on prompts that it had not seen."""
     m, at = judge.meta, judge.meta["at_threshold"]
-    models = "; ".join(f"{role} {model['id']} ({model['revision']})" for role, model in sorted(m["models"].items()))
+    others = [("mined with other models", _models(m["mined_with"]))] if "mined_with" in m else []
     rows = [
-        ("task", m["task"]), ("models", models), ("features", str(judge.kind)), ("prompts mined", m["prompts"]),
+        ("task", m["task"]), ("models", _models(m["models"])), *others, ("features", str(judge.kind)),
+        ("prompts mined", m["prompts"]),
         ("labels", f"{m['labels']}, {m['important']} important ({m['important'] / max(m['labels'], 1):.1%})"),
         ("mining", json.dumps(m["mining"])), ("split", f"{m['training']['split']} by prompt, seed {m['training']['seed']}"),
         ("C", f"{m['c']:.3g}, best of {len(m['auc_by_c'])} by ROC area"), ("ROC area, unseen prompts", f"{m['auc']:.3f}"),
@@ -118,6 +152,11 @@ def card(judge: Judge, command: str) -> str:
     )
 
 
+def _models(described: Mapping[str, Any]) -> str:
+    named = ((role, model or {}) for role, model in sorted(described.items()))
+    return "; ".join(f"{role} {model.get('id', 'unknown')} ({model.get('revision', 'unknown')})" for role, model in named)
+
+
 def _areas(found: Mapping[str, Any] | None) -> str:
     if not found:
         return ""
@@ -130,7 +169,7 @@ def _percent(value: float | None) -> str:
 
 
 def _settings(head: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in head.items() if key not in ("kind", "schema", "task", "models")}
+    return {key: value for key, value in head.items() if key not in ("kind", "schema", "task", "models", "mined_with")}
 
 
 def summary(names: Sequence[str], fits: Sequence[Fit]) -> str:

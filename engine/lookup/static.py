@@ -147,22 +147,28 @@ def load_static(folder: Path, target: Model) -> StaticAutomaton:
         arrays = load_file(folder / "automaton.safetensors")
         card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
         found = StaticAutomaton(**{name: arrays[name] for name in NAMES}, card=card)
-    except (OSError, SafetensorError, json.JSONDecodeError, KeyError) as error:
+    except (OSError, SafetensorError, ValueError, TypeError, KeyError) as error:
         raise AssetError(f"{folder} holds no suffix automaton: {error}. `python -m engine automaton` builds one.") from None
     if not _sound(found):
         raise AssetError(f"The suffix automaton in {folder} contradicts itself; build it again.")
     if card.get("tokenizer") not in (None, tokenizer_mark(target.tokenizer)):
         raise ModelMismatch(f"The suffix automaton in {folder} was built for another vocabulary than that of {target.name}.")
+    if max(int(found.corpus.max(initial=-1)), int(found.token.max(initial=-1))) >= target.vocab:
+        raise AssetError(f"The suffix automaton in {folder} holds token ids beyond the {target.vocab} of {target.name}.")
     return found
 
 
 def _sound(a: StaticAutomaton) -> bool:
-    """Whether every index points inside."""
+    """Whether all arrays are lists of 32-bit whole numbers, and every index points inside."""
+    arrays = [getattr(a, name) for name in NAMES]
+    if not isinstance(a.card, dict) or any(array.ndim != 1 or array.dtype != np.int32 for array in arrays):
+        return False
     states, edges, corpus = len(a.link), len(a.token), len(a.corpus)
     shapes = len(a.length) == len(a.first) == len(a.count) == states == len(a.offset) - 1 and len(a.goal) == edges
     if not shapes or states == 0:
         return False
     inside = a.offset[0] == 0 and a.offset[-1] == edges and bool((np.diff(a.offset) >= 0).all())
-    links = a.link[0] == -1 and bool(((a.link[1:] >= 0) & (a.length[a.link[1:]] < a.length[1:])).all())
+    links = a.link[0] == -1 and bool(((a.link[1:] >= 0) & (a.link[1:] < states)).all())
+    links = links and bool((a.length[a.link[1:]] < a.length[1:]).all())
     ends = bool(((a.first >= -1) & (a.first < max(corpus, 1))).all())
     return bool(inside and links and ends and (edges == 0 or (a.goal.min() >= 0 and a.goal.max() < states)))

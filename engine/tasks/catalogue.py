@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
+from engine.errors import ConfigError, unknown
 from engine.tasks import arithmetic, functions, sentences
 from engine.tasks.problem import Problem, split_of
 
 SPLITS = ("train", "heldout")
+PATIENCE = 10_000  # known problems in a row after which a family is taken to have no others
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +38,24 @@ FAMILIES = tuple(_TASKS)
 
 
 def get_task(family: str) -> Task:
-    """The task of that name; ValueError with the nearest right name otherwise."""
+    """The task of that name.
+
+    Raises:
+        ConfigError: with the nearest right name.
+    """
     if family not in _TASKS:
-        near = difflib.get_close_matches(family, FAMILIES, n=1, cutoff=0.0)
-        raise ValueError(f"no task {family!r}; there are {', '.join(FAMILIES)}; did you mean {near[0]!r}?")
+        raise ConfigError(unknown("task", family, FAMILIES))
     return _TASKS[family]
 
 
 def stream(family: str, split: str, seed: int = 0) -> Iterator[Problem]:
-    """Problems of one split without end; the same arguments give the same problems."""
+    """Problems of one split without end; the same arguments give the same problems.
+
+    Raises:
+        ConfigError: an unknown family or split.
+    """
     if split not in SPLITS:
-        raise ValueError(f"no split {split!r}; there are {', '.join(SPLITS)}")
+        raise ConfigError(unknown("split", split, SPLITS))
     task = get_task(family)
     for i in itertools.count():
         problem = task.generate(Random(f"{family}/{seed}/{i}"))
@@ -56,10 +64,20 @@ def stream(family: str, split: str, seed: int = 0) -> Iterator[Problem]:
 
 
 def load_problems(family: str, split: str, n: int, seed: int = 0) -> list[Problem]:
-    """The first `n` problems with distinct keys of a seeded stream."""
+    """The first `n` problems with distinct keys of a seeded stream.
+
+    Raises:
+        ConfigError: an unknown family or split, a negative n, or more than the family has.
+    """
+    if n < 0:
+        raise ConfigError(f"{n} problems cannot be drawn; 0 or more can.")
     problems: dict[str, Problem] = {}
+    known = 0
     for problem in stream(family, split, seed):
         if len(problems) == n:
             break
+        known = known + 1 if problem.key in problems else 0
+        if known == PATIENCE:
+            raise ConfigError(f"{family} has about {len(problems)} {split} problems, and {n} were asked for: ask for fewer.")
         problems.setdefault(problem.key, problem)
     return list(problems.values())

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.tasks.numbers import same_number
 from engine.tasks.problem import Problem
-from engine.tasks.rows import wanted
+from engine.tasks.rows import words
 
 FAMILY = "gsm8k"
 STOPS = ("<|eot_id|>", "<|start_header_id|>user<|end_header_id|>", "Q:", "</s>", "<|im_end|>", "\nProblem:")
@@ -27,7 +27,7 @@ _GOLD = re.compile(r"####\s*(.+)")
 
 def problem(row: dict[str, Any], examples: Sequence[Problem] = ()) -> Problem:
     """A row with `question` and `answer` ("... #### 18"); worked `examples` go before the question."""
-    question, worked = str(wanted(row, "question", FAMILY)).strip(), str(wanted(row, "answer", FAMILY))
+    question, worked = words(row, "question", FAMILY).strip(), words(row, "answer", FAMILY)
     gold = _GOLD.findall(worked)
     answer = gold[-1].strip().replace(",", "") if gold else worked.strip()
     reasoning = re.sub(r"<<.*?>>", "", worked.split("####")[0]).strip()

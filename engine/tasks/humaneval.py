@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from engine.errors import ConfigError
 from engine.tasks.problem import Problem
-from engine.tasks.rows import wanted
+from engine.tasks.rows import words
 from engine.tasks.sandbox import run_python
 
 FAMILY = "humaneval"
@@ -15,13 +16,17 @@ _FENCE = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
 def problem(row: dict[str, Any]) -> Problem:
-    """A row with `task_id`, `prompt`, `entry_point`, `canonical_solution` and `test`; the answer is the test program."""
-    entry = str(wanted(row, "entry_point", FAMILY))
+    """A row with `task_id`, `prompt`, `entry_point`, `canonical_solution` and `test`; the answer is the test program.
+
+    Raises:
+        ConfigError: a field is missing or no text, or the entry point is no name.
+    """
+    entry = words(row, "entry_point", FAMILY)
     if not entry.isidentifier():
-        raise ValueError(f"{entry!r} is no function name")
-    tests = f"{wanted(row, 'test', FAMILY)}\ncheck({entry})\n"
-    prompt, solution = str(wanted(row, "prompt", FAMILY)), str(wanted(row, "canonical_solution", FAMILY))
-    return Problem(FAMILY, str(wanted(row, "task_id", FAMILY)), prompt, solution, tests)
+        raise ConfigError(f"{entry!r} is no function name.")
+    tests = f"{words(row, 'test', FAMILY)}\ncheck({entry})\n"
+    prompt, solution = words(row, "prompt", FAMILY), words(row, "canonical_solution", FAMILY)
+    return Problem(FAMILY, words(row, "task_id", FAMILY), prompt, solution, tests)
 
 
 def extract(text: str) -> str | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.errors import ConfigError
 from engine.tasks import humaneval
 from engine.tasks.problem import Problem
-from engine.tasks.rows import wanted
+from engine.tasks.rows import wanted, words
 from engine.tasks.sandbox import run_python
 
 FAMILY = "mbpp"
@@ -17,13 +18,23 @@ END = "[DONE]"
 
 
 def problem(row: dict[str, Any]) -> Problem:
-    """A row with `text` (or `prompt`), `code` and `test_list`; the answer is one test a line."""
-    text = str(row["prompt"]) if "prompt" in row and "text" not in row else str(wanted(row, "text", FAMILY))
-    tests = [str(test) for test in wanted(row, "test_list", FAMILY)]
-    setup = str(row.get("test_setup_code") or "\n".join(row.get("test_imports") or ()))
+    """A row with `text` (or `prompt`), `code` and `test_list`; the answer is one test a line.
+
+    Raises:
+        ConfigError: the text is missing or none, or the tests are no list of texts.
+    """
+    text = words(row, "prompt" if "prompt" in row and "text" not in row else "text", FAMILY)
+    tests, imports = _lines(wanted(row, "test_list", FAMILY), "test_list"), _lines(row.get("test_imports") or [], "test_imports")
+    setup = str(row.get("test_setup_code") or "\n".join(imports))
     answer = "\n".join([*([setup] if setup else []), *tests])
     prompt = PROMPT.format(text=text.strip(), tests="\n".join(tests))
     return Problem(FAMILY, str(row.get("task_id", text)), prompt, str(row.get("code", "")) + f"\n{END}", answer)
+
+
+def _lines(value: Any, name: str) -> list[str]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(line, str) for line in value):
+        raise ConfigError(f"The field {name!r} of an {FAMILY} problem is a list of texts, not {str(value)[:60]!r}.")
+    return list(value)
 
 
 def extract(text: str) -> str | None:

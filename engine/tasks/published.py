@@ -14,7 +14,10 @@ from engine.tasks.rows import read_rows
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """How to read and judge one published set; `report` tells how code ended in its tests, where answers are code."""
+    """How to read and judge one published set; `report` tells how code ended in its tests, where answers are code.
+
+    `limit` is the most tokens of a response (T_max): 2048 for GSM8K as in AutoJudge, 1024 as in EAGLE's evaluation elsewhere.
+    """
 
     family: str
     problem: Callable[[dict[str, Any]], Problem]
@@ -22,10 +25,11 @@ class Published:
     equivalent: Callable[[str | None, str | None], bool]
     score: Callable[[Problem, str], float]
     report: Callable[[Problem, str], list[str]] | None = None
+    limit: int = 1024
 
 
 PUBLISHED = {
-    "gsm8k": Published("gsm8k", gsm8k.problem, gsm8k.extract, gsm8k.equivalent, gsm8k.score),
+    "gsm8k": Published("gsm8k", gsm8k.problem, gsm8k.extract, gsm8k.equivalent, gsm8k.score, limit=2048),
     "humaneval": Published(
         "humaneval", humaneval.problem, humaneval.extract, humaneval.equivalent, humaneval.score, humaneval.report
     ),
@@ -48,7 +52,14 @@ def load_published(family: str, source: str, n: int | None = None) -> list[Probl
     """The first n problems of a set, from a JSON-lines file or "datasets:NAME:CONFIG:SPLIT".
 
     Raises:
-        ConfigError: an unknown set, a missing source, or rows that lack a field.
+        ConfigError: an unknown set, a missing source, or a row that lacks a field, with its place.
     """
     published = get_published(family)
-    return [published.problem(row) for row in read_rows(source, n)]
+    return [_problem(published, row, place) for place, row in read_rows(source, n)]
+
+
+def _problem(published: Published, row: dict[str, Any], place: str) -> Problem:
+    try:
+        return published.problem(row)
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error}") from None

@@ -1,18 +1,26 @@
 """Rows: results of long experiments as JSON lines, one a finished trajectory, so that a stopped run goes on where it was."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError
 from engine.tasks.catalogue import Task
 from engine.tasks.problem import Problem
+from engine.tasks.rows import cut_in_head, json_lines, mend
 from engine.trace.store import Trace
+
+Row = dict[str, Any]
+BEGINS = b'{"settings"'
+FIELDS = {"method", "problem", "trajectory", "tokens", "rounds", "seconds", "verify_tokens", "answer", "truth", "ids"}
 
 
 class Rows:
-    """An append-only file of rows. Its first line says what the experiment is; another experiment is refused."""
+    """A file of rows that grows by sets: all n trajectories of a method on a problem. Its first line says what the experiment is.
+
+    Opening one that exists goes on with its whole sets; what an interruption left of another is removed, and drawn again.
+    """
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         """Open or create.
@@ -20,24 +28,27 @@ class Rows:
         Raises:
             ConfigError: the file holds another experiment, or is damaged.
         """
-        self.path, self.rows = path, list[dict[str, Any]]()
-        known = list(_lines(path)) if path.exists() else []
-        if known:
-            if known[0] != {"settings": settings}:
-                raise ConfigError(f"{path} holds another experiment: {json.dumps(known[0])[:300]}. Give another --out.")
-            self.rows = [row for row in known[1:] if "method" in row]
+        self.path, self.rows = path, list[Row]()
+        known = [] if cut_in_head(path, BEGINS) else _read(path)
+        if known and known[0] != {"settings": settings}:
+            raise ConfigError(f"{path} holds another experiment: {json.dumps(known[0])[:300]}. Give another --out.")
+        self.rows = whole_sets(known[1:], int(settings.get("n", 1)))
+        if not known or len(self.rows) < len(known) - 1:
+            self._begin({"settings": settings})
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._write({"settings": settings})
+            mend(path)
 
-    def _write(self, row: dict[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    def _begin(self, head: Row) -> None:
+        """Write all that is known; the file appears whole or not at all."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_name(self.path.name + ".part")
+        part.write_bytes(_lines([head, *self.rows]))
+        part.replace(self.path)
 
-    def add(self, rows: list[dict[str, Any]]) -> None:
-        """Append rows that belong together."""
-        for row in rows:
-            self._write(row)
+    def add(self, rows: list[Row]) -> None:
+        """Append rows that belong together, in one write."""
+        with self.path.open("ab") as file:
+            file.write(_lines(rows))
         self.rows += rows
 
     def done(self, method: str, problem: str, n: int) -> bool:
@@ -45,30 +56,46 @@ class Rows:
         return len([r for r in self.rows if r["method"] == method and r["problem"] == problem]) >= n
 
 
-def read_rows(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Settings and rows of a file.
+def _lines(rows: Iterable[Row]) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8")
+
+
+def whole_sets(rows: Sequence[Row], n: int) -> list[Row]:
+    """The sets with all their n trajectories, in the order of the file; of a trajectory drawn twice the later one."""
+    last = {(row["method"], row["problem"], row["trajectory"]): row for row in rows}
+    counts: dict[tuple[str, str], int] = {}
+    for method, problem, _ in last:
+        counts[method, problem] = counts.get((method, problem), 0) + 1
+    return [row for (method, problem, _), row in last.items() if counts[method, problem] >= n]
+
+
+def read_rows(path: Path) -> tuple[Row, list[Row]]:
+    """Settings and rows of a file, also of one that is still growing.
 
     Raises:
-        ConfigError: no such file, or damaged.
+        ConfigError: no such file, a damaged one, or one without a finished trajectory.
     """
-    found = list(_lines(path)) if path.is_file() else []
-    if not found or "settings" not in found[0]:
+    found = [] if cut_in_head(path, BEGINS) else _read(path)
+    if not found:
         raise ConfigError(f"{path} holds no experiment.")
-    return found[0]["settings"], [row for row in found[1:] if "method" in row]
+    if len(found) == 1:
+        raise ConfigError(f"{path} holds no finished trajectory yet: run its command again, with more time.")
+    return found[0]["settings"], found[1:]
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, 1):
-        try:
-            yield json.loads(line)
-        except json.JSONDecodeError:
-            if number < len(lines):
-                raise ConfigError(f"{path}, line {number} is not JSON.") from None
+def _read(path: Path) -> list[Row]:
+    """Head and rows; a last line that was cut off is left out."""
+    lines = list(json_lines(path, torn=True))
+    if not lines or not isinstance(lines[0][1], dict) or not isinstance(lines[0][1].get("settings"), dict):
+        raise ConfigError(f"{path} holds no experiment.")
+    for number, row in lines[1:]:
+        if not isinstance(row, dict) or not FIELDS.issubset(row):
+            raise ConfigError(f"{path}, line {number} is no trajectory: one has {', '.join(sorted(FIELDS))}.")
+    return [row for _, row in lines]
 
 
-def row_of(trace: Trace, method: str, problem: Problem, task: Task) -> dict[str, Any]:
-    """What tables need of one trajectory: counts, times, the answer and whether it is right."""
+def row_of(trace: Trace, method: str, problem: Problem, task: Task) -> Row:
+    """What tables need of one trajectory: counts, times, the answer and whether it is right (None where that cannot be told)."""
     rounds = trace.rounds
     end = trace.end
     return {
@@ -77,6 +104,13 @@ def row_of(trace: Trace, method: str, problem: Problem, task: Task) -> dict[str,
         "accepted": sum(r.accepted for r in rounds), "verify_tokens": sum(r.fed for r in rounds),
         "seconds": round(sum(r.draft_ms + r.verify_ms + r.other_ms for r in rounds) / 1e3, 6),
         "draft_s": round(sum(r.draft_ms for r in rounds) / 1e3, 6), "verify_s": round(sum(r.verify_ms for r in rounds) / 1e3, 6),
-        "answer": task.extract(trace.text), "truth": problem.answer, "score": task.score(problem, trace.text),
+        "answer": task.extract(trace.text), "truth": problem.answer, "score": _score(trace.text, problem, task),
         "reason": end.reason if end else "", "ids": trace.token_ids,
     }  # fmt: skip
+
+
+def _score(text: str, problem: Problem, task: Task) -> float | None:
+    try:
+        return task.score(problem, text)
+    except ConfigError:  # generated code may not be run here
+        return None

@@ -4,17 +4,22 @@ STAND, section 4.2 and App. A.1; methods page 4.18, register S5, S6, S13.
 """
 
 import hashlib
+import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from engine.draft import Draft
+from engine.errors import ConfigError
 from engine.lab import Lab
+from engine.methods import CARDS, get_card
 from engine.parts import Outcome
 from engine.template import Template, prefix_closed
 from engine.trajectories import prepare
 from engine.tune.series import watch
+
+COPIES = ("sam_recycle",)  # drafters that fill the template in some rounds only; other drafts would be counted as its nodes
 
 
 class Usage:
@@ -81,6 +86,22 @@ def count_usage(
         for _ in traces:
             pass
         yield number
+
+
+def require_countable(method: str) -> None:
+    """Nothing when every draft of a method fills a static tree.
+
+    Raises:
+        ConfigError: it does not, and which methods do.
+    """
+    able = [card.name for card in CARDS if card.shape == "static_tree" and card.drafter not in COPIES]
+    if get_card(method).name not in able:
+        raise ConfigError(f"The drafts of {method!r} do not all fill a static tree. A tree is optimised for: {', '.join(able)}.")
+
+
+def tree_mark(tree: Template) -> str:
+    """Sixteen hexadecimal digits that name the shape of a tree."""
+    return hashlib.sha256(json.dumps([tree.parents, tree.ranks]).encode()).hexdigest()[:16]
 
 
 def prompts_mark(prompts: Sequence[str]) -> str:

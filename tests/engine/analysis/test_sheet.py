@@ -2,7 +2,7 @@
 
 from engine.analysis.ngrams import Reuse
 from engine.analysis.sheet import Sheet, by_turns
-from engine.tasks import Problem, get_task
+from engine.tasks import Problem, get_task, load_problems
 from engine.trace.events import Round, RunEnded, RunStarted, Token
 
 PROBLEM = Problem("arithmetic", "k", "How many?", "", "12")
@@ -63,6 +63,16 @@ def test_votes_and_what_is_right():
         unknown.see(event)
     assert unknown.rows[0]["answer"] == "7" and unknown.rows[0]["right"] is None and unknown.vote()["right"] is None
     assert Sheet().vote() is None
+
+
+def test_what_may_not_be_run_is_neither_right_nor_wrong(monkeypatch):
+    monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", "0")
+    (problem,) = load_problems("functions", "heldout", 1)
+    sheet = Sheet(get_task("functions"), problem)
+    for number in range(2):
+        for event in run(number, [problem.solution], [number]):
+            sheet.see(event)
+    assert [row["right"] for row in sheet.rows] == [None, None] and sheet.vote()["right"] is None
 
 
 def test_whole_runs_in_turn_and_a_failed_one_ends_its_stream():

@@ -1,6 +1,6 @@
 """Votes, overlap and acceptance over several trajectories, from small made-up cases."""
 
-import math
+import json
 
 import pytest
 
@@ -34,7 +34,10 @@ def test_overlap_by_hand():
     assert seen_share([[1, 2, 3]], 2) is None and repeated_share([[1]], 2) is None
     rows = overlap_table([[[1, 2, 3], [1, 2, 4]], [[7, 8], [7, 8]]], [1, 2], [2])
     assert rows[1] == {"trajectories": 2, "order": 2, "problems": 2, "repeated": 0.75, "seen_before": 0.75}
-    assert math.isnan(rows[0]["seen_before"]) and rows[0]["repeated"] == 0.0
+    assert rows[0]["seen_before"] is None and rows[0]["repeated"] == 0.0
+    nothing = overlap_table([[[1]]], [1, 2], [2])
+    assert [row["repeated"] for row in nothing] == [None, None] and nothing[1]["problems"] == 0
+    json.dumps([rows, nothing], allow_nan=False)
 
 
 def row(method, problem, trajectory, tokens, rounds, answer="1"):

@@ -1,11 +1,13 @@
 """Every command of the engine, run as a person would: text and JSON, files it writes, and one clear line for what cannot be."""
 
+import argparse
 import json
 from pathlib import Path
 
 import pytest
 
-from engine.cli import main
+from engine.cli import main, tree
+from engine.errors import ConfigError
 from tests.engine.zoo import Zoo
 
 SHORT = ("--max-new-tokens", "6")
@@ -24,6 +26,52 @@ def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     error = capsys.readouterr().err
     assert error.startswith("error: ") and error.count("\n") == 1
     return error
+
+
+def strict(text: str) -> object:
+    """JSON without NaN, as other readers demand."""
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+COUNTS = [
+    ("mine", "--task=arithmetic", "--items=0"), ("mine", "--task=arithmetic", "--limit=-1"), ("mine", "--task=arithmetic", "--most=-1"),
+    ("mine", "--task=arithmetic", "--minutes=-1"), ("judge-train", "--mined=a", "--out=b", "--recall=0"),
+    ("judge-train", "--mined=a", "--out=b", "--recall=1.5"), ("judge-eval", "--items=0"), ("judge-eval", "--window=x"),
+    ("compare", "--methods=ar", "--task=arithmetic", "--items=-3"), ("run", "ar", "abc", "--max-new-tokens=0"),
+    ("trajectories", "draw", "sam", "--task=arithmetic", "--n=0"), ("trajectories", "compare", "--items=0"),
+    ("trajectories", "speed", "--history=-5"), ("trajectories", "trees", "--minutes=soon"), ("tree", "grow", "--out=a", "--nodes=0"),
+    ("tree", "grow", "--out=a", "--first=1.5"), ("tree", "optimise", "--out=a", "--keep=-1"), ("automaton", "--out=a", "--tokens=0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("argv", COUNTS, ids=" ".join)
+def test_numbers_that_make_no_sense_are_refused(argv: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(argv)
+    assert left.value.code == 2 and " is no " in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("given", [[], ["--preset", "tiny"], ["--target", "T"]])
+def test_a_draft_is_passed_on(given: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    seen: dict[str, object] = {}
+
+    def load(*args: object, **options: object) -> None:
+        seen.update(options)
+        raise ConfigError("stop here")
+
+    monkeypatch.setattr("engine.cli.options.Lab.load", load)
+    assert "stop here" in refused(capsys, "run", "sd", "abc", *given, "--draft", "MY")
+    assert seen["draft"] == "MY"
+
+
+def test_files_that_cannot_be_used_are_one_line(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    inside = str(tmp_path / "file" / "x")
+    assert "file" in refused(
+        capsys, "compare", "--methods", "ar", "--task", "arithmetic", "--items", "1", *SHORT, "--out", inside, *pair
+    )
+    assert "file" in refused(capsys, "tree", "grow", "--nodes", "3", "--out", inside + ".json")
+    assert "file" in refused(capsys, "mine", "--task", "arithmetic", "--items", "1", "--out", inside, *pair)
 
 
 def test_methods_lists_shows_and_gives_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,6 +142,18 @@ def test_compare_pools_prompts_and_pooled_reads_its_traces(
     assert "prompt field" in refused(capsys, *given)
     assert "no file" in refused(capsys, "compare", "--methods", "ar", "--prompts", str(tmp_path / "none"), *pair)
     assert "arithmetic" in refused(capsys, "compare", "--methods", "ar", "--task", "arithmetics", *pair)
+    assert "named twice" in refused(capsys, "compare", "--methods", "ar,sd,ar", "--task", "arithmetic", *pair)
+
+
+def test_prompt_files_with_marks_blank_lines_and_other_separators(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_bytes(b"\xef\xbb\xbf" + '{"prompt": "a\u2028b"}\r\n\n"c\x85d"\n'.encode())
+    given = ["compare", "--methods", "ar", "--prompts", str(prompts), *pair, *SHORT, "--json"]
+    assert main(given) == 0 and json.loads(capsys.readouterr().out)["ar"]["prompts"] == 2
+    prompts.write_bytes(b'"ab"\n{"prompt": "\xe9"}\n')
+    assert "line 2 is not JSON in UTF-8" in refused(capsys, *given)
 
 
 @pytest.mark.parametrize("forced", [False, True])
@@ -138,8 +198,33 @@ def test_trajectories_from_a_series_to_the_page_s_file(
     assert found["commands"][0].startswith("python -m engine trajectories compare --methods pld,sam") and found["trees"] is None
     assert found["acceptance"]["all"]["n"] > 0 and found["overlap"]
     assert "pld, sam" in refused(capsys, "trajectories", "overlap", str(rows), "--method", "stand", *pair)
+    assert main(["trajectories", "overlap", str(rows), "--ks", "1", *pair, "--json"]) == 0
+    assert strict(capsys.readouterr().out)[0]["seen_before"] is None  # type: ignore[index]
+    for ks in ("a", "0", "1,,2", "-1,4"):
+        assert "--ks takes" in refused(capsys, "trajectories", "tables", str(rows), f"--ks={ks}", *pair)
+    head, first, *_ = rows.read_text().splitlines()
+    rows.write_text(head + "\n")
+    for action in ("tables", "overlap", "acceptance"):
+        assert "no finished trajectory" in refused(capsys, "trajectories", action, str(rows), *pair)
+    assert "no finished trajectory" in refused(capsys, "trajectories", "results", "--replay", "0", "--out", str(out), *pair)
+    failed = json.dumps(json.loads(first) | {"rounds": 0, "tokens": 0, "ids": [], "seconds": 0.0})
+    rows.write_text(f"{head}\n{failed}\n")
+    for action in ("tables", "overlap"):
+        assert main(["trajectories", action, str(rows), *pair]) == 0
+        assert capsys.readouterr().out
     rows.unlink()
     assert "compare` first" in refused(capsys, "trajectories", "results", *pair)
+
+
+def test_a_series_that_cannot_be_run_begins_no_file(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = tmp_path / "rows.jsonl"
+    series = ["trajectories", "compare", "--items", "1", "--n", "1", "--out", str(rows), *SHORT, *pair]
+    for more, words in (
+        (["--methods", "pld,sma"], "Did you mean 'sam'"), (["--methods", "pld,pld"], "named twice"), (["--task", "poems"], "poems"),
+        (["--methods", "pld", "--temperature", "-1"], "temperature"), (["--methods", "pld:gama=2"], "gamma"),
+    ):  # fmt: skip
+        assert words in refused(capsys, *series, *more)
+    assert not rows.exists()
 
 
 def test_trajectories_draw_vote_and_show(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,6 +262,71 @@ def test_trees_are_grown_optimised_and_shown(
     assert "5 nodes, depth" in capsys.readouterr().out
     assert json.loads(tuned.read_text())["usage"]["nodes"] == 30
     assert "no file" in refused(capsys, "tree", "optimise", "--prompts", "none.txt", "--out", str(tuned), *pair)
+    assert "none.json" in refused(capsys, "tree", "show", "none.json")
+    assert "Did you mean 'heuristic'" in refused(capsys, "tree", "show", "heuristik")
+
+
+def test_a_tree_is_written_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "deep" / "grown.json"
+    assert main(["tree", "grow", "--nodes", "4", "--depth", "2", "--out", str(out)]) == 0 and out.is_file()
+
+
+def test_counts_are_taken_up_for_the_same_tree_only(
+    pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out, state = tmp_path / "t" / "tuned.json", tmp_path / "build" / "tree-tuned.json"
+    given = [
+        "tree",
+        "optimise",
+        "--items",
+        "1",
+        "--n",
+        "1",
+        "--max-new-tokens",
+        "8",
+        "--nodes",
+        "12",
+        "--keep",
+        "3",
+        "--out",
+        str(out),
+    ]
+    assert main([*given, *pair, "--depth", "3"]) == 0
+    first, tree = state.read_text(), json.loads(out.read_text())
+    assert main([*given, *pair, "--depth", "3"]) == 0 and json.loads(out.read_text()) == tree
+    for more in (
+        ["--depth", "4"],
+        ["--depth", "3", "--first", "0.3"],
+        ["--depth", "3", "--ranks", "2"],
+        ["--depth", "3", "--ratio", "0.9"],
+    ):
+        state.write_text(first)
+        assert main([*given, *pair, *more]) == 0
+        assert state.read_text() != first, f"counts of another tree were taken up with {more}"
+    state.write_text(first[:-20])
+    assert main([*given, *pair, "--depth", "3"]) == 0 and state.read_text() == first
+    assert [p.name for p in state.parent.iterdir()] == [state.name]
+
+
+@pytest.mark.parametrize("method", ["pld", "sd", "sam_recycle", "eagle2"])
+def test_only_methods_that_fill_a_static_tree_are_counted(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "recycle, stand, medusa" in refused(capsys, "tree", "optimise", "--method", method, "--out", "t.json")
+
+
+def test_trees_are_calibrated_on_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts = tmp_path / "prompts"
+    args = argparse.Namespace(prompts=prompts, items=9)
+    prompts.write_bytes(b"\xef\xbb\xbf" + 'one\u2028line\r\n\n{"question": "x\x85y"}\n'.encode())
+    assert tree._prompts(args) == ["one\u2028line", "x\x85y"]
+    for text, place in (
+        (b"a\nb \xe9", "line 2 is not UTF-8"),
+        (b'a\n{"prompt"', "line 2 is not JSON"),
+        (b'{"words": 1}', "line 1"),
+    ):
+        prompts.write_bytes(text)
+        with pytest.raises(ConfigError, match=place):
+            tree._prompts(args)
 
 
 def test_an_automaton_is_built_from_files_or_a_task(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,3 +337,8 @@ def test_an_automaton_is_built_from_files_or_a_task(pair: list[str], tmp_path: P
     assert "1 texts, " in capsys.readouterr().out
     assert main(["run", "sam", "abc", *pair, *SHORT, "--asset", f"automaton={out}", "--json"]) == 0
     assert "--files or --task" in refused(capsys, "automaton", "--out", str(out), *pair)
+    (tmp_path / "empty.txt").write_text("")
+    assert "no text" in refused(capsys, "automaton", "--files", str(tmp_path / "empty.txt"), "--out", str(out), *pair)
+    (tmp_path / "bad.jsonl").write_text('"x"\n[1]\n')
+    assert "line 2" in refused(capsys, "automaton", "--files", str(tmp_path / "bad.jsonl"), "--out", str(out), *pair)
+    assert "poems" in refused(capsys, "automaton", "--task", "poems", "--out", str(out), *pair)

@@ -1,11 +1,16 @@
 """mine, judge-train and judge-eval end to end on a random pair: files, resume, refusals, results."""
 
 import json
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.cli import main
+from engine.errors import ConfigError
+from engine.judge.classifier import Settings, area_of
+from engine.judge.problems import limit_of
 from engine.judge.store import read_mined
 from engine.judge.weights import load_judge
 from tests.engine.zoo import Zoo
@@ -21,6 +26,15 @@ def mine(pair: list[str], out: Path, *more: str) -> int:
     return main(["mine", *pair, "--task", "arithmetic", "--limit", "12", "--out", str(out), *more])
 
 
+def mixed(mined: Path) -> None:
+    """Labels of both kinds by hand: a random pair gives hardly any important ones."""
+    lines = [json.loads(line) for line in mined.read_text().splitlines()]
+    for i, line in enumerate(lines[1:]):
+        for label in line["labels"]:
+            label["important"] = bool((label["t"] + i) % 3)
+    mined.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
 def test_from_a_task_to_results(
     pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
@@ -34,11 +48,7 @@ def test_from_a_task_to_results(
     assert head["task"] == "arithmetic" and len(prompts) == 12 and sum(len(p.labels) for p in prompts) > 12
     assert mine(pair, mined, "--items", "12", "--seed", "1") == 2 and "other settings" in capsys.readouterr().err
 
-    lines = [json.loads(line) for line in mined.read_text().splitlines()]
-    for i, line in enumerate(lines[1:]):
-        for label in line["labels"]:
-            label["important"] = bool((label["t"] + i) % 3)  # a random pair gives no answer: labels of both kinds by hand
-    mined.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    mixed(mined)
     judge = tmp_path / "judge"
     assert main(["judge-train", *pair, "--mined", str(mined), "--out", str(judge), "--split", "folds", "--ablations"]) == 0
     card = capsys.readouterr().out
@@ -48,16 +58,38 @@ def test_from_a_task_to_results(
 
     asset = ["--asset", f"judge:arithmetic={judge}"]
     options = ["--tasks", "arithmetic", "--window", "4", "--limit", "10", "--out", str(tmp_path / "results")]
+    assert main(["judge-eval", *pair, *asset, *options, "--items", "1"]) == 0
+    written = capsys.readouterr()
+    assert "on 1 held-out problems" in written.out and f"arithmetic: the judge in {judge} (judge:arithmetic)" in written.err
+    (kept,) = (tmp_path / "build" / "judge").glob("eval-arithmetic-*.jsonl")
+    whole = kept.read_text()
     assert main(["judge-eval", *pair, *asset, *options, "--items", "2"]) == 0
+    both = kept.read_text()
+    kept.write_text(both[:-9])
     assert main(["judge-eval", *pair, *asset, *options, "--items", "3", "--json"]) == 0
+    assert kept.read_text().startswith(both) and both.startswith(whole) and kept.read_text().count("\n") == 3
     found = json.loads((tmp_path / "results" / "judge-arithmetic.json").read_text())
     assert (
         found["problems"] == 3
         and found["rows"][0]["name"] == "sd"
         and "AutoJudge" in (tmp_path / "results" / "judge-arithmetic.md").read_text()
     )
-    assert main(["judge-eval", *pair, "--asset", f"judge={judge}", *options, "--tasks", "functions", "--items", "1"]) == 2
+    own = ["--asset", f"judge={judge}"]
+    assert main(["judge-eval", *pair, *own, *options, "--tasks", "functions", "--items", "1"]) == 2
     assert "trained for arithmetic" in capsys.readouterr().err
+    another = tmp_path / "another"
+    shutil.copytree(judge, another)
+    (another / "judge.json").write_text(json.dumps(json.loads((judge / "judge.json").read_text()) | {"task": "functions"}))
+    preset = ["--asset", f"judge:arithmetic={judge}", "--asset", f"judge:functions={another}"]
+    assert main(["judge-eval", *pair, *own, *preset, *options, "--items", "1"]) == 0
+    assert f"the judge in {judge} (judge)" in capsys.readouterr().err
+    groups = [row["group"] for row in json.loads((tmp_path / "results" / "judge-arithmetic.json").read_text())["rows"]]
+    assert "transfer" in groups, "the other task's judge is still the one to compare with"
+    assert main(["judge-eval", *pair, *own, *preset, *options, "--tasks", "functions", "--items", "1"]) == 0
+    assert f"the judge in {another} (judge:functions)" in capsys.readouterr().err
+    kept.write_text("[1]\n")
+    assert main(["judge-eval", *pair, *asset, *options, "--items", "1"]) == 2
+    assert "line 1 does not hold" in capsys.readouterr().err
 
 
 def test_refusals_are_sentences(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
@@ -67,7 +99,77 @@ def test_refusals_are_sentences(pair: list[str], tmp_path: Path, capsys: pytest.
     assert main(["mine", *pair, "--task", "gsm8k", "--source", "nowhere.jsonl"]) == 2
     assert mine(pair, tmp_path / "c.jsonl", "--endpoint", "http://127.0.0.1:1/v1", "--temperature", "1") == 2
     assert mine(pair, tmp_path / "d.jsonl", "--items", "1") == 0
-    assert main(["judge-train", *pair, "--mined", str(tmp_path / "d.jsonl"), "--out", str(tmp_path / "j")]) == 2
+    train = ["judge-train", "--mined", str(tmp_path / "d.jsonl"), "--out", str(tmp_path / "j")]
+    assert main([*train, *pair]) == 2
     assert "too few to learn from" in capsys.readouterr().err
+    for more in ([], ["--read", "target", "--ablations"]):
+        assert main([*train, *pair[:2], *more]) == 2
+        assert "reads a draft model" in capsys.readouterr().err
     assert main(["judge-eval", *pair, "--tasks", "arithmetic"]) == 2
     assert "No judge for arithmetic" in capsys.readouterr().err
+
+
+def test_what_is_refused_begins_no_file(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = tmp_path / "m.jsonl"
+    remote = ("--endpoint", "http://127.0.0.1:1/v1")
+    for more in (("--endpoint", "nowhere"), (*remote, "--temperature", "1"), ("--temperature", "-1"), ("--judge-endpoint", "x:/")):
+        assert mine(pair, out, "--items", "1", *more) == 2
+        assert capsys.readouterr().err.startswith("error: ") and not out.exists()
+    assert mine(pair, out, "--items", "1", *remote, "--requests", "1") == 2 and len(out.read_text().splitlines()) == 1
+    assert mine(pair, out, "--items", "1") == 0, "a head without prompts is replaced"
+    for more in (("--cases",), ("--anchor",)):
+        assert mine(pair, out, "--items", "1", *more) == 2
+        assert f"{more[0][2:]} differ" in capsys.readouterr().err
+    assert read_mined(out)[0].keys().isdisjoint({"cases", "anchor"})
+
+
+def test_each_task_has_its_own_limit() -> None:
+    assert [limit_of(task) for task in ("arithmetic", "functions", "sentences")] == [128] * 3
+    assert [limit_of(task) for task in ("gsm8k", "humaneval", "mbpp")] == [2048, 1024, 1024]
+    with pytest.raises(ConfigError, match="gsm8k"):
+        limit_of("gsm8")
+
+
+def test_published_problems_are_mined_with_their_limit(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "m.jsonl"
+    rows.write_text("".join(json.dumps({"question": "?" * n, "answer": "#### 1"}) + "\n" for n in (1, 3000)))
+    assert main(["mine", *pair, "--task", "gsm8k", "--source", str(rows), "--out", str(out)]) == 0
+    head, prompts = read_mined(out)
+    assert head["limit"] == 2048 and [p.skipped for p in prompts] == ["no answer", "too long"]
+
+
+def test_labels_of_a_server_can_be_learned_from_with_force(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    mined, judge = tmp_path / "mined.jsonl", tmp_path / "judge"
+    assert mine(pair, mined, "--items", "12") == 0
+    mixed(mined)
+    head, *rest = mined.read_text().splitlines()
+    models = json.loads(head)["models"] | {"target": {"id": "big", "revision": "http://127.0.0.1:1/v1"}}
+    mined.write_text("\n".join([json.dumps(json.loads(head) | {"models": models}), *rest]) + "\n")
+    train = ["judge-train", *pair, "--mined", str(mined), "--out", str(judge), "--split", "folds"]
+    assert main(train) == 2
+    assert "--force" in capsys.readouterr().err and not judge.exists()
+    assert main([*train, "--force"]) == 0
+    assert "| mined with other models | target big (http://127.0.0.1:1/v1) |" in capsys.readouterr().out
+    made = load_judge(judge)
+    assert made.meta["mined_with"] == {"target": models["target"]} and made.meta["models"]["draft"] == models["draft"]
+    assert made.meta["models"]["target"]["revision"] != models["target"]["revision"]
+    run = ["run", "autojudge", "abc", *pair, "--max-new-tokens", "4", "--asset", f"judge={judge}"]
+    assert main(run) == 0, "it may be used with the models whose states it read"
+
+
+def test_files_that_do_not_fit_the_models_are_refused(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    mined = tmp_path / "mined.jsonl"
+    assert mine(pair, mined, "--items", "2") == 0
+    whole = mined.read_text()
+    for field, value, words in (("final", [10**6], "beyond the"), ("final", [], "beyond the response")):
+        head, first, *_ = map(json.loads, whole.splitlines())
+        first[field] = value
+        mined.write_text(json.dumps(head) + "\n" + json.dumps(first) + "\n")
+        assert main(["judge-train", *pair, "--mined", str(mined), "--out", str(tmp_path / "j")]) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_ablations_of_too_few_labels_say_so() -> None:
+    x, y = np.arange(8.0).reshape(8, 1), [True, False] * 4
+    with pytest.raises(ConfigError, match=r"8 labels are too few for the ablation 'mlp'"):
+        area_of("mlp", x, y, [f"p{i // 2}" for i in range(8)], 1.0, Settings())

@@ -68,7 +68,7 @@ def test_a_torn_last_line_is_mined_again(tmp_path: Path) -> None:
 
 
 def test_other_settings_do_not_mix(tmp_path: Path) -> None:
-    MinedFile(tmp_path / "m.jsonl", HEAD)
+    list(mine(PROMPTS[:1], searches(), MinedFile(tmp_path / "m.jsonl", HEAD)))
     with pytest.raises(ConfigError, match="limit differ"):
         MinedFile(tmp_path / "m.jsonl", HEAD | {"limit": 21})
     with pytest.raises(AssetError, match="no mined file"):
@@ -76,6 +76,60 @@ def test_other_settings_do_not_mix(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"kind": "run", "schema": 1}\n')
     with pytest.raises(AssetError, match="no mined file"):
         read_mined(tmp_path / "t.jsonl")
+
+
+@pytest.mark.parametrize("text", ['{"precious":1}', '{"precious":1}\n{"more":2}', "a note\nthat ends here", "words", "[1]\n", "\n"])
+def test_a_file_that_was_not_mined_is_left_alone(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "one.json"
+    path.write_text(text)
+    with pytest.raises(AssetError, match="no mined file"):
+        MinedFile(path, HEAD)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("left", [0, 1, 9, 30, -1])
+def test_a_torn_head_is_written_again(tmp_path: Path, left: int) -> None:
+    path = tmp_path / "mined.jsonl"
+    whole = MinedFile(path, HEAD).path.read_bytes()
+    path.write_bytes(whole[:left])
+    assert MinedFile(path, HEAD).done == set() and path.read_bytes() == whole
+
+
+def test_a_file_without_a_finished_prompt_may_be_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "mined.jsonl"
+    MinedFile(path, HEAD)
+    with path.open("a") as file:
+        file.write('{"kind":"prompt","prompt":"p0"')
+    MinedFile(path, HEAD | {"limit": 21})
+    assert read_mined(path) == ({"kind": "mining", "schema": 1, **HEAD, "limit": 21}, [])
+
+
+def test_other_line_separators_within_texts_are_no_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "mined.jsonl"
+    file = MinedFile(path, HEAD)
+    text = "a\u2028b\u2029c\x85d"
+    file.add(PromptFinished("p0", "k", [1], [2], [2], None, text=text))
+    assert [p.text for p in read_mined(path)[1]] == [text] and MinedFile(path, HEAD).done == {"p0"}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda line: 7, lambda line: line | {"labels": [{"t": 1}]}, lambda line: line | {"labels": None},
+        lambda line: line | {"final": "abc"}, lambda line: line | {"prompt_ids": [1, -2]}, lambda line: line | {"text": None},
+        lambda line: {k: v for k, v in line.items() if k != "first"},
+        lambda line: line | {"labels": [line["labels"][0] | {"important": "yes"}]},
+    ],
+)  # fmt: skip
+def test_a_damaged_prompt_is_named_with_its_line(tmp_path: Path, damage) -> None:
+    path = tmp_path / "mined.jsonl"
+    list(mine(PROMPTS[:2], searches(), MinedFile(path, HEAD)))
+    head, first, second = path.read_text().splitlines()
+    whole = "\n".join([head, json.dumps(damage(json.loads(first))), second]) + "\n"
+    path.write_text(whole)
+    with pytest.raises(AssetError, match="line 2"):
+        MinedFile(path, HEAD)
+    assert path.read_text() == whole
 
 
 def test_threads_find_the_same_labels() -> None:

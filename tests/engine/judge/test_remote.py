@@ -124,6 +124,18 @@ def test_labels_with_other_ids_are_dropped_or_moved(pair: Lab, anchor: bool) -> 
     assert positions == sorted(set(positions))
 
 
+def test_a_label_is_not_moved_to_where_nothing_was_swapped(pair: Lab) -> None:
+    """Text can come back with the target's own token at t: such a label would compare a token with itself."""
+    view = DraftView(pair.models["draft"], 128, Chooser(), pair.vocab)
+    x = pair.target.tokenizer.encode("abc")
+    first = [20, 21, 22, 23, EOS]
+    t = next(i for i, (a, b) in enumerate(zip(first, view.choices(x, first), strict=True)) if a != b)
+    lost = Retokenized(len(x) + t, [*x, *first[: t + 1], 41, EOS])
+    *_, done = search(pair, Written(first, lost), anchor=True).run(Prompt("p", Problem("toy", "k", "abc", "", ""), x))
+    assert done.labels[0].retokenized == "dropped"
+    assert all(label.target_token != label.draft_token for label in done.labels)
+
+
 def test_a_busy_server_is_asked_again_and_a_broken_one_is_reported(pair: Lab) -> None:
     waits: list[float] = []
     with serving(pair.target, failures=[503, 429]) as (url, seen):

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.config import Sampling
+from engine.judge.continuation import DraftView, LocalTarget
 from engine.judge.events import ForkGenerated, Labelled, MismatchFound, PromptFinished, PromptStarted
 from engine.judge.gumbel import Chooser
 from tests.engine.judge.scripted import STOP, models, prompt, random_pair, rules, search
@@ -79,8 +80,8 @@ def test_a_stop_token_of_the_draft_ends_the_alternative_and_the_search_goes_on()
 def test_responses_never_exceed_the_limit() -> None:
     loop = rules({"a": "b", "b": "c", "c": "a"})
     other = rules({"a": "b", "b": "d", "c": "a", "d": "a"})
-    done = run(*models(loop, other), limit=9)
-    assert len(done.first) == 9 and len(done.final) == 9
+    done = run(*models(loop, other), extract=lambda text: "same", limit=9)
+    assert done.labels and len(done.first) == 9 and len(done.final) == 9
     assert all(x.t + 1 + len(x.draft_rest) <= 9 for x in done.labels)
 
 
@@ -93,6 +94,27 @@ def test_events_tell_the_search_in_order() -> None:
 def test_a_prompt_with_too_many_mismatches_is_skipped() -> None:
     done = run(*planted(), most=1)
     assert done.skipped == "2 mismatches, more than 1" and not done.labels
+
+
+def test_a_prompt_without_an_answer_is_skipped() -> None:
+    """Else each of its swaps would be unimportant: nothing can be lost."""
+    done = run(*planted(), extract=lambda text: None)
+    assert done.skipped == "no answer" and not done.labels and done.final == done.first
+    started = next(e for e in search(*planted(), lambda text: None).run(prompt()) if isinstance(e, PromptStarted))
+    assert started.mismatches == []
+
+
+@pytest.mark.parametrize("tight", ["draft", "both"])
+@pytest.mark.parametrize("capacity", range(1, 9))
+def test_a_prompt_without_room_is_skipped_and_a_response_is_cut_to_what_there_is(tight: str, capacity: int) -> None:
+    target, draft = planted()
+    one = search(target, draft, lambda text: "same")
+    one.draft = DraftView(draft, capacity, Chooser())
+    if tight == "both":
+        one.target = LocalTarget(target, capacity, Chooser())
+    *events, done = one.run(prompt("aaa"))
+    assert (done.skipped == "too long") is (capacity < 5) and bool(events) is (capacity >= 5)
+    assert len(done.prompt_ids) + len(done.final) < max(capacity, 5)
 
 
 def greedy(model, ids: list[int], limit: int) -> list[int]:

@@ -1,5 +1,6 @@
 """The suffix automaton against brute force: sizes, longest earlier match, first occurrence, frozen form."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -149,3 +150,25 @@ def test_files(tmp_path, zoo):
         load_static(tmp_path, model)
     with pytest.raises(AssetError):
         load_static(tmp_path / "none", model)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("link", lambda x: x + 1000 * (np.arange(len(x), dtype=np.int32) == 2), "contradicts"),
+        ("token", lambda x: x.astype(np.float32), "contradicts"), ("corpus", lambda x: x.astype(np.int64), "contradicts"),
+        ("count", lambda x: x.reshape(1, -1), "contradicts"), ("corpus", lambda x: np.where(x == 3, 64, x).astype(np.int32), "beyond the 64"),
+        ("token", lambda x: np.where(x == 3, 999, x).astype(np.int32), "beyond the 64"), ("card", lambda card: [card], "contradicts"),
+    ],
+)  # fmt: skip
+def test_damaged_files_are_refused(tmp_path, zoo, name, change, words):
+    model = zoo.model("llama", vocab=64, layers=2)
+    static = build_static([[1, 2, 3, 1, 2], [2, 3]])
+    setattr(static, name, change(getattr(static, name)))
+    static.save(tmp_path)
+    with pytest.raises(AssetError, match=words):
+        load_static(tmp_path, model)
+    for text in (b"\xff\xfe", b"[", b"3"):
+        (tmp_path / "card.json").write_bytes(text)
+        with pytest.raises(AssetError):
+            load_static(tmp_path, model)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from engine.tasks import FAMILIES, Problem, get_task, load_problems, split_of
+from engine.errors import ConfigError
+from engine.tasks import FAMILIES, Problem, catalogue, get_task, load_problems, split_of
 from engine.tasks.problem import SKEW
 
 OPERATIONS = {"+": Fraction.__add__, "-": Fraction.__sub__, "*": Fraction.__mul__, "/": Fraction.__truediv__}
@@ -84,7 +86,20 @@ def test_prompts_end_with_their_cue(problems: list[Problem]) -> None:
 
 
 def test_an_unknown_family_names_the_nearest_one() -> None:
-    with pytest.raises(ValueError, match="did you mean 'arithmetic'"):
+    with pytest.raises(ConfigError, match="Did you mean 'arithmetic'"):
         get_task("arithmetics")
-    with pytest.raises(ValueError, match="heldout"):
+    with pytest.raises(ConfigError, match="heldout"):
         load_problems("arithmetic", "test", 1)
+
+
+def test_no_fewer_than_none_and_no_more_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_problems("arithmetic", "heldout", 0) == []
+    with pytest.raises(ConfigError, match="-1 problems"):
+        load_problems("arithmetic", "heldout", -1)
+    few = replace(get_task("arithmetic"), generate=lambda rng: Problem("few", str(rng.randint(0, 99)), "", "", ""))
+    monkeypatch.setitem(catalogue._TASKS, "few", few)
+    monkeypatch.setattr(catalogue, "PATIENCE", 500)
+    held = {str(i) for i in range(100) if split_of(str(i)) == "heldout"}
+    assert {p.key for p in load_problems("few", "heldout", len(held))} == held
+    with pytest.raises(ConfigError, match=f"few has about {len(held)} heldout problems"):
+        load_problems("few", "heldout", len(held) + 1)

@@ -1,6 +1,7 @@
 """Published sets from rows of the published shape (made up here; none is shipped)."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_completions_are_run_with_their_tests() -> None:
     assert humaneval.score(problem, "Sure:\n```python\ndef twice(x):\n    return x + x\n```\n") == 1.0
     assert humaneval.score(problem, "    return 3 * x\n") == 0.0 and humaneval.score(problem, "  ") == 0.0
     assert humaneval.report(problem, "    return 3 * x\n")[0] != humaneval.report(problem, problem.solution)[0]
-    with pytest.raises(ValueError, match="no function name"):
+    with pytest.raises(ConfigError, match="no function name"):
         humaneval.problem(CODE | {"entry_point": "f); import os; g("})
 
 
@@ -90,6 +91,35 @@ def test_rows_come_from_a_file(tmp_path: Path) -> None:
         load_published("gsm8k", str(tmp_path / "none.jsonl"))
     with pytest.raises(ConfigError, match="gsm8k"):
         load_published("gsm8", str(path))
+
+
+@pytest.mark.parametrize(
+    ("family", "row", "words"),
+    [
+        ("gsm8k", WORD | {"question": None}, "field 'question'; this row has null there"), ("gsm8k", WORD | {"answer": ["12"]}, "is text"),
+        ("gsm8k", {"question": "?"}, "field 'answer'; this row has question"), ("mbpp", SHORT | {"test_list": "assert inc(1) == 2"}, "list of texts"),
+        ("mbpp", SHORT | {"test_list": [None]}, "list of texts"), ("mbpp", SHORT | {"test_list": None}, "null there"),
+        ("mbpp", SHORT | {"text": None}, "null there"), ("humaneval", CODE | {"prompt": None}, "null there"),
+        ("humaneval", CODE | {"entry_point": "f()"}, "no function name"), ("humaneval", CODE | {"test": {}}, "is text"),
+        ("gsm8k", [WORD], "no JSON object"),
+    ],
+)  # fmt: skip
+def test_rows_that_are_no_problem_are_named(tmp_path: Path, family: str, row: object, words: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    good = {"gsm8k": WORD, "mbpp": SHORT, "humaneval": CODE}[family]
+    path.write_text(f"{json.dumps(good)}\n\n{json.dumps(row)}\n")
+    with pytest.raises(ConfigError, match=f"line 3.*{re.escape(words)}"):
+        load_published(family, str(path))
+
+
+def test_files_of_rows_as_editors_write_them(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    row = json.dumps(WORD | {"question": "a\u2028b\x85c?"}, ensure_ascii=False)
+    path.write_bytes(b"\xef\xbb\xbf" + f"{row}\r\n\n  \n{row}".encode())
+    assert [p.key for p in load_published("gsm8k", str(path))] == ["a\u2028b\x85c?"] * 2
+    path.write_bytes(f"{row}\n".encode() + '{"question": "é"}'.encode("latin-1"))
+    with pytest.raises(ConfigError, match="line 2 is not JSON in UTF-8"):
+        load_published("gsm8k", str(path))
 
 
 def test_code_runs_on_a_public_space_only_when_its_owner_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,15 +1,16 @@
 """Series of trajectories: rows, resuming, replay, texts, and the time that lookups take."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.lab import Lab
-from engine.tasks import load_problems
+from engine.tasks import get_task, load_problems
 from engine.tune.replay import replay
-from engine.tune.rows import Rows, read_rows
+from engine.tune.rows import Rows, read_rows, row_of
 from engine.tune.series import Plan, contenders, run_series
 from engine.tune.speed import measure
 from engine.tune.texts import encode, of_file, of_task
@@ -42,15 +43,84 @@ def test_series_write_rows_and_go_on(tmp_path, lab):
         Rows(path, plan(n=3).settings(lab))
 
 
+def row(method="a", problem="p", trajectory=0, **more):
+    return {
+        "method": method, "problem": problem, "trajectory": trajectory, "tokens": 4, "rounds": 2, "seconds": 0.1, "verify_tokens": 8,
+        "answer": None, "truth": "1", "ids": [1], **more,
+    }  # fmt: skip
+
+
+def lines(*rows):
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
 def test_a_damaged_last_line_is_left_out(tmp_path):
     path = tmp_path / "s.jsonl"
-    path.write_text('{"settings": {}}\n{"method": "a"}\n{"meth')
-    assert read_rows(path)[1] == [{"method": "a"}]
-    path.write_text('{"settings": {}}\n{"meth\n{"method": "a"}\n')
-    with pytest.raises(ConfigError, match="line 2"):
-        read_rows(path)
+    path.write_text(lines({"settings": {}}, row()) + '{"meth')
+    assert read_rows(path)[1] == [row()]
+    for text in ('{"settings": {}}\n{"meth\n' + lines(row()), '{"settings": {}}\n7\n', '{"settings": {}}\n{"method": "a"}\n'):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match="line 2"):
+            read_rows(path)
+    for text in ("", '{"settings": {}}\n', '{"sett', "7\n", '{"settings": 3}\n'):
+        path.write_text(text)
+        with pytest.raises(ConfigError, match="holds no"):
+            read_rows(path)
     with pytest.raises(ConfigError):
         read_rows(tmp_path / "none")
+
+
+SETTINGS = {"n": 2}
+WHOLE = [row(trajectory=0), row(trajectory=1, answer="a\u2028b\x85c")]
+
+
+@pytest.mark.parametrize("cut", [1, 20, 200])
+def test_a_torn_set_is_removed_and_the_file_goes_on(tmp_path, cut):
+    path = tmp_path / "s.jsonl"
+    Rows(path, SETTINGS).add(WHOLE)
+    before = path.read_bytes()
+    path.write_bytes(before + lines(row(problem="q"), row(problem="q", trajectory=1)).encode()[:-cut])
+    again = Rows(path, SETTINGS)
+    assert again.rows == (WHOLE if cut > 1 else [*WHOLE, row(problem="q"), row(problem="q", trajectory=1)])
+    again.add([row(problem="r"), row(problem="r", trajectory=1)])
+    assert read_rows(path)[1] == again.rows and path.read_bytes().startswith(before)
+
+
+def test_a_set_that_was_cut_between_its_rows_is_not_counted_twice(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_text(lines({"settings": SETTINGS}, *WHOLE, row("b"), row("b", "q"), row("b", "q", 1)))
+    again = Rows(path, SETTINGS)
+    assert not again.done("b", "p", 2) and again.done("b", "q", 2) and again.done("a", "p", 2)
+    again.add([row("b"), row("b", trajectory=1)])
+    assert [(r["method"], r["problem"], r["trajectory"]) for r in read_rows(path)[1]] == [
+        ("a", "p", 0), ("a", "p", 1), ("b", "q", 0), ("b", "q", 1), ("b", "p", 0), ("b", "p", 1),
+    ]  # fmt: skip
+    path.write_text(lines({"settings": SETTINGS}, row(tokens=1), row(tokens=2), row(trajectory=1)))
+    assert Rows(path, SETTINGS).rows == [row(tokens=2), row(trajectory=1)]  # as earlier versions left it
+
+
+@pytest.mark.parametrize("text", ["words", "words\nand more", '{"precious": 1}', '{"settings": {"n": 3}}\n'])
+def test_rows_leave_other_files_alone(tmp_path, text):
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    with pytest.raises(ConfigError):
+        Rows(path, SETTINGS)
+    assert path.read_text() == text
+
+
+def test_a_torn_head_is_written_again(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_text('{"settings": {"n"')
+    Rows(path, SETTINGS).add(WHOLE)
+    assert read_rows(path) == (SETTINGS, WHOLE)
+
+
+def test_a_row_has_no_score_where_code_may_not_run(lab, monkeypatch):
+    monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", "0")
+    problem = load_problems("functions", "heldout", 1)[0]
+    trace = lab.run("ar", problem.prompt, max_new_tokens=2, extras={"trajectory": 0})
+    trace.end = replace(trace.end, text=problem.solution)
+    assert row_of(trace, "ar", problem, get_task("functions"))["score"] is None
 
 
 def test_replay_measures_before_it_learns(lab):
@@ -76,10 +146,34 @@ def test_texts(tmp_path, lab):
     (tmp_path / "c.jsonl").write_text(json.dumps({"x": 1}))
     with pytest.raises(ConfigError, match="line 1"):
         list(of_file(tmp_path / "c.jsonl"))
+    most = max(6, *trace.token_ids)
+    with pytest.raises(ConfigError, match=rf"t.jsonl holds the token id {most}, and this target has {most}"):
+        list(of_file(tmp_path / "t.jsonl", most))
     held = {p.key for p in load_problems("arithmetic", "heldout", 5)}
     assert len(list(of_task("arithmetic", 3))) == 3 and held
     ids = list(encode(lab.target.tokenizer, iter(["abcdef", [1, 2, 3, 4]]), 8))
     assert len(ids) == 2 and ids[1] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "place"),
+    [
+        ("a.txt", b"one\ntwo \xe9", "line 2 is not UTF-8"), ("a.jsonl", b'"x"\n{"text": "\xe9"}\n', "line 2 is not JSON in UTF-8"),
+        ("a.jsonl", b'"x"\n{"text": \n', "line 2 is not JSON"), ("a.jsonl", b'"x"\n\n[1]\n', "line 3 has none"),
+        ("a.jsonl", b'"x"\n{"text": null}\n', "line 2 has none"),
+    ],
+)  # fmt: skip
+def test_damaged_texts_are_named(tmp_path, name, data, place):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ConfigError, match=place):
+        list(of_file(tmp_path / name))
+
+
+def test_texts_with_marks_and_other_separators(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + '{"text": "a\u2028b\x85c"}\n\n"d\u2029e"\n"the \\"schema\\""\n'.encode())
+    assert list(of_file(tmp_path / "a.jsonl")) == ["a\u2028b\x85c", "d\u2029e", 'the "schema"']
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbf" + "a\u2028b\r\nc".encode())
+    assert list(of_file(tmp_path / "a.txt")) == ["a\u2028b\nc"]
 
 
 @pytest.mark.slow
