@@ -34,25 +34,28 @@ class LabLike(Protocol):
 
 
 def in_turns(lab: LabLike, request: Request) -> Turns:
-    """All lanes' events round-robin; a lane that fails ends with its reason and the others go on.
+    """All lanes' events round-robin; a lane that fails, or cannot start, ends with its reason and the others go on.
 
     Raises:
-        LabError: a lane could not even start; nothing has run then.
+        LabError: no lane could even start; nothing has run then.
     """
-    going: list[tuple[Lane, Iterator[Event]]] = [
-        (lane, lab.stream(lane.card.name, **request.arguments(lane))) for lane in request.lanes
-    ]
-    started = False
+    going: list[tuple[Lane, Iterator[Event]]] = []
+    failed: list[tuple[Lane, LabError]] = []
+    for lane in request.lanes:
+        try:
+            going.append((lane, lab.stream(lane.card.name, **request.arguments(lane))))
+        except LabError as error:
+            failed.append((lane, error))
+    if failed and not going:
+        raise failed[0][1]
     try:
+        yield from ((lane.key, RunEnded("error", message=str(error))) for lane, error in failed)
         while going:
             for lane, stream in list(going):
                 try:
                     event = next(stream, None)
                 except LabError as error:
-                    if not started:
-                        raise
-                    event = RunEnded("error", 0.0, 0.0, "", str(error))
-                started = True
+                    event = RunEnded("error", message=str(error))
                 if event is None or isinstance(event, RunEnded):
                     going.remove((lane, stream))
                 if event is not None:

@@ -1,13 +1,14 @@
 """Heads, judges, trees and automata on disk: which loader reads which role. Weights are safetensors, data is JSON."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.errors import ConfigError, unknown
+from engine.errors import ConfigError, LabError, unknown
+from engine.heads import files, hydra, medusa
 from engine.heads.eagle_load import load_eagle2, load_eagle3
-from engine.heads.hydra import load_hydra
-from engine.heads.medusa import load_medusa
+from engine.judge import weights
 from engine.judge.weights import load_judge
 from engine.lookup.static import load_static
 from engine.model import Model
@@ -19,9 +20,22 @@ LOADERS: dict[str, Loader] = {  # role (before a colon) -> loader
     "automaton": load_static,
     "eagle2": load_eagle2,
     "eagle3": load_eagle3,
-    "medusa": load_medusa,
-    "hydra": load_hydra,
-    "strata": lambda path, target: load_strata(path),
+    "medusa": medusa.load_medusa,
+    "hydra": hydra.load_hydra,
+    "strata": lambda path, target: load_strata(path, target.revision),
+}
+CONFIG = ("config.json",)
+HEADS: dict[str, tuple[str, ...]] = {  # role -> its weights, under any of these names; a hub id will do too
+    "eagle2": files.WEIGHTS,
+    "eagle3": files.WEIGHTS,
+    "medusa": (*files.WEIGHTS, *medusa.FILES),
+    "hydra": (*files.WEIGHTS, *hydra.FILES),
+}
+FILES: dict[str, tuple[tuple[str, ...], ...]] = {  # role -> what its folder holds, each under any of its names
+    "judge": ((weights.META,), (weights.WEIGHTS,)),
+    "automaton": (("automaton.safetensors",), ("card.json",)),
+    "strata": (("strata.json",),),
+    **{kind: (CONFIG, names) for kind, names in HEADS.items()},
 }
 
 
@@ -32,7 +46,61 @@ def load_asset(role: str, path: str, target: Model) -> Any:
         ConfigError: no loader for that role.
         AssetError, ModelMismatch: from the loader.
     """
+    return LOADERS[kind_of(role)](Path(path), target)
+
+
+def kind_of(role: str) -> str:
+    """The loader's name in a role: "judge" of "judge:arithmetic".
+
+    Raises:
+        ConfigError: no loader for that role.
+    """
     kind = role.split(":")[0]
     if kind not in LOADERS:
         raise ConfigError(unknown("asset role", kind, LOADERS))
-    return LOADERS[kind](Path(path), target)
+    return kind
+
+
+def obstacle(role: str, path: str, target: Model) -> str:
+    """What speaks against an asset before any weights are read: files that are missing, another target; empty is nothing.
+
+    A hub id is taken to be there, and whether a judge fits is for the run that uses it (it can be forced).
+    """
+    kind, place = kind_of(role), Path(path)
+    if not place.exists():
+        hub = kind in HEADS and not place.is_absolute() and path.count("/") == 1
+        return "" if hub else f"{path} is missing."
+    if place.is_dir() or kind != "strata":
+        gone = [names for names in FILES[kind] if not any((place / name).is_file() for name in names)]
+        if gone:
+            return f"{path} has no {' or '.join(gone[0])}."
+    try:
+        if kind in HEADS:
+            files.fits(place, target)
+        elif kind == "strata":
+            load_strata(place, target.revision)
+    except LabError as error:
+        return str(error)
+    return ""
+
+
+def describe(ref: str, path: str, asset: Any) -> dict[str, str]:
+    """An asset as a trace names it: id, and the sha256 of its weights (of its JSON where it has none) or its hub commit."""
+    place = Path(path)
+    name = place.name if Path(ref).is_absolute() else ref
+    if not place.exists():
+        return {"id": name, "revision": str((getattr(asset, "card", None) or {}).get("folder", ""))}
+    digest = hashlib.sha256()
+    for file in _weights(place):
+        with file.open("rb") as handle:
+            while block := handle.read(1 << 20):
+                digest.update(block)
+    return {"id": name, "revision": "sha256:" + digest.hexdigest()[:16]}
+
+
+def _weights(place: Path) -> list[Path]:
+    """The file itself, or those of a folder that hold the weights."""
+    if place.is_file():
+        return [place]
+    found = (sorted(place.glob(pattern)) for pattern in ("*.safetensors", "*.bin", "*.pt", "*.json"))
+    return next((some for some in found if some), [])

@@ -54,6 +54,8 @@ class Knob:
             number = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             raise ConfigError(f"{self.name} is a number, not {value!r}.") from None
+        except OverflowError:
+            raise ConfigError(f"{self.name} is a number that is too large: it has more than 300 digits.") from None
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         if not math.isfinite(number) or not low <= number <= high:
@@ -156,6 +158,7 @@ class RunConfig:
     stop: tuple[str, ...] = ()
     top_n: int = 10  # entries kept of each distribution in a full trace
     knobs: Mapping[str, KnobValue] = field(default_factory=dict)
+    task: str = ""  # the prompt's task, where it is known; judges are for one
 
     def __post_init__(self) -> None:
         for name, low, high in (("max_new_tokens", 1, 10**9), ("top_n", 1, 10**9), ("seed", -MAX_SEED, MAX_SEED)):

@@ -1,11 +1,12 @@
 """Lab: load a pair once, run and stream methods on it. The page, the command line and notebooks use only this."""
 
 import importlib.metadata
+import os
 import threading
 import uuid
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -13,11 +14,11 @@ from typing import Any, Literal
 
 import torch
 
-from engine.assets import load_asset
+from engine.assets import LOADERS, describe, load_asset, obstacle
 from engine.config import Card, KnobValue, RunConfig, Sampling
 from engine.draft import chain
 from engine.drafters import DRAFTERS
-from engine.errors import AssetError, ConfigError, EngineFault
+from engine.errors import AssetError, ConfigError, EngineFault, unknown
 from engine.judge.events import MiningEvent
 from engine.judge.local import Mining, local_mine
 from engine.loop import Decoding, Method
@@ -29,12 +30,15 @@ from engine.presets import Preset, get_preset, locate
 from engine.sampling import entropy
 from engine.streams import Streams
 from engine.tasks import Problem
-from engine.trace.events import Event, RunEnded, RunStarted
+from engine.trace.events import Event, Round, RunEnded, RunStarted
 from engine.trace.store import Trace
 from engine.trajectories import draw, follow
 
 TREE_ROOM = 700  # cache slots beyond the text, for the largest draft tree
 HEADS = ("eagle2", "eagle3", "medusa", "hydra")
+OPTIONS = ("preset", "target", "draft", "eagle", "device", "dtype")  # of Lab.load, besides the roles of assets
+NO_MEMORY = "The device is out of memory: shorten the text, or use a smaller model."
+Stop = str | Sequence[str] | None
 
 
 @dataclass(eq=False)
@@ -47,6 +51,7 @@ class Lab:
     preset: str | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
     _assets: dict[str, Any] = field(default_factory=dict)
+    _described: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
     def load(
@@ -65,7 +70,7 @@ class Lab:
         `draft` replaces a preset's own; `eagle` is an EAGLE-3 head; further heads and judges go by role (`medusa="..."`).
 
         Raises:
-            ConfigError: neither or both given, an unknown preset, device or dtype.
+            ConfigError: neither or both given, an unknown preset, device, dtype, option or role.
             AssetError: files are missing. ModelMismatch: the pair cannot work together, with the reason.
             EngineFault: out of memory.
         """
@@ -84,11 +89,13 @@ class Lab:
             models["draft"] = str(draft)
         if eagle is not None:
             assets["eagle3"] = str(eagle)
+        if wrong := next((role.split(":")[0] for role in assets if role.split(":")[0] not in LOADERS), None):
+            raise ConfigError(unknown("option or asset role", wrong, (*OPTIONS, *LOADERS)))
         loaded = {role: load_model(locate(ref), device, dtype, name=ref if preset else "") for role, ref in models.items()}
         for role, model in loaded.items():
             if role != "target":
                 same_vocabulary(model.tokenizer, loaded["target"].tokenizer)
-        return cls(loaded.pop("target"), loaded, dict(assets), preset)
+        return cls(loaded.pop("target"), loaded, {role: str(path) for role, path in assets.items()}, preset)
 
     @property
     def vocab(self) -> int:
@@ -97,14 +104,31 @@ class Lab:
 
     def methods(self) -> list[Card]:
         """The cards that these models can run; `unavailable` tells why not the others."""
-        return [card for card in CARDS if not self._missing(card)]
+        return [card for card in CARDS if not self._hindrance(card)]
 
     def unavailable(self) -> dict[str, str]:
         """Name of each card that cannot run here, and the reason."""
-        return {card.name: reason for card in CARDS if (reason := self._missing(card))}
+        return {card.name: reason for card in CARDS if (reason := self._hindrance(card))}
 
-    def _missing(self, card: Card, knobs: Mapping[str, KnobValue] | None = None) -> str:
-        for need in card.needs if knobs is None else card.still_needs(knobs):
+    def _hindrance(self, card: Card) -> str:
+        """Why a card cannot run at its defaults: something is not loaded, or an asset cannot be used; empty when it can."""
+        knobs = card.resolve({})
+        if reason := self._missing(card, knobs):
+            return reason
+        reason = next(filter(None, map(self._obstacle, self._assets_of(card, knobs))), "")
+        return f"{card.title} cannot run: {reason}" if reason else ""
+
+    def _obstacle(self, role: str) -> str:
+        """What the files of an asset say against it; nothing once it is loaded."""
+        if role in self._assets:
+            return ""
+        try:
+            return obstacle(role, locate(self.asset_paths[role]), self.target)
+        except AssetError as error:
+            return str(error)
+
+    def _missing(self, card: Card, knobs: Mapping[str, KnobValue]) -> str:
+        for need in card.still_needs(knobs):
             if not self._roles(need):
                 what = "draft model" if need == "draft" else need.replace(":", " for ")
                 return f"{card.title} needs a {what}, and none is loaded with this pair."
@@ -113,6 +137,11 @@ class Lab:
     def _roles(self, need: str) -> list[str]:
         """What is loaded for a need: the role itself, and for "judge" also "judge:arithmetic" and its like."""
         return [role for role in (*self.models, *self.asset_paths) if role == need or role.startswith(f"{need}:")]
+
+    def _assets_of(self, card: Card, knobs: Mapping[str, KnobValue]) -> list[str]:
+        """Roles of the assets that a run takes: those it needs, and those its drafter uses where there is one (`WANTS`)."""
+        needs = (*card.still_needs(knobs), *getattr(DRAFTERS[card.drafter], "WANTS", ()))
+        return [role for need in needs for role in self._roles(need) if role in self.asset_paths]
 
     def asset(self, role: str) -> Any:
         """A head, judge or table by role, loaded on first use.
@@ -155,7 +184,7 @@ class Lab:
         seed: int = 0,
         chat: bool = False,
         record: Literal["full", "light"] = "light",
-        stop: Sequence[str] = (),
+        stop: Stop = (),
         extras: Mapping[str, Any] | None = None,
         keep: Method | None = None,
         **knobs: Any,
@@ -165,8 +194,9 @@ class Lab:
         `keep` is a method of `engine.trajectories.prepare` that lives on after this call (knob scope=global).
 
         Raises:
-            ConfigError: as `stream`.
+            ConfigError: as `stream`; at once for n below 1.
         """
+        _count(n)
         options = {"max_new_tokens": max_new_tokens, "top_p": top_p, "top_k": top_k, "chat": chat, "stop": stop}
         return draw(
             self, method, prompt, n, seed=seed, temperature=temperature, record=record, extras=extras, keep=keep,
@@ -178,6 +208,7 @@ class Lab:
         record: Literal["full", "light"] = "light", options: Mapping[str, Any] | None = None, **knobs: Any,
     ) -> Iterator[Event]:  # fmt: skip
         """The events of `trajectories`, run after run; closing the iterator stops within a round. `options` as for `stream`."""
+        _count(n)
         return follow(self, method, prompt, n, seed=seed, temperature=temperature, record=record, options=options, **knobs)
 
     def mine(self, task: str, found: Sequence[Problem], path: Path, **settings: Any) -> Generator[MiningEvent, None, None]:
@@ -186,7 +217,7 @@ class Lab:
         `path` is resumed. Closing the iterator keeps all finished prompts.
 
         Raises:
-            ConfigError: no draft model, an unknown task, or a file that was mined otherwise.
+            ConfigError: no draft model, an unknown task or setting, or a file that was mined otherwise.
         """
         if "draft" not in self.models:
             raise ConfigError("Mining needs a draft model, and none is loaded with this target.")
@@ -195,6 +226,9 @@ class Lab:
             with suppress(AssetError):
                 judges[role] = self.asset(role)
         models = {"target": self.target, "draft": self.models["draft"]}
+        known = [item.name for item in fields(Mining)]
+        if wrong := next((name for name in settings if name not in known), None):
+            raise ConfigError(unknown("mining setting", wrong, known))
         return local_mine(task, found, models, path, Mining(**settings), judges, self.lock)
 
     def stream(
@@ -209,7 +243,7 @@ class Lab:
         seed: int = 0,
         chat: bool = False,
         record: Literal["full", "light"] = "full",
-        stop: Sequence[str] = (),
+        stop: Stop = (),
         top_n: int = 10,
         extras: Mapping[str, Any] | None = None,
         reuse: Method | None = None,
@@ -217,10 +251,12 @@ class Lab:
     ) -> Iterator[Event]:
         """The run as events: RunStarted, a Round a target call, RunEnded. Closing the iterator stops it within a round.
 
-        `reuse` runs a method that already lived through other prompts (its tables carry over; see `trajectories`).
+        `stop` is one text or several, None is none: the response ends once it holds one. `reuse` runs a method that already
+        lived through other prompts (its tables carry over; see `trajectories`).
 
         Raises:
-            ConfigError: at once, for anything about the request that cannot be; nothing has run then.
+            ConfigError, AssetError, ModelMismatch: at once, for anything about the request that cannot be; nothing has run then.
+            EngineFault: at once, when there is no memory for the run.
         """
         card = method if isinstance(method, Card) else get_card(method)
         values = card.resolve(knobs)
@@ -232,9 +268,14 @@ class Lab:
         config = RunConfig(
             method=card.name, prompt_ids=tuple(ids), prompt=text,
             max_new_tokens=max_new_tokens, sampling=Sampling(temperature, top_k, top_p), seed=seed, record=record,
-            stop=tuple(stop), top_n=top_n, knobs=values,
+            stop=_stops(stop), top_n=top_n, knobs=values, task=str((extras or {}).get("task") or ""),
         )  # fmt: skip
-        return self._events(card, config, dict(extras or {}), reuse)
+        try:
+            with self.lock, torch.inference_mode():
+                decoding = self._decoding(card, config, reuse)
+        except torch.OutOfMemoryError:
+            raise EngineFault(NO_MEMORY) from None
+        return self._events(self._head(card, config, dict(extras or {}), chat), decoding)
 
     def _fits(self, ids: list[int]) -> None:
         if len(ids) >= self.target.context:
@@ -258,26 +299,26 @@ class Lab:
     def kit(self, card: Card, config: RunConfig) -> Kit:
         """What the parts of one run may use."""
         capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.context)
-        needs = (*card.still_needs(config.knobs), *getattr(DRAFTERS[card.drafter], "WANTS", ()))  # wants: used where there is one
-        roles = [role for need in needs for role in self._roles(need) if role in self.asset_paths]
-        assets = {role: self.asset(role) for role in roles}
-        return Kit(self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab)
+        assets = {role: self.asset(role) for role in self._assets_of(card, config.knobs)}
+        return Kit(self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab, config.task)
 
-    def _events(self, card: Card, config: RunConfig, extras: dict[str, Any], reuse: Method | None) -> Iterator[Event]:
-        yield self._head(card, config, extras)
+    def _events(self, head: RunStarted, decoding: Decoding) -> Iterator[Event]:
+        yield head
+        spent: float | None = None  # ms of the rounds so far; the prefill is told at the end only
+        run = decoding.run()
         try:
-            with self.lock, torch.inference_mode():
-                run = self._decoding(card, config, reuse).run()
             while True:
                 with self.lock, torch.inference_mode():
                     event = next(run, None)
                 if event is None:
                     return
+                if isinstance(event, Round):
+                    spent = (spent or 0.0) + event.draft_ms + event.verify_ms + event.other_ms
                 yield event
         except torch.OutOfMemoryError:
-            yield RunEnded("error", 0.0, 0.0, "", "The device is out of memory: shorten the text, or use a smaller model.")
+            yield RunEnded("error", None, spent, "", NO_MEMORY)
         except EngineFault as fault:
-            yield RunEnded("error", 0.0, 0.0, "", str(fault))
+            yield RunEnded("error", None, spent, "", str(fault))
 
     def _decoding(self, card: Card, config: RunConfig, reuse: Method | None) -> Decoding:
         kit = self.kit(card, config)
@@ -287,8 +328,16 @@ class Lab:
         target.vocab = self.vocab
         return Decoding(method, target, self.target.tokenizer, config, kit.streams)
 
-    def _head(self, card: Card, config: RunConfig, extras: dict[str, Any]) -> RunStarted:
+    def _describe(self, role: str) -> dict[str, str]:
+        """An asset as a trace names it; its files are read once."""
+        if role not in self._described:
+            ref = self.asset_paths[role]
+            self._described[role] = describe(ref, locate(ref), self.asset(role))
+        return self._described[role]
+
+    def _head(self, card: Card, config: RunConfig, extras: dict[str, Any], chat: bool) -> RunStarted:
         models = {"target": self.target.describe()} | {role: m.describe() for role, m in self.models.items() if role in card.needs}
+        models |= {role: self._describe(role) for role in self._assets_of(card, config.knobs)}
         piece = self.target.tokenizer.piece
         return RunStarted(
             id=uuid.uuid4().hex, method=card.name, title=card.title, drafter=card.drafter, shape=card.shape, rule=card.rule,
@@ -297,13 +346,42 @@ class Lab:
             prompt_pieces=[piece(i) for i in config.prompt_ids], sampling=vars(config.sampling).copy(), seed=config.seed,
             max_new_tokens=config.max_new_tokens, vocab=self.vocab, dtype=self.target.dtype, device=str(self.target.device),
             record=config.record, preset=self.preset, versions=_versions(), created=datetime.now(UTC).isoformat(timespec="seconds"),
-            extras=extras,
+            stop=list(config.stop), chat=bool(chat), top_n=config.top_n, extras={**extras, "process": _process(os.getpid())},
         )  # fmt: skip
 
 
 def _pair(preset: Preset) -> Preset:
     """The preset that holds the models: itself, or the one a case names."""
     return preset if preset.kind == "pair" else get_preset(preset.pair)
+
+
+def _stops(given: Stop) -> tuple[str, ...]:
+    """Stop strings from one text, several, or none.
+
+    Raises:
+        ConfigError: something else.
+    """
+    if given is None or isinstance(given, str):
+        return () if given is None else (given,)
+    if not isinstance(given, Iterable):
+        raise ConfigError(f"stop is a text or several, not {given!r}.")
+    return tuple(given)
+
+
+def _count(n: int) -> None:
+    """Nothing when there can be that many trajectories.
+
+    Raises:
+        ConfigError: there cannot.
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ConfigError(f"n = {n!r} is out of range: trajectories are counted from 1 on.")
+
+
+@cache
+def _process(_pid: int) -> str:
+    """A token of this process; a fork has another number, and so another token."""
+    return uuid.uuid4().hex[:12]
 
 
 _version = cache(importlib.metadata.version)

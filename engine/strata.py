@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.errors import AssetError
+from engine.errors import AssetError, ModelMismatch
 
 MOST_BINS = 64
 
@@ -48,12 +48,25 @@ class Strata:
         Path(path).write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def load_strata(path: str | Path) -> Strata:
-    """A strata file, or the `strata.json` of a folder.
+def load_strata(path: str | Path, revision: str = "") -> Strata:
+    """A strata file, or the `strata.json` of a folder; `revision` is that of the target it shall serve.
 
     Raises:
-        AssetError: missing, damaged, or contradicting itself.
+        AssetError: missing, damaged, or contradicting itself. ModelMismatch: learnt on another target.
     """
+    strata = _read(path)
+    told = strata.card.get("target")
+    target = told if isinstance(told, dict) else {}
+    made = target.get("revision")
+    if made and revision and made != revision:
+        raise ModelMismatch(
+            f"The strata were learnt on the target {target.get('id')} ({made}), not on {revision}. Learn them anew with "
+            "`python -m engine.training strata`, or give thresholds=... by hand."
+        )
+    return strata
+
+
+def _read(path: str | Path) -> Strata:
     file = Path(path) / "strata.json" if Path(path).is_dir() else Path(path)
     try:
         data = json.loads(file.read_text(encoding="utf-8"))

@@ -4,13 +4,13 @@ Pooled over rounds, also when several traces are given: a share is a quotient of
 Times are those of the rounds, so that drawing and waiting between rounds never count.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from engine.analysis import outcome
 from engine.analysis.intervals import mean_interval, wilson
 from engine.errors import ConfigError
-from engine.trace.events import Round
+from engine.trace.events import Round, RunStarted
 from engine.trace.store import Trace
 
 QUARTER = 0.25  # the share of the draft within which HeteroSpec looks for the last accepted rank
@@ -20,7 +20,7 @@ def metrics(trace: Trace, baseline: Trace | None = None) -> dict[str, Any]:
     """The numbers of one run; one that cannot be known is None, and `speedup` is there only with a baseline.
 
     Raises:
-        ConfigError: the baseline is not an autoregressive run of the same target on the same device.
+        ConfigError: the baseline is not an autoregressive run of the same prompt, target, device and process.
     """
     return pooled([trace], None if baseline is None else [baseline])
 
@@ -28,8 +28,9 @@ def metrics(trace: Trace, baseline: Trace | None = None) -> dict[str, Any]:
 def pooled(traces: Iterable[Trace], baselines: Iterable[Trace] | None = None) -> dict[str, Any]:
     """The same numbers over several runs of one method.
 
-    `baselines` are `ar` runs measured in the same process, interleaved with these and after a warm-up. One baseline a
-    trace also gives `speedup_perprompt_mean`, the mean of the quotients, which is another number than `speedup`.
+    `baselines` are `ar` runs of the same prompts, measured in the same process, interleaved with these and after a warm-up.
+    One baseline a trace, in the same order, also gives `speedup_perprompt_mean`, the mean of the quotients, which is another
+    number than `speedup`.
 
     Raises:
         ConfigError: no trace, or a baseline that is not one.
@@ -38,7 +39,7 @@ def pooled(traces: Iterable[Trace], baselines: Iterable[Trace] | None = None) ->
     if not kept:
         raise ConfigError("There is no trace to measure.")
     rounds = [event for trace in kept for event in trace.rounds]
-    prefills = [trace.end.prefill_ms / 1e3 for trace in kept if trace.end is not None]
+    prefills = [trace.end.prefill_ms / 1e3 for trace in kept if trace.end is not None and trace.end.prefill_ms is not None]
     found = _counts(rounds, sum(len(trace.tokens) for trace in kept)) | _times(rounds)
     found["prefill_s"] = sum(prefills) if len(prefills) == len(kept) else None
     seconds = found["draft_s"] + found["verify_s"] + found["other_s"]
@@ -134,8 +135,8 @@ def tcr_histogram(rounds: Iterable[Round]) -> dict[str, Any]:
 
 
 def _speedups(traces: Sequence[Trace], baselines: Sequence[Trace]) -> dict[str, Any]:
-    for baseline in baselines:
-        check_baseline(traces[0], baseline)
+    for trace, baseline in _paired(traces, baselines):
+        check_baseline(trace, baseline)
     found: dict[str, Any] = {"speedup": _ratio(_speed(traces), _speed(baselines))}
     if len(baselines) == len(traces) > 1:
         each = [_ratio(_speed([one]), _speed([other])) for one, other in zip(traces, baselines, strict=True)]
@@ -144,11 +145,21 @@ def _speedups(traces: Sequence[Trace], baselines: Sequence[Trace]) -> dict[str, 
     return found
 
 
+def _paired(traces: Sequence[Trace], baselines: Sequence[Trace]) -> Iterator[tuple[Trace, Trace]]:
+    """Each trace with its baseline: in order where there is one a trace, else whichever has its prompt and sampling."""
+    if len(traces) == len(baselines):
+        yield from zip(traces, baselines, strict=True)
+    elif baselines:
+        plain, ours = {_question(one): one for one in baselines}, {_question(one): one for one in traces}
+        yield from ((one, plain.get(_question(one), baselines[0])) for one in traces)
+        yield from ((ours.get(_question(one), traces[0]), one) for one in baselines)
+
+
 def check_baseline(trace: Trace, baseline: Trace) -> None:
     """See that a quotient of the two speeds means something.
 
     Raises:
-        ConfigError: the baseline drafts, or differs in target, device, dtype or (where recorded) process.
+        ConfigError: the baseline drafts, or differs in target, device, dtype, prompt, sampling or process (unknown is another).
     """
     if any(event.drafted for event in baseline.rounds):
         raise ConfigError(f"{baseline.head.method} is no baseline: a speedup is taken against a run without a draft.")
@@ -157,10 +168,23 @@ def check_baseline(trace: Trace, baseline: Trace) -> None:
         ("target", ours.models.get("target"), theirs.models.get("target")),
         ("device", ours.device, theirs.device),
         ("dtype", ours.dtype, theirs.dtype),
-        ("process", ours.extras.get("process"), theirs.extras.get("process")),
+        ("prompt", ours.prompt_ids, theirs.prompt_ids),
+        ("sampling", ours.sampling, theirs.sampling),
+        ("process", _process(ours), _process(theirs)),
     ):
-        if one != other:
-            raise ConfigError(f"The baseline has another {what}; a speedup is measured in one process, on one target.")
+        if one != other or one is None:
+            word = "no known" if None in (one, other) else "another"
+            raise ConfigError(f"The baseline has {word} {what}; a speedup is measured in one process, on one target and prompt.")
+
+
+def _process(head: RunStarted) -> str | None:
+    """What tells processes apart: the token that a run writes, or the case and day of an older recording; None is unknown."""
+    told, case = head.extras.get("process"), head.extras.get("case")
+    return str(told) if told else f"{case} {head.created[:10]}" if case else None
+
+
+def _question(trace: Trace) -> tuple[Any, ...]:
+    return (*trace.head.prompt_ids, *sorted(trace.head.sampling.items()))
 
 
 def _speed(traces: Iterable[Trace]) -> float | None:

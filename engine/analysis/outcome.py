@@ -1,6 +1,7 @@
 """What became of one round's draft, from the nodes of a full trace or, for a light one, from what is left of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from engine.trace.events import Node, Round
 
@@ -28,10 +29,15 @@ def rejected(event: Round) -> int | None:
 
 
 def penalised(event: Round) -> int | None:
-    """Guesses whose entropy trigger fired (EASD), vetoed or refused anyway; None when the nodes were not recorded."""
+    """Guesses whose entropy trigger fired (EASD), whatever became of them; None when the nodes were not recorded."""
     if event.nodes or not event.drafted:
-        return sum(node.state == "vetoed" or bool(node.reason and node.reason.get("id") == "veto") for node in event.nodes)
+        return sum(node.state == "vetoed" or _fired(node.reason or {}) for node in tested(event))
     return None
+
+
+def _fired(reason: Mapping[str, Any]) -> bool:
+    """A veto, or a test after one that barred another token than the guess."""
+    return reason.get("id") == "veto" or bool(reason.get("fired"))
 
 
 def tcr(event: Round) -> int | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli.options import add_models, add_sampling, decoding, knobs, load_lab
+from engine.methods import get_card
 from engine.trace.events import Round, RunEnded
 from engine.trace.store import Trace
 
@@ -28,10 +29,12 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Stream the run; text appears as it is written."""
+    given = knobs(args.set)
+    get_card(args.method).resolve(given)  # before they meet the arguments of Lab.stream
     lab = load_lab(args)
     prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
     trace = Trace()
-    options: dict[str, Any] = {**decoding(args), **knobs(args.set), "record": args.record}
+    options: dict[str, Any] = {**decoding(args), **given, "record": args.record}
     for event in lab.stream(args.method, prompt, **options):
         trace.append(event)
         if isinstance(event, Round) and not args.json:

@@ -7,9 +7,14 @@ from engine.training.__main__ import main as training
 
 
 def add_parser(subparsers: Any) -> None:
-    """Register both; everything after the word goes to `python -m engine.training`."""
+    """Register both; everything after the word goes to `python -m engine.training` as it is.
+
+    With a prefix that no argument can begin with, argparse takes options for plain words: a remainder alone would stop at the
+    first option.
+    """
     for name, text in (("train", "train the embedded family"), ("eval", "evaluate the embedded pair on held-out problems")):
-        parser = subparsers.add_parser(name, help=f"{text}; same as `python -m engine.training {name}`", add_help=False)
+        words = f"{text}; same as `python -m engine.training {name}`"
+        parser = subparsers.add_parser(name, help=words, add_help=False, prefix_chars="\0")
         parser.add_argument("rest", nargs=argparse.REMAINDER)
         parser.set_defaults(handler=handle, word=name)
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from engine.errors import AssetError, ModelMismatch, unknown
 from engine.heads.block import Spec
 from engine.heads.eagle import EagleHead, EagleSpec, Kind, names, tapped, wanted
-from engine.heads.files import check, folder_of, number, place, read_config, read_weights
+from engine.heads.files import check, fits, folder_of, number, place, read_config, read_weights
 from engine.model import Model
 
 BUFFERS = ("rotary_emb.inv_freq",)  # old exports carry it; it follows from the config
@@ -40,6 +40,7 @@ def _load(kind: Kind, path: Path, target: Model) -> EagleHead:
             f"EAGLE-3 taps three different layers, so its target needs at least 7; {target.name} has {target.layers}."
         )
     folder = folder_of(path)
+    fits(folder, target)
     config = read_config(folder)
     spec = read_spec(kind, config, target)
     found = read_weights(folder)

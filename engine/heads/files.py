@@ -12,9 +12,11 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from engine.errors import AssetError
+from engine.errors import AssetError, ModelMismatch
+from engine.model import Model
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+RECORDS = ("training.json", "card.json")
 
 
 def folder_of(path: Path, names: tuple[str, ...] = ()) -> Path:
@@ -31,10 +33,38 @@ def folder_of(path: Path, names: tuple[str, ...] = ()) -> Path:
     from huggingface_hub import snapshot_download  # noqa: PLC0415  (only for hub ids)
 
     try:
-        return Path(snapshot_download(ref, allow_patterns=["config.json", *WEIGHTS, *names]))
+        return Path(snapshot_download(ref, allow_patterns=["config.json", *RECORDS, *WEIGHTS, *names]))
     except (OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise AssetError(f"Neither a folder here nor a head that the hub gives: {ref!r}. ({reason})") from error
+
+
+def made_for(folder: Path) -> str:
+    """Revision of the target that the head's own record names; empty where none does, as with official heads."""
+    for name in RECORDS:
+        try:
+            record = json.loads((folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        record = record.get("training", record) if isinstance(record, dict) else {}
+        made = record.get("target") if isinstance(record, dict) else None
+        if isinstance(made, str) and made:
+            return made
+    return ""
+
+
+def fits(folder: Path, target: Model) -> None:
+    """Nothing when the head may stand on this target: it was made for it, or does not say for which.
+
+    Raises:
+        ModelMismatch: its record names another target.
+    """
+    made = made_for(folder)
+    if made and target.revision and made != target.revision:
+        raise ModelMismatch(
+            f"The head in {folder.name} was trained on the target {made}, not on {target.name} ({target.revision}). Train one for "
+            "this target with `python -m engine.training features` and `head`, or load the target that it was made for."
+        )
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch, unknown
 from engine.heads.block import Block, Memory, Spec, shapes
-from engine.heads.files import check, folder_of, number, place, read_config, read_weights
+from engine.heads.files import check, fits, folder_of, number, place, read_config, read_weights
 from engine.model import Model
 from engine.model.decoder import Decoder
 
@@ -87,6 +87,7 @@ def load_hydra(path: Path, target: Model) -> HydraHead:
         AssetError: files, names or shapes are wrong, or another variant. ModelMismatch: made for another target.
     """
     folder = folder_of(path, FILES)
+    fits(folder, target)
     config = read_config(folder)
     found = read_weights(folder, FILES)
     arch = str(config.get("hydra_head_arch", "prefix-mlp"))

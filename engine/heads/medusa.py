@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch
-from engine.heads.files import check, folder_of, number, place, read_config, read_weights
+from engine.heads.files import check, fits, folder_of, number, place, read_config, read_weights
 from engine.model import Model
 
 FILES = ("medusa_lm_head.safetensors", "medusa_lm_head.pt")
@@ -49,6 +49,7 @@ def load_medusa(path: Path, target: Model) -> MedusaHead:
         AssetError: files, names or shapes are wrong. ModelMismatch: made for another target.
     """
     folder = folder_of(path, FILES)
+    fits(folder, target)
     config = read_config(folder)
     found = read_weights(folder, FILES)
     layers = int(number(config, "medusa_num_layers", 1))

@@ -19,7 +19,7 @@ class Tokenizer:
         """Ids of a prompt; a list of ids is taken as it is.
 
         Raises:
-            ConfigError: nothing to encode, an id outside the vocabulary, or `chat` without a chat template.
+            ConfigError: nothing to encode, no valid text, an id outside the vocabulary, or `chat` without a chat template.
         """
         if not isinstance(prompt, str):
             ids = _ids(prompt)
@@ -28,13 +28,16 @@ class Tokenizer:
                 raise ConfigError(f"Token id {bad[0]} is outside the vocabulary: allowed are 0 to {len(self.hf) - 1}.")
         elif not prompt.strip():
             raise ConfigError("The prompt is empty: give some text.")
-        elif chat:
-            ids = self._chat(prompt)
         else:
-            ids = list(self.hf(prompt)["input_ids"])
+            ids = self._text(prompt, chat)
         if not ids:
             raise ConfigError("The prompt is empty: it gives no token.")
         return ids
+
+    def _text(self, prompt: str, chat: bool) -> list[int]:
+        if not prompt.isascii() and any("\ud800" <= char <= "\udfff" for char in prompt):
+            raise ConfigError("The prompt is not valid text: it holds half of a surrogate pair.")
+        return self._chat(prompt) if chat else list(self.hf(prompt)["input_ids"])
 
     def _chat(self, prompt: str) -> list[int]:
         if not getattr(self.hf, "chat_template", None):

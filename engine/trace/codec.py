@@ -120,6 +120,12 @@ def _int(value: object, where: str) -> int:
     return value
 
 
+def _bool(value: object, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise TraceError(f"{where} is a switch, not {_name(value)}.")
+    return value
+
+
 def _float(value: object, where: str) -> float:
     if type(value) is float and abs(value) < 1e308:
         return value
@@ -204,7 +210,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else text[:40] + "..."
 
 
-_READERS: dict[Any, Reader] = {int: _int, float: _float, str: _str, TopN: _top, Any: _free}
+_READERS: dict[Any, Reader] = {bool: _bool, int: _int, float: _float, str: _str, TopN: _top, Any: _free}
 _RECORDS = (Node, Token, RunStarted, Round, RunEnded)
 _WRITTEN: dict[type[Any], list[tuple[str, bool]]] = {
     cls: [(field.name, field.type == TopN | None) for field in fields(cls)] for cls in _RECORDS

@@ -66,7 +66,7 @@ class RunStarted:
     rule: str
     guarantee: str
     knobs: dict[str, Any]
-    models: dict[str, dict[str, Any]]  # role -> id, sha256 or revision, parameters, layers
+    models: dict[str, dict[str, Any]]  # role -> id and revision; of models also parameters, layers, ...
     prompt: str
     prompt_ids: list[int]
     prompt_pieces: list[str]
@@ -80,7 +80,10 @@ class RunStarted:
     preset: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     created: str = ""
-    extras: dict[str, Any] = field(default_factory=dict)  # e.g. trajectory number, task, problem key
+    stop: list[str] | None = None  # stop strings; these three are unknown in older files
+    chat: bool | None = None  # whether the prompt went through the target's chat template
+    top_n: int | None = None  # entries kept of each distribution
+    extras: dict[str, Any] = field(default_factory=dict)  # e.g. trajectory number, task, problem key, process
 
 
 @dataclass(slots=True)
@@ -109,13 +112,13 @@ class Round:
 
 @dataclass(slots=True)
 class RunEnded:
-    """Tail of a trace. `reason`: eos | stop | limit | context | stopped | error."""
+    """Tail of a trace. `reason`: eos | stop | limit | context | stopped | error. A time that nobody measured is None."""
 
     kind: ClassVar[str] = "end"
     reason: str
-    prefill_ms: float
-    total_ms: float  # decode only, prefill excluded
-    text: str
+    prefill_ms: float | None = None
+    total_ms: float | None = None  # decode only, prefill excluded
+    text: str = ""
     message: str = ""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -42,7 +44,23 @@ def train(options: argparse.Namespace) -> None:
         write_state(trainer, work)
         _publish(trainer, out, options)
 
-    trainer.run(_say, save)
+    trainer.run(_json_report(trainer) if options.json else _say, save)
+
+
+def _json_report(trainer: Trainer) -> Callable[[str], None]:
+    """What takes the trainer's reports and writes a JSON line for each, with the numbers that the sentence has."""
+    before = replace(trainer.progress)
+
+    def report(_: str) -> None:
+        p, done = trainer.progress, trainer.progress.done(trainer.settings)
+        seconds = p.seconds - before.seconds
+        line = {
+            "step": p.step, "loss": p.loss, "tokens": p.tokens, "done": done, "seconds": p.seconds,
+            "tokens_per_s": (p.tokens - before.tokens) / seconds if seconds else None,
+        }  # fmt: skip
+        _say(json.dumps(line))
+
+    return report
 
 
 def export(options: argparse.Namespace) -> None:

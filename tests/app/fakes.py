@@ -34,6 +34,9 @@ class FakeLab:
     def stream(self, method: str, **settings: Any) -> Iterator[Event]:
         if method in self.unavailable():
             raise ConfigError(self.unavailable()[method])
+        return self._events(method, settings)
+
+    def _events(self, method: str, settings: dict[str, Any]) -> Iterator[Event]:
         knobs = {knob.name: settings[knob.name] for knob in BY_NAME[method].knobs if knob.name in settings}
         self.open_streams.append(method)
         try:
@@ -49,7 +52,7 @@ class FakeLab:
         for i in range(n):
             for event in self.stream(method, prompt=prompt, seed=seed + 10_000 * i, temperature=temperature, **options, **knobs):
                 if isinstance(event, RunStarted):
-                    event = replace(event, extras={"trajectory": i, "trajectories": n})
+                    event = replace(event, extras={**event.extras, "trajectory": i, "trajectories": n})
                 yield event
 
     def mine(self, task: str, found: Sequence[Problem], path: Path, **settings: Any) -> Generator[MiningEvent, None, None]:

@@ -76,11 +76,6 @@ def test_closing_the_page_frees_the_engine(service, lab):
 
 
 def test_a_lane_that_fails_does_not_end_the_others():
-    class OneBad(FakeLab):
-        def stream(self, method, **settings):
-            self.fail_at = 3 if method == "chain" else None
-            return super().stream(method, **settings)
-
     class Late(FakeLab):
         def stream(self, method, **settings):
             stream = super().stream(method, **settings)
@@ -105,7 +100,14 @@ def test_a_lane_that_fails_does_not_end_the_others():
 
 def test_an_error_at_the_start_is_raised_before_anything_runs(service):
     with pytest.raises(ConfigError, match="longer prompt"):
-        list(service.run(ask(service, ("copycat", "plain"))))
+        list(service.run(ask(service, ("copycat",))))
+
+
+def test_a_lane_that_cannot_start_ends_alone(service):
+    traces = service.decode(ask(service, ("copycat", "plain")))
+    (end,) = traces["copycat"]
+    assert end["kind"] == "end" and end["reason"] == "error" and "longer prompt" in end["message"]
+    assert traces["plain"][-1]["reason"] == "limit"
 
 
 def test_what_a_page_missed_can_be_asked_for(service):

@@ -55,8 +55,11 @@ def test_a_head_for_another_target_ends_its_lane_alone(lab: Lab, foreign: None) 
 
 def test_a_tree_larger_than_the_context_is_refused_with_what_would_do(lab: Lab) -> None:
     tree = {"method": "eagle3", "knobs": {"total_token": 200}}
-    for found in (ends(sent(lab, "ar", tree)), ends(sent(lab, tree))):
-        assert found["eagle3"]["reason"] == "error" and "lower total_token" in found["eagle3"]["message"]
+    found = ends(sent(lab, "ar", tree))
+    assert found["ar"]["reason"] == "limit"
+    assert found["eagle3"]["reason"] == "error" and "lower total_token" in found["eagle3"]["message"]
+    alone = sent(lab, tree)
+    assert not ends(alone) and "lower total_token" in alone[-1]["notice"], "nothing has run, so the whole request is refused"
 
 
 @pytest.mark.parametrize("method", ["eagle3", "heterospec", "medusa", "adaedl_eagle"])

@@ -29,7 +29,7 @@ def test_values_come_back_in_the_type_of_the_knob(knob: Knob, given: object, kep
     (NUMBER, math.nan, "out of range"), (NUMBER, math.inf, "out of range"), (OPEN, math.inf, "out of range"),
     (NUMBER, "much", "tau is a number, not 'much'"), (NUMBER, None, "a number"), (NUMBER, [1], "a number"),
     (WHOLE, 2.5, "whole number"), (SWITCH, "perhaps", "true or false"), (CHOICE, "bets", "Did you mean 'beta'"),
-    (CHOICE, [], "Unknown value for mode"),
+    (CHOICE, [], "Unknown value for mode"), (WHOLE, 10**400, "gamma is a number that is too large"), (OPEN, -(10**400), "too large"),
 ])  # fmt: skip
 def test_values_out_of_range_are_refused(knob: Knob, given: object, says: str) -> None:
     with pytest.raises(ConfigError, match=says):

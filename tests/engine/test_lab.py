@@ -1,7 +1,11 @@
 """The door that page, command line and notebooks use: refusals at once, runs that do not disturb each other."""
 
 import dataclasses
+import hashlib
 import json
+import os
+import subprocess
+import sys
 import threading
 from itertools import zip_longest
 from pathlib import Path
@@ -10,10 +14,15 @@ from typing import Any
 import pytest
 import torch
 
-from engine.errors import AssetError, ConfigError, ModelMismatch
-from engine.lab import Lab
+import engine.lab
+from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch
+from engine.lab import Lab, _process
 from engine.methods import CARDS
 from engine.trace.events import Round, RunEnded, RunStarted
+from engine.trace.store import Trace
+from engine.trajectories import prepare
+from tests.engine.drafters.heads import headed
+from tests.engine.judge.chance import give_judge
 from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo, make_model
 
@@ -32,10 +41,17 @@ def test_loading_a_pair_from_folders(zoo: Zoo) -> None:
 @pytest.mark.parametrize(("options", "says"), [
     ({}, "Give a preset's name, or target="), ({"preset": "tiny", "target": "x"}, "not both"),
     ({"preset": "tinny"}, "Did you mean 'tiny'"), ({"preset": "../presets/tiny"}, "Unknown preset"),
+    ({"preset": "tiny", "drfat": "y"}, "'drfat'. Did you mean 'draft'"), ({"preset": "tiny", "devise": "cpu"}, "mean 'device'"),
+    ({"target": "x", "eagel3": "y"}, r"'eagel3'. Did you mean 'eagle"), ({"target": "x", "jugde:own": "y"}, "mean 'judge'"),
 ])  # fmt: skip
 def test_loading_needs_one_name(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         Lab.load(**options)
+
+
+def test_assets_are_named_by_role_with_or_without_a_task(zoo: Zoo, tmp_path: Path) -> None:
+    lab = Lab.load(target=zoo.path("llama"), device="cpu", eagle=tmp_path, judge="a", **{"judge:own": "b"})
+    assert lab.asset_paths == {"judge": "a", "judge:own": "b", "eagle3": str(tmp_path)}
 
 
 def test_a_draft_with_another_tokenizer_is_refused(zoo: Zoo, tmp_path: Path) -> None:
@@ -77,7 +93,8 @@ def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
     ("ar", "ab", {"gamma": 3}, "Unknown knob of ar"), ("sd", "ab", {"correction": "both"}, "Unknown value for correction"),
     ("sd", "ab", {"temperature": -1}, "temperature"), ("sd", "ab", {"top_p": 2}, "top_p"), ("sd", "ab", {"top_k": -3}, "top_k"),
     ("sd", "ab", {"max_new_tokens": 0}, "at least|allowed are 1"), ("sd", "ab", {"record": "heavy"}, "Unknown record mode"),
-    ("sd", "ab", {"stop": ("",)}, "stop string"), ("sd", [0, 99], {}, "99 is outside the vocabulary: allowed are 0 to 4"),
+    ("sd", "ab", {"stop": ("",)}, "stop string"), ("sd", "ab", {"stop": 5}, "a text or several"),
+    ("sd", "ab", {"stop": ""}, "stop string"), ("sd", "ab", {"stop": [1]}, "stop string"), ("sd", [0, 99], {}, "99 is outside the vocabulary: allowed are 0 to 4"),
     ("sd", [-1], {}, "-1 is outside"), ("sd", "ab", {"chat": True}, "no chat template"),
 ])  # fmt: skip
 def test_impossible_requests_are_refused_before_anything_runs(
@@ -214,21 +231,128 @@ def test_a_broken_device_ends_one_run_not_the_lab(fault: str, monkeypatch: pytes
         patch.setattr(type(decoder), "run", run)
         trace = lab.run("sd", "abc", max_new_tokens=40, gamma=1)
     assert trace.end is not None and trace.end.reason == "error" and trace.end.message
+    spent = sum(r.draft_ms + r.verify_ms + r.other_ms for r in trace.rounds)
+    assert trace.end.prefill_ms is None and trace.end.total_ms == pytest.approx(spent)
+    assert trace.metrics()["prefill_s"] is None and Trace.loads(trace.to_bytes()).end == trace.end
     assert 0 < len(trace.tokens) < 40 and ("memory" in trace.end.message) == (fault == "memory")
     assert len(lab.run("sd", "abc", max_new_tokens=8).tokens) == 8
 
 
 def test_the_head_tells_everything_needed_to_repeat_a_run(toy: Lab) -> None:
-    trace = toy.run("easd", "abc", max_new_tokens=9, temperature=0.7, top_k=3, seed=8, tau_entropy=1.0, extras={"task": "none"})
+    trace = toy.run("easd", "abc", max_new_tokens=9, temperature=0.7, top_k=3, seed=8, tau_entropy=1.0, extras={"task": "none"},
+                    stop=("zz", "yy"), top_n=3)  # fmt: skip
     head = trace.head
+    assert (head.stop, head.top_n, head.chat) == (["zz", "yy"], 3, False)
     assert isinstance(head, RunStarted) and head.sampling == {"temperature": 0.7, "top_k": 3, "top_p": 1.0}
     assert head.prompt_ids == [0, 1, 2] and head.prompt == "abc" and head.prompt_pieces == ["a", "b", "c"]
-    assert head.knobs["tau_entropy"] == 1.0 and head.knobs["gamma"] == 5 and head.extras == {"task": "none"}
+    assert head.knobs["tau_entropy"] == 1.0 and head.knobs["gamma"] == 5 and head.extras.keys() == {"task", "process"}
     assert (head.drafter, head.shape, head.rule, head.guarantee) == ("model", "chain", "entropy_veto", "lossy")
     assert head.versions["torch"] == torch.__version__ and head.vocab == 5 and head.seed == 8
-    again = toy.run(head.method, head.prompt_ids, max_new_tokens=head.max_new_tokens, seed=head.seed, **head.sampling, **head.knobs)
+    again = toy.run(head.method, head.prompt_ids, max_new_tokens=head.max_new_tokens, seed=head.seed, stop=head.stop,
+                    top_n=head.top_n, **head.sampling, **head.knobs)  # fmt: skip
     assert again.token_ids == trace.token_ids
+    short = toy.run("sd", "abc", max_new_tokens=9, top_n=3)
+    assert short.head.top_n == 3 and {len(node.top_target or ()) for r in short.rounds for node in r.nodes} == {3}
     assert isinstance(trace.end, RunEnded) and trace.end.text == trace.text
+
+
+@pytest.mark.parametrize(("stop", "kept"), [(None, []), ((), []), ("ab", ["ab"]), (["ab", "c"], ["ab", "c"]), (("ab",), ["ab"])])
+def test_a_stop_is_one_text_or_several_or_none(toy: Lab, stop: Any, kept: list[str]) -> None:
+    """A plain text is not taken apart into its letters."""
+    assert toy.run("sd", "abc", max_new_tokens=2, stop=stop).head.stop == kept
+    assert next(iter(toy.trajectories("sd", "abc", 1, max_new_tokens=2, stop=stop))).head.stop == kept
+
+
+def test_chat_is_written_down(zoo: Zoo) -> None:
+    lab = zoo.lab("llama", draft=None)
+    lab.target.tokenizer.hf.chat_template = "{{ messages[0]['content'] }}"
+    try:
+        assert lab.run("ar", "ab", max_new_tokens=1, chat=True).head.chat is True
+    finally:
+        lab.target.tokenizer.hf.chat_template = None
+
+
+def test_runs_of_one_process_carry_its_token(toy: Lab) -> None:
+    one, two = (toy.run(name, "abc", max_new_tokens=4, extras={"process": "forged"}) for name in ("ar", "sd"))
+    assert one.head.extras["process"] == two.head.extras["process"] not in ("", "forged")
+    code = "from engine.lab import _process; import os; print(_process(os.getpid()))"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert other and other != one.head.extras["process"] and _process(os.getpid() + 1) != one.head.extras["process"]
+    assert two.metrics(one)["speedup"] > 0
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, True, None])
+def test_trajectories_are_counted_from_one(toy: Lab, n: Any) -> None:
+    for ask in (toy.trajectories, toy.stream_trajectories):
+        with pytest.raises(ConfigError, match="from 1 on"):
+            ask("sd", "abc", n)  # not even iterated
+
+
+# --- assets -------------------------------------------------------------------------------------------------------------
+
+
+def test_every_asset_of_a_run_is_named_with_its_revision(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = headed(zoo, tmp_path)
+    read: list[str] = []
+    right = engine.lab.describe
+    monkeypatch.setattr(engine.lab, "describe", lambda *given: read.append(given[0]) or right(*given))
+    for _ in range(2):
+        models = lab.run("heterospec", [5, 6], max_new_tokens=2).head.models
+    assert models.keys() == {"target", "eagle3", "strata"} and len(read) == 2  # once an asset
+    weights = (tmp_path / "eagle3" / "model.safetensors").read_bytes()
+    assert models["eagle3"] == {"id": "eagle3", "revision": "sha256:" + hashlib.sha256(weights).hexdigest()[:16]}
+    assert models["strata"]["id"] == "strata.json" and models["strata"]["revision"].startswith("sha256:")
+    assert lab.run("medusa", [5, 6], max_new_tokens=2).head.models.keys() == {"target", "medusa"}
+    assert lab.run("ar", [5, 6], max_new_tokens=2).head.models.keys() == {"target"}
+
+
+def test_what_is_refused_is_refused_before_the_run_starts(zoo: Zoo, tmp_path: Path) -> None:
+    lab = headed(zoo, tmp_path)
+    (tmp_path / "medusa" / "model.safetensors").unlink()
+    (tmp_path / "hydra" / "training.json").write_text('{"target": "sha256:0000"}')
+    lab.asset_paths |= {"judge": str(tmp_path / "none"), "strata": "assets/none"}
+    lab.models["draft"] = zoo.model("llama", layers=2, vocab=32)
+    for method, error in (("medusa", AssetError), ("hydra", ModelMismatch), ("autojudge", AssetError), ("heterospec", AssetError)):
+        with pytest.raises(error):
+            lab.stream(method, [5, 6])  # not even iterated
+        assert lab.unavailable()[method]
+        assert not lab.lock.locked() and method not in {card.name for card in lab.methods()}
+    with pytest.raises(ConfigError, match="rising"):
+        lab.stream("heterospec", [5, 6], thresholds="3,2")
+    reasons = lab.unavailable()
+    assert reasons["blockwise"].endswith("has no model.safetensors or pytorch_model.bin or medusa_lm_head.safetensors or "
+                                         "medusa_lm_head.pt.")  # fmt: skip
+    assert "assets/none is missing" in reasons["heterospec"] and "sha256:0000" in reasons["hydra"]
+    assert "eagle2" not in reasons and "ar" not in reasons
+
+
+def test_a_missing_judge_is_refused_before_the_run_starts(zoo: Zoo, tmp_path: Path) -> None:
+    lab = zoo.lab("llama", draft="noise")
+    give_judge(lab, tmp_path / "judge", role="judge:arithmetic")
+    with pytest.raises(ConfigError, match="No judge 'functions' is loaded"):
+        lab.stream("autojudge", [5, 6], judge="functions")
+    assert lab.run("autojudge", [5, 6], max_new_tokens=2).head.models.keys() == {"target", "draft", "judge:arithmetic"}
+
+
+def test_nothing_is_built_twice(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+    right = engine.lab.build
+    monkeypatch.setattr(engine.lab, "build", lambda card, *rest: built.append(card.name) or right(card, *rest))
+    toy.run("sd", "abc", max_new_tokens=4)
+    assert built == ["sd"]
+    living = prepare(toy, "sd")
+    toy.run("sd", "abc", max_new_tokens=4, reuse=living)
+    assert built == ["sd"]
+
+
+def test_no_memory_for_a_run_is_told_at_once(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> Any:
+        raise torch.OutOfMemoryError("gone")
+
+    monkeypatch.setattr(engine.lab, "build", full)
+    with pytest.raises(EngineFault, match="out of memory"):
+        toy.stream("sd", "abc")
+    assert not toy.lock.locked()
 
 
 def test_a_lossy_correction_is_called_lossy(toy: Lab) -> None:

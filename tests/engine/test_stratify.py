@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.analysis.heterospec import Sample
-from engine.errors import AssetError, ConfigError
+from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.strata import Strata, load_strata
 from engine.stratify import granularity, stratify, study
 
@@ -70,6 +70,17 @@ def test_json_round_trip_and_refusals(tmp_path: Path) -> None:
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(AssetError, match="strata"):
             load_strata(tmp_path / "bad.json")
+
+
+def test_strata_of_another_target_are_refused(tmp_path: Path) -> None:
+    strata = stratify(steps(), card={"target": {"id": "mine", "revision": "sha256:aa"}})
+    strata.save(tmp_path / "strata.json")
+    assert load_strata(tmp_path, "sha256:aa") == load_strata(tmp_path) == strata
+    with pytest.raises(ModelMismatch, match=r"mine .sha256:aa., not on sha256:bb. Learn them anew"):
+        load_strata(tmp_path, "sha256:bb")
+    for card in ({}, {"target": "mine"}, {"target": {"id": "mine"}}):
+        stratify(steps(), card=card).save(tmp_path / "strata.json")
+        assert load_strata(tmp_path, "sha256:bb") == strata
 
 
 def test_too_little_to_learn_from() -> None:

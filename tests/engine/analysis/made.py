@@ -30,6 +30,7 @@ def head(method: str = "sd", **changed: Any) -> RunStarted:
         "dtype": "float32",
         "device": "cpu",
         "record": "full",
+        "extras": {"process": "made"},
     }
     return RunStarted(**(given | changed))
 

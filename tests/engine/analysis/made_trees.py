@@ -19,7 +19,8 @@ def run(
         id="x", method=method, title=method.upper(), drafter="none" if fed == 1 else "head", shape=shape, rule="exact",
         guarantee="lossless", knobs=knobs if knobs is not None else TREE, models={"target": {"id": target}}, prompt=prompt,
         prompt_ids=[0], prompt_pieces=["a"], sampling={"temperature": temperature, "top_k": 0, "top_p": 1.0}, seed=0,
-        max_new_tokens=99, vocab=9, dtype="float32", device=device, record="light", extras={"task": task, "command": "made"},
+        max_new_tokens=99, vocab=9, dtype="float32", device=device, record="light",
+        extras={"task": task, "command": "made", "process": "made"},
     )  # fmt: skip
     made, start = Trace([head]), 0
     for index, (accepted, tcr, phi) in enumerate(rounds):

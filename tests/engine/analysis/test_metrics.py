@@ -5,6 +5,7 @@ import pytest
 from engine.analysis.metrics import intervals, metrics, pooled
 from engine.analysis.names import BY_NAME
 from engine.errors import ConfigError
+from engine.presets import PRESETS
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, LINE, SAT, ar, bush, chain, head, light, sd
 
@@ -109,11 +110,41 @@ def test_speedup_is_a_quotient_of_speeds() -> None:
 
 @pytest.mark.parametrize(
     "changed",
-    [{"device": "cuda"}, {"dtype": "bfloat16"}, {"models": {"target": {"id": "u"}}}, {"extras": {"process": 7}}],
-)
+    [{"device": "cuda"}, {"dtype": "bfloat16"}, {"models": {"target": {"id": "u"}}}, {"extras": {"process": 7}},
+     {"prompt_ids": [0, 0]}, {"sampling": {"temperature": 1.0, "top_k": 0, "top_p": 1.0}}],
+)  # fmt: skip
 def test_a_baseline_from_elsewhere_is_refused(changed: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="another"):
         metrics(sd(), baseline=ar([1], **changed))
+
+
+def recorded(method: Trace, **extras: str) -> Trace:
+    """The same run as an older recording: it names no process."""
+    method.head.extras, method.head.created = extras, "2026-11-21T04:39:58+00:00"
+    return method
+
+
+def test_runs_that_name_no_process_are_of_one_only_within_a_recorded_case() -> None:
+    with pytest.raises(ConfigError, match="no known process"):
+        metrics(recorded(sd()), baseline=recorded(ar([1])))
+    assert metrics(recorded(sd(), case="first_look"), baseline=recorded(ar([1]), case="first_look"))["speedup"] > 0
+    with pytest.raises(ConfigError, match="another process"):
+        metrics(recorded(sd(), case="first_look"), baseline=recorded(ar([1]), case="code"))
+    later = recorded(ar([1]), case="first_look")
+    later.head.created = "2026-11-22T04:39:58+00:00"
+    with pytest.raises(ConfigError, match="another process"):
+        metrics(recorded(sd(), case="first_look"), baseline=later)
+    with pytest.raises(ConfigError, match="another process"):
+        metrics(sd(), baseline=recorded(ar([1]), case="first_look"))
+
+
+def test_the_lanes_of_every_recorded_case_still_compare() -> None:
+    plain = sorted((PRESETS / "traces").glob("*-0-ar.jsonl.gz"))
+    assert plain
+    for path in plain:
+        baseline = Trace.load(path)
+        for lane in path.parent.glob(path.name.replace("-0-ar.jsonl.gz", "-[1-9]-*")):
+            assert Trace.load(lane).metrics(baseline)["speedup"] > 0, lane.name
 
 
 def test_a_speculative_baseline_is_refused() -> None:
@@ -129,6 +160,20 @@ def test_pooling_sums_before_it_divides() -> None:
     own = (7 / 0.045) / 100
     assert both["speedup"] == pytest.approx(own * 2)  # the baselines make 2 tokens in 40 ms
     assert both["speedup_perprompt_mean"] == pytest.approx((own + 3 * own) / 2)
+
+
+def test_pooled_speeds_are_of_the_same_prompts() -> None:
+    runs, plain = [sd(), sd()], [ar([1]), ar([1], prompt_ids=[5])]
+    with pytest.raises(ConfigError, match="another prompt"):
+        pooled(runs, plain)
+    runs[1].head.prompt_ids = [5]
+    assert pooled(runs, plain)["speedup"] > 0
+    runs.append(runs[1])  # two answers to one prompt
+    assert "speedup_perprompt_mean" not in pooled(runs, plain)
+    for traces, baselines in ((runs, plain[:1]), (runs[1:2], plain)):
+        with pytest.raises(ConfigError, match="another prompt"):
+            pooled(traces, baselines)
+    assert pooled(runs, [])["speedup"] is None
 
 
 def test_nothing_to_pool() -> None:

@@ -1,5 +1,6 @@
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,26 @@ def test_d2t_holds_offsets_not_ids(tmp_path: Path, llama: Model) -> None:
 def test_a_head_of_another_target_is_refused(tmp_path: Path, llama: Model, kind: Any, change_of: dict[str, int]) -> None:
     folder = configured(made.eagle(tmp_path, llama, kind), **change_of)
     with pytest.raises(ModelMismatch, match="another target"):
+        load_asset(kind, str(folder), llama)
+
+
+@pytest.mark.parametrize("kind", ["eagle2", "eagle3", "medusa", "hydra"])
+@pytest.mark.parametrize(("file", "record"), [
+    ("training.json", {"target": "sha256:0123"}), ("card.json", {"role": "head", "training": {"target": "sha256:0123"}}),
+])  # fmt: skip
+def test_a_head_trained_on_another_target_of_the_same_shape_is_refused(
+    tmp_path: Path, llama: Model, kind: str, file: str, record: dict[str, Any]
+) -> None:
+    make = {"medusa": made.medusa, "hydra": made.hydra}.get(kind) or partial(made.eagle, kind=kind)
+    folder = make(tmp_path, llama)
+    load_asset(kind, str(folder), llama)  # official heads name no target
+    (folder / file).write_text(json.dumps(record))
+    with pytest.raises(ModelMismatch, match=f"sha256:0123, not on {llama.name} .{llama.revision}.. Train one"):
+        load_asset(kind, str(folder), llama)
+    (folder / file).write_text(json.dumps(record).replace("sha256:0123", llama.revision))
+    load_asset(kind, str(folder), llama)
+    for odd in ("", "[]", '{"target": 3}', '{"training": []}', '{"target": {"id": "x"}}'):
+        (folder / file).write_text(odd)
         load_asset(kind, str(folder), llama)
 
 

@@ -40,7 +40,7 @@ def test_ids_are_taken_as_they_are(plain: Tokenizer) -> None:
 @pytest.mark.parametrize(("prompt", "says"), [
     ("", "empty"), ("  \n ", "empty"), ([], "empty"), ([5, 96], "96 is outside the vocabulary: allowed are 0 to 95"),
     ([-1], "-1 is outside"), (["a"], "list of token ids"), ([[1, 2]], "list of token ids"), (None, "list of token ids"),
-    (7, "list of token ids"),
+    (7, "list of token ids"), ("half \ud83e of a pair", "not valid text"),
 ])  # fmt: skip
 def test_bad_prompts_are_refused(plain: Tokenizer, prompt: object, says: str) -> None:
     with pytest.raises(ConfigError, match=says):

@@ -57,6 +57,7 @@ def traces(draw: st.DrawFn) -> Trace:
     kinds = {str: words, int: st.integers(0, 2**53), dict[str, Any]: objects, list[int]: st.lists(ids, max_size=3)}
     kinds |= {list[str]: st.lists(words, max_size=3), dict[str, str]: st.dictionaries(words, words, max_size=2)}
     kinds |= {dict[str, dict[str, Any]]: st.dictionaries(words, objects, max_size=2), str | None: maybe(words)}
+    kinds |= {list[str] | None: maybe(st.lists(words, max_size=3)), bool | None: maybe(st.booleans()), int | None: maybe(ids)}
     trace = Trace([RunStarted(**{field.name: draw(kinds[field.type]) for field in fields(RunStarted)})])
     for index in range(draw(st.integers(0, 3))):
         guessed, start = draw(nodes()), len(trace.tokens)
@@ -84,7 +85,7 @@ def traces(draw: st.DrawFn) -> Trace:
         path = draw(st.lists(point, max_size=2))
         trace.append(Round(index, start, *counts, path, *times, **extra, nodes=guessed, tokens=tokens, pieces=pieces))
     if draw(st.booleans()):
-        trace.append(RunEnded(draw(words), 1.5, draw(st.floats(0, 1e9)), draw(words), draw(words)))
+        trace.append(RunEnded(draw(words), draw(maybe(st.just(1.5))), draw(maybe(st.floats(0, 1e9))), draw(words), draw(words)))
     return trace
 
 
@@ -148,6 +149,7 @@ def test_any_field_may_hold_anything(sound: dict[str, Any], data: st.DataObject)
 @given(st.binary(min_size=1, max_size=4), st.floats(0, 1))
 def test_a_flipped_file_is_read_or_refused(noise: bytes, where: float) -> None:
     head = {field.name: {} if "dict" in str(field.type) else [] if "list" in str(field.type) else 1 for field in fields(RunStarted)}
+    head["chat"] = True
     texts = {field.name: "x" for field in fields(RunStarted) if "str" in str(field.type) and head[field.name] == 1}
     good = b"".join(json.dumps(one).encode() + b"\n" for one in ({"kind": "run", "schema": 1, **head, **texts}, *SOUND))
     assert Trace.loads(good).end is not None

@@ -156,6 +156,23 @@ def test_a_cut_first_line_is_no_trace() -> None:
             Trace.loads(data)
 
 
+def test_what_repeats_a_run_is_kept_and_may_be_unknown() -> None:
+    told = Trace([head(stop=["\n"], chat=True, top_n=3)])
+    back = Trace.loads(told.to_bytes()).head
+    assert (back.stop, back.chat, back.top_n) == (["\n"], True, 3)
+    old = lines()
+    assert not {"stop", "chat", "top_n"} & old[0].keys()
+    back = Trace.loads(packed(old)).head
+    assert (back.stop, back.chat, back.top_n) == (None, None, None)
+
+
+def test_times_that_nobody_measured_stay_unknown() -> None:
+    end = RunEnded("error", None, None, "", "The device is out of memory.")
+    data = Trace([head(), end]).to_bytes()
+    assert b"_ms" not in data and Trace.loads(data).end == end
+    assert Trace.loads(data).metrics()["prefill_s"] is None
+
+
 def test_unknown_fields_are_ignored() -> None:
     found = lines()
     found[0]["weather"] = found[1]["mood"] = found[1]["nodes"][0]["aura"] = {"deep": [1]}
@@ -185,6 +202,8 @@ def _edit(*path: Any, value: Any) -> list[Any]:
         ((0, "vocab"), -1, "out of range: allowed are 0"),
         ((0, "prompt_ids"), [1, "2"], "run.prompt_ids is a whole number"),
         ((0, "prompt"), 5, "run.prompt is a text"),
+        ((0, "chat"), 1, "run.chat is a switch, not a number"),
+        ((0, "stop"), "ab", "run.stop is a list, not a text"),
         ((0, "method"), None, "no field 'method'"),
         ((0, "models"), {"target": 3}, "is a JSON object, not a number"),
         ((0, "versions"), {"torch": 2}, "is a text"),

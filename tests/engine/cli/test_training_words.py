@@ -1,0 +1,49 @@
+"""`train` and `eval`: everything after the word reaches `python -m engine.training` as it was typed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.cli import main
+from engine.cli import training as door
+from engine.training import commands
+from engine.training.trainer import Trainer
+
+
+@pytest.mark.parametrize("word", ["train", "eval"])
+def test_help_is_that_of_the_command(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([word, "--help"])
+    assert left.value.code == 0
+    assert f"engine.training {word}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given", [
+    ["eval", "--json"], ["eval", "--items", "300"], ["train", "target", "--steps", "3"],
+    ["train", "--steps", "3", "draft", "--mix", "drills=1", "sums=0"], ["eval", "--help", "--", "-x"], ["train"],
+])  # fmt: skip
+def test_words_are_handed_on(given: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(door, "training", seen.append)
+    assert main(given) == 0 and seen == [given]
+
+
+def test_a_run_in_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    saved: list[int] = []
+
+    def step(self: Trainer) -> float:
+        self.progress.step, self.progress.tokens = self.progress.step + 1, self.progress.tokens + 9
+        return 0.0
+
+    monkeypatch.setattr(Trainer, "step", step)
+    monkeypatch.setattr(commands, "write_state", lambda trainer, folder: saved.append(trainer.progress.step))
+    monkeypatch.setattr(commands, "_publish", lambda *_: None)
+    small = ["train", "micro", "--steps", "40", "--mix", "arithmetic=1", "functions=1", "sentences=1", "drills=1"]
+    assert main([*small, "--work", str(tmp_path), "--device", "cpu", "--threads", "1", "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["step"] for line in lines] == [20, 40] and saved == [40]
+    assert lines[1]["done"] == 1.0 and lines[1]["tokens"] > lines[0]["tokens"] > 0 and lines[0]["tokens_per_s"] > 0
+    assert main([*small, "--work", str(tmp_path), "--device", "cpu", "--threads", "1"]) == 0
+    assert capsys.readouterr().out.startswith("step 20  loss ")
