@@ -20,6 +20,7 @@ from engine.methods import CARDS
 from engine.presets import list_presets
 
 PUBLIC_TOKENS = 256
+TAKEN = ("preset", "target", "draft", "eagle", "device", "dtype")  # names of `Lab.load` that are no roles
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -48,14 +49,19 @@ def assemble(args: argparse.Namespace) -> tuple[Service, Shelf]:
 
 
 def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
-    """The sets of models that this server may load: the presets' pairs, and the pair of the flags. Nothing else is ever loaded."""
+    """The sets of models that this server may load: the presets' pairs, and the pair of the flags. Nothing else is ever loaded.
+
+    Heads and other assets of the flags go with the flags' target, or with the presets' pairs where there is none.
+    """
     loaders: dict[str, Callable[[], LabLike]] = {}
+    usual: dict[str, str] = {"device": args.device, "dtype": args.dtype}
+    heads: dict[str, str] = dict(args.asset) | ({"eagle": args.eagle} if args.eagle else {})
     if args.target:
         name = f"{args.target} + {args.draft}" if args.draft else str(args.target)
-        loaders[name] = partial(load, target=args.target, draft=args.draft, device=args.device, dtype=args.dtype)
+        loaders[name] = partial(load, target=args.target, draft=args.draft, **usual, **heads)
     for preset in list_presets():
         if preset.kind == "pair":
-            loaders[preset.name] = partial(load, preset=preset.name, device=args.device, dtype=args.dtype)
+            loaders[preset.name] = partial(load, preset=preset.name, **usual, **({} if args.target else heads))
     return loaders
 
 
@@ -76,6 +82,11 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument("--preset", default=env("DRAFTSCOPE_PRESET", ""), help="case to open with")
     flags.add_argument("--target", default=env("DRAFTSCOPE_TARGET"), help="a target model: Hugging Face id or folder")
     flags.add_argument("--draft", default=env("DRAFTSCOPE_DRAFT"), help="its draft model")
+    flags.add_argument("--eagle", default=env("DRAFTSCOPE_EAGLE"), help="an EAGLE-3 head for the target: Hugging Face id or folder")
+    flags.add_argument(
+        "--asset", type=role_and_place, action="append", default=[], metavar="ROLE=DIR",
+        help="a further head, judge or table, such as judge=DIR; repeatable",
+    )  # fmt: skip
     flags.add_argument("--device", default=env("DRAFTSCOPE_DEVICE", "auto"), help="auto, cpu, cuda, cuda:1, mps")
     flags.add_argument("--dtype", default=env("DRAFTSCOPE_DTYPE", "auto"), help="auto, float32, bfloat16, float16")
     flags.add_argument("--max-tokens", type=int, default=int(env("DRAFTSCOPE_MAX_TOKENS", "1024")), help="most new tokens of a run")
@@ -88,6 +99,20 @@ def parser() -> argparse.ArgumentParser:
     )
     flags.add_argument("--lazy", action="store_true", help="load models at the first run, not after the first visit")
     return flags
+
+
+def role_and_place(text: str) -> tuple[str, str]:
+    """`ROLE=DIR` in two.
+
+    Raises:
+        ArgumentTypeError: no equals sign, or a role that has a flag of its own.
+    """
+    role, _, place = text.partition("=")
+    if not role or not place:
+        raise argparse.ArgumentTypeError(f"it takes ROLE=DIR, not {text!r}")
+    if role in TAKEN:
+        raise argparse.ArgumentTypeError(f"{role!r} is no role of an asset; there may be a flag of that name")
+    return role, place
 
 
 if __name__ == "__main__":

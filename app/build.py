@@ -1,6 +1,7 @@
 """The page: one static HTML block with the mount points of all views, one hidden bus, and the named endpoints."""
 
 import json
+import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from app.routes import catalogue_json, open_trace
 from app.service import Service
 from engine.errors import LabError
 
+LOG = logging.getLogger(__name__)
 COPY = Path(__file__).parent / "copy"
 ON_LOAD = "window.draftscope.attach(props, trigger, server, watch); void ['run', 'halt'];"  # events must be named here
 PAGE_ON_LOAD = "window.draftscope.mount(element);"
@@ -32,7 +34,7 @@ class Handlers:
         yield from self.stream(str(event._data.get("request", "")))
 
     def stream(self, text: str) -> Iterator[str]:
-        """Messages of one comparison; an error that the user can cure ends it as a notice."""
+        """Messages of one comparison; an error ends it as a notice, and is logged unless the user can cure it."""
         service = self.service
         run = ""
         try:
@@ -42,12 +44,17 @@ class Handlers:
                 yield json.dumps(message, ensure_ascii=False)
         except LabError as error:
             yield json.dumps({"id": run, "seq": -1, "notice": str(error), "done": True})
+        except Exception as error:
+            LOG.exception("a run of the page failed")
+            notice = f"The run failed ({type(error).__name__}). This is a fault of the lab; the server's log says more."
+            yield json.dumps({"id": run, "seq": -1, "notice": notice, "done": True})
 
     def run(
         self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0,
         top_p: float = 1.0, top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
+        stop: list[str] | None = None,
     ) -> Iterator[str]:  # fmt: skip
-        """Stream a comparison as JSON texts {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}."""
+        """Stream a comparison as JSON texts {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}; `stop` ends runs."""
         yield from self._run(locals())
 
     def _run(self, values: dict[str, Any]) -> Iterator[str]:
@@ -60,6 +67,7 @@ class Handlers:
     def decode(
         self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0,
         top_p: float = 1.0, top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
+        stop: list[str] | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """The same at once: lane -> the events of its trace."""
         try:

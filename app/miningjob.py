@@ -59,7 +59,7 @@ async def read_job(service: Service, request: Request) -> Job:
             raise ConfigError("The request is too long.")
     try:
         given = json.loads(bytes(body) or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ConfigError("The request is not JSON.") from None
     if not isinstance(given, dict):
         raise ConfigError("The request is a JSON object.")

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from app.recorded import parse, plain
+from app.recorded import guesses, parse, plain
 from app.service import Service
 from app.state import Limits
 from engine.analysis.pool import RECORDED, pool
@@ -79,7 +79,7 @@ def split(body: bytes) -> list[tuple[str, bytes]]:
         try:
             head = json.loads(body[at:end])
             name, size = str(head["file"])[:120], int(head["bytes"])
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise TraceError("The request is damaged: each file follows a line with its name and its size.") from None
         at = end + 1 + size
         if size < 0 or at > len(body):
@@ -107,7 +107,7 @@ def read(files: list[tuple[str, bytes]], limits: Limits) -> list[Trace]:
         except TraceError as error:
             raise TraceError(f"{name}: {error}") from None
         runs, size = runs - len(found), size - len(text)
-        nodes -= sum(len(r.nodes) + len(r.pruned) for trace in found for r in trace.rounds)
+        nodes -= sum(map(guesses, found))
         if runs < 0 or nodes < 0:
             what = f"{MOST_RUNS} runs" if runs < 0 else f"{limits.max_nodes:,} recorded guesses"
             raise TraceError(f"{name}: with this file there are more than {what}, which is the limit.")

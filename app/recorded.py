@@ -11,6 +11,7 @@ from engine.trace.events import Event, Round, RunStarted, Token
 from engine.trace.store import Trace, event_json
 
 Sentence = Callable[[RunStarted, Round, int | None, Token | None, Mapping[int, str]], str]
+PIECE = 4096  # bytes gunzipped at a time: of many small members the rest is not copied for each
 FEW = 64  # in a larger tree only the guesses that were tested are explained
 
 
@@ -77,24 +78,42 @@ def parse(data: bytes, limits: Limits) -> list[Trace]:
         raise TraceError(f"The file is larger than {limits.max_upload_bytes / 1e6:g} MB, which is the limit.")
     starts = [0, *(i + 1 for i in _newlines(data) if _begins_run(data[i + 1 : i + 120]))]
     ends = [*starts[1:], len(data)]
-    traces = [_one(data[a:b], limits) for a, b in zip(starts, ends, strict=True)]
+    traces, room = list[Trace](), limits.max_nodes
+    for a, b in zip(starts, ends, strict=True):
+        traces.append(_one(data[a:b], limits))
+        room -= guesses(traces[-1])
+        if room < 0:
+            raise TraceError(f"The runs of this file have more than {limits.max_nodes} nodes together, which is the limit.")
     if len(traces) > limits.max_lanes:
         raise TraceError(f"The file holds {len(traces)} runs; at most {limits.max_lanes} fit side by side.")
     return traces
 
 
+def guesses(trace: Trace) -> int:
+    """How many guesses a trace holds, those left out of a draft included."""
+    return sum(len(event.nodes) + len(event.pruned) for event in trace.rounds)
+
+
 def plain(data: bytes, limits: Limits) -> bytes:
-    """The bytes, gunzipped where they are gzipped, but then at most one more than allowed.
+    """The bytes, gunzipped where they are gzipped (all members, one after another), but then at most one more than allowed.
 
     Raises:
         TraceError: gzipped but damaged; one cut short is left for the trace's own reader to describe.
     """
     if data[:2] != b"\x1f\x8b":
         return data
-    try:
-        return zlib.decompressobj(wbits=31).decompress(data, limits.max_upload_bytes + 1)
-    except zlib.error:
-        raise TraceError("The file is gzipped but damaged.") from None
+    parts, at, room = list[bytes](), 0, limits.max_upload_bytes + 1
+    stream = zlib.decompressobj(wbits=31)
+    while at < len(data) and room > 0:
+        piece = data[at : at + PIECE]
+        try:
+            parts.append(stream.decompress(piece, room))
+        except zlib.error:
+            raise TraceError("The file is gzipped but damaged.") from None
+        room, at = room - len(parts[-1]), at + len(piece) - len(stream.unused_data)
+        if stream.eof:
+            stream = zlib.decompressobj(wbits=31)
+    return b"".join(parts)
 
 
 def _begins_run(line: bytes) -> bool:

@@ -11,6 +11,8 @@ from app.state import Limits
 from engine.config import Card, KnobValue, Sampling
 from engine.errors import ConfigError, unknown
 
+MOST_STOPS, STOP_CHARS = 8, 100
+
 
 @dataclass(frozen=True)
 class Lane:
@@ -33,6 +35,7 @@ class Request:
     seed: int = 0
     chat: bool = False
     run: str = ""
+    stop: tuple[str, ...] = ()
 
     def arguments(self, lane: Lane) -> dict[str, Any]:
         """What `Lab.stream` takes for one lane, besides the method's name."""
@@ -44,6 +47,7 @@ class Request:
             "top_k": self.sampling.top_k,
             "seed": self.seed,
             "chat": self.chat,
+            "stop": self.stop,
             "record": "full",
             **lane.knobs,
         }
@@ -59,6 +63,8 @@ def parse(text: str, cards: Sequence[Card], models: Sequence[str], limits: Limit
         given = json.loads(text)
     except ValueError as error:
         raise ConfigError(f"The request is not JSON: {error}.") from None
+    except RecursionError:
+        raise ConfigError("The request is nested too deeply.") from None
     if not isinstance(given, dict):
         raise ConfigError("The request must be a JSON object.")
     return build(given, cards, models, limits)
@@ -87,7 +93,22 @@ def build(given: Mapping[str, Any], cards: Sequence[Card], models: Sequence[str]
         seed=whole(given, "seed", 0, 0, 2**63 - 1),
         chat=bool(given.get("chat", False)),
         run=str(given.get("id", "")),
+        stop=stops(given.get("stop")),
     )
+
+
+def stops(given: Any) -> tuple[str, ...]:
+    """The texts that end a run; none where none are given.
+
+    Raises:
+        ConfigError: no list of texts, too many, or one that is empty or too long.
+    """
+    if not isinstance(given, list | tuple | None) or not all(isinstance(text, str) for text in given or ()):
+        raise ConfigError("Stop strings are given as a list of texts.")
+    found = tuple(given or ())
+    if len(found) > MOST_STOPS or not all(0 < len(text) <= STOP_CHARS for text in found):
+        raise ConfigError(f"Stop strings: at most {MOST_STOPS}, of 1 to {STOP_CHARS} characters each.")
+    return found
 
 
 def lanes(given: Any, cards: Sequence[Card], limits: Limits) -> tuple[Lane, ...]:
@@ -117,6 +138,8 @@ def _number(given: Mapping[str, Any], name: str, default: float) -> float:
         return float(given.get(name, default))
     except (TypeError, ValueError):
         raise ConfigError(f"{name.replace('_', ' ')} is a number, not {given.get(name)!r}.") from None
+    except OverflowError:
+        raise ConfigError(f"{name.replace('_', ' ')} is a number that is too large: it has more than 300 digits.") from None
 
 
 def whole(given: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:

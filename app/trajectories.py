@@ -94,7 +94,7 @@ async def _body(request: Request) -> Mapping[str, Any]:
             raise ConfigError("The request is too long.")
     try:
         given = json.loads(bytes(body))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ConfigError("The request is not JSON.") from None
     if not isinstance(given, dict):
         raise ConfigError("The request must be a JSON object.")

@@ -9,7 +9,10 @@ from engine.view import RoundView
 
 
 def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str) -> list[Node]:
-    """Every guess of the round with its numbers; accepted nodes beyond the `kept` first of the path become discarded."""
+    """Every guess of the round with its numbers; accepted nodes beyond the `kept` first of the path become discarded.
+
+    `overlap` compares as many first choices as the rule does (`Verdict.overlap_n`).
+    """
     draft, stats = view.draft, view.stats
     dropped = set(verdict.path[kept:])
     out = []
@@ -35,7 +38,7 @@ def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str) -> list[No
                 h_target=stats.h_target(i),
                 top_target=stats.target.top[row],
                 law_target=None if view.sampling.greedy else _first(view.p[row], view.top_n),
-                overlap=stats.overlap(i, 5),
+                overlap=stats.overlap(i, verdict.overlap_n),
                 accept_prob=check.accept_prob if check else None,
                 u=view.u[i] if check and check.u is not None else None,
                 judge=check.judge if check else None,

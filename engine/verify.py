@@ -36,6 +36,7 @@ class Verdict:
     origin: str = "target"  # of the emitted token: correction | bonus | target
     checks: dict[int, Check] = field(default_factory=dict)
     extras: dict[str, Any] = field(default_factory=dict)
+    overlap_n: int = 5  # first choices that the recorded overlap of draft and target compares
 
 
 @dataclass(slots=True)
@@ -110,8 +111,9 @@ def walk(
     """The exact walk (K1, K2/K3, K4, K5, K6), with two doors for rules that depart from it on purpose.
 
     `veto(view, node)` is asked before a node is tested; its reason names a token to `remove` from the target's law,
-    which forces a rejection when it is the node's own (EASD, eq. 6). `override(view, node)` is asked about nodes that the
-    exact rule refused, children of one parent by draft score; True keeps the node as "relaxed" (AutoJudge, top-K).
+    which forces a rejection when it is the node's own (EASD, eq. 6); after the removal of another token the node is tested as
+    usual, and its reason has the veto's numbers and `fired`. `override(view, node)` is asked about nodes that the exact rule
+    refused, children of one parent by draft score; True keeps the node as "relaxed" (AutoJudge, top-K).
     """
     step = _greedy_step if view.sampling.greedy else _sampled_step
     verdict, at = Verdict(), -1
@@ -151,7 +153,7 @@ def _greedy_step(
     removed: list[int] = []
     for kid in kids:
         token = view.draft.tokens[kid]
-        refused = veto(view, kid) if veto else None
+        refused, mark = veto(view, kid) if veto else None, dict[str, Any]()
         if refused is not None:
             removed.append(refused["remove"])
             strict, choice = choice, view.next_choice(at + 1, removed) if choice in removed else choice
@@ -159,10 +161,11 @@ def _greedy_step(
                 state = "vetoed" if token == strict else "rejected"
                 verdict.checks[kid] = Check(state, 0.0, view.u[kid], refused | {"choice": choice, "strict": strict})
                 continue
+            mark = refused | {"fired": True, "strict": strict}
         if token == choice:
-            verdict.checks[kid] = Check("accepted", 1.0, view.u[kid], {"id": "greedy_match", "choice": choice})
+            verdict.checks[kid] = Check("accepted", 1.0, view.u[kid], mark | {"id": "greedy_match", "choice": choice})
             return kid, choice
-        verdict.checks[kid] = Check("rejected", 0.0, view.u[kid], {"id": "greedy_mismatch", "choice": choice})
+        verdict.checks[kid] = Check("rejected", 0.0, view.u[kid], mark | {"id": "greedy_mismatch", "choice": choice})
     return None, choice
 
 
@@ -190,6 +193,8 @@ def _sampled_step(
         reason = {"id": f"{names}_{'accept' if kept else 'reject'}", **test}
         if names == "ratio" and not kept:
             reason["correction"] = correction
+        if refused is not None and i == 0:
+            reason = refused | reason | {"fired": True}
         verdict.checks[kid] = Check("accepted" if kept else "rejected", test["ratio"], test["u"], reason)
     chosen = None if step.accepted is None else kids[step.accepted]
     return chosen, step.rest_V

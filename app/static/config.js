@@ -14,7 +14,7 @@ export function headsConfig(runs, models) {
   if (!heads.length || heads.some((head) => !head || head.prompt !== heads[0].prompt)) return null;
   const [{ prompt, sampling, seed, max_new_tokens }] = heads;
   const lanes = heads.map(({ method, knobs }) => ({ method, knobs: { ...knobs } }));
-  const chat = Boolean(heads[0].extras?.chat);
+  const chat = Boolean(heads[0].chat ?? heads[0].extras?.chat);
   return { preset: "", models, prompt, lanes, max_new_tokens, temperature: sampling.temperature ?? 0, top_p: sampling.top_p ?? 1, top_k: sampling.top_k ?? 0, seed, chat };
 }
 
@@ -30,7 +30,7 @@ export function writeConfig(config) {
   if (config.models) pairs.push(["models", config.models]);
   pairs.push(["prompt", config.prompt]);
   for (const { method, knobs } of config.lanes) {
-    const inside = Object.entries(knobs ?? {}).map(([name, value]) => `${name}:${value}`);
+    const inside = Object.entries(knobs ?? {}).map((pair) => pair.map(encodeURIComponent).join(":")); // values may hold commas and colons
     pairs.push(["m", inside.length ? `${method}(${inside.join(",")})` : method]);
   }
   for (const [key, [name, fallback]] of Object.entries(NUMBERS)) if (config[name] !== fallback) pairs.push([key, String(config[name])]);
@@ -45,14 +45,29 @@ export function readConfig(query, cards) {
   for (const [key, [name, fallback]] of Object.entries(NUMBERS)) config[name] = query.has(key) ? Number(query.get(key)) : fallback;
   for (const text of query.getAll("m")) {
     const [, method, inside] = text.match(/^([^(]*)(?:\((.*)\))?$/) ?? [];
-    const knobs = {};
-    for (const part of (inside ?? "").split(",").filter(Boolean)) {
-      const at = part.indexOf(":");
-      knobs[part.slice(0, at)] = typed(cards.find((card) => card.name === method), part.slice(0, at), part.slice(at + 1));
-    }
-    config.lanes.push({ method, knobs });
+    const card = cards.find((one) => one.name === method);
+    config.lanes.push({ method, knobs: Object.fromEntries(pairsOf(inside ?? "").map(([name, value]) => [name, typed(card, name, value)])) });
   }
   return config;
+}
+
+/** Names and values inside a method's brackets. Older links did not escape: there a part without a colon goes on with the value before. */
+function pairsOf(inside) {
+  const pairs = [];
+  for (const part of inside.split(",").filter(Boolean)) {
+    const at = part.indexOf(":");
+    if (at < 0 && pairs.length) pairs.at(-1)[1] += `,${plain(part)}`;
+    else if (at > 0) pairs.push([plain(part.slice(0, at)), plain(part.slice(at + 1))]);
+  }
+  return pairs;
+}
+
+function plain(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a bare per cent sign of an older link
+  }
 }
 
 function typed(card, name, text) {

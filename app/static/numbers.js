@@ -105,8 +105,16 @@ export function incomparable(run, baseline) {
   const target = (head) => JSON.stringify([head.models?.target?.id, head.models?.target?.sha256, head.models?.target?.revision]);
   if (target(ours) !== target(theirs)) return "another target";
   if (ours.device !== theirs.device || ours.dtype !== theirs.dtype) return "another device or number type";
-  if ((ours.extras?.process ?? null) !== (theirs.extras?.process ?? null)) return "been measured in another process";
+  if (JSON.stringify(ours.prompt_ids) !== JSON.stringify(theirs.prompt_ids)) return "another prompt";
+  const sampling = ({ sampling: { temperature = 0, top_k = 0, top_p = 1 } = {} }) => JSON.stringify([temperature, top_k, top_p]);
+  if (sampling(ours) !== sampling(theirs)) return "another sampling";
+  if (!processOf(ours) || processOf(ours) !== processOf(theirs)) return "been measured in another process";
   return "";
+}
+
+/** What tells processes apart: the token that a run writes, or the case and day of an older recording; null is unknown. */
+function processOf({ extras, created }) {
+  return extras?.process ?? (extras?.case ? `${extras.case} ${(created ?? "").slice(0, 10)}` : null);
 }
 
 /** Predicted speed against one token a call when k levels are drafted: E(k) / (v(k) + k c + o), in plain calls.

@@ -3,7 +3,7 @@
 import { targetRank } from "./columns.js";
 import { FONT, fmt } from "./draw.js";
 import { flagged } from "./flags.js";
-import { OVERLAP_N, linesOf } from "./thresholds.js";
+import { linesOf, overlapAt, overlapN } from "./thresholds.js";
 
 /** @typedef {{key: string, label: string, unit: string, height: number, low: number, high: number, ticks: number[], value: (column: any) => number|null}} Row */
 
@@ -13,6 +13,7 @@ export const known = (value) => value !== null && value !== undefined;
 /** The rows that a run has data for. @param {any} run @param {any[]} list columns @param {number} width of one column @returns {Row[]} */
 export function rowsOf(run, list, width) {
   const some = (read) => list.some((column) => known(read(column)));
+  const common = (column) => overlapAt(run, column.node);
   const extra = (name) => (column) => run.rounds[column.round].extras?.[name] ?? null;
   const top = Math.max(2, ...list.map((column) => Math.max(column.token.h_target ?? 0, column.node?.h_draft ?? 0, column.node?.h_target ?? 0)));
   const high = Math.ceil(top * 1.04);
@@ -25,7 +26,7 @@ export function rowsOf(run, list, width) {
     { key: "state", label: "decision", unit: "", height: 20, value: () => 1 },
     width >= 24 && { key: "text", label: "", unit: "", height: 15, value: () => 1 },
     { key: "entropy", label: "entropy", unit: "nats", height: 76, low: 0, high, ticks: [0, high / 2, high], value: (column) => column.token.h_target ?? column.node?.h_target ?? null },
-    some(overlapAt) && { key: "overlap", label: `overlap@${OVERLAP_N}`, unit: "", height: 30, low: 0, high: 1, ticks: [0, 1], value: overlapAt },
+    some(common) && { key: "overlap", label: `overlap@${overlapN(run)}`, unit: "", height: 30, low: 0, high: 1, ticks: [0, 1], value: common },
     some(keepAt) && { key: "keep", label: "P(keep)", unit: "", height: 34, low: 0, high: 1, ticks: [0, 1], value: keepAt },
     listed > 0 && { key: "rank", label: "target's 1st,", unit: "rank in draft", height: 40, low: 1, high: listed + 1, ticks: [1, listed], value: rankAt(listed) },
     some(allowedAt) && { key: "gap", label: "gap to 1st", unit: "nats", height: 34, low: 0, high: gapTop(list), ticks: [0, gapTop(list)], value: (column) => column.node?.reason?.gap ?? null },
@@ -48,7 +49,6 @@ export function heightOf(rows) {
   return last ? last.y + last.height + 18 : 60;
 }
 
-const overlapAt = (column) => column.node?.overlap ?? null;
 const keepAt = (column) => column.node?.accept_prob ?? null;
 export const allowedAt = (column) => (column.node?.reason?.gap === undefined ? null : (column.node.reason.tau ?? null));
 const gapTop = (list) => Math.max(1, Math.ceil(2 * Math.max(...list.map((column) => allowedAt(column) ?? 0))));

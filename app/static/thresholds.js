@@ -4,8 +4,17 @@
 const known = (...values) => values.every((value) => value !== null && value !== undefined);
 const TINY = 1e-9;
 
-/** The n of the recorded overlap@n (docs 0003). */
-export const OVERLAP_N = 5;
+/** The n of the recorded overlap@n where the rule has none of its own (docs 0003). */
+const OVERLAP_N = 5;
+
+/** The n of a run's overlap@n. @param {any} run @returns {number} */
+export const overlapN = (run) => run?.head?.knobs?.overlap_n ?? OVERLAP_N;
+
+/** A guess's overlap@n; older traces recorded it at 5 whatever the rule's n. @param {any} run @param {any} node @returns {number|null} */
+export function overlapAt(run, node) {
+  const n = overlapN(run);
+  return !node || n === OVERLAP_N ? (node?.overlap ?? null) : overlapOf(node, n);
+}
 
 /** The share of common tokens in both first-n lists, from the lists where they are there. */
 function overlapOf(node, given) {
@@ -19,8 +28,9 @@ function vetoes(node, knobs) {
   const reason = node.reason ?? {};
   const h_draft = reason.h_draft ?? node.h_draft;
   const h_target = reason.h_target ?? node.h_target;
-  const overlap = overlapOf(node, knobs.overlap_n);
+  const overlap = reason.overlap ?? overlapOf(node, knobs.overlap_n);
   if (!known(h_draft, h_target, overlap)) return null;
+  if ((knobs.entropy_temperature ?? 1) !== 1 && !known(reason.h_draft)) return null; // the node's own are at temperature 1
   const tau = knobs.tau_entropy_draft >= 0 ? knobs.tau_entropy_draft : knobs.tau_entropy;
   const without = knobs.ablation ?? "none";
   const agree = without === "no_overlap" || without === "target_entropy_only" || (knobs.overlap_cmp === "gt" ? overlap > knobs.tau_overlap : overlap >= knobs.tau_overlap - TINY);
@@ -94,7 +104,7 @@ export function rulesOf(run) {
 /** The lines to draw in a row of the ribbon. @param {any} run @param {string} row @param {any=} knobs @returns {{knob: string, value: number}[]} */
 export function linesOf(run, row, knobs = knobsOf(run)) {
   return rulesOf(run).flatMap((rule) => rule.lines)
-    .filter((line) => line.row === row && typeof knobs[line.knob] === "number" && !(row === "overlap" && (knobs.overlap_n ?? OVERLAP_N) !== OVERLAP_N))
+    .filter((line) => line.row === row && typeof knobs[line.knob] === "number")
     .map((line) => ({ knob: line.knob, value: knobs[line.knob] }));
 }
 

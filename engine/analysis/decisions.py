@@ -46,11 +46,11 @@ def decide(head: RunStarted, node: Node, knobs: Knobs) -> Decision | None:
         return _gap(reason, knobs)
     if str(reason.get("id", "")).startswith("typical"):
         return _typical(reason)
-    strict = _strict(head, node, reason)
-    if strict is None:
+    strict, fires = _strict(head, node, _before(reason)), _fires(node, reason, knobs)
+    if strict is None or fires is None:
         return None
-    if _fires(node, reason, knobs):
-        return Decision("vetoed" if strict else "rejected", fired=True)
+    if fires:
+        return _penalised(head, node, reason, knobs, strict)
     if strict:
         return Decision("accepted")
     return Decision("relaxed" if _overridden(reason, knobs) else "rejected")
@@ -58,7 +58,10 @@ def decide(head: RunStarted, node: Node, knobs: Knobs) -> Decision | None:
 
 def acceptance(node: Node) -> float | None:
     """Probability with which the exact rule keeps a guess: p / q up to 1 if drawn, p of what is left if chosen."""
-    reason = node.reason or {}
+    return _chance(node, node.reason or {})
+
+
+def _chance(node: Node, reason: Mapping[str, Any]) -> float | None:
     if "p_left" in reason:
         return float(reason["p_left"])
     drawn = "q" in reason or node.law_draft is not None
@@ -82,18 +85,37 @@ def _strict(head: RunStarted, node: Node, reason: Mapping[str, Any]) -> bool | N
         choice = reason.get("strict", reason.get("choice"))  # after a veto, `choice` is the one that was left
         choice = choice if choice is not None else (node.top_target[0][0] if node.top_target else None)
         return None if choice is None else bool(node.token == choice)
-    chance, u = acceptance(node), reason.get("u", node.u)
+    chance, u = _chance(node, reason), reason.get("u", node.u)
     return None if chance is None or u is None else bool(u < chance)
 
 
-def _fires(node: Node, reason: Mapping[str, Any], knobs: Knobs) -> bool:
-    """The entropy trigger of EASD, eq. 3 to 5 and register E1, E8."""
+def _before(reason: Mapping[str, Any]) -> dict[str, Any]:
+    """A reason without the numbers that hold after another token than the guess was barred (`fired`)."""
+    after = ("choice", "p", "q", "p_left") if reason.get("fired") else ()
+    return {name: value for name, value in reason.items() if name not in after}
+
+
+def _penalised(head: RunStarted, node: Node, reason: Mapping[str, Any], knobs: Knobs, strict: bool) -> Decision | None:
+    """A trigger that fired bars the guess, or the draft's first choice (register E4), and then the numbers after it decide."""
+    first = node.top_draft[0][0] if node.top_draft else None
+    barred = reason.get("remove", first if knobs.get("penalize") == "argmax" else node.token)
+    if barred == node.token:
+        return Decision("vetoed" if strict else "rejected", fired=True)
+    after = {name: value for name, value in reason.items() if name != "strict"}
+    kept = _strict(head, node, after) if reason.get("fired") else None
+    return None if kept is None else Decision("accepted" if kept else "rejected", fired=True)
+
+
+def _fires(node: Node, reason: Mapping[str, Any], knobs: Knobs) -> bool | None:
+    """The entropy trigger of EASD, eq. 3 to 5 and register E1, E8; None where its entropies (option of E3) were not recorded."""
     if "tau_entropy" not in knobs:
         return False
     h_draft, h_target = reason.get("h_draft", node.h_draft), reason.get("h_target", node.h_target)
-    common = overlap(node, int(knobs.get("overlap_n", 5)))
+    common = reason.get("overlap", overlap(node, int(knobs.get("overlap_n", 5))))
     if h_draft is None or h_target is None or common is None:
         return False
+    if knobs.get("entropy_temperature", 1.0) != 1.0 and "h_draft" not in reason:
+        return None
     tau, least = float(knobs["tau_entropy"]), float(knobs.get("tau_overlap", 0.8))
     own = float(knobs.get("tau_entropy_draft", -1.0))
     ablation = knobs.get("ablation", "none")

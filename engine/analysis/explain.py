@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from engine.analysis import outcome
 from engine.analysis.reasons import SENTENCES, neutral
 from engine.analysis.scene import Scene, share
-from engine.analysis.words import Pieces, count, quoted
+from engine.analysis.words import Pieces, count, number, quoted
 from engine.trace.events import Node, Round, RunStarted, Token
 from engine.trace.store import Trace
 
@@ -45,7 +45,16 @@ def _node(scene: Scene) -> str:
         if kind in SENTENCES:  # it was tested and held, but the response had ended before it
             return f"Dropped: {scene.piece} was checked, but the response ends before it."
         kind = "untested"
-    return SENTENCES.get(kind, neutral)(scene)
+    return SENTENCES.get(kind, neutral)(scene) + _barred(scene)
+
+
+def _barred(scene: Scene) -> str:
+    """That a veto removed another token than the guess before the guess was tested."""
+    if not scene.reason.get("fired"):
+        return ""
+    h_draft, h_target, token = (scene.reason.get(name) for name in ("h_draft", "h_target", "remove"))
+    said = f"the veto's condition held (entropies {number(h_draft)}, {number(h_target)} nats)"
+    return f" Before that {said}, which bars {scene.quote(token)}, the draft's first choice." if isinstance(token, int) else ""
 
 
 class _Texts:

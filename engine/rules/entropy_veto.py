@@ -56,12 +56,24 @@ class EntropyVeto:
 
     def decide(self, view: RoundView) -> Verdict:
         correction = cast(Correction, self.knobs["correction"])
-        return walk(view, correction=correction, bonus=bool(self.knobs["bonus"]), veto=self._veto)
+        verdict = walk(view, correction=correction, bonus=bool(self.knobs["bonus"]), veto=self._veto)
+        verdict.overlap_n = self.n
+        if self.temperature != 1.0:  # the entropies of a node are recorded at temperature 1
+            for node, check in verdict.checks.items():
+                check.reason = self._used(view, node) | check.reason
+        return verdict
 
-    def _veto(self, view: RoundView, node: int) -> dict[str, Any] | None:
+    def _used(self, view: RoundView, node: int) -> dict[str, float]:
+        """The three numbers that the condition compares, by name; none for a guess without a law."""
         h_draft, h_target = self._entropies(view, node)
         overlap = view.stats.overlap(node, self.n)
-        if h_draft is None or overlap is None or not self._triggers(h_draft, h_target, overlap):
+        if h_draft is None or overlap is None:
+            return {}
+        return {"h_draft": h_draft, "h_target": h_target, "overlap": overlap}
+
+    def _veto(self, view: RoundView, node: int) -> dict[str, Any] | None:
+        used = self._used(view, node)
+        if not used or not self._triggers(**used):
             return None
         if not bool((view.logits[view.draft.parents[node] + 1] > -float("inf")).sum() > 1):
             return None  # one finite logit: nothing would be left (E14)
@@ -69,8 +81,8 @@ class EntropyVeto:
         if self.knobs["penalize"] == "argmax" and view.stats.draft is not None:
             remove = view.stats.draft.top[view.draft.group[node]][0][0]
         return {
-            "id": "veto", "h_draft": h_draft, "h_target": h_target, "overlap": overlap, "tau_h": self.tau,
-            "tau_h_draft": self.tau_draft, "tau_o": self.tau_overlap, "n": self.n, "remove": remove,
+            "id": "veto", **used, "tau_h": self.tau, "tau_h_draft": self.tau_draft, "tau_o": self.tau_overlap, "n": self.n,
+            "remove": remove,
         }  # fmt: skip
 
     def _entropies(self, view: RoundView, node: int) -> tuple[float | None, float]:

@@ -75,7 +75,7 @@ def events(
         id=f"{name}-{seed}", method=name, title=card.title, drafter=card.drafter, shape=card.shape, rule=card.rule,
         guarantee=card.guarantee, knobs=dict(values), models={"target": {"id": "made-up", "parameters": 1000}}, prompt=prompt,
         prompt_ids=[0], prompt_pieces=[prompt], sampling={"temperature": 0.0, "top_k": 0, "top_p": 1.0}, seed=seed,
-        max_new_tokens=tokens, vocab=len(VOCAB), dtype="float32", device="cpu", record="full",
+        max_new_tokens=tokens, vocab=len(VOCAB), dtype="float32", device="cpu", record="full", extras={"process": "made up"},
     )  # fmt: skip
     done, index, total, text = 0, 0, 0.0, ""
     while done < tokens:

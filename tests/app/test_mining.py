@@ -60,7 +60,7 @@ def test_bad_jobs_are_refused_with_a_sentence(client: TestClient, change: dict[s
 
 
 def test_bodies_that_are_no_job(client: TestClient) -> None:
-    for body in (b"[]", b"{", b"x" * 70_000):
+    for body in (b"[]", b"{", b"x" * 70_000, b"[" * 60_000):
         assert client.post("/lab/mine", content=body).status_code == 400
 
 

@@ -11,7 +11,7 @@ from gradio_client.exceptions import AppError
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.build import build
+from app.build import Handlers, build
 from app.routes import app_kwargs
 from app.serve import launch
 from engine.methods import CARDS as REAL
@@ -27,6 +27,28 @@ def test_every_action_is_a_named_endpoint(service, shelf):
     named = build(service, shelf, sentence).get_api_info()["named_endpoints"]
     assert set(named) == PUBLIC
     assert all(item["returns"] for item in named.values())
+
+
+@pytest.mark.parametrize("failure", [TypeError("odd input"), RecursionError("too deep")])
+def test_a_fault_ends_a_run_with_a_notice_and_is_logged(service, shelf, lab, monkeypatch, caplog, failure):
+    def broken(*_given, **_settings):
+        raise failure
+
+    monkeypatch.setattr(lab, "stream", broken)
+    run = "0" * 32
+    text = json.dumps({"id": run, "prompt": "Once", "lanes": ["plain"]})
+    last = json.loads(list(Handlers(service, shelf, sentence).stream(text))[-1])
+    assert last["id"] == run and last["done"] is True and type(failure).__name__ in last["notice"]
+    assert str(failure) in caplog.text and str(failure) not in last["notice"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"prompt": "Once", "lanes": ["plain"], "max_new_tokens": 1' + "0" * 400 + "}", "[" * 100_000, '{"prompt": ' + "[" * 100_000],
+)
+def test_requests_that_no_page_makes_are_told(service, shelf, text):
+    (only,) = Handlers(service, shelf, sentence).stream(text)
+    assert json.loads(only)["done"] is True and "fault" not in json.loads(only)["notice"]
 
 
 def test_every_view_has_its_mount_point():

@@ -56,6 +56,8 @@ def test_the_recorded_file_is_shown_as_it_is(http, tmp_path):
         (b'{"file": "a", "bytes": -9}\nabc', "a did not arrive whole"),
         (b'{"file": "a", "bytes": 3}', "damaged"),
         (b"[1]\n", "damaged"),
+        (b"[" * 100_000 + b"\n", "damaged"),
+        (b'{"file": "a", "bytes": Infinity}\n', "damaged"),
         (framed(good=trace("plain"), broken=b"{}\n"), "^broken: .*kind"),
         (framed(zipped=gzip.compress(b"x" * 99)[:-30] + b"garbage" * 9), "^zipped: "),
         (framed(one=trace("plain"), two=trace("plain").replace(b"made-up", b"another")), "different targets"),

@@ -26,6 +26,23 @@ def test_gzipped_or_not():
     assert len(recorded.parse(gzip.compress(data("plain", "bush")), Limits())) == 2
 
 
+def test_all_members_of_a_gzipped_file_are_read():
+    members = b"".join(gzip.compress(data(name)) for name in ("plain", "chain", "bush"))
+    assert [trace.head.method for trace in recorded.parse(members, Limits())] == ["plain", "chain", "bush"]
+    large = Limits(max_upload_bytes=len(data("plain", "chain")))
+    assert len(recorded.plain(members, large)) == large.max_upload_bytes + 1
+    assert len(recorded.plain(gzip.compress(b"") * 50_000 + members, Limits())) == len(data("plain", "chain", "bush"))
+
+
+def test_the_limit_of_guesses_holds_for_all_runs_of_a_file():
+    bush = data("bush")
+    (trace,) = recorded.parse(bush, Limits())
+    nodes = recorded.guesses(trace)
+    assert len(recorded.parse(bush * 3, Limits(max_nodes=3 * nodes))) == 3
+    with pytest.raises(TraceError, match="runs of this file have more than"):
+        recorded.parse(bush * 3, Limits(max_nodes=3 * nodes - 1))
+
+
 def test_an_unknown_method_keeps_what_its_trace_says():
     text = data("plain").replace(b'"method":"plain"', b'"method":"elsewhere"')
     lane = recorded.lanes(recorded.parse(text, Limits()), CARDS, sentence)[0]

@@ -45,6 +45,14 @@ def test_every_lane_gets_the_same_prompt_and_law():
         ({"temperature": -1}, "out of range"),
         ({"top_p": 0}, "out of range"),
         ({"seed": 0.5}, "whole number"),
+        ({"max_new_tokens": 10**400}, "too large"),
+        ({"temperature": 10**400}, "too large"),
+        ({"lanes": [{"method": "chain", "knobs": {"gamma": 10**400}}]}, "too large"),
+        ({"stop": "end"}, "list of texts"),
+        ({"stop": [1]}, "list of texts"),
+        ({"stop": ["x"] * 9}, "at most 8"),
+        ({"stop": ["x" * 101]}, "1 to 100 characters"),
+        ({"stop": [""]}, "1 to 100 characters"),
     ],
 )
 def test_mistakes_are_told(wrong, says):
@@ -52,7 +60,13 @@ def test_mistakes_are_told(wrong, says):
         parse(**wrong)
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "{", "null"])
+def test_a_run_may_end_at_texts_of_its_own():
+    request = parse(stop=["\n\n", "Question:"])
+    assert all(request.arguments(lane)["stop"] == ("\n\n", "Question:") for lane in request.lanes)
+    assert parse(stop=None).stop == parse().stop == ()
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{", "null", "[" * 100_000])
 def test_not_a_request(text):
     with pytest.raises(ConfigError):
         requests.parse(text, CARDS, ["made-up"], Limits())

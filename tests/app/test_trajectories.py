@@ -64,7 +64,8 @@ def test_the_answer_to_an_offered_problem_is_known(service):
 def test_bad_requests_are_told(http, more, says):
     answer = http.post("/lab/trajectories/live", json=ask(**more))
     assert answer.status_code == 400 and says in answer.json()["error"]
-    assert http.post("/lab/trajectories/live", content=b"nonsense").status_code == 400
+    for nonsense in (b"nonsense", b"[" * 60_000):
+        assert http.post("/lab/trajectories/live", content=nonsense).status_code == 400
     assert http.post("/lab/trajectories/live", content=b"x" * 70_000).status_code == 400
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from engine.analysis.identities import identities
-from engine.analysis.replay import replay
+from engine.analysis.replay import replay, what_if
 from engine.config import Sampling
 from engine.lab import Lab
 from engine.sampling import entropy, law
@@ -165,6 +165,45 @@ def test_entries_kept_are_those_asked_for(zoo: Zoo) -> None:
         assert sum(p for _, p in node.top_target) <= 1 + 1e-5
     wide = lab.run("easd", [5, 9, 33], max_new_tokens=8, top_n=3, overlap_n=20)
     assert len(wide.rounds[0].nodes[0].top_target or ()) == 20  # the rule needs more than was asked for
+
+
+VETO = {"tau_entropy": 0.8, "max_new_tokens": 60}
+OPTIONS: list[dict[str, Any]] = [
+    {"entropy_temperature": 3.0, "tau_entropy": 1.5},
+    {"entropy_temperature": 0.5, "temperature": 1.0},
+    {"penalize": "argmax", "temperature": 1.0, "seed": 5},
+    {"penalize": "argmax", "temperature": 1.0, "seed": 5, "top_p": 0.9, "correction": "residual"},
+    {"penalize": "argmax", "temperature": 0.9, "entropy_temperature": 2.0, "overlap_n": 2, "tau_entropy": 1.2},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_options_of_the_veto_can_be_decided_again(pair: Lab, options: dict[str, Any]) -> None:
+    trace = Trace.loads(pair.run("easd", [0, 1, 2], **(VETO | options)).to_bytes())
+    found = replay(trace)
+    tested = [node for event in trace.rounds for node in event.nodes if node.state != "discarded"]
+    assert found.agrees and found.unknown == 0 and found.checked == len(tested), found.faults[:3]
+    marks = [node for node in tested if node.reason and node.reason.get("fired")]
+    vetoes = [node for node in tested if node.reason and node.reason["id"] == "veto"]
+    assert trace.metrics()["penalised_rate"] == pytest.approx(100 * (len(marks) + len(vetoes)) / len(trace.token_ids))
+    assert bool(marks) == (options.get("penalize") == "argmax") and vetoes and len(marks) + len(vetoes) < len(tested)
+
+
+def test_moving_a_threshold_foretells_the_run_at_another_entropy_temperature(pair: Lab) -> None:
+    base = VETO | {"entropy_temperature": 3.0, "tau_entropy": 1.5}
+    trace = pair.run("easd", [0, 1, 2], **base)
+    for tau in (1.3, 1.45, 1.52, 1.6):
+        other = pair.run("easd", [0, 1, 2], **(base | {"tau_entropy": tau}))
+        differ = (i for i, (a, b) in enumerate(zip(trace.token_ids, other.token_ids, strict=True)) if a != b)
+        assert what_if(trace, tau_entropy=tau).pos == next(differ, None)
+
+
+def test_the_recorded_overlap_is_that_of_the_rule(pair: Lab) -> None:
+    for n in (2, 3):
+        for node in pair.run("easd", [0, 1, 2], max_new_tokens=20, overlap_n=n).rounds[0].nodes:
+            assert node.top_draft and node.top_target
+            assert node.overlap == len({t for t, _ in node.top_draft[:n]} & {t for t, _ in node.top_target[:n]}) / n
+    assert pair.run("sd", [0, 1, 2], max_new_tokens=4).rounds[0].nodes[0].overlap == 1.0  # five of five
 
 
 def test_metrics_of_real_runs_are_what_the_rounds_say(pair: Lab) -> None:

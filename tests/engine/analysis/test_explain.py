@@ -52,6 +52,15 @@ def test_the_three_model_sentences() -> None:
     assert one("x", judge) == "Kept although the target prefers `·has`: the judge gives importance 0.03, below 0.12."
 
 
+def test_a_veto_of_another_token_is_told() -> None:
+    veto = {"h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "n": 5, "remove": HAS, "fired": True}
+    kept = one("a", veto | {"id": "ratio_accept", "p": 0.6, "q": 0.5, "ratio": 1.0, "u": 0.4}, greedy=False)
+    assert kept == (
+        "Accepted: draft gave `cat` 0.50, target 0.60, at least as much, so it is kept for certain. Before that the veto's "
+        "condition held (entropies 2.31, 2.18 nats), which bars `·has`, the draft's first choice."
+    )
+
+
 def test_residual_is_only_given_a_number_when_the_laws_are_whole() -> None:
     ratio = {"id": "ratio_reject", "p": 0.12, "q": 0.41, "ratio": 0.29, "u": 0.63, "correction": "residual"}
     half = one("r", ratio, greedy=False, law_target=[(DOG, 0.3)], law_draft=[(CAT, 0.4)])

@@ -49,6 +49,11 @@ def easd(states: str = "ard", first: dict[str, Any] | None = None, **knobs: Any)
     return trace(states, reasons, nodes=[unsure, unsure], knobs=EASD | knobs, guarantee="lossy")
 
 
+def wrong_nodes(trace: Trace) -> list[str]:
+    """Faults of decisions; the emission of these made-up rounds is left aside."""
+    return [fault for fault in replay(trace).faults if "node" in fault]
+
+
 def test_greedy_decisions_agree() -> None:
     found = replay(greedy())
     assert (found.checked, found.unknown, found.agrees) == (2, 0, True)
@@ -125,6 +130,24 @@ def test_vetoes_replay() -> None:
         nodes=[{"h_draft": 9.0, "h_target": 9.0, "overlap": 1.0}],
     )
     assert not replay(quiet).agrees  # a match that was recorded as refused, and a trigger that was missed
+
+
+def test_entropies_that_a_rule_used_come_first() -> None:
+    """At another entropy temperature the node's own entropies decide nothing; without the rule's, nothing is claimed."""
+    used = {"id": "greedy_match", "choice": CAT, "h_draft": 2.5, "h_target": 2.5, "overlap": 0.8}
+    assert wrong_nodes(easd("ard", used, entropy_temperature=3.0))  # 2.5 exceeds 2
+    assert not wrong_nodes(easd("ard", used | {"h_draft": 0.1}, entropy_temperature=3.0))
+    assert what_if(easd("ard", used | {"h_draft": 1.9}, entropy_temperature=3.0), tau_entropy=1.85).changed
+    assert replay(easd(entropy_temperature=3.0)).unknown == 2
+
+
+def test_a_mark_says_which_token_was_barred() -> None:
+    """penalize=argmax: the numbers of the reason are those after the draft's first choice was barred."""
+    fired = {"h_draft": 2.3, "h_target": 2.2, "overlap": 0.8, "remove": DOG, "fired": True}
+    match = {"id": "greedy_match", "choice": CAT, "strict": DOG} | fired
+    assert not wrong_nodes(easd("ard", match, penalize="argmax"))
+    assert wrong_nodes(easd("rdd", match, penalize="argmax"))
+    assert what_if(easd("ard", match, penalize="argmax"), tau_entropy=2.25).now == "rejected"  # `dog` comes first again
 
 
 def test_a_vetoed_token_must_not_come_back() -> None:

@@ -243,6 +243,35 @@ def test_the_reason_holds_every_number_of_the_condition() -> None:
     assert {"tau_h", "tau_h_draft", "tau_o", "n", "overlap", "remove"} <= reason.keys()
 
 
+def test_entropies_at_another_temperature_are_told_fired_or_not() -> None:
+    """E3, option: a node's own entropies are those at temperature 1, so the reason holds what was compared."""
+    for target, draft in random_rows(8):
+        for tau in (-1.0, 20.0):
+            veto = rule(tau_entropy=tau, tau_overlap=0.0, entropy_temperature=2.5, overlap_n=3)
+            view = view_of(target, draft, int(target.argmax()))
+            reason = veto.decide(view).checks[0].reason
+            assert reason["h_draft"] == pytest.approx(float(entropy(draft / 2.5)))
+            assert reason["h_target"] == pytest.approx(float(entropy(target / 2.5)))
+            assert reason["overlap"] == view.stats.overlap(0, 3)
+            assert reason["id"] == ("veto" if tau < 0 else "greedy_match")
+    usual = rule(tau_entropy=20.0).decide(view_of(target, draft, int(target.argmax()))).checks[0].reason
+    assert usual.keys() == {"id", "choice"}
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, SAMPLED])
+def test_a_veto_of_another_token_leaves_its_mark(sampling: Sampling) -> None:
+    """E4, option: the guess is tested after the draft's first choice was removed; its reason holds both."""
+    target, draft = torch.tensor([3.0, 2.0, 0.0, -1.0]).double(), torch.tensor([3.0, 1.0, 0.0, -1.0]).double()
+    for token in (1, 2):
+        check = rule(**ALWAYS, penalize="argmax").decide(view_of(target, draft, token, sampling)).checks[0]
+        assert check.reason["fired"] is True and check.reason["remove"] == 0 and check.reason["id"] != "veto"
+        assert {"h_draft", "h_target", "overlap", "tau_h", "n"} <= check.reason.keys()
+    own = rule(**ALWAYS, penalize="argmax").decide(view_of(target, draft, 0, sampling)).checks[0].reason
+    assert (own["id"], own["remove"], "fired" in own) == ("veto", 0, False)
+    quiet = rule(tau_entropy=20.0, penalize="argmax").decide(view_of(target, draft, 1, sampling)).checks[0].reason
+    assert not {"fired", "remove"} & quiet.keys()
+
+
 def test_guesses_without_laws_are_never_vetoed() -> None:
     """A lookup has no entropy: the rule is then the exact one."""
     view = RoundView(chain([0]), torch.zeros(2, 6), GREEDY, [0.5], 0.5, 5)
