@@ -14,17 +14,13 @@ const LIVE_MS = 250;
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
-  const state = { tab: "position", drawn: 0, timer: 0, run: null, width: 0, room: 0 };
+  const state = { tab: "position", run: null, width: 0, room: 0 };
   const parts = { about: h("span.v-sub"), tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Figures" }), body: h("div.v-chart"), caption: h("p.v-caption"), others: h("div.v-multiples") };
   element.classList.add("v-view", "v-aggregates");
   element.replaceChildren(h("header.v-head", {}, h("h3", { text: "How well it guesses" }), parts.about), parts.tabs, h("div.v-aggbody", {}, h("div", {}, parts.body, parts.caption), parts.others));
   const draw = () => show(store, state, parts);
   const later = () => store.frame("aggregates", draw);
-  const live = () => {
-    const wait = state.drawn + LIVE_MS - performance.now();
-    if (wait <= 0) later();
-    else if (!state.timer) state.timer = setTimeout(() => { state.timer = 0; later(); }, wait);
-  };
+  const live = () => store.seldom("aggregates", draw, LIVE_MS);
   const buttons = ALL.map((figure) => {
     const button = h("button.v-tab", { type: "button", role: "tab", text: figure.name, "data-tab": figure.id });
     button.addEventListener("click", () => { state.tab = figure.id; later(); });
@@ -60,7 +56,6 @@ export function mount(element, store, lab) {
 }
 
 function show(store, state, parts) {
-  state.drawn = performance.now();
   const run = lockedRun(store);
   state.run = run;
   const group = run ? siblings(store, run) : [];

@@ -18,7 +18,8 @@ export function mount(element, store, lab) {
   const later = () => store.frame("divergence", draw);
   const choose = () => { state.pair = [parts.left.value, parts.right.value]; later(); };
   parts.left.onchange = parts.right.onchange = choose;
-  for (const topic of ["runs", "data", "time"]) store.on(topic, later);
+  for (const topic of ["runs", "time"]) store.on(topic, later);
+  store.on("data", () => store.seldom("divergence", draw));
   store.on("runs", () => { state.pair = null; });
   offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
   later();

@@ -48,8 +48,15 @@ export function visible(piece) {
   return piece === "" ? "∅" : [...piece].map((char) => MARKS.get(char) ?? (char < " " ? `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}` : char)).join("");
 }
 
-/** The value of a CSS custom property, for canvases: ink("--draft"). */
-export const ink = (name) => getComputedStyle(document.body).getPropertyValue(name).trim();
+const inks = new Map();
+new MutationObserver(() => inks.clear()).observe(document.body, { attributeFilter: ["class"] }); // light or dark
+
+/** The value of a CSS custom property, for canvases: ink("--draft"). Remembered, since asking restyles the page. */
+export function ink(name) {
+  const known = inks.get(name) ?? getComputedStyle(document.body).getPropertyValue(name).trim();
+  if (known) inks.set(name, known);
+  return known;
+}
 
 /** 1, "prompt" -> "1 prompt"; 3, "prompt" -> "3 prompts". */
 export const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;

@@ -8,7 +8,7 @@ import { offer, stack } from "./figure.js";
 import { flagLines } from "./flags.js";
 import { followSource, passageOf, passageText } from "./passage.js";
 import { sourceWords } from "./source.js";
-import { OVERLAP_N } from "./thresholds.js";
+import { overlapAt, overlapN } from "./thresholds.js";
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
@@ -30,7 +30,8 @@ export function mount(element, store, lab) {
   parts.follow = () => followSource(store, lab);
   parts.back.onclick = () => step(store, -1);
   parts.next.onclick = () => step(store, 1);
-  for (const topic of ["runs", "data", "cursor", "hover", "time", "options", "flags"]) store.on(topic, later);
+  store.on("data", () => store.seldom("inspector", draw));
+  for (const topic of ["runs", "cursor", "hover", "time", "options", "flags"]) store.on(topic, later);
   // Widths come from the observer: reading them while other views change the page would force a layout.
   const watch = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries) parts.widths[target === parts.bars ? "bars" : "strip"] = contentRect.width;
@@ -84,7 +85,7 @@ function show(store, parts) {
   parts.order.textContent = `order: ${store.options.order}`;
   const draft = (law === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
   const target = (law === "sampled" ? node?.law_target : null) ?? node?.top_target ?? it.token?.top_target ?? null;
-  const n = OVERLAP_N;
+  const n = overlapN(run);
   const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
   const rows = barRows({ draft, target, guess: node, n, order: store.options.order, keep: [node?.token, emitted?.token] });
   parts.flags.replaceChildren(...flagLines(run, it.pos, parts.lab));
@@ -137,6 +138,8 @@ function stripFigure(node, width) {
 
 function numbers({ run, round, node, token, own }, n, residual) {
   const known = (value) => value !== null && value !== undefined;
+  const overlap = overlapAt(run, node);
+  const of = Math.min(n, node?.top_draft?.length ?? n, node?.top_target?.length ?? n);
   const rows = [
     ["p", known(node?.p) ? prob(node.p) : null, "the target's probability of the guess"],
     ["q", known(node?.q) ? prob(node.q) : null, "the draft's probability of the guess"],
@@ -144,7 +147,8 @@ function numbers({ run, round, node, token, own }, n, residual) {
     ["u", known(node?.u) && samples(run) ? prob(node.u) : null, "the uniform number compared with P(keep)"],
     ["H draft", known(node?.h_draft ?? token?.h_draft) ? `${fmt(node?.h_draft ?? token.h_draft)} nats` : null, "entropy of the draft's law, whole vocabulary, temperature 1"],
     ["H target", known(node?.h_target ?? token?.h_target) ? `${fmt(node?.h_target ?? token.h_target)} nats` : null, "entropy of the target's law, whole vocabulary, temperature 1"],
-    [`overlap@${n}`, known(node?.overlap) ? `${Math.round(node.overlap * n)} of ${n}` : null, "tokens in both first-n lists (bracketed)"],
+    [`overlap@${n}`, known(overlap) ? `${Math.round(overlap * of)} of ${of}` : null, "tokens in both first-n lists (bracketed)"],
+    ["barred", node?.reason?.fired ? pieceOf(run, node.reason.remove) : null, "removed by a veto from the target's law before this guess was tested"],
     ["margin", known(node?.margin) ? `${fmt(node.margin)} nats` : null, "log p of the target's first choice minus log p of the guess"],
     ["confidence", known(node?.confidence) ? fmt(node.confidence) : null, "the draft's own confidence"],
     ["importance", known(node?.judge) ? fmt(node.judge) : null, "the judge's score"],

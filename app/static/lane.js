@@ -1,10 +1,12 @@
-// One lane: header with its figures, running text in blocks. Blocks end where a line wraps, so nobody sees them.
+// One lane: header with its figures, running text in stretches, and those in sections that are only drawn in view.
+// Stretches end where a line does, so nobody sees them; they are cut when the browser has laid the text out anyway.
 
 import { ghostChips, tokenChip } from "./chips.js";
 import { h, num, percent } from "./dom.js";
 import { flagsFor } from "./flags.js";
 
-const BLOCK = 40;
+const STRETCH = 40; // chips that a change may lay out again
+const SECTION = 4; // stretches
 const GUARANTEES = {
   reference: "The target alone. The others are compared with it.",
   lossless: "Emits exactly what the target alone would emit (in law, when sampling).",
@@ -20,7 +22,7 @@ const FIGURES = [
 
 export class Lane {
   constructor(store, run, onTitle) {
-    Object.assign(this, { store, run, done: 0, shown: 0, chips: [], rounds: [], block: null, count: 0 });
+    Object.assign(this, { store, run, done: 0, shown: 0, chips: [], rounds: [], stretch: null, count: 0 });
     const { card, key } = run;
     const reference = card.guarantee === "reference";
     this.figures = FIGURES.map(([name, title]) => ({ value: h("dd", {}, "–"), name, title }));
@@ -67,7 +69,7 @@ export class Lane {
   addRound(round, future) {
     const { run, store } = this;
     const { ghosts, whitespace } = store.options;
-    if (!this.block || this.count >= BLOCK) this.newBlock();
+    if (!this.stretch) this.newStretch();
     const wrapper = this.wrapper(round.index, future);
     for (const token of round.tokens) {
       if (ghosts && (token.origin === "correction" || token.origin === "bonus")) {
@@ -96,27 +98,38 @@ export class Lane {
   wrapper(index, future) {
     const wrapper = h(`span.round${future ? ".fut" : ""}`, { "data-r": index, role: "presentation" });
     (this.rounds[index] ??= []).push(wrapper);
-    this.block.append(wrapper);
+    this.stretch.append(wrapper);
     return wrapper;
   }
 
-  /** Start a block; what stands on the last line of the one before moves over, so that no line ends early. */
-  newBlock() {
-    const old = this.block;
-    this.block = h("div.stretch", { role: "presentation" });
-    this.flow.append(this.block);
+  newStretch() {
+    const last = this.flow.lastElementChild;
+    const section = last && last.childElementCount < SECTION ? last : h("div.section", { role: "presentation" });
+    if (section !== last) this.flow.append(section);
+    this.stretch = h("div.stretch", { role: "presentation" });
+    section.append(this.stretch);
     this.count = 0;
-    const first = old && lastLineStart(old);
-    if (!first) return;
-    const home = first.closest(".round");
-    const split = home.firstElementChild === first ? home : this.splitRound(home, first);
-    for (let item = split; item; ) {
-      const next = item.nextElementSibling;
-      this.block.append(item);
-      this.count += item.querySelectorAll(".k").length;
-      item = next;
+  }
+
+  /** Chips that start a line, at least a stretch apart. Ask for those of all lanes before any lane is cut: that is one layout. */
+  cuts() {
+    return this.count >= STRETCH ? lineStarts([...this.stretch.querySelectorAll(".k, .g")], STRETCH) : [];
+  }
+
+  /** Begin a new stretch with each of these chips. */
+  cut(chips) {
+    for (const first of chips) {
+      const home = first.closest(".round");
+      const rest = home.querySelector(".k, .g") === first ? home : this.splitRound(home, first);
+      this.newStretch();
+      for (let item = rest; item; ) {
+        const next = item.nextElementSibling;
+        this.stretch.append(item);
+        item = next;
+      }
+      this.count = this.stretch.querySelectorAll(".k").length;
+      trimStart(first);
     }
-    trimStart(first);
   }
 
   splitRound(home, first) {
@@ -200,19 +213,24 @@ function knobText(run) {
   return parts.join(" · ") || (run.card.guarantee === "reference" ? "one token a call" : "");
 }
 
-/** The first chip of a block's last line, or null when all is one line. */
-function lastLineStart(block) {
-  const chips = [...block.querySelectorAll(".k, .g")];
-  const top = (chip) => chip.getClientRects()[chip.getClientRects().length - 1]?.top;
-  const last = top(chips.at(-1));
-  if (last === undefined) return null;
-  let i = chips.length - 1;
-  while (i > 0 && top(chips[i - 1]) >= last - 2) i--;
-  return i > 0 ? chips[i] : null;
+/** Of chips in order, those that start a line and come at least `least` after the one before. */
+function lineStarts(chips, least) {
+  const starts = [];
+  let from = 0;
+  let above = null;
+  chips.forEach((chip, i) => {
+    const boxes = chip.getClientRects(); // a blank or a newline before the word still lies on the line above
+    const top = boxes[boxes.length - 1]?.top;
+    const whole = boxes.length === 1 || /^[ \n]/.test(chip.textContent);
+    if (above !== null && top > above + 2 && whole && i - from >= least) starts.push(chips[(from = i)]);
+    above = top ?? above;
+  });
+  return starts;
 }
 
+/** What separated the chip from the line above goes: the stretch does that now. */
 function trimStart(chip) {
   const text = chip.firstChild;
-  if (text?.nodeType === Node.TEXT_NODE && text.data.length > 1) text.data = text.data.replace(/^ /, "");
+  if (text?.nodeType === Node.TEXT_NODE && text.data.length > 1) text.data = text.data.replace(/^[ \n]/, "");
   else if (text?.nodeType === Node.TEXT_NODE && chip.childNodes.length > 1) text.data = "";
 }

@@ -22,6 +22,7 @@ export function mount(element, store, lab) {
     element.classList.toggle("many", lanes.size > 4);
     if (!lanes.size) element.append(h("p.empty", {}, "Choose a preset or write a prompt, then press Run."));
     for (const lane of lanes.values()) lane.grow();
+    cut();
     mark();
     settle();
   }
@@ -43,7 +44,14 @@ export function mount(element, store, lab) {
     queueMicrotask(() => {
       following = false;
       lanes.forEach((lane) => lane.follow());
+      cut();
     });
+  }
+
+  /** Read where lines start in all lanes, then cut: the other way round each lane would have the page laid out again. */
+  function cut() {
+    const found = [...lanes.values()].map((lane) => [lane, lane.cuts()]);
+    for (const [lane, chips] of found) lane.cut(chips);
   }
 
   const later = () => store.frame("lanes:rebuild", rebuild);

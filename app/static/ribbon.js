@@ -8,7 +8,7 @@ import { makeFilter } from "./filters.js";
 import { paintColumns, signOf } from "./ribbonpaint.js";
 import { flagVersion } from "./flags.js";
 import { heightOf, paintAxis, rowsOf } from "./ribbonrows.js";
-import { OVERLAP_N } from "./thresholds.js";
+import { overlapAt, overlapN } from "./thresholds.js";
 
 const AXIS = 104;
 const WIDTHS = [0.5, 1, 2, 3, 5, 8, 12, 18, 28, 44, 64];
@@ -69,7 +69,8 @@ export function mount(element, store, lab) {
     event.stopPropagation();
   });
 
-  for (const topic of ["runs", "data", "time", "filters", "options", "theme", "flags"]) store.on(topic, later);
+  store.on("data", () => store.seldom("ribbon", draw, 120));
+  for (const topic of ["runs", "time", "filters", "options", "theme", "flags"]) store.on(topic, later);
   for (const topic of ["cursor", "hover"]) {
     store.on(topic, () => {
       if (selectedRun(store) !== state.run) later();
@@ -150,7 +151,7 @@ function words(run, column) {
     `position ${column.pos}, round ${column.round}`,
     column.ghost ? `refused guess: ${pieceOf(run, node.token)} (${SIGNS[node.state].label})` : "",
     `H draft ${fmt(token.h_draft ?? node?.h_draft)}, target ${fmt(token.h_target ?? node?.h_target)} nats`,
-    node?.overlap !== undefined && node?.overlap !== null ? `overlap@${OVERLAP_N} ${fmt(node.overlap)}` : "",
+    overlapAt(run, node) !== null ? `overlap@${overlapN(run)} ${fmt(overlapAt(run, node))}` : "",
     node?.accept_prob !== undefined && node?.accept_prob !== null ? `kept with probability ${fmt(node.accept_prob)}${samples(run) && node.u !== undefined && node.u !== null ? `, drew ${fmt(node.u)}` : ""}` : "",
     node?.judge !== undefined && node?.judge !== null ? `importance ${fmt(node.judge)}` : "",
   ];

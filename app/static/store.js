@@ -20,6 +20,8 @@ const CALLS_PER_SECOND = 6;
 export function createStore() {
   const listeners = new Map();
   const frames = new Map();
+  const drawn = new Map(); // key -> when it was last asked for, by data that kept coming
+  const waiting = new Set();
   let frameAsked = false;
   const caches = { divergence: new Map() };
 
@@ -64,6 +66,14 @@ export function createStore() {
           }
         }
       });
+    },
+    /** As `frame`, but at most once in so many milliseconds: for what sums a run up while it streams. */
+    seldom(key, fn, every = 300) {
+      const wait = (drawn.get(key) ?? -Infinity) + every - performance.now();
+      if (waiting.has(key)) return;
+      waiting.add(key);
+      const go = () => (waiting.delete(key), drawn.set(key, performance.now()), store.frame(key, fn));
+      wait <= 0 ? go() : setTimeout(go, wait);
     },
 
     begin(lanes, status = {}) {

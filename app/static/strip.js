@@ -46,9 +46,5 @@ export function mount(element, store) {
 
   const later = () => store.frame("strip", draw);
   for (const topic of ["runs", "filters", "options", "status", "flags"]) store.on(topic, later);
-  let due = 0;
-  store.on("data", () => {
-    if (due) return;
-    due = setTimeout(() => ((due = 0), later()), 400);
-  });
+  store.on("data", () => store.seldom("strip", draw, 400));
 }

@@ -177,7 +177,8 @@ export function mount(element, store, lab) {
     event.preventDefault();
   });
   const later = () => store.frame("timeline", draw);
-  for (const topic of ["runs", "data", "time", "cursor", "hover", "theme", "status"]) store.on(topic, later);
+  store.on("data", () => store.seldom("timeline", draw, 120));
+  for (const topic of ["runs", "time", "cursor", "hover", "theme", "status"]) store.on(topic, later);
   store.on("runs", () => store.status.step && store.setTime({ at: 1 }));
   new ResizeObserver(([entry]) => ((width = Math.floor(entry.contentRect.width)), later())).observe(canvas.parentElement.querySelector("canvas"));
   lab.stepBy = stepBy;

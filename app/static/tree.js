@@ -13,7 +13,7 @@ const LIVE_MS = 250;
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
-  const state = { room: 600, key: "", version: null, open: new Set(), shut: new Set(), all: false, scale: 1, figure: null, groups: new Map(), plan: null, drawn: 0, timer: 0, round: null, run: null, roundIndex: -1 };
+  const state = { room: 600, key: "", version: null, open: new Set(), shut: new Set(), all: false, scale: 1, figure: null, groups: new Map(), plan: null, round: null, run: null, roundIndex: -1 };
   const parts = {
     about: h("span.v-sub"), key: h("span.v-keys"),
     back: h("button.v-button", { type: "button", text: "‹ round", "aria-label": "Previous round" }), next: h("button.v-button", { type: "button", text: "round ›", "aria-label": "Next round" }),
@@ -25,11 +25,7 @@ export function mount(element, store, lab) {
 
   const draw = () => show(store, state, parts);
   const later = () => store.frame("tree", draw);
-  const live = () => {
-    const wait = state.drawn + LIVE_MS - performance.now();
-    if (wait <= 0) later();
-    else if (!state.timer) state.timer = setTimeout(() => { state.timer = 0; later(); }, wait);
-  };
+  const live = () => store.seldom("tree", draw, LIVE_MS);
   const redraw = () => { state.key = ""; later(); };
   parts.fold.onclick = () => { state.all = !state.all; state.open.clear(); state.shut.clear(); redraw(); };
   parts.fit.onclick = () => zoom(state, parts.box, Math.min(1.4, (state.room - 8) / (state.plan?.wide || 1)));
@@ -61,7 +57,7 @@ function show(store, state, parts) {
   parts.box.hidden = !drafted;
   parts.back.disabled = !(at?.roundIndex > 0);
   parts.next.disabled = !(at?.run.rounds.length > at?.roundIndex + 1);
-  Object.assign(state, { run: at?.run ?? null, round: at?.round ?? null, roundIndex: at?.roundIndex ?? -1, drawn: performance.now() });
+  Object.assign(state, { run: at?.run ?? null, round: at?.round ?? null, roundIndex: at?.roundIndex ?? -1 });
   if (!drafted) {
     state.key = "";
     parts.about.textContent = at?.round ? `${at.run.card?.title ?? at.run.key}, round ${at.roundIndex}` : "";

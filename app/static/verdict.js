@@ -17,10 +17,7 @@ export function mount(element, store, lab) {
   const how = h("span.v-verdict-how");
   element.classList.add("v-view", "v-verdict");
   element.replaceChildren(line, h("p.v-verdict-small", {}, cause, how));
-  let drawn = 0;
-  let timer = 0;
   const draw = () => {
-    drawn = performance.now();
     const words = verdict(store);
     line.replaceChildren(...strong(words.line));
     cause.textContent = words.cause;
@@ -28,11 +25,7 @@ export function mount(element, store, lab) {
     element.dataset.cause = words.id;
   };
   const later = () => store.frame("verdict", draw);
-  const live = () => {
-    const wait = drawn + LIVE_MS - performance.now();
-    if (wait <= 0) later();
-    else if (!timer) timer = setTimeout(() => { timer = 0; later(); }, wait);
-  };
+  const live = () => store.seldom("verdict", draw, LIVE_MS);
   for (const topic of ["runs", "data", "time", "status"]) store.on(topic, live);
   store.on("cursor", later);
   offer(element, lab, () => {

@@ -19,7 +19,8 @@ export function mount(element, store, lab) {
   const later = () => store.frame("whatif", draw);
   parts.reset.onclick = () => { state.knobs = null; state.shape = ""; publish(store, state, null); later(); };
   state.later = later;
-  for (const topic of ["runs", "data", "time", "cursor"]) store.on(topic, later);
+  for (const topic of ["runs", "time", "cursor"]) store.on(topic, later);
+  store.on("data", () => store.seldom("whatif", draw));
   new ResizeObserver(later).observe(parts.strip);
   offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
   later();

@@ -280,3 +280,40 @@ def test_dark_mode_redraws_the_canvas(page: Any, base: str) -> None:
 def test_no_method_is_named_in_the_views(page: Any, base: str) -> None:
     open_views(page, base, [renamed(lane, f"m{i}") for i, lane in enumerate(traces(METHODS))])
     assert all(card.title not in page.inner_text("body") for card in BY_NAME.values())
+
+
+def test_the_overlap_is_named_by_the_n_of_its_rule(page: Any, base: str) -> None:
+    """Ribbon, its hint and the inspector say overlap@N; the line of the threshold stays; a barred token is shown."""
+    (lane,) = a_run("chain")
+    knobs = lane["events"][0]["knobs"] | {"tau_entropy": 2.0, "tau_overlap": 0.5, "overlap_n": 2}
+    wide = renamed(lane, "wide", knobs=knobs)
+    node = wide["events"][1]["nodes"][0]
+    node["top_draft"], node["top_target"] = [[1, 0.5], [2, 0.3], [3, 0.1]], [[1, 0.5], [3, 0.3], [2, 0.1]]
+    node["reason"] = {"id": "ratio_accept", "fired": True, "remove": 1}
+    problems = open_views(page, base, [wide])
+    page.evaluate("async () => { store.setCursor({ run: 'wide', round: 0, pos: 0, node: 0 }); await settle(); }")
+    facts = page.evaluate("[...view('inspector').querySelectorAll('dt')].map((dt) => [dt.textContent, dt.nextSibling.textContent])")
+    assert ["overlap@2", "1 of 2"] in facts and "barred" in dict(facts)
+    said = page.evaluate(
+        """async () => { const run = store.runs.get('wide'); const { rowsOf } = await import('./ribbonrows.js');
+        const { columns } = await import('./columns.js'); const { linesOf } = await import('./thresholds.js');
+        return [rowsOf(run, columns(run), 12).find((row) => row.key === 'overlap').label, linesOf(run, 'overlap').length,
+          view('ribbon').querySelector('[role=slider]').getAttribute('aria-valuetext')]; }"""
+    )
+    assert said[:2] == ["overlap@2", 1] and "overlap@2 0.5" in said[2]
+    assert problems == []
+
+
+def test_a_link_keeps_every_knob(page: Any, base: str) -> None:
+    """Texts with commas, colons and brackets come back; links written before they were escaped are read as well."""
+    open_views(page, base, [])
+    back = page.evaluate(
+        """async () => { const { readConfig, writeConfig } = await import('./config.js');
+        const cards = [{ name: 'own', knobs: [{ name: 'limits', kind: 'text' }, { name: 'g', kind: 'number' }] }];
+        const lanes = [{ method: 'own', knobs: { limits: '0.5,1.5,4:(a)%2C', g: 0.1 } }];
+        const config = { prompt: 'x', lanes, max_new_tokens: 128, temperature: 0, top_p: 1, top_k: 0, seed: 0 };
+        const text = new URLSearchParams(writeConfig(config)).toString();
+        const read = (query) => readConfig(new URLSearchParams(query), cards).lanes[0].knobs;
+        return [read(text), read('prompt=x&m=own(limits:0.5,1.5,4,g:3)')]; }"""
+    )
+    assert back == [{"limits": "0.5,1.5,4:(a)%2C", "g": 0.1}, {"limits": "0.5,1.5,4", "g": 3}]
