@@ -2,18 +2,21 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from engine.analysis.metrics import intervals, pooled
-from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_lab, prompts
+from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
-from engine.errors import ConfigError
+from engine.errors import ConfigError, EngineFault, LabError
+from engine.lab import Lab
 from engine.methods import get_card
 from engine.trace.store import Trace
 
+Spec = tuple[str, dict[str, str]]  # a method and its knobs
 COLUMNS = ("tokens", "rounds", "verify_tokens", "tau", "accept_rate_tested", "tokens_per_s", "cost_ratio", "speedup")
 
 
@@ -21,7 +24,10 @@ def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("compare", help="several methods on the same prompts, side by side")
     parser.add_argument(
-        "--methods", required=True, metavar="A,B,...", help="methods, comma separated; knobs as sd:gamma=7:correction=target"
+        "--methods",
+        required=True,
+        metavar="A,B,...",
+        help="methods, comma separated; knobs as sd:gamma=7:correction=target or heterospec:thresholds=0.5,1.2",
     )
     add_models(parser)
     add_prompts(parser)
@@ -33,24 +39,65 @@ def add_parser(subparsers: Any) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Run prompt by prompt, all methods in turn on each, so that a drift of the machine meets all alike."""
-    specs = [parse_method(text) for text in args.methods.split(",")]
+    """Run prompt by prompt, all methods in turn on each, so that a drift of the machine meets all alike.
+
+    A prompt that one method cannot run, or on which it fails, is told and left out for all: the others stay comparable.
+    """
+    specs = [parse_method(text) for text in split(args.methods)]
     for name, given in specs:
         get_card(name).resolve(given)
     once([label(spec) for spec in specs])
     found, lab = prompts(args), load_lab(args)
     about = {"task": args.task or "", "command": args.given}
     traces: dict[str, list[Trace]] = {label(spec): [] for spec in specs}
+    left_out: list[str] = []
     for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
-        for name, given in specs:
-            trace = lab.run(name, prompt.text, record=args.record, extras={"key": prompt.key, **about}, **decoding(args), **given)
-            traces[label((name, given))].append(trace)
+        try:
+            runs = _runs(lab, specs, prompt, {"record": args.record, "extras": {"key": prompt.key, **about}, **decoding(args)})
+        except LabError as error:
+            left_out.append(f"prompt {i + 1} ({prompt.key or prompt.text[:40]!r}): {error}")
+            print(f"left out: {left_out[-1]}", file=sys.stderr)
+            continue
+        for name, trace in runs.items():
+            traces[name].append(trace)
             if args.out:
                 args.out.mkdir(parents=True, exist_ok=True)
-                trace.save(args.out / f"{i:04d}-{label((name, given)).replace(':', '_').replace('=', '-')}.jsonl.gz")
+                trace.save(args.out / f"{i:04d}-{file_name(name)}.jsonl.gz")
+    if len(left_out) == len(found):
+        raise ConfigError(f"No prompt could be run by all methods; the first: {left_out[0]}")
     table = pooled_table(traces)
     print(json.dumps(table, indent=1) if args.json else as_text(table))
     return 0
+
+
+def _runs(lab: Lab, specs: Sequence[Spec], prompt: Prompt, options: dict[str, Any]) -> dict[str, Trace]:
+    """Every method's run on a prompt.
+
+    Raises:
+        LabError: one cannot be, or ended in a fault.
+    """
+    runs: dict[str, Trace] = {}
+    for name, given in specs:
+        runs[label((name, given))] = trace = lab.run(name, prompt.text, **options, **given)
+        if trace.end is None or trace.end.reason == "error":
+            raise EngineFault(f"{label((name, given))} failed: {trace.end.message if trace.end else 'it did not end'}")
+    return runs
+
+
+def file_name(name: str) -> str:
+    """A label as the middle of a file's name."""
+    return name.replace(":", "_").replace("=", "-").replace("/", "-").replace(",", "+")
+
+
+def split(text: str) -> list[str]:
+    """Methods at commas; a part that begins like a number goes on with the list that is a knob's value before it."""
+    parts: list[str] = []
+    for part in text.split(","):
+        if parts and "=" in parts[-1] and part.strip()[:1] in set("0123456789.-+"):
+            parts[-1] += "," + part
+        else:
+            parts.append(part)
+    return parts
 
 
 def once(labels: Sequence[str]) -> None:
@@ -64,13 +111,13 @@ def once(labels: Sequence[str]) -> None:
         raise ConfigError(f"{twice!r} is named twice: a method is compared with others, or with itself under other knobs.")
 
 
-def parse_method(text: str) -> tuple[str, dict[str, str]]:
+def parse_method(text: str) -> Spec:
     """`sd:gamma=7` as name and knobs."""
     name, *rest = text.strip().split(":")
     return name, {key: value for key, _, value in (item.partition("=") for item in rest)}
 
 
-def label(spec: tuple[str, dict[str, str]]) -> str:
+def label(spec: Spec) -> str:
     """A method with its knobs, as typed."""
     return ":".join([spec[0], *(f"{k}={v}" for k, v in spec[1].items())])
 

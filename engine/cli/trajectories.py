@@ -11,7 +11,7 @@ from engine.analysis.ngrams import overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
 from engine.analysis.votes import majority
-from engine.cli.compare import once
+from engine.cli.compare import once, split
 from engine.cli.options import COUNT, MINUTES, add_models, add_prompts, add_sampling, decoding, knobs, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.results import acceptance_report, add_results
@@ -138,9 +138,7 @@ def series(args: argparse.Namespace) -> int:
     """Run what is missing of a series, then print its tables."""
     lab = load_lab(args)
     text = args.methods or args.defaults.format(s=_tree("stand_stochastic"), d=_tree("stand_deterministic"))
-    plan = Plan(
-        contenders(text.split(",")), args.task, "heldout", args.items, args.n, args.temperature, args.max_new_tokens, args.seed
-    )
+    plan = Plan(contenders(split(text)), args.task, "heldout", args.items, args.n, args.temperature, args.max_new_tokens, args.seed)
     _check(plan)
     args.file = args.out or Path("build") / f"{args.name}.jsonl"
     rows = Rows(args.file, plan.settings(lab))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main, tree
+from engine.cli.compare import split
 from engine.errors import ConfigError
 from tests.engine.zoo import Zoo
 
@@ -143,6 +144,26 @@ def test_compare_pools_prompts_and_pooled_reads_its_traces(
     assert "no file" in refused(capsys, "compare", "--methods", "ar", "--prompts", str(tmp_path / "none"), *pair)
     assert "arithmetic" in refused(capsys, "compare", "--methods", "ar", "--task", "arithmetics", *pair)
     assert "named twice" in refused(capsys, "compare", "--methods", "ar,sd,ar", "--task", "arithmetic", *pair)
+
+
+def test_compare_leaves_a_prompt_out_that_not_all_methods_can_run(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Too long for the context: the other prompts still count, for each method the same ones."""
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(json.dumps({"prompt": "abc"}) + "\n" + json.dumps({"prompt": "abc" * 3000}) + "\n")
+    given = ["compare", "--methods", "ar,sd", "--prompts", str(prompts), *pair, *SHORT, "--json"]
+    assert main(given) == 0
+    told = capsys.readouterr()
+    assert "left out: prompt 2" in told.err and {row["prompts"] for row in json.loads(told.out).values()} == {1}
+    prompts.write_text(json.dumps({"prompt": "abc" * 3000}))
+    assert main(given) == 2
+    assert "No prompt could be run by all methods" in capsys.readouterr().err
+
+
+def test_a_list_as_a_knob_keeps_its_commas() -> None:
+    given = "ar,heterospec:thresholds=0.5,1.2,-3:gamma=2,sd:gamma=7,eagle3"
+    assert split(given) == ["ar", "heterospec:thresholds=0.5,1.2,-3:gamma=2", "sd:gamma=7", "eagle3"]
 
 
 def test_prompt_files_with_marks_blank_lines_and_other_separators(
