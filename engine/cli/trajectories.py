@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +25,7 @@ from engine.template import named_template, tree_names
 from engine.tune.rows import Rows, read_rows
 from engine.tune.series import Plan, contenders, run_series
 from engine.tune.speed import measure
+from engine.tune.trees import met_again
 
 MAIN = "stand,recycle,pld,anpd,sam"
 ABLATION = "stand:drafting=deterministic:tree={d},stand:drafting=stochastic:tree={s},stand:drafting=gumbel:tree={s}"
@@ -140,6 +142,7 @@ def series(args: argparse.Namespace) -> int:
     text = args.methods or args.defaults.format(s=_tree("stand_stochastic"), d=_tree("stand_deterministic"))
     plan = Plan(contenders(split(text)), args.task, "heldout", args.items, args.n, args.temperature, args.max_new_tokens, args.seed)
     _check(plan)
+    _warn(plan, [problem.prompt for problem in load_problems(args.task, "heldout", args.items)])
     args.file = args.out or Path("build") / f"{args.name}.jsonl"
     rows = Rows(args.file, plan.settings(lab))
     total = len(plan.contenders) * args.items - len({(r["method"], r["problem"]) for r in rows.rows})
@@ -159,6 +162,15 @@ def _check(plan: Plan) -> None:
     for contender in plan.contenders:
         get_card(contender.method).resolve(contender.knobs)
     once([contender.label for contender in plan.contenders])
+
+
+def _warn(plan: Plan, prompts: Sequence[str]) -> None:
+    """Say it when a tree is about to be judged on prompts that it was optimised on (register S13)."""
+    for contender in plan.contenders:
+        name = get_card(contender.method).resolve(contender.knobs).get("tree")
+        if name in tree_names() and (again := met_again(named_template(str(name)), prompts)):
+            words = f"the tree {name} was optimised on {again} of these {len(prompts)} prompts, and will look better than it is"
+            print(f"warning: {contender.label}: {words}", file=sys.stderr)
 
 
 def _tree(name: str) -> str:

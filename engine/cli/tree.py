@@ -12,7 +12,7 @@ from engine.errors import ConfigError
 from engine.tasks import load_problems
 from engine.tasks.rows import read_text
 from engine.template import FOLDER, Template, best_first, load_template, named_template
-from engine.tune.trees import Usage, count_usage, prompts_mark, require_countable, tree_mark, with_card
+from engine.tune.trees import Usage, count_usage, prompt_marks, prompts_mark, require_countable, tree_mark, with_card
 
 
 def add_parser(subparsers: Any) -> None:
@@ -103,7 +103,7 @@ def optimise(args: argparse.Namespace) -> int:
         _keep(store, {"settings": settings, "counts": usage.counts, "rounds": usage.rounds, "done": done})
     if done == 0:
         raise ConfigError("No prompt was finished: give more --minutes.")
-    best = _with_card(usage.best(args.keep), args, settings, done, usage, given)
+    best = _with_card(usage.best(args.keep), args, settings, prompts[:done], usage, given)
     path.parent.mkdir(parents=True, exist_ok=True)
     best.save(path)
     print(_levels(best))
@@ -148,7 +148,7 @@ def _prompt(line: str, path: Path, number: int) -> str:
 
 
 def _with_card(
-    tree: Template, args: argparse.Namespace, settings: dict[str, Any], done: int, usage: Usage, given: dict[str, str]
+    tree: Template, args: argparse.Namespace, settings: dict[str, Any], prompts: list[str], usage: Usage, given: dict[str, str]
 ) -> Template:
     sets = "".join(f" --set {k}={v}" for k, v in given.items())
     source = f"--prompts {args.prompts}" if args.prompts else f"--task {args.task}"
@@ -161,7 +161,10 @@ def _with_card(
     name = Path(args.out).stem
     return with_card(
         tree, name=name, title=f"Optimised for {args.method}, {len(tree)} nodes", made_by=command, settings=settings,
-        calibration={"task": None if args.prompts else f"{args.task}, train", "prompts": done, "sha256": settings["prompts"]},
+        calibration={
+            "task": None if args.prompts else f"{args.task}, train", "prompts": len(prompts), "sha256": settings["prompts"],
+            "each": prompt_marks(prompts),
+        },
         usage={
             "nodes": args.nodes, "depth": args.depth, "first": args.first, "ratio": args.ratio, "ranks": args.ranks,
             "counts": usage.counts, "kept": usage.kept(args.keep),

@@ -112,3 +112,15 @@ def prompts_mark(prompts: Sequence[str]) -> str:
 def with_card(tree: Template, **card: Any) -> Template:
     """The tree with these fields in its card."""
     return replace(tree, card={**tree.card, **card})
+
+
+def prompt_marks(prompts: Sequence[str]) -> list[str]:
+    """Twelve hexadecimal digits for each prompt, so that one that is met again is known."""
+    return [hashlib.sha256(prompt.encode()).hexdigest()[:12] for prompt in prompts]
+
+
+def met_again(tree: Template, prompts: Sequence[str]) -> int:
+    """How many of these prompts a tree was optimised on (register S13); 0 for one that was grown, or whose file names none."""
+    calibration = tree.card.get("calibration")
+    each = calibration.get("each", ()) if isinstance(calibration, dict) else ()
+    return len(set(each) & set(prompt_marks(prompts))) if isinstance(each, list) else 0

@@ -9,6 +9,7 @@ import pytest
 from engine.cli import main, tree
 from engine.cli.compare import split
 from engine.errors import ConfigError
+from engine.tasks import load_problems
 from tests.engine.zoo import Zoo
 
 SHORT = ("--max-new-tokens", "6")
@@ -285,6 +286,17 @@ def test_trees_are_grown_optimised_and_shown(
     assert "no file" in refused(capsys, "tree", "optimise", "--prompts", "none.txt", "--out", str(tuned), *pair)
     assert "none.json" in refused(capsys, "tree", "show", "none.json")
     assert "Did you mean 'heuristic'" in refused(capsys, "tree", "show", "heuristik")
+
+
+def test_a_tree_that_is_judged_on_its_own_prompts_is_told(
+    pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = {problem.prompt for problem in load_problems("arithmetic", "heldout", 1)}
+    monkeypatch.setattr("engine.cli.trajectories.met_again", lambda tree, prompts: len(seen & set(prompts)) * (len(tree) == 80))
+    given = ["trajectories", "trees", "--items", "1", "--n", "1", "--out", str(tmp_path / "rows.jsonl"), *SHORT, *pair]
+    assert main(given) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning")]
+    assert len(told) == 2 and "stand_stochastic was optimised on 1 of these 1 prompts" in told[1]
 
 
 def test_a_tree_is_written_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,8 +3,9 @@
 import pytest
 
 from engine.draft import Draft
-from engine.template import best_first, from_paths
-from engine.tune.trees import Usage, count_usage, prompts_mark
+from engine.tasks import load_problems
+from engine.template import best_first, from_paths, named_template
+from engine.tune.trees import Usage, count_usage, met_again, prompt_marks, prompts_mark, with_card
 
 TREE = from_paths([(0,), (1,), (2,), (0, 0), (0, 1), (1, 0), (0, 0, 0)])
 
@@ -43,3 +44,17 @@ def test_counting_follows_real_runs(zoo, method):
         assert parent < 0 or usage.counts[parent] >= usage.counts[i]
     assert len(usage.best(20)) == 20
     assert prompts_mark(prompts) != prompts_mark(prompts[::-1])
+
+
+def test_prompts_that_a_tree_was_made_from_are_known_again():
+    tree = with_card(best_first(6, 3), calibration={"each": prompt_marks(["a question", "another"])})
+    assert met_again(tree, ["another", "a new one", "a question", "a question"]) == 2
+    assert met_again(tree, ["A question"]) == 0 == met_again(best_first(6, 3), ["another"])
+
+
+def test_shipped_trees_name_their_prompts_and_were_not_made_from_held_out_ones():
+    held_out = [problem.prompt for problem in load_problems("arithmetic", "heldout", 300)]
+    for name in ("stand_stochastic", "stand_deterministic", "recycle_optimised"):
+        tree = named_template(name)
+        assert len(tree.card["calibration"]["each"]) == tree.card["calibration"]["prompts"] == 30
+        assert met_again(tree, held_out) == 0
