@@ -9,7 +9,8 @@ import torch
 
 from engine.bench.contenders import bandwidth, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
-from engine.cli.options import add_models, load_lab
+from engine.cli.compare import Spec, label, parse_method, split
+from engine.cli.options import COUNT, add_models, load_lab
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
 from engine.lab import Lab
@@ -18,6 +19,7 @@ from engine.presets import get_preset, locate
 from engine.tasks import FAMILIES, load_problems
 from engine.tune.speed import measure
 
+EXTRA = "sd:gamma=7"  # the constant length that is fastest on the embedded pair
 HISTORY = 10_000  # tokens that the lookup structures hold when they are timed
 
 
@@ -26,15 +28,20 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("bench", help="speeds, interleaved in one process: ratios as median (smallest to largest)")
     add_models(parser)
     parser.add_argument("--task", default="arithmetic", metavar="FAMILY", help="held-out problems to decode (default: arithmetic)")
-    parser.add_argument("--items", type=int, default=4, metavar="N", help="prompts (default: 4)")
-    parser.add_argument("--max-new-tokens", type=int, default=96, metavar="N", help="limit of each response, tokens (default: 96)")
+    parser.add_argument("--items", type=COUNT, default=8, metavar="N", help="prompts (default: 8)")
     parser.add_argument(
-        "--repetitions", type=int, default=5, metavar="N", help="rounds of the contest, at least 5 for a report (default: 5)"
+        "--max-new-tokens", type=COUNT, default=96, metavar="N", help="limit of each response, tokens (default: 96)"
     )
     parser.add_argument(
-        "--methods", default="", metavar="A,B,...", help="methods to set against ar (default: all that this pair can run)"
+        "--repetitions", type=COUNT, default=5, metavar="N", help="rounds of the contest, at least 5 for a report (default: 5)"
     )
-    parser.add_argument("--threads", type=int, help="CPU threads of torch (default: torch's own)")
+    parser.add_argument(
+        "--methods",
+        default="",
+        metavar="A,B,...",
+        help=f"methods to set against ar, with knobs as sd:gamma=7 (default: all that this pair can run, and {EXTRA})",
+    )
+    parser.add_argument("--threads", type=COUNT, help="CPU threads of torch (default: torch's own)")
     parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
     parser.add_argument("--no-lookups", action="store_true", help="leave out the cost of the lookup structures")
     parser.add_argument("--json", action="store_true", help="results as JSON")
@@ -50,8 +57,7 @@ def handle(args: argparse.Namespace) -> int:
     lab = load_lab(args)
     problems = load_problems(args.task, "heldout", args.items)
     ids = [lab.target.tokenizer.encode(p.prompt) for p in problems]
-    names = [n for n in args.methods.split(",") if n] or [card.name for card in lab.methods() if card.name != "ar"]
-    contenders = _contenders(lab, names, args)
+    contenders = _contenders(lab, _wanted(lab, args.methods), args)
     times = contest(contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json))
     result = _report(lab, times) | {"task": args.task, "prompts": len(ids), "max_new_tokens": args.max_new_tokens}
     result["lookups"] = [] if args.no_lookups else [asdict(cost) for cost in measure(lab, HISTORY)]
@@ -59,13 +65,27 @@ def handle(args: argparse.Namespace) -> int:
     return 0
 
 
-def _contenders(lab: Lab, names: list[str], args: argparse.Namespace) -> dict[str, Contender]:
+def _wanted(lab: Lab, methods: str) -> list[Spec]:
+    """The methods named, or all that run here.
+
+    Raises:
+        ConfigError: an unknown method or knob.
+    """
+    can = [card.name for card in lab.methods() if card.name != "ar"]
+    specs = [parse_method(part) for part in split(methods)] if methods else [parse_method(n) for n in can]
+    if not methods and EXTRA.split(":")[0] in can:
+        specs.append(parse_method(EXTRA))
+    for name, given in specs:
+        get_card(name).resolve(given)
+    return specs
+
+
+def _contenders(lab: Lab, specs: list[Spec], args: argparse.Namespace) -> dict[str, Contender]:
     n = args.max_new_tokens
     found = {"ar": ours(lab, "ar", n), "ar full": ours(lab, "ar", n, "full")}
-    for name in names:
-        get_card(name)
-        found[name] = ours(lab, name, n)
-        if name == "sd":
+    for name, given in specs:
+        found[label((name, given))] = ours(lab, name, n, **given)
+        if name == "sd" and not given:
             found["sd full"] = ours(lab, name, n, "full")
     if not args.no_transformers:
         found |= _transformers(lab, args, n)
