@@ -328,7 +328,7 @@ class Lab:
         target.vocab = self.vocab
         return Decoding(method, target, self.target.tokenizer, config, kit.streams)
 
-    def _describe(self, role: str) -> dict[str, str]:
+    def describe_asset(self, role: str) -> dict[str, str]:
         """An asset as a trace names it; its files are read once."""
         if role not in self._described:
             ref = self.asset_paths[role]
@@ -337,7 +337,7 @@ class Lab:
 
     def _head(self, card: Card, config: RunConfig, extras: dict[str, Any], chat: bool) -> RunStarted:
         models = {"target": self.target.describe()} | {role: m.describe() for role, m in self.models.items() if role in card.needs}
-        models |= {role: self._describe(role) for role in self._assets_of(card, config.knobs)}
+        models |= {role: self.describe_asset(role) for role in self._assets_of(card, config.knobs)}
         piece = self.target.tokenizer.piece
         return RunStarted(
             id=uuid.uuid4().hex, method=card.name, title=card.title, drafter=card.drafter, shape=card.shape, rule=card.rule,

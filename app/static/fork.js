@@ -17,7 +17,7 @@ export function forkView(item) {
   const score = label.score == null ? null : h("span.badge.judge", { title: "What the judge says of this swap: probability that it is important" }, `judge ${label.score.toFixed(3)}`);
   return h("div.fork", {},
     h("header", {}, flagMark("mined", label.important), h("b", {}, what), h("span.quiet", {}, `position ${label.t}`), score,
-      label.retokenized ? h("span.badge", { title: "The server's text gave other token ids" }, label.retokenized) : null),
+      label.unlikely ? h("span.badge", { title: "The target gives this token almost no probability; it was not tried" }, "not tried") : null, label.retokenized ? h("span.badge", { title: "The server's text gave other token ids" }, label.retokenized) : null),
     h("details", {}, h("summary", {}, "Prompt"), h("p.forktext", {}, prompt.text || "The text of the prompt is not in this file.")),
     h("p.forktext.sofar", { "aria-label": "Text so far" }, cut),
     h("div.ways", {},

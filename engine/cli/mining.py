@@ -17,6 +17,7 @@ from engine.judge.events import Ended, MiningEvent, Progress, Started, to_json
 from engine.judge.gumbel import Chooser
 from engine.judge.local import local_search
 from engine.judge.mine import mine
+from engine.judge.online import OnlineSearch
 from engine.judge.problems import case_problems, judged, limit_of, problems, prompts
 from engine.judge.remote import RemoteTarget
 from engine.judge.scores import about, fitting, scorer
@@ -25,6 +26,7 @@ from engine.judge.store import MinedFile
 from engine.judge.vote import JudgeModel
 from engine.judge.weights import Judge
 from engine.lab import Lab
+from engine.online import online_search
 from engine.tasks import Problem
 
 BUILD = Path("build/judge")
@@ -33,11 +35,12 @@ BUILD = Path("build/judge")
 def mine_handle(args: argparse.Namespace) -> int:
     """Mine with progress; interrupting keeps all finished prompts."""
     lab = load_lab(args)
-    if "draft" not in lab.models:
+    _online_alone(args)
+    if "draft" not in lab.models and not args.eagle_online:
         raise ConfigError("Mining needs a draft model: give --draft, or a preset with one.")
     args.limit = args.limit or limit_of(args.task)
     found = prompts(_problems(args), lab.target.tokenizer, args.chat)
-    out = args.out or BUILD / f"{args.task}{'-naive' if args.naive else ''}.jsonl"
+    out = args.out or BUILD / f"{args.task}{'-naive' if args.naive else '-online' if args.eagle_online else ''}.jsonl"
     judge = _judge(args, lab) if args.score else None
     searches = _searches(args, lab, found)  # checks what was asked for, so that no file is begun in vain
     finish = scorer(judge, {"target": lab.target, **lab.models}) if judge else None
@@ -72,16 +75,29 @@ def _judge(args: argparse.Namespace, lab: Lab) -> Judge | None:
 def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
     """What decides the labels; a file is resumed only with the same."""
     target = {"id": args.endpoint_model or "server", "revision": args.endpoint} if args.endpoint else lab.target.describe()
-    models = {"target": target, "draft": lab.models["draft"].describe()}
+    drafter = {args.eagle_online: lab.describe_asset(args.eagle_online)} if args.eagle_online else {}
+    models = {"target": target, **(drafter or {"draft": lab.models["draft"].describe()})}
     names = ("source", "problem_seed", "limit", "chat", "naive", "most", "report", "temperature", "top_p", "top_k", "seed")
     settings = {name: getattr(args, name) for name in names}
     settings |= {"split": args.split} if args.split != "train" else {}
+    settings |= {"eagle_online": args.eagle_online, "window": args.window, "unlikely": args.unlikely} if args.eagle_online else {}
     settings |= {name: True for name in ("cases", "anchor") if getattr(args, name)}
     vote = {"judge_model": args.judge_model, "votes": args.votes, "vote": args.vote} if args.judge_endpoint else {}
     return {"task": args.task, "models": models, **settings, **vote}
 
 
-def _searches(args: argparse.Namespace, lab: Lab, found: list[Prompt]) -> list[Search]:
+def _online_alone(args: argparse.Namespace) -> None:
+    """Nothing unless the online variant is asked for together with what it has no place for.
+
+    Raises:
+        ConfigError: it is.
+    """
+    others = {"--naive": args.naive, "--temperature above 0": args.temperature > 0, "--endpoint": args.endpoint}
+    if args.eagle_online and (wrong := next((name for name, given in others.items() if given), None)):
+        raise ConfigError(f"--eagle-online is greedy, with a target here, and keeps unimportant swaps: leave {wrong} out.")
+
+
+def _searches(args: argparse.Namespace, lab: Lab, found: list[Prompt]) -> list[Search] | list[OnlineSearch]:
     sampling = Sampling(args.temperature, args.top_k, args.top_p)
     if args.endpoint and not sampling.greedy:
         raise ConfigError("A server's target is mined greedily: its noise cannot be shared with the draft (temperature 0).")
@@ -89,6 +105,10 @@ def _searches(args: argparse.Namespace, lab: Lab, found: list[Prompt]) -> list[S
     criterion: Any = judged(args.task, args.report).criterion
     if args.judge_endpoint:
         criterion = JudgeModel(Endpoint(args.judge_endpoint, args.judge_model, key), args.votes, args.vote)
+    if args.eagle_online:
+        search = online_search(lab, args.eagle_online, found, criterion, args.limit, args.window)
+        search.unlikely = args.unlikely
+        return [search]
     if not args.endpoint:
         here = local_search(
             lab.target, lab.models["draft"], found, criterion, args.limit, vocab=lab.vocab,

@@ -2,12 +2,20 @@
 
 import queue
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from time import perf_counter
+from typing import Protocol
 
 from engine.judge.events import Ended, MiningEvent, Progress, PromptFinished, Started
-from engine.judge.search import Prompt, Search, SearchEvent
+from engine.judge.search import Prompt, SearchEvent
 from engine.judge.store import MinedFile
+
+
+class Search(Protocol):
+    """Whatever labels the mismatches of a prompt: algorithm 1, or its online variant."""
+
+    def run(self, prompt: Prompt) -> Iterator[SearchEvent]:
+        """Mine one prompt; the last event is a PromptFinished."""
 
 
 def mine(

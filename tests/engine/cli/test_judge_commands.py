@@ -173,3 +173,17 @@ def test_ablations_of_too_few_labels_say_so() -> None:
     x, y = np.arange(8.0).reshape(8, 1), [True, False] * 4
     with pytest.raises(ConfigError, match=r"8 labels are too few for the ablation 'mlp'"):
         area_of("mlp", x, y, [f"p{i // 2}" for i in range(8)], 1.0, Settings())
+
+
+def test_mining_along_an_eagle_heads_windows(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """With the embedded pair: resumed under the same settings only, scored by no draft model, and refused beside its opposites."""
+    given = ["mine", "--preset", "tiny", "--task", "arithmetic", "--eagle-online", "eagle2", "--out", str(tmp_path / "m.jsonl")]
+    assert main([*given, "--items", "1"]) == 0
+    head, prompts = read_mined(tmp_path / "m.jsonl")
+    assert (head["eagle_online"], head["window"], head["unlikely"]) == ("eagle2", 8, 0.01)
+    assert set(head["models"]) == {"target", "eagle2"} and prompts[0].labels and prompts[0].answer is not None
+    assert main([*given, "--items", "2"]) == 0 and len(read_mined(tmp_path / "m.jsonl")[1]) == 2
+    assert main([*given, "--items", "2", "--window", "4"]) == 2
+    for other in ("--naive", "--temperature=0.5", "--endpoint=http://127.0.0.1:1"):
+        assert main([*given, other]) == 2
+    capsys.readouterr()

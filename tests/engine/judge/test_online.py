@@ -1,0 +1,123 @@
+"""Mining along an EAGLE head's windows: what is tried, what stays, and where the text goes (register A9)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.draft import chain
+from engine.errors import ConfigError
+from engine.judge.criterion import Response
+from engine.judge.events import ForkGenerated, Labelled, MismatchFound, PromptFinished
+from engine.judge.online import STRETCH
+from engine.judge.search import Prompt
+from engine.lab import Lab
+from engine.online import online_search
+from engine.tasks.problem import Problem
+from tests.engine.heads import made
+from tests.engine.zoo import Zoo
+
+IDS = [3, 14, 15, 9, 2, 6]
+LIMIT, WINDOW = 40, 5
+
+
+@dataclass
+class Always:
+    """A criterion with one verdict for all."""
+
+    verdict: bool
+    running = False
+
+    def answer(self, problem: Problem, text: str) -> str:
+        return text
+
+    def important(self, problem: Problem, first: Response, current: Response, alternative: Response) -> bool:
+        return self.verdict
+
+
+@pytest.fixture(scope="module")
+def headed(zoo: Zoo, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    lab = zoo.lab("llama", draft=None, vocab=32, seed=5)
+    lab.asset_paths["eagle2"] = str(made.eagle(tmp_path_factory.mktemp("head"), lab.target, "eagle2"))
+    return lab
+
+
+def mined(lab: Lab, important: bool, unlikely: float = 0.0, stretch: float = STRETCH) -> tuple[PromptFinished, list]:
+    prompt = Prompt("p0", Problem("k", "arithmetic", "words", "", ""), IDS)
+    search = online_search(lab, "eagle2", [prompt], Always(important), LIMIT, WINDOW)
+    search.unlikely, search.stretch = unlikely, stretch
+    *events, done = search.run(prompt)
+    assert isinstance(done, PromptFinished) and done.first and not done.skipped
+    return done, events
+
+
+def laws(lab: Lab, ids: list[int]) -> torch.Tensor:
+    """The target's laws after the prompt and after each token of a response [N + 1, V]."""
+    session = lab.target.session(len(IDS) + len(ids) + 1)
+    return torch.softmax(session.forward(IDS, chain(ids)).logits.double(), -1)
+
+
+def test_where_all_is_important_the_text_is_the_targets_own(headed: Lab) -> None:
+    done, events = mined(headed, important=True)
+    own = headed.run("ar", IDS, max_new_tokens=LIMIT).token_ids
+    assert done.first == done.final == own and done.labels
+    for label in done.labels:
+        assert label.important and label.target_token == own[label.t] != label.draft_token
+        assert label.target_rest == own[label.t + 1 :]
+    assert [e.label for e in events if isinstance(e, Labelled)] == done.labels
+
+
+def test_where_nothing_is_important_every_tried_token_stays(headed: Lab) -> None:
+    done, _ = mined(headed, important=False)
+    p = laws(headed, done.final)
+    assert done.labels and done.final != done.first
+    for label in done.labels:
+        assert not label.important and done.final[label.t] == label.draft_token != label.target_token
+        assert label.target_token == int(p[label.t].argmax())
+    tried = {label.t for label in done.labels}
+    first = next(i for i, token in enumerate(done.final) if token != int(p[i].argmax()))
+    assert first in tried, "the text leaves the target's own only where a swap was tried"
+    assert all(t in tried for t, token in enumerate(done.final) if token != int(p[t].argmax()))
+    assert any(b.t - a.t == 1 for a, b in zip(done.labels, done.labels[1:], strict=False)), "a window goes on behind a kept token"
+
+
+def test_refusals_in_the_first_window_are_not_looked_at(headed: Lab) -> None:
+    done, _ = mined(headed, important=False)
+    knobs = {"tree_top_k": 1, "depth": WINDOW - 1, "total_token": WINDOW}
+    window = headed.run("eagle2", IDS, max_new_tokens=LIMIT, **knobs).rounds[0]
+    assert [token.token for token in window.tokens] == done.final[: len(window.tokens)]
+    assert len(window.tokens) <= WINDOW - 1 and min(label.t for label in done.labels) >= len(window.tokens)
+
+
+@pytest.mark.parametrize("stretch", [0.6, STRETCH])
+def test_an_alternative_is_the_targets_and_of_limited_length(headed: Lab, stretch: float) -> None:
+    done, events = mined(headed, important=False, stretch=stretch)
+    forks = [event for event in events if isinstance(event, ForkGenerated)]
+    assert len(forks) == len(done.labels) == len([e for e in events if isinstance(e, MismatchFound)])
+    for label, fork in zip(done.labels, forks, strict=True):
+        ids = [*IDS, *done.final[: label.t], label.draft_token]
+        most = max(1, min(int(stretch * len(done.first)) - label.t - 1, LIMIT - label.t - 1))
+        assert fork.rest == label.draft_rest == headed.run("ar", ids, max_new_tokens=most).token_ids
+
+
+def test_unlikely_tokens_are_important_without_a_trial(headed: Lab) -> None:
+    p = mined(headed, important=False)[0].labels
+    bound = 0.02
+    done, events = mined(headed, important=False, unlikely=bound)
+    q = laws(headed, done.final)
+    assert p and {True, False} == {label.unlikely for label in done.labels}
+    for label in done.labels:
+        assert label.unlikely == label.important == (float(q[label.t][label.draft_token]) < bound)
+    assert len([e for e in events if isinstance(e, ForkGenerated)]) == sum(not label.unlikely for label in done.labels)
+
+
+def test_a_fixed_order_of_windows_repeats(headed: Lab) -> None:
+    assert mined(headed, important=False)[0].labels == mined(headed, important=False)[0].labels
+
+
+def test_other_heads_and_windows_are_refused(headed: Lab, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="eagle2"):
+        online_search(headed, "eagle1", [], Always(True), LIMIT)
+    with pytest.raises(ConfigError, match="window of 1"):
+        online_search(headed, "eagle2", [], Always(True), LIMIT, 1)
