@@ -106,9 +106,9 @@ def _searches(args: argparse.Namespace, lab: Lab, found: list[Prompt]) -> list[S
     if args.judge_endpoint:
         criterion = JudgeModel(Endpoint(args.judge_endpoint, args.judge_model, key), args.votes, args.vote)
     if args.eagle_online:
-        search = online_search(lab, args.eagle_online, found, criterion, args.limit, args.window)
-        search.unlikely = args.unlikely
-        return [search]
+        online = online_search(lab, args.eagle_online, found, criterion, args.limit, args.window)
+        online.unlikely = args.unlikely
+        return [online]
     if not args.endpoint:
         here = local_search(
             lab.target, lab.models["draft"], found, criterion, args.limit, vocab=lab.vocab,
