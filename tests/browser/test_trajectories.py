@@ -3,6 +3,7 @@
 import pytest
 
 from engine.presets import PRESETS
+from engine.trace.store import Trace
 
 pytestmark = pytest.mark.browser
 STATUS = ".ask [role=status]"
@@ -119,7 +120,9 @@ def opened(visit, *files):
 
 def test_a_copied_token_shows_its_passage_and_a_key_goes_there(visit):
     page = opened(visit, "copying-1-pld.jsonl.gz")
-    chip = page.locator(".lane .k.draft").nth(12)
+    guesses = [node for r in Trace.load(PRESETS / "traces" / "copying-1-pld.jsonl.gz").rounds for node in r.nodes]
+    kept = [node.source for node in guesses if node.state == "accepted"]
+    chip = page.locator(".lane .k.draft").nth(next(i for i, source in enumerate(kept) if source and source["order"] == 3))
     chip.hover()
     tip = page.locator(".v-tip")
     assert "3-gram seen once in this text" in tip.inner_text() and tip.locator("mark").count() == 1
