@@ -120,9 +120,10 @@ def opened(visit, *files):
 
 def test_a_copied_token_shows_its_passage_and_a_key_goes_there(visit):
     page = opened(visit, "copying-1-pld.jsonl.gz")
-    guesses = [node for r in Trace.load(PRESETS / "traces" / "copying-1-pld.jsonl.gz").rounds for node in r.nodes]
-    kept = [node.source for node in guesses if node.state == "accepted"]
-    chip = page.locator(".lane .k.draft").nth(next(i for i, source in enumerate(kept) if source and source["order"] == 3))
+    run = Trace.load(PRESETS / "traces" / "copying-1-pld.jsonl.gz")
+    kept = [node for r in run.rounds for node in r.nodes if node.state == "accepted"]
+    seen = [bool(node.source and node.source["order"] == 3 and len(run.pieces[node.token].strip()) > 2) for node in kept]
+    chip = page.locator(".lane .k.draft").nth(seen.index(True))
     chip.hover()
     tip = page.locator(".v-tip")
     assert "3-gram seen once in this text" in tip.inner_text() and tip.locator("mark").count() == 1
