@@ -51,6 +51,9 @@ def main(argv: list[str] | None = None) -> None:
     judge.add_argument("--json", action="store_true", help="print JSON")
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
 
+    sums = add("sums", commands.sums, "write SHA256SUMS anew, after a judge, an automaton or strata were made")
+    sums.add_argument("--folder", type=Path, default=commands.ASSETS, help="folder of the assets")
+
     headcommands.register(add)
     strata.register(add)
     options = parser.parse_args(argv)

@@ -81,7 +81,8 @@ def _cell(value: float) -> str:
 
 
 def write_sums(root: Path) -> None:
-    """Write SHA256SUMS over the weights and tokenizers below `root`, as `sha256sum -c` reads it."""
-    files = sorted(p for p in root.rglob("*") if p.name in ("model.safetensors", "tokenizer.json", "config.json", "strata.json"))
+    """Write SHA256SUMS over the weights, tokenizers and thresholds below `root`, as `sha256sum -c` reads it."""
+    names = ("tokenizer.json", "config.json", "strata.json", "judge.json")
+    files = sorted(p for p in root.rglob("*") if p.suffix == ".safetensors" or p.name in names)
     lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(root)}\n" for p in files]
     (root / "SHA256SUMS").write_text("".join(lines))

@@ -92,6 +92,11 @@ def evaluate(options: argparse.Namespace) -> None:
     _say(json.dumps(report, indent=1) if options.json else _text(report))
 
 
+def sums(options: argparse.Namespace) -> None:
+    """Write SHA256SUMS over everything shipped."""
+    card.write_sums(options.folder)
+
+
 def _say(text: str) -> None:
     """Write a line to standard output at once."""
     sys.stdout.write(text + "\n")

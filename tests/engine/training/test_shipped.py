@@ -19,9 +19,10 @@ ROLES = ("target", "draft")
 
 
 def test_the_files_have_the_listed_sums() -> None:
-    for line in (ROOT / "SHA256SUMS").read_text().splitlines():
-        wanted, name = line.split("  ")
-        assert hashlib.sha256((ROOT / name).read_bytes()).hexdigest() == wanted, name
+    listed = {name: wanted for wanted, name in (line.split("  ") for line in (ROOT / "SHA256SUMS").read_text().splitlines())}
+    for name, wanted in listed.items():
+        assert hashlib.sha256((ROOT / name).read_bytes()).hexdigest() == wanted, f"{name}: run `python -m engine.training sums`"
+    assert {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.safetensors")} <= set(listed)
 
 
 @pytest.mark.parametrize("role", ROLES)
