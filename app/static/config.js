@@ -38,10 +38,10 @@ export function writeConfig(config) {
   return pairs;
 }
 
-/** The request in a query string, or null when there is none. @param {URLSearchParams} query @param {object[]} cards */
-export function readConfig(query, cards) {
+/** The request in a query string, or null when there is none; models that it does not name are the first. @param {URLSearchParams} query @param {object[]} cards @param {string[]=} models */
+export function readConfig(query, cards, models = []) {
   if (!query.has("prompt") || !query.has("m")) return null;
-  const config = { preset: query.get("preset") ?? "", models: query.get("models") ?? "", prompt: query.get("prompt"), lanes: [], chat: query.has("chat") };
+  const config = { preset: query.get("preset") ?? "", models: query.get("models") || (models[0] ?? ""), prompt: query.get("prompt"), lanes: [], chat: query.has("chat") };
   for (const [key, [name, fallback]] of Object.entries(NUMBERS)) config[name] = query.has(key) ? Number(query.get(key)) : fallback;
   for (const text of query.getAll("m")) {
     const [, method, inside] = text.match(/^([^(]*)(?:\((.*)\))?$/) ?? [];

@@ -14,7 +14,7 @@ export function createLink(store, lab) {
     /** What the address asks for. */
     read() {
       const query = new URLSearchParams(location.search);
-      return { trace: query.get("trace"), config: readConfig(query, lab.catalogue?.methods ?? []), view: readView(query) };
+      return { trace: query.get("trace"), config: readConfig(query, lab.catalogue?.methods ?? [], lab.catalogue?.models), view: readView(query) };
     },
     /** Put cursor, time, filters and options of a link into the store, as soon as the place exists. */
     restore(view) {

@@ -235,6 +235,20 @@ def test_mistakes_are_told_and_nothing_typed_is_lost(visit):
     wait(page, "s.status.phase === 'done' && s.lanes.length === 1")
 
 
+def test_a_lane_that_cannot_start_tells_why_and_the_others_go_on(visit):
+    """From a link that names no models, too: the first ones are chosen."""
+    page = visit("?prompt=abc&m=plain&m=copycat&n=20")
+    assert page.get_by_label("Models").input_value() == "made-up"
+    page.get_by_role("button", name="Run", exact=True).click()
+    wait(page, "s.status.phase === 'done' && s.runs.get('plain')?.tokens.length === 20")
+    lane = page.locator("[data-lane=copycat]")
+    assert "failed" in lane.inner_text() and "longer prompt" in lane.locator(".fault").inner_text()
+    page.locator("[data-lane=plain] .k").nth(3).click()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("draftscope.store.cursor.pos") == 4
+    assert page.locator(".notice").count() == 0
+
+
 def test_knobs_come_from_the_cards(visit):
     page = visit()
     page.get_by_role("button", name="Method settings").click()
