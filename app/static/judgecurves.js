@@ -1,11 +1,11 @@
-// What a judge makes of the labels: ROC, recall against threshold, scores by label; and a threshold to move.
+// What a judge makes of the labels: ROC, recall against threshold, scores by label, reliability; and a threshold to move.
 
 import { bar, frame, keyLine, line, marker, point } from "./charts.js";
 import { knobsOf, replay, rulesOf } from "./thresholds.js";
 import { nameOf } from "./columns.js";
 import { h } from "./dom.js";
 import { fmt, percent, pieceOf } from "./draw.js";
-import { atThreshold, histogram, recallCurve, roc } from "./judgement.js";
+import { atThreshold, histogram, recallCurve, reliability, roc } from "./judgement.js";
 
 const TRAINING = "unseen labels of training: ";
 
@@ -79,10 +79,10 @@ function changes({ store, lab }, threshold) {
 
 function drawAll(spot, { scored, name }, threshold) {
   const room = spot.clientWidth || 380;
-  const width = room > 900 ? Math.floor((room - 44) / 3) : Math.min(420, room - 4);
+  const width = room > 1240 ? Math.floor((room - 66) / 4) : room > 640 ? Math.floor((room - 22) / 2) : Math.min(420, room - 4);
   const size = { width, height: 250 };
   const at = atThreshold(scored, threshold);
-  spot.replaceChildren(rocChart(scored, at, size), recallChart(scored, threshold, size), scoreChart(scored, threshold, size), numbers(scored, name));
+  spot.replaceChildren(rocChart(scored, at, size), recallChart(scored, threshold, size), scoreChart(scored, threshold, size), reliabilityChart(scored, size), numbers(scored, name));
 }
 
 const figure = (chart, title, caption) => h("figure.curve", { style: `width:${chart.figure.getAttribute("width")}px` }, h("h4", {}, title), chart.figure, h("figcaption.quiet", {}, caption));
@@ -118,6 +118,17 @@ function scoreChart(scored, threshold, size) {
   marker(chart, threshold, "", { colour: "--target" });
   keyLine(chart.figure, chart.left, 9, [{ words: "important, upwards", colour: "--judge", shape: "bar" }, { words: "not important, downwards", colour: "--draft", shape: "box" }]);
   return figure(chart, "Scores by label", `Counts in bins of 0.05; n = ${scored.length}. A good judge has both heaps apart.`);
+}
+
+function reliabilityChart(scored, size) {
+  const chart = frame({ ...size, title: "Reliability", x: [0, 1], y: [0, 1], xName: "mean score of a bin, probability", yName: "share really important", xFormat: percent, yFormat: percent, rightPad: 20 });
+  line(chart, [[0, 0], [1, 1]], { stroke: "var(--line-2)", "stroke-dasharray": "4 3", "stroke-width": 1 });
+  for (const bin of reliability(scored).filter(({ n }) => n)) {
+    line(chart, bin.interval.map((share) => [bin.mean, share]), { stroke: "var(--judge)", "stroke-width": 1 });
+    const lines = [`scores ${fmt(bin.low)} to ${fmt(bin.high)}: ${bin.n} swaps`, `${percent(bin.share)} important (${percent(bin.interval[0])} to ${percent(bin.interval[1])})`];
+    point(chart, bin.mean, bin.share, { colour: "--judge", size: 3.5, lines });
+  }
+  return figure(chart, "Reliability", `In bins of 0.1 with 95 % intervals; n = ${scored.length}. On the dashed line a score of 30 % is right in 30 of 100 swaps.`);
 }
 
 function numbers(scored, name) {

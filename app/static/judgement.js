@@ -1,4 +1,5 @@
 /** How well scores tell important swaps from others, as engine.analysis.judge has it: a swap is refused when its score reaches the threshold. */
+import { wilson } from "./numbers.js";
 
 /** @typedef {{score: number, important: boolean}} Scored */
 
@@ -49,4 +50,17 @@ export function histogram(scored, bins = 20) {
   const out = Array.from({ length: bins }, (_, i) => ({ low: i / bins, high: (i + 1) / bins, important: 0, unimportant: 0 }));
   for (const { score, important } of scored) out[Math.min(bins - 1, Math.floor(score * bins))][important ? "important" : "unimportant"] += 1;
   return out;
+}
+
+/** How often swaps of like scores were really important, in even bins on [0, 1], with Wilson's 95 % interval; empty bins have a null share.
+ * @param {Scored[]} scored @param {number=} bins @returns {{low: number, high: number, n: number, mean: number|null, share: number|null, interval: [number, number]}[]} */
+export function reliability(scored, bins = 10) {
+  const out = Array.from({ length: bins }, (_, i) => ({ low: i / bins, high: (i + 1) / bins, n: 0, sum: 0, hits: 0 }));
+  for (const { score, important } of scored) {
+    const bin = out[Math.min(bins - 1, Math.floor(score * bins))];
+    bin.n += 1;
+    bin.sum += score;
+    bin.hits += important ? 1 : 0;
+  }
+  return out.map(({ low, high, n, sum, hits }) => ({ low, high, n, mean: n ? sum / n : null, share: n ? hits / n : null, interval: wilson(hits, n) }));
 }

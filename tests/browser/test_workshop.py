@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
-from engine.analysis.judge import at_threshold, cohens_kappa
+from engine.analysis.judge import at_threshold, cohens_kappa, reliability
 from engine.judge.store import read_mined
 from engine.presets import PRESETS
 from tests.browser.fixtures import traces
@@ -183,6 +183,11 @@ def test_kappa_and_curves_are_those_of_sklearn_and_the_engine(visit):
         assert here["recall"] == pytest.approx(there["recall"])
         assert here["keptUnimportant"] == pytest.approx(there["kept_unimportant"])
         assert here["kept"] == sum(score < threshold for score in scores)
+    bins = page.evaluate(f"async (rows) => (await {module}).reliability(rows)", rows)
+    for here, there in zip(bins, reliability(scores, truth), strict=True):
+        assert (here["low"], here["n"], here["mean"]) == (there.low, there.n, pytest.approx(there.mean_score))
+        assert here["share"] == (there.share and pytest.approx(there.share.mean))
+        assert not there.share or here["interval"] == pytest.approx([there.share.low, there.share.high], abs=1e-4)
 
 
 def test_two_reviewers_are_compared(visit, tmp_path):
@@ -235,7 +240,7 @@ def test_the_threshold_says_what_is_kept_and_where_the_text_changes(visit, tmp_p
     kept = sum(label.score < 0.9 for label in labels)
     assert page.locator(".cutwords").inner_text().startswith(f"{kept} of {len(labels)} mismatches would be kept")
     assert f"first changes at position {nodes[0]}" in page.locator(".cutruns").inner_text()
-    assert page.locator(".curve svg").count() == 3
+    assert page.locator(".curve svg").count() == 4
     page.locator(".cutruns button").click()
     page.wait_for_function(f"draftscope.store.cursor?.pos === {nodes[0]}")
 
