@@ -90,7 +90,7 @@ function about(result, task) {
 }
 
 function claims(result) {
-  const say = (what, above, gap) => (above == null ? null : `The judge's curve lies above that of ${what} on ${percent(above)} of the range they share, by ${gap >= 0 ? "+" : "−"}${Math.abs(100 * gap).toFixed(1)} points on average.`);
+  const say = (what, above, gap) => (above == null ? null : `The judge's curve lies at or above that of ${what} on ${percent(above)} of the range they share, by ${gap >= 0 ? "+" : "−"}${Math.abs(100 * gap).toFixed(1)} points on average.`);
   return [say("top-K", result.above_topk, result.gap_to_topk), say("the other task's judge (transfer)", result.above_transfer, result.gap_to_transfer)].filter(Boolean).map((text) => h("p", {}, text));
 }
 
