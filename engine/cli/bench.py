@@ -1,4 +1,4 @@
-"""`bench`: against transformers, every method against `ar`, what recording and lookups cost, the share of the physical limit."""
+"""`bench`: against transformers, every method against `ar`, what recording, lookups and trees cost, the physical limit."""
 
 import argparse
 import json
@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from engine.bench.bookkeeping import bookkeeping
 from engine.bench.contenders import bandwidth, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
 from engine.cli.compare import Spec, label, parse_method, split
@@ -60,6 +61,7 @@ def handle(args: argparse.Namespace) -> int:
     contenders = _contenders(lab, _wanted(lab, args.methods), args)
     times = contest(contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json))
     result = _report(lab, times) | {"task": args.task, "prompts": len(ids), "max_new_tokens": args.max_new_tokens}
+    result["trees"] = bookkeeping(lab, ids, args.max_new_tokens, args.repetitions)
     result["lookups"] = [] if args.no_lookups else [asdict(cost) for cost in measure(lab, HISTORY)]
     print(json.dumps(result, indent=1) if args.json else _text(result))
     return 0
@@ -145,6 +147,8 @@ def _text(result: dict[str, Any]) -> str:
         *(f"  {n:28} {c['calls']:6} {c['verify_tokens']:8} {c['tau']:8.2f}" for n, c in result["counts"].items()),
         "", f"lookups with {HISTORY:,} tokens of history: ms of processor time a round, median and 95th percentile",
         *(f"  {c['method']:28} {c['both']:8.3f} {c['worst']:8.3f}" for c in result["lookups"]),
+        "", "trees: share of a round outside all passes of target and head, and its milliseconds",
+        *(f"  {n:28} {c['share']['median']:8.0%} {c['round_ms']['median']:8.1f}" for n, c in result["trees"].items()),
         "", f"limit: {result['limit_tokens_per_s']:.0f} tokens/s if a token only had to read "
         f"{result['weight_bytes'] / 1e6:.0f} MB of weights; "
         f"ar reaches {result['ar_share_of_limit']:.0%}",

@@ -95,7 +95,7 @@ def test_a_bad_request_is_told_and_nothing_is_lost(visit):
 def test_trees_show_heat_and_what_stays(visit):
     page = visit()
     room(page, "Draft trees")
-    assert "heuristic" in page.locator(".trees").inner_text()
+    page.locator(".trees", has_text="heuristic").wait_for()
     if page.locator(".trees .chips button").count():
         assert page.locator(".trees rect[data-node]").count() == 625
         assert page.locator(".trees rect[data-stays=true]").count() == 80

@@ -3,12 +3,15 @@
 import argparse
 import json
 from pathlib import Path
+from time import sleep
 
 import pytest
 
+from engine.bench.bookkeeping import bookkeeping
 from engine.cli import main, tree
 from engine.cli.compare import split
 from engine.errors import ConfigError
+from engine.lab import Lab
 from engine.tasks import load_problems
 from tests.engine.zoo import Zoo
 
@@ -192,9 +195,23 @@ def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.Capture
     found = json.loads(capsys.readouterr().out)
     assert {"ar / hf generate", "sd / hf assisted 5", "sd / ar", "pld / ar"} <= found["ratios"].keys()
     assert found["counts"]["ar"]["calls"] == 6 and found["counts"]["sd"]["tokens"] == 6
+    assert found["trees"] == {}, "no head is loaded"
     assert main([*given, "--no-transformers"]) == 0
     assert "ratios of tokens per second" in capsys.readouterr().out
     assert "task" in refused(capsys, "bench", *pair, "--task", "poems")
+
+
+def test_bookkeeping_is_what_passes_leave(capsys: pytest.CaptureFixture[str]) -> None:
+    """Shares lie between 0 and 1; a pass that takes longer lowers them, and nothing stays patched."""
+    lab = Lab.load("tiny")
+    ids = [lab.target.tokenizer.encode(problem.prompt) for problem in load_problems("arithmetic", "heldout", 1)]
+    plain = bookkeeping(lab, ids, 24, 1)
+    assert set(plain) == {"eagle2", "eagle3", "heterospec"} and all(0 < cost["share"]["median"] < 1 for cost in plain.values())
+    run = lab.target.decoder.run
+    lab.target.decoder.run = lambda *args: (sleep(0.1), run(*args))[1]  # type: ignore[method-assign]
+    slow = bookkeeping(lab, ids, 24, 1)
+    assert all(slow[name]["share"]["median"] < plain[name]["share"]["median"] / 2 for name in plain)
+    assert all(slow[name]["round_ms"]["median"] > 100 for name in slow)
 
 
 def test_trajectories_from_a_series_to_the_page_s_file(
