@@ -10,10 +10,11 @@ import { sourceWords } from "./source.js";
 import { buildTree } from "./treefigure.js";
 
 const LIVE_MS = 250;
+const LEAST = 0.7; // scale of a tree that nobody zoomed
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
-  const state = { room: 600, key: "", version: null, open: new Set(), shut: new Set(), all: false, scale: 1, figure: null, groups: new Map(), plan: null, round: null, run: null, roundIndex: -1 };
+  const state = { room: 600, key: "", version: null, open: new Set(), shut: new Set(), all: false, scale: 1, chosen: false, figure: null, groups: new Map(), plan: null, round: null, run: null, roundIndex: -1 };
   const parts = {
     about: h("span.v-sub"), key: h("span.v-keys"),
     back: h("button.v-button", { type: "button", text: "‹ round", "aria-label": "Previous round" }), next: h("button.v-button", { type: "button", text: "round ›", "aria-label": "Next round" }),
@@ -81,6 +82,7 @@ function build(state, parts, { run, round, roundIndex }) {
   if (isChain(round)) state.plan = chainFigure({ run, round, width: state.room, groups: state.groups });
   else buildTree(state, state.room, run, round);
   const { figure, places, wide, tall } = state.plan;
+  if (!state.chosen) state.scale = isChain(round) ? 1 : Math.min(1, Math.max(LEAST, (state.room - 8) / wide)); // all levels in view, where that stays legible
   figure.setAttribute("width", wide * state.scale);
   figure.setAttribute("height", tall * state.scale);
   parts.box.replaceChildren(figure);
@@ -126,7 +128,7 @@ function reveal(box, place, scale) {
 }
 
 function zoom(state, box, scale) {
-  state.scale = scale;
+  Object.assign(state, { scale, chosen: true });
   if (!state.figure) return;
   state.figure.setAttribute("width", state.plan.wide * scale);
   state.figure.setAttribute("height", state.plan.tall * scale);
