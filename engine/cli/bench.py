@@ -10,9 +10,9 @@ import torch
 from engine.bench.bookkeeping import bookkeeping
 from engine.bench.contenders import bandwidth, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
-from engine.cli.compare import Spec, label, parse_method, split
 from engine.cli.options import COUNT, add_models, load_lab
 from engine.cli.progress import track
+from engine.cli.specs import Spec, label, parse_method, split
 from engine.errors import ConfigError, unknown
 from engine.lab import Lab
 from engine.methods import get_card

@@ -11,12 +11,12 @@ from typing import Any
 from engine.analysis.metrics import intervals, pooled
 from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
+from engine.cli.specs import Spec, file_name, label, once, parse_method, split
 from engine.errors import ConfigError, EngineFault, LabError
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.trace.store import Trace
 
-Spec = tuple[str, dict[str, str]]  # a method and its knobs
 COLUMNS = ("tokens", "rounds", "verify_tokens", "tau", "accept_rate_tested", "tokens_per_s", "cost_ratio", "speedup")
 
 
@@ -82,44 +82,6 @@ def _runs(lab: Lab, specs: Sequence[Spec], prompt: Prompt, options: dict[str, An
         if trace.end is None or trace.end.reason == "error":
             raise EngineFault(f"{label((name, given))} failed: {trace.end.message if trace.end else 'it did not end'}")
     return runs
-
-
-def file_name(name: str) -> str:
-    """A label as the middle of a file's name."""
-    return name.replace(":", "_").replace("=", "-").replace("/", "-").replace(",", "+")
-
-
-def split(text: str) -> list[str]:
-    """Methods at commas; a part that begins like a number goes on with the list that is a knob's value before it."""
-    parts: list[str] = []
-    for part in text.split(","):
-        if parts and "=" in parts[-1] and part.strip()[:1] in set("0123456789.-+"):
-            parts[-1] += "," + part
-        else:
-            parts.append(part)
-    return parts
-
-
-def once(labels: Sequence[str]) -> None:
-    """Nothing when each method is named once.
-
-    Raises:
-        ConfigError: one is named twice.
-    """
-    twice = next((label for label in labels if labels.count(label) > 1), None)
-    if twice is not None:
-        raise ConfigError(f"{twice!r} is named twice: a method is compared with others, or with itself under other knobs.")
-
-
-def parse_method(text: str) -> Spec:
-    """`sd:gamma=7` as name and knobs."""
-    name, *rest = text.strip().split(":")
-    return name, {key: value for key, _, value in (item.partition("=") for item in rest)}
-
-
-def label(spec: Spec) -> str:
-    """A method with its knobs, as typed."""
-    return ":".join([spec[0], *(f"{k}={v}" for k, v in spec[1].items())])
 
 
 def pooled_table(traces: dict[str, list[Trace]]) -> dict[str, dict[str, Any]]:

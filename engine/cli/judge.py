@@ -9,7 +9,6 @@ from typing import Any
 from engine.cli.options import COUNT, MINUTES, SHARE, SIZE, add_models
 from engine.judge.kind import MODELS, TOKENS
 
-HEADS, WINDOW = ("eagle2", "eagle3"), 8  # as in engine.online, which is loaded later
 LIMIT = "most tokens of a response (default: 128, gsm8k 2048, humaneval and mbpp 1024)"
 
 
@@ -48,11 +47,9 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top-k", type=int, default=0, help="tokens kept, 0 is off (default: 0)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the Gumbel field (default: 0)")
     online = parser.add_argument_group("along an EAGLE head's windows, as the published code does (register A9)")
-    online.add_argument("--eagle-online", choices=HEADS, help="the head that drafts; greedy, and no draft model is needed")
-    online.add_argument(
-        "--window", type=COUNT, default=WINDOW, metavar="W", help=f"tokens a window, root included (default: {WINDOW})"
-    )
-    online.add_argument("--unlikely", type=SHARE, default=0.01, metavar="P",
+    online.add_argument("--eagle-online", metavar="HEAD", help="eagle2 or eagle3, the head that drafts; greedy")
+    online.add_argument("--window", type=COUNT, metavar="W", help="tokens a window, root included (default: 8)")
+    online.add_argument("--unlikely", type=SHARE, metavar="P",
                         help="tokens below this target probability are important without a trial (default: 0.01)")  # fmt: skip
     remote = parser.add_argument_group("target on a server (OpenAI-compatible, such as vLLM or SGLang)")
     remote.add_argument("--endpoint", metavar="URL", help="address before /completions, such as http://127.0.0.1:8000/v1")

@@ -17,7 +17,7 @@ from engine.judge.events import Ended, MiningEvent, Progress, Started, to_json
 from engine.judge.gumbel import Chooser
 from engine.judge.local import local_search
 from engine.judge.mine import mine
-from engine.judge.online import OnlineSearch
+from engine.judge.online import UNLIKELY, OnlineSearch
 from engine.judge.problems import case_problems, judged, limit_of, problems, prompts
 from engine.judge.remote import RemoteTarget
 from engine.judge.scores import about, fitting, scorer
@@ -26,7 +26,7 @@ from engine.judge.store import MinedFile
 from engine.judge.vote import JudgeModel
 from engine.judge.weights import Judge
 from engine.lab import Lab
-from engine.online import online_search
+from engine.online import WINDOW, online_search
 from engine.tasks import Problem
 
 BUILD = Path("build/judge")
@@ -35,7 +35,9 @@ BUILD = Path("build/judge")
 def mine_handle(args: argparse.Namespace) -> int:
     """Mine with progress; interrupting keeps all finished prompts."""
     lab = load_lab(args)
-    _online_alone(args)
+    if args.eagle_online:
+        _online_alone(args)
+        args.window, args.unlikely = args.window or WINDOW, args.unlikely or UNLIKELY
     if "draft" not in lab.models and not args.eagle_online:
         raise ConfigError("Mining needs a draft model: give --draft, or a preset with one.")
     args.limit = args.limit or limit_of(args.task)
@@ -87,13 +89,13 @@ def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
 
 
 def _online_alone(args: argparse.Namespace) -> None:
-    """Nothing unless the online variant is asked for together with what it has no place for.
+    """Nothing unless something is asked for that the online variant has no place for.
 
     Raises:
         ConfigError: it is.
     """
     others = {"--naive": args.naive, "--temperature above 0": args.temperature > 0, "--endpoint": args.endpoint}
-    if args.eagle_online and (wrong := next((name for name, given in others.items() if given), None)):
+    if wrong := next((name for name, given in others.items() if given), None):
         raise ConfigError(f"--eagle-online is greedy, with a target here, and keeps unimportant swaps: leave {wrong} out.")
 
 

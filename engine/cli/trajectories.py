@@ -12,11 +12,11 @@ from engine.analysis.ngrams import overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
 from engine.analysis.votes import majority
-from engine.cli.compare import once, split
 from engine.cli.options import COUNT, MINUTES, add_models, add_prompts, add_sampling, decoding, knobs, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.results import acceptance_report, add_results
 from engine.cli.sheets import add_show
+from engine.cli.specs import once, split
 from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.methods import get_card

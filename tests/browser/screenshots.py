@@ -16,6 +16,7 @@ from tests.app.fakes import free_port
 from tests.browser.harness import CHROMIUM, FLAGS
 
 FOLDER = Path("docs/screenshots")
+DRAWN = "new Promise((done) => { let left = 3; const next = () => (left-- ? requestAnimationFrame(next) : done()); next(); })"
 AT = (3, 52)  # lane and position that the cursor stands on: a guess that the relaxed rule kept
 
 
@@ -33,7 +34,7 @@ def main() -> None:
             page.locator(".lane").nth(AT[0]).locator(f'[data-i="{AT[1]}"]').click()
             page.mouse.move(5, 5)
             page.locator(".lane .flags").first.wait_for(state="attached")  # mined labels come last
-            page.wait_for_timeout(900)
+            page.evaluate(DRAWN)
             page.screenshot(path=FOLDER / f"{theme}.png")
         browser.close()
     demo.close()

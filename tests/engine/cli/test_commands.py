@@ -9,7 +9,7 @@ import pytest
 
 from engine.bench.bookkeeping import bookkeeping
 from engine.cli import main, tree
-from engine.cli.compare import split
+from engine.cli.specs import split
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.tasks import load_problems

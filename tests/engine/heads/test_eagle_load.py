@@ -139,15 +139,21 @@ def test_own_embeddings_only_where_the_config_asks(tmp_path: Path, llama: Model)
 
 
 class Evil:
+    """Writes a file when it is unpickled by something that runs what it is told."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
     def __reduce__(self) -> Any:
-        return os.system, ("touch /tmp/draftscope-evil",)
+        return os.system, (f"touch '{self.file}'",)
 
 
 def test_a_pickle_runs_nothing(tmp_path: Path, llama: Model) -> None:
     folder = made.eagle(tmp_path, llama, "eagle3", file="pytorch_model.bin")
-    torch.save({"fc.weight": Evil()}, folder / "pytorch_model.bin")
+    torch.save({"fc.weight": Evil(tmp_path / "evil")}, folder / "pytorch_model.bin")
     with pytest.raises(AssetError, match="cannot be read"):
         load_asset("eagle3", str(folder), llama)
+    assert not (tmp_path / "evil").exists()
 
 
 def test_nothing_there(tmp_path: Path, llama: Model) -> None:

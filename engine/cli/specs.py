@@ -1,0 +1,45 @@
+"""Methods as typed: `sd:gamma=7:correction=target`, several of them with commas between."""
+
+from collections.abc import Sequence
+
+from engine.errors import ConfigError
+
+Spec = tuple[str, dict[str, str]]  # a method and its knobs
+
+
+def split(text: str) -> list[str]:
+    """Methods at commas; a part that begins like a number goes on with the list that is a knob's value before it."""
+    parts: list[str] = []
+    for part in text.split(","):
+        if parts and "=" in parts[-1] and part.strip()[:1] in set("0123456789.-+"):
+            parts[-1] += "," + part
+        else:
+            parts.append(part)
+    return parts
+
+
+def parse_method(text: str) -> Spec:
+    """`sd:gamma=7` as name and knobs."""
+    name, *rest = text.strip().split(":")
+    return name, {key: value for key, _, value in (item.partition("=") for item in rest)}
+
+
+def label(spec: Spec) -> str:
+    """A method with its knobs, as typed."""
+    return ":".join([spec[0], *(f"{k}={v}" for k, v in spec[1].items())])
+
+
+def once(labels: Sequence[str]) -> None:
+    """Nothing when each method is named once.
+
+    Raises:
+        ConfigError: one is named twice.
+    """
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{twice!r} is named twice: a method is compared with others, or with itself under other knobs.")
+
+
+def file_name(name: str) -> str:
+    """A label as the middle of a file's name."""
+    return name.replace(":", "_").replace("=", "-").replace("/", "-").replace(",", "+")
