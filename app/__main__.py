@@ -27,7 +27,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Read the flags, build the service, serve."""
     args = parser().parse_args(argv)
     service, shelf = assemble(args)
-    launch(service, shelf, why, host=args.host, port=args.port)
+    demo = launch(service, shelf, why, host=args.host, port=args.port, prevent_thread_lock=True)
+    print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
+    demo.block_thread()
 
 
 def assemble(args: argparse.Namespace) -> tuple[Service, Shelf]:

@@ -1,10 +1,15 @@
 """Which models the flags of python -m app name, and what they bring along."""
 
+import re
+import subprocess
+import sys
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
 from app import __main__ as command
+from tests.app.fakes import free_port
 
 
 @pytest.fixture
@@ -33,3 +38,18 @@ def test_an_asset_is_a_role_and_a_folder(given: str, capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit):
         command.parser().parse_args(["--asset", given])
     assert "--asset" in capsys.readouterr().err
+
+
+def test_the_started_lab_says_where_it_is() -> None:
+    """The README's command, without make: its first line is an address that answers."""
+    command = [sys.executable, "-m", "app", "--host", "127.0.0.1", "--port", str(free_port())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as lab:
+        try:
+            assert lab.stdout is not None
+            line = lab.stdout.readline()
+            found = re.search(r"http://\S+", line)
+            assert found, line
+            with urlopen(f"{found[0]}healthz", timeout=30) as answer:
+                assert answer.status == 200
+        finally:
+            lab.terminate()
