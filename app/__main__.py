@@ -40,7 +40,9 @@ def assemble(args: argparse.Namespace) -> tuple[Service, Shelf]:
         max_nodes=args.max_nodes,
     )
     loaders = model_loaders(args)
-    service = Service(CARDS, loaders, why, limits, turns=zerogpu.borrowed() if zerogpu.here() else None, eager=not args.lazy)
+    service = Service(
+        CARDS, loaders, why, limits, turns=zerogpu.borrowed() if zerogpu.here() else None, eager=not args.lazy
+    )
     if zerogpu.here():
         zerogpu.LABS.update({name: service.lab(name) for name in loaders})
     try:
@@ -79,25 +81,40 @@ def parser() -> argparse.ArgumentParser:
     flags = argparse.ArgumentParser(
         prog="python -m app", description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    flags.add_argument("--host", default=env("GRADIO_SERVER_NAME"), help="address to listen on (127.0.0.1 if not given)")
+    flags.add_argument(
+        "--host", default=env("GRADIO_SERVER_NAME"), help="address to listen on (127.0.0.1 if not given)"
+    )
     flags.add_argument("--port", type=int, default=int(env("GRADIO_SERVER_PORT", "7860")), help="port")
     flags.add_argument("--preset", default=env("DRAFTSCOPE_PRESET", ""), help="case to open with")
     flags.add_argument("--target", default=env("DRAFTSCOPE_TARGET"), help="a target model: Hugging Face id or folder")
     flags.add_argument("--draft", default=env("DRAFTSCOPE_DRAFT"), help="its draft model")
-    flags.add_argument("--eagle", default=env("DRAFTSCOPE_EAGLE"), help="an EAGLE-3 head for the target: Hugging Face id or folder")
     flags.add_argument(
-        "--asset", type=role_and_place, action="append", default=[], metavar="ROLE=DIR",
+        "--eagle", default=env("DRAFTSCOPE_EAGLE"), help="an EAGLE-3 head for the target: Hugging Face id or folder"
+    )
+    flags.add_argument(
+        "--asset",
+        type=role_and_place,
+        action="append",
+        default=[],
+        metavar="ROLE=DIR",
         help="a further head, judge or table, such as judge=DIR; repeatable",
-    )  # fmt: skip
+    )
     flags.add_argument("--device", default=env("DRAFTSCOPE_DEVICE", "auto"), help="auto, cpu, cuda, cuda:1, mps")
     flags.add_argument("--dtype", default=env("DRAFTSCOPE_DTYPE", "auto"), help="auto, float32, bfloat16, float16")
-    flags.add_argument("--max-tokens", type=int, default=int(env("DRAFTSCOPE_MAX_TOKENS", "1024")), help="most new tokens of a run")
+    flags.add_argument(
+        "--max-tokens", type=int, default=int(env("DRAFTSCOPE_MAX_TOKENS", "1024")), help="most new tokens of a run"
+    )
     flags.add_argument(
         "--max-upload-mb", type=float, default=float(env("DRAFTSCOPE_MAX_UPLOAD_MB", "20")), help="largest trace, MB"
     )
-    flags.add_argument("--max-nodes", type=int, default=int(env("DRAFTSCOPE_MAX_NODES", "50000")), help="most guesses in a trace")
     flags.add_argument(
-        "--public", action="store_true", default=env("DRAFTSCOPE_PUBLIC", "") == "1", help="tighter limits for strangers"
+        "--max-nodes", type=int, default=int(env("DRAFTSCOPE_MAX_NODES", "50000")), help="most guesses in a trace"
+    )
+    flags.add_argument(
+        "--public",
+        action="store_true",
+        default=env("DRAFTSCOPE_PUBLIC", "") == "1",
+        help="tighter limits for strangers",
     )
     flags.add_argument("--lazy", action="store_true", help="load models at the first run, not after the first visit")
     return flags

@@ -50,10 +50,19 @@ class Handlers:
             yield json.dumps({"id": run, "seq": -1, "notice": notice, "done": True})
 
     def run(
-        self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0,
-        top_p: float = 1.0, top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
+        self,
+        methods: list[str],
+        prompt: str,
+        models: str = "",
+        max_new_tokens: int = 128,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        top_k: int = 0,
+        seed: int = 0,
+        chat: bool = False,
+        knobs: dict[str, Any] | None = None,
         stop: list[str] | None = None,
-    ) -> Iterator[str]:  # fmt: skip
+    ) -> Iterator[str]:
         """Stream a comparison as JSON texts {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}; `stop` ends runs."""
         yield from self._run(locals())
 
@@ -65,10 +74,19 @@ class Handlers:
             raise gr.Error(str(error)) from None
 
     def decode(
-        self, methods: list[str], prompt: str, models: str = "", max_new_tokens: int = 128, temperature: float = 0.0,
-        top_p: float = 1.0, top_k: int = 0, seed: int = 0, chat: bool = False, knobs: dict[str, Any] | None = None,
+        self,
+        methods: list[str],
+        prompt: str,
+        models: str = "",
+        max_new_tokens: int = 128,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        top_k: int = 0,
+        seed: int = 0,
+        chat: bool = False,
+        knobs: dict[str, Any] | None = None,
         stop: list[str] | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """The same at once: lane -> the events of its trace."""
         try:
             return self.service.decode(self._request(locals()))
@@ -138,7 +156,10 @@ def build(service: Service, shelf: Shelf, sentence: Sentence | None = None) -> g
     do = Handlers(service, shelf, sentence)
     with gr.Blocks(title="Draftscope", analytics_enabled=False, fill_width=True) as demo:
         gr.HTML(
-            html_template=(COPY / "page.html").read_text("utf-8"), js_on_load=PAGE_ON_LOAD, apply_default_css=False, elem_id="page"
+            html_template=(COPY / "page.html").read_text("utf-8"),
+            js_on_load=PAGE_ON_LOAD,
+            apply_default_css=False,
+            elem_id="page",
         )
         bus = gr.HTML(
             html_template="<i></i>",
@@ -147,8 +168,17 @@ def build(service: Service, shelf: Shelf, sentence: Sentence | None = None) -> g
             visible="hidden",
             elem_id="bus",
         )
-        running = bus.run(do.from_page, None, bus, show_progress="hidden", concurrency_id="engine", concurrency_limit=1,
-                          trigger_mode="multiple", api_visibility="private", api_name="page_run")  # fmt: skip
+        running = bus.run(
+            do.from_page,
+            None,
+            bus,
+            show_progress="hidden",
+            concurrency_id="engine",
+            concurrency_limit=1,
+            trigger_mode="multiple",
+            api_visibility="private",
+            api_name="page_run",
+        )
         bus.halt(None, None, None, cancels=[running], api_visibility="private", queue=False)
         gr.api(do.run, api_name="run", concurrency_id="engine", concurrency_limit=1)
         gr.api(do.decode, api_name="decode", concurrency_id="engine", concurrency_limit=1)

@@ -38,7 +38,12 @@ async def evaluations(results: Path, judges: Path, _request: Request) -> Respons
 def _task(results: Path, judges: Path, task: str) -> dict[str, Any]:
     judge = _read(judges / f"judge-{task}" / "judge.json")
     told = {name: judge[name] for name in sorted(TOLD)} if judge and judge.keys() >= TOLD else None
-    return {"task": task, "command": COMMAND.format(task=task), "result": _read(results / f"judge-{task}.json"), "judge": told}
+    return {
+        "task": task,
+        "command": COMMAND.format(task=task),
+        "result": _read(results / f"judge-{task}.json"),
+        "judge": told,
+    }
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -100,8 +100,13 @@ def _about(path: Path) -> dict[str, Any]:
     """Name, task, size and the command of a recorded set."""
     with path.open(encoding="utf-8") as lines:
         head, prompts = json.loads(next(lines)), sum(1 for _ in lines)
-    return {"name": path.stem, "task": head["task"], "naive": bool(head.get("naive")), "prompts": prompts,
-            "command": command(head, prompts, path.stem)}  # fmt: skip
+    return {
+        "name": path.stem,
+        "task": head["task"],
+        "naive": bool(head.get("naive")),
+        "prompts": prompts,
+        "command": command(head, prompts, path.stem),
+    }
 
 
 def command(head: dict[str, Any], prompts: int, name: str) -> str:
@@ -118,11 +123,15 @@ async def mine(service: Service, folder: Folder, request: Request) -> Response:
     try:
         job = await read_job(service, request)
         if service.borrowed:
-            raise ConfigError("Mining needs the device for minutes, and here it is only lent for seconds. Run the page yourself.")
+            raise ConfigError(
+                "Mining needs the device for minutes, and here it is only lent for seconds. Run the page yourself."
+            )
         path = _path(folder, job)
         found = await run_in_threadpool(problems, job)
         if path.exists() and path.stat().st_size > MAX_BYTES:
-            raise ConfigError(f"This file has reached {MAX_BYTES // 1_000_000} MB, which is the limit. Export it and start anew.")
+            raise ConfigError(
+                f"This file has reached {MAX_BYTES // 1_000_000} MB, which is the limit. Export it and start anew."
+            )
         if not path.exists():
             folder.make_room()
     except LabError as error:

@@ -42,7 +42,9 @@ def problems(job: Job) -> list[Problem]:
         return load_problems(job.task, job.source, job.n, SEEDS[job.source])
     case = next((case for case in list_presets() if case.prompt == job.prompt and case.task == job.task), None)
     if case is None and job.task == "functions":
-        raise ConfigError("Programs are compared by their tests, and this prompt has none. Mine the problems of the task instead.")
+        raise ConfigError(
+            "Programs are compared by their tests, and this prompt has none. Mine the problems of the task instead."
+        )
     return [Problem(job.task, job.prompt, job.prompt, "", case.answer if case else "")]
 
 
@@ -64,10 +66,14 @@ async def read_job(service: Service, request: Request) -> Job:
     if not isinstance(given, dict):
         raise ConfigError("The request is a JSON object.")
     job = Job(
-        key=_text(given, "key"), models=_one(given, "models", service.models), task=_one(given, "task", TASKS),
-        source=_one(given, "source", SOURCES), n=given.get("n", 1), naive=given.get("naive") is True,
+        key=_text(given, "key"),
+        models=_one(given, "models", service.models),
+        task=_one(given, "task", TASKS),
+        source=_one(given, "source", SOURCES),
+        n=given.get("n", 1),
+        naive=given.get("naive") is True,
         prompt=_text(given, "prompt") if given.get("source") == "prompt" else "",
-    )  # fmt: skip
+    )
     if isinstance(job.n, bool) or not isinstance(job.n, int) or not 1 <= job.n <= MAX_PROMPTS:
         raise ConfigError(f"The number of prompts is 1 to {MAX_PROMPTS}.")
     if job.source == "prompt" and not 0 < len(job.prompt) <= service.limits.max_prompt_chars:

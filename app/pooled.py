@@ -47,7 +47,9 @@ async def posted(service: Service, request: Request) -> Response:
     async for part in request.stream():
         size += len(part)
         if size > most:
-            return JSONResponse({"error": f"These files are larger than {most / 1e6:g} MB together, which is the limit."}, 413)
+            return JSONResponse(
+                {"error": f"These files are larger than {most / 1e6:g} MB together, which is the limit."}, 413
+            )
         parts.append(part)
     try:
         found = await run_in_threadpool(pooled, service, b"".join(parts))

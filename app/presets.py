@@ -56,9 +56,13 @@ class Shelf:
         if not self._presets[name].traces:
             raise ConfigError(f"Nothing is recorded for {self._presets[name].title!r}; press Run.")
         if name not in self._bodies:
-            traces = [trace for path in self._presets[name].traces for trace in _read(self._folder / path, self._limits)]
+            traces = [
+                trace for path in self._presets[name].traces for trace in _read(self._folder / path, self._limits)
+            ]
             lanes = recorded.lanes(traces, self._cards, self._sentence)
-            self._bodies[name] = json.dumps({"recorded": name, "lanes": lanes}, ensure_ascii=False).encode("utf-8", "replace")
+            self._bodies[name] = json.dumps({"recorded": name, "lanes": lanes}, ensure_ascii=False).encode(
+                "utf-8", "replace"
+            )
         return self._bodies[name]
 
 
@@ -69,8 +73,16 @@ def _read(path: Path, limits: Limits) -> list[Trace]:
 def _plain(preset: Preset) -> dict[str, Any]:
     """A case as the run bar takes it; names of settings are those of a request."""
     return {
-        "name": preset.name, "title": preset.title, "story": preset.story, "point": preset.point, "models": preset.pair,
-        "prompt": preset.prompt, "lanes": [{"method": lane.method, "knobs": dict(lane.knobs)} for lane in preset.lanes],
-        "sampling": dict(preset.sampling), "seed": preset.seed, "max_new_tokens": preset.max_new_tokens, "chat": preset.chat,
+        "name": preset.name,
+        "title": preset.title,
+        "story": preset.story,
+        "point": preset.point,
+        "models": preset.pair,
+        "prompt": preset.prompt,
+        "lanes": [{"method": lane.method, "knobs": dict(lane.knobs)} for lane in preset.lanes],
+        "sampling": dict(preset.sampling),
+        "seed": preset.seed,
+        "max_new_tokens": preset.max_new_tokens,
+        "chat": preset.chat,
         "recorded": bool(preset.traces),
-    }  # fmt: skip
+    }

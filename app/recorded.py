@@ -62,9 +62,17 @@ def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | N
 
 def _stand_in(head: RunStarted) -> dict[str, Any]:
     return {
-        "name": head.method, "title": head.title, "drafter": head.drafter, "shape": head.shape, "rule": head.rule,
-        "guarantee": head.guarantee, "summary": "", "knobs": [], "family": "", "paper": "",
-    }  # fmt: skip
+        "name": head.method,
+        "title": head.title,
+        "drafter": head.drafter,
+        "shape": head.shape,
+        "rule": head.rule,
+        "guarantee": head.guarantee,
+        "summary": "",
+        "knobs": [],
+        "family": "",
+        "paper": "",
+    }
 
 
 def parse(data: bytes, limits: Limits) -> list[Trace]:
@@ -83,7 +91,9 @@ def parse(data: bytes, limits: Limits) -> list[Trace]:
         traces.append(_one(data[a:b], limits))
         room -= guesses(traces[-1])
         if room < 0:
-            raise TraceError(f"The runs of this file have more than {limits.max_nodes} nodes together, which is the limit.")
+            raise TraceError(
+                f"The runs of this file have more than {limits.max_nodes} nodes together, which is the limit."
+            )
     if len(traces) > limits.max_lanes:
         raise TraceError(f"The file holds {len(traces)} runs; at most {limits.max_lanes} fit side by side.")
     return traces

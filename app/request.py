@@ -76,7 +76,9 @@ def build(given: Mapping[str, Any], cards: Sequence[Card], models: Sequence[str]
     if not isinstance(prompt, str) or not prompt.strip():
         raise ConfigError("The prompt is empty: write some text, or choose a preset.")
     if len(prompt) > limits.max_prompt_chars:
-        raise ConfigError(f"The prompt has {len(prompt)} characters; at most {limits.max_prompt_chars} are allowed here.")
+        raise ConfigError(
+            f"The prompt has {len(prompt)} characters; at most {limits.max_prompt_chars} are allowed here."
+        )
     name = given.get("models") or (models[0] if models else "")
     if name not in models:
         raise ConfigError(unknown("models", name, models))
@@ -139,7 +141,9 @@ def _number(given: Mapping[str, Any], name: str, default: float) -> float:
     except (TypeError, ValueError):
         raise ConfigError(f"{name.replace('_', ' ')} is a number, not {given.get(name)!r}.") from None
     except OverflowError:
-        raise ConfigError(f"{name.replace('_', ' ')} is a number that is too large: it has more than 300 digits.") from None
+        raise ConfigError(
+            f"{name.replace('_', ' ')} is a number that is too large: it has more than 300 digits."
+        ) from None
 
 
 def whole(given: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
@@ -150,7 +154,9 @@ def whole(given: Mapping[str, Any], name: str, default: int, low: int, high: int
     """
     value = _number(given, name, default)
     if not low <= value <= high or value != int(value):
-        raise ConfigError(f"{name.replace('_', ' ')} = {given.get(name)!r}: a whole number from {low} to {high} is allowed.")
+        raise ConfigError(
+            f"{name.replace('_', ' ')} = {given.get(name)!r}: a whole number from {low} to {high} is allowed."
+        )
     return int(value)
 
 

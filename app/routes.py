@@ -94,11 +94,17 @@ def catalogue_json(service: Service, shelf: Shelf, models: str = "") -> dict[str
     """See `catalogue`."""
     limits = service.limits
     return {
-        "methods": service.methods(models), "presets": shelf.listing(), "models": list(service.models), "first": shelf.first,
+        "methods": service.methods(models),
+        "presets": shelf.listing(),
+        "models": list(service.models),
+        "first": shelf.first,
         "limits": {
-            "tokens": limits.max_tokens, "lanes": limits.max_lanes, "upload": limits.max_upload_bytes, "nodes": limits.max_nodes,
+            "tokens": limits.max_tokens,
+            "lanes": limits.max_lanes,
+            "upload": limits.max_upload_bytes,
+            "nodes": limits.max_nodes,
         },
-    }  # fmt: skip
+    }
 
 
 async def trace(shelf: Shelf, request: Request) -> Response:
@@ -117,13 +123,17 @@ async def upload(service: Service, sentence: Sentence | None, request: Request) 
     async for part in request.stream():
         size += len(part)
         if size > limits.max_upload_bytes:
-            return _refused(TraceError(f"The file is larger than {limits.max_upload_bytes / 1e6:g} MB, which is the limit."), 413)
+            return _refused(
+                TraceError(f"The file is larger than {limits.max_upload_bytes / 1e6:g} MB, which is the limit."), 413
+            )
         parts.append(part)
     try:
         lanes = await run_in_threadpool(open_trace, service, sentence, b"".join(parts))
     except LabError as error:
         return _refused(error, 400)
-    return Response(json.dumps({"lanes": lanes}, ensure_ascii=False).encode("utf-8", "replace"), media_type="application/json")
+    return Response(
+        json.dumps({"lanes": lanes}, ensure_ascii=False).encode("utf-8", "replace"), media_type="application/json"
+    )
 
 
 def open_trace(service: Service, sentence: Sentence | None, data: bytes) -> list[dict[str, Any]]:

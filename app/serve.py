@@ -24,8 +24,19 @@ def launch(
     """Build the page and serve it; `more` goes to `Blocks.launch`."""
     demo = build(service, shelf, sentence)
     demo.launch(
-        server_name=host, server_port=port, head=head(), theme=theme(), ssr_mode=False, run_history=False, share=False, quiet=True,
-        footer_links=["api"], max_file_size=service.limits.max_upload_bytes, enable_monitoring=False, show_error=True,
-        app_kwargs=app_kwargs(service, shelf, sentence), **more,
-    )  # fmt: skip
+        server_name=host,
+        server_port=port,
+        head=head(),
+        theme=theme(),
+        ssr_mode=False,
+        run_history=False,
+        share=False,
+        quiet=True,
+        footer_links=["api"],
+        max_file_size=service.limits.max_upload_bytes,
+        enable_monitoring=False,
+        show_error=True,
+        app_kwargs=app_kwargs(service, shelf, sentence),
+        **more,
+    )
     return demo

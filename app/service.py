@@ -22,10 +22,15 @@ class Service:
     """Models that are loaded once, runs that are watched by their own page only."""
 
     def __init__(
-        self, cards: Sequence[Card], loaders: Mapping[str, Callable[[], LabLike]], sentence: Sentence | None = None,
-        limits: Limits | None = None, turns: Callable[[str, Request], Turns] | None = None, eager: bool = False,
+        self,
+        cards: Sequence[Card],
+        loaders: Mapping[str, Callable[[], LabLike]],
+        sentence: Sentence | None = None,
+        limits: Limits | None = None,
+        turns: Callable[[str, Request], Turns] | None = None,
+        eager: bool = False,
         clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Take all cards, and for each set of models the function that loads it; `turns` runs elsewhere, e.g. on ZeroGPU.
 
         `eager` loads the first models soon after the first visit, not at the first run.
@@ -112,7 +117,11 @@ class Service:
     def resync(self, run: str, have: int) -> Message | None:
         """What a page missed: all events from number `have` on."""
         log = self.runs.get(run)
-        return {"id": run, "seq": have, "ev": log.messages[have:], "done": log.ended is not None} if log and have >= 0 else None
+        return (
+            {"id": run, "seq": have, "ev": log.messages[have:], "done": log.ended is not None}
+            if log and have >= 0
+            else None
+        )
 
     def decode(self, request: Request) -> dict[str, list[dict[str, Any]]]:
         """The same comparison at once: lane key -> all events of its trace."""

@@ -37,7 +37,12 @@ class RunLog:
 class RunStore:
     """Logs by run id. A page makes the id (128 random bits) and nobody else knows it."""
 
-    def __init__(self, keep_runs: int = KEEP_RUNS, keep_seconds: float = KEEP_SECONDS, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        keep_runs: int = KEEP_RUNS,
+        keep_seconds: float = KEEP_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ):
         """Keep at most `keep_runs` logs, and a finished one for `keep_seconds`."""
         self._keep_runs, self._keep_seconds, self._clock = keep_runs, keep_seconds, clock
         self._logs: OrderedDict[str, RunLog] = OrderedDict()

@@ -56,7 +56,12 @@ async def recorded(examples: Path, results: Path, _request: Request) -> Response
 def _recorded(examples: Path, results: Path) -> bytes:
     shown = [_read(path) | {"name": path.stem} for path in sorted(examples.glob("*.json"))]
     problems = [{"task": p.family, "prompt": p.prompt} for p in offered()]
-    body = {"examples": shown, "results": _read(results) if results.is_file() else None, "problems": problems, "most": MOST}
+    body = {
+        "examples": shown,
+        "results": _read(results) if results.is_file() else None,
+        "problems": problems,
+        "most": MOST,
+    }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -73,7 +78,11 @@ def offered() -> tuple[Problem, ...]:
 
 def known(prompt: str) -> Problem | None:
     """The problem with this very prompt, of those offered and those of the cases; so an answer can be told right or wrong."""
-    cases = (Problem(case.task, case.name, case.prompt, "", case.answer) for case in list_presets() if case.task and case.answer)
+    cases = (
+        Problem(case.task, case.name, case.prompt, "", case.answer)
+        for case in list_presets()
+        if case.task and case.answer
+    )
     return next((problem for problem in (*offered(), *cases) if problem.prompt == prompt), None)
 
 
@@ -121,15 +130,21 @@ def lines(service: Service, job: Job) -> Lines:
     yield {"kind": "begin", **_head(job, problem)}
     streams = {}
     for lane in ask.lanes:
-        settings = {name: value for name, value in ask.arguments(lane).items() if name not in ("prompt", "record", *lane.knobs)}
+        settings = {
+            name: value for name, value in ask.arguments(lane).items() if name not in ("prompt", "record", *lane.knobs)
+        }
         sampling = {name: settings.pop(name) for name in ("seed", "temperature")}
-        streams[lane.key] = lab.stream_trajectories(lane.card.name, ask.prompt, job.n, **sampling, options=settings, **lane.knobs)
+        streams[lane.key] = lab.stream_trajectories(
+            lane.card.name, ask.prompt, job.n, **sampling, options=settings, **lane.knobs
+        )
     with contextlib.closing(by_turns(streams)) as turns:
         while True:
             with service.engine():
                 for key, event in turns:
                     added = sheets[key].see(event)
-                    kind = "start" if isinstance(event, RunStarted) else "row" if isinstance(event, RunEnded) else "round"
+                    kind = (
+                        "start" if isinstance(event, RunStarted) else "row" if isinstance(event, RunEnded) else "round"
+                    )
                     yield {"kind": kind, "key": key, **added}
                     if kind == "row":
                         break
@@ -140,9 +155,17 @@ def lines(service: Service, job: Job) -> Lines:
 
 def _head(job: Job, problem: Problem | None) -> dict[str, Any]:
     ask = job.ask
-    methods = [{"key": lane.key, "method": lane.card.name, "title": lane.card.title, "knobs": lane.knobs} for lane in ask.lanes]
+    methods = [
+        {"key": lane.key, "method": lane.card.name, "title": lane.card.title, "knobs": lane.knobs} for lane in ask.lanes
+    ]
     return {
-        "prompt": ask.prompt, "task": problem.family if problem else None, "answer": problem.answer if problem else None,
-        "n": job.n, "temperature": ask.sampling.temperature, "max_new_tokens": ask.max_new_tokens, "seed": ask.seed,
-        "models": ask.models, "methods": methods,
-    }  # fmt: skip
+        "prompt": ask.prompt,
+        "task": problem.family if problem else None,
+        "answer": problem.answer if problem else None,
+        "n": job.n,
+        "temperature": ask.sampling.temperature,
+        "max_new_tokens": ask.max_new_tokens,
+        "seed": ask.seed,
+        "models": ask.models,
+        "methods": methods,
+    }

@@ -44,6 +44,9 @@ def _initial(tree: Template) -> dict[str, Any] | None:
     if len(grown) != len(usage["counts"]):
         return None
     return {
-        "parents": list(grown.parents), "ranks": list(grown.ranks), "profile": list(grown.profile), "counts": usage["counts"],
+        "parents": list(grown.parents),
+        "ranks": list(grown.ranks),
+        "profile": list(grown.profile),
+        "counts": usage["counts"],
         "kept": usage["kept"],
-    }  # fmt: skip
+    }

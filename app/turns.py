@@ -29,7 +29,9 @@ class LabLike(Protocol):
     def stream_trajectories(self, method: str, prompt: str, n: int, **settings: Any) -> Iterator[Event]:
         """Several runs on one prompt, one after another, as events; what the method learns from one serves the next."""
 
-    def mine(self, task: str, found: Sequence[Problem], path: Path, **settings: Any) -> Generator[MiningEvent, None, None]:
+    def mine(
+        self, task: str, found: Sequence[Problem], path: Path, **settings: Any
+    ) -> Generator[MiningEvent, None, None]:
         """Mining into a file that is resumed."""
 
 
@@ -89,4 +91,6 @@ class Tail:
 
     def end(self, key: str, reason: str, message: str = "") -> RunEnded:
         """The tail of a trace that the engine could not write itself."""
-        return RunEnded(reason=reason, prefill_ms=0.0, total_ms=self._total_ms[key], text=self._text[key], message=message)
+        return RunEnded(
+            reason=reason, prefill_ms=0.0, total_ms=self._total_ms[key], text=self._text[key], message=message
+        )

@@ -84,7 +84,9 @@ CLAIMS: dict[str, Claim] = {
     "naive_misses": lambda preset, _, given: naive_misses(preset.prompt, preset.task) >= given,
     "cause": lambda _, traces, given: getattr(divergence(traces[given[0]], traces[given[1]]), "cause", "") == given[2],
     "run_of": lambda _, traces, given: max((r.accepted for r in traces[given[0]].rounds), default=0) >= given[1],
-    "deeper": lambda _, traces, given: _streak(traces[given[0]], lambda r: (r.extras.get("d_extra") or 0) > 0) >= given[1],
+    "deeper": lambda _, traces, given: (
+        _streak(traces[given[0]], lambda r: (r.extras.get("d_extra") or 0) > 0) >= given[1]
+    ),
     "wasted": lambda _, traces, given: (
         _streak(traces[given[0]], lambda r: r.drafted >= given[1] and r.accepted <= given[2]) >= given[3]
     ),

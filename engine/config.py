@@ -134,7 +134,9 @@ class Sampling:
                 f"temperature = {self.temperature!r} is out of range: allowed are 0 (greedy) and {MIN_TEMPERATURE:g} to 100."
             )
         if self.top_k < 0:
-            raise ConfigError(f"top_k = {self.top_k!r} is out of range: 0 switches it off, else a positive number of tokens.")
+            raise ConfigError(
+                f"top_k = {self.top_k!r} is out of range: 0 switches it off, else a positive number of tokens."
+            )
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p = {self.top_p!r} is out of range: above 0, up to 1.")
 

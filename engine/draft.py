@@ -122,10 +122,18 @@ class Draft:
         if n >= len(self):
             return self
         return Draft(
-            self.tokens[:n], self.parents[:n], self.draw, self.group[:n], self.laws, self.logits,
-            self.scores[:n] if self.scores else None, self.sources[:n] if self.sources else None, self.pruned,
-            self.confidence[:n] if self.confidence else None, self.extras,
-        )  # fmt: skip
+            self.tokens[:n],
+            self.parents[:n],
+            self.draw,
+            self.group[:n],
+            self.laws,
+            self.logits,
+            self.scores[:n] if self.scores else None,
+            self.sources[:n] if self.sources else None,
+            self.pruned,
+            self.confidence[:n] if self.confidence else None,
+            self.extras,
+        )
 
 
 def chain(tokens: Sequence[int], **fields: Any) -> Draft:

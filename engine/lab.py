@@ -76,7 +76,9 @@ class Lab:
         """
         if (preset is None) == (target is None):
             raise ConfigError(
-                "Give either a preset's name or target=..., not both." if preset else "Give a preset's name, or target=..."
+                "Give either a preset's name or target=..., not both."
+                if preset
+                else "Give a preset's name, or target=..."
             )
         models: dict[str, str] = {}
         if preset is not None:
@@ -91,7 +93,9 @@ class Lab:
             assets["eagle3"] = str(eagle)
         if wrong := next((role.split(":")[0] for role in assets if role.split(":")[0] not in LOADERS), None):
             raise ConfigError(unknown("option or asset role", wrong, (*OPTIONS, *LOADERS)))
-        loaded = {role: load_model(locate(ref), device, dtype, name=ref if preset else "") for role, ref in models.items()}
+        loaded = {
+            role: load_model(locate(ref), device, dtype, name=ref if preset else "") for role, ref in models.items()
+        }
         for role, model in loaded.items():
             if role != "target":
                 same_vocabulary(model.tokenizer, loaded["target"].tokenizer)
@@ -163,9 +167,15 @@ class Lab:
         """
         name = f"{drafter}+{shape}+{rule}"
         return make_card(
-            name=name, title=name, paper="composed", drafter=drafter, shape=shape, rule=rule, defaults=knobs,
+            name=name,
+            title=name,
+            paper="composed",
+            drafter=drafter,
+            shape=shape,
+            rule=rule,
+            defaults=knobs,
             summary=f"Composed: drafter {drafter}, shape {shape}, rule {rule}.",
-        )  # fmt: skip
+        )
 
     def run(self, method: str | Card, prompt: str | Sequence[int] = "", **options: Any) -> Trace:
         """A whole run as a trace; the options are those of `stream`."""
@@ -199,19 +209,40 @@ class Lab:
         _count(n)
         options = {"max_new_tokens": max_new_tokens, "top_p": top_p, "top_k": top_k, "chat": chat, "stop": stop}
         return draw(
-            self, method, prompt, n, seed=seed, temperature=temperature, record=record, extras=extras, keep=keep,
-            options=options, **knobs,
-        )  # fmt: skip
+            self,
+            method,
+            prompt,
+            n,
+            seed=seed,
+            temperature=temperature,
+            record=record,
+            extras=extras,
+            keep=keep,
+            options=options,
+            **knobs,
+        )
 
     def stream_trajectories(
-        self, method: str | Card, prompt: str | Sequence[int] = "", n: int = 8, *, seed: int = 0, temperature: float = 0.6,
-        record: Literal["full", "light"] = "light", options: Mapping[str, Any] | None = None, **knobs: Any,
-    ) -> Iterator[Event]:  # fmt: skip
+        self,
+        method: str | Card,
+        prompt: str | Sequence[int] = "",
+        n: int = 8,
+        *,
+        seed: int = 0,
+        temperature: float = 0.6,
+        record: Literal["full", "light"] = "light",
+        options: Mapping[str, Any] | None = None,
+        **knobs: Any,
+    ) -> Iterator[Event]:
         """The events of `trajectories`, run after run; closing the iterator stops within a round. `options` as for `stream`."""
         _count(n)
-        return follow(self, method, prompt, n, seed=seed, temperature=temperature, record=record, options=options, **knobs)
+        return follow(
+            self, method, prompt, n, seed=seed, temperature=temperature, record=record, options=options, **knobs
+        )
 
-    def mine(self, task: str, found: Sequence[Problem], path: Path, **settings: Any) -> Generator[MiningEvent, None, None]:
+    def mine(
+        self, task: str, found: Sequence[Problem], path: Path, **settings: Any
+    ) -> Generator[MiningEvent, None, None]:
         """Which mismatches of target and draft change the answer (AutoJudge, algorithm 1); `settings` are those of `Mining`.
 
         `path` is resumed. Closing the iterator keeps all finished prompts.
@@ -266,10 +297,18 @@ class Lab:
         self._fits(ids)
         text = prompt if isinstance(prompt, str) else self.target.tokenizer.decode(ids)
         config = RunConfig(
-            method=card.name, prompt_ids=tuple(ids), prompt=text,
-            max_new_tokens=max_new_tokens, sampling=Sampling(temperature, top_k, top_p), seed=seed, record=record,
-            stop=_stops(stop), top_n=top_n, knobs=values, task=str((extras or {}).get("task") or ""),
-        )  # fmt: skip
+            method=card.name,
+            prompt_ids=tuple(ids),
+            prompt=text,
+            max_new_tokens=max_new_tokens,
+            sampling=Sampling(temperature, top_k, top_p),
+            seed=seed,
+            record=record,
+            stop=_stops(stop),
+            top_n=top_n,
+            knobs=values,
+            task=str((extras or {}).get("task") or ""),
+        )
         try:
             with self.lock, torch.inference_mode():
                 decoding = self._decoding(card, config, reuse)
@@ -279,7 +318,9 @@ class Lab:
 
     def _fits(self, ids: list[int]) -> None:
         if len(ids) >= self.target.context:
-            raise ConfigError(f"The prompt has {len(ids)} tokens, and the target reads at most {self.target.context}: shorten it.")
+            raise ConfigError(
+                f"The prompt has {len(ids)} tokens, and the target reads at most {self.target.context}: shorten it."
+            )
         if any(i >= self.vocab for i in ids):
             raise ConfigError(f"The prompt holds token ids beyond the {self.vocab} that the pair has in common.")
 
@@ -300,7 +341,9 @@ class Lab:
         """What the parts of one run may use."""
         capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.context)
         assets = {role: self.asset(role) for role in self._assets_of(card, config.knobs)}
-        return Kit(self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab, config.task)
+        return Kit(
+            self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab, config.task
+        )
 
     def _events(self, head: RunStarted, decoding: Decoding) -> Iterator[Event]:
         yield head
@@ -336,18 +379,39 @@ class Lab:
         return self._described[role]
 
     def _head(self, card: Card, config: RunConfig, extras: dict[str, Any], chat: bool) -> RunStarted:
-        models = {"target": self.target.describe()} | {role: m.describe() for role, m in self.models.items() if role in card.needs}
+        models = {"target": self.target.describe()} | {
+            role: m.describe() for role, m in self.models.items() if role in card.needs
+        }
         models |= {role: self.describe_asset(role) for role in self._assets_of(card, config.knobs)}
         piece = self.target.tokenizer.piece
         return RunStarted(
-            id=uuid.uuid4().hex, method=card.name, title=card.title, drafter=card.drafter, shape=card.shape, rule=card.rule,
-            guarantee=card.promise(config.knobs, config.sampling), knobs=dict(config.knobs), models=models,
-            prompt=config.prompt, prompt_ids=list(config.prompt_ids),
-            prompt_pieces=[piece(i) for i in config.prompt_ids], sampling=vars(config.sampling).copy(), seed=config.seed,
-            max_new_tokens=config.max_new_tokens, vocab=self.vocab, dtype=self.target.dtype, device=str(self.target.device),
-            record=config.record, preset=self.preset, versions=_versions(), created=datetime.now(UTC).isoformat(timespec="seconds"),
-            stop=list(config.stop), chat=bool(chat), top_n=config.top_n, extras={**extras, "process": _process(os.getpid())},
-        )  # fmt: skip
+            id=uuid.uuid4().hex,
+            method=card.name,
+            title=card.title,
+            drafter=card.drafter,
+            shape=card.shape,
+            rule=card.rule,
+            guarantee=card.promise(config.knobs, config.sampling),
+            knobs=dict(config.knobs),
+            models=models,
+            prompt=config.prompt,
+            prompt_ids=list(config.prompt_ids),
+            prompt_pieces=[piece(i) for i in config.prompt_ids],
+            sampling=vars(config.sampling).copy(),
+            seed=config.seed,
+            max_new_tokens=config.max_new_tokens,
+            vocab=self.vocab,
+            dtype=self.target.dtype,
+            device=str(self.target.device),
+            record=config.record,
+            preset=self.preset,
+            versions=_versions(),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            stop=list(config.stop),
+            chat=bool(chat),
+            top_n=config.top_n,
+            extras={**extras, "process": _process(os.getpid())},
+        )
 
 
 def _pair(preset: Preset) -> Preset:

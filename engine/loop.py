@@ -100,16 +100,29 @@ class Decoding:
 
     def _context(self) -> Context:
         remaining = self.config.max_new_tokens - len(self.response)
-        room = remaining - bool(self.method.knobs.get("bonus", True))  # a rule without bonus can fill the last position itself
+        room = remaining - bool(
+            self.method.knobs.get("bonus", True)
+        )  # a rule without bonus can fill the last position itself
         space = self.target.capacity - len(self.tokens)
         return Context(
-            tokens=self.tokens, prompt=self.prompt, room=room, space=space, sampling=self.config.sampling,
-            streams=self.streams, target=self.target, last=self.last, path=self.path, draft=self.draft, full=self.full,
-        )  # fmt: skip
+            tokens=self.tokens,
+            prompt=self.prompt,
+            room=room,
+            space=space,
+            sampling=self.config.sampling,
+            streams=self.streams,
+            target=self.target,
+            last=self.last,
+            path=self.path,
+            draft=self.draft,
+            full=self.full,
+        )
 
     def _view(self, draft: Draft, forward: Forward) -> RoundView:
         us, u_emit = self.streams.uniforms("accept", len(draft)), self.streams.uniform("emit")
-        return RoundView(draft, forward.logits, self.config.sampling, us, u_emit, self._entries, forward.hidden, tuple(self.tokens))
+        return RoundView(
+            draft, forward.logits, self.config.sampling, us, u_emit, self._entries, forward.hidden, tuple(self.tokens)
+        )
 
     def _commit(self, verdict: Verdict, draft: Draft) -> list[int]:
         """Append path and emitted token, cut at the first stop id, the limit, a stop string or the end of the context."""
@@ -141,11 +154,24 @@ class Decoding:
         self._seen |= fresh
         tcr = (draft.ranks[verdict.path[accepted - 1]] if accepted else 0) if len(draft) else None
         return Round(
-            index=self.index, start=start, drafted=len(draft), fed=len(draft) + 1, levels=draft.levels, accepted=accepted,
-            emitted=len(emitted), path=verdict.path[:accepted], draft_ms=0, verify_ms=0, other_ms=0, tcr=tcr,
-            extras=draft.extras | verdict.extras, nodes=nodes, pruned=list(draft.pruned) if self.full else [], tokens=tokens,
+            index=self.index,
+            start=start,
+            drafted=len(draft),
+            fed=len(draft) + 1,
+            levels=draft.levels,
+            accepted=accepted,
+            emitted=len(emitted),
+            path=verdict.path[:accepted],
+            draft_ms=0,
+            verify_ms=0,
+            other_ms=0,
+            tcr=tcr,
+            extras=draft.extras | verdict.extras,
+            nodes=nodes,
+            pruned=list(draft.pruned) if self.full else [],
+            tokens=tokens,
             pieces={str(i): self.tokenizer.piece(i) for i in sorted(fresh)},
-        )  # fmt: skip
+        )
 
     def _now(self) -> float:
         """The clock, after the device has caught up."""

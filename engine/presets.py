@@ -18,7 +18,9 @@ class Lane:
 
     method: str
     knobs: Mapping[str, Any] = field(default_factory=dict)
-    trajectory: int = 0  # from 1: the lane is this answer of several that the method draws one after another; 0: a single run
+    trajectory: int = (
+        0  # from 1: the lane is this answer of several that the method draws one after another; 0: a single run
+    )
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,9 @@ class Preset:
     task: str = ""  # family of the prompt, when its answer can be checked
     answer: str = ""  # the reference answer, as the task compares it
     dtype: str = "auto"  # of a pair
-    expect: Mapping[str, Any] = field(default_factory=dict)  # what the recording must show (engine/cases.py); checked by tests
+    expect: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what the recording must show (engine/cases.py); checked by tests
 
 
 def list_presets(folder: Path = PRESETS) -> list[Preset]:
@@ -85,7 +89,9 @@ def read_preset(path: Path) -> Preset:
             raise ConfigError(f"{path.name}: " + unknown("key", key, known))
     if any("method" not in lane for lane in raw.get("lanes", ())):
         raise ConfigError(f"{path.name}: each of its lanes names a method.")
-    raw["lanes"] = tuple(Lane(lane["method"], lane.get("knobs", {}), lane.get("trajectory", 0)) for lane in raw.get("lanes", ()))
+    raw["lanes"] = tuple(
+        Lane(lane["method"], lane.get("knobs", {}), lane.get("trajectory", 0)) for lane in raw.get("lanes", ())
+    )
     raw |= {key: tuple(raw[key]) for key in ("prompts", "traces") if key in raw}
     return Preset(**{"name": path.stem, "title": path.stem} | raw)
 

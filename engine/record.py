@@ -32,7 +32,9 @@ def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str) -> list[No
                 q=_q(view, i),
                 h_draft=stats.h_draft(i),
                 top_draft=stats.draft.top[group] if stats.draft else None,
-                law_draft=_first(view.q(i), view.top_n) if draft.laws is not None and not view.sampling.greedy else None,
+                law_draft=_first(view.q(i), view.top_n)
+                if draft.laws is not None and not view.sampling.greedy
+                else None,
                 source=draft.sources[i] if draft.sources else None,
                 p=stats.target.p_child[i] if view.sampling.greedy else float(view.p[row, token]),
                 h_target=stats.h_target(i),

@@ -55,7 +55,11 @@ def entropy(logits_MV: Tensor, temperature: float = 1.0) -> Tensor:
     """Shannon entropy of softmax(logits / temperature) per row [M], nats, at least fp32; 0 log 0 = 0."""
     x = wide(logits_MV)
     logp = torch.log_softmax(x if temperature == 1.0 else x / temperature, dim=-1)
-    return -torch.special.xlogy(logp.exp(), logp.exp()).sum(-1) if torch.isinf(logp).any() else -(logp.exp() * logp).sum(-1)
+    return (
+        -torch.special.xlogy(logp.exp(), logp.exp()).sum(-1)
+        if torch.isinf(logp).any()
+        else -(logp.exp() * logp).sum(-1)
+    )
 
 
 def pick(p_V: Tensor, u: float) -> int:
@@ -71,7 +75,9 @@ def pick(p_V: Tensor, u: float) -> int:
     if index >= p_V.shape[-1] or not p_V[index] > 0:  # u so near 1 that it rounds to the total
         alive = (p_V > 0).nonzero()
         if not len(alive):
-            raise EngineFault("A law to draw from has no mass: the model's logits are NaN or infinite. Try dtype='float32'.")
+            raise EngineFault(
+                "A law to draw from has no mass: the model's logits are NaN or infinite. Try dtype='float32'."
+            )
         index = int(alive[-1])
     return index
 

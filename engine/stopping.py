@@ -10,17 +10,42 @@ from collections.abc import Mapping
 from engine.config import Knob, KnobValue
 
 KNOBS: tuple[Knob, ...] = (
-    Knob("entropy_factor", 0.2, "weight of the entropy in the bound 1 - sqrt(weight x H)", 0.0, 10.0, 0.05, origin="paper"),
+    Knob(
+        "entropy_factor",
+        0.2,
+        "weight of the entropy in the bound 1 - sqrt(weight x H)",
+        0.0,
+        10.0,
+        0.05,
+        origin="paper",
+    ),
     Knob("lambda0", 0.5, "first threshold: stop drafting when the bound falls below it", 0.0, 2.0, 0.05),
-    Knob("accept_goal", 0.9, "acceptance rate above which the threshold may fall", 0.0, 1.0, 0.05, origin="code", advanced=True),
+    Knob(
+        "accept_goal",
+        0.9,
+        "acceptance rate above which the threshold may fall",
+        0.0,
+        1.0,
+        0.05,
+        origin="code",
+        advanced=True,
+    ),
     Knob("lambda_step", 0.01, "step of the threshold", 0.0, 1.0, 0.005, origin="code", advanced=True),
-    Knob("accept_memory", 0.5, "weight of the past in the acceptance rate", 0.0, 1.0, 0.05, origin="code", advanced=True),
+    Knob(
+        "accept_memory", 0.5, "weight of the past in the acceptance rate", 0.0, 1.0, 0.05, origin="code", advanced=True
+    ),
     Knob("lambda_memory", 0.9, "weight of the past in the threshold", 0.0, 1.0, 0.05, origin="code", advanced=True),
-    Knob("decrease_when", "not_full", "at a high acceptance rate the threshold falls after drafts not fully kept, or fully kept",
-         choices=("not_full", "full"), origin="code", advanced=True),
+    Knob(
+        "decrease_when",
+        "not_full",
+        "at a high acceptance rate the threshold falls after drafts not fully kept, or fully kept",
+        choices=("not_full", "full"),
+        origin="code",
+        advanced=True,
+    ),
     Knob("clip_lambda", True, "keep the threshold between 0 and 1", advanced=True),
     Knob("keep_lambda", False, "carry the threshold over to the next prompt", advanced=True),
-)  # fmt: skip
+)
 
 
 class EntropyBound:

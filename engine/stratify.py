@@ -25,9 +25,14 @@ def chosen(found: Sequence[Sample], train_filter: Filter = "full") -> list[Sampl
 
 
 def stratify(
-    found: Sequence[Sample], *, layers: int = 3, criterion: Criterion = "cart", train_filter: Filter = "full", min_leaf: int = 1,
+    found: Sequence[Sample],
+    *,
+    layers: int = 3,
+    criterion: Criterion = "cart",
+    train_filter: Filter = "full",
+    min_leaf: int = 1,
     card: dict[str, Any] | None = None,
-) -> Strata:  # fmt: skip
+) -> Strata:
     """Strata from samples.
 
     "cart" is scikit-learn's tree (size-weighted variance); "paper_eq2" minimises eq. 2 as printed, which weighs the sums of
@@ -44,8 +49,17 @@ def stratify(
         )
     thresholds = _cart(x, y, layers, min_leaf) if criterion == "cart" else sorted(_split(x, y, layers, min_leaf))
     strata = Strata(tuple(thresholds))
-    return Strata(strata.thresholds, {**(card or {}), **_facts(strata, found, kept), "layers": layers, "criterion": criterion,
-                                      "train_filter": train_filter, "min_leaf": min_leaf})  # fmt: skip
+    return Strata(
+        strata.thresholds,
+        {
+            **(card or {}),
+            **_facts(strata, found, kept),
+            "layers": layers,
+            "criterion": criterion,
+            "train_filter": train_filter,
+            "min_leaf": min_leaf,
+        },
+    )
 
 
 def granularity(found: Sequence[Sample], depths: Sequence[int] = (4, 5, 6), **options: Any) -> dict[str, float]:

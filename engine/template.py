@@ -103,9 +103,14 @@ class Template:
     def to_json(self) -> dict[str, Any]:
         """JSON types: the card's fields, counts for the reader, and the two arrays."""
         return {
-            **self.card, "kind": "tree", "nodes": len(self), "depth": self.depth, "profile": list(self.profile),
-            "parents": list(self.parents), "ranks": list(self.ranks),
-        }  # fmt: skip
+            **self.card,
+            "kind": "tree",
+            "nodes": len(self),
+            "depth": self.depth,
+            "profile": list(self.profile),
+            "parents": list(self.parents),
+            "ranks": list(self.ranks),
+        }
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file: the card, then the arrays on one line each."""

@@ -23,7 +23,9 @@ def prepare(lab: "Lab", method: str | Card, **knobs: Any) -> Method:
         ConfigError: an unknown method or knob, or a model that is missing.
     """
     card = method if isinstance(method, Card) else get_card(method)
-    config = RunConfig(card.name, (0,), max_new_tokens=lab.target.context, sampling=Sampling(), knobs=card.resolve(knobs))
+    config = RunConfig(
+        card.name, (0,), max_new_tokens=lab.target.context, sampling=Sampling(), knobs=card.resolve(knobs)
+    )
     return build(card, lab.kit(card, config), config.knobs)
 
 
@@ -56,9 +58,15 @@ def follow(
             marks["earlier"] = list(earlier)
         pieces: list[str] = []
         for event in lab.stream(
-            card, prompt, seed=seed + STRIDE * i, temperature=temperature, record=record, extras=marks, reuse=living,
+            card,
+            prompt,
+            seed=seed + STRIDE * i,
+            temperature=temperature,
+            record=record,
+            extras=marks,
+            reuse=living,
             **{**(options or {}), **knobs},
-        ):  # fmt: skip
+        ):
             if isinstance(event, Round):
                 pieces += [token.piece for token in event.tokens]
             yield event

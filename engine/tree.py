@@ -42,7 +42,9 @@ def check_size(knobs: Mapping[str, KnobValue], context: int) -> tuple[int, int, 
     """
     total, depth, width = int(knobs["total_token"]), int(knobs["depth"]), int(knobs["tree_top_k"])
     if total >= context:
-        raise ConfigError(f"A tree of {total} tokens does not fit a target that reads at most {context}: lower total_token.")
+        raise ConfigError(
+            f"A tree of {total} tokens does not fit a target that reads at most {context}: lower total_token."
+        )
     return total, depth, width
 
 
@@ -153,13 +155,18 @@ class Growth:
         ids: list[int] = kept.tolist()
         place = {-1: -1} | {c: i for i, c in enumerate(ids)}
         numbers = torch.stack((tokens[kept], parents[kept])).tolist()
-        plain: dict[str, Any] = {"scores": tuple(scores[kept].tolist()), "extras": {**(extras or {}), "candidates": self.count}}
+        plain: dict[str, Any] = {
+            "scores": tuple(scores[kept].tolist()),
+            "extras": {**(extras or {}), "candidates": self.count},
+        }
         new = Draft(tuple(numbers[0]), tuple(place[p] for p in numbers[1]), **plain)
         if not full:
             return new
         group, logits = self._laws(numbers[1])
         sources = tuple({"kind": source, "level": d} for d in new.depths)
-        pruned = self._pruned(order[nodes:], scores, tokens, parents, place, set(order[:usual].tolist()) if usual else set())
+        pruned = self._pruned(
+            order[nodes:], scores, tokens, parents, place, set(order[:usual].tolist()) if usual else set()
+        )
         return Draft(new.tokens, new.parents, group=group, logits=logits, sources=sources, pruned=pruned, **plain)
 
     def _laws(self, parents: Sequence[int]) -> tuple[tuple[int, ...], Tensor]:

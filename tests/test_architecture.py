@@ -41,14 +41,22 @@ def tracked() -> list[Path]:
 
 def test_import_contracts() -> None:
     """The contracts of pyproject.toml: layers, torch-free rooms, independent parts."""
-    done = subprocess.run([sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()"],
-                          cwd=ROOT, capture_output=True, text=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
 def test_traces_and_analysis_need_no_torch() -> None:
     """A reviewer opens a trace without any model: none of the heavy libraries is loaded by these rooms."""
-    names = [*PLAIN, *(f"engine.analysis.{p.stem}" for p in (ROOT / "engine/analysis").glob("*.py") if p.stem != "__init__")]
+    names = [
+        *PLAIN,
+        *(f"engine.analysis.{p.stem}" for p in (ROOT / "engine/analysis").glob("*.py") if p.stem != "__init__"),
+    ]
     code = (
         f"import importlib, json, sys\n[importlib.import_module(n) for n in {names!r}]\n"
         f"print(json.dumps([n for n in {HEAVY!r} if n in sys.modules]))"
@@ -71,8 +79,12 @@ def strings(path: Path) -> Iterator[str]:
 def test_the_app_knows_no_method_by_name() -> None:
     """The page is made from cards: a new method appears without a line in app/."""
     names = {card.name for card in CARDS} - {"ar"}  # the baseline is a role that pages may ask for
-    found = [f"{path.relative_to(ROOT)}: {text}" for path in [*sources("app"), *(ROOT / "app").rglob("*.js")]
-             for text in strings(path) if text in names]  # fmt: skip
+    found = [
+        f"{path.relative_to(ROOT)}: {text}"
+        for path in [*sources("app"), *(ROOT / "app").rglob("*.js")]
+        for text in strings(path)
+        if text in names
+    ]
     assert not found
 
 
@@ -140,9 +152,14 @@ def test_every_part_is_in_its_list() -> None:
         for path in (ROOT / "engine" / room).glob("*.py"):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             named = any(
-                isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.target.id == "NAME" and item.value is not None
-                for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_") for item in node.body
-            )  # fmt: skip
+                isinstance(item, ast.AnnAssign)
+                and isinstance(item.target, ast.Name)
+                and item.target.id == "NAME"
+                and item.value is not None
+                for node in tree.body
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+                for item in node.body
+            )
             if named:
                 offered.add(path.stem)
         assert offered <= listed, room
@@ -151,7 +168,9 @@ def test_every_part_is_in_its_list() -> None:
 
 def test_every_module_has_its_layer() -> None:
     """A module without a place among the layers would be free to import anything."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
     layers = next(c["layers"] for c in contracts if c["name"] == "The engine reads bottom to top")
     placed = {name.strip() for layer in layers for name in layer.split("|")}
     modules = {

@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-COLOURS = ("#1b6ca8", "#b8570e", "#6b4ca8", "#3d7d5a", "#8a8a83", "#a33b5b")  # those of the page, colour-blind safe in this order
+COLOURS = (
+    "#1b6ca8",
+    "#b8570e",
+    "#6b4ca8",
+    "#3d7d5a",
+    "#8a8a83",
+    "#a33b5b",
+)  # those of the page, colour-blind safe in this order
 KEPT = ("accepted", "relaxed")
 BIN = 0.25  # nats
 TIMES = {"draft_ms": "draft", "verify_ms": "target", "other_ms": "rest"}
@@ -42,9 +49,14 @@ def kept_by_entropy(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure
         groups = tested.state.isin(KEPT).groupby((tested.h_draft // BIN + 0.5) * BIN)
         shares, counts = groups.mean(), groups.size()
         figure.add_scatter(
-            x=shares.index, y=shares, name=method, mode="lines+markers", line_color=colour, customdata=counts,
+            x=shares.index,
+            y=shares,
+            name=method,
+            mode="lines+markers",
+            line_color=colour,
+            customdata=counts,
             hovertemplate="%{y:.0%} of %{customdata}",
-        )  # fmt: skip
+        )
     return figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
 
 
@@ -55,16 +67,22 @@ def entropies(tokens: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
         for column, dash in (("h_target", "solid"), ("h_draft", "dot")):
             if rows[column].notna().any():
                 name = f"{method}, {column.removeprefix('h_')}"
-                figure.add_scatter(x=rows.pos, y=rows[column], name=name, mode="lines", line={"color": colour, "dash": dash})
+                figure.add_scatter(
+                    x=rows.pos, y=rows[column], name=name, mode="lines", line={"color": colour, "dash": dash}
+                )
     return figure
 
 
 def time_budget(rounds: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
     """Milliseconds an emitted token: drafting, the target's pass, the rest."""
     figure = _figure("Time an emitted token", "", "ms a token")
-    parts = [(method, rows[list(TIMES)].sum() / max(1, rows.emitted.sum())) for _, method, rows in _methods(rounds, order)]
+    parts = [
+        (method, rows[list(TIMES)].sum() / max(1, rows.emitted.sum())) for _, method, rows in _methods(rounds, order)
+    ]
     for colour, (column, name) in zip(COLOURS, TIMES.items(), strict=False):
-        figure.add_bar(x=[method for method, _ in parts], y=[times[column] for _, times in parts], name=name, marker_color=colour)
+        figure.add_bar(
+            x=[method for method, _ in parts], y=[times[column] for _, times in parts], name=name, marker_color=colour
+        )
     return figure.update_layout(barmode="stack")
 
 

@@ -15,15 +15,28 @@ const LIVE_MS = 250;
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
   const state = { tab: "position", run: null, width: 0, room: 0 };
-  const parts = { about: h("span.v-sub"), tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Figures" }), body: h("div.v-chart"), caption: h("p.v-caption"), others: h("div.v-multiples") };
+  const parts = {
+    about: h("span.v-sub"),
+    tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Figures" }),
+    body: h("div.v-chart"),
+    caption: h("p.v-caption"),
+    others: h("div.v-multiples"),
+  };
   element.classList.add("v-view", "v-aggregates");
-  element.replaceChildren(h("header.v-head", {}, h("h3", { text: "How well it guesses" }), parts.about), parts.tabs, h("div.v-aggbody", {}, h("div", {}, parts.body, parts.caption), parts.others));
+  element.replaceChildren(
+    h("header.v-head", {}, h("h3", { text: "How well it guesses" }), parts.about),
+    parts.tabs,
+    h("div.v-aggbody", {}, h("div", {}, parts.body, parts.caption), parts.others),
+  );
   const draw = () => show(store, state, parts);
   const later = () => store.frame("aggregates", draw);
   const live = () => store.seldom("aggregates", draw, LIVE_MS);
   const buttons = ALL.map((figure) => {
     const button = h("button.v-tab", { type: "button", role: "tab", text: figure.name, "data-tab": figure.id });
-    button.addEventListener("click", () => { state.tab = figure.id; later(); });
+    button.addEventListener("click", () => {
+      state.tab = figure.id;
+      later();
+    });
     return button;
   });
   parts.tabs.append(...buttons);
@@ -51,7 +64,9 @@ export function mount(element, store, lab) {
   });
   sized.observe(parts.body);
   sized.observe(parts.others);
-  offer(element, lab, () => stack([...element.querySelectorAll(".v-chart > svg.v-figure, .v-multiples svg.v-figure")], element));
+  offer(element, lab, () =>
+    stack([...element.querySelectorAll(".v-chart > svg.v-figure, .v-multiples svg.v-figure")], element),
+  );
   later();
 }
 
@@ -68,15 +83,24 @@ function show(store, state, parts) {
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
   });
-  parts.about.textContent = run ? `${nameOf(store, run)}, ${rounds.length} rounds${group.length > 1 ? ` pooled over ${group.length} runs` : ""}` : "";
+  parts.about.textContent = run
+    ? `${nameOf(store, run)}, ${rounds.length} rounds${group.length > 1 ? ` pooled over ${group.length} runs` : ""}`
+    : "";
   if (!figure) {
-    parts.body.replaceChildren(h("p.v-empty", { text: run ? "No rounds yet." : "Figures appear here once a run has rounds." }));
+    parts.body.replaceChildren(
+      h("p.v-empty", { text: run ? "No rounds yet." : "Figures appear here once a run has rounds." }),
+    );
     parts.caption.replaceChildren();
     parts.others.replaceChildren();
     return;
   }
-  const others = figure.alone ? [] : store.lanes.map((key) => store.runs.get(key)).filter((one) => one && !group.includes(one))
-    .map((one) => [one, roundsOf(store, [one])]).filter(([, list]) => list.length && figure.needs(list));
+  const others = figure.alone
+    ? []
+    : store.lanes
+        .map((key) => store.runs.get(key))
+        .filter((one) => one && !group.includes(one))
+        .map((one) => [one, roundsOf(store, [one])])
+        .filter(([, list]) => list.length && figure.needs(list));
   const domain = figure.domain([rounds, ...others.map(([, list]) => list)]);
   const width = Math.max(280, state.width || 480);
   const common = { store, run, domain };
@@ -87,11 +111,25 @@ function show(store, state, parts) {
   const room = state.room || width;
   const columns = Math.max(1, Math.min(others.length, Math.floor(room / 150)));
   const each = Math.min(230, Math.floor((room - 8 * (columns - 1)) / columns) - 3);
-  parts.others.replaceChildren(...others.map(([one, list]) => {
-    const button = h("button.v-multiple", { type: "button", "aria-label": `Show ${nameOf(store, one)}` }, figure.draw({ ...common, run: one, rounds: list, width: each, height: 84, small: true, title: cut(nameOf(store, one), each / 6.4) }));
-    button.addEventListener("click", () => store.setCursor({ run: one.key, round: 0, pos: 0 }));
-    return button;
-  }));
+  parts.others.replaceChildren(
+    ...others.map(([one, list]) => {
+      const button = h(
+        "button.v-multiple",
+        { type: "button", "aria-label": `Show ${nameOf(store, one)}` },
+        figure.draw({
+          ...common,
+          run: one,
+          rounds: list,
+          width: each,
+          height: 84,
+          small: true,
+          title: cut(nameOf(store, one), each / 6.4),
+        }),
+      );
+      button.addEventListener("click", () => store.setCursor({ run: one.key, round: 0, pos: 0 }));
+      return button;
+    }),
+  );
 }
 
 const cut = (text, room) => (text.length > room ? `${text.slice(0, Math.floor(room) - 1)}…` : text);
@@ -101,6 +139,9 @@ function caption(figure) {
   const known = figure.names.filter((name) => NAMES[name]);
   if (!known.length) return words;
   const names = h("button.v-names", { type: "button", text: "formula and names" });
-  tip(names, () => ["Formula, and the name elsewhere", ...known.map((name) => `${name} = ${NAMES[name][0]}${NAMES[name][1] ? `\n    ${NAMES[name][1]}` : ""}`)]);
+  tip(names, () => [
+    "Formula, and the name elsewhere",
+    ...known.map((name) => `${name} = ${NAMES[name][0]}${NAMES[name][1] ? `\n    ${NAMES[name][1]}` : ""}`),
+  ]);
   return h("span", {}, words, " ", names);
 }

@@ -24,8 +24,17 @@ export function barRows({ draft, target, guess, n, order, keep }) {
   const spare = [...(target ?? []), ...(draft ?? [])].sort((a, b) => b[1] - a[1]);
   for (const [id] of spare) if (ids.length < MOST && !ids.includes(id)) ids.push(id);
   ids.sort((a, b) => (main.get(b) ?? -1) - (main.get(a) ?? -1) || (second.get(b) ?? -1) - (second.get(a) ?? -1));
-  while (ids.length > MOST) ids.splice(ids.findLastIndex((id) => !must.includes(id)), 1);
-  return ids.map((id) => ({ id, q: draft ? (q.get(id) ?? null) : null, p: target ? (p.get(id) ?? null) : null, shared: shared.has(id) }));
+  while (ids.length > MOST)
+    ids.splice(
+      ids.findLastIndex((id) => !must.includes(id)),
+      1,
+    );
+  return ids.map((id) => ({
+    id,
+    q: draft ? (q.get(id) ?? null) : null,
+    p: target ? (p.get(id) ?? null) : null,
+    shared: shared.has(id),
+  }));
 }
 
 /** Draws the bars. @param {any} given {run, rows, draft, target, width, guess, emitted, state, residual, u, q, n, known: {q, p}} @returns {SVGElement} */
@@ -33,7 +42,13 @@ export function barFigure(given) {
   const { rows, width, run } = given;
   const middle = Math.min(132, Math.max(92, width * 0.22));
   const half = (width - middle) / 2;
-  const figure = s("svg.v-figure", { viewBox: `0 0 ${width} ${BARS_HEIGHT}`, width, height: BARS_HEIGHT, role: "img", "aria-label": spoken(given) });
+  const figure = s("svg.v-figure", {
+    viewBox: `0 0 ${width} ${BARS_HEIGHT}`,
+    width,
+    height: BARS_HEIGHT,
+    role: "img",
+    "aria-label": spoken(given),
+  });
   const rest = (list, key) => (list ? Math.max(0, 1 - rows.reduce((sum, row) => sum + (row[key] ?? 0), 0)) : null);
   const other = { id: null, q: rest(given.draft, "q"), p: rest(given.target, "p"), shared: false };
   const high = Math.min(1, Math.max(0.1, ...[...rows, other].flatMap((row) => [row.q ?? 0, row.p ?? 0])) * 1.02);
@@ -48,7 +63,15 @@ export function barFigure(given) {
     const guessed = row.id !== null && row.id === given.guess;
     if (chosen || guessed) line.append(s("rect", { x: 0, y, width, height: ROW, fill: "var(--hover)" }));
     const name = row.id === null ? "other tokens" : pieceOf(run, row.id, 14);
-    line.append(label(half + middle / 2, y + 13, name, { "text-anchor": "middle", "font-family": row.id === null ? FONT : MONO, "font-size": 11.5, "font-weight": chosen || guessed ? 700 : 400, fill: row.id === null ? "var(--ink-3)" : "var(--ink)" }));
+    line.append(
+      label(half + middle / 2, y + 13, name, {
+        "text-anchor": "middle",
+        "font-family": row.id === null ? FONT : MONO,
+        "font-size": 11.5,
+        "font-weight": chosen || guessed ? 700 : 400,
+        fill: row.id === null ? "var(--ink-3)" : "var(--ink)",
+      }),
+    );
     if (guessed) line.append(sign(given.state, half + 8, y + ROW / 2, 4));
     if (chosen && !guessed) line.append(sign(given.origin, half + middle - 8, y + ROW / 2, 4));
     const faint = row.id === null ? 0.45 : 1;
@@ -56,10 +79,24 @@ export function barFigure(given) {
     if (given.target) bar(line, right, y, length(row.p ?? 0), "right", "--target", faint);
     if (given.residual && row.id !== null && row.p !== null && row.p > (row.q ?? 0)) {
       const from = length(row.q ?? 0);
-      line.append(s("rect", { x: right + from, y: y + 4, width: Math.max(1, length(row.p) - from), height: ROW - 8, fill: "url(#v-hatch)", stroke: "var(--ink)", "stroke-width": 0.75 }));
+      line.append(
+        s("rect", {
+          x: right + from,
+          y: y + 4,
+          width: Math.max(1, length(row.p) - from),
+          height: ROW - 8,
+          fill: "url(#v-hatch)",
+          stroke: "var(--ink)",
+          "stroke-width": 0.75,
+        }),
+      );
     }
-    if (given.draft) line.append(label(left - length(row.q ?? 0) - 4, y + 13, value(row.q, row.id), { "text-anchor": "end", "font-size": 10.5 }));
-    if (given.target) line.append(label(right + length(row.p ?? 0) + 4, y + 13, value(row.p, row.id), { "font-size": 10.5 }));
+    if (given.draft)
+      line.append(
+        label(left - length(row.q ?? 0) - 4, y + 13, value(row.q, row.id), { "text-anchor": "end", "font-size": 10.5 }),
+      );
+    if (given.target)
+      line.append(label(right + length(row.p ?? 0) + 4, y + 13, value(row.p, row.id), { "font-size": 10.5 }));
     if (guessed && given.cut !== null) line.append(cutLine(right + length(Math.min(high, given.cut.at)), y, given.cut));
     figure.append(line);
   });
@@ -71,18 +108,61 @@ export function barFigure(given) {
 const value = (x, id) => (x === null ? (id === null ? "" : "–") : prob(x));
 
 function bar(line, x, y, length, side, colour, opacity) {
-  line.append(s("rect", { x: side === "left" ? x - length : x, y: y + 4, width: Math.max(length, 0.5), height: ROW - 8, fill: `var(${colour})`, opacity }));
+  line.append(
+    s("rect", {
+      x: side === "left" ? x - length : x,
+      y: y + 4,
+      width: Math.max(length, 0.5),
+      height: ROW - 8,
+      fill: `var(${colour})`,
+      opacity,
+    }),
+  );
 }
 
 function cutLine(x, y, cut) {
-  return s("g", { "data-cut": cut.name }, s("line", { x1: x, x2: x, y1: y - 1, y2: y + ROW + 1, stroke: "var(--ink)", "stroke-width": 2 }), s("path", { d: `M${x - 4} ${y - 4}h8l-4 5z`, fill: "var(--ink)" }));
+  return s(
+    "g",
+    { "data-cut": cut.name },
+    s("line", { x1: x, x2: x, y1: y - 1, y2: y + ROW + 1, stroke: "var(--ink)", "stroke-width": 2 }),
+    s("path", { d: `M${x - 4} ${y - 4}h8l-4 5z`, fill: "var(--ink)" }),
+  );
 }
 
 function head(figure, given, half, middle) {
   const { draft, target, law } = given;
-  figure.append(s("defs", {}, s("pattern", { id: "v-hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("rect", { width: 5, height: 5, fill: "var(--residual)" }), s("line", { x1: 0, y1: 0, x2: 0, y2: 5, stroke: "var(--target)", "stroke-width": 2 }))));
-  figure.append(label(half - 6, 13, draft ? `draft q${half > 170 ? ` (${law} law, top ${draft.length})` : ""}` : given.guess == null ? "no draft here" : "no draft law recorded", { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 }));
-  figure.append(label(half + middle + 6, 13, target ? `target p${half > 170 ? ` (${law} law, top ${target.length})` : ""}` : "target not computed here", { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 }));
+  figure.append(
+    s(
+      "defs",
+      {},
+      s(
+        "pattern",
+        { id: "v-hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        s("rect", { width: 5, height: 5, fill: "var(--residual)" }),
+        s("line", { x1: 0, y1: 0, x2: 0, y2: 5, stroke: "var(--target)", "stroke-width": 2 }),
+      ),
+    ),
+  );
+  figure.append(
+    label(
+      half - 6,
+      13,
+      draft
+        ? `draft q${half > 170 ? ` (${law} law, top ${draft.length})` : ""}`
+        : given.guess == null
+          ? "no draft here"
+          : "no draft law recorded",
+      { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 },
+    ),
+  );
+  figure.append(
+    label(
+      half + middle + 6,
+      13,
+      target ? `target p${half > 170 ? ` (${law} law, top ${target.length})` : ""}` : "target not computed here",
+      { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 },
+    ),
+  );
 }
 
 /** Brackets round the tokens that both first-n lists contain. */
@@ -92,7 +172,10 @@ function brackets(figure, rows, half, middle) {
     const open = !rows[i - 1]?.shared;
     const close = !rows[i + 1]?.shared;
     const y = TOP + i * ROW;
-    for (const [x, dir] of [[half - 1, 1], [half + middle + 1, -1]]) {
+    for (const [x, dir] of [
+      [half - 1, 1],
+      [half + middle + 1, -1],
+    ]) {
       const d = `M${x + 4 * dir} ${y + 1.5}${open ? `H${x}` : `M${x} ${y}`}V${close ? y + ROW - 1.5 : y + ROW}${close ? `H${x + 4 * dir}` : ""}`;
       figure.append(s("path", { d, fill: "none", stroke: "var(--ink-3)", "stroke-width": 1 }));
     }
@@ -103,12 +186,22 @@ function foot(figure, given, high, half, width, length, left, right) {
   const y = TOP + (MOST + 1) * ROW + 4;
   for (const at of [0, high]) {
     const text = at === 0 ? "0" : fmt(at, 2);
-    if (given.draft) figure.append(label(left - length(at), y + 12, text, { "text-anchor": "middle", "font-size": 10, fill: "var(--ink-3)" }));
-    if (given.target) figure.append(label(right + length(at), y + 12, text, { "text-anchor": "middle", "font-size": 10, fill: "var(--ink-3)" }));
+    if (given.draft)
+      figure.append(
+        label(left - length(at), y + 12, text, { "text-anchor": "middle", "font-size": 10, fill: "var(--ink-3)" }),
+      );
+    if (given.target)
+      figure.append(
+        label(right + length(at), y + 12, text, { "text-anchor": "middle", "font-size": 10, fill: "var(--ink-3)" }),
+      );
   }
-  if (given.draft) figure.append(s("path", { d: `M${left} ${y}H${left - length(high)}`, stroke: "var(--line-2)", fill: "none" }));
-  if (given.target) figure.append(s("path", { d: `M${right} ${y}H${right + length(high)}`, stroke: "var(--line-2)", fill: "none" }));
-  figure.append(label(width / 2, y + 12, "probability", { "text-anchor": "middle", "font-size": 10, fill: "var(--ink-3)" }));
+  if (given.draft)
+    figure.append(s("path", { d: `M${left} ${y}H${left - length(high)}`, stroke: "var(--line-2)", fill: "none" }));
+  if (given.target)
+    figure.append(s("path", { d: `M${right} ${y}H${right + length(high)}`, stroke: "var(--line-2)", fill: "none" }));
+  figure.append(
+    label(width / 2, y + 12, "probability", { "text-anchor": "middle", "font-size": 10, fill: "var(--ink-3)" }),
+  );
 }
 
 function spoken({ run, rows, guess, emitted, state }) {

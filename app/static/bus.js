@@ -23,7 +23,9 @@ export function createBus(store, notify) {
     /** Start a comparison; whatever ran before in this page is stopped first. */
     async start(config, { step = false } = {}) {
       await bus.stop();
-      const id = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+      const id = [...crypto.getRandomValues(new Uint8Array(16))]
+        .map((byte) => byte.toString(16).padStart(2, "0"))
+        .join("");
       current = { ...EMPTY, id, step };
       const request = JSON.stringify({ ...config, id });
       const go = () => gate.trigger("run", { request });

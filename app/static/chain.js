@@ -31,24 +31,61 @@ export function chainFigure({ run, round, width, groups }) {
   const figure = s("svg.v-figure", { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall });
   const last = run.tokens[round.start - 1];
   const y = 32;
-  figure.append(s("circle", { cx: 6, cy: y, r: 4, fill: "var(--ink)" }), label(14, y - 8, last ? pieceOf(run, last.token, 8) : "prompt", { "font-family": MONO, fill: "var(--ink)" }));
-  figure.append(label(0, TOP + 11, "target p", { "font-size": 10, fill: "var(--target)" }), label(0, TOP + 22, "draft q", { "font-size": 10, fill: "var(--draft)" }));
+  figure.append(
+    s("circle", { cx: 6, cy: y, r: 4, fill: "var(--ink)" }),
+    label(14, y - 8, last ? pieceOf(run, last.token, 8) : "prompt", { "font-family": MONO, fill: "var(--ink)" }),
+  );
+  figure.append(
+    label(0, TOP + 11, "target p", { "font-size": 10, fill: "var(--target)" }),
+    label(0, TOP + 22, "draft q", { "font-size": 10, fill: "var(--draft)" }),
+  );
   const places = [{ index: -1, x: 0, y: 0, kids: 1, hidden: 0 }];
   let from = 12;
   round.nodes.forEach((node, i) => {
     const x = root + i * column;
     const kept = node.state === "accepted" || node.state === "relaxed";
-    figure.append(s("path", { d: `M${from} ${y}H${x - 2}`, stroke: kept ? "var(--draft)" : "var(--line-2)", "stroke-width": kept ? 3 : 1, "stroke-dasharray": node.state === "discarded" ? "1.5 2.5" : null }));
+    figure.append(
+      s("path", {
+        d: `M${from} ${y}H${x - 2}`,
+        stroke: kept ? "var(--draft)" : "var(--line-2)",
+        "stroke-width": kept ? 3 : 1,
+        "stroke-dasharray": node.state === "discarded" ? "1.5 2.5" : null,
+      }),
+    );
     figure.append(label(x, 12, `position ${round.start + i}`, { "font-size": 10, fill: "var(--ink-3)" }));
-    const group = s("g", { "data-node": i, id: `v-node-${i}`, role: "treeitem", "aria-level": i + 2, style: "cursor:pointer", "aria-label": `${pieceOf(run, node.token)}, ${SIGNS[node.state].label}, draft ${prob(node.q)}, target ${prob(node.p)}` });
-    group.append(s("rect.v-ring", { x: x - 4, y: 17, width: column - 6, height: tall - 22, rx: 5, fill: "transparent" }));
+    const group = s("g", {
+      "data-node": i,
+      id: `v-node-${i}`,
+      role: "treeitem",
+      "aria-level": i + 2,
+      style: "cursor:pointer",
+      "aria-label": `${pieceOf(run, node.token)}, ${SIGNS[node.state].label}, draft ${prob(node.q)}, target ${prob(node.p)}`,
+    });
+    group.append(
+      s("rect.v-ring", { x: x - 4, y: 17, width: column - 6, height: tall - 22, rx: 5, fill: "transparent" }),
+    );
     group.append(sign(node.state, x + 5, y, 4.6));
     const room = Math.max(3, Math.floor((column - 34) / 7.2));
     const name = pieceOf(run, node.token, room);
     const struck = node.state === "rejected" || node.state === "vetoed" ? "line-through" : null;
-    group.append(label(x + 15, y + 4, name, { "font-family": MONO, "font-size": 12, "font-weight": kept ? 700 : 400, fill: node.state === "discarded" ? "var(--ink-3)" : "var(--ink)", "text-decoration": struck }));
+    group.append(
+      label(x + 15, y + 4, name, {
+        "font-family": MONO,
+        "font-size": 12,
+        "font-weight": kept ? 700 : 400,
+        fill: node.state === "discarded" ? "var(--ink-3)" : "var(--ink)",
+        "text-decoration": struck,
+      }),
+    );
     from = x + 18 + name.length * 7.3;
-    group.append(label(x + 1, y + 20, node.state === "discarded" ? "never tested" : node.accept_prob == null ? "" : `keep ${prob(node.accept_prob)}`, { "font-size": 10 }));
+    group.append(
+      label(
+        x + 1,
+        y + 20,
+        node.state === "discarded" ? "never tested" : node.accept_prob == null ? "" : `keep ${prob(node.accept_prob)}`,
+        { "font-size": 10 },
+      ),
+    );
     group.append(ladder(run, node, x, column - 14));
     figure.append(group);
     groups.set(i, group);
@@ -67,11 +104,44 @@ function ladder(run, node, x, width) {
   list.forEach((entry, i) => {
     const y = TOP + i * ROW;
     const own = entry.id === node.token;
-    group.append(label(x + name - 4, y + 15, pieceOf(run, entry.id, Math.floor((name - 4) / 6.3)), { "text-anchor": "end", "font-family": MONO, "font-size": 10.5, "font-weight": own ? 700 : 400, fill: own ? "var(--ink)" : "var(--ink-2)" }));
-    group.append(s("rect", { x: x + name, y: y + 3, width: Math.max(0.5, length(entry.p ?? 0)), height: 8, fill: "var(--target)" }));
-    group.append(s("rect", { x: x + name, y: y + 12, width: Math.max(0.5, length(entry.q ?? 0)), height: 8, fill: "var(--draft)" }));
+    group.append(
+      label(x + name - 4, y + 15, pieceOf(run, entry.id, Math.floor((name - 4) / 6.3)), {
+        "text-anchor": "end",
+        "font-family": MONO,
+        "font-size": 10.5,
+        "font-weight": own ? 700 : 400,
+        fill: own ? "var(--ink)" : "var(--ink-2)",
+      }),
+    );
+    group.append(
+      s("rect", {
+        x: x + name,
+        y: y + 3,
+        width: Math.max(0.5, length(entry.p ?? 0)),
+        height: 8,
+        fill: "var(--target)",
+      }),
+    );
+    group.append(
+      s("rect", {
+        x: x + name,
+        y: y + 12,
+        width: Math.max(0.5, length(entry.q ?? 0)),
+        height: 8,
+        fill: "var(--draft)",
+      }),
+    );
   });
   const y = TOP + SHOWN * ROW + 12;
-  group.append(s("path", { d: `M${x + name} ${y - 9}H${x + name + length(high)}`, stroke: "var(--line-2)" }), label(x + name, y, "0", { "font-size": 9, fill: "var(--ink-3)", "font-family": FONT }), label(x + name + length(high), y, prob(high), { "font-size": 9, "text-anchor": "end", fill: "var(--ink-3)", "font-family": FONT }));
+  group.append(
+    s("path", { d: `M${x + name} ${y - 9}H${x + name + length(high)}`, stroke: "var(--line-2)" }),
+    label(x + name, y, "0", { "font-size": 9, fill: "var(--ink-3)", "font-family": FONT }),
+    label(x + name + length(high), y, prob(high), {
+      "font-size": 9,
+      "text-anchor": "end",
+      fill: "var(--ink-3)",
+      "font-family": FONT,
+    }),
+  );
   return group;
 }

@@ -10,23 +10,48 @@ import { FONT, fmt, label, linear, ticks, tip } from "./draw.js";
 export function frame(given) {
   const { width, height, small = false } = given;
   const left = small ? 6 : 46;
-  const top = small ? 18 : (given.key ? 24 : 12);
+  const top = small ? 18 : given.key ? 24 : 12;
   const right = width - (small ? 6 : (given.rightPad ?? 12));
   const bottom = height - (small ? 8 : 34);
   const x = linear(...given.x, left, right);
   const y = linear(...given.y, bottom, top);
-  const figure = s("svg.v-figure", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": given.title ?? "" });
+  const figure = s("svg.v-figure", {
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+    role: "img",
+    "aria-label": given.title ?? "",
+  });
   const axes = s("g");
   const plot = s("g");
   if (!small) {
     for (const tick of given.yTicks ?? ticks(...given.y, 4, given.yWhole)) {
-      axes.append(s("line", { x1: left, x2: right, y1: y(tick), y2: y(tick), stroke: "var(--line)" }), label(left - 6, y(tick) + 3.5, (given.yFormat ?? fmt)(tick), { "text-anchor": "end", "font-size": 10, fill: "var(--ink-3)" }));
+      axes.append(
+        s("line", { x1: left, x2: right, y1: y(tick), y2: y(tick), stroke: "var(--line)" }),
+        label(left - 6, y(tick) + 3.5, (given.yFormat ?? fmt)(tick), {
+          "text-anchor": "end",
+          "font-size": 10,
+          fill: "var(--ink-3)",
+        }),
+      );
     }
-    for (const tick of given.xTicks ?? ticks(...given.x, Math.max(2, Math.floor((right - left) / (given.xWhole ? 34 : 60))), given.xWhole)) {
-      axes.append(label(x(tick), bottom + 13, (given.xFormat ?? fmt)(tick), { "text-anchor": "middle", "font-size": 10, fill: "var(--ink-3)" }));
+    for (const tick of given.xTicks ??
+      ticks(...given.x, Math.max(2, Math.floor((right - left) / (given.xWhole ? 34 : 60))), given.xWhole)) {
+      axes.append(
+        label(x(tick), bottom + 13, (given.xFormat ?? fmt)(tick), {
+          "text-anchor": "middle",
+          "font-size": 10,
+          fill: "var(--ink-3)",
+        }),
+      );
     }
     axes.append(label((left + right) / 2, height - 4, given.xName, { "text-anchor": "middle" }));
-    axes.append(label(0, 0, given.yName, { "text-anchor": "middle", transform: `translate(11 ${(top + bottom) / 2}) rotate(-90)` }));
+    axes.append(
+      label(0, 0, given.yName, {
+        "text-anchor": "middle",
+        transform: `translate(11 ${(top + bottom) / 2}) rotate(-90)`,
+      }),
+    );
   } else if (given.title) axes.append(label(left, 11, given.title, { "font-size": 10.5, fill: "var(--ink)" }));
   axes.append(s("line", { x1: left, x2: right, y1: bottom, y2: bottom, stroke: "var(--line-2)" }));
   figure.append(axes, plot);
@@ -39,14 +64,26 @@ export function bar(chart, { x0, x1, value, base = 0, colour, lines, pick, store
   const y0 = chart.y(base);
   const y1 = chart.y(value);
   const mark = s("rect", {
-    x: x0, y: Math.min(y0, y1), width: Math.max(0.5, x1 - x0), height: Math.max(value === base ? 0 : 0.75, Math.abs(y0 - y1)),
-    fill: outline ? "none" : `var(${colour})`, stroke: outline ? `var(${colour})` : null, "stroke-width": outline ? 1.5 : null, opacity: opacity ?? null,
+    x: x0,
+    y: Math.min(y0, y1),
+    width: Math.max(0.5, x1 - x0),
+    height: Math.max(value === base ? 0 : 0.75, Math.abs(y0 - y1)),
+    fill: outline ? "none" : `var(${colour})`,
+    stroke: outline ? `var(${colour})` : null,
+    "stroke-width": outline ? 1.5 : null,
+    opacity: opacity ?? null,
   });
   if (chart.small || !lines) {
     chart.plot.append(mark);
     return mark;
   }
-  const area = s("rect", { x: x0 - 1, y: chart.top, width: x1 - x0 + 2, height: chart.bottom - chart.top, fill: "transparent" });
+  const area = s("rect", {
+    x: x0 - 1,
+    y: chart.top,
+    width: x1 - x0 + 2,
+    height: chart.bottom - chart.top,
+    fill: "transparent",
+  });
   const group = s("g.v-pick", {}, area, mark);
   tip(group, () => lines);
   if (pick && store) pickable(group, store, pick);
@@ -76,18 +113,41 @@ export function line(chart, points, attrs = {}) {
   let d = "";
   let open = false;
   for (const [x, y] of points) {
-    if (y === null || y === undefined) { open = false; continue; }
+    if (y === null || y === undefined) {
+      open = false;
+      continue;
+    }
     d += `${open ? "L" : "M"}${chart.x(x).toFixed(1)} ${chart.y(y).toFixed(1)}`;
     open = true;
   }
-  chart.plot.append(s("path", { d, fill: "none", "stroke-width": 1.75, "stroke-linejoin": "round", "pointer-events": "none", ...attrs }));
+  chart.plot.append(
+    s("path", {
+      d,
+      fill: "none",
+      "stroke-width": 1.75,
+      "stroke-linejoin": "round",
+      "pointer-events": "none",
+      ...attrs,
+    }),
+  );
 }
 
 /** A point: a disc, a square or a diamond. @param {Frame} chart @param {number} x @param {number} y @param {any} given {shape, colour, size, hollow, lines, opacity} @returns {SVGElement} */
 export function point(chart, x, y, { shape = "disc", colour, size = 4, hollow = false, lines = null, opacity = null }) {
   const [cx, cy] = [chart.x(x), chart.y(y)];
-  const d = shape === "square" ? `M${cx - size} ${cy - size}h${2 * size}v${2 * size}h${-2 * size}z` : shape === "diamond" ? `M${cx} ${cy - size * 1.3}L${cx + size * 1.3} ${cy}L${cx} ${cy + size * 1.3}L${cx - size * 1.3} ${cy}z` : `M${cx - size} ${cy}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0z`;
-  const mark = s("path", { d, fill: hollow ? "var(--panel)" : `var(${colour})`, stroke: `var(${colour})`, "stroke-width": 1.5, opacity });
+  const d =
+    shape === "square"
+      ? `M${cx - size} ${cy - size}h${2 * size}v${2 * size}h${-2 * size}z`
+      : shape === "diamond"
+        ? `M${cx} ${cy - size * 1.3}L${cx + size * 1.3} ${cy}L${cx} ${cy + size * 1.3}L${cx - size * 1.3} ${cy}z`
+        : `M${cx - size} ${cy}a${size} ${size} 0 1 0 ${2 * size} 0a${size} ${size} 0 1 0 ${-2 * size} 0z`;
+  const mark = s("path", {
+    d,
+    fill: hollow ? "var(--panel)" : `var(${colour})`,
+    stroke: `var(${colour})`,
+    "stroke-width": 1.5,
+    opacity,
+  });
   if (lines && !chart.small) tip(mark, () => lines);
   chart.plot.append(mark);
   return mark;
@@ -96,20 +156,62 @@ export function point(chart, x, y, { shape = "disc", colour, size = 4, hollow = 
 /** A vertical rule with words at its top. @param {Frame} chart @param {number} x @param {string} words @param {any=} attrs */
 export function marker(chart, x, words, attrs = {}) {
   const colour = attrs.colour ?? "--judge";
-  chart.plot.append(s("line", { x1: chart.x(x), x2: chart.x(x), y1: chart.top, y2: chart.bottom, stroke: `var(${colour})`, "stroke-width": 1.25, "stroke-dasharray": "5 3", "pointer-events": "none" }));
+  chart.plot.append(
+    s("line", {
+      x1: chart.x(x),
+      x2: chart.x(x),
+      y1: chart.top,
+      y2: chart.bottom,
+      stroke: `var(${colour})`,
+      "stroke-width": 1.25,
+      "stroke-dasharray": "5 3",
+      "pointer-events": "none",
+    }),
+  );
   if (chart.small || !words) return;
   const end = chart.x(x) > chart.right - 90;
-  chart.plot.append(label(chart.x(x) + (end ? -4 : 4), chart.top + (attrs.dy ?? 9), words, { fill: `var(${colour})`, "font-size": 10.5, "text-anchor": end ? "end" : "start", stroke: "var(--panel)", "stroke-width": 3, "paint-order": "stroke" }));
+  chart.plot.append(
+    label(chart.x(x) + (end ? -4 : 4), chart.top + (attrs.dy ?? 9), words, {
+      fill: `var(${colour})`,
+      "font-size": 10.5,
+      "text-anchor": end ? "end" : "start",
+      stroke: "var(--panel)",
+      "stroke-width": 3,
+      "paint-order": "stroke",
+    }),
+  );
 }
 
 /** A key under a figure. @param {SVGElement} figure @param {number} x @param {number} y @param {{words: string, colour: string, shape: string}[]} items */
 export function keyLine(figure, x, y, items) {
   let at = x;
   for (const { words, colour, shape } of items) {
-    if (shape === "bar" || shape === "box") figure.append(s("rect", { x: at, y: y - 8, width: 12, height: 8, fill: shape === "box" ? "none" : `var(${colour})`, stroke: `var(${colour})` }));
-    else figure.append(s("line", { x1: at, x2: at + 14, y1: y - 4, y2: y - 4, stroke: `var(${colour})`, "stroke-width": 2, "stroke-dasharray": shape === "dash" ? "4 3" : null }));
+    if (shape === "bar" || shape === "box")
+      figure.append(
+        s("rect", {
+          x: at,
+          y: y - 8,
+          width: 12,
+          height: 8,
+          fill: shape === "box" ? "none" : `var(${colour})`,
+          stroke: `var(${colour})`,
+        }),
+      );
+    else
+      figure.append(
+        s("line", {
+          x1: at,
+          x2: at + 14,
+          y1: y - 4,
+          y2: y - 4,
+          stroke: `var(${colour})`,
+          "stroke-width": 2,
+          "stroke-dasharray": shape === "dash" ? "4 3" : null,
+        }),
+      );
     if (shape === "disc") figure.append(s("circle", { cx: at + 7, cy: y - 4, r: 3.5, fill: `var(${colour})` }));
-    if (shape === "square") figure.append(s("rect", { x: at + 3.5, y: y - 7.5, width: 7, height: 7, fill: `var(${colour})` }));
+    if (shape === "square")
+      figure.append(s("rect", { x: at + 3.5, y: y - 7.5, width: 7, height: 7, fill: `var(${colour})` }));
     figure.append(label(at + 18, y, words, { "font-size": 10.5, "font-family": FONT }));
     at += 26 + words.length * 5.9;
   }

@@ -30,7 +30,11 @@ export function tokenChip(key, token, whitespace) {
   else {
     const [, lead, body, tail] = text.match(/^( *)(.*?)(\s*)$/s);
     if (body) chip.append(lead, h("b", { text: body }), tail);
-    else chip.append(h("b", { text: whitespace ? text : visible(token.piece) }), tail.includes("\n") && !whitespace ? tail : "");
+    else
+      chip.append(
+        h("b", { text: whitespace ? text : visible(token.piece) }),
+        tail.includes("\n") && !whitespace ? tail : "",
+      );
   }
   return chip;
 }
@@ -40,12 +44,21 @@ export function ghostChips(round, whitespace) {
   const kept = new Set(round.path);
   const tip = round.path.at(-1) ?? -1;
   const ghosts = [];
-  const refused = round.nodes.map((node, i) => [node, i]).filter(([node, i]) => !kept.has(i) && node.parent === tip && node.state !== "discarded");
+  const refused = round.nodes
+    .map((node, i) => [node, i])
+    .filter(([node, i]) => !kept.has(i) && node.parent === tip && node.state !== "discarded");
   refused.sort((a, b) => (b[0].q ?? 0) - (a[0].q ?? 0));
   for (const [node, i] of refused.slice(0, MAX_GHOSTS)) ghosts.push(ghost(round, node, i, whitespace));
   for (const [node, i] of tail(round, refused[0]?.[1] ?? tip, kept)) ghosts.push(ghost(round, node, i, whitespace));
   const more = round.nodes.length - kept.size - ghosts.length;
-  if (more > 0) ghosts.push(h("span.g.more", { "data-r": round.index, text: ` +${more}`, title: `${more} more guesses in this round's tree` }));
+  if (more > 0)
+    ghosts.push(
+      h("span.g.more", {
+        "data-r": round.index,
+        text: ` +${more}`,
+        title: `${more} more guesses in this round's tree`,
+      }),
+    );
   return ghosts;
 }
 
@@ -64,7 +77,13 @@ function tail(round, from, kept) {
 function ghost(round, node, i, whitespace) {
   const text = node.piece ?? round.textOf(node.token);
   const label = `${visible(text)}, ${signText(node.state)}, round ${round.index}`;
-  return h(`span.g.${node.state}`, { "data-r": round.index, "data-n": i, "aria-label": label, role: "option", text: shown(whitespace ? marked(text) : text).replaceAll("\n", whitespace ? "" : "↵") });
+  return h(`span.g.${node.state}`, {
+    "data-r": round.index,
+    "data-n": i,
+    "aria-label": label,
+    role: "option",
+    text: shown(whitespace ? marked(text) : text).replaceAll("\n", whitespace ? "" : "↵"),
+  });
 }
 
 /** Half characters of byte pieces get a visible replacement; everything else stays as it is. */

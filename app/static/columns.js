@@ -6,7 +6,9 @@ const cache = new WeakMap();
  * @param {any} round @returns {number|null} index in round.nodes */
 export function refusedNode(round) {
   const last = round.path?.length ? round.path[round.path.length - 1] : -1;
-  const found = (round.nodes ?? []).findLastIndex((node) => node.parent === last && (node.state === "rejected" || node.state === "vetoed"));
+  const found = (round.nodes ?? []).findLastIndex(
+    (node) => node.parent === last && (node.state === "rejected" || node.state === "vetoed"),
+  );
   return found < 0 ? null : found;
 }
 
@@ -52,7 +54,10 @@ export function selectedRun(store) {
 
 /** The lane that is shown while nothing is hovered. @param {any} store @returns {any|null} */
 export function lockedRun(store) {
-  return store.runs.get(store.cursor?.run) ?? selectedRun({ runs: store.runs, lanes: store.lanes, focus: () => null, cursor: null });
+  return (
+    store.runs.get(store.cursor?.run) ??
+    selectedRun({ runs: store.runs, lanes: store.lanes, focus: () => null, cursor: null })
+  );
 }
 
 /** A lane's title; where several lanes have the same, with the knobs that tell them apart. @param {any} store @param {any} run @returns {string} */
@@ -63,7 +68,10 @@ export function nameOf(store, run) {
   const knobs = run.head.knobs ?? {};
   const telling = Object.keys(knobs).filter((name) => same.some((one) => one.head.knobs?.[name] !== knobs[name]));
   const numbers = same.map((one) => one.head.extras?.trajectory);
-  const which = new Set(numbers).size > 1 && run.head.extras?.trajectory != null ? [`trajectory ${run.head.extras.trajectory + 1}`] : [];
+  const which =
+    new Set(numbers).size > 1 && run.head.extras?.trajectory != null
+      ? [`trajectory ${run.head.extras.trajectory + 1}`]
+      : [];
   const words = [...which, ...telling.slice(0, 2).map((name) => `${name} ${knobs[name]}`)].join(", ");
   return `${title(run)} (${words || same.indexOf(run) + 1})`;
 }
@@ -79,7 +87,16 @@ export function resolve(store, given) {
   if (round === null && pos === null) {
     const seen = store.visibleRounds(run);
     const telling = run.end && seen === run.rounds.length ? list.find((column) => column.ghost) : null;
-    if (telling) return { run, round: run.rounds[telling.round], roundIndex: telling.round, index: telling.index, node: telling.node, token: null, pos: telling.pos };
+    if (telling)
+      return {
+        run,
+        round: run.rounds[telling.round],
+        roundIndex: telling.round,
+        index: telling.index,
+        node: telling.node,
+        token: null,
+        pos: telling.pos,
+      };
     round = Math.min(seen, run.rounds.length) - 1;
     if (round >= 0) pos = run.rounds[round].tokens?.at(-1)?.pos ?? null;
   }
@@ -89,11 +106,27 @@ export function resolve(store, given) {
   if (node === null && pos === null) pos = event.start;
   const column = pos !== null && list[pos]?.round === round ? list[pos] : null;
   if (node === null) {
-    return { run, round: event, roundIndex: round, index: column?.index ?? null, node: column?.node ?? null, token: column?.token ?? null, pos };
+    return {
+      run,
+      round: event,
+      roundIndex: round,
+      index: column?.index ?? null,
+      node: column?.node ?? null,
+      token: column?.token ?? null,
+      pos,
+    };
   }
   const guess = event.nodes?.[node] ?? null;
   const token = (event.tokens ?? []).find((candidate) => candidate.node === node) ?? null;
-  return { run, round: event, roundIndex: round, index: node, node: guess, token, pos: guess ? event.start + guess.depth - 1 : pos };
+  return {
+    run,
+    round: event,
+    roundIndex: round,
+    index: node,
+    node: guess,
+    token,
+    pos: guess ? event.start + guess.depth - 1 : pos,
+  };
 }
 
 /** The selection of a node. @param {any} run @param {number} roundIndex @param {number} index @returns {any} */
@@ -110,7 +143,12 @@ export function columnSelection(run, column) {
 
 /** True when two selections name the same thing. @param {any} a @param {any} b @returns {boolean} */
 export function same(a, b) {
-  return a === b || Boolean(a && b && a.run === b.run && a.round === b.round && a.pos === b.pos && (a.node ?? null) === (b.node ?? null));
+  return (
+    a === b ||
+    Boolean(
+      a && b && a.run === b.run && a.round === b.round && a.pos === b.pos && (a.node ?? null) === (b.node ?? null),
+    )
+  );
 }
 
 /** The rank of the target's first choice in the draft's list: 1 is the top, Infinity below the list, null unknown.

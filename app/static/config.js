@@ -15,13 +15,30 @@ export function headsConfig(runs, models) {
   const [{ prompt, sampling, seed, max_new_tokens }] = heads;
   const lanes = heads.map(({ method, knobs }) => ({ method, knobs: { ...knobs } }));
   const chat = Boolean(heads[0].chat ?? heads[0].extras?.chat);
-  return { preset: "", models, prompt, lanes, max_new_tokens, temperature: sampling.temperature ?? 0, top_p: sampling.top_p ?? 1, top_k: sampling.top_k ?? 0, seed, chat };
+  return {
+    preset: "",
+    models,
+    prompt,
+    lanes,
+    max_new_tokens,
+    temperature: sampling.temperature ?? 0,
+    top_p: sampling.top_p ?? 1,
+    top_k: sampling.top_k ?? 0,
+    seed,
+    chat,
+  };
 }
 
 /** Whether two requests ask for the same runs. */
 export const sameConfig = (a, b) => JSON.stringify(writeConfig(a)) === JSON.stringify(writeConfig(b));
 
-const NUMBERS = { n: ["max_new_tokens", 128], t: ["temperature", 0], p: ["top_p", 1], k: ["top_k", 0], seed: ["seed", 0] };
+const NUMBERS = {
+  n: ["max_new_tokens", 128],
+  t: ["temperature", 0],
+  p: ["top_p", 1],
+  k: ["top_k", 0],
+  seed: ["seed", 0],
+};
 
 /** The request as pairs of a query string; defaults are left out. */
 export function writeConfig(config) {
@@ -33,7 +50,8 @@ export function writeConfig(config) {
     const inside = Object.entries(knobs ?? {}).map((pair) => pair.map(encodeURIComponent).join(":")); // values may hold commas and colons
     pairs.push(["m", inside.length ? `${method}(${inside.join(",")})` : method]);
   }
-  for (const [key, [name, fallback]] of Object.entries(NUMBERS)) if (config[name] !== fallback) pairs.push([key, String(config[name])]);
+  for (const [key, [name, fallback]] of Object.entries(NUMBERS))
+    if (config[name] !== fallback) pairs.push([key, String(config[name])]);
   if (config.chat) pairs.push(["chat", "1"]);
   return pairs;
 }
@@ -41,12 +59,22 @@ export function writeConfig(config) {
 /** The request in a query string, or null when there is none; models that it does not name are the first. @param {URLSearchParams} query @param {object[]} cards @param {string[]=} models */
 export function readConfig(query, cards, models = []) {
   if (!query.has("prompt") || !query.has("m")) return null;
-  const config = { preset: query.get("preset") ?? "", models: query.get("models") || (models[0] ?? ""), prompt: query.get("prompt"), lanes: [], chat: query.has("chat") };
-  for (const [key, [name, fallback]] of Object.entries(NUMBERS)) config[name] = query.has(key) ? Number(query.get(key)) : fallback;
+  const config = {
+    preset: query.get("preset") ?? "",
+    models: query.get("models") || (models[0] ?? ""),
+    prompt: query.get("prompt"),
+    lanes: [],
+    chat: query.has("chat"),
+  };
+  for (const [key, [name, fallback]] of Object.entries(NUMBERS))
+    config[name] = query.has(key) ? Number(query.get(key)) : fallback;
   for (const text of query.getAll("m")) {
     const [, method, inside] = text.match(/^([^(]*)(?:\((.*)\))?$/) ?? [];
     const card = cards.find((one) => one.name === method);
-    config.lanes.push({ method, knobs: Object.fromEntries(pairsOf(inside ?? "").map(([name, value]) => [name, typed(card, name, value)])) });
+    config.lanes.push({
+      method,
+      knobs: Object.fromEntries(pairsOf(inside ?? "").map(([name, value]) => [name, typed(card, name, value)])),
+    });
   }
   return config;
 }

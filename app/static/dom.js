@@ -39,13 +39,32 @@ export const percent = (value) => (value == null ? "–" : `${Math.round(100 * v
 
 /** 1234.5 ms -> "1.23 s"; 12.3 ms -> "12 ms". */
 export const duration = (ms) =>
-  ms == null ? "–" : ms >= 1000 ? `${(ms / 1000).toFixed(2)} s` : ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
+  ms == null
+    ? "–"
+    : ms >= 1000
+      ? `${(ms / 1000).toFixed(2)} s`
+      : ms >= 10
+        ? `${Math.round(ms)} ms`
+        : `${ms.toFixed(1)} ms`;
 
-const MARKS = new Map([[" ", "·"], ["\t", "→"], ["\n", "↵"], ["\r", "␍"], ["\u00a0", "⍽"], ["\ufffd", "◇"]]);
+const MARKS = new Map([
+  [" ", "·"],
+  ["\t", "→"],
+  ["\n", "↵"],
+  ["\r", "␍"],
+  ["\u00a0", "⍽"],
+  ["\ufffd", "◇"],
+]);
 
 /** A piece with its blanks made visible; for labels in charts and trees, where a bare space would vanish. */
 export function visible(piece) {
-  return piece === "" ? "∅" : [...piece].map((char) => MARKS.get(char) ?? (char < " " ? `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}` : char)).join("");
+  return piece === ""
+    ? "∅"
+    : [...piece]
+        .map(
+          (char) => MARKS.get(char) ?? (char < " " ? `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}` : char),
+        )
+        .join("");
 }
 
 const inks = new Map();

@@ -26,7 +26,8 @@ export function ticks(low, high, count = 5, whole = false) {
   let step = [1, 2, 5, 10].map((m) => m * power).find((candidate) => candidate >= raw * 0.999);
   if (whole) step = Math.max(1, Math.round(step));
   const values = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-6; i += 1) values.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-6; i += 1)
+    values.push(Number((i * step).toPrecision(12)));
   return values;
 }
 
@@ -74,16 +75,29 @@ export function pieceOf(run, id, limit = 18) {
 
 /** A sentence of the engine: what stands between backticks becomes code. @param {string} text @returns {(Node|string)[]} */
 export function rich(text) {
-  return String(text).split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part));
+  return String(text)
+    .split("`")
+    .map((part, i) => (i % 2 ? h("code", { text: part }) : part));
 }
 
 /** The sign of each state: label, colour variable, and a shape in the unit box. @type {Object<string, any>} */
 export const SIGNS = {
   accepted: { label: "accepted", colour: "--draft", d: "M-.72 0a.72.72 0 1 0 1.44 0a.72.72 0 1 0-1.44 0z", fill: true },
-  relaxed: { label: "kept by the relaxed rule", colour: "--judge", d: "M-.9 0a.9.9 0 1 0 1.8 0a.9.9 0 1 0-1.8 0zM-.34 0a.34.34 0 1 0 .68 0a.34.34 0 1 0-.68 0z", fill: false },
+  relaxed: {
+    label: "kept by the relaxed rule",
+    colour: "--judge",
+    d: "M-.9 0a.9.9 0 1 0 1.8 0a.9.9 0 1 0-1.8 0zM-.34 0a.34.34 0 1 0 .68 0a.34.34 0 1 0-.68 0z",
+    fill: false,
+  },
   rejected: { label: "rejected", colour: "--target", d: "M-.75-.75L.75.75M.75-.75L-.75.75", fill: false, wide: true },
   vetoed: { label: "vetoed", colour: "--judge", d: "M-.9-.75H.9L0 .85z", fill: true },
-  discarded: { label: "never tested", colour: "--neutral", d: "M-.7 0a.7.7 0 1 0 1.4 0a.7.7 0 1 0-1.4 0z", fill: false, dash: true },
+  discarded: {
+    label: "never tested",
+    colour: "--neutral",
+    d: "M-.7 0a.7.7 0 1 0 1.4 0a.7.7 0 1 0-1.4 0z",
+    fill: false,
+    dash: true,
+  },
   correction: { label: "correction", colour: "--target", d: "M-.78-.78H.78V.78H-.78z", fill: false, wide: true },
   bonus: { label: "bonus", colour: "--target", d: "M0-.9V.9M-.9 0H.9", fill: false, wide: true },
   target: { label: "target", colour: "--neutral", d: "M-.7 0H.7", fill: false, wide: true },
@@ -103,15 +117,30 @@ export function sign(state, x, y, r) {
   const look = SIGNS[state] ?? SIGNS.target;
   const colour = `var(${look.colour})`;
   return s("path", {
-    d: look.d, transform: `translate(${x} ${y}) scale(${r})`, fill: look.fill ? colour : "none", stroke: colour,
-    "stroke-width": (look.wide ? 2.2 : 1.4) / r, "stroke-dasharray": look.dash ? `${1.6 / r} ${1.6 / r}` : null, "stroke-linecap": look.dash ? null : "round",
+    d: look.d,
+    transform: `translate(${x} ${y}) scale(${r})`,
+    fill: look.fill ? colour : "none",
+    stroke: colour,
+    "stroke-width": (look.wide ? 2.2 : 1.4) / r,
+    "stroke-dasharray": look.dash ? `${1.6 / r} ${1.6 / r}` : null,
+    "stroke-linecap": look.dash ? null : "round",
   });
 }
 
 /** A key to signs: one small figure and word each. @param {string[]} states @returns {HTMLElement} */
 export function legend(states) {
-  return h("span.v-legend", {}, ...states.map((state) =>
-    h("span", {}, s("svg", { width: 14, height: 14, viewBox: "-7 -7 14 14", "aria-hidden": "true" }, sign(state, 0, 0, 5)), SIGNS[state].label)));
+  return h(
+    "span.v-legend",
+    {},
+    ...states.map((state) =>
+      h(
+        "span",
+        {},
+        s("svg", { width: 14, height: 14, viewBox: "-7 -7 14 14", "aria-hidden": "true" }, sign(state, 0, 0, 5)),
+        SIGNS[state].label,
+      ),
+    ),
+  );
 }
 
 let tipBox = null;

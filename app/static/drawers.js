@@ -29,7 +29,12 @@ const DRAWERS = {
 export function mount(element, store, lab) {
   const title = h("h2");
   const body = h("div.drawer-body");
-  const dialog = h("dialog.drawer", { "aria-label": "Drawer" }, h("header", {}, title, h("button.plain", { "aria-label": "Close", onclick: () => dialog.close() }, icon("close"))), body);
+  const dialog = h(
+    "dialog.drawer",
+    { "aria-label": "Drawer" },
+    h("header", {}, title, h("button.plain", { "aria-label": "Close", onclick: () => dialog.close() }, icon("close"))),
+    body,
+  );
   element.append(dialog);
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 

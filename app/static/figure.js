@@ -53,7 +53,11 @@ export function offer(element, lab, text) {
     const drawn = text();
     return drawn === null ? null : figureBlob(drawn, kind);
   };
-  if (lab) (lab.figures ??= new Map()).set(element.dataset.view, () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element));
+  if (lab)
+    (lab.figures ??= new Map()).set(
+      element.dataset.view,
+      () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element),
+    );
 }
 
 /** Joins several figures under one another into one SVG. @param {SVGElement[]} figures @param {Element} element @returns {string} */
@@ -89,36 +93,90 @@ export class SvgContext {
   /** @param {number} width @param {number} height */
   constructor(width, height) {
     this.figure = s("svg", { viewBox: `0 0 ${width} ${height}` });
-    Object.assign(this, { fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, globalAlpha: 1, font: "11px sans-serif", textAlign: "start", textBaseline: "alphabetic" });
+    Object.assign(this, {
+      fillStyle: "#000",
+      strokeStyle: "#000",
+      lineWidth: 1,
+      globalAlpha: 1,
+      font: "11px sans-serif",
+      textAlign: "start",
+      textBaseline: "alphabetic",
+    });
     this.dash = [];
     this.parts = [];
     this.shift = [0, 0, 1];
     this.saved = [];
   }
 
-  save() { this.saved.push([this.shift, this.dash, this.globalAlpha, this.lineWidth]); }
-  restore() { [this.shift, this.dash, this.globalAlpha, this.lineWidth] = this.saved.pop(); }
-  translate(x, y) { this.shift = [this.shift[0] + x, this.shift[1] + y, this.shift[2]]; }
-  scale(k) { this.shift = [this.shift[0], this.shift[1], this.shift[2] * k]; }
-  setLineDash(dash) { this.dash = dash; }
-  beginPath() { this.parts = []; }
-  moveTo(x, y) { this.parts.push(`M${x.toFixed(2)} ${y.toFixed(2)}`); }
-  lineTo(x, y) { this.parts.push(`L${x.toFixed(2)} ${y.toFixed(2)}`); }
-  closePath() { this.parts.push("Z"); }
+  save() {
+    this.saved.push([this.shift, this.dash, this.globalAlpha, this.lineWidth]);
+  }
+  restore() {
+    [this.shift, this.dash, this.globalAlpha, this.lineWidth] = this.saved.pop();
+  }
+  translate(x, y) {
+    this.shift = [this.shift[0] + x, this.shift[1] + y, this.shift[2]];
+  }
+  scale(k) {
+    this.shift = [this.shift[0], this.shift[1], this.shift[2] * k];
+  }
+  setLineDash(dash) {
+    this.dash = dash;
+  }
+  beginPath() {
+    this.parts = [];
+  }
+  moveTo(x, y) {
+    this.parts.push(`M${x.toFixed(2)} ${y.toFixed(2)}`);
+  }
+  lineTo(x, y) {
+    this.parts.push(`L${x.toFixed(2)} ${y.toFixed(2)}`);
+  }
+  closePath() {
+    this.parts.push("Z");
+  }
   rect() {}
   clip() {}
 
   add(tag, attrs) {
     const [x, y, k] = this.shift;
-    this.figure.append(s(tag, { ...attrs, opacity: this.globalAlpha < 1 ? this.globalAlpha : null, transform: x || y || k !== 1 ? `translate(${x} ${y}) scale(${k})` : null }));
+    this.figure.append(
+      s(tag, {
+        ...attrs,
+        opacity: this.globalAlpha < 1 ? this.globalAlpha : null,
+        transform: x || y || k !== 1 ? `translate(${x} ${y}) scale(${k})` : null,
+      }),
+    );
   }
 
-  fillRect(x, y, width, height) { this.add("rect", { x, y, width: Math.max(0, width), height: Math.max(0, height), fill: this.fillStyle }); }
-  strokeRect(x, y, width, height) { this.add("rect", { x, y, width, height, fill: "none", stroke: this.strokeStyle, "stroke-width": this.lineWidth }); }
-  fill(path) { this.add("path", { d: path?.d ?? this.parts.join(""), fill: this.fillStyle }); }
-  stroke(path) { this.add("path", { d: path?.d ?? this.parts.join(""), fill: "none", stroke: this.strokeStyle, "stroke-width": this.lineWidth, "stroke-dasharray": this.dash.join(" ") || null }); }
+  fillRect(x, y, width, height) {
+    this.add("rect", { x, y, width: Math.max(0, width), height: Math.max(0, height), fill: this.fillStyle });
+  }
+  strokeRect(x, y, width, height) {
+    this.add("rect", { x, y, width, height, fill: "none", stroke: this.strokeStyle, "stroke-width": this.lineWidth });
+  }
+  fill(path) {
+    this.add("path", { d: path?.d ?? this.parts.join(""), fill: this.fillStyle });
+  }
+  stroke(path) {
+    this.add("path", {
+      d: path?.d ?? this.parts.join(""),
+      fill: "none",
+      stroke: this.strokeStyle,
+      "stroke-width": this.lineWidth,
+      "stroke-dasharray": this.dash.join(" ") || null,
+    });
+  }
   fillText(text, x, y) {
     const anchor = { center: "middle", right: "end", end: "end" }[this.textAlign] ?? "start";
-    this.add("text", { x, y: this.textBaseline === "middle" ? y + 4 : y, text, fill: this.fillStyle, "font-size": parseFloat(this.font), "font-family": this.font.replace(/^[^a-z]*\d+px\s*/, ""), "text-anchor": anchor });
+    this.add("text", {
+      x,
+      y: this.textBaseline === "middle" ? y + 4 : y,
+      text,
+      fill: this.fillStyle,
+      "font-size": parseFloat(this.font),
+      "font-family": this.font.replace(/^[^a-z]*\d+px\s*/, ""),
+      "text-anchor": anchor,
+    });
   }
 }

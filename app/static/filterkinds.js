@@ -10,7 +10,10 @@ kinds.set("depth", ({ depth }) => ({
   label: `position ${depth} of the draft`,
   test: (_run, round, node, token) => (node ? node.depth : token ? token.pos - round.start + 1 : -1) === depth,
 }));
-kinds.set("kept", ({ kept }) => ({ label: `rounds that kept ${kept}`, test: (_run, round) => round.accepted === kept }));
+kinds.set("kept", ({ kept }) => ({
+  label: `rounds that kept ${kept}`,
+  test: (_run, round) => round.accepted === kept,
+}));
 kinds.set("entropy", ({ field, low, high }) => ({
   label: `${WHO[field] ?? field} ${plain(low)} to ${plain(high)} nats`,
   test: (_run, _round, node, token) => {

@@ -4,15 +4,21 @@ const near = (round, node, token) => (token ? token.pos : node ? round.start + n
 
 /** kind -> (spec) -> {label, spec, test(run, round, node, token)} */
 export const kinds = new Map([
-  ["range", ({ range: [low, high] }) => ({
-    label: `positions ${low} to ${high}`,
-    range: [low, high],
-    test: (_run, round, node, token) => near(round, node, token) >= low && near(round, node, token) <= high,
-  })],
-  ["sign", ({ sign }) => ({
-    label: sign,
-    test: (_run, _round, node, token) => (token ? token.origin === sign : false) || node?.state === sign,
-  })],
+  [
+    "range",
+    ({ range: [low, high] }) => ({
+      label: `positions ${low} to ${high}`,
+      range: [low, high],
+      test: (_run, round, node, token) => near(round, node, token) >= low && near(round, node, token) <= high,
+    }),
+  ],
+  [
+    "sign",
+    ({ sign }) => ({
+      label: sign,
+      test: (_run, _round, node, token) => (token ? token.origin === sign : false) || node?.state === sign,
+    }),
+  ],
 ]);
 
 /** A filter from its spec, or null when nobody knows the kind. */

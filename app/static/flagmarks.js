@@ -4,16 +4,36 @@ import { h, s } from "./dom.js";
 
 /** Paths in a box of 10 by 10; `pole` is drawn as a line. @type {Object<string, {d: string, pole: string, words: string[]}>} */
 export const FLAGS = {
-  mined: { d: "M2.5 1H9L7.3 3.2L9 5.4H2.5z", pole: "M2.5 1V9.5", words: ["swapped and tried: the answer changed", "swapped and tried: the answer stayed"] },
-  judge: { d: "M1.5 2H8.5L5 8.5z", pole: "", words: ["the judge refused it as important", "the judge let it pass as unimportant"] },
+  mined: {
+    d: "M2.5 1H9L7.3 3.2L9 5.4H2.5z",
+    pole: "M2.5 1V9.5",
+    words: ["swapped and tried: the answer changed", "swapped and tried: the answer stayed"],
+  },
+  judge: {
+    d: "M1.5 2H8.5L5 8.5z",
+    pole: "",
+    words: ["the judge refused it as important", "the judge let it pass as unimportant"],
+  },
 };
 
 /** A sign as an inline figure. @param {"mined"|"judge"} kind @param {boolean} important @param {string=} title @returns {HTMLElement} */
 export function flagMark(kind, important, title) {
   const { d, pole, words } = FLAGS[kind];
   const text = title ?? words[important ? 0 : 1];
-  return h(`span.flagmark.${kind}${important ? "" : ".hollow"}`, { title: text, role: "img", "aria-label": text },
-    s("svg", { viewBox: "0 0 10 10", width: 11, height: 11, "aria-hidden": "true" },
-      s("path", { d, fill: important ? "var(--judge)" : "var(--panel)", stroke: "var(--judge)", "stroke-width": 1.2, "stroke-linejoin": "round" }),
-      pole ? s("path", { d: pole, stroke: "var(--judge)", "stroke-width": 1.4, fill: "none" }) : null));
+  return h(
+    `span.flagmark.${kind}${important ? "" : ".hollow"}`,
+    { title: text, role: "img", "aria-label": text },
+    s(
+      "svg",
+      { viewBox: "0 0 10 10", width: 11, height: 11, "aria-hidden": "true" },
+      s("path", {
+        d,
+        fill: important ? "var(--judge)" : "var(--panel)",
+        stroke: "var(--judge)",
+        "stroke-width": 1.2,
+        "stroke-linejoin": "round",
+      }),
+      pole ? s("path", { d: pole, stroke: "var(--judge)", "stroke-width": 1.4, fill: "none" }) : null,
+    ),
+  );
 }

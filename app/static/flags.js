@@ -20,7 +20,14 @@ export function watchFlags(store, lab) {
   const off = store.on("status", () => {
     if (store.status.phase !== "done") return;
     off();
-    setTimeout(() => mined.recorded().then((sets) => Promise.all(sets.map((set) => mined.open(set.name)))).catch((error) => console.warn(`mined sets: ${error.message}`)), WAIT);
+    setTimeout(
+      () =>
+        mined
+          .recorded()
+          .then((sets) => Promise.all(sets.map((set) => mined.open(set.name))))
+          .catch((error) => console.warn(`mined sets: ${error.message}`)),
+      WAIT,
+    );
   });
 }
 
@@ -33,7 +40,12 @@ function minedOf(run) {
   let state = known.get(run);
   if (!state || state.version !== version || state.prompt !== run.head?.prompt) {
     const sets = run.head && mined ? mined.of(run.head.prompt) : [];
-    state = { version, prompt: run.head?.prompt, sets: sets.map((items) => ({ items, final: items[0].prompt.final, same: 0, next: 0 })), at: new Map() };
+    state = {
+      version,
+      prompt: run.head?.prompt,
+      sets: sets.map((items) => ({ items, final: items[0].prompt.final, same: 0, next: 0 })),
+      at: new Map(),
+    };
     known.set(run, state);
   }
   for (const set of state.sets) follow(run, set, state.at);
@@ -58,29 +70,54 @@ export function flagsAt(run, pos) {
     const { label } = item;
     const how = item.naive ? "Mined by itself" : "Mined";
     const swap = `${visible(pieceOfLabel(label, "target"))} → ${visible(pieceOfLabel(label, "draft"))}`;
-    flags.push({ kind: "mined", important: label.important, item, words: `${how}: ${swap} was tried here; ${label.important ? `the answer ${label.target_answer ?? "none"} became ${label.draft_answer ?? "none"}` : "the answer stayed"}.` });
+    flags.push({
+      kind: "mined",
+      important: label.important,
+      item,
+      words: `${how}: ${swap} was tried here; ${label.important ? `the answer ${label.target_answer ?? "none"} became ${label.draft_answer ?? "none"}` : "the answer stayed"}.`,
+    });
   }
   const node = columns(run)[pos]?.node;
   if (node?.judge != null && node.state !== "accepted") {
     const important = node.state !== "relaxed";
-    flags.push({ kind: "judge", important, item: null, words: `Judge: importance ${node.judge.toFixed(3)}, ${important ? "refused as important" : "let pass as unimportant"}.` });
+    flags.push({
+      kind: "judge",
+      important,
+      item: null,
+      words: `Judge: importance ${node.judge.toFixed(3)}, ${important ? "refused as important" : "let pass as unimportant"}.`,
+    });
   }
   return flags;
 }
 
 /** Whether some position has a flag. @param {any} run @returns {boolean} */
-export const flagged = (run) => minedOf(run).size > 0 || columns(run).some((column) => column.node?.judge != null && column.node.state !== "accepted");
+export const flagged = (run) =>
+  minedOf(run).size > 0 ||
+  columns(run).some((column) => column.node?.judge != null && column.node.state !== "accepted");
 
 /** The marks of a position for its chip, or null. @param {any} run @param {number} pos @returns {HTMLElement|null} */
 export function flagsFor(run, pos) {
   const flags = flagsAt(run, pos);
-  return flags.length ? h("i.flags", { title: flags.map((flag) => flag.words).join("\n") }, flags.map((flag) => flagMark(flag.kind, flag.important, flag.words))) : null;
+  return flags.length
+    ? h(
+        "i.flags",
+        { title: flags.map((flag) => flag.words).join("\n") },
+        flags.map((flag) => flagMark(flag.kind, flag.important, flag.words)),
+      )
+    : null;
 }
 
 /** The key to the signs. @returns {HTMLElement} */
 export function flagLegend() {
   const entry = (kind, important, words) => h("span", {}, flagMark(kind, important), words);
-  return h("span.flaglegend", { "aria-label": "Flags of importance" }, entry("mined", true, "swap changed the answer"), entry("mined", false, "answer stayed"), entry("judge", true, "judge: important"), entry("judge", false, "judge: let pass"));
+  return h(
+    "span.flaglegend",
+    { "aria-label": "Flags of importance" },
+    entry("mined", true, "swap changed the answer"),
+    entry("mined", false, "answer stayed"),
+    entry("judge", true, "judge: important"),
+    entry("judge", false, "judge: let pass"),
+  );
 }
 
 /** The row of the ribbon: mined labels above, judges below. @param {any} ctx @param {any} row @param {any} view as ribbonpaint has it */
@@ -108,5 +145,15 @@ export function paintFlags(ctx, row, { run, list, first, last, width, ink }) {
 /** The flags of a position in words; a mined one opens its fork. @param {any} run @param {number|null} pos @param {any=} lab @returns {HTMLElement[]} */
 export function flagLines(run, pos, lab) {
   if (pos == null) return [];
-  return flagsAt(run, pos).map(({ kind, important, words, item }) => h("p.flagline", {}, flagMark(kind, important), h("span", {}, words), item && lab?.drawer ? h("button.v-button", { type: "button", onclick: () => lab.drawer("workshop", item.key) }, "Open the fork") : null));
+  return flagsAt(run, pos).map(({ kind, important, words, item }) =>
+    h(
+      "p.flagline",
+      {},
+      flagMark(kind, important),
+      h("span", {}, words),
+      item && lab?.drawer
+        ? h("button.v-button", { type: "button", onclick: () => lab.drawer("workshop", item.key) }, "Open the fork")
+        : null,
+    ),
+  );
 }

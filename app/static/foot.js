@@ -3,5 +3,11 @@
 import { h } from "./dom.js";
 
 export function mount(element) {
-  element.append(h("p", {}, "Lanes take turns, one round each, never two at once: a lane's clock runs only during its own rounds, without the prefill and without drawing. Entropies are in nats over the full vocabulary. A recorded run needs no model."));
+  element.append(
+    h(
+      "p",
+      {},
+      "Lanes take turns, one round each, never two at once: a lane's clock runs only during its own rounds, without the prefill and without drawing. Entropies are in nats over the full vocabulary. A recorded run needs no model.",
+    ),
+  );
 }

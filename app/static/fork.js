@@ -14,25 +14,93 @@ export function forkView(item) {
   const said = before(item);
   const cut = said.length > CONTEXT ? `…${said.slice(-CONTEXT)}` : said;
   const what = label.important ? "Important: the answer changes." : "Not important: the answer stays.";
-  const score = label.score == null ? null : h("span.badge.judge", { title: "What the judge says of this swap: probability that it is important" }, `judge ${label.score.toFixed(3)}`);
-  return h("div.fork", {},
-    h("header", {}, flagMark("mined", label.important), h("b", {}, what), h("span.quiet", {}, `position ${label.t}`), score,
-      label.unlikely ? h("span.badge", { title: "The target gives this token almost no probability; it was not tried" }, "not tried") : null, label.retokenized ? h("span.badge", { title: "The server's text gave other token ids" }, label.retokenized) : null),
-    h("details", {}, h("summary", {}, "Prompt"), h("p.forktext", {}, prompt.text || "The text of the prompt is not in this file.")),
+  const score =
+    label.score == null
+      ? null
+      : h(
+          "span.badge.judge",
+          { title: "What the judge says of this swap: probability that it is important" },
+          `judge ${label.score.toFixed(3)}`,
+        );
+  return h(
+    "div.fork",
+    {},
+    h(
+      "header",
+      {},
+      flagMark("mined", label.important),
+      h("b", {}, what),
+      h("span.quiet", {}, `position ${label.t}`),
+      score,
+      label.unlikely
+        ? h("span.badge", { title: "The target gives this token almost no probability; it was not tried" }, "not tried")
+        : null,
+      label.retokenized
+        ? h("span.badge", { title: "The server's text gave other token ids" }, label.retokenized)
+        : null,
+    ),
+    h(
+      "details",
+      {},
+      h("summary", {}, "Prompt"),
+      h("p.forktext", {}, prompt.text || "The text of the prompt is not in this file."),
+    ),
     h("p.forktext.sofar", { "aria-label": "Text so far" }, cut),
-    h("div.ways", {},
-      way("target", "The target's token", pieceOfLabel(label, "target"), label.target_text, label.target_answer, at, label),
-      way("draft", "The draft's token instead", pieceOfLabel(label, "draft"), label.draft_text, label.draft_answer, at, label)),
-    h("p.quiet", {}, at < 0 ? "After the swap the target writes the same text again." : "Shaded: the first place where the two continuations differ. After the swapped token the target itself goes on."));
+    h(
+      "div.ways",
+      {},
+      way(
+        "target",
+        "The target's token",
+        pieceOfLabel(label, "target"),
+        label.target_text,
+        label.target_answer,
+        at,
+        label,
+      ),
+      way(
+        "draft",
+        "The draft's token instead",
+        pieceOfLabel(label, "draft"),
+        label.draft_text,
+        label.draft_answer,
+        at,
+        label,
+      ),
+    ),
+    h(
+      "p.quiet",
+      {},
+      at < 0
+        ? "After the swap the target writes the same text again."
+        : "Shaded: the first place where the two continuations differ. After the swapped token the target itself goes on.",
+    ),
+  );
 }
 
 function way(who, title, piece, text, answer, at, label) {
   const end = at < 0 ? -1 : wordEnd(text, at);
   const same = label.target_answer === label.draft_answer;
-  return h(`section.way.${who}`, { "aria-label": title },
+  return h(
+    `section.way.${who}`,
+    { "aria-label": title },
     h("h4", {}, title),
-    h("p.forktext", {}, h("b.swap", {}, visible(piece)), ...(at < 0 ? [text] : [text.slice(0, at), h("mark", { title: "first difference" }, text.slice(at, end) || "∅"), text.slice(end)])),
-    h("p.answer", {}, h("span.quiet", {}, "answer "), h("b", {}, answer ?? "none found"), who === "draft" ? h("span.quiet", {}, same ? " (the same)" : " (another)") : null));
+    h(
+      "p.forktext",
+      {},
+      h("b.swap", {}, visible(piece)),
+      ...(at < 0
+        ? [text]
+        : [text.slice(0, at), h("mark", { title: "first difference" }, text.slice(at, end) || "∅"), text.slice(end)]),
+    ),
+    h(
+      "p.answer",
+      {},
+      h("span.quiet", {}, "answer "),
+      h("b", {}, answer ?? "none found"),
+      who === "draft" ? h("span.quiet", {}, same ? " (the same)" : " (another)") : null,
+    ),
+  );
 }
 
 function wordEnd(text, at) {
@@ -43,8 +111,11 @@ function wordEnd(text, at) {
 
 /** Buttons to the item before and after. @param {() => void} back @param {() => void} on @param {string} words */
 export function stepper(back, on, words) {
-  return h("div.stepper", { role: "group", "aria-label": "Mismatches" },
+  return h(
+    "div.stepper",
+    { role: "group", "aria-label": "Mismatches" },
     h("button", { onclick: back, "aria-label": "Previous mismatch", title: "Previous (k or ↑)" }, icon("back")),
     h("span.quiet", {}, words),
-    h("button", { onclick: on, "aria-label": "Next mismatch", title: "Next (j or ↓)" }, icon("forward")));
+    h("button", { onclick: on, "aria-label": "Next mismatch", title: "Next (j or ↓)" }, icon("forward")),
+  );
 }

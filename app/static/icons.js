@@ -18,12 +18,38 @@ const PATHS = {
 
 /** An icon by name; buttons that hold only an icon need an aria-label. */
 export const icon = (name) =>
-  s("svg.icon", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", fill: name === "play" || name === "stop" ? "currentColor" : "none", stroke: "currentColor", "stroke-width": 1.4, "stroke-linecap": "round", "stroke-linejoin": "round" }, s("path", { d: PATHS[name] }));
+  s(
+    "svg.icon",
+    {
+      viewBox: "0 0 16 16",
+      width: 16,
+      height: 16,
+      "aria-hidden": "true",
+      fill: name === "play" || name === "stop" ? "currentColor" : "none",
+      stroke: "currentColor",
+      "stroke-width": 1.4,
+      "stroke-linecap": "round",
+      "stroke-linejoin": "round",
+    },
+    s("path", { d: PATHS[name] }),
+  );
 
 /** The mark of the lab: three guesses, the last one struck. */
 export const mark = () =>
-  s("svg", { viewBox: "0 0 28 28", width: 28, height: 28, "aria-hidden": "true" },
+  s(
+    "svg",
+    { viewBox: "0 0 28 28", width: 28, height: 28, "aria-hidden": "true" },
     s("rect", { x: 1, y: 1, width: 26, height: 26, rx: 7, fill: "var(--ink)" }),
     s("path", { d: "M7 10.5h14M7 14.5h9", stroke: "var(--panel)", "stroke-width": 2, "stroke-linecap": "round" }),
     s("path", { d: "M7 18.8h5", stroke: "var(--draft-2)", "stroke-width": 2.4, "stroke-linecap": "round" }),
-    s("rect", { x: 15.5, y: 16.4, width: 5.6, height: 4.8, rx: 1.4, fill: "none", stroke: "var(--target-2)", "stroke-width": 1.8 }));
+    s("rect", {
+      x: 15.5,
+      y: 16.4,
+      width: 5.6,
+      height: 4.8,
+      rx: 1.4,
+      fill: "none",
+      stroke: "var(--target-2)",
+      "stroke-width": 1.8,
+    }),
+  );

@@ -13,14 +13,34 @@ import { overlapAt, overlapN } from "./thresholds.js";
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
   const parts = {
-    widths: { bars: 0, strip: 0 }, name: h("h3", { text: "Why this token" }), place: h("span.v-sub"), why: h("p.v-why", { "aria-live": "polite" }), from: h("p.v-from"), flags: h("div.v-flags"), bars: h("div.v-bars"),
-    strip: h("div.v-strip"), numbers: h("dl.v-numbers"), order: h("button.v-button", { type: "button" }), law: h("button.v-button", { type: "button" }),
-    back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous guess of this round" }), next: h("button.v-button", { type: "button", text: "›", "aria-label": "Next guess of this round" }),
+    widths: { bars: 0, strip: 0 },
+    name: h("h3", { text: "Why this token" }),
+    place: h("span.v-sub"),
+    why: h("p.v-why", { "aria-live": "polite" }),
+    from: h("p.v-from"),
+    flags: h("div.v-flags"),
+    bars: h("div.v-bars"),
+    strip: h("div.v-strip"),
+    numbers: h("dl.v-numbers"),
+    order: h("button.v-button", { type: "button" }),
+    law: h("button.v-button", { type: "button" }),
+    back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous guess of this round" }),
+    next: h("button.v-button", { type: "button", text: "›", "aria-label": "Next guess of this round" }),
   };
   element.classList.add("v-view", "v-inspector");
   element.replaceChildren(
-    h("header.v-head", {}, parts.name, parts.place, h("span.v-tools", {}, parts.law, parts.order, parts.back, parts.next)),
-    parts.why, parts.from, parts.flags, parts.bars, h("div.v-facts", {}, parts.strip, parts.numbers),
+    h(
+      "header.v-head",
+      {},
+      parts.name,
+      parts.place,
+      h("span.v-tools", {}, parts.law, parts.order, parts.back, parts.next),
+    ),
+    parts.why,
+    parts.from,
+    parts.flags,
+    parts.bars,
+    h("div.v-facts", {}, parts.strip, parts.numbers),
   );
   parts.lab = lab;
   const draw = () => show(store, parts);
@@ -34,7 +54,8 @@ export function mount(element, store, lab) {
   for (const topic of ["runs", "cursor", "hover", "time", "options", "flags"]) store.on(topic, later);
   // Widths come from the observer: reading them while other views change the page would force a layout.
   const watch = new ResizeObserver((entries) => {
-    for (const { target, contentRect } of entries) parts.widths[target === parts.bars ? "bars" : "strip"] = contentRect.width;
+    for (const { target, contentRect } of entries)
+      parts.widths[target === parts.bars ? "bars" : "strip"] = contentRect.width;
     later();
   });
   watch.observe(parts.bars);
@@ -53,7 +74,8 @@ function subject(store) {
     index = refusedNode(round);
     node = index === null ? null : round.nodes[index];
   }
-  const here = token ?? (round.tokens ?? []).find((candidate) => candidate.pos === at.pos && onPath(round, node)) ?? null;
+  const here =
+    token ?? (round.tokens ?? []).find((candidate) => candidate.pos === at.pos && onPath(round, node)) ?? null;
   return { ...at, run, round, node, index, emitted: here, own: Boolean(token) };
 }
 
@@ -64,19 +86,43 @@ function show(store, parts) {
   const width = parts.widths.bars || 480;
   parts.back.disabled = parts.next.disabled = !it;
   if (!it) {
-    parts.why.textContent = "Choose a token: the sentence here says in the rule's own terms why it was kept or refused.";
+    parts.why.textContent =
+      "Choose a token: the sentence here says in the rule's own terms why it was kept or refused.";
     parts.place.textContent = "";
     for (const part of [parts.from, parts.flags, parts.bars, parts.strip, parts.numbers]) part.replaceChildren();
     return;
   }
   const { run, round, node, emitted, own } = it;
-  const state = own ? (it.token.node === null || it.token.node === undefined ? it.token.origin : node.state) : node?.state;
+  const state = own
+    ? it.token.node === null || it.token.node === undefined
+      ? it.token.origin
+      : node.state
+    : node?.state;
   const shownToken = own ? it.token.token : node?.token;
-  parts.name.replaceChildren(s("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" }, sign(state ?? "target", 0, 0, 5.5)), h("span.v-token", { text: pieceOf(run, shownToken, 24) }), h("span.v-state", { text: SIGNS[state]?.label ?? "" }));
+  parts.name.replaceChildren(
+    s(
+      "svg",
+      { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
+      sign(state ?? "target", 0, 0, 5.5),
+    ),
+    h("span.v-token", { text: pieceOf(run, shownToken, 24) }),
+    h("span.v-state", { text: SIGNS[state]?.label ?? "" }),
+  );
   parts.place.textContent = `round ${it.roundIndex}, position ${it.pos}${node && !own ? `, guess ${it.index + 1} of ${round.nodes.length}` : ""}`;
-  parts.why.replaceChildren(...rich((own ? it.token.why : null) ?? (own && it.token.node == null ? null : node?.why) ?? neutral(it, state)));
+  parts.why.replaceChildren(
+    ...rich((own ? it.token.why : null) ?? (own && it.token.node == null ? null : node?.why) ?? neutral(it, state)),
+  );
   const passage = passageOf(run, node);
-  parts.from.replaceChildren(...(passage ? [`From: ${passage.words}: `, passageText(passage), " ", h("button.v-button", { type: "button", title: "Go there (s)", onclick: () => parts.follow() }, "Go there")] : []));
+  parts.from.replaceChildren(
+    ...(passage
+      ? [
+          `From: ${passage.words}: `,
+          passageText(passage),
+          " ",
+          h("button.v-button", { type: "button", title: "Go there (s)", onclick: () => parts.follow() }, "Go there"),
+        ]
+      : []),
+  );
   const sampled = Boolean(node?.law_target ?? node?.law_draft);
   const law = sampled && store.options.law === "sampled" ? "sampled" : "raw";
   parts.law.disabled = !sampled;
@@ -87,13 +133,43 @@ function show(store, parts) {
   const target = (law === "sampled" ? node?.law_target : null) ?? node?.top_target ?? it.token?.top_target ?? null;
   const n = overlapN(run);
   const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
-  const rows = barRows({ draft, target, guess: node, n, order: store.options.order, keep: [node?.token, emitted?.token] });
+  const rows = barRows({
+    draft,
+    target,
+    guess: node,
+    n,
+    order: store.options.order,
+    keep: [node?.token, emitted?.token],
+  });
   parts.flags.replaceChildren(...flagLines(run, it.pos, parts.lab));
-  parts.bars.replaceChildren(draft || target
-    ? barFigure({ run, rows, draft, target, width, n, law, guess: node?.token ?? null, emitted: emitted?.token ?? null, state: node?.state, origin: emitted?.origin ?? "target", residual, cut: samples(run) ? cutOf(node) : null })
-    : h("p.v-empty", { text: "This trace was recorded lightly: it keeps decisions, not distributions." }));
-  parts.strip.replaceChildren(stripFigure(samples(run) ? node : node && { ...node, u: null }, parts.widths.strip || 220));
-  parts.numbers.replaceChildren(...numbers(it, n, residual).flatMap(([term, value, hint]) => [h("dt", { text: term, title: hint }), h(value.length > 16 ? "dd.v-long" : "dd", { text: value })]));
+  parts.bars.replaceChildren(
+    draft || target
+      ? barFigure({
+          run,
+          rows,
+          draft,
+          target,
+          width,
+          n,
+          law,
+          guess: node?.token ?? null,
+          emitted: emitted?.token ?? null,
+          state: node?.state,
+          origin: emitted?.origin ?? "target",
+          residual,
+          cut: samples(run) ? cutOf(node) : null,
+        })
+      : h("p.v-empty", { text: "This trace was recorded lightly: it keeps decisions, not distributions." }),
+  );
+  parts.strip.replaceChildren(
+    stripFigure(samples(run) ? node : node && { ...node, u: null }, parts.widths.strip || 220),
+  );
+  parts.numbers.replaceChildren(
+    ...numbers(it, n, residual).flatMap(([term, value, hint]) => [
+      h("dt", { text: term, title: hint }),
+      h(value.length > 16 ? "dd.v-long" : "dd", { text: value }),
+    ]),
+  );
 }
 
 /** Where p has to reach: the drawn u times q, when the run samples by ratio. */
@@ -106,9 +182,11 @@ function cutOf(node) {
 function neutral({ run, node, token, own, round }, state) {
   const chosen = node?.top_target?.[0] ?? token?.top_target?.[0];
   const first = chosen ? ` The target's first choice is ${pieceOf(run, chosen[0])} (${prob(chosen[1])}).` : "";
-  if (own && token.origin === "bonus") return `All ${round.accepted} tested guesses held, so the target's own next token comes with the same call.${first}`;
+  if (own && token.origin === "bonus")
+    return `All ${round.accepted} tested guesses held, so the target's own next token comes with the same call.${first}`;
   if (own && token.origin === "target") return `Plain decoding: one target call, one token.${first}`;
-  if (own && token.origin === "correction") return `Put in place of the refused guess ${node ? pieceOf(run, node.token) : ""}.${first}`;
+  if (own && token.origin === "correction")
+    return `Put in place of the refused guess ${node ? pieceOf(run, node.token) : ""}.${first}`;
   if (state === "discarded") return "Never tested: the target's path had already left this branch.";
   return `${SIGNS[state]?.label ?? "Emitted"}: draft ${prob(node?.q)}, target ${prob(node?.p)}.${first}`;
 }
@@ -118,21 +196,53 @@ function stripFigure(node, width) {
   const figure = s("svg.v-figure", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
   const keep = node?.accept_prob;
   if (keep == null) {
-    figure.append(label(0, 22, node ? "not tested: no decision was drawn" : "no guess here: nothing to test", { fill: "var(--ink-3)" }));
+    figure.append(
+      label(0, 22, node ? "not tested: no decision was drawn" : "no guess here: nothing to test", {
+        fill: "var(--ink-3)",
+      }),
+    );
     return figure;
   }
   const x = linear(0, 1, 6, width - 6);
   figure.append(
     s("rect", { x: x(0), y: 10, width: Math.max(0, x(keep) - x(0)), height: 12, fill: "var(--draft-2)" }),
-    s("rect", { x: x(keep), y: 10, width: Math.max(0, x(1) - x(keep)), height: 12, fill: "none", stroke: "var(--line-2)" }),
-    label(x(0), 36, "0", { "font-size": 10, "text-anchor": "middle" }), label(x(1), 36, "1", { "font-size": 10, "text-anchor": "middle" }),
+    s("rect", {
+      x: x(keep),
+      y: 10,
+      width: Math.max(0, x(1) - x(keep)),
+      height: 12,
+      fill: "none",
+      stroke: "var(--line-2)",
+    }),
+    label(x(0), 36, "0", { "font-size": 10, "text-anchor": "middle" }),
+    label(x(1), 36, "1", { "font-size": 10, "text-anchor": "middle" }),
   );
-  if (keep > 0.16) figure.append(label(x(keep / 2), 19.5, "keep", { "font-size": 10, "text-anchor": "middle", fill: "var(--panel)", "font-weight": 600 }));
+  if (keep > 0.16)
+    figure.append(
+      label(x(keep / 2), 19.5, "keep", {
+        "font-size": 10,
+        "text-anchor": "middle",
+        fill: "var(--panel)",
+        "font-weight": 600,
+      }),
+    );
   if (keep < 0.8) figure.append(label(x((1 + keep) / 2), 19.5, "refuse", { "font-size": 10, "text-anchor": "middle" }));
-  if (keep > 0.08 && keep < 0.92) figure.append(label(x(keep), 36, fmt(keep, 2), { "font-size": 10, "text-anchor": "middle", fill: "var(--ink)" }));
-  if (node.u != null) figure.append(s("path", { d: `M${x(node.u)} 25l-4-17h8z`, fill: "var(--ink)" }), label(Math.min(width - 26, Math.max(26, x(node.u))), 7, `drew ${fmt(node.u, 2)}`, { "font-size": 10, "text-anchor": "middle", fill: "var(--ink)" }));
+  if (keep > 0.08 && keep < 0.92)
+    figure.append(label(x(keep), 36, fmt(keep, 2), { "font-size": 10, "text-anchor": "middle", fill: "var(--ink)" }));
+  if (node.u != null)
+    figure.append(
+      s("path", { d: `M${x(node.u)} 25l-4-17h8z`, fill: "var(--ink)" }),
+      label(Math.min(width - 26, Math.max(26, x(node.u))), 7, `drew ${fmt(node.u, 2)}`, {
+        "font-size": 10,
+        "text-anchor": "middle",
+        fill: "var(--ink)",
+      }),
+    );
   else figure.append(label(x(0.5), 36, "greedy: nothing is drawn", { "font-size": 10, "text-anchor": "middle" }));
-  figure.setAttribute("aria-label", `kept with probability ${fmt(keep)}${node.u == null ? "" : `, drew ${fmt(node.u)}`}`);
+  figure.setAttribute(
+    "aria-label",
+    `kept with probability ${fmt(keep)}${node.u == null ? "" : `, drew ${fmt(node.u)}`}`,
+  );
   return figure;
 }
 
@@ -145,14 +255,38 @@ function numbers({ run, round, node, token, own }, n, residual) {
     ["q", known(node?.q) ? prob(node.q) : null, "the draft's probability of the guess"],
     ["P(keep)", known(node?.accept_prob) ? prob(node.accept_prob) : null, "probability that the rule keeps the guess"],
     ["u", known(node?.u) && samples(run) ? prob(node.u) : null, "the uniform number compared with P(keep)"],
-    ["H draft", known(node?.h_draft ?? token?.h_draft) ? `${fmt(node?.h_draft ?? token.h_draft)} nats` : null, "entropy of the draft's law, whole vocabulary, temperature 1"],
-    ["H target", known(node?.h_target ?? token?.h_target) ? `${fmt(node?.h_target ?? token.h_target)} nats` : null, "entropy of the target's law, whole vocabulary, temperature 1"],
-    [`overlap@${n}`, known(overlap) ? `${Math.round(overlap * of)} of ${of}` : null, "tokens in both first-n lists (bracketed)"],
-    ["barred", node?.reason?.fired ? pieceOf(run, node.reason.remove) : null, "removed by a veto from the target's law before this guess was tested"],
-    ["margin", known(node?.margin) ? `${fmt(node.margin)} nats` : null, "log p of the target's first choice minus log p of the guess"],
+    [
+      "H draft",
+      known(node?.h_draft ?? token?.h_draft) ? `${fmt(node?.h_draft ?? token.h_draft)} nats` : null,
+      "entropy of the draft's law, whole vocabulary, temperature 1",
+    ],
+    [
+      "H target",
+      known(node?.h_target ?? token?.h_target) ? `${fmt(node?.h_target ?? token.h_target)} nats` : null,
+      "entropy of the target's law, whole vocabulary, temperature 1",
+    ],
+    [
+      `overlap@${n}`,
+      known(overlap) ? `${Math.round(overlap * of)} of ${of}` : null,
+      "tokens in both first-n lists (bracketed)",
+    ],
+    [
+      "barred",
+      node?.reason?.fired ? pieceOf(run, node.reason.remove) : null,
+      "removed by a veto from the target's law before this guess was tested",
+    ],
+    [
+      "margin",
+      known(node?.margin) ? `${fmt(node.margin)} nats` : null,
+      "log p of the target's first choice minus log p of the guess",
+    ],
     ["confidence", known(node?.confidence) ? fmt(node.confidence) : null, "the draft's own confidence"],
     ["importance", known(node?.judge) ? fmt(node.judge) : null, "the judge's score"],
-    ["rank", known(node?.rank) ? `${node.rank} of ${round.nodes.length}` : null, "by cumulative draft log-probability in this round"],
+    [
+      "rank",
+      known(node?.rank) ? `${node.rank} of ${round.nodes.length}` : null,
+      "by cumulative draft log-probability in this round",
+    ],
     ["residual", residual ? "max(p−q, 0), hatched" : null, "the law the correction is drawn from"],
     ["from", node?.source ? sourceWords(node.source) : null, "where the guess comes from"],
   ];
@@ -164,9 +298,12 @@ function step(store, by) {
   if (!it) return;
   const { run, round, roundIndex } = it;
   const places = (round.nodes ?? []).map((_, i) => nodeSelection(run, roundIndex, i));
-  for (const token of round.tokens ?? []) if (token.node === null || token.node === undefined) places.push({ run: run.key, round: roundIndex, pos: token.pos, node: null });
-  const at = places.findIndex((place) => (it.own && it.token.node == null ? place.node === null && place.pos === it.pos : place.node === it.index));
+  for (const token of round.tokens ?? [])
+    if (token.node === null || token.node === undefined)
+      places.push({ run: run.key, round: roundIndex, pos: token.pos, node: null });
+  const at = places.findIndex((place) =>
+    it.own && it.token.node == null ? place.node === null && place.pos === it.pos : place.node === it.index,
+  );
   const next = places[(at + by + places.length) % places.length];
   if (next) store.setCursor(next);
 }
-

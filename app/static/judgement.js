@@ -31,8 +31,12 @@ export function atThreshold(scored, threshold) {
   const keptImportant = kept.filter((one) => one.important).length;
   const others = scored.length - important.length;
   return {
-    n: scored.length, kept: kept.length, keptImportant, important: important.length,
-    recall: important.length ? 1 - keptImportant / important.length : null, keptUnimportant: others ? (kept.length - keptImportant) / others : null,
+    n: scored.length,
+    kept: kept.length,
+    keptImportant,
+    important: important.length,
+    recall: important.length ? 1 - keptImportant / important.length : null,
+    keptUnimportant: others ? (kept.length - keptImportant) / others : null,
   };
 }
 
@@ -40,15 +44,24 @@ export function atThreshold(scored, threshold) {
 export function recallCurve(scored) {
   const scores = [...new Set(scored.map((one) => one.score))].sort((a, b) => a - b);
   const some = scores.length > 60 ? scores.filter((_, i) => i % Math.ceil(scores.length / 60) === 0) : scores;
-  return [0, ...some, 1.000001].map((threshold) => ({ threshold: Math.min(1, threshold), ...pick(atThreshold(scored, threshold)) }));
+  return [0, ...some, 1.000001].map((threshold) => ({
+    threshold: Math.min(1, threshold),
+    ...pick(atThreshold(scored, threshold)),
+  }));
 }
 
 const pick = ({ recall, keptUnimportant }) => ({ recall, keptUnimportant });
 
 /** Counts in even bins on [0, 1]. @param {Scored[]} scored @param {number=} bins @returns {{low: number, high: number, important: number, unimportant: number}[]} */
 export function histogram(scored, bins = 20) {
-  const out = Array.from({ length: bins }, (_, i) => ({ low: i / bins, high: (i + 1) / bins, important: 0, unimportant: 0 }));
-  for (const { score, important } of scored) out[Math.min(bins - 1, Math.floor(score * bins))][important ? "important" : "unimportant"] += 1;
+  const out = Array.from({ length: bins }, (_, i) => ({
+    low: i / bins,
+    high: (i + 1) / bins,
+    important: 0,
+    unimportant: 0,
+  }));
+  for (const { score, important } of scored)
+    out[Math.min(bins - 1, Math.floor(score * bins))][important ? "important" : "unimportant"] += 1;
   return out;
 }
 
@@ -62,5 +75,12 @@ export function reliability(scored, bins = 10) {
     bin.sum += score;
     bin.hits += important ? 1 : 0;
   }
-  return out.map(({ low, high, n, sum, hits }) => ({ low, high, n, mean: n ? sum / n : null, share: n ? hits / n : null, interval: wilson(hits, n) }));
+  return out.map(({ low, high, n, sum, hits }) => ({
+    low,
+    high,
+    n,
+    mean: n ? sum / n : null,
+    share: n ? hits / n : null,
+    interval: wilson(hits, n),
+  }));
 }

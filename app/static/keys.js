@@ -53,20 +53,25 @@ function select(store, sel) {
   store.setCursor(sel);
   const run = store.runs.get(sel.run);
   if (run && store.cursor && store.cursor.round >= store.visibleRounds(run))
-    store.setTime({ at: store.time.mode === "clock" ? run.sums.clock[store.cursor.round + 1] : store.cursor.round + 1, playing: false });
+    store.setTime({
+      at: store.time.mode === "clock" ? run.sums.clock[store.cursor.round + 1] : store.cursor.round + 1,
+      playing: false,
+    });
 }
 
 function token(store, by) {
   const { run: key, pos } = here(store);
   const run = store.runs.get(key);
-  if (run?.tokens.length) select(store, { run: key, pos: Math.max(0, Math.min(run.tokens.length - 1, (pos ?? 0) + by)) });
+  if (run?.tokens.length)
+    select(store, { run: key, pos: Math.max(0, Math.min(run.tokens.length - 1, (pos ?? 0) + by)) });
 }
 
 function lane(store, by) {
   const at = here(store);
   const i = store.lanes.indexOf(at.run) + by;
   const run = store.runs.get(store.lanes[i]);
-  if (run?.tokens.length) select(store, { run: run.key, pos: Math.max(0, Math.min(run.tokens.length - 1, at.pos ?? 0)) });
+  if (run?.tokens.length)
+    select(store, { run: run.key, pos: Math.max(0, Math.min(run.tokens.length - 1, at.pos ?? 0)) });
 }
 
 function round(store, by) {
@@ -84,7 +89,9 @@ function next(store, wanted) {
   const order = [...run.rounds.slice((at.round ?? -1) + 1), ...run.rounds.slice(0, (at.round ?? -1) + 1)];
   for (const item of order) {
     const tip = item.path.at(-1) ?? -1;
-    const refused = item.nodes.findIndex((node) => node.parent === tip && (node.state === "rejected" || node.state === "vetoed"));
+    const refused = item.nodes.findIndex(
+      (node) => node.parent === tip && (node.state === "rejected" || node.state === "vetoed"),
+    );
     const node = item.nodes[refused];
     const facts = { node, rejected: node?.state === "rejected", vetoed: node?.state === "vetoed" };
     if (wanted(facts)) return select(store, { run: at.run, round: item.index, node: refused });
@@ -111,6 +118,10 @@ function divergence(store) {
   for (const key of order) {
     const run = store.runs.get(key);
     const pos = store.divergence(reference, key);
-    if (pos < Math.min(run.tokens.length, store.runs.get(reference).tokens.length) && !(key === at && store.cursor.pos === pos)) return select(store, { run: key, pos });
+    if (
+      pos < Math.min(run.tokens.length, store.runs.get(reference).tokens.length) &&
+      !(key === at && store.cursor.pos === pos)
+    )
+      return select(store, { run: key, pos });
   }
 }

@@ -14,14 +14,20 @@ export function knobForm(card, lane, onchange) {
     h("h3", {}, card.title),
     card.knobs.length ? null : h("p.quiet", {}, "Nothing to set."),
     plain.map(row),
-    advanced.length ? h("details", { open }, h("summary", {}, `Advanced (${advanced.length})`), advanced.map(row)) : null,
+    advanced.length
+      ? h("details", { open }, h("summary", {}, `Advanced (${advanced.length})`), advanced.map(row))
+      : null,
   );
 }
 
 function knobRow(knob, lane, onchange) {
   const value = lane.knobs[knob.name] ?? knob.default;
   const input = control(knob, value);
-  const reset = h("button.plain.reset", { title: `Back to ${knob.default}`, "aria-label": `Reset ${knob.name}` }, "reset");
+  const reset = h(
+    "button.plain.reset",
+    { title: `Back to ${knob.default}`, "aria-label": `Reset ${knob.name}` },
+    "reset",
+  );
   const row = h(
     `label.knob.${knob.kind}`,
     { title: `${knob.help}\n${rangeText(knob)}${knob.origin_text}: ${knob.default}` },
@@ -30,7 +36,8 @@ function knobRow(knob, lane, onchange) {
     reset,
     h("span.help", {}, knob.help, " ", h("em", {}, `${rangeText(knob)}${knob.origin_text}: ${knob.default}.`)),
   );
-  const read = () => (knob.kind === "switch" ? input.checked : knob.kind === "number" ? Number(input.value) : input.value);
+  const read = () =>
+    knob.kind === "switch" ? input.checked : knob.kind === "number" ? Number(input.value) : input.value;
   const show = () => row.classList.toggle("changed", knob.name in lane.knobs);
   input.addEventListener("change", () => {
     if (knob.kind === "number" && (input.value === "" || !input.reportValidity())) return;
@@ -53,10 +60,25 @@ function knobRow(knob, lane, onchange) {
 
 function control(knob, value) {
   if (knob.kind === "switch") return h("input", { type: "checkbox", checked: value === true });
-  if (knob.kind === "choice") return h("select", {}, knob.choices.map((choice) => h("option", { value: choice, selected: choice === value }, choice)));
+  if (knob.kind === "choice")
+    return h(
+      "select",
+      {},
+      knob.choices.map((choice) => h("option", { value: choice, selected: choice === value }, choice)),
+    );
   if (knob.kind === "text") return h("input", { type: "text", value });
   const step = knob.step && Number.isInteger((knob.default - (knob.low ?? 0)) / knob.step) ? knob.step : "any";
-  return h("input", { type: "number", value, min: knob.low, max: knob.high, step: knob.whole ? 1 : step, required: true });
+  return h("input", {
+    type: "number",
+    value,
+    min: knob.low,
+    max: knob.high,
+    step: knob.whole ? 1 : step,
+    required: true,
+  });
 }
 
-const rangeText = (knob) => (knob.low == null && knob.high == null ? "" : `${knob.low ?? "−∞"} to ${knob.high ?? "∞"}${knob.unit ? ` ${knob.unit}` : ""}; `);
+const rangeText = (knob) =>
+  knob.low == null && knob.high == null
+    ? ""
+    : `${knob.low ?? "−∞"} to ${knob.high ?? "∞"}${knob.unit ? ` ${knob.unit}` : ""}; `;

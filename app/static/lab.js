@@ -11,13 +11,33 @@ import { createMined } from "./mined.js";
 import { createStore } from "./store.js";
 import { restoreTheme } from "./top.js";
 
-const VIEWS = ["top", "runbar", "verdict", "strip", "lanes", "ribbon", "inspector", "tree", "aggregates", "divergence", "whatif", "foot", "timeline", "drawers"];
+const VIEWS = [
+  "top",
+  "runbar",
+  "verdict",
+  "strip",
+  "lanes",
+  "ribbon",
+  "inspector",
+  "tree",
+  "aggregates",
+  "divergence",
+  "whatif",
+  "foot",
+  "timeline",
+  "drawers",
+];
 
 const store = createStore();
 /** What the page's own views share besides the store: the server, what is set, notices. */
 const lab = { store, catalogue: null, config: null, ran: null, figures: new Map() };
 const base = new URL("../lab/", import.meta.url);
-const modules = VIEWS.map((name) => import(`./${name}.js`).then((module) => [name, module], (error) => (console.warn(`view ${name}: ${error.message}`), [name, null])));
+const modules = VIEWS.map((name) =>
+  import(`./${name}.js`).then(
+    (module) => [name, module],
+    (error) => (console.warn(`view ${name}: ${error.message}`), [name, null]),
+  ),
+);
 
 /** An answer of the server; one that says what is wrong becomes an error with those words. */
 lab.answer = async (path, options) => {
@@ -33,7 +53,12 @@ lab.fetch = async (path, options) => {
 
 lab.notify = (text) => {
   const spot = document.querySelector('[data-view="notices"]');
-  const notice = h("p.notice", {}, h("span", {}, text), h("button.plain", { "aria-label": "Dismiss", onclick: () => notice.remove() }, icon("close")));
+  const notice = h(
+    "p.notice",
+    {},
+    h("span", {}, text),
+    h("button.plain", { "aria-label": "Dismiss", onclick: () => notice.remove() }, icon("close")),
+  );
   spot?.append(notice);
 };
 lab.clearNotices = () => document.querySelector('[data-view="notices"]')?.replaceChildren();
@@ -57,9 +82,11 @@ lab.openFiles = async (files) => {
     const lanes = [];
     for (const file of files) {
       const { upload, lanes: most } = lab.catalogue.limits;
-      if (file.size > upload) throw new Error(`${file.name} is larger than ${Math.round(upload / 1e6)} MB, which is the limit.`);
+      if (file.size > upload)
+        throw new Error(`${file.name} is larger than ${Math.round(upload / 1e6)} MB, which is the limit.`);
       lanes.push(...(await lab.fetch("open", { method: "POST", body: file })).lanes);
-      if (lanes.length > most) throw new Error(`These files hold ${lanes.length} runs; at most ${most} fit side by side.`);
+      if (lanes.length > most)
+        throw new Error(`These files hold ${lanes.length} runs; at most ${most} fit side by side.`);
     }
     await lab.bus.stop();
     const keys = new Map();
@@ -104,7 +131,22 @@ async function mount(element) {
     lab.catalogue = await catalogue;
     const { config, view } = lab.link.read();
     const first = lab.catalogue.presets.find((item) => item.name === lab.catalogue.first);
-    lab.config = config ?? (first ? presetConfig(first) : { preset: "", models: lab.catalogue.models[0], prompt: "", lanes: lab.catalogue.methods.slice(0, 2).map(({ name }) => ({ method: name, knobs: {} })), max_new_tokens: 128, temperature: 0, top_p: 1, top_k: 0, seed: 0, chat: false });
+    lab.config =
+      config ??
+      (first
+        ? presetConfig(first)
+        : {
+            preset: "",
+            models: lab.catalogue.models[0],
+            prompt: "",
+            lanes: lab.catalogue.methods.slice(0, 2).map(({ name }) => ({ method: name, knobs: {} })),
+            max_new_tokens: 128,
+            temperature: 0,
+            top_p: 1,
+            top_k: 0,
+            seed: 0,
+            chat: false,
+          });
     store.emit("catalogue");
     if (config) await lab.runNow(false);
     else if (lab.catalogue.presets.some((item) => item.recorded)) await lab.openRecorded("", early);

@@ -12,7 +12,14 @@ const GUARANTEES = {
   lossless: "Emits exactly what the target alone would emit (in law, when sampling).",
   lossy: "May emit what the target alone would not: faster, at a price.",
 };
-const REASONS = { stopped: "stopped", error: "failed", limit: "token limit", eos: "complete", stop: "complete", context: "context full" };
+const REASONS = {
+  stopped: "stopped",
+  error: "failed",
+  limit: "token limit",
+  eos: "complete",
+  stop: "complete",
+  context: "context full",
+};
 const FIGURES = [
   ["tok/s", "Emitted tokens a second of decoding, without the prefill and without drawing."],
   ["τ", "Tokens a target call, the correction or bonus included."],
@@ -29,24 +36,41 @@ export class Lane {
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.state = h("span.state");
     this.fault = h("p.fault", { role: "status", hidden: true });
-    this.flow = h("div.flow", { role: "listbox", tabindex: 0, "aria-label": `${card.title}: running text`, "data-key": key });
+    this.flow = h("div.flow", {
+      role: "listbox",
+      tabindex: 0,
+      "aria-label": `${card.title}: running text`,
+      "data-key": key,
+    });
     this.element = h(
       `article.lane${reference ? ".reference" : ""}`,
       { "data-lane": key },
       h(
         "header",
         {},
-        h("div.lane-title", {}, h("button.plain", { onclick: () => onTitle(card), title: "What this method does" }, card.title ?? key),
-          h(`span.badge.${card.guarantee}`, { title: GUARANTEES[card.guarantee] ?? "" }, card.guarantee)),
+        h(
+          "div.lane-title",
+          {},
+          h("button.plain", { onclick: () => onTitle(card), title: "What this method does" }, card.title ?? key),
+          h(`span.badge.${card.guarantee}`, { title: GUARANTEES[card.guarantee] ?? "" }, card.guarantee),
+        ),
         h("div.lane-knobs", {}, (this.knobs = h("span", {}, knobText(run))), this.state),
-        h("dl.figures", {}, this.figures.map((f) => h("div", { title: f.title }, f.value, h("dt", {}, f.name)))),
+        h(
+          "dl.figures",
+          {},
+          this.figures.map((f) => h("div", { title: f.title }, f.value, h("dt", {}, f.name))),
+        ),
       ),
       this.fault,
       this.flow,
     );
     this.figures[0].value.after(this.ratio);
     this.atEnd = true; // followed by scroll events, so that growing never asks for a layout
-    this.flow.addEventListener("scroll", () => (this.atEnd = this.flow.scrollTop + this.flow.clientHeight >= this.flow.scrollHeight - 40), { passive: true });
+    this.flow.addEventListener(
+      "scroll",
+      () => (this.atEnd = this.flow.scrollTop + this.flow.clientHeight >= this.flow.scrollHeight - 40),
+      { passive: true },
+    );
   }
 
   /** Draw the rounds that came since the last call. */
@@ -173,8 +197,15 @@ export class Lane {
     const { run, store } = this;
     const stats = store.stats(run);
     const drafts = run.card.guarantee !== "reference";
-    const texts = [num(stats.perSecond, stats.perSecond >= 100 ? 0 : 1), num(stats.tau), String(stats.rounds), drafts ? percent(stats.acceptRate) : "–"];
-    texts.forEach((text, i) => this.figures[i].value.textContent !== text && (this.figures[i].value.textContent = text));
+    const texts = [
+      num(stats.perSecond, stats.perSecond >= 100 ? 0 : 1),
+      num(stats.tau),
+      String(stats.rounds),
+      drafts ? percent(stats.acceptRate) : "–",
+    ];
+    texts.forEach(
+      (text, i) => this.figures[i].value.textContent !== text && (this.figures[i].value.textContent = text),
+    );
     const reference = [...store.runs.values()].find((other) => other.card.guarantee === "reference");
     const base = reference && reference !== run ? store.stats(reference).perSecond : null;
     this.ratio.textContent = base && stats.perSecond ? `${num(stats.perSecond / base, 1)}×` : "";
@@ -208,8 +239,17 @@ function knobText(run) {
   const { trajectory } = run.head?.extras ?? {};
   const which = trajectory == null ? [] : [`trajectory ${trajectory + 1}`];
   const knobs = Object.fromEntries((run.card.knobs ?? []).map((knob) => [knob.name, knob]));
-  const given = Object.entries(run.head?.knobs ?? {}).filter(([name]) => !knobs[name]?.advanced || knobs[name].default !== run.head.knobs[name]);
-  const parts = which.concat(given.slice(0, 4).map(([name, value]) => `${name.replaceAll("_", " ")} ${typeof value === "number" ? Number(value.toPrecision(4)) : value}`));
+  const given = Object.entries(run.head?.knobs ?? {}).filter(
+    ([name]) => !knobs[name]?.advanced || knobs[name].default !== run.head.knobs[name],
+  );
+  const parts = which.concat(
+    given
+      .slice(0, 4)
+      .map(
+        ([name, value]) =>
+          `${name.replaceAll("_", " ")} ${typeof value === "number" ? Number(value.toPrecision(4)) : value}`,
+      ),
+  );
   return parts.join(" · ") || (run.card.guarantee === "reference" ? "one token a call" : "");
 }
 

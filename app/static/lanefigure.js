@@ -11,7 +11,12 @@ export function lanesFigure(element) {
   const home = lanes[0].getBoundingClientRect();
   const last = lanes.at(-1).getBoundingClientRect();
   const box = { x: home.left, y: home.top, width: last.right - home.left, height: home.height };
-  const root = s("svg", { viewBox: `0 0 ${box.width} ${box.height}`, width: box.width, height: box.height, "font-family": "system-ui, 'DejaVu Sans', sans-serif" });
+  const root = s("svg", {
+    viewBox: `0 0 ${box.width} ${box.height}`,
+    width: box.width,
+    height: box.height,
+    "font-family": "system-ui, 'DejaVu Sans', sans-serif",
+  });
   for (const lane of lanes) drawLane(root, lane, box);
   return svgText(root, element);
 }
@@ -19,11 +24,33 @@ export function lanesFigure(element) {
 function drawLane(root, lane, box) {
   const frame = lane.getBoundingClientRect();
   const x = frame.left - box.x;
-  const text = (at, top, words, attrs) => root.append(s("text", { x: x + at, y: top, text: words, "font-size": 12, fill: "var(--ink-2)", ...attrs }));
-  root.append(s("rect", { x: x + 0.5, y: 0.5, width: frame.width - 1, height: box.height - 1, rx: 8, fill: "var(--panel)", stroke: "var(--line)" }));
-  text(14, 26, lane.querySelector(".lane-title button").textContent, { "font-size": 14, "font-weight": 600, fill: "var(--ink)" });
-  text(14, 44, `${lane.querySelector(".badge").textContent} · ${lane.querySelector(".lane-knobs > span").textContent}`, { "font-size": 11 });
-  const figures = [...lane.querySelectorAll(".figures > div")].map((item) => `${item.querySelector("dd").textContent} ${item.querySelector("dt").textContent}`);
+  const text = (at, top, words, attrs) =>
+    root.append(s("text", { x: x + at, y: top, text: words, "font-size": 12, fill: "var(--ink-2)", ...attrs }));
+  root.append(
+    s("rect", {
+      x: x + 0.5,
+      y: 0.5,
+      width: frame.width - 1,
+      height: box.height - 1,
+      rx: 8,
+      fill: "var(--panel)",
+      stroke: "var(--line)",
+    }),
+  );
+  text(14, 26, lane.querySelector(".lane-title button").textContent, {
+    "font-size": 14,
+    "font-weight": 600,
+    fill: "var(--ink)",
+  });
+  text(
+    14,
+    44,
+    `${lane.querySelector(".badge").textContent} · ${lane.querySelector(".lane-knobs > span").textContent}`,
+    { "font-size": 11 },
+  );
+  const figures = [...lane.querySelectorAll(".figures > div")].map(
+    (item) => `${item.querySelector("dd").textContent} ${item.querySelector("dt").textContent}`,
+  );
   text(14, HEAD, figures.join(" · "), { "font-size": 12, fill: "var(--ink)" });
   const rule = lane.querySelector("header").getBoundingClientRect().bottom - box.y;
   root.append(s("line", { x1: x, x2: x + frame.width, y1: rule, y2: rule, stroke: "var(--line)" }));
@@ -39,11 +66,32 @@ function drawChip(root, chip, box) {
   const boxed = chip.querySelector("b");
   for (const part of boxed ? boxed.getClientRects() : []) {
     const stroke = has("correction") ? "var(--target-2)" : "none";
-    root.append(s("rect", { x: part.left - box.x, y: part.top - box.y, width: part.width, height: part.height, rx: 3, stroke, fill: has("bonus") ? "var(--target-soft)" : "none" }));
-    if (has("bonus")) root.append(s("text", { x: part.left - box.x + 1, y: part.top - box.y + 11, text: "+", "font-size": 11, "font-weight": 700, fill: "var(--target)" }));
+    root.append(
+      s("rect", {
+        x: part.left - box.x,
+        y: part.top - box.y,
+        width: part.width,
+        height: part.height,
+        rx: 3,
+        stroke,
+        fill: has("bonus") ? "var(--target-soft)" : "none",
+      }),
+    );
+    if (has("bonus"))
+      root.append(
+        s("text", {
+          x: part.left - box.x + 1,
+          y: part.top - box.y + 11,
+          text: "+",
+          "font-size": 11,
+          "font-weight": 700,
+          fill: "var(--target)",
+        }),
+      );
   }
   const walker = document.createTreeWalker(chip, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) for (const [words, spot] of lines(node)) drawWords(root, chip, words, spot, box);
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    for (const [words, spot] of lines(node)) drawWords(root, chip, words, spot, box);
 }
 
 /** The pieces of a text node, one a line of the page. */
@@ -67,8 +115,22 @@ function drawWords(root, chip, words, spot, box) {
   const [x, width, y] = [spot.left - box.x, spot.right - spot.left, spot.bottom - box.y];
   const ghost = has("g");
   const fill = has("vetoed") ? "var(--target)" : ghost ? "var(--ink-3)" : "var(--ink)";
-  root.append(s("text", { x, y: y - 4.5, text: words, "font-size": ghost ? 13 : 14, fill, textLength: width, lengthAdjust: "spacingAndGlyphs", "xml:space": "preserve" }));
-  const line = (at, stroke, dash) => root.append(s("line", { x1: x, x2: x + width, y1: at, y2: at, stroke, "stroke-width": 1.4, "stroke-dasharray": dash }));
+  root.append(
+    s("text", {
+      x,
+      y: y - 4.5,
+      text: words,
+      "font-size": ghost ? 13 : 14,
+      fill,
+      textLength: width,
+      lengthAdjust: "spacingAndGlyphs",
+      "xml:space": "preserve",
+    }),
+  );
+  const line = (at, stroke, dash) =>
+    root.append(
+      s("line", { x1: x, x2: x + width, y1: at, y2: at, stroke, "stroke-width": 1.4, "stroke-dasharray": dash }),
+    );
   if (has("draft")) line(y + 1, "var(--draft-2)");
   if (has("relaxed")) line(y, "var(--judge)"), line(y + 3, "var(--judge)");
   if (has("rejected") || has("vetoed")) line(y - 9, has("vetoed") ? "var(--target)" : "var(--ink-3)");

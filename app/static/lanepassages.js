@@ -10,7 +10,13 @@ export function showPassages(element, store, lanes, lab, selection) {
   let shown = false;
   const tell = (x, y, sel) => {
     const run = sel && store.runs.get(sel.run);
-    const node = sel && (sel.node != null ? run?.rounds[sel.round]?.nodes[sel.node] : sel.pos != null && run?.tokens[sel.pos]?.node != null ? run.rounds[run.tokens[sel.pos].round].nodes[run.tokens[sel.pos].node] : null);
+    const node =
+      sel &&
+      (sel.node != null
+        ? run?.rounds[sel.round]?.nodes[sel.node]
+        : sel.pos != null && run?.tokens[sel.pos]?.node != null
+          ? run.rounds[run.tokens[sel.pos].round].nodes[run.tokens[sel.pos].node]
+          : null);
     const passage = node && passageOf(run, node);
     if (passage) showTip(x, y, [passage.words, passageText(passage), "s: go there"]);
     else if (shown) hideTip();
@@ -25,18 +31,24 @@ export function showPassages(element, store, lanes, lab, selection) {
       const sel = store.cursor;
       const chip = sel && lanes.get(sel.run)?.chips[sel.pos];
       const box = chip?.getBoundingClientRect();
-      tell(box?.left ?? 0, (box?.bottom ?? 0) - 8, box?.height && document.activeElement?.closest?.(".flow, body") ? sel : null);
+      tell(
+        box?.left ?? 0,
+        (box?.bottom ?? 0) - 8,
+        box?.height && document.activeElement?.closest?.(".flow, body") ? sel : null,
+      );
     });
   });
   /** Scroll a lane to some of its tokens and mark them for a moment. @returns whether they are on the page */
-  if (lab) lab.flash = (key, from, to) => {
-    const lane = lanes.get(key);
-    const chips = lane?.chips.slice(from, to + 1).filter((chip) => chip?.getClientRects().length || chip?.isConnected) ?? [];
-    if (!chips.length) return false;
-    lane.element.scrollIntoView({ block: "nearest", inline: "nearest" });
-    lane.reveal(chips[0]);
-    for (const chip of chips) chip.classList.add("found");
-    setTimeout(() => chips.forEach((chip) => chip.classList.remove("found")), FOUND_MS);
-    return true;
-  };
+  if (lab)
+    lab.flash = (key, from, to) => {
+      const lane = lanes.get(key);
+      const chips =
+        lane?.chips.slice(from, to + 1).filter((chip) => chip?.getClientRects().length || chip?.isConnected) ?? [];
+      if (!chips.length) return false;
+      lane.element.scrollIntoView({ block: "nearest", inline: "nearest" });
+      lane.reveal(chips[0]);
+      for (const chip of chips) chip.classList.add("found");
+      setTimeout(() => chips.forEach((chip) => chip.classList.remove("found")), FOUND_MS);
+      return true;
+    };
 }

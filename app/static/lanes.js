@@ -98,13 +98,18 @@ export function mount(element, store, lab) {
     }
   }
 
-  const ghostOf = (lane, sel) => lane.rounds[sel.round]?.map((part) => part.querySelector(`[data-n="${sel.node}"]`)).find(Boolean);
+  const ghostOf = (lane, sel) =>
+    lane.rounds[sel.round]?.map((part) => part.querySelector(`[data-n="${sel.node}"]`)).find(Boolean);
 
   function reveal() {
     const { cursor } = store;
     if (!cursor) return;
     const home = lanes.get(cursor.run)?.element;
-    if (home && (home.offsetLeft < element.scrollLeft || home.offsetLeft + home.offsetWidth > element.scrollLeft + element.clientWidth + 1))
+    if (
+      home &&
+      (home.offsetLeft < element.scrollLeft ||
+        home.offsetLeft + home.offsetWidth > element.scrollLeft + element.clientWidth + 1)
+    )
       element.scrollLeft = home.offsetLeft;
     for (const [key, lane] of lanes) {
       const place = key === cursor.run ? cursor : store.twin(cursor, key);

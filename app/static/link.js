@@ -14,7 +14,11 @@ export function createLink(store, lab) {
     /** What the address asks for. */
     read() {
       const query = new URLSearchParams(location.search);
-      return { trace: query.get("trace"), config: readConfig(query, lab.catalogue?.methods ?? [], lab.catalogue?.models), view: readView(query) };
+      return {
+        trace: query.get("trace"),
+        config: readConfig(query, lab.catalogue?.methods ?? [], lab.catalogue?.models),
+        view: readView(query),
+      };
     },
     /** Put cursor, time, filters and options of a link into the store, as soon as the place exists. */
     restore(view) {
@@ -45,7 +49,8 @@ export function createLink(store, lab) {
       }, 150);
     },
   };
-  for (const topic of ["cursor", "time", "filters", "options", "status", "config"]) store.on(topic, () => !store.time.playing && link.update());
+  for (const topic of ["cursor", "time", "filters", "options", "status", "config"])
+    store.on(topic, () => !store.time.playing && link.update());
   return link;
 }
 
@@ -53,7 +58,8 @@ function pairs(store, lab) {
   const { cursor, time, options, status, filters } = store;
   const out = status.recorded ? [["trace", status.recorded]] : lab.config ? writeConfig(lab.config) : [];
   if (cursor) out.push(["at", [cursor.run, cursor.round, cursor.pos, cursor.node].map((part) => part ?? "").join("~")]);
-  if (time.at !== Infinity || time.mode !== "calls") out.push(["view", `${time.mode}~${time.at === Infinity ? "" : Math.round(time.at)}`]);
+  if (time.at !== Infinity || time.mode !== "calls")
+    out.push(["view", `${time.mode}~${time.at === Infinity ? "" : Math.round(time.at)}`]);
   for (const [name, filter] of filters) {
     const spec = specOf(name, filter);
     if (spec) out.push(["f", JSON.stringify({ ...spec, name })]);
@@ -72,7 +78,8 @@ function readView(query) {
   if (at?.length === 4) view.cursor = { run: at[0], round: whole(at[1]), pos: whole(at[2]), node: whole(at[3]) };
   const [mode, place] = query.get("view")?.split("~") ?? [];
   if (mode === "calls" || mode === "clock") view.time = { mode, at: whole(place) ?? Infinity };
-  for (const name of query.get("show")?.split("~") ?? []) if (name === "ghosts" || name === "whitespace") view.options[name] = true;
+  for (const name of query.get("show")?.split("~") ?? [])
+    if (name === "ghosts" || name === "whitespace") view.options[name] = true;
   if (["raw", "sampled"].includes(query.get("law"))) view.options.law = query.get("law");
   if (["target", "draft"].includes(query.get("order"))) view.options.order = query.get("order");
   for (const text of query.getAll("f").slice(0, 20)) {

@@ -8,15 +8,19 @@ const LARGEST = 20_000_000; // characters of one file
  * @param {string} text JSON lines @param {string} name @returns {{name: string, head: any, prompts: any[], items: Item[]}} */
 export function readMined(text, name) {
   if (text.length > LARGEST) throw new Error(`${name} is larger than ${LARGEST / 1e6} MB, which is the limit.`);
-  const lines = text.split("\n").filter((line) => line.trim()).map((line, i) => {
-    try {
-      return JSON.parse(line);
-    } catch {
-      throw new Error(`${name}, line ${i + 1} is not JSON.`);
-    }
-  });
+  const lines = text
+    .split("\n")
+    .filter((line) => line.trim())
+    .map((line, i) => {
+      try {
+        return JSON.parse(line);
+      } catch {
+        throw new Error(`${name}, line ${i + 1} is not JSON.`);
+      }
+    });
   const [head, ...rest] = lines;
-  if (head?.kind !== "mining" || head.schema !== 1) throw new Error(`${name} is no mined file: its first line must be {"kind": "mining", "schema": 1, ...}.`);
+  if (head?.kind !== "mining" || head.schema !== 1)
+    throw new Error(`${name} is no mined file: its first line must be {"kind": "mining", "schema": 1, ...}.`);
   const set = emptySet(name, head);
   for (const prompt of rest) addPrompt(set, prompt);
   return set;
@@ -27,16 +31,28 @@ export const emptySet = (name, head) => ({ name, head, prompts: [], items: [] })
 
 /** Add a finished prompt; one that is there already is replaced. @param {any} set @param {any} prompt */
 export function addPrompt(set, prompt) {
-  if (prompt?.kind !== "prompt" || !Array.isArray(prompt.labels) || !Array.isArray(prompt.final)) throw new Error(`${set.name} holds a line that is no mined prompt.`);
+  if (prompt?.kind !== "prompt" || !Array.isArray(prompt.labels) || !Array.isArray(prompt.final))
+    throw new Error(`${set.name} holds a line that is no mined prompt.`);
   const same = (other) => other.prompt === prompt.prompt;
   set.prompts = [...set.prompts.filter((other) => !same(other)), prompt];
-  set.items = [...set.items.filter((item) => !same(item.prompt)), ...prompt.labels.map((label) => itemOf(set, prompt, label))];
+  set.items = [
+    ...set.items.filter((item) => !same(item.prompt)),
+    ...prompt.labels.map((label) => itemOf(set, prompt, label)),
+  ];
   set.items.forEach((item, i) => (item.index = i));
 }
 
 function itemOf(set, prompt, label) {
   const { task, naive = false } = set.head;
-  return { key: [task, naive ? "each" : "running", prompt.key, label.t, label.target_token, label.draft_token].join("|"), set: set.name, task, naive: Boolean(naive), prompt, label, index: 0 };
+  return {
+    key: [task, naive ? "each" : "running", prompt.key, label.t, label.target_token, label.draft_token].join("|"),
+    set: set.name,
+    task,
+    naive: Boolean(naive),
+    prompt,
+    label,
+    index: 0,
+  };
 }
 
 /** Piece of a token of a label; older files have ids only. @param {any} label @param {"target"|"draft"} who @returns {string} */
@@ -71,7 +87,11 @@ export function createMined(lab) {
     },
     /** A recorded set by name. */
     async open(name) {
-      if (!mined.sets.has(name)) mined.sets.set(name, readMined(await (await lab.answer(`mined?name=${encodeURIComponent(name)}`)).text(), name));
+      if (!mined.sets.has(name))
+        mined.sets.set(
+          name,
+          readMined(await (await lab.answer(`mined?name=${encodeURIComponent(name)}`)).text(), name),
+        );
       mined.emit();
       return mined.sets.get(name);
     },
@@ -84,7 +104,9 @@ export function createMined(lab) {
     of(text) {
       const others = [...mined.sets.values()].sort((a, b) => Boolean(a.head.naive) - Boolean(b.head.naive));
       const sets = new Set([mined.sets.get(mined.shown), ...others].filter(Boolean));
-      return [...sets].map((set) => set.items.filter((item) => item.prompt.text === text)).filter((items) => items.length);
+      return [...sets]
+        .map((set) => set.items.filter((item) => item.prompt.text === text))
+        .filter((items) => items.length);
     },
   };
   return mined;

@@ -3,8 +3,19 @@
 import { h } from "./dom.js";
 import { pieceOfLabel } from "./mined.js";
 
-const LABELS = [["", "any label"], ["important", "important"], ["unimportant", "not important"]];
-const REVIEWED = [["", "reviewed or not"], ["yes", "reviewed"], ["no", "not reviewed"], ["star", "starred"], ["disagree", "I disagree"], ["unsure", "I am unsure"]];
+const LABELS = [
+  ["", "any label"],
+  ["important", "important"],
+  ["unimportant", "not important"],
+];
+const REVIEWED = [
+  ["", "reviewed or not"],
+  ["yes", "reviewed"],
+  ["no", "not reviewed"],
+  ["star", "starred"],
+  ["disagree", "I disagree"],
+  ["unsure", "I am unsure"],
+];
 
 /** @param {any} item @param {any} filter {task, label, token, low, high, reviewed} @param {any} reviews @returns {boolean} */
 export function passes(item, filter, reviews) {
@@ -14,7 +25,10 @@ export function passes(item, filter, reviews) {
   return (
     (!filter.task || item.task === filter.task) &&
     (!filter.label || label.important === (filter.label === "important")) &&
-    (!token || [pieceOfLabel(label, "target"), pieceOfLabel(label, "draft")].some((piece) => piece.toLowerCase().includes(token))) &&
+    (!token ||
+      [pieceOfLabel(label, "target"), pieceOfLabel(label, "draft")].some((piece) =>
+        piece.toLowerCase().includes(token),
+      )) &&
     (filter.low == null || (label.score != null && label.score >= filter.low)) &&
     (filter.high == null || (label.score != null && label.score <= filter.high)) &&
     reviewed(review, filter.reviewed)
@@ -39,16 +53,41 @@ export function filterBar(ctx) {
     ctx.draw();
     bar.recount();
   };
-  const choice = (name, words, options) => h("select", { "aria-label": words, onchange: set(name) }, options.map(([value, text]) => h("option", { value, selected: (filter[name] ?? "") === value }, text)));
-  const number = (name, words) => h("input.score", { type: "number", min: 0, max: 1, step: 0.01, placeholder: words, "aria-label": `Judge score ${words}`, value: filter[name] ?? "", oninput: set(name) });
+  const choice = (name, words, options) =>
+    h(
+      "select",
+      { "aria-label": words, onchange: set(name) },
+      options.map(([value, text]) => h("option", { value, selected: (filter[name] ?? "") === value }, text)),
+    );
+  const number = (name, words) =>
+    h("input.score", {
+      type: "number",
+      min: 0,
+      max: 1,
+      step: 0.01,
+      placeholder: words,
+      "aria-label": `Judge score ${words}`,
+      value: filter[name] ?? "",
+      oninput: set(name),
+    });
   const scored = ctx.all.some((item) => item.label.score != null);
-  const bar = h("div.minedfilters", { role: "group", "aria-label": "Filters" },
+  const bar = h(
+    "div.minedfilters",
+    { role: "group", "aria-label": "Filters" },
     tasks.length > 1 ? choice("task", "Task", [["", "any task"], ...tasks.map((task) => [task, task])]) : null,
     choice("label", "Label", LABELS),
-    h("input", { type: "search", placeholder: "token text", "aria-label": "Token text", maxlength: 40, value: filter.token ?? "", oninput: set("token") }),
+    h("input", {
+      type: "search",
+      placeholder: "token text",
+      "aria-label": "Token text",
+      maxlength: 40,
+      value: filter.token ?? "",
+      oninput: set("token"),
+    }),
     scored ? h("span.scores", {}, h("span.quiet", {}, "score"), number("low", "from"), number("high", "to")) : null,
     choice("reviewed", "Reviewed", REVIEWED),
-    count);
+    count,
+  );
   bar.recount = () => (count.textContent = `${ctx.items.length} of ${ctx.all.length}`);
   bar.recount();
   return bar;

@@ -7,10 +7,18 @@ import { csv } from "./save.js";
 
 const MOST = 300;
 const COLUMNS = [
-  ["task", (item) => item.task], ["prompt", (item) => item.prompt.prompt], ["position", (item) => item.label.t],
-  ["target", (item) => pieceOfLabel(item.label, "target")], ["draft", (item) => pieceOfLabel(item.label, "draft")],
-  ["label", (item) => (item.label.important ? "important" : "not important")], ["target's answer", (item) => item.label.target_answer], ["answer after the swap", (item) => item.label.draft_answer],
-  ["judge score", (item) => item.label.score ?? null], ["verdict", (item, review) => review?.verdict ?? ""], ["star", (item, review) => (review?.star ? "★" : "")], ["note", (item, review) => review?.note ?? ""],
+  ["task", (item) => item.task],
+  ["prompt", (item) => item.prompt.prompt],
+  ["position", (item) => item.label.t],
+  ["target", (item) => pieceOfLabel(item.label, "target")],
+  ["draft", (item) => pieceOfLabel(item.label, "draft")],
+  ["label", (item) => (item.label.important ? "important" : "not important")],
+  ["target's answer", (item) => item.label.target_answer],
+  ["answer after the swap", (item) => item.label.draft_answer],
+  ["judge score", (item) => item.label.score ?? null],
+  ["verdict", (item, review) => review?.verdict ?? ""],
+  ["star", (item, review) => (review?.star ? "★" : "")],
+  ["note", (item, review) => review?.note ?? ""],
 ];
 const order = { by: "", down: false };
 
@@ -18,30 +26,99 @@ const order = { by: "", down: false };
 export function drawTable(spot, ctx) {
   const review = (item) => ctx.reviews.items[item.key];
   const read = COLUMNS.find(([name]) => name === order.by)?.[1];
-  const items = read ? [...ctx.items].sort((a, b) => compare(read(a, review(a)), read(b, review(b))) * (order.down ? -1 : 1)) : ctx.items;
-  const columns = COLUMNS.filter(([name, value]) => name === "verdict" || items.some((item) => ![null, "", undefined].includes(value(item, review(item)))));
+  const items = read
+    ? [...ctx.items].sort((a, b) => compare(read(a, review(a)), read(b, review(b))) * (order.down ? -1 : 1))
+    : ctx.items;
+  const columns = COLUMNS.filter(
+    ([name, value]) =>
+      name === "verdict" || items.some((item) => ![null, "", undefined].includes(value(item, review(item)))),
+  );
   const sort = (name) => {
     order.down = order.by === name && !order.down;
     order.by = name;
     ctx.draw();
   };
-  const all = () => [COLUMNS.map(([name]) => name), items.map((item) => COLUMNS.map(([, value]) => value(item, review(item))))];
+  const all = () => [
+    COLUMNS.map(([name]) => name),
+    items.map((item) => COLUMNS.map(([, value]) => value(item, review(item)))),
+  ];
   spot.append(
-    h("div.row.tools", {}, h("span.quiet", {}, items.length > MOST ? `The first ${MOST} of ${items.length} rows; the file holds all.` : `${items.length} rows`), h("button", { onclick: () => download(new Blob([csv(...all())], { type: "text/csv" }), "mismatches.csv") }, "CSV")),
-    h("div.tablebox", { tabindex: 0, role: "region", "aria-label": "Table of mismatches" }, h("table.mined", {},
-      h("thead", {}, h("tr", {}, columns.map(([name]) => h("th", { scope: "col", "aria-sort": order.by === name ? (order.down ? "descending" : "ascending") : "none" }, h("button.plain", { onclick: () => sort(name) }, name, order.by === name ? (order.down ? " ↓" : " ↑") : ""))))),
-      h("tbody", {}, items.slice(0, MOST).map((item) => h("tr", { "aria-selected": String(item.key === ctx.kept.selected), onclick: () => ctx.select(item.key, { tab: "mismatches" }) },
-        columns.map(([name, value], i) => cell(name, value(item, review(item)), i, () => ctx.select(item.key, { tab: "mismatches" })))))))),
+    h(
+      "div.row.tools",
+      {},
+      h(
+        "span.quiet",
+        {},
+        items.length > MOST ? `The first ${MOST} of ${items.length} rows; the file holds all.` : `${items.length} rows`,
+      ),
+      h(
+        "button",
+        { onclick: () => download(new Blob([csv(...all())], { type: "text/csv" }), "mismatches.csv") },
+        "CSV",
+      ),
+    ),
+    h(
+      "div.tablebox",
+      { tabindex: 0, role: "region", "aria-label": "Table of mismatches" },
+      h(
+        "table.mined",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            columns.map(([name]) =>
+              h(
+                "th",
+                { scope: "col", "aria-sort": order.by === name ? (order.down ? "descending" : "ascending") : "none" },
+                h(
+                  "button.plain",
+                  { onclick: () => sort(name) },
+                  name,
+                  order.by === name ? (order.down ? " ↓" : " ↑") : "",
+                ),
+              ),
+            ),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          items.slice(0, MOST).map((item) =>
+            h(
+              "tr",
+              {
+                "aria-selected": String(item.key === ctx.kept.selected),
+                onclick: () => ctx.select(item.key, { tab: "mismatches" }),
+              },
+              columns.map(([name, value], i) =>
+                cell(name, value(item, review(item)), i, () => ctx.select(item.key, { tab: "mismatches" })),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
   );
 }
 
 function cell(name, value, i, open) {
-  const text = value == null ? "–" : typeof value === "number" && name === "judge score" ? value.toFixed(3) : String(value);
-  if (name === "position") return h("td.number", {}, h("button.plain", { onclick: open, title: "Open the fork" }, text));
-  return h(typeof value === "number" ? "td.number" : "td", { title: text.length > 40 ? text : null }, name === "target" || name === "draft" ? h("code", {}, visible(text)) : text);
+  const text =
+    value == null ? "–" : typeof value === "number" && name === "judge score" ? value.toFixed(3) : String(value);
+  if (name === "position")
+    return h("td.number", {}, h("button.plain", { onclick: open, title: "Open the fork" }, text));
+  return h(
+    typeof value === "number" ? "td.number" : "td",
+    { title: text.length > 40 ? text : null },
+    name === "target" || name === "draft" ? h("code", {}, visible(text)) : text,
+  );
 }
 
 function compare(a, b) {
   if (a == null || b == null) return a == null ? (b == null ? 0 : 1) : -1;
-  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
+  return typeof a === "number" && typeof b === "number"
+    ? a - b
+    : String(a).localeCompare(String(b), "en", { numeric: true });
 }

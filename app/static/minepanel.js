@@ -3,16 +3,46 @@
 import { count, duration, h, visible } from "./dom.js";
 import { flagMark } from "./flagmarks.js";
 
-const SOURCES = [["heldout", "held-out problems"], ["train", "training problems"], ["prompt", "the page's prompt"]];
+const SOURCES = [
+  ["heldout", "held-out problems"],
+  ["train", "training problems"],
+  ["prompt", "the page's prompt"],
+];
 const MOST = 200;
 
 /** @param {any} store @param {any} lab @param {any} miner of miner.js @param {any} kept state of the workshop @param {() => void} show makes the set that is mined here the one shown */
 export function minePanel(store, lab, miner, kept, show) {
   const { form } = kept;
-  const select = (name, words, options) => h("label.field", {}, h("span", {}, words), h("select", { onchange: (event) => ((form[name] = event.target.value), look()) }, options.map(([value, text]) => h("option", { value, selected: form[name] === value }, text))));
-  Object.assign(form, { task: form.task ?? "arithmetic", source: form.source ?? "heldout", n: form.n ?? 4, naive: form.naive ?? false });
-  const number = h("input", { type: "number", min: 1, max: MOST, value: form.n, "aria-label": "Prompts", oninput: () => ((form.n = number.valueAsNumber), look()) });
-  const naive = h("input", { type: "checkbox", checked: form.naive, onchange: () => ((form.naive = naive.checked), look()) });
+  const select = (name, words, options) =>
+    h(
+      "label.field",
+      {},
+      h("span", {}, words),
+      h(
+        "select",
+        { onchange: (event) => ((form[name] = event.target.value), look()) },
+        options.map(([value, text]) => h("option", { value, selected: form[name] === value }, text)),
+      ),
+    );
+  Object.assign(form, {
+    task: form.task ?? "arithmetic",
+    source: form.source ?? "heldout",
+    n: form.n ?? 4,
+    naive: form.naive ?? false,
+  });
+  const number = h("input", {
+    type: "number",
+    min: 1,
+    max: MOST,
+    value: form.n,
+    "aria-label": "Prompts",
+    oninput: () => ((form.n = number.valueAsNumber), look()),
+  });
+  const naive = h("input", {
+    type: "checkbox",
+    checked: form.naive,
+    onchange: () => ((form.naive = naive.checked), look()),
+  });
   const button = h("button.primary", { onclick: () => (miner.state.running ? miner.stop() : begin()) });
   const known = h("span.quiet");
   const bar = h("progress", { max: 1, value: 0, "aria-label": "Mining" });
@@ -20,15 +50,46 @@ export function minePanel(store, lab, miner, kept, show) {
   const prompt = h("p.quiet.prompt");
   const feed = h("ul.feed");
   const going = h("div.going", { hidden: true }, bar, words, prompt, feed);
-  const panel = h("details.mine", { open: miner.state.running }, h("summary", {}, "Mine live"),
-    h("p.quiet", {}, "For each place where the draft would write another token than the target: put the draft's token there, let the target finish, and compare the answers. A swap that keeps the answer stays, and the search goes on from there."),
-    h("div.mineform", {}, select("task", "Task", [["arithmetic", "arithmetic"], ["functions", "functions"]]), select("source", "Prompts", SOURCES), h("label.field.count", {}, h("span", {}, `How many (1 to ${MOST})`), number),
-      h("label.check", { title: "Appendix A: each mismatch of the first response is tried by itself, and no swap is kept" }, naive, h("span", {}, "naive: each by itself")), button),
-    known, going);
+  const panel = h(
+    "details.mine",
+    { open: miner.state.running },
+    h("summary", {}, "Mine live"),
+    h(
+      "p.quiet",
+      {},
+      "For each place where the draft would write another token than the target: put the draft's token there, let the target finish, and compare the answers. A swap that keeps the answer stays, and the search goes on from there.",
+    ),
+    h(
+      "div.mineform",
+      {},
+      select("task", "Task", [
+        ["arithmetic", "arithmetic"],
+        ["functions", "functions"],
+      ]),
+      select("source", "Prompts", SOURCES),
+      h("label.field.count", {}, h("span", {}, `How many (1 to ${MOST})`), number),
+      h(
+        "label.check",
+        { title: "Appendix A: each mismatch of the first response is tried by itself, and no swap is kept" },
+        naive,
+        h("span", {}, "naive: each by itself"),
+      ),
+      button,
+    ),
+    known,
+    going,
+  );
 
   function job() {
     const source = form.source;
-    return { models: lab.config?.models ?? lab.catalogue?.models[0] ?? "", task: form.task, source, n: source === "prompt" ? 1 : form.n, naive: form.naive, ...(source === "prompt" ? { prompt: lab.config?.prompt ?? "" } : {}) };
+    return {
+      models: lab.config?.models ?? lab.catalogue?.models[0] ?? "",
+      task: form.task,
+      source,
+      n: source === "prompt" ? 1 : form.n,
+      naive: form.naive,
+      ...(source === "prompt" ? { prompt: lab.config?.prompt ?? "" } : {}),
+    };
   }
 
   async function begin() {
@@ -43,7 +104,9 @@ export function minePanel(store, lab, miner, kept, show) {
     try {
       const set = await miner.kept(job());
       const done = set?.prompts.length ?? 0;
-      known.textContent = !done ? "" : `${count(done, "prompt")} with these settings ${done === 1 ? "is" : "are"} mined already; ${done < job().n ? "mining goes on after them." : "ask for more to go on."}`;
+      known.textContent = !done
+        ? ""
+        : `${count(done, "prompt")} with these settings ${done === 1 ? "is" : "are"} mined already; ${done < job().n ? "mining goes on after them." : "ask for more to go on."}`;
       if (!miner.state.running) button.textContent = set?.prompts.length ? "Resume" : "Mine";
     } catch (error) {
       known.textContent = error.message;
@@ -54,7 +117,11 @@ export function minePanel(store, lab, miner, kept, show) {
     if (!panel.isConnected && drawn) return off();
     const { state } = miner;
     going.hidden = !state.phase;
-    button.textContent = state.running ? "Stop" : button.textContent === "Stop" || !button.textContent ? "Mine" : button.textContent;
+    button.textContent = state.running
+      ? "Stop"
+      : button.textContent === "Stop" || !button.textContent
+        ? "Mine"
+        : button.textContent;
     const { progress } = state;
     if (progress) {
       bar.max = progress.total;
@@ -62,9 +129,28 @@ export function minePanel(store, lab, miner, kept, show) {
     } else bar.removeAttribute("value");
     words.textContent = state.error || said(state);
     words.classList.toggle("warn", Boolean(state.error));
-    prompt.textContent = state.running && state.text ? `${state.text.slice(0, 160)}${state.text.length > 160 ? "…" : ""}  Mismatches left: ${state.left ?? 0}.` : "";
-    feed.replaceChildren(...(state.running ? state.feed : []).map((one) => h("li", {}, one.important === undefined ? h("span.quiet", {}, "trying") : flagMark("mined", one.important), ` position ${one.t}: `, h("code", {}, visible(one.target_piece)), " → ", h("code", {}, visible(one.draft_piece)),
-      one.important === undefined ? "" : one.important ? `, answer ${one.target_answer ?? "none"} becomes ${one.draft_answer ?? "none"}` : ", the answer stays")));
+    prompt.textContent =
+      state.running && state.text
+        ? `${state.text.slice(0, 160)}${state.text.length > 160 ? "…" : ""}  Mismatches left: ${state.left ?? 0}.`
+        : "";
+    feed.replaceChildren(
+      ...(state.running ? state.feed : []).map((one) =>
+        h(
+          "li",
+          {},
+          one.important === undefined ? h("span.quiet", {}, "trying") : flagMark("mined", one.important),
+          ` position ${one.t}: `,
+          h("code", {}, visible(one.target_piece)),
+          " → ",
+          h("code", {}, visible(one.draft_piece)),
+          one.important === undefined
+            ? ""
+            : one.important
+              ? `, answer ${one.target_answer ?? "none"} becomes ${one.draft_answer ?? "none"}`
+              : ", the answer stays",
+        ),
+      ),
+    );
   }
 
   let drawn = false;
@@ -80,5 +166,9 @@ function said({ phase, running, progress }) {
   const share = progress.labels ? ` (${Math.round((100 * progress.important) / progress.labels)} %)` : "";
   const left = running && progress.left_s != null ? `, about ${duration(1000 * progress.left_s)} left` : "";
   const now = `${progress.done} of ${count(progress.total, "prompt")}, ${count(progress.labels, "label")}, ${progress.important} important${share}, ${duration(1000 * progress.seconds)}${left}`;
-  return phase === "done" ? `Done: ${now}.` : phase === "stopped" ? `Stopped: ${now}. Finished prompts are kept.` : `${now}.`;
+  return phase === "done"
+    ? `Done: ${now}.`
+    : phase === "stopped"
+      ? `Stopped: ${now}. Finished prompts are kept.`
+      : `${now}.`;
 }

@@ -13,7 +13,9 @@ function key() {
   } catch {
     // without storage the key lasts until the page is closed
   }
-  const made = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const made = [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
   try {
     localStorage.setItem(PLACE, made);
   } catch {
@@ -29,7 +31,11 @@ export function createMiner(lab) {
   let aborter = null;
   const state = { running: false, phase: "", progress: null, text: "", error: "", feed: [] };
   const tell = (partial) => (Object.assign(state, partial), listeners.forEach((fn) => fn()));
-  const body = (job) => ({ method: "POST", body: JSON.stringify({ ...job, key: own }), headers: { "Content-Type": "application/json" } });
+  const body = (job) => ({
+    method: "POST",
+    body: JSON.stringify({ ...job, key: own }),
+    headers: { "Content-Type": "application/json" },
+  });
 
   /** What was mined before with these settings, as a set, or null. */
   async function kept(job) {
@@ -54,7 +60,8 @@ export function createMiner(lab) {
         rest = lines.pop();
         for (const line of lines) if (line) take(JSON.parse(line), before);
       }
-      if (state.phase !== "done" && !state.error) throw new Error("The connection ended early. Finished prompts are kept: mine again to go on.");
+      if (state.phase !== "done" && !state.error)
+        throw new Error("The connection ended early. Finished prompts are kept: mine again to go on.");
     } catch (error) {
       tell(error.name === "AbortError" ? { phase: "stopped" } : { phase: "failed", error: error.message });
     } finally {
@@ -73,18 +80,43 @@ export function createMiner(lab) {
     if (event.kind === "error") tell({ error: event.error, phase: "failed" });
     else if (event.kind === "started") {
       lab.mined.put(before ?? emptySet(MINE, event.head));
-      tell({ phase: "mining", progress: { done: event.done, total: event.total, ...counts(), seconds: 0, left_s: null } });
-    } else if (event.kind === "prompt_started") tell({ text: event.text, answer: event.answer, left: event.mismatches.length, feed: [] });
+      tell({
+        phase: "mining",
+        progress: { done: event.done, total: event.total, ...counts(), seconds: 0, left_s: null },
+      });
+    } else if (event.kind === "prompt_started")
+      tell({ text: event.text, answer: event.answer, left: event.mismatches.length, feed: [] });
     else if (event.kind === "mismatch") tell({ feed: [{ ...event }, ...state.feed].slice(0, 6) });
-    else if (event.kind === "fork") tell({ feed: state.feed.map((one, i) => (i ? one : { ...one, draft_answer: event.answer })) });
-    else if (event.kind === "labelled") tell({ left: event.mismatches.length, feed: state.feed.map((one, i) => (i ? one : { ...one, important: event.label.important, target_answer: event.label.target_answer, draft_answer: event.label.draft_answer })) });
+    else if (event.kind === "fork")
+      tell({ feed: state.feed.map((one, i) => (i ? one : { ...one, draft_answer: event.answer })) });
+    else if (event.kind === "labelled")
+      tell({
+        left: event.mismatches.length,
+        feed: state.feed.map((one, i) =>
+          i
+            ? one
+            : {
+                ...one,
+                important: event.label.important,
+                target_answer: event.label.target_answer,
+                draft_answer: event.label.draft_answer,
+              },
+        ),
+      });
     else if (event.kind === "prompt") {
       const set = lab.mined.sets.get(MINE);
       addPrompt(set, event);
       lab.mined.emit();
     } else if (event.kind === "progress") tell({ progress: { ...event, ...counts() } });
-    else if (event.kind === "ended") tell({ phase: "done", progress: { ...state.progress, done: event.done, total: event.total, left_s: 0 } });
+    else if (event.kind === "ended")
+      tell({ phase: "done", progress: { ...state.progress, done: event.done, total: event.total, left_s: 0 } });
   }
 
-  return { state, start, kept, stop: () => aborter?.abort(), on: (fn) => (listeners.add(fn), () => listeners.delete(fn)) };
+  return {
+    state,
+    start,
+    kept,
+    stop: () => aborter?.abort(),
+    on: (fn) => (listeners.add(fn), () => listeners.delete(fn)),
+  };
 }

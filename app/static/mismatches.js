@@ -12,12 +12,35 @@ export const MARKS = { agree: "✓", disagree: "≠", unsure: "?" };
 /** @param {HTMLElement} spot @param {any} ctx of workshop.js */
 export function drawMismatches(spot, ctx) {
   const { items, kept } = ctx;
-  if (!items.length) return void spot.append(h("p.v-empty", {}, ctx.all.length ? "No mismatch passes the filters." : "Nothing is mined yet."));
-  const at = Math.max(0, items.findIndex((item) => item.key === kept.selected));
+  if (!items.length)
+    return void spot.append(
+      h("p.v-empty", {}, ctx.all.length ? "No mismatch passes the filters." : "Nothing is mined yet."),
+    );
+  const at = Math.max(
+    0,
+    items.findIndex((item) => item.key === kept.selected),
+  );
   const item = items[at];
   const go = (by) => ctx.select(items[Math.max(0, Math.min(items.length - 1, at + by))].key);
-  spot.append(h("div.forkroom", {}, list(items, at, ctx),
-    h("div.forkside", {}, stepper(() => go(-1), () => go(1), `${at + 1} of ${items.length}`), forkView(item), reviewPanel(item, ctx), runLinks(item, ctx))));
+  spot.append(
+    h(
+      "div.forkroom",
+      {},
+      list(items, at, ctx),
+      h(
+        "div.forkside",
+        {},
+        stepper(
+          () => go(-1),
+          () => go(1),
+          `${at + 1} of ${items.length}`,
+        ),
+        forkView(item),
+        reviewPanel(item, ctx),
+        runLinks(item, ctx),
+      ),
+    ),
+  );
 }
 
 function list(items, at, ctx) {
@@ -27,36 +50,83 @@ function list(items, at, ctx) {
   let last = null;
   shown.forEach((item, i) => {
     const id = item.set + item.prompt.prompt;
-    if (id !== last) rows.push(h("li.promptname", { role: "presentation", title: item.prompt.text || null }, h("span", {}, question(item.prompt.text || item.prompt.prompt))));
+    if (id !== last)
+      rows.push(
+        h(
+          "li.promptname",
+          { role: "presentation", title: item.prompt.text || null },
+          h("span", {}, question(item.prompt.text || item.prompt.prompt)),
+        ),
+      );
     last = id;
     rows.push(row(item, first + i === at, ctx));
   });
-  const more = items.length > MOST ? h("p.quiet", {}, `Rows ${first + 1} to ${first + shown.length} of ${items.length}.`) : null;
-  return h("div.mismatchside", {}, h("ul.mismatchlist", { role: "listbox", tabindex: 0, "aria-label": "Mismatches in order of position; j and k step" }, rows), more);
+  const more =
+    items.length > MOST ? h("p.quiet", {}, `Rows ${first + 1} to ${first + shown.length} of ${items.length}.`) : null;
+  return h(
+    "div.mismatchside",
+    {},
+    h(
+      "ul.mismatchlist",
+      { role: "listbox", tabindex: 0, "aria-label": "Mismatches in order of position; j and k step" },
+      rows,
+    ),
+    more,
+  );
 }
 
 function row(item, selected, ctx) {
   const { label } = item;
   const review = ctx.reviews.items[item.key];
-  return h("li.mismatch", { role: "option", "aria-selected": String(selected), onclick: () => ctx.select(item.key) },
-    h("span.at", {}, String(label.t)), flagMark("mined", label.important),
-    h("span.swapped", {}, h("code", {}, visible(pieceOfLabel(label, "target"))), " → ", h("code", {}, visible(pieceOfLabel(label, "draft")))),
+  return h(
+    "li.mismatch",
+    { role: "option", "aria-selected": String(selected), onclick: () => ctx.select(item.key) },
+    h("span.at", {}, String(label.t)),
+    flagMark("mined", label.important),
+    h(
+      "span.swapped",
+      {},
+      h("code", {}, visible(pieceOfLabel(label, "target"))),
+      " → ",
+      h("code", {}, visible(pieceOfLabel(label, "draft"))),
+    ),
     h("span.scored", {}, label.score == null ? "" : label.score.toFixed(2)),
-    h("span.verdictmark", { title: review?.verdict ? `you: ${review.verdict}` : "" }, `${MARKS[review?.verdict] ?? ""}${review?.star ? " ★" : ""}`));
+    h(
+      "span.verdictmark",
+      { title: review?.verdict ? `you: ${review.verdict}` : "" },
+      `${MARKS[review?.verdict] ?? ""}${review?.star ? " ★" : ""}`,
+    ),
+  );
 }
 
 /** The question without its cue. */
-const question = (text) => text.replace(/^(Question|Task): /, "").replace(/\n(Answer|Code):$/, "").split("\n")[0];
+const question = (text) =>
+  text
+    .replace(/^(Question|Task): /, "")
+    .replace(/\n(Answer|Code):$/, "")
+    .split("\n")[0];
 
 /** Where this mismatch stands in the lanes, or a way to run its prompt. */
 function runLinks(item, { store, lab }) {
   const runs = [...store.runs.values()].filter((run) => run.head?.prompt === item.prompt.text);
-  const reach = runs.filter((run) => item.prompt.final.slice(0, item.label.t).every((id, i) => run.tokens[i]?.token === id) && run.tokens[item.label.t]);
+  const reach = runs.filter(
+    (run) =>
+      item.prompt.final.slice(0, item.label.t).every((id, i) => run.tokens[i]?.token === id) &&
+      run.tokens[item.label.t],
+  );
   const go = (run) => {
     lab.closeDrawer();
     store.setCursor({ run: run.key, pos: item.label.t });
   };
-  if (reach.length) return h("p.runlinks", {}, "On the page: ", reach.map((run) => h("button", { onclick: () => go(run) }, `${run.card.title ?? run.key}, position ${item.label.t}`)));
+  if (reach.length)
+    return h(
+      "p.runlinks",
+      {},
+      "On the page: ",
+      reach.map((run) =>
+        h("button", { onclick: () => go(run) }, `${run.card.title ?? run.key}, position ${item.label.t}`),
+      ),
+    );
   if (runs.length) return h("p.quiet", {}, "The runs on the page took another way before this position.");
   if (!item.prompt.text) return null;
   return h("p.runlinks", {}, h("button", { onclick: () => take(item, lab) }, "Take this prompt to the run bar"));

@@ -28,15 +28,30 @@ function place(store, lab) {
   const [token, node] = [store.token(sel), store.node(sel)];
   const id = node?.token ?? token?.token;
   return {
-    trace: run.head.id, method: run.head.method, recorded: store.status.recorded, ...sel,
-    piece: token?.piece ?? (id == null ? "" : store.piece(run, id)), state: node?.state ?? token?.origin ?? "", why: (node ?? token)?.why ?? "", link: lab.link.url(),
+    trace: run.head.id,
+    method: run.head.method,
+    recorded: store.status.recorded,
+    ...sel,
+    piece: token?.piece ?? (id == null ? "" : store.piece(run, id)),
+    state: node?.state ?? token?.origin ?? "",
+    why: (node ?? token)?.why ?? "",
+    link: lab.link.url(),
   };
 }
 
 export function drawNotes(body, store, lab) {
   const here = place(store, lab);
-  const label = h("select", { "aria-label": "Label" }, LABELS.map((text) => h("option", { value: text }, text || "no label")));
-  const text = h("textarea", { rows: 3, placeholder: "What is worth remembering here?", "aria-label": "Note", maxlength: 4000 });
+  const label = h(
+    "select",
+    { "aria-label": "Label" },
+    LABELS.map((text) => h("option", { value: text }, text || "no label")),
+  );
+  const text = h("textarea", {
+    rows: 3,
+    placeholder: "What is worth remembering here?",
+    "aria-label": "Note",
+    maxlength: 4000,
+  });
   const list = h("ul.notes");
   const add = () => {
     if (!text.value.trim() && !label.value) return text.focus();
@@ -44,14 +59,21 @@ export function drawNotes(body, store, lab) {
     text.value = "";
     draw();
   };
-  const file = h("input", { type: "file", accept: ".jsonl,.json", hidden: true, "aria-label": "Import notes", onchange: () => read(file.files[0]) });
+  const file = h("input", {
+    type: "file",
+    accept: ".jsonl,.json",
+    hidden: true,
+    "aria-label": "Import notes",
+    onchange: () => read(file.files[0]),
+  });
 
   async function read(given) {
     if (!given) return;
     const lines = (await given.text()).split("\n").filter((line) => line.trim());
     try {
       const notes = lines.slice(0, MAX).map((line) => JSON.parse(line));
-      if (!notes.every((note) => note && typeof note.text === "string" && note.text.length <= 4000)) throw new Error("not a note");
+      if (!notes.every((note) => note && typeof note.text === "string" && note.text.length <= 4000))
+        throw new Error("not a note");
       keep([...all(), ...notes]);
       draw();
     } catch {
@@ -61,11 +83,33 @@ export function drawNotes(body, store, lab) {
 
   function draw() {
     const notes = all();
-    list.replaceChildren(...notes.map((note, i) =>
-      h("li", {},
-        h("header", {}, h("button.plain.piece", { title: "Go there", onclick: () => go(note) }, visible(String(note.piece ?? ""))), h("span", {}, `${note.method ?? ""} · position ${note.pos ?? "–"} · ${note.state ?? ""}`), note.label ? h("span.badge", {}, note.label) : null,
-          h("button.plain", { "aria-label": "Delete note", onclick: () => (keep(notes.filter((_, j) => j !== i)), draw()) }, "Delete")),
-        note.text ? h("p", {}, note.text) : null)).reverse());
+    list.replaceChildren(
+      ...notes
+        .map((note, i) =>
+          h(
+            "li",
+            {},
+            h(
+              "header",
+              {},
+              h(
+                "button.plain.piece",
+                { title: "Go there", onclick: () => go(note) },
+                visible(String(note.piece ?? "")),
+              ),
+              h("span", {}, `${note.method ?? ""} · position ${note.pos ?? "–"} · ${note.state ?? ""}`),
+              note.label ? h("span.badge", {}, note.label) : null,
+              h(
+                "button.plain",
+                { "aria-label": "Delete note", onclick: () => (keep(notes.filter((_, j) => j !== i)), draw()) },
+                "Delete",
+              ),
+            ),
+            note.text ? h("p", {}, note.text) : null,
+          ),
+        )
+        .reverse(),
+    );
     if (!notes.length) list.append(h("li.quiet", {}, "No notes yet. Select a token and press n."));
   }
 
@@ -80,8 +124,34 @@ export function drawNotes(body, store, lab) {
   }
 
   body.append(
-    here ? h("section.write", {}, h("p", {}, h("b.piece", {}, visible(here.piece)), ` ${here.method}, position ${here.pos ?? "–"}, ${here.state}`), here.why ? h("p.quiet", {}, here.why) : null, text, h("div.row", {}, label, h("button.primary", { onclick: add }, "Add note"))) : h("p.quiet", {}, "Select a token to write a note on it."),
-    h("div.row.tools", {}, h("button", { onclick: () => download(new Blob(all().map((note) => `${JSON.stringify(note)}\n`)), "draftscope-notes.jsonl") }, "Export"), h("button", { onclick: () => file.click() }, "Import"), file),
+    here
+      ? h(
+          "section.write",
+          {},
+          h(
+            "p",
+            {},
+            h("b.piece", {}, visible(here.piece)),
+            ` ${here.method}, position ${here.pos ?? "–"}, ${here.state}`,
+          ),
+          here.why ? h("p.quiet", {}, here.why) : null,
+          text,
+          h("div.row", {}, label, h("button.primary", { onclick: add }, "Add note")),
+        )
+      : h("p.quiet", {}, "Select a token to write a note on it."),
+    h(
+      "div.row.tools",
+      {},
+      h(
+        "button",
+        {
+          onclick: () => download(new Blob(all().map((note) => `${JSON.stringify(note)}\n`)), "draftscope-notes.jsonl"),
+        },
+        "Export",
+      ),
+      h("button", { onclick: () => file.click() }, "Import"),
+      file,
+    ),
     list,
   );
   draw();

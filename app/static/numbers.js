@@ -7,7 +7,12 @@ const sum = (list, read) => list.reduce((total, item) => total + (read(item) ?? 
 /** Runs of the same method with the same knobs as this one, itself first. @param {any} store @param {any} run @returns {any[]} */
 export function siblings(store, run) {
   const name = (one) => `${one.head?.method ?? one.card?.name}${JSON.stringify(one.head?.knobs ?? {})}`;
-  return [run, ...store.lanes.map((key) => store.runs.get(key)).filter((one) => one && one !== run && one.head && name(one) === name(run))];
+  return [
+    run,
+    ...store.lanes
+      .map((key) => store.runs.get(key))
+      .filter((one) => one && one !== run && one.head && name(one) === name(run)),
+  ];
 }
 
 /** The shown rounds of some runs. @param {any} store @param {any[]} runs @returns {any[]} */
@@ -17,7 +22,10 @@ export function roundsOf(store, runs) {
 
 /** Whether the draft of a round was left because its next guess was refused. @param {any} round @returns {boolean} */
 export function refused(round) {
-  if (round.nodes?.length) return round.nodes.some((node) => (node.state === "rejected" || node.state === "vetoed") && node.depth === round.accepted + 1);
+  if (round.nodes?.length)
+    return round.nodes.some(
+      (node) => (node.state === "rejected" || node.state === "vetoed") && node.depth === round.accepted + 1,
+    );
   return round.drafted > 0 && (round.tokens ?? []).some((token) => token.origin === "correction");
 }
 
@@ -35,22 +43,44 @@ export function byPosition(rounds) {
     }
     if (round.accepted < deepest && refused(round)) tested[round.accepted] += 1;
   }
-  return { accepted, tested, drafting: drafting.length, marginal: accepted.map((count) => count / drafting.length), conditional: accepted.map((count, i) => ratio(count, tested[i])) };
+  return {
+    accepted,
+    tested,
+    drafting: drafting.length,
+    marginal: accepted.map((count) => count / drafting.length),
+    conditional: accepted.map((count, i) => ratio(count, tested[i])),
+  };
 }
 
 /** Counts and times. @param {any[]} rounds @returns {any} */
 export function summary(rounds) {
   const drafting = rounds.filter((round) => round.drafted > 0);
   const tokens = sum(rounds, (round) => round.emitted);
-  const [draft, verify, other] = ["draft_ms", "verify_ms", "other_ms"].map((name) => sum(rounds, (round) => round[name]));
-  const step = ratio(sum(drafting, (round) => round.draft_ms), sum(drafting, (round) => round.levels));
+  const [draft, verify, other] = ["draft_ms", "verify_ms", "other_ms"].map((name) =>
+    sum(rounds, (round) => round[name]),
+  );
+  const step = ratio(
+    sum(drafting, (round) => round.draft_ms),
+    sum(drafting, (round) => round.levels),
+  );
   const call = ratio(verify, rounds.length);
   const histogram = [];
   for (const round of rounds) histogram[round.accepted] = (histogram[round.accepted] ?? 0) + 1;
   return {
-    rounds: rounds.length, drafting: drafting.length, tokens, draft, verify, other, step, call,
-    drafted: sum(rounds, (round) => round.drafted), accepted: sum(rounds, (round) => round.accepted), fed: sum(rounds, (round) => round.fed),
-    tau: ratio(tokens, rounds.length), costRatio: step === null ? null : ratio(step, call), perSecond: ratio(1000 * tokens, draft + verify + other),
+    rounds: rounds.length,
+    drafting: drafting.length,
+    tokens,
+    draft,
+    verify,
+    other,
+    step,
+    call,
+    drafted: sum(rounds, (round) => round.drafted),
+    accepted: sum(rounds, (round) => round.accepted),
+    fed: sum(rounds, (round) => round.fed),
+    tau: ratio(tokens, rounds.length),
+    costRatio: step === null ? null : ratio(step, call),
+    perSecond: ratio(1000 * tokens, draft + verify + other),
     histogram: Array.from(histogram, (count) => count ?? 0),
   };
 }
@@ -61,7 +91,8 @@ export function tested(rounds, read) {
   for (const round of rounds) {
     for (const node of round.nodes ?? []) {
       const value = read(node);
-      if (node.state !== "discarded" && value !== null && value !== undefined) pairs.push([value, KEPT.has(node.state)]);
+      if (node.state !== "discarded" && value !== null && value !== undefined)
+        pairs.push([value, KEPT.has(node.state)]);
     }
   }
   return pairs;
@@ -77,7 +108,9 @@ export function binned(pairs, width) {
     bins[at].n += 1;
     bins[at].kept += kept ? 1 : 0;
   }
-  return Array.from(bins, (bin, at) => bin ?? { low: at * width, high: (at + 1) * width, n: 0, kept: 0 }).map((bin) => ({ ...bin, share: ratio(bin.kept, bin.n), interval: wilson(bin.kept, bin.n) }));
+  return Array.from(bins, (bin, at) => bin ?? { low: at * width, high: (at + 1) * width, n: 0, kept: 0 }).map(
+    (bin) => ({ ...bin, share: ratio(bin.kept, bin.n), interval: wilson(bin.kept, bin.n) }),
+  );
 }
 
 /** Wilson's 95 % interval of a share. @param {number} kept @param {number} n @returns {[number, number]} */
@@ -102,11 +135,13 @@ export function tcrOf(round) {
 export function incomparable(run, baseline) {
   if (!baseline?.head || baseline.rounds.some((round) => round.drafted > 0)) return "a draft";
   const [ours, theirs] = [run.head, baseline.head];
-  const target = (head) => JSON.stringify([head.models?.target?.id, head.models?.target?.sha256, head.models?.target?.revision]);
+  const target = (head) =>
+    JSON.stringify([head.models?.target?.id, head.models?.target?.sha256, head.models?.target?.revision]);
   if (target(ours) !== target(theirs)) return "another target";
   if (ours.device !== theirs.device || ours.dtype !== theirs.dtype) return "another device or number type";
   if (JSON.stringify(ours.prompt_ids) !== JSON.stringify(theirs.prompt_ids)) return "another prompt";
-  const sampling = ({ sampling: { temperature = 0, top_k = 0, top_p = 1 } = {} }) => JSON.stringify([temperature, top_k, top_p]);
+  const sampling = ({ sampling: { temperature = 0, top_k = 0, top_p = 1 } = {} }) =>
+    JSON.stringify([temperature, top_k, top_p]);
   if (sampling(ours) !== sampling(theirs)) return "another sampling";
   if (!processOf(ours) || processOf(ours) !== processOf(theirs)) return "been measured in another process";
   return "";
@@ -123,12 +158,18 @@ function processOf({ extras, created }) {
 export function lengthCurve(rounds, plain = null) {
   const { marginal } = byPosition(rounds);
   const numbers = summary(rounds);
-  const mean = ratio(sum(rounds, (round) => round.levels), numbers.drafting);
+  const mean = ratio(
+    sum(rounds, (round) => round.levels),
+    numbers.drafting,
+  );
   const unit = plain?.call ?? numbers.call;
   const other = numbers.other / Math.max(1, numbers.rounds);
   const whole = plain ? plain.call + plain.other / Math.max(1, plain.rounds) : unit + other;
   let expected = 1;
-  const at = (k) => (numbers.step === null || !unit ? null : (expected * whole) / (unit + (numbers.call - unit) * (k / (mean || 1)) + k * numbers.step + other));
+  const at = (k) =>
+    numbers.step === null || !unit
+      ? null
+      : (expected * whole) / (unit + (numbers.call - unit) * (k / (mean || 1)) + k * numbers.step + other);
   const curve = [{ k: 0, calls: 1, speed: at(0) }];
   marginal.forEach((share, i) => {
     expected += share;
@@ -139,6 +180,8 @@ export function lengthCurve(rounds, plain = null) {
 
 /** The lane without a draft that a run may be compared with. @param {any} store @param {any} run @returns {any|null} */
 export function plainOf(store, run) {
-  const others = store.lanes.map((key) => store.runs.get(key)).filter((one) => one && one !== run && store.visibleRounds(one) > 0 && one.rounds.every((round) => !round.drafted));
+  const others = store.lanes
+    .map((key) => store.runs.get(key))
+    .filter((one) => one && one !== run && store.visibleRounds(one) > 0 && one.rounds.every((round) => !round.drafted));
   return others.find((one) => !incomparable(run, one)) ?? null;
 }

@@ -22,14 +22,19 @@ export function passageOf(run, node) {
   if (!source.part) return null;
   const prompt = run.head?.prompt_pieces ?? [];
   const ago = agoOf(run, source);
-  const response = ago === 0 ? run.tokens.map((token) => token.piece) : run.head?.extras?.earlier?.[(run.head.extras.trajectory ?? 0) - ago];
+  const response =
+    ago === 0
+      ? run.tokens.map((token) => token.piece)
+      : run.head?.extras?.earlier?.[(run.head.extras.trajectory ?? 0) - ago];
   if (!response && source.part === "response") return null;
   const at = source.part === "prompt" ? source.pos : prompt.length + source.pos;
   return { words, pieces: [...prompt, ...(response ?? [])], ...range(source, at, step), prompt: prompt.length, ago };
 }
 
 /** How many trajectories before this one; traces that do not say it keep the number since the problem began. */
-const agoOf = (run, source) => source.ago ?? (run.head?.knobs?.scope === "run" ? 0 : Math.max(0, (run.head?.extras?.trajectory ?? 0) - (source.trajectory ?? 0)));
+const agoOf = (run, source) =>
+  source.ago ??
+  (run.head?.knobs?.scope === "run" ? 0 : Math.max(0, (run.head?.extras?.trajectory ?? 0) - (source.trajectory ?? 0)));
 
 function range(source, at, step) {
   if (source.kind === "adjacency") return { low: at, high: at + 1, at: at + 1 };
@@ -42,8 +47,21 @@ export function passageText({ pieces, low, high, at }, whole = false) {
   const from = whole ? 0 : Math.max(0, low - AROUND);
   const to = whole ? pieces.length : Math.min(pieces.length, at + AROUND + 1);
   const text = (a, b) => pieces.slice(Math.max(from, a), Math.min(to, b)).join("").replaceAll("\ufffd", "◇");
-  const copied = pieces[at] === undefined ? "" : h("b.copied", { title: "the place that the guess was taken from" }, text(at, at + 1));
-  return h("span.passage", {}, from > 0 ? "…" : "", text(from, low), h("mark", {}, text(low, high)), text(high, at), copied, text(at + 1, to), to < pieces.length ? "…" : "");
+  const copied =
+    pieces[at] === undefined
+      ? ""
+      : h("b.copied", { title: "the place that the guess was taken from" }, text(at, at + 1));
+  return h(
+    "span.passage",
+    {},
+    from > 0 ? "…" : "",
+    text(from, low),
+    h("mark", {}, text(low, high)),
+    text(high, at),
+    copied,
+    text(at + 1, to),
+    to < pieces.length ? "…" : "",
+  );
 }
 
 /** The lane that shows a passage's text, or null. @param {any} store @param {any} run @param {Passage} passage */
@@ -51,14 +69,27 @@ export function laneOf(store, run, { ago, pieces, prompt, at }) {
   if (ago === null || at < prompt) return null;
   if (ago === 0) return run;
   const wanted = (run.head.extras?.trajectory ?? 0) - ago;
-  const same = (one) => one.head?.method === run.head.method && one.head.prompt === run.head.prompt && one.head.extras?.trajectory === wanted;
-  return [...store.runs.values()].find((one) => same(one) && one.tokens.map((token) => token.piece).join("") === pieces.slice(prompt).join("")) ?? null;
+  const same = (one) =>
+    one.head?.method === run.head.method &&
+    one.head.prompt === run.head.prompt &&
+    one.head.extras?.trajectory === wanted;
+  return (
+    [...store.runs.values()].find(
+      (one) => same(one) && one.tokens.map((token) => token.piece).join("") === pieces.slice(prompt).join(""),
+    ) ?? null
+  );
 }
 
 /** The whole text in a box of its own, scrolled to the place. @param {Passage} passage @param {string} title */
 export function openPassage(passage, title) {
   const text = h("p.passage-text", { tabindex: 0 }, passageText(passage, true));
-  const dialog = h("dialog.passage-box", { "aria-label": title }, h("header", {}, h("h3", {}, title), h("button.plain", { onclick: () => dialog.close() }, "Close")), h("p.quiet", {}, passage.words), text);
+  const dialog = h(
+    "dialog.passage-box",
+    { "aria-label": title },
+    h("header", {}, h("h3", {}, title), h("button.plain", { onclick: () => dialog.close() }, "Close")),
+    h("p.quiet", {}, passage.words),
+    text,
+  );
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   dialog.addEventListener("close", () => dialog.remove());
   document.querySelector("[data-lab]").append(dialog);
@@ -77,7 +108,22 @@ export function followSource(store, lab) {
   const passage = run && passageOf(run, store.node(sel));
   if (!passage) return false;
   const lane = laneOf(store, run, passage);
-  if (lane && lab.flash?.(lane.key, Math.max(0, passage.low - passage.prompt), Math.min(passage.at, passage.pieces.length - 1) - passage.prompt)) return true;
-  openPassage(passage, passage.ago === null ? "In the fixed collection" : passage.at < passage.prompt ? "In the prompt" : `In trajectory ${(run.head.extras?.trajectory ?? 0) - passage.ago + 1}`);
+  if (
+    lane &&
+    lab.flash?.(
+      lane.key,
+      Math.max(0, passage.low - passage.prompt),
+      Math.min(passage.at, passage.pieces.length - 1) - passage.prompt,
+    )
+  )
+    return true;
+  openPassage(
+    passage,
+    passage.ago === null
+      ? "In the fixed collection"
+      : passage.at < passage.prompt
+        ? "In the prompt"
+        : `In trajectory ${(run.head.extras?.trajectory ?? 0) - passage.ago + 1}`,
+  );
   return true;
 }

@@ -13,7 +13,13 @@ export function methodPicker(cards, chosen, full, onpick) {
     { role: "menu", "aria-label": "Methods" },
     full ? h("p.quiet", {}, "Six lanes are the most that fit; remove one first.") : null,
     [...groups].map(([family, members]) =>
-      h("section", {}, h("h3", {}, FAMILIES[family] ?? family), members.map((card) => item(card, chosen.includes(card.name), full, onpick)))),
+      h(
+        "section",
+        {},
+        h("h3", {}, FAMILIES[family] ?? family),
+        members.map((card) => item(card, chosen.includes(card.name), full, onpick)),
+      ),
+    ),
   );
 }
 
@@ -21,7 +27,13 @@ function item(card, chosen, full, onpick) {
   return h(
     "button.plain",
     { role: "menuitem", disabled: Boolean(card.unavailable) || full, onclick: () => onpick(card) },
-    h("span.title", {}, card.title, h(`span.badge.${card.guarantee}`, {}, card.guarantee), chosen ? h("i", {}, "shown") : null),
+    h(
+      "span.title",
+      {},
+      card.title,
+      h(`span.badge.${card.guarantee}`, {}, card.guarantee),
+      chosen ? h("i", {}, "shown") : null,
+    ),
     h("span.help", {}, card.unavailable || firstSentence(card.summary)),
   );
 }

@@ -16,7 +16,14 @@ export function drawPooled(body, store, lab) {
   const busy = h("p.quiet", { role: "status" });
   const room = h("div.pooled");
   const pick = (attrs, words) => {
-    const input = h("input", { type: "file", multiple: true, hidden: true, "aria-label": words, ...attrs, onchange: () => (open([...input.files]), (input.value = "")) });
+    const input = h("input", {
+      type: "file",
+      multiple: true,
+      hidden: true,
+      "aria-label": words,
+      ...attrs,
+      onchange: () => (open([...input.files]), (input.value = "")),
+    });
     return [h("button", { onclick: () => input.click() }, words), input];
   };
   const back = h("button", { hidden: true, onclick: () => recorded() }, "Back to the recorded runs");
@@ -45,15 +52,31 @@ export function drawPooled(body, store, lab) {
     const { upload } = lab.catalogue.limits;
     return take(true, () => {
       if (!traces.length) throw new Error("There is no trace among these files: traces end in .jsonl or .jsonl.gz.");
-      if (traces.reduce((sum, file) => sum + file.size, 0) > upload) throw new Error(`These files are larger than ${Math.round(upload / 1e6)} MB together, which is the limit.`);
-      return lab.fetch("pooled", { method: "POST", body: new Blob(traces.flatMap((file) => [`${JSON.stringify({ file: file.name, bytes: file.size })}\n`, file])) });
+      if (traces.reduce((sum, file) => sum + file.size, 0) > upload)
+        throw new Error(`These files are larger than ${Math.round(upload / 1e6)} MB together, which is the limit.`);
+      return lab.fetch("pooled", {
+        method: "POST",
+        body: new Blob(traces.flatMap((file) => [`${JSON.stringify({ file: file.name, bytes: file.size })}\n`, file])),
+      });
     });
   }
 
   body.append(
-    h("p", {}, "One run says little: which ranks are kept, how entropy goes with them, and what a method saves show over many prompts."),
-    h("div.row.wrap", {}, pick({ accept: ".jsonl,.gz" }, "Open traces …"), pick({ webkitdirectory: true }, "Open a folder …"), back, busy),
-    said, room,
+    h(
+      "p",
+      {},
+      "One run says little: which ranks are kept, how entropy goes with them, and what a method saves show over many prompts.",
+    ),
+    h(
+      "div.row.wrap",
+      {},
+      pick({ accept: ".jsonl,.gz" }, "Open traces …"),
+      pick({ webkitdirectory: true }, "Open a folder …"),
+      back,
+      busy,
+    ),
+    said,
+    room,
   );
   if (state.found) draw();
   else recorded();
@@ -66,13 +89,40 @@ function sectionOf(state, draw) {
   const labels = Object.keys(section.figures);
   if (!labels.includes(state.label)) state.label = telling(section, labels);
   const drawn = section.figures[state.label];
-  const choose = (words, name, values, value) => h("label.field", {}, h("span", {}, words),
-    h("select", { "aria-label": words, onchange: (event) => { state[name] = event.target.value; draw(); } }, values.map((one) => h("option", { value: one, selected: one === value }, one))));
+  const choose = (words, name, values, value) =>
+    h(
+      "label.field",
+      {},
+      h("span", {}, words),
+      h(
+        "select",
+        {
+          "aria-label": words,
+          onchange: (event) => {
+            state[name] = event.target.value;
+            draw();
+          },
+        },
+        values.map((one) => h("option", { value: one, selected: one === value }, one)),
+      ),
+    );
   const width = figureWidth();
   return [
     source(found, section, state.own),
-    h("div.row.wrap.choices", {}, choose("Prompts", "task", found.sections.map((one) => one.task), section.task), labels.length ? choose("Figures of", "label", labels, state.label) : null),
-    drawn ? h("div.pooled-figures", {}, ...figures(drawn, width)) : h("p.quiet", {}, "None of these runs drafts a tree, so there is no rank to show."),
+    h(
+      "div.row.wrap.choices",
+      {},
+      choose(
+        "Prompts",
+        "task",
+        found.sections.map((one) => one.task),
+        section.task,
+      ),
+      labels.length ? choose("Figures of", "label", labels, state.label) : null,
+    ),
+    drawn
+      ? h("div.pooled-figures", {}, ...figures(drawn, width))
+      : h("p.quiet", {}, "None of these runs drafts a tree, so there is no rank to show."),
     drawn && found.sections.length > 1 ? multiples(state, section, draw) : null,
     h("div.pooled-figures", {}, ...spreads(section, width)),
     ...tablesOf(section, state.label).map((table) => tableView(table, section)),
@@ -95,8 +145,19 @@ function figureWidth() {
 function source(found, section, own) {
   const facts = `${found.runs} runs, ${section.prompts} prompts${section.even ? "" : " (not the same for all methods: totals cannot be compared)"}, target ${found.target.id ?? "?"}, ${found.device}, ${found.dtype}`;
   const words = own ? "Your own traces" : "Recorded in this repository";
-  return h("div.source", {}, h("p.quiet", {}, `${words}: ${facts}. Times are of that machine.`),
-    found.commands.length ? h("details", {}, h("summary", {}, "The commands that made them"), h("pre.formula", {}, found.commands.join("\n"))) : null);
+  return h(
+    "div.source",
+    {},
+    h("p.quiet", {}, `${words}: ${facts}. Times are of that machine.`),
+    found.commands.length
+      ? h(
+          "details",
+          {},
+          h("summary", {}, "The commands that made them"),
+          h("pre.formula", {}, found.commands.join("\n")),
+        )
+      : null,
+  );
 }
 
 const figure = (drawing, caption) => h("figure", {}, drawing, h("figcaption", {}, caption));
@@ -104,10 +165,22 @@ const figure = (drawing, caption) => h("figure", {}, drawing, h("figcaption", {}
 function figures(drawn, width) {
   const how = { width, height: 250, title: "Rank of the last kept guess" };
   const out = [
-    figure(ranksFigure(drawn, how), `How often each rank; ${drawn.rounds} rounds, N up to ${drawn.size} with the root. Dark: the first quarter of the largest N; the shares take each round by its own N. Grey: none kept.`),
-    figure(lengthFigure(drawn, how), "Mean tokens a call, the target's own included. A rank is never below the depth, hence the rise at the left (dashed: rank + 1). Pale: fewer than three rounds."),
+    figure(
+      ranksFigure(drawn, how),
+      `How often each rank; ${drawn.rounds} rounds, N up to ${drawn.size} with the root. Dark: the first quarter of the largest N; the shares take each round by its own N. Grey: none kept.`,
+    ),
+    figure(
+      lengthFigure(drawn, how),
+      "Mean tokens a call, the target's own included. A rank is never below the depth, hence the rise at the left (dashed: rank + 1). Pale: fewer than three rounds.",
+    ),
   ];
-  if (drawn.entropy.tcr?.length) out.push(figure(entropyFigure(drawn, how), `Bars: mean tokens a call. Line: mean entropy summed along the draft's surest path, nats, on the right scale; ${drawn.entropy.rounds.reduce((a, b) => a + b, 0)} rounds with an entropy.`));
+  if (drawn.entropy.tcr?.length)
+    out.push(
+      figure(
+        entropyFigure(drawn, how),
+        `Bars: mean tokens a call. Line: mean entropy summed along the draft's surest path, nats, on the right scale; ${drawn.entropy.rounds.reduce((a, b) => a + b, 0)} rounds with an entropy.`,
+      ),
+    );
   return out;
 }
 
@@ -115,12 +188,26 @@ function figures(drawn, width) {
 function multiples(state, section, draw) {
   const others = state.found.sections.filter((one) => one.figures[state.label]);
   const high = Math.max(...others.map((one) => highest(one.figures[state.label])));
-  return h("div.multiples", { role: "group", "aria-label": "The same for each task" }, others.map((one) => {
-    const drawn = one.figures[state.label];
-    const share = Math.round(100 * within(drawn));
-    return h("button", { "aria-pressed": String(one === section), onclick: () => { state.task = one.task; draw(); }, "aria-label": `${one.task}: ${share} percent of the rounds within a quarter of N` },
-      ranksFigure(drawn, { width: 250, height: 96, small: true, title: `${one.task}: ${share} % in N/4`, high }));
-  }));
+  return h(
+    "div.multiples",
+    { role: "group", "aria-label": "The same for each task" },
+    others.map((one) => {
+      const drawn = one.figures[state.label];
+      const share = Math.round(100 * within(drawn));
+      return h(
+        "button",
+        {
+          "aria-pressed": String(one === section),
+          onclick: () => {
+            state.task = one.task;
+            draw();
+          },
+          "aria-label": `${one.task}: ${share} percent of the rounds within a quarter of N`,
+        },
+        ranksFigure(drawn, { width: 250, height: 96, small: true, title: `${one.task}: ${share} % in N/4`, high }),
+      );
+    }),
+  );
 }
 
 function spreads(section, width) {
@@ -129,16 +216,60 @@ function spreads(section, width) {
     { name: "Tokens checked a prompt", read: (row) => row.tokens_each },
     { name: "Tokens/s against AR", read: (row) => row.speedup, one: true },
   ];
-  return kinds.filter(({ read }) => section.methods.some(read)).map((kind) => figure(spreadFigure(section.methods, kind, width), `Mean and 95 % over ${section.prompts} prompts${kind.one ? "; dashed: the plain target" : ""}.`));
+  return kinds
+    .filter(({ read }) => section.methods.some(read))
+    .map((kind) =>
+      figure(
+        spreadFigure(section.methods, kind, width),
+        `Mean and 95 % over ${section.prompts} prompts${kind.one ? "; dashed: the plain target" : ""}.`,
+      ),
+    );
 }
 
 /** A table with its caption, and its CSV. @param {import("./pooledtables.js").Table} table @param {any} section */
 function tableView(table, section) {
   const file = `pooled-${section.task}-${table.name}.csv`.toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-");
-  return h("section", {},
-    h("div.row", {}, h("h3", {}, table.name), h("button.plain", { onclick: () => download(new Blob([csv(table.columns, table.rows)], { type: "text/csv" }), file) }, "CSV")),
-    h("div.scroll", { tabindex: "0", role: "region", "aria-label": table.name }, h("table.numbers", {},
-      h("thead", {}, h("tr", {}, table.columns.map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, table.rows.map((row) => h("tr", {}, row.map((cell, i) => (i ? h("td", {}, String(cell)) : h("th", { scope: "row" }, String(cell))))))))),
-    h("p.quiet", {}, table.caption));
+  return h(
+    "section",
+    {},
+    h(
+      "div.row",
+      {},
+      h("h3", {}, table.name),
+      h(
+        "button.plain",
+        { onclick: () => download(new Blob([csv(table.columns, table.rows)], { type: "text/csv" }), file) },
+        "CSV",
+      ),
+    ),
+    h(
+      "div.scroll",
+      { tabindex: "0", role: "region", "aria-label": table.name },
+      h(
+        "table.numbers",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            table.columns.map((name) => h("th", { scope: "col" }, name)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          table.rows.map((row) =>
+            h(
+              "tr",
+              {},
+              row.map((cell, i) => (i ? h("td", {}, String(cell)) : h("th", { scope: "row" }, String(cell)))),
+            ),
+          ),
+        ),
+      ),
+    ),
+    h("p.quiet", {}, table.caption),
+  );
 }

@@ -6,30 +6,67 @@ import { within } from "./pooledfigures.js";
 
 /** @typedef {{name: string, caption: string, columns: string[], rows: (string|number|null)[][]}} Table */
 
-const spread = (value, digits = 2) => (!value ? "–" : value.low === null ? num(value.mean, digits) : `${num(value.mean, digits)} (${num(value.low, digits)} to ${num(value.high, digits)})`);
+const spread = (value, digits = 2) =>
+  !value
+    ? "–"
+    : value.low === null
+      ? num(value.mean, digits)
+      : `${num(value.mean, digits)} (${num(value.low, digits)} to ${num(value.high, digits)})`;
 const saved = (share) => percent(share).replace("-", "−");
 const whole = (value) => (value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en"));
 
 /** The tables of a section that have rows. @param {any} section @param {string} label of the method whose bins are shown @returns {Table[]} */
 export function tablesOf(section, label) {
-  return [methods(section), ablation(section), granularity(section), time(section), bins(section, label)].filter((table) => table.rows.length);
+  return [methods(section), ablation(section), granularity(section), time(section), bins(section, label)].filter(
+    (table) => table.rows.length,
+  );
 }
 
 /** @param {any} section @returns {Table} */
 function methods(section) {
   return {
-    name: "Methods", columns: ["method", "calls", "a prompt", "tokens checked", "a prompt", "tokens a call", "tokens/s against AR", "within N/4"],
-    caption: "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % over prompts: t for means, 2,000 seeded resamples for quotients of sums. Within N/4: rounds whose last kept guess ranks in the first quarter.",
-    rows: section.methods.map((row) => [row.label, whole(row.calls), spread(row.calls_each, 1), whole(row.tokens), spread(row.tokens_each, 0), spread(row.tau), spread(row.speedup), section.figures[row.label] ? percent(within(section.figures[row.label])) : "–"]),
+    name: "Methods",
+    columns: [
+      "method",
+      "calls",
+      "a prompt",
+      "tokens checked",
+      "a prompt",
+      "tokens a call",
+      "tokens/s against AR",
+      "within N/4",
+    ],
+    caption:
+      "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % over prompts: t for means, 2,000 seeded resamples for quotients of sums. Within N/4: rounds whose last kept guess ranks in the first quarter.",
+    rows: section.methods.map((row) => [
+      row.label,
+      whole(row.calls),
+      spread(row.calls_each, 1),
+      whole(row.tokens),
+      spread(row.tokens_each, 0),
+      spread(row.tau),
+      spread(row.speedup),
+      section.figures[row.label] ? percent(within(section.figures[row.label])) : "–",
+    ]),
   };
 }
 
 /** @param {any} section @returns {Table} */
 function ablation(section) {
   return {
-    name: "Mechanisms, one after the other", columns: ["with", "tokens a call", "calls", "saved", "tokens checked", "saved", "tokens/s against AR"],
-    caption: "DED: sure stretches are drafted deeper. TNP: and fewer nodes checked. DCA: prepared buffers are kept, which changes times only. Saved: against the first row.",
-    rows: section.ablation.map((row) => [row.method, num(row.tau), whole(row.calls), saved(row.calls_saved), whole(row.tokens), saved(row.tokens_saved), spread(row.speedup)]),
+    name: "Mechanisms, one after the other",
+    columns: ["with", "tokens a call", "calls", "saved", "tokens checked", "saved", "tokens/s against AR"],
+    caption:
+      "DED: sure stretches are drafted deeper. TNP: and fewer nodes checked. DCA: prepared buffers are kept, which changes times only. Saved: against the first row.",
+    rows: section.ablation.map((row) => [
+      row.method,
+      num(row.tau),
+      whole(row.calls),
+      saved(row.calls_saved),
+      whole(row.tokens),
+      saved(row.tokens_saved),
+      spread(row.speedup),
+    ]),
   };
 }
 
@@ -37,20 +74,45 @@ function ablation(section) {
 function granularity(section) {
   const names = [...new Set(section.granularity.flatMap((row) => Object.keys(row.overlap ?? {})))];
   return {
-    name: "How fine the bins", columns: ["method", "rounds with an entropy", "accepted to the end", "learnt from", ...names.map((name) => `Jaccard ${name}`)],
-    caption: "Do regression trees of 4, 5, 6 layers call the same rounds low-entropy as one of 3? Jaccard overlap of the two sets, 1 = the same; learnt from rounds whose surest path was accepted to its end (full), or from all where these are fewer than 64.",
-    rows: section.granularity.map((row) => [row.label, whole(row.samples), whole(row.full), row.rounds ?? "", ...(row.overlap ? names.map((name) => num(row.overlap[name])) : [row.missing ?? "–", ...names.slice(1).map(() => "")])]),
+    name: "How fine the bins",
+    columns: [
+      "method",
+      "rounds with an entropy",
+      "accepted to the end",
+      "learnt from",
+      ...names.map((name) => `Jaccard ${name}`),
+    ],
+    caption:
+      "Do regression trees of 4, 5, 6 layers call the same rounds low-entropy as one of 3? Jaccard overlap of the two sets, 1 = the same; learnt from rounds whose surest path was accepted to its end (full), or from all where these are fewer than 64.",
+    rows: section.granularity.map((row) => [
+      row.label,
+      whole(row.samples),
+      whole(row.full),
+      row.rounds ?? "",
+      ...(row.overlap
+        ? names.map((name) => num(row.overlap[name]))
+        : [row.missing ?? "–", ...names.slice(1).map(() => "")]),
+    ]),
   };
 }
 
 /** @param {any} section @returns {Table} */
 function time(section) {
   return {
-    name: "Where the time goes", columns: ["method", "draft, s", "target, s", "other, s", "target's share", "other's share"],
-    caption: "Seconds over all runs; other is neither drafter nor target: the decision of the bin, the rule, bookkeeping.",
+    name: "Where the time goes",
+    columns: ["method", "draft, s", "target, s", "other, s", "target's share", "other's share"],
+    caption:
+      "Seconds over all runs; other is neither drafter nor target: the decision of the bin, the rule, bookkeeping.",
     rows: section.methods.map((row) => {
       const total = row.draft_s + row.verify_s + row.other_s;
-      return [row.label, fmt(row.draft_s), fmt(row.verify_s), fmt(row.other_s), percent(row.verify_s / total), percent(row.other_s / total)];
+      return [
+        row.label,
+        fmt(row.draft_s),
+        fmt(row.verify_s),
+        fmt(row.other_s),
+        percent(row.verify_s / total),
+        percent(row.other_s / total),
+      ];
     }),
   };
 }
@@ -59,8 +121,17 @@ function time(section) {
 function bins(section, label) {
   const columns = section.figures[label]?.bins ?? { bin: [] };
   return {
-    name: `Bins of ${label}`, columns: ["bin", "rounds", "share", "mean entropy, nats", "tokens a call", "levels d′", "checked N′"],
+    name: `Bins of ${label}`,
+    columns: ["bin", "rounds", "share", "mean entropy, nats", "tokens a call", "levels d′", "checked N′"],
     caption: "Bins by cumulative entropy, lowest first; the low bins draft deeper and check fewer nodes.",
-    rows: columns.bin.map((bin, i) => [bin, whole(columns.rounds[i]), percent(columns.share[i]), num(columns.phi[i]), num(columns.tau[i]), num(columns.levels[i], 1), num(columns.n_verify[i], 1)]),
+    rows: columns.bin.map((bin, i) => [
+      bin,
+      whole(columns.rounds[i]),
+      percent(columns.share[i]),
+      num(columns.phi[i]),
+      num(columns.tau[i]),
+      num(columns.levels[i], 1),
+      num(columns.n_verify[i], 1),
+    ]),
   };
 }

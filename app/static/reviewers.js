@@ -10,7 +10,14 @@ const LARGEST = 20_000_000; // bytes of a file of reviews
 /** @param {HTMLElement} spot @param {any} ctx of workshop.js */
 export function drawReviewers(spot, ctx) {
   const { reviews, kept } = ctx;
-  const name = h("input", { type: "text", maxlength: 80, value: reviews.reviewer, placeholder: "your name or initials", "aria-label": "Reviewer", oninput: () => ((reviews.reviewer = name.value), ctx.save()) });
+  const name = h("input", {
+    type: "text",
+    maxlength: 80,
+    value: reviews.reviewer,
+    placeholder: "your name or initials",
+    "aria-label": "Reviewer",
+    oninput: () => ((reviews.reviewer = name.value), ctx.save()),
+  });
   const own = picker("Import my reviews", ctx, (found) => {
     Object.assign(reviews.items, found.items);
     reviews.reviewer ||= found.reviewer;
@@ -19,26 +26,71 @@ export function drawReviewers(spot, ctx) {
   const other = picker("Import a second reviewer", ctx, (found) => (kept.second = found));
   const given = Object.values(reviews.items);
   spot.append(
-    h("section", {}, h("h3", {}, "Your reviews"),
-      h("div.row.tools", {}, h("label.field", {}, h("span", {}, "Reviewer"), name), h("button", { onclick: () => download(new Blob([exportLines(reviews, ctx.all)]), `draftscope-reviews${reviews.reviewer ? `-${reviews.reviewer.replace(/[^\w-]+/g, "_")}` : ""}.jsonl`) }, "Export"), ...own),
-      h("p.quiet", {}, `${given.filter((one) => one.verdict).length} verdicts (${VERDICTS.map((verdict) => `${given.filter((one) => one.verdict === verdict).length} ${verdict}`).join(", ")}), ${given.filter((one) => one.note).length} notes, ${given.filter((one) => one.star).length} starred. One JSON line a review.`)),
-    h("section", {}, h("h3", {}, "Agreement of two reviewers"), h("div.row.tools", {}, ...other), ...(kept.second ? agreementOf(ctx) : [h("p.quiet", {}, "Import the file that another reviewer exported: items that both gave a verdict on are compared.")])),
+    h(
+      "section",
+      {},
+      h("h3", {}, "Your reviews"),
+      h(
+        "div.row.tools",
+        {},
+        h("label.field", {}, h("span", {}, "Reviewer"), name),
+        h(
+          "button",
+          {
+            onclick: () =>
+              download(
+                new Blob([exportLines(reviews, ctx.all)]),
+                `draftscope-reviews${reviews.reviewer ? `-${reviews.reviewer.replace(/[^\w-]+/g, "_")}` : ""}.jsonl`,
+              ),
+          },
+          "Export",
+        ),
+        ...own,
+      ),
+      h(
+        "p.quiet",
+        {},
+        `${given.filter((one) => one.verdict).length} verdicts (${VERDICTS.map((verdict) => `${given.filter((one) => one.verdict === verdict).length} ${verdict}`).join(", ")}), ${given.filter((one) => one.note).length} notes, ${given.filter((one) => one.star).length} starred. One JSON line a review.`,
+      ),
+    ),
+    h(
+      "section",
+      {},
+      h("h3", {}, "Agreement of two reviewers"),
+      h("div.row.tools", {}, ...other),
+      ...(kept.second
+        ? agreementOf(ctx)
+        : [
+            h(
+              "p.quiet",
+              {},
+              "Import the file that another reviewer exported: items that both gave a verdict on are compared.",
+            ),
+          ]),
+    ),
   );
 }
 
 function picker(words, ctx, take) {
-  const file = h("input", { type: "file", accept: ".jsonl,.json", hidden: true, "aria-label": words, onchange: async () => {
-    const [given] = file.files;
-    file.value = "";
-    if (!given) return;
-    try {
-      if (given.size > LARGEST) throw new Error(`${given.name} is larger than ${LARGEST / 1e6} MB, which is the limit.`);
-      take(readLines(await given.text()));
-      ctx.draw();
-    } catch (error) {
-      ctx.lab.notify(error.message);
-    }
-  } });
+  const file = h("input", {
+    type: "file",
+    accept: ".jsonl,.json",
+    hidden: true,
+    "aria-label": words,
+    onchange: async () => {
+      const [given] = file.files;
+      file.value = "";
+      if (!given) return;
+      try {
+        if (given.size > LARGEST)
+          throw new Error(`${given.name} is larger than ${LARGEST / 1e6} MB, which is the limit.`);
+        take(readLines(await given.text()));
+        ctx.draw();
+      } catch (error) {
+        ctx.lab.notify(error.message);
+      }
+    },
+  });
   return [h("button", { onclick: () => file.click() }, words), file];
 }
 
@@ -50,17 +102,69 @@ function agreementOf(ctx) {
   const items = new Map(ctx.all.map((item) => [item.key, item]));
   const words = kappa === null ? "undefined: both gave one and the same verdict throughout" : kappa.toFixed(3);
   return [
-    h("p.kappa", { role: "status" }, h("b", {}, `Cohen's κ ${words}`), `, observed agreement ${(100 * observed).toFixed(1)} %, n = ${n}`),
-    h("p.quiet", {}, "κ = (observed − chance) / (1 − chance); chance from how often each reviewer gives each verdict. 1 is full agreement, 0 what chance alone would give."),
-    h("div.tablebox", {}, h("table.mined.confusion", {}, h("caption", {}, `Rows: ${names[0]}; columns: ${names[1]}`),
-      h("thead", {}, h("tr", {}, h("td"), VERDICTS.map((verdict) => h("th", { scope: "col" }, verdict)))),
-      h("tbody", {}, VERDICTS.map((mine) => h("tr", {}, h("th", { scope: "row" }, mine), VERDICTS.map((theirs) => h(`td.number${mine === theirs ? ".same" : ""}`, {}, String(counts.get(`${mine}|${theirs}`) ?? 0)))))))),
+    h(
+      "p.kappa",
+      { role: "status" },
+      h("b", {}, `Cohen's κ ${words}`),
+      `, observed agreement ${(100 * observed).toFixed(1)} %, n = ${n}`,
+    ),
+    h(
+      "p.quiet",
+      {},
+      "κ = (observed − chance) / (1 − chance); chance from how often each reviewer gives each verdict. 1 is full agreement, 0 what chance alone would give.",
+    ),
+    h(
+      "div.tablebox",
+      {},
+      h(
+        "table.mined.confusion",
+        {},
+        h("caption", {}, `Rows: ${names[0]}; columns: ${names[1]}`),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("td"),
+            VERDICTS.map((verdict) => h("th", { scope: "col" }, verdict)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          VERDICTS.map((mine) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, mine),
+              VERDICTS.map((theirs) =>
+                h(`td.number${mine === theirs ? ".same" : ""}`, {}, String(counts.get(`${mine}|${theirs}`) ?? 0)),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
     apart.length ? h("h4", {}, `They differ on ${apart.length}`) : null,
-    h("ul.apart", {}, apart.slice(0, 100).map((key) => {
-      const item = items.get(key);
-      const verdicts = `${reviews.items[key].verdict} against ${kept.second.items[key].verdict}`;
-      if (!item) return h("li", {}, `${verdicts}: an item that is not in the set shown`);
-      return h("li", {}, h("button.plain", { onclick: () => ctx.select(key, { tab: "mismatches" }) }, `position ${item.label.t}: ${visible(pieceOfLabel(item.label, "target"))} → ${visible(pieceOfLabel(item.label, "draft"))}`), ` ${verdicts}`);
-    })),
+    h(
+      "ul.apart",
+      {},
+      apart.slice(0, 100).map((key) => {
+        const item = items.get(key);
+        const verdicts = `${reviews.items[key].verdict} against ${kept.second.items[key].verdict}`;
+        if (!item) return h("li", {}, `${verdicts}: an item that is not in the set shown`);
+        return h(
+          "li",
+          {},
+          h(
+            "button.plain",
+            { onclick: () => ctx.select(key, { tab: "mismatches" }) },
+            `position ${item.label.t}: ${visible(pieceOfLabel(item.label, "target"))} → ${visible(pieceOfLabel(item.label, "draft"))}`,
+          ),
+          ` ${verdicts}`,
+        );
+      }),
+    ),
   ].filter(Boolean);
 }

@@ -13,7 +13,11 @@ export const VERDICTS = ["agree", "disagree", "unsure"];
 export function load() {
   try {
     const kept = JSON.parse(localStorage.getItem(PLACE) ?? "{}");
-    return { reviewer: String(kept.reviewer ?? ""), last: String(kept.last ?? ""), items: kept.items && typeof kept.items === "object" ? kept.items : {} };
+    return {
+      reviewer: String(kept.reviewer ?? ""),
+      last: String(kept.last ?? ""),
+      items: kept.items && typeof kept.items === "object" ? kept.items : {},
+    };
   } catch {
     return { reviewer: "", last: "", items: {} };
   }
@@ -39,11 +43,23 @@ export function change(reviews, key, change) {
 /** JSON lines: a review with enough of its item to be read alone. @param {any} reviews @param {any[]} items @returns {string} */
 export function exportLines(reviews, items) {
   const known = new Map(items.map((item) => [item.key, item]));
-  return Object.entries(reviews.items).map(([key, review]) => {
-    const item = known.get(key);
-    const about = item ? { task: item.task, prompt: item.prompt.text, position: item.label.t, target: item.label.target_piece, draft: item.label.draft_piece, important: item.label.important, score: item.label.score ?? null } : {};
-    return `${JSON.stringify({ kind: "review", reviewer: reviews.reviewer, item: key, ...review, ...about })}\n`;
-  }).join("");
+  return Object.entries(reviews.items)
+    .map(([key, review]) => {
+      const item = known.get(key);
+      const about = item
+        ? {
+            task: item.task,
+            prompt: item.prompt.text,
+            position: item.label.t,
+            target: item.label.target_piece,
+            draft: item.label.draft_piece,
+            important: item.label.important,
+            score: item.label.score ?? null,
+          }
+        : {};
+      return `${JSON.stringify({ kind: "review", reviewer: reviews.reviewer, item: key, ...review, ...about })}\n`;
+    })
+    .join("");
 }
 
 /** The reviews in a file. @param {string} text @returns {{reviewer: string, items: Object<string, Review>}} */
@@ -51,7 +67,10 @@ export function readLines(text) {
   const items = {};
   let reviewer = "";
   const lines = text.split("\n").filter((line) => line.trim());
-  if (!lines.length || lines.length > MAX) throw new Error(lines.length ? `The file holds ${lines.length} reviews; ${MAX} is the limit.` : "The file is empty.");
+  if (!lines.length || lines.length > MAX)
+    throw new Error(
+      lines.length ? `The file holds ${lines.length} reviews; ${MAX} is the limit.` : "The file is empty.",
+    );
   lines.forEach((line, i) => {
     let one = null;
     try {
@@ -59,10 +78,22 @@ export function readLines(text) {
     } catch {
       // told below
     }
-    const good = one && typeof one.item === "string" && (one.verdict === "" || VERDICTS.includes(one.verdict)) && String(one.note ?? "").length <= LONGEST;
-    if (!good) throw new Error(`Line ${i + 1} is no review: it needs an item, a verdict (${VERDICTS.join(", ")} or "") and at most ${LONGEST} characters of note.`);
+    const good =
+      one &&
+      typeof one.item === "string" &&
+      (one.verdict === "" || VERDICTS.includes(one.verdict)) &&
+      String(one.note ?? "").length <= LONGEST;
+    if (!good)
+      throw new Error(
+        `Line ${i + 1} is no review: it needs an item, a verdict (${VERDICTS.join(", ")} or "") and at most ${LONGEST} characters of note.`,
+      );
     reviewer ||= String(one.reviewer ?? "");
-    items[one.item] = { verdict: one.verdict, note: String(one.note ?? ""), star: one.star === true, made: String(one.made ?? "") };
+    items[one.item] = {
+      verdict: one.verdict,
+      note: String(one.note ?? ""),
+      star: one.star === true,
+      made: String(one.made ?? ""),
+    };
   });
   return { reviewer, items };
 }
@@ -72,5 +103,9 @@ export function readLines(text) {
 export function compare(first, second) {
   const keys = Object.keys(first.items).filter((key) => first.items[key].verdict && second.items[key]?.verdict);
   const verdicts = (of) => keys.map((key) => of.items[key].verdict);
-  return { ...agreement(verdicts(first), verdicts(second)), keys, apart: keys.filter((key) => first.items[key].verdict !== second.items[key].verdict) };
+  return {
+    ...agreement(verdicts(first), verdicts(second)),
+    keys,
+    apart: keys.filter((key) => first.items[key].verdict !== second.items[key].verdict),
+  };
 }

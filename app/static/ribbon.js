@@ -27,10 +27,18 @@ export function mount(element, store, lab) {
   const over = h("canvas.v-over", { "aria-hidden": "true" });
   const stage = h("div.v-stage", {}, base, over);
   const spacer = h("div.v-spacer", {}, stage);
-  const scroll = h("div.v-scroll", { tabindex: "0", role: "slider", "aria-label": "Response positions", "aria-valuemin": "0" }, spacer);
+  const scroll = h(
+    "div.v-scroll",
+    { tabindex: "0", role: "slider", "aria-label": "Response positions", "aria-valuemin": "0" },
+    spacer,
+  );
   const empty = h("p.v-empty", { text: "One column a response position appears here once a run has tokens." });
   element.classList.add("v-view", "v-ribbon");
-  element.replaceChildren(h("header.v-head", {}, title, about, key, h("span.v-tools", {}, zoomOut, zoomIn, fit)), h("div.v-body", {}, axis, scroll), empty);
+  element.replaceChildren(
+    h("header.v-head", {}, title, about, key, h("span.v-tools", {}, zoomOut, zoomIn, fit)),
+    h("div.v-body", {}, axis, scroll),
+    empty,
+  );
 
   const draw = () => paint(element, store, state, { about, key, axis, base, over, stage, spacer, scroll, empty });
   const later = () => store.frame("ribbon", draw);
@@ -54,11 +62,15 @@ export function mount(element, store, lab) {
     state.stick = scroll.scrollLeft + scroll.clientWidth >= scroll.scrollWidth - 40;
     later();
   });
-  scroll.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return;
-    event.preventDefault();
-    zoom(event.deltaY > 0 ? -1 : 1, event.clientX - scroll.getBoundingClientRect().left);
-  }, { passive: false });
+  scroll.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      zoom(event.deltaY > 0 ? -1 : 1, event.clientX - scroll.getBoundingClientRect().left);
+    },
+    { passive: false },
+  );
   listenPointer(store, state, scroll, overlay);
   scroll.addEventListener("keydown", (event) => {
     if (event.key === "+" || event.key === "=") zoom(1);
@@ -97,7 +109,8 @@ function paint(element, store, state, parts) {
     state.width = run.end ? Math.max(12, Math.min(28, exact)) : ([28, 18, 12].find((width) => width <= exact) ?? 12);
   }
   const stamp = `${run.key}/${state.list.length}/${state.list[0].token.token}/${state.width >= 24}/${flagVersion()}`;
-  if (state.stamp !== stamp || state.seen !== run) Object.assign(state, { stamp, seen: run, rows: rowsOf(run, state.list, state.width), told: false });
+  if (state.stamp !== stamp || state.seen !== run)
+    Object.assign(state, { stamp, seen: run, rows: rowsOf(run, state.list, state.width), told: false });
   const height = heightOf(state.rows);
   const wide = scroll.clientWidth;
   const stuck = state.stick;
@@ -109,7 +122,14 @@ function paint(element, store, state, parts) {
   size(parts.base, wide, height);
   size(parts.over, wide, height);
   const ink = palette(element);
-  paintAxis(clear(parts.axis), state.rows, AXIS, ink, run, store.options.whatif?.run === run.key ? store.options.whatif.knobs : undefined);
+  paintAxis(
+    clear(parts.axis),
+    state.rows,
+    AXIS,
+    ink,
+    run,
+    store.options.whatif?.run === run.key ? store.options.whatif.knobs : undefined,
+  );
   const ctx = clear(parts.base);
   ctx.save();
   ctx.translate(-(scroll.scrollLeft % state.width), 0);
@@ -126,8 +146,22 @@ function viewOf(store, state, scroll, ink) {
   const option = store.options.whatif;
   const whatif = option?.run === state.run.key ? option : null;
   const { run } = state;
-  const passes = store.filters.size === 0 ? () => true : (column) => store.passes(run, run.rounds[column.round], column.node, column.token);
-  return { run, list: state.list, rows: state.rows, first, last, width: state.width, ink, whatif, passes, sampled: samples(run) };
+  const passes =
+    store.filters.size === 0
+      ? () => true
+      : (column) => store.passes(run, run.rounds[column.round], column.node, column.token);
+  return {
+    run,
+    list: state.list,
+    rows: state.rows,
+    first,
+    last,
+    width: state.width,
+    ink,
+    whatif,
+    passes,
+    sampled: samples(run),
+  };
 }
 
 function describe(run, state, { about, key, scroll }) {
@@ -137,7 +171,15 @@ function describe(run, state, { about, key, scroll }) {
   const drafted = state.rows.some((row) => row.key === "keep" || row.key === "rank");
   if (key.dataset.states !== `${wanted}${drafted}`) {
     key.dataset.states = `${wanted}${drafted}`;
-    key.replaceChildren(legend(wanted), h("span.v-legend", {}, ...(drafted ? [h("span.v-area", { text: "H(draft)" })] : []), h("span.v-line", { text: "H(target)" })));
+    key.replaceChildren(
+      legend(wanted),
+      h(
+        "span.v-legend",
+        {},
+        ...(drafted ? [h("span.v-area", { text: "H(draft)" })] : []),
+        h("span.v-line", { text: "H(target)" }),
+      ),
+    );
   }
   scroll.setAttribute("aria-valuemax", String(state.list.length - 1));
 }
@@ -152,13 +194,22 @@ function words(run, column) {
     column.ghost ? `refused guess: ${pieceOf(run, node.token)} (${SIGNS[node.state].label})` : "",
     `H draft ${fmt(token.h_draft ?? node?.h_draft)}, target ${fmt(token.h_target ?? node?.h_target)} nats`,
     overlapAt(run, node) !== null ? `overlap@${overlapN(run)} ${fmt(overlapAt(run, node))}` : "",
-    node?.accept_prob !== undefined && node?.accept_prob !== null ? `kept with probability ${fmt(node.accept_prob)}${samples(run) && node.u !== undefined && node.u !== null ? `, drew ${fmt(node.u)}` : ""}` : "",
+    node?.accept_prob !== undefined && node?.accept_prob !== null
+      ? `kept with probability ${fmt(node.accept_prob)}${samples(run) && node.u !== undefined && node.u !== null ? `, drew ${fmt(node.u)}` : ""}`
+      : "",
     node?.judge !== undefined && node?.judge !== null ? `importance ${fmt(node.judge)}` : "",
   ];
 }
 
 function listenPointer(store, state, scroll, overlay) {
-  const at = (event) => Math.max(0, Math.min(state.list.length - 1, Math.floor((event.clientX - scroll.getBoundingClientRect().left + scroll.scrollLeft) / state.width)));
+  const at = (event) =>
+    Math.max(
+      0,
+      Math.min(
+        state.list.length - 1,
+        Math.floor((event.clientX - scroll.getBoundingClientRect().left + scroll.scrollLeft) / state.width),
+      ),
+    );
   let down = null;
   scroll.addEventListener("pointerdown", (event) => {
     if (event.button === 0 && event.offsetY < scroll.clientHeight) down = { from: at(event), x: event.clientX };
@@ -191,7 +242,8 @@ function listenPointer(store, state, scroll, overlay) {
   });
 }
 
-const choose = (run, column) => (column.ghost ? nodeSelection(run, column.round, column.index) : columnSelection(run, column));
+const choose = (run, column) =>
+  column.ghost ? nodeSelection(run, column.round, column.index) : columnSelection(run, column);
 
 function setRange(store, [low, high]) {
   store.setFilter("range", makeFilter({ kind: "range", range: [low, high] }));
@@ -210,7 +262,10 @@ function paintOverlay(store, state, canvas, scroll) {
     ctx.fillRect(x(range[0]), 0, (range[1] - range[0] + 1) * state.width, height);
     ctx.globalAlpha = 1;
   }
-  for (const [selection, locked] of [[store.hover, false], [store.cursor, true]]) {
+  for (const [selection, locked] of [
+    [store.hover, false],
+    [store.cursor, true],
+  ]) {
     const other = selection && selection.run !== state.run.key ? store.twin?.(selection, state.run.key) : selection;
     const pos = other?.pos ?? state.run.rounds[other?.round]?.start;
     if (pos === undefined || pos === null) continue;
@@ -235,7 +290,8 @@ function reveal(store, state, scroll) {
   const pos = store.cursor?.run === state.run?.key ? store.cursor?.pos : null;
   if (pos === null || pos === undefined) return;
   const x = pos * state.width;
-  if (x < scroll.scrollLeft || x + state.width > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = x - scroll.clientWidth / 2;
+  if (x < scroll.scrollLeft || x + state.width > scroll.scrollLeft + scroll.clientWidth)
+    scroll.scrollLeft = x - scroll.clientWidth / 2;
 }
 
 function size(canvas, width, height) {

@@ -22,7 +22,8 @@ export function paintColumns(ctx, view) {
   paintPositions(ctx, view);
   ctx.fillStyle = ink("--panel");
   ctx.globalAlpha = 0.72;
-  for (let i = first; i < last; i += 1) if (!view.passes(list[i])) ctx.fillRect((i - first) * width, 0, width, rows.at(-1).y + rows.at(-1).height + 2);
+  for (let i = first; i < last; i += 1)
+    if (!view.passes(list[i])) ctx.fillRect((i - first) * width, 0, width, rows.at(-1).y + rows.at(-1).height + 2);
   ctx.globalAlpha = 1;
   if (view.whatif) paintWhatIf(ctx, view);
 }
@@ -68,7 +69,13 @@ function paintRounds(ctx, { run, list, rows, first, last, width, ink }) {
     const x = (start - first) * width;
     ctx.globalAlpha = Math.max(0, 0.22 - 0.06 * bin);
     ctx.fillStyle = ink("--judge");
-    if (bin < 4) ctx.fillRect(x, rows.find((row) => row.key === "entropy").y, (end - start) * width, rows.find((row) => row.key === "entropy").height);
+    if (bin < 4)
+      ctx.fillRect(
+        x,
+        rows.find((row) => row.key === "entropy").y,
+        (end - start) * width,
+        rows.find((row) => row.key === "entropy").height,
+      );
     ctx.globalAlpha = 1;
     if ((end - start) * width < 30) continue;
     ctx.font = `10px ${FONT}`;
@@ -87,7 +94,12 @@ function paintState(ctx, row, { list, first, last, width, ink }) {
     if (width < 8) {
       const level = { accepted: 0, target: 0, relaxed: 0.3, bonus: 0.55, correction: 0.55, vetoed: 0.75 }[state] ?? 0;
       ctx.fillStyle = ink(look.colour);
-      ctx.fillRect(x, row.y + row.height * (0.6 - level * 0.8), Math.max(0.6, width - (width > 2 ? 1 : 0)), row.height * (0.4 + level * 0.8));
+      ctx.fillRect(
+        x,
+        row.y + row.height * (0.6 - level * 0.8),
+        Math.max(0.6, width - (width > 2 ? 1 : 0)),
+        row.height * (0.4 + level * 0.8),
+      );
       continue;
     }
     paintSign(ctx, look, x + width / 2, middle, Math.min(5, width * 0.36), ink);
@@ -118,7 +130,11 @@ function paintText(ctx, row, { run, list, first, last, width, ink }) {
   ctx.textAlign = "center";
   ctx.fillStyle = ink("--ink");
   for (let i = first; i < last; i += 1) {
-    ctx.fillText(pieceOf(run, list[i].token.token, Math.max(2, Math.floor(width / 6.4))), (i - first + 0.5) * width, row.y + 11);
+    ctx.fillText(
+      pieceOf(run, list[i].token.token, Math.max(2, Math.floor(width / 6.4))),
+      (i - first + 0.5) * width,
+      row.y + 11,
+    );
   }
 }
 
@@ -149,7 +165,12 @@ function bars(ctx, row, view, read, colour, most = 2) {
     if (!known(value)) continue;
     const y = yOf(row, value);
     ctx.fillStyle = ink(typeof colour === "function" ? colour(list[i]) : colour);
-    ctx.fillRect((i - first) * width + pad, Math.min(y, row.y + row.height - 1), Math.max(0.5, width - 2 * pad), Math.max(1, row.y + row.height - y));
+    ctx.fillRect(
+      (i - first) * width + pad,
+      Math.min(y, row.y + row.height - 1),
+      Math.max(0.5, width - 2 * pad),
+      Math.max(1, row.y + row.height - y),
+    );
   }
 }
 
@@ -213,7 +234,8 @@ function paintPositions(ctx, { rows, list, first, last, width, ink }) {
   ctx.textAlign = "center";
   ctx.fillStyle = ink("--ink-3");
   const y = heightOf(rows) - 4;
-  for (let i = first; i < last; i += 1) if (list[i].pos % every === 0 && i > first) ctx.fillText(String(list[i].pos), (i - first + 0.5) * width, y);
+  for (let i = first; i < last; i += 1)
+    if (list[i].pos % every === 0 && i > first) ctx.fillText(String(list[i].pos), (i - first + 0.5) * width, y);
 }
 
 /** Marks where a moved threshold fires, and hatching from the first changed decision on. */

@@ -9,7 +9,12 @@ import { methodPicker } from "./picker.js";
 const NUMBERS = [
   ["max_new_tokens", "Tokens", { min: 1, step: 1 }, "At most this many new tokens."],
   ["temperature", "Temperature", { min: 0, max: 100, step: "any" }, "0 is greedy: always the most probable token."],
-  ["top_p", "Top-p", { min: 0.001, max: 1, step: "any" }, "Keep the most probable tokens up to this mass; 1 keeps all."],
+  [
+    "top_p",
+    "Top-p",
+    { min: 0.001, max: 1, step: "any" },
+    "Keep the most probable tokens up to this mass; 1 keeps all.",
+  ],
   ["top_k", "Top-k", { min: 0, step: 1 }, "Keep this many of the most probable tokens; 0 keeps all."],
   ["seed", "Seed", { min: 0, step: 1 }, "The same seed gives the same draws."],
 ];
@@ -26,31 +31,78 @@ export function mount(element, store, lab) {
     const { limits, models } = lab.catalogue;
     ui.preset = h("select", { "aria-label": "Preset", onchange: choosePreset });
     ui.point = h("p.point");
-    ui.prompt = h("textarea", { rows: 3, "aria-label": "Prompt", placeholder: "Write a prompt, or choose a preset.", spellcheck: "false", oninput: typed });
-    ui.models = h("select", { "aria-label": "Models", onchange: chooseModels }, models.map((name) => h("option", { value: name }, name)));
+    ui.prompt = h("textarea", {
+      rows: 3,
+      "aria-label": "Prompt",
+      placeholder: "Write a prompt, or choose a preset.",
+      spellcheck: "false",
+      oninput: typed,
+    });
+    ui.models = h(
+      "select",
+      { "aria-label": "Models", onchange: chooseModels },
+      models.map((name) => h("option", { value: name }, name)),
+    );
     ui.chips = h("div.chips", { role: "group", "aria-label": "Methods" });
     ui.numbers = NUMBERS.map(([name, label, attrs, title]) => {
       const max = name === "max_new_tokens" ? { max: limits.tokens } : {};
-      const input = h("input", { type: "number", required: true, ...attrs, ...max, onchange: () => input.reportValidity() && edit({ [name]: Number(input.value) }) });
+      const input = h("input", {
+        type: "number",
+        required: true,
+        ...attrs,
+        ...max,
+        onchange: () => input.reportValidity() && edit({ [name]: Number(input.value) }),
+      });
       return { name, input, element: h("label.field.short", { title }, h("span", {}, label), input) };
     });
     ui.chat = h("input", { type: "checkbox", onchange: () => edit({ chat: ui.chat.checked }) });
     ui.settings = h("div.settings", { hidden: true });
-    ui.toggle = h("button.plain", { "aria-expanded": "false", onclick: toggleSettings }, icon("sliders"), "Method settings");
-    ui.run = h("button.primary", { onclick: () => run(false), title: "Run all lanes (Ctrl Enter)" }, icon("play"), "Run");
-    ui.step = h("button", { onclick: step, title: "Show one more target call in every lane (.)" }, icon("forward"), "Step");
-    ui.stop = h("button", { onclick: () => lab.bus.stop(), disabled: true, title: "End after the round in progress" }, icon("stop"), "Stop");
+    ui.toggle = h(
+      "button.plain",
+      { "aria-expanded": "false", onclick: toggleSettings },
+      icon("sliders"),
+      "Method settings",
+    );
+    ui.run = h(
+      "button.primary",
+      { onclick: () => run(false), title: "Run all lanes (Ctrl Enter)" },
+      icon("play"),
+      "Run",
+    );
+    ui.step = h(
+      "button",
+      { onclick: step, title: "Show one more target call in every lane (.)" },
+      icon("forward"),
+      "Step",
+    );
+    ui.stop = h(
+      "button",
+      { onclick: () => lab.bus.stop(), disabled: true, title: "End after the round in progress" },
+      icon("stop"),
+      "Stop",
+    );
     element.replaceChildren(
-      h("div.what", {},
+      h(
+        "div.what",
+        {},
         h("div.case", {}, h("label.field", {}, h("span", {}, "Preset"), ui.preset), ui.point),
         h("label.field.prompt", {}, h("span", {}, "Prompt"), ui.prompt),
-        h("div.go", {}, ui.run, h("div.two", {}, ui.step, ui.stop))),
+        h("div.go", {}, ui.run, h("div.two", {}, ui.step, ui.stop)),
+      ),
       h("div.how", {}, ui.chips),
-      h("div.law", {},
+      h(
+        "div.law",
+        {},
         h("label.field", {}, h("span", {}, "Models"), ui.models),
         ui.numbers.map((item) => item.element),
-        h("label.field.check", { title: "Wrap the prompt in the model's chat template." }, h("span", {}, "Chat"), ui.chat),
-        ui.toggle),
+        h(
+          "label.field.check",
+          { title: "Wrap the prompt in the model's chat template." },
+          h("span", {}, "Chat"),
+          ui.chat,
+        ),
+        ui.toggle,
+      ),
       ui.settings,
     );
     show();
@@ -61,7 +113,10 @@ export function mount(element, store, lab) {
   function show() {
     if (!ui.run || !lab.config) return;
     const { config, catalogue } = lab;
-    const options = [h("option", { value: "" }, "Own prompt"), ...catalogue.presets.map((item) => h("option", { value: item.name }, item.title))];
+    const options = [
+      h("option", { value: "" }, "Own prompt"),
+      ...catalogue.presets.map((item) => h("option", { value: item.name }, item.title)),
+    ];
     ui.preset.replaceChildren(...options);
     ui.preset.value = config.preset ?? "";
     const preset = catalogue.presets.find((item) => item.name === config.preset);
@@ -80,22 +135,51 @@ export function mount(element, store, lab) {
     const items = lanes.map((lane, i) => {
       const { title, guarantee } = card(lane.method) ?? { title: lane.method, guarantee: "" };
       const count = Object.keys(lane.knobs).length;
-      return h(`span.chip.${guarantee}`, {}, h("span", {}, title, count ? h("i", { title: "settings changed" }, String(count)) : null),
-        h("button.plain", { "aria-label": `Remove ${title}`, title: "Remove", onclick: () => edit({ lanes: lanes.filter((_, j) => j !== i) }) }, icon("close")));
+      return h(
+        `span.chip.${guarantee}`,
+        {},
+        h("span", {}, title, count ? h("i", { title: "settings changed" }, String(count)) : null),
+        h(
+          "button.plain",
+          {
+            "aria-label": `Remove ${title}`,
+            title: "Remove",
+            onclick: () => edit({ lanes: lanes.filter((_, j) => j !== i) }),
+          },
+          icon("close"),
+        ),
+      );
     });
-    const add = h("button.plain.add", { "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => pick(add, full) }, icon("plus"), "Add a method");
+    const add = h(
+      "button.plain.add",
+      { "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => pick(add, full) },
+      icon("plus"),
+      "Add a method",
+    );
     ui.chips.replaceChildren(h("span.label", {}, "Methods"), ...items, h("span.anchor", {}, add));
     if (settingsOpen) settings();
   }
 
   function pick(add, full) {
     const anchor = add.parentElement;
-    const close = () => (anchor.querySelector(".picker")?.remove(), add.setAttribute("aria-expanded", "false"), removeEventListener("pointerdown", outside), removeEventListener("keydown", escape));
+    const close = () => (
+      anchor.querySelector(".picker")?.remove(),
+      add.setAttribute("aria-expanded", "false"),
+      removeEventListener("pointerdown", outside),
+      removeEventListener("keydown", escape)
+    );
     const outside = (event) => !anchor.contains(event.target) && close();
     const escape = (event) => event.key === "Escape" && (close(), add.focus());
     if (anchor.querySelector(".picker")) return close();
     const chosen = lab.config.lanes.map((lane) => lane.method);
-    anchor.append(methodPicker(lab.catalogue.methods, chosen, full, (picked) => (close(), edit({ lanes: [...lab.config.lanes, { method: picked.name, knobs: {} }] }))));
+    anchor.append(
+      methodPicker(
+        lab.catalogue.methods,
+        chosen,
+        full,
+        (picked) => (close(), edit({ lanes: [...lab.config.lanes, { method: picked.name, knobs: {} }] })),
+      ),
+    );
     add.setAttribute("aria-expanded", "true");
     const picker = anchor.querySelector(".picker");
     const over = picker.getBoundingClientRect().right - (document.documentElement.clientWidth - 16);
@@ -114,7 +198,9 @@ export function mount(element, store, lab) {
 
   function settings() {
     const known = lab.config.lanes.filter((lane) => card(lane.method));
-    ui.settings.replaceChildren(...known.map((lane) => knobForm(card(lane.method), lane, () => (edit({}, false), chipCounts()))));
+    ui.settings.replaceChildren(
+      ...known.map((lane) => knobForm(card(lane.method), lane, () => (edit({}, false), chipCounts()))),
+    );
   }
 
   const chipCounts = () => {
@@ -160,7 +246,8 @@ export function mount(element, store, lab) {
   async function run(stepping) {
     const { config } = lab;
     lab.clearNotices();
-    if (!config.prompt.trim()) return lab.notify("The prompt is empty: write some text, or choose a preset."), ui.prompt.focus();
+    if (!config.prompt.trim())
+      return (lab.notify("The prompt is empty: write some text, or choose a preset."), ui.prompt.focus());
     lab.ran = structuredClone(config);
     if (stepping) store.setOption("ghosts", true);
     await lab.bus.start(config, { step: stepping });

@@ -5,9 +5,13 @@ import { s } from "./dom.js";
 import { fmt, label } from "./draw.js";
 
 const LOOKS = [
-  { colour: "--draft", shape: "disc" }, { colour: "--target", shape: "square" }, { colour: "--judge", shape: "diamond" },
-  { colour: "--neutral", shape: "disc", hollow: true, dash: "5 3" }, { colour: "--target", shape: "square", hollow: true, dash: "5 3" },
-  { colour: "--draft", shape: "diamond", hollow: true, dash: "2 3" }, { colour: "--judge", shape: "disc", hollow: true, dash: "2 3" },
+  { colour: "--draft", shape: "disc" },
+  { colour: "--target", shape: "square" },
+  { colour: "--judge", shape: "diamond" },
+  { colour: "--neutral", shape: "disc", hollow: true, dash: "5 3" },
+  { colour: "--target", shape: "square", hollow: true, dash: "5 3" },
+  { colour: "--draft", shape: "diamond", hollow: true, dash: "2 3" },
+  { colour: "--judge", shape: "disc", hollow: true, dash: "2 3" },
 ];
 
 /** @typedef {{x: number, y: number, low?: number|null, high?: number|null, lines?: string[]}} Point */
@@ -21,21 +25,56 @@ export function seriesChart({ series, width, height, xName, yName, title, xTicks
   const narrow = width < 520;
   const pad = narrow ? 12 : 16 + 6.3 * Math.max(4, ...series.map((one) => one.name.length));
   const keyed = narrow ? 16 * series.length + 4 : 0;
-  const chart = frame({ width, height, title, x: [Math.min(1, ...xs) - 0.3, Math.max(xLast, ...xs) + 0.3], y: [yFrom, top], xName, yName, xWhole: true, xTicks, rightPad: pad });
+  const chart = frame({
+    width,
+    height,
+    title,
+    x: [Math.min(1, ...xs) - 0.3, Math.max(xLast, ...xs) + 0.3],
+    y: [yFrom, top],
+    xName,
+    yName,
+    xWhole: true,
+    xTicks,
+    rightPad: pad,
+  });
   const ends = [];
   series.forEach((one, i) => {
     const look = LOOKS[i % LOOKS.length];
-    line(chart, one.points.map((at) => [at.x, at.y]), { stroke: `var(${look.colour})`, "stroke-dasharray": look.dash ?? null });
+    line(
+      chart,
+      one.points.map((at) => [at.x, at.y]),
+      { stroke: `var(${look.colour})`, "stroke-dasharray": look.dash ?? null },
+    );
     for (const at of one.points) {
-      if (at.low != null) chart.plot.append(s("path", { d: `M${chart.x(at.x) - 3} ${chart.y(at.low)}h6m-3 0V${chart.y(at.high)}m-3 0h6`, stroke: `var(${look.colour})`, fill: "none", "pointer-events": "none" }));
-      point(chart, at.x, at.y, { ...look, lines: [`${one.name}, ${xName.split(" ")[0]} ${at.x}: ${fmt(at.y)}`, ...(at.low != null ? [`95 % interval ${fmt(at.low)} to ${fmt(at.high)}`] : []), ...(at.lines ?? [])] });
+      if (at.low != null)
+        chart.plot.append(
+          s("path", {
+            d: `M${chart.x(at.x) - 3} ${chart.y(at.low)}h6m-3 0V${chart.y(at.high)}m-3 0h6`,
+            stroke: `var(${look.colour})`,
+            fill: "none",
+            "pointer-events": "none",
+          }),
+        );
+      point(chart, at.x, at.y, {
+        ...look,
+        lines: [
+          `${one.name}, ${xName.split(" ")[0]} ${at.x}: ${fmt(at.y)}`,
+          ...(at.low != null ? [`95 % interval ${fmt(at.low)} to ${fmt(at.high)}`] : []),
+          ...(at.lines ?? []),
+        ],
+      });
     }
-    if (one.points.length) ends.push({ y: chart.y(one.points.at(-1).y), x: chart.x(one.points.at(-1).x), name: one.name, look });
+    if (one.points.length)
+      ends.push({ y: chart.y(one.points.at(-1).y), x: chart.x(one.points.at(-1).x), name: one.name, look });
   });
   if (narrow) ends.forEach((end, i) => key(chart.figure, chart.left + 10, height + 8 + i * 16, end));
-  else spread(ends, 13, chart.top + 4, chart.bottom).forEach((end) => {
-    chart.figure.append(s("path", { d: `M${end.x + 6} ${end.y}L${chart.right + 4} ${end.at}`, stroke: "var(--line-2)", fill: "none" }), label(chart.right + 8, end.at + 4, end.name, { fill: `var(${end.look.colour})`, "font-weight": 600 }));
-  });
+  else
+    spread(ends, 13, chart.top + 4, chart.bottom).forEach((end) => {
+      chart.figure.append(
+        s("path", { d: `M${end.x + 6} ${end.y}L${chart.right + 4} ${end.at}`, stroke: "var(--line-2)", fill: "none" }),
+        label(chart.right + 8, end.at + 4, end.name, { fill: `var(${end.look.colour})`, "font-weight": 600 }),
+      );
+    });
   chart.figure.setAttribute("viewBox", `0 0 ${width} ${height + keyed}`);
   chart.figure.setAttribute("height", height + keyed);
   return chart.figure;
@@ -43,9 +82,26 @@ export function seriesChart({ series, width, height, xName, yName, title, xTicks
 
 function key(figure, x, y, { name, look }) {
   const chart = { plot: figure, x: (at) => at, y: (at) => at, small: true };
-  figure.append(s("line", { x1: x - 9, x2: x + 9, y1: y, y2: y, stroke: `var(${look.colour})`, "stroke-width": 1.75, "stroke-dasharray": look.dash ?? null }));
+  figure.append(
+    s("line", {
+      x1: x - 9,
+      x2: x + 9,
+      y1: y,
+      y2: y,
+      stroke: `var(${look.colour})`,
+      "stroke-width": 1.75,
+      "stroke-dasharray": look.dash ?? null,
+    }),
+  );
   point(chart, x, y, { ...look, size: 3.5 });
-  figure.append(label(x + 14, y + 4, name, { fill: `var(${look.colour})`, stroke: "var(--panel)", "stroke-width": 3, "paint-order": "stroke" }));
+  figure.append(
+    label(x + 14, y + 4, name, {
+      fill: `var(${look.colour})`,
+      stroke: "var(--panel)",
+      "stroke-width": 3,
+      "paint-order": "stroke",
+    }),
+  );
 }
 
 /** Labels at least `gap` apart, each as near its line's end as can be. */

@@ -16,14 +16,20 @@ function position(source) {
 }
 
 const known = (source) => source.trajectory !== undefined || source.document !== undefined;
-const seen = (source, where) => (source.times ? ` seen ${times(source.times)} in ${text(source)}${position(source)}` : `${source.seen ? ` seen ${times(source.seen)}` : ""}${known(source) ? `${source.seen ? "," : ""} ${where} in ${text(source)}${position(source)}` : ""}`);
+const seen = (source, where) =>
+  source.times
+    ? ` seen ${times(source.times)} in ${text(source)}${position(source)}`
+    : `${source.seen ? ` seen ${times(source.seen)}` : ""}${known(source) ? `${source.seen ? "," : ""} ${where} in ${text(source)}${position(source)}` : ""}`;
 
 const KINDS = {
   model: (source) => `${source.role ?? "draft"} model`,
   ngram: (source) => `${source.order ?? "n"}-gram${seen(source, "last")}`,
-  table: (source) => `law after ${source.order === 1 ? "this token" : `these ${source.order} tokens`}, seen ${times(source.count)}${known(source) ? `, last in ${text(source)}${position(source)}` : ""}`,
-  automaton: (source) => `match of ${source.match === 1 ? "1 token" : `${source.match ?? "?"} tokens`}${seen(source, "first")}`,
-  adjacency: (source) => `${source.choice ? `choice ${source.choice} of the target` : "what the target chose"} when it last read the token before${known(source) ? `, ${source.kept === false ? "as a guess that was not kept, after" : "in"} ${text(source)}${position(source)}` : ""}`,
+  table: (source) =>
+    `law after ${source.order === 1 ? "this token" : `these ${source.order} tokens`}, seen ${times(source.count)}${known(source) ? `, last in ${text(source)}${position(source)}` : ""}`,
+  automaton: (source) =>
+    `match of ${source.match === 1 ? "1 token" : `${source.match ?? "?"} tokens`}${seen(source, "first")}`,
+  adjacency: (source) =>
+    `${source.choice ? `choice ${source.choice} of the target` : "what the target chose"} when it last read the token before${known(source) ? `, ${source.kept === false ? "as a guess that was not kept, after" : "in"} ${text(source)}${position(source)}` : ""}`,
   head: (source) => (source.index ? `head ${source.index}` : `draft head, level ${source.level ?? "?"}`),
 };
 
@@ -31,6 +37,8 @@ const KINDS = {
 export function sourceWords(source) {
   if (!source) return "";
   if (KINDS[source.kind]) return KINDS[source.kind](source);
-  const rest = Object.entries(source).filter(([name]) => name !== "kind").map(([name, value]) => `${name} ${value}`);
+  const rest = Object.entries(source)
+    .filter(([name]) => name !== "kind")
+    .map(([name, value]) => `${name} ${value}`);
   return [source.kind, ...rest].filter(Boolean).join(", ");
 }

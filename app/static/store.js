@@ -155,7 +155,9 @@ export function createStore() {
     },
     /** The far end of the time axis: the most calls, or milliseconds, of any lane. */
     span(mode = store.time.mode) {
-      const lengths = [...store.runs.values()].map((run) => (mode === "clock" ? run.sums.clock.at(-1) : run.rounds.length));
+      const lengths = [...store.runs.values()].map((run) =>
+        mode === "clock" ? run.sums.clock.at(-1) : run.rounds.length,
+      );
       return Math.max(0, ...lengths);
     },
 
@@ -214,7 +216,10 @@ function same(a, b) {
 function watchTheme(store) {
   if (typeof MutationObserver === "undefined" || typeof document === "undefined") return;
   const watch = () =>
-    new MutationObserver(() => store.emit("theme")).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+    new MutationObserver(() => store.emit("theme")).observe(document.body, {
+      attributes: true,
+      attributeFilter: ["class"],
+    });
   if (document.body) watch();
   else addEventListener("DOMContentLoaded", watch);
 }

@@ -7,7 +7,15 @@ import { flagLegend, flagged } from "./flags.js";
 import { icon } from "./icons.js";
 
 const SIGNS = ["draft", "correction", "bonus", "relaxed", "rejected", "vetoed", "discarded"];
-const SAMPLE = { draft: "accepted", correction: "correction", bonus: "bonus", relaxed: "relaxed", rejected: "rejected", vetoed: "vetoed", discarded: "untested" };
+const SAMPLE = {
+  draft: "accepted",
+  correction: "correction",
+  bonus: "bonus",
+  relaxed: "relaxed",
+  rejected: "rejected",
+  vetoed: "vetoed",
+  discarded: "untested",
+};
 const GHOSTS = new Set(["rejected", "vetoed", "discarded"]);
 
 /** @param {HTMLElement} element @param {object} store */
@@ -15,15 +23,34 @@ export function mount(element, store) {
   const legend = h("div.legend", { role: "group", "aria-label": "Signs; click one to filter" });
   const key = h("div.keyspot");
   const filters = h("div.filters", { "aria-label": "Filters" });
-  const toggles = [["ghosts", "Ghosts", "Show refused guesses at their place (g)"], ["whitespace", "Blanks", "Show blanks, newlines and tabs (w)"], ["flags", "Flags", "Importance above the tokens: what a swap did, what a judge thought"]].map(([name, text, title]) => {
-    const button = h("button", { "aria-pressed": "false", title, onclick: () => store.setOption(name, !store.options[name]) }, text);
+  const toggles = [
+    ["ghosts", "Ghosts", "Show refused guesses at their place (g)"],
+    ["whitespace", "Blanks", "Show blanks, newlines and tabs (w)"],
+    ["flags", "Flags", "Importance above the tokens: what a swap did, what a judge thought"],
+  ].map(([name, text, title]) => {
+    const button = h(
+      "button",
+      { "aria-pressed": "false", title, onclick: () => store.setOption(name, !store.options[name]) },
+      text,
+    );
     return { name, button };
   });
-  element.append(legend, key, filters, h("div.toggles", {}, toggles.map((item) => item.button)));
+  element.append(
+    legend,
+    key,
+    filters,
+    h(
+      "div.toggles",
+      {},
+      toggles.map((item) => item.button),
+    ),
+  );
 
   function sample(sign) {
     if (GHOSTS.has(sign)) return h(`span.g.${sign}`, {}, SAMPLE[sign]);
-    return sign === "correction" || sign === "bonus" ? h(`span.k.${sign}`, {}, h("b", {}, SAMPLE[sign])) : h(`span.k.${sign}`, {}, SAMPLE[sign]);
+    return sign === "correction" || sign === "bonus"
+      ? h(`span.k.${sign}`, {}, h("b", {}, SAMPLE[sign]))
+      : h(`span.k.${sign}`, {}, SAMPLE[sign]);
   }
 
   function draw() {
@@ -34,10 +61,33 @@ export function mount(element, store) {
     }
     const shown = SIGNS.filter((sign) => present.has(sign) && (store.options.ghosts || !GHOSTS.has(sign)));
     const active = store.filters.get("sign")?.spec.sign;
-    legend.replaceChildren(...shown.map((sign) =>
-      h("button.plain", { "aria-pressed": String(active === sign), title: `${signText(sign)}: click to show only these`, onclick: () => store.setFilter("sign", active === sign ? null : makeFilter({ kind: "sign", sign })) }, sample(sign))));
-    filters.replaceChildren(...[...store.filters].map(([name, filter]) =>
-      h("span.chip", {}, filter.label, h("button.plain", { "aria-label": `Remove filter ${filter.label}`, onclick: () => store.setFilter(name, null) }, icon("close")))));
+    legend.replaceChildren(
+      ...shown.map((sign) =>
+        h(
+          "button.plain",
+          {
+            "aria-pressed": String(active === sign),
+            title: `${signText(sign)}: click to show only these`,
+            onclick: () => store.setFilter("sign", active === sign ? null : makeFilter({ kind: "sign", sign })),
+          },
+          sample(sign),
+        ),
+      ),
+    );
+    filters.replaceChildren(
+      ...[...store.filters].map(([name, filter]) =>
+        h(
+          "span.chip",
+          {},
+          filter.label,
+          h(
+            "button.plain",
+            { "aria-label": `Remove filter ${filter.label}`, onclick: () => store.setFilter(name, null) },
+            icon("close"),
+          ),
+        ),
+      ),
+    );
     const flags = [...store.runs.values()].some((run) => flagged(run));
     key.replaceChildren(...(flags && store.options.flags ? [flagLegend()] : []));
     toggles.find(({ name }) => name === "flags").button.hidden = !flags;

@@ -8,7 +8,11 @@ import { tcrOf } from "./numbers.js";
 
 const sizeOf = (round) => round.extras?.n_verify ?? round.drafted + 1;
 const isTree = (rounds) => rounds.some((round) => round.drafted > round.levels);
-const pairs = (rounds) => rounds.filter((round) => round.drafted > 0).map((round) => [tcrOf(round), round]).filter(([rank]) => rank !== null);
+const pairs = (rounds) =>
+  rounds
+    .filter((round) => round.drafted > 0)
+    .map((round) => [tcrOf(round), round])
+    .filter(([rank]) => rank !== null);
 const known = (value) => value !== null && value !== undefined;
 const phiOf = (round) => round.extras?.phi ?? null;
 
@@ -18,8 +22,11 @@ export function quantile(sorted, share) {
 }
 
 const ranks = {
-  id: "tcr", name: "TCR", names: ["tcr_histogram"],
-  caption: "Rank, by cumulative draft log-probability, of the last kept guess; 0: none kept. Dashed: a quarter of the draft, N = guesses and root.",
+  id: "tcr",
+  name: "TCR",
+  names: ["tcr_histogram"],
+  caption:
+    "Rank, by cumulative draft log-probability, of the last kept guess; 0: none kept. Dashed: a quarter of the draft, N = guesses and root.",
   needs: (rounds) => isTree(rounds) && pairs(rounds).length > 0,
   domain: (all) => ({ x: Math.max(4, ...all.flatMap((rounds) => rounds.map(sizeOf))) }),
   draw({ rounds, width, height, small, title, domain, store }) {
@@ -28,20 +35,42 @@ const ranks = {
     const counts = [];
     for (const [rank] of found) counts[Math.floor(rank / step)] = (counts[Math.floor(rank / step)] ?? 0) + 1;
     const high = Math.max(...Array.from(counts, (count) => count ?? 0)) / found.length;
-    const chart = frame({ width, height, small, title, x: [-0.5, domain.x + 0.5], y: [0, high * 1.25], xName: "rank of the last kept guess", yName: "share of rounds", xWhole: true, yFormat: percent });
+    const chart = frame({
+      width,
+      height,
+      small,
+      title,
+      x: [-0.5, domain.x + 0.5],
+      y: [0, high * 1.25],
+      xName: "rank of the last kept guess",
+      yName: "share of rounds",
+      xWhole: true,
+      yFormat: percent,
+    });
     Array.from(counts, (count) => count ?? 0).forEach((count, i) => {
       const low = i * step;
       const top = low + step - 1;
       const words = low === top ? `rank ${low}` : `ranks ${low} to ${top}`;
-      bar(chart, { x0: chart.x(low - 0.5) + 0.5, x1: chart.x(top + 0.5) - 0.5, value: count / found.length, colour: low === 0 && step === 1 ? "--neutral" : "--draft-2", store,
+      bar(chart, {
+        x0: chart.x(low - 0.5) + 0.5,
+        x1: chart.x(top + 0.5) - 0.5,
+        value: count / found.length,
+        colour: low === 0 && step === 1 ? "--neutral" : "--draft-2",
+        store,
         lines: [low === 0 && step === 1 ? "none kept" : words, `${count} of ${found.length} rounds`],
-        pick: { name: "tcr", filter: makeFilter({ kind: "tcr", low, high: top }) } });
+        pick: { name: "tcr", filter: makeFilter({ kind: "tcr", low, high: top }) },
+      });
     });
     const quarter = found.filter(([rank, round]) => rank <= sizeOf(round) / 4).length / found.length;
     const sorted = found.map(([rank]) => rank).sort((a, b) => a - b);
     const size = Math.max(...found.map(([, round]) => sizeOf(round)));
     marker(chart, size / 4, `${percent(quarter)} within the first quarter`, { dy: 9 });
-    if (!small) for (const share of [0.5, 0.9]) marker(chart, quantile(sorted, share), `${percent(share)}: ${quantile(sorted, share)}`, { colour: "--target", dy: share === 0.5 ? 24 : 38 });
+    if (!small)
+      for (const share of [0.5, 0.9])
+        marker(chart, quantile(sorted, share), `${percent(share)}: ${quantile(sorted, share)}`, {
+          colour: "--target",
+          dy: share === 0.5 ? 24 : 38,
+        });
     return chart.figure;
   },
 };
@@ -55,14 +84,32 @@ function leads(store, mark, round) {
   });
 }
 
-const wordsOf = (round, rank) => [`round ${round.index}`, `${round.accepted} kept, TCR ${rank} of ${round.drafted}`, phiOf(round) === null ? "" : `cumulative entropy ${fmt(phiOf(round))} nats`, known(round.extras?.bin) ? `bin ${round.extras.bin}` : ""];
+const wordsOf = (round, rank) => [
+  `round ${round.index}`,
+  `${round.accepted} kept, TCR ${rank} of ${round.drafted}`,
+  phiOf(round) === null ? "" : `cumulative entropy ${fmt(phiOf(round))} nats`,
+  known(round.extras?.bin) ? `bin ${round.extras.bin}` : "",
+];
 
 /** Dots of rounds by TCR, spread a little where they coincide, with the median of each column. */
 function scatter({ rounds, width, height, small, title, store }, read, given) {
-  const found = pairs(rounds).map(([rank, round]) => [rank, read(round), round]).filter(([, y]) => known(y));
+  const found = pairs(rounds)
+    .map(([rank, round]) => [rank, read(round), round])
+    .filter(([, y]) => known(y));
   const right = Math.max(4, ...found.map(([rank]) => rank));
   const top = Math.max(1, ...found.map(([, y]) => y));
-  const chart = frame({ width, height, small, title, x: [-0.5, right + 0.5], y: [0, top * 1.08], xName: "rank of the last kept guess (TCR)", yName: given.yName, xWhole: true, yWhole: given.whole });
+  const chart = frame({
+    width,
+    height,
+    small,
+    title,
+    x: [-0.5, right + 0.5],
+    y: [0, top * 1.08],
+    xName: "rank of the last kept guess (TCR)",
+    yName: given.yName,
+    xWhole: true,
+    yWhole: given.whole,
+  });
   const seen = new Map();
   for (const [rank, y, round] of found) {
     const place = `${rank}/${y}`;
@@ -70,7 +117,14 @@ function scatter({ rounds, width, height, small, title, store }, read, given) {
     seen.set(place, count + 1);
     const spread = Math.min(0.4, Math.ceil(count / 2) * 0.08) * (count % 2 ? 1 : -1);
     const lost = round.accepted === 0;
-    const mark = point(chart, rank + spread, y, { shape: lost ? "square" : "disc", hollow: lost, colour: lost ? "--neutral" : "--draft", size: small ? 1.4 : 2.8, opacity: 0.7, lines: wordsOf(round, rank) });
+    const mark = point(chart, rank + spread, y, {
+      shape: lost ? "square" : "disc",
+      hollow: lost,
+      colour: lost ? "--neutral" : "--draft",
+      size: small ? 1.4 : 2.8,
+      opacity: 0.7,
+      lines: wordsOf(round, rank),
+    });
     if (!small) leads(store, mark, round);
   }
   line(chart, medians(found, Math.max(1, Math.round(right / 8))), { stroke: "var(--target)" });
@@ -85,20 +139,37 @@ function medians(found, width) {
     if (!columns.has(at)) columns.set(at, []);
     columns.get(at).push(y);
   }
-  return [...columns].filter(([, list]) => list.length > 2).sort((a, b) => a[0] - b[0]).map(([at, list]) => [at * width, quantile(list.sort((a, b) => a - b), 0.5)]);
+  return [...columns]
+    .filter(([, list]) => list.length > 2)
+    .sort((a, b) => a[0] - b[0])
+    .map(([at, list]) => [
+      at * width,
+      quantile(
+        list.sort((a, b) => a - b),
+        0.5,
+      ),
+    ]);
 }
 
 const depth = {
-  id: "tcr-length", name: "Length × TCR", names: [],
-  caption: "Each dot is a round: guesses kept, by the rank of the last one, which is never below their number. Squares: none kept. Line: median of three or more.",
-  needs: ranks.needs, domain: () => ({}),
+  id: "tcr-length",
+  name: "Length × TCR",
+  names: [],
+  caption:
+    "Each dot is a round: guesses kept, by the rank of the last one, which is never below their number. Squares: none kept. Line: median of three or more.",
+  needs: ranks.needs,
+  domain: () => ({}),
   draw: (given) => scatter(given, (round) => round.accepted, { whole: true, yName: "guesses kept" }),
 };
 
 const phi = {
-  id: "tcr-entropy", name: "Σ entropy × TCR", names: [],
-  caption: "Each dot is a round: cumulative entropy of the draft's surest path, by the rank of the last kept guess. Line: median of three or more.",
-  needs: (rounds) => rounds.some((round) => phiOf(round) !== null), domain: () => ({}),
+  id: "tcr-entropy",
+  name: "Σ entropy × TCR",
+  names: [],
+  caption:
+    "Each dot is a round: cumulative entropy of the draft's surest path, by the rank of the last kept guess. Line: median of three or more.",
+  needs: (rounds) => rounds.some((round) => phiOf(round) !== null),
+  domain: () => ({}),
   draw: (given) => scatter(given, phiOf, { whole: false, yName: "cumulative entropy, nats" }),
 };
 
@@ -108,7 +179,14 @@ export function bandsOf(rounds) {
   const seen = new Map();
   for (const round of rounds) {
     const band = seen.get(round.extras.bin) ?? { bin: round.extras.bin, low: Infinity, high: -Infinity, n: 0 };
-    seen.set(round.extras.bin, Object.assign(band, { low: Math.min(band.low, phiOf(round)), high: Math.max(band.high, phiOf(round)), n: band.n + 1 }));
+    seen.set(
+      round.extras.bin,
+      Object.assign(band, {
+        low: Math.min(band.low, phiOf(round)),
+        high: Math.max(band.high, phiOf(round)),
+        n: band.n + 1,
+      }),
+    );
   }
   const bands = [...seen.values()].sort((a, b) => a.bin - b.bin);
   for (let i = 1; i < bands.length; i += 1) bands[i - 1].high = bands[i].low = (bands[i - 1].high + bands[i].low) / 2;
@@ -116,26 +194,68 @@ export function bandsOf(rounds) {
 }
 
 const bins = {
-  id: "bins", name: "Bins", names: [],
-  caption: "Each dot is a round: cumulative entropy over the run, in the bins it fell into (right: rounds in each; borders as far as these rounds tell). Diamonds: drafted deeper than usual. Hollow: none kept.",
+  id: "bins",
+  name: "Bins",
+  names: [],
+  caption:
+    "Each dot is a round: cumulative entropy over the run, in the bins it fell into (right: rounds in each; borders as far as these rounds tell). Diamonds: drafted deeper than usual. Hollow: none kept.",
   needs: (rounds) => rounds.some((round) => known(round.extras?.bin) && phiOf(round) !== null),
   domain: (all) => ({ y: Math.max(1, ...all.flatMap((rounds) => rounds.map((round) => phiOf(round) ?? 0))) }),
   draw({ rounds, width, height, small, title, domain, store }) {
     const found = rounds.filter((round) => known(round.extras?.bin) && phiOf(round) !== null);
     const right = Math.max(...rounds.map((round) => round.start + round.emitted));
-    const chart = frame({ width, height, small, title, rightPad: 84, x: [0, right], y: [0, domain.y * 1.06], xName: "position in the response", yName: "cumulative entropy, nats", xWhole: true });
+    const chart = frame({
+      width,
+      height,
+      small,
+      title,
+      rightPad: 84,
+      x: [0, right],
+      y: [0, domain.y * 1.06],
+      xName: "position in the response",
+      yName: "cumulative entropy, nats",
+      xWhole: true,
+    });
     const bands = bandsOf(found);
     bands.forEach((band, i) => {
       const low = i ? chart.y(band.low) : chart.bottom;
       const high = i < bands.length - 1 ? chart.y(band.high) : chart.top;
-      chart.plot.append(s("rect", { x: chart.left, y: high, width: chart.right - chart.left, height: Math.max(0, low - high), fill: "var(--draft)", opacity: Math.max(0, 0.2 - 0.06 * band.bin) }));
-      if (i) chart.plot.append(s("line", { x1: chart.left, x2: chart.right, y1: low, y2: low, stroke: "var(--judge)", "stroke-dasharray": "5 3" }));
-      if (!small) chart.figure.append(label(chart.right + 6, (low + high) / 2 + 4, `bin ${band.bin}: ${band.n}`, { "font-size": 10.5 }));
+      chart.plot.append(
+        s("rect", {
+          x: chart.left,
+          y: high,
+          width: chart.right - chart.left,
+          height: Math.max(0, low - high),
+          fill: "var(--draft)",
+          opacity: Math.max(0, 0.2 - 0.06 * band.bin),
+        }),
+      );
+      if (i)
+        chart.plot.append(
+          s("line", {
+            x1: chart.left,
+            x2: chart.right,
+            y1: low,
+            y2: low,
+            stroke: "var(--judge)",
+            "stroke-dasharray": "5 3",
+          }),
+        );
+      if (!small)
+        chart.figure.append(
+          label(chart.right + 6, (low + high) / 2 + 4, `bin ${band.bin}: ${band.n}`, { "font-size": 10.5 }),
+        );
     });
     for (const round of found) {
       const lost = round.accepted === 0;
       const more = round.extras.d_extra > 0;
-      const mark = point(chart, round.start, phiOf(round), { shape: more ? "diamond" : "disc", hollow: lost, colour: lost ? "--neutral" : "--draft", size: (small ? 1.4 : 2.8) * (more ? 1.3 : 1), lines: [...wordsOf(round, tcrOf(round)), `${round.levels} levels, ${round.fed} tokens checked`] });
+      const mark = point(chart, round.start, phiOf(round), {
+        shape: more ? "diamond" : "disc",
+        hollow: lost,
+        colour: lost ? "--neutral" : "--draft",
+        size: (small ? 1.4 : 2.8) * (more ? 1.3 : 1),
+        lines: [...wordsOf(round, tcrOf(round)), `${round.levels} levels, ${round.fed} tokens checked`],
+      });
       if (!small) leads(store, mark, round);
     }
     return chart.figure;

@@ -33,7 +33,10 @@ function vetoes(node, knobs) {
   if ((knobs.entropy_temperature ?? 1) !== 1 && !known(reason.h_draft)) return null; // the node's own are at temperature 1
   const tau = knobs.tau_entropy_draft >= 0 ? knobs.tau_entropy_draft : knobs.tau_entropy;
   const without = knobs.ablation ?? "none";
-  const agree = without === "no_overlap" || without === "target_entropy_only" || (knobs.overlap_cmp === "gt" ? overlap > knobs.tau_overlap : overlap >= knobs.tau_overlap - TINY);
+  const agree =
+    without === "no_overlap" ||
+    without === "target_entropy_only" ||
+    (knobs.overlap_cmp === "gt" ? overlap > knobs.tau_overlap : overlap >= knobs.tau_overlap - TINY);
   const unsure = without === "no_draft_entropy" || without === "target_entropy_only" || h_draft > tau;
   return h_target > knobs.tau_entropy && unsure && agree;
 }
@@ -41,7 +44,9 @@ function vetoes(node, knobs) {
 function withinGap(node, knobs) {
   const { rank, gap, confidence } = node.reason ?? {};
   if (!known(rank, gap)) return null;
-  const moved = !known(confidence) ? 0 : knobs.tau_gamma * (knobs.threshold_mode === "text" ? confidence : 1 - confidence);
+  const moved = !known(confidence)
+    ? 0
+    : knobs.tau_gamma * (knobs.threshold_mode === "text" ? confidence : 1 - confidence);
   return rank <= knobs.top_beta && gap <= knobs.tau_base + moved;
 }
 
@@ -54,34 +59,56 @@ const strictlyKept = (node) => node.state === "accepted" || node.state === "veto
 /** @type {Threshold[]} */
 export const THRESHOLDS = [
   {
-    id: "veto", needs: ["tau_entropy", "tau_overlap"], sliders: ["tau_entropy", "tau_overlap"],
-    lines: [{ row: "entropy", knob: "tau_entropy" }, { row: "overlap", knob: "tau_overlap" }],
+    id: "veto",
+    needs: ["tau_entropy", "tau_overlap"],
+    sliders: ["tau_entropy", "tau_overlap"],
+    lines: [
+      { row: "entropy", knob: "tau_entropy" },
+      { row: "overlap", knob: "tau_overlap" },
+    ],
     says: "vetoed where both entropies exceed tau_entropy and the overlap reaches tau_overlap",
     fires: vetoes,
     // When greedy a veto of a guess that is refused anyway changes nothing; when sampling it changes the law of the correction.
     matters: (node, greedy, knobs) => !greedy || (knobs.penalize ?? "proposed") !== "proposed" || strictlyKept(node),
   },
   {
-    id: "gap", needs: ["top_beta", "tau_base", "tau_gamma"], sliders: ["top_beta", "tau_base", "tau_gamma"], lines: [],
+    id: "gap",
+    needs: ["top_beta", "tau_base", "tau_gamma"],
+    sliders: ["top_beta", "tau_base", "tau_gamma"],
+    lines: [],
     says: "kept where the guess is among the target's first top_beta and within the gap threshold",
-    fires: withinGap, matters: () => true,
+    fires: withinGap,
+    matters: () => true,
   },
   {
-    id: "top", needs: ["accept_k"], sliders: ["accept_k"], lines: [],
+    id: "top",
+    needs: ["accept_k"],
+    sliders: ["accept_k"],
+    lines: [],
     says: "kept where the guess is among the target's first accept_k",
     fires: (node, knobs) => (known(node.reason?.rank) ? node.reason.rank <= knobs.accept_k : null),
     matters: (node) => !strictlyKept(node),
   },
   {
-    id: "symbols", needs: ["math_k"], sliders: ["math_k"], lines: [],
+    id: "symbols",
+    needs: ["math_k"],
+    sliders: ["math_k"],
+    lines: [],
     says: "kept where no symbol matters and the guess is among the target's first math_k (0: any)",
-    fires: (node, knobs) => (known(node.reason?.rank) && node.reason.found !== undefined ? node.reason.found === null && (knobs.math_k === 0 || node.reason.rank <= knobs.math_k) : null),
+    fires: (node, knobs) =>
+      known(node.reason?.rank) && node.reason.found !== undefined
+        ? node.reason.found === null && (knobs.math_k === 0 || node.reason.rank <= knobs.math_k)
+        : null,
     matters: (node) => !strictlyKept(node),
   },
   {
-    id: "judge", needs: ["judge_threshold"], sliders: ["judge_threshold"], lines: [{ row: "judge", knob: "judge_threshold" }],
+    id: "judge",
+    needs: ["judge_threshold"],
+    sliders: ["judge_threshold"],
+    lines: [{ row: "judge", knob: "judge_threshold" }],
     says: "kept although the target prefers another, where the judge's importance lies below the threshold",
-    fires: (node, knobs) => (known(node.reason?.score ?? node.judge) ? (node.reason?.score ?? node.judge) < knobs.judge_threshold : null),
+    fires: (node, knobs) =>
+      known(node.reason?.score ?? node.judge) ? (node.reason?.score ?? node.judge) < knobs.judge_threshold : null,
     matters: (node) => !strictlyKept(node),
   },
 ];
@@ -103,7 +130,8 @@ export function rulesOf(run) {
 
 /** The lines to draw in a row of the ribbon. @param {any} run @param {string} row @param {any=} knobs @returns {{knob: string, value: number}[]} */
 export function linesOf(run, row, knobs = knobsOf(run)) {
-  return rulesOf(run).flatMap((rule) => rule.lines)
+  return rulesOf(run)
+    .flatMap((rule) => rule.lines)
     .filter((line) => line.row === row && typeof knobs[line.knob] === "number")
     .map((line) => ({ knob: line.knob, value: knobs[line.knob] }));
 }
@@ -127,7 +155,8 @@ export function replay(run, knobs, upto = run.rounds.length) {
         result.known += 1;
         if (before) result.was.push(pos);
         if (now) result.marks.push(pos);
-        if (!result.changed && now !== before && rule.matters(node, greedy, first)) result.changed = { pos, round: r, node: i };
+        if (!result.changed && now !== before && rule.matters(node, greedy, first))
+          result.changed = { pos, round: r, node: i };
       }
     });
   }

@@ -16,12 +16,38 @@ export function mount(element, store, lab) {
   const button = (name, label, fn) => h("button.plain", { "aria-label": label, title: label, onclick: fn }, icon(name));
   const play = button("play", "Play or pause (space)", toggle);
   const modes = ["calls", "clock"].map((mode) =>
-    h("button", { "aria-pressed": "false", title: mode === "calls" ? "One column a target call: who needs fewer" : "Recorded round times: who is faster", onclick: () => setMode(mode) }, mode === "calls" ? "target calls" : "wall clock"));
-  const speed = h("select", { "aria-label": "Speed", onchange: () => store.setTime({ speed: Number(speed.value) }) }, SPEEDS.map((value) => h("option", { value, selected: value === 1 }, `${value}×`)));
+    h(
+      "button",
+      {
+        "aria-pressed": "false",
+        title: mode === "calls" ? "One column a target call: who needs fewer" : "Recorded round times: who is faster",
+        onclick: () => setMode(mode),
+      },
+      mode === "calls" ? "target calls" : "wall clock",
+    ),
+  );
+  const speed = h(
+    "select",
+    { "aria-label": "Speed", onchange: () => store.setTime({ speed: Number(speed.value) }) },
+    SPEEDS.map((value) => h("option", { value, selected: value === 1 }, `${value}×`)),
+  );
   element.append(
-    h("div.buttons", {}, button("first", "To the start", () => seek(0)), button("back", "One step back (,)", () => stepBy(-1)), play, button("forward", "One step on (.)", () => stepBy(1)), button("last", "To the end", () => seek(Infinity))),
+    h(
+      "div.buttons",
+      {},
+      button("first", "To the start", () => seek(0)),
+      button("back", "One step back (,)", () => stepBy(-1)),
+      play,
+      button("forward", "One step on (.)", () => stepBy(1)),
+      button("last", "To the end", () => seek(Infinity)),
+    ),
     canvas,
-    h("div.modes", {}, readout, h("div.row", {}, h("div.segments", { role: "group", "aria-label": "Axis" }, modes), speed)),
+    h(
+      "div.modes",
+      {},
+      readout,
+      h("div.row", {}, h("div.segments", { role: "group", "aria-label": "Axis" }, modes), speed),
+    ),
   );
   let width = 0;
   let last = 0;
@@ -42,7 +68,9 @@ export function mount(element, store, lab) {
     if (mode === "calls") return seek(n > 0 && live ? 1 : Math.round(now()) + n);
     const ends = [...new Set(lanes().flatMap((run) => run.sums.clock))].sort((a, b) => a - b);
     const here = n > 0 && live ? 0 : now();
-    seek(n > 0 ? (ends.find((end) => end > here + 1e-6) ?? Infinity) : (ends.findLast((end) => end < here - 1e-6) ?? 0));
+    seek(
+      n > 0 ? (ends.find((end) => end > here + 1e-6) ?? Infinity) : (ends.findLast((end) => end < here - 1e-6) ?? 0),
+    );
   }
 
   function setMode(mode) {
@@ -64,7 +92,8 @@ export function mount(element, store, lab) {
     const rate = store.time.mode === "clock" ? 1000 : store.CALLS_PER_SECOND;
     const next = store.time.at + (Math.max(0, at - last) / 1000) * rate * store.time.speed;
     last = at;
-    if (next >= store.span()) store.setTime({ at: Infinity, playing: store.status.phase === "running" && store.time.at !== Infinity && false });
+    if (next >= store.span())
+      store.setTime({ at: Infinity, playing: store.status.phase === "running" && store.time.at !== Infinity && false });
     else store.setTime({ at: next });
     if (store.time.playing) requestAnimationFrame(tick);
   }
@@ -84,7 +113,17 @@ export function mount(element, store, lab) {
     const span = store.span() || 1;
     const x0 = left();
     const x = (value) => x0 + 1 + ((width - x0 - 10) * value) / span;
-    const colours = { draft: ink("--draft"), soft: ink("--draft-2"), target: ink("--target-2"), neutral: ink("--neutral"), line: ink("--line-2"), text: ink("--ink-2"), faint: ink("--ink-3"), select: ink("--select"), panel: ink("--panel") };
+    const colours = {
+      draft: ink("--draft"),
+      soft: ink("--draft-2"),
+      target: ink("--target-2"),
+      neutral: ink("--neutral"),
+      line: ink("--line-2"),
+      text: ink("--ink-2"),
+      faint: ink("--ink-3"),
+      select: ink("--select"),
+      panel: ink("--panel"),
+    };
     c.font = `11px ${ink("--sans") || "sans-serif"}`;
     c.textBaseline = "middle";
     rows.forEach((run, i) => drawRow(c, run, i * (ROW + GAP), x, x0, colours));
@@ -119,8 +158,13 @@ export function mount(element, store, lab) {
     c.globalAlpha = 1;
     const focus = store.focus();
     if (focus?.run === run.key && focus.round != null) {
-      const [a, b] = clock ? [run.sums.clock[focus.round], run.sums.clock[focus.round + 1]] : [focus.round, focus.round + 1];
-      if (b !== undefined) (c.strokeStyle = colours.select), (c.lineWidth = 1.5), c.strokeRect(x(a) - 0.5, top - 0.5, Math.max(3, x(b) - x(a)), ROW + 1);
+      const [a, b] = clock
+        ? [run.sums.clock[focus.round], run.sums.clock[focus.round + 1]]
+        : [focus.round, focus.round + 1];
+      if (b !== undefined)
+        (c.strokeStyle = colours.select),
+          (c.lineWidth = 1.5),
+          c.strokeRect(x(a) - 0.5, top - 0.5, Math.max(3, x(b) - x(a)), ROW + 1);
     }
   }
 
@@ -131,7 +175,8 @@ export function mount(element, store, lab) {
     const size = Math.max(clock ? 0.1 : 1, [1, 2, 5, 10].map((m) => m * power).find((m) => m >= raw) ?? raw);
     c.fillStyle = colours.faint;
     c.textAlign = "center";
-    for (let value = size; value < span * 0.985; value += size) c.fillText(clock ? duration(value).replace(".00", "") : String(Math.round(value)), x(value), height - 6);
+    for (let value = size; value < span * 0.985; value += size)
+      c.fillText(clock ? duration(value).replace(".00", "") : String(Math.round(value)), x(value), height - 6);
     c.textAlign = "left";
   }
 
@@ -147,7 +192,10 @@ export function mount(element, store, lab) {
     const { mode, at, playing } = store.time;
     const span = store.span();
     const value = mode === "clock" ? `${duration(now())} of ${duration(span)}` : `call ${Math.floor(now())} of ${span}`;
-    const text = at === Infinity && store.status.phase === "running" ? `live · ${mode === "clock" ? duration(span) : `call ${span}`}` : value;
+    const text =
+      at === Infinity && store.status.phase === "running"
+        ? `live · ${mode === "clock" ? duration(span) : `call ${span}`}`
+        : value;
     if (readout.textContent !== text) readout.textContent = text;
     canvas.setAttribute("aria-valuemax", String(Math.round(span)));
     canvas.setAttribute("aria-valuenow", String(Math.round(now())));
@@ -180,7 +228,9 @@ export function mount(element, store, lab) {
   store.on("data", () => store.seldom("timeline", draw, 120));
   for (const topic of ["runs", "time", "cursor", "hover", "theme", "status"]) store.on(topic, later);
   store.on("runs", () => store.status.step && store.setTime({ at: 1 }));
-  new ResizeObserver(([entry]) => ((width = Math.floor(entry.contentRect.width)), later())).observe(canvas.parentElement.querySelector("canvas"));
+  new ResizeObserver(([entry]) => ((width = Math.floor(entry.contentRect.width)), later())).observe(
+    canvas.parentElement.querySelector("canvas"),
+  );
   lab.stepBy = stepBy;
   lab.togglePlay = toggle;
 }

@@ -13,19 +13,49 @@ const MORE = [
 
 /** @param {HTMLElement} element @param {object} store @param {object} lab */
 export function mount(element, store, lab) {
-  const file = h("input", { type: "file", accept: ".jsonl,.gz,.json", multiple: true, hidden: true, "aria-label": "Open a saved trace", onchange: () => (lab.openFiles([...file.files]), (file.value = "")) });
-  const door = (text, name, title) => h("button.plain", { onclick: () => lab.drawer(name), title, "aria-haspopup": "dialog" }, text);
-  const theme = h("button.plain", { "aria-label": "Light or dark", title: "Light or dark", onclick: () => setTheme(!document.body.classList.contains("dark")) }, icon("sun"));
+  const file = h("input", {
+    type: "file",
+    accept: ".jsonl,.gz,.json",
+    multiple: true,
+    hidden: true,
+    "aria-label": "Open a saved trace",
+    onchange: () => (lab.openFiles([...file.files]), (file.value = "")),
+  });
+  const door = (text, name, title) =>
+    h("button.plain", { onclick: () => lab.drawer(name), title, "aria-haspopup": "dialog" }, text);
+  const theme = h(
+    "button.plain",
+    {
+      "aria-label": "Light or dark",
+      title: "Light or dark",
+      onclick: () => setTheme(!document.body.classList.contains("dark")),
+    },
+    icon("sun"),
+  );
   element.append(
-    h("div.brand", {}, mark(), h("h1", {}, "Draftscope"), h("span.sub", {}, "See what a draft guesses, what the target checks, and why")),
+    h(
+      "div.brand",
+      {},
+      mark(),
+      h("h1", {}, "Draftscope"),
+      h("span.sub", {}, "See what a draft guesses, what the target checks, and why"),
+    ),
     door("Tour", "tour", "Eight steps on recorded runs"),
     door("Methods", "methods", "What every method does, where it helps and where it hurts"),
     door("Notes", "notes", "Case notes on single tokens (n)"),
-    h("button.plain", { onclick: () => file.click(), title: "Open saved traces (.jsonl, .jsonl.gz); no model is needed" }, "Open"),
+    h(
+      "button.plain",
+      { onclick: () => file.click(), title: "Open saved traces (.jsonl, .jsonl.gz); no model is needed" },
+      "Open",
+    ),
     door("Save", "save", "Traces, tables and figures"),
     door("Share", "share", "A link that restores what you see"),
     moreMenu(lab),
-    h("button.plain", { onclick: () => lab.drawer("help"), "aria-label": "Help and keys", title: "Help and keys (?)" }, "?"),
+    h(
+      "button.plain",
+      { onclick: () => lab.drawer("help"), "aria-label": "Help and keys", title: "Help and keys (?)" },
+      "?",
+    ),
     theme,
     file,
   );
@@ -39,9 +69,20 @@ export function mount(element, store, lab) {
 
 /** A menu button; arrow keys move, Escape closes. */
 function moreMenu(lab) {
-  const items = MORE.map(([text, name, title]) => h("button.plain", { role: "menuitem", onclick: () => (toggle(false), lab.drawer(name)) }, h("span.title", {}, text), h("span.help", {}, title)));
+  const items = MORE.map(([text, name, title]) =>
+    h(
+      "button.plain",
+      { role: "menuitem", onclick: () => (toggle(false), lab.drawer(name)) },
+      h("span.title", {}, text),
+      h("span.help", {}, title),
+    ),
+  );
   const menu = h("div.picker.more", { role: "menu", "aria-label": "More", hidden: true }, items);
-  const button = h("button.plain", { "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => toggle(menu.hidden) }, "More");
+  const button = h(
+    "button.plain",
+    { "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => toggle(menu.hidden) },
+    "More",
+  );
   const anchor = h("span.anchor", {}, button, menu);
   function toggle(open) {
     menu.hidden = !open;
@@ -51,7 +92,7 @@ function moreMenu(lab) {
   anchor.addEventListener("keydown", (event) => {
     if (menu.hidden) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Escape") (toggle(false), button.focus());
+    if (event.key === "Escape") toggle(false), button.focus();
     else if (step) items[(items.indexOf(document.activeElement) + step + items.length) % items.length].focus();
     else return;
     event.preventDefault();

@@ -13,14 +13,54 @@ const rejection = (store) => {
 };
 
 const STEPS = [
-  ["lanes", "Two ways to write the same text", "Each lane is one method on the same prompt. The reference asks the large model for one token a call. The others let a small draft guess first and ask the large model once for several guesses.", (store) => (store.clear(), store.setTime({ at: Infinity, playing: false }))],
-  ["lanes", "A round", "Let us go back to the fifth target call. A thin bar marks where a round starts. Plain decoding has five tokens by now; look how far the others are.", (store) => store.setTime({ mode: "calls", at: 5, playing: false })],
-  ["timeline", "The same on the clock", "Fewer calls is not yet faster: guesses cost time too. On the wall clock every recorded round takes as long as it took. Play it, or drag the dot.", (store) => store.setTime({ mode: "clock", at: store.span("clock") / 3, playing: false })],
-  ["lanes", "Ghosts", "Struck words are guesses that were refused, shown where they would have stood. A box is the target's correction, a plus its bonus after a round without refusals.", (store) => (store.setTime({ mode: "calls", at: Infinity }), store.setOption("ghosts", true))],
-  ["inspector", "Why this token", "Here is a refused guess. One sentence says in the rule's own terms what happened, with its numbers; the bars show what the draft and the target thought.", (store) => (store.setOption("ghosts", true), rejection(store) && store.setCursor(rejection(store)))],
-  ["ribbon", "The whole run in one band", "One column is one position: decision, both entropies, overlap. Refusals gather where the models are unsure. Drag across it to keep a range in view.", (store) => store.setHover(null)],
-  ["verdict", "Did it pay off?", "The verdict is made of measured numbers only: tokens a call, what a guess costs, and the main cause when speculation loses. There are presets where it does.", (store) => store.clear()],
-  ["runbar", "Your turn", "Choose a preset or write a prompt, add a method, press Run. Step shows one target call at a time. The address bar always holds a link to what you see.", (store) => store.setOption("ghosts", false)],
+  [
+    "lanes",
+    "Two ways to write the same text",
+    "Each lane is one method on the same prompt. The reference asks the large model for one token a call. The others let a small draft guess first and ask the large model once for several guesses.",
+    (store) => (store.clear(), store.setTime({ at: Infinity, playing: false })),
+  ],
+  [
+    "lanes",
+    "A round",
+    "Let us go back to the fifth target call. A thin bar marks where a round starts. Plain decoding has five tokens by now; look how far the others are.",
+    (store) => store.setTime({ mode: "calls", at: 5, playing: false }),
+  ],
+  [
+    "timeline",
+    "The same on the clock",
+    "Fewer calls is not yet faster: guesses cost time too. On the wall clock every recorded round takes as long as it took. Play it, or drag the dot.",
+    (store) => store.setTime({ mode: "clock", at: store.span("clock") / 3, playing: false }),
+  ],
+  [
+    "lanes",
+    "Ghosts",
+    "Struck words are guesses that were refused, shown where they would have stood. A box is the target's correction, a plus its bonus after a round without refusals.",
+    (store) => (store.setTime({ mode: "calls", at: Infinity }), store.setOption("ghosts", true)),
+  ],
+  [
+    "inspector",
+    "Why this token",
+    "Here is a refused guess. One sentence says in the rule's own terms what happened, with its numbers; the bars show what the draft and the target thought.",
+    (store) => (store.setOption("ghosts", true), rejection(store) && store.setCursor(rejection(store))),
+  ],
+  [
+    "ribbon",
+    "The whole run in one band",
+    "One column is one position: decision, both entropies, overlap. Refusals gather where the models are unsure. Drag across it to keep a range in view.",
+    (store) => store.setHover(null),
+  ],
+  [
+    "verdict",
+    "Did it pay off?",
+    "The verdict is made of measured numbers only: tokens a call, what a guess costs, and the main cause when speculation loses. There are presets where it does.",
+    (store) => store.clear(),
+  ],
+  [
+    "runbar",
+    "Your turn",
+    "Choose a preset or write a prompt, add a method, press Run. Step shows one target call at a time. The address bar always holds a link to what you see.",
+    (store) => store.setOption("ghosts", false),
+  ],
 ];
 
 export async function startTour(element, store, lab) {
@@ -33,7 +73,14 @@ export async function startTour(element, store, lab) {
   const text = h("p");
   const back = h("button", { onclick: () => show(at - 1) }, "Back");
   const next = h("button.primary", { onclick: () => show(at + 1) }, "Next");
-  const box = h("aside.tour", { role: "dialog", "aria-label": "Guided tour" }, h("header", {}, count, h("button.plain", { onclick: end, "aria-label": "End the tour" }, "End")), title, text, h("div.row", {}, back, next));
+  const box = h(
+    "aside.tour",
+    { role: "dialog", "aria-label": "Guided tour" },
+    h("header", {}, count, h("button.plain", { onclick: end, "aria-label": "End the tour" }, "End")),
+    title,
+    text,
+    h("div.row", {}, back, next),
+  );
   const escape = (event) => event.key === "Escape" && (event.stopPropagation(), end());
 
   function end() {
@@ -54,7 +101,11 @@ export async function startTour(element, store, lab) {
     act(store);
     const spot = document.querySelector(`[data-view="${view}"]`);
     spot?.classList.add("spot");
-    if (view !== "timeline") spot?.scrollIntoView({ block: "center", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    if (view !== "timeline")
+      spot?.scrollIntoView({
+        block: "center",
+        behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
+      });
   }
   element.append(box);
   addEventListener("keydown", escape, true);

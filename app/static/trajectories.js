@@ -20,7 +20,13 @@ export async function drawTrajectories(body, store, lab) {
   }
   kept.shown ??= kept.recorded.examples[0] ?? null;
   kept.form ??= start(lab);
-  const view = { about: h("div.about"), growth: h("section.growth"), votes: h("section.votes"), rows: h("section.rows"), note: h("p.warn", { role: "alert" }) };
+  const view = {
+    about: h("div.about"),
+    growth: h("section.growth"),
+    votes: h("section.votes"),
+    rows: h("section.rows"),
+    note: h("p.warn", { role: "alert" }),
+  };
   let job = null;
   let asked = false;
 
@@ -39,7 +45,11 @@ export async function drawTrajectories(body, store, lab) {
     if (!asked) requestAnimationFrame(draw);
     asked = true;
   };
-  const form = drawForm(lab, { run, stop: () => job?.abort(), example: () => ((kept.shown = kept.recorded.examples[0]), draw()) });
+  const form = drawForm(lab, {
+    run,
+    stop: () => job?.abort(),
+    example: () => ((kept.shown = kept.recorded.examples[0]), draw()),
+  });
 
   async function run(request) {
     job?.abort();
@@ -49,8 +59,13 @@ export async function drawTrajectories(body, store, lab) {
     form.busy(true, "Starting.");
     let mine = null;
     try {
-      const answer = await fetch(new URL("../lab/trajectories/live", import.meta.url), { method: "POST", body: JSON.stringify(request), signal });
-      if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).error ?? `The server answered ${answer.status}.`);
+      const answer = await fetch(new URL("../lab/trajectories/live", import.meta.url), {
+        method: "POST",
+        body: JSON.stringify(request),
+        signal,
+      });
+      if (!answer.ok)
+        throw new Error((await answer.json().catch(() => ({}))).error ?? `The server answered ${answer.status}.`);
       for await (const message of jsonLines(answer)) {
         if (signal.aborted) break;
         if (message.kind === "error") throw new Error(message.error);
@@ -62,14 +77,25 @@ export async function drawTrajectories(body, store, lab) {
         later();
       }
     } catch (error) {
-      if (!signal.aborted) view.note.textContent = error.message === "network error" ? "The connection was lost; what had arrived is kept." : error.message;
+      if (!signal.aborted)
+        view.note.textContent =
+          error.message === "network error" ? "The connection was lost; what had arrived is kept." : error.message;
     }
     if (mine) mine.live = false;
-    if (job.signal === signal) form.busy(false, !mine ? "" : signal.aborted ? `Stopped. ${progress(mine)}` : `Done. ${progress(mine)}`);
+    if (job.signal === signal)
+      form.busy(false, !mine ? "" : signal.aborted ? `Stopped. ${progress(mine)}` : `Done. ${progress(mine)}`);
     later();
   }
 
-  spot.append(form.element, view.note, view.about, view.growth, view.votes, view.rows, drawPool(kept.recorded.results, lab.catalogue.methods));
+  spot.append(
+    form.element,
+    view.note,
+    view.about,
+    view.growth,
+    view.votes,
+    view.rows,
+    drawPool(kept.recorded.results, lab.catalogue.methods),
+  );
   body.closest("dialog")?.addEventListener("close", () => job?.abort(), { once: true });
   draw();
   new ResizeObserver(([entry]) => {
@@ -84,8 +110,17 @@ function start(lab) {
   const example = kept.recorded.examples[0];
   const known = new Map(lab.catalogue.methods.map((card) => [card.name, card]));
   const family = [...known.values()].filter((card) => card.family === "lookup");
-  const methods = (example?.methods.map((one) => one.method) ?? family.map((card) => card.name)).filter((name) => known.has(name) && !known.get(name).unavailable);
-  return { methods: methods.slice(0, lab.catalogue.limits.lanes), n: FIRST, temperature: 0.6, max_new_tokens: Math.min(160, lab.catalogue.limits.tokens), seed: 0, prompt: example?.prompt ?? kept.recorded.problems[0]?.prompt ?? lab.config.prompt };
+  const methods = (example?.methods.map((one) => one.method) ?? family.map((card) => card.name)).filter(
+    (name) => known.has(name) && !known.get(name).unavailable,
+  );
+  return {
+    methods: methods.slice(0, lab.catalogue.limits.lanes),
+    n: FIRST,
+    temperature: 0.6,
+    max_new_tokens: Math.min(160, lab.catalogue.limits.tokens),
+    seed: 0,
+    prompt: example?.prompt ?? kept.recorded.problems[0]?.prompt ?? lab.config.prompt,
+  };
 }
 
 function progress(shown) {
@@ -97,50 +132,140 @@ function progress(shown) {
 function drawForm(lab, act) {
   const { form, recorded } = kept;
   const { limits } = lab.catalogue;
-  const cards = lab.catalogue.methods.filter((card) => !card.unavailable).sort((a, b) => (b.family === "lookup") - (a.family === "lookup"));
+  const cards = lab.catalogue.methods
+    .filter((card) => !card.unavailable)
+    .sort((a, b) => (b.family === "lookup") - (a.family === "lookup"));
   const chips = h("div.chips", { role: "group", "aria-label": "Methods to draw with" });
   const note = h("span.quiet", { role: "status" });
   const number = (name, text, attrs, title) => {
-    const input = h("input", { type: "number", required: true, value: form[name], ...attrs, onchange: () => input.reportValidity() && (form[name] = Number(input.value)) });
+    const input = h("input", {
+      type: "number",
+      required: true,
+      value: form[name],
+      ...attrs,
+      onchange: () => input.reportValidity() && (form[name] = Number(input.value)),
+    });
     return h("label.field.short", { title }, h("span", {}, text), input);
   };
-  const prompt = h("textarea", { rows: 3, "aria-label": "Problem", spellcheck: "false", maxlength: 20000, oninput: () => ((form.prompt = prompt.value), (source.value = "")) });
-  const choices = [["", "Own text"], ["bar", "The run bar's prompt"], ...recorded.problems.map((one, i) => [String(i), `Held-out ${one.task} problem ${i + 1}`])];
+  const prompt = h("textarea", {
+    rows: 3,
+    "aria-label": "Problem",
+    spellcheck: "false",
+    maxlength: 20000,
+    oninput: () => ((form.prompt = prompt.value), (source.value = "")),
+  });
+  const choices = [
+    ["", "Own text"],
+    ["bar", "The run bar's prompt"],
+    ...recorded.problems.map((one, i) => [String(i), `Held-out ${one.task} problem ${i + 1}`]),
+  ];
   if (recorded.examples[0]) choices.splice(2, 0, ["example", "The recorded example's problem"]);
-  const source = h("select", { "aria-label": "Take the problem from", onchange: () => {
-    if (source.value === "") return prompt.focus();
-    form.prompt = source.value === "bar" ? lab.config.prompt : source.value === "example" ? recorded.examples[0].prompt : recorded.problems[Number(source.value)].prompt;
-    prompt.value = form.prompt;
-  } }, choices.map(([value, text]) => h("option", { value }, text)));
+  const source = h(
+    "select",
+    {
+      "aria-label": "Take the problem from",
+      onchange: () => {
+        if (source.value === "") return prompt.focus();
+        form.prompt =
+          source.value === "bar"
+            ? lab.config.prompt
+            : source.value === "example"
+              ? recorded.examples[0].prompt
+              : recorded.problems[Number(source.value)].prompt;
+        prompt.value = form.prompt;
+      },
+    },
+    choices.map(([value, text]) => h("option", { value }, text)),
+  );
   prompt.value = form.prompt;
   source.value = form.prompt === recorded.examples[0]?.prompt ? "example" : "";
   function methods() {
     const full = form.methods.length >= limits.lanes;
-    const open = chips.querySelector("details")?.open || cards.some((card) => card.family !== "lookup" && form.methods.includes(card.name));
+    const open =
+      chips.querySelector("details")?.open ||
+      cards.some((card) => card.family !== "lookup" && form.methods.includes(card.name));
     const one = (card) => {
       const on = form.methods.includes(card.name);
-      return h("button.toggle", { "aria-pressed": String(on), "data-name": card.name, disabled: full && !on, title: card.summary, onclick: () => {
-        form.methods = on ? form.methods.filter((name) => name !== card.name) : [...form.methods, card.name];
-        methods();
-        chips.querySelector(`[data-name="${card.name}"]`).focus();
-      } }, card.title);
+      return h(
+        "button.toggle",
+        {
+          "aria-pressed": String(on),
+          "data-name": card.name,
+          disabled: full && !on,
+          title: card.summary,
+          onclick: () => {
+            form.methods = on ? form.methods.filter((name) => name !== card.name) : [...form.methods, card.name];
+            methods();
+            chips.querySelector(`[data-name="${card.name}"]`).focus();
+          },
+        },
+        card.title,
+      );
     };
-    const [own, other] = [cards.filter((card) => card.family === "lookup"), cards.filter((card) => card.family !== "lookup")];
-    chips.replaceChildren(h("span.label", {}, "Methods"), ...own.map(one), other.length ? h("details", { open }, h("summary", {}, "Others, which remember nothing"), h("span.chips", {}, other.map(one))) : "");
+    const [own, other] = [
+      cards.filter((card) => card.family === "lookup"),
+      cards.filter((card) => card.family !== "lookup"),
+    ];
+    chips.replaceChildren(
+      h("span.label", {}, "Methods"),
+      ...own.map(one),
+      other.length
+        ? h(
+            "details",
+            { open },
+            h("summary", {}, "Others, which remember nothing"),
+            h("span.chips", {}, other.map(one)),
+          )
+        : "",
+    );
   }
   methods();
-  const go = h("button.primary", { onclick: () => {
-    if (![...element.querySelectorAll("input")].every((input) => input.reportValidity())) return;
-    act.run({ models: lab.config.models, prompt: form.prompt, lanes: form.methods, n: form.n, temperature: form.temperature, max_new_tokens: form.max_new_tokens, seed: form.seed });
-  } }, "Draw");
+  const go = h(
+    "button.primary",
+    {
+      onclick: () => {
+        if (![...element.querySelectorAll("input")].every((input) => input.reportValidity())) return;
+        act.run({
+          models: lab.config.models,
+          prompt: form.prompt,
+          lanes: form.methods,
+          n: form.n,
+          temperature: form.temperature,
+          max_new_tokens: form.max_new_tokens,
+          seed: form.seed,
+        });
+      },
+    },
+    "Draw",
+  );
   const stop = h("button", { disabled: true, onclick: act.stop, title: "End after the round in progress" }, "Stop");
   const back = recorded.examples[0] ? h("button", { onclick: act.example }, "Recorded example") : null;
-  const element = h("section.ask", {},
-    h("p", {}, "The answers to one problem repeat each other. A method that needs no draft model remembers what it has seen, so later trajectories are drafted from earlier ones."),
+  const element = h(
+    "section.ask",
+    {},
+    h(
+      "p",
+      {},
+      "The answers to one problem repeat each other. A method that needs no draft model remembers what it has seen, so later trajectories are drafted from earlier ones.",
+    ),
     chips,
-    h("div.law", {}, number("n", "Trajectories", { min: 1, max: recorded.most, step: 1 }, "Answers of each method, one after another."), number("temperature", "Temperature", { min: 0, max: 100, step: "any" }, "0 is greedy: all answers are the same."), number("max_new_tokens", "Tokens", { min: 1, max: limits.tokens, step: 1 }, "At most this many in each answer."), number("seed", "Seed", { min: 0, step: 1 }, "The same seed gives the same draws."),
-      h("label.field", {}, h("span", {}, "Problem"), source)),
-    prompt, h("div.row", {}, go, stop, back, note));
+    h(
+      "div.law",
+      {},
+      number(
+        "n",
+        "Trajectories",
+        { min: 1, max: recorded.most, step: 1 },
+        "Answers of each method, one after another.",
+      ),
+      number("temperature", "Temperature", { min: 0, max: 100, step: "any" }, "0 is greedy: all answers are the same."),
+      number("max_new_tokens", "Tokens", { min: 1, max: limits.tokens, step: 1 }, "At most this many in each answer."),
+      number("seed", "Seed", { min: 0, step: 1 }, "The same seed gives the same draws."),
+      h("label.field", {}, h("span", {}, "Problem"), source),
+    ),
+    prompt,
+    h("div.row", {}, go, stop, back, note),
+  );
   /** The focus goes over to the button that can be pressed: on a disabled one the keyboard would be lost. */
   function busy(on, text) {
     const here = [go, stop].includes(document.activeElement);
@@ -156,6 +281,12 @@ function drawForm(lab, act) {
 function drawAbout(spot, shown) {
   if (!shown) return void spot.replaceChildren(h("p.quiet", {}, "Nothing is recorded: press Draw."));
   const facts = `${shown.n} trajectories a method, temperature ${shown.temperature}, at most ${shown.max_new_tokens} tokens, seed ${shown.seed}`;
-  const how = shown.command ? h("p.quiet", {}, `Recorded (${facts}; target ${shown.target.id}) by `, h("code", {}, shown.command)) : h("p.quiet", {}, `${shown.live ? "Being drawn now" : "Drawn on this page"}: ${facts}; models ${shown.models}.`);
-  spot.replaceChildren(how, h("p.problem", {}, shown.prompt), shown.answer != null && shown.task === "arithmetic" ? h("p.quiet", {}, `Right answer: ${shown.answer}`) : null);
+  const how = shown.command
+    ? h("p.quiet", {}, `Recorded (${facts}; target ${shown.target.id}) by `, h("code", {}, shown.command))
+    : h("p.quiet", {}, `${shown.live ? "Being drawn now" : "Drawn on this page"}: ${facts}; models ${shown.models}.`);
+  spot.replaceChildren(
+    how,
+    h("p.problem", {}, shown.prompt),
+    shown.answer != null && shown.task === "arithmetic" ? h("p.quiet", {}, `Right answer: ${shown.answer}`) : null,
+  );
 }

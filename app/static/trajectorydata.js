@@ -22,7 +22,11 @@ export async function* jsonLines(answer) {
 }
 
 /** An empty job from its first message. @param {any} head */
-export const fresh = (head) => ({ ...head, live: true, methods: head.methods.map((method) => ({ ...method, rows: [] })) });
+export const fresh = (head) => ({
+  ...head,
+  live: true,
+  methods: head.methods.map((method) => ({ ...method, rows: [] })),
+});
 
 /** Take the next message of a live job; returns the key of the method that grew. @param {any} shown @param {any} message */
 export function take(shown, message) {
@@ -41,8 +45,18 @@ export function take(shown, message) {
 }
 
 /** Share of a row's tokens that lie in an n-gram of at least `order`. @param {Row} row @param {number} order */
-export const reusedShare = (row, order) => (row.reused.length ? row.reused.filter((n) => n >= order).length / row.reused.length : null);
+export const reusedShare = (row, order) =>
+  row.reused.length ? row.reused.filter((n) => n >= order).length / row.reused.length : null;
 
 /** Acceptance lengths by trajectory, one series a method. @param {any} shown */
 export const tauSeries = (shown) =>
-  shown.methods.map((method) => ({ name: method.title, points: method.rows.filter((row) => row.tau != null).map((row) => ({ x: row.trajectory + 1, y: row.tau, lines: [`${row.tokens || row.pieces.length} tokens${row.rounds ? ` in ${row.rounds} target calls` : ""}`] })) }));
+  shown.methods.map((method) => ({
+    name: method.title,
+    points: method.rows
+      .filter((row) => row.tau != null)
+      .map((row) => ({
+        x: row.trajectory + 1,
+        y: row.tau,
+        lines: [`${row.tokens || row.pieces.length} tokens${row.rounds ? ` in ${row.rounds} target calls` : ""}`],
+      })),
+  }));

@@ -10,8 +10,36 @@ const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${coun
 
 /** A table with a caption: first column are row heads. @param {string} caption @param {string[]} head @param {(string|number)[][]} rows */
 export function table(caption, head, rows) {
-  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption }, h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, head.map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, String(name)), cells.map((cell) => h("td", {}, cell instanceof Node ? cell : String(cell))))))));
+  return h(
+    "div.scroll",
+    { tabindex: 0, role: "region", "aria-label": caption },
+    h(
+      "table",
+      {},
+      h("caption", {}, caption),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          head.map((text) => h("th", { scope: "col" }, text)),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map(([name, ...cells]) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, String(name)),
+            cells.map((cell) => h("td", {}, cell instanceof Node ? cell : String(cell))),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /** Acceptance length by trajectory. @param {HTMLElement} spot @param {any} shown */
@@ -23,9 +51,30 @@ export function drawGrowth(spot, shown) {
   const title = "Tokens a target call by trajectory";
   spot.replaceChildren(
     h("h3", {}, title),
-    seriesChart({ series, width, height: HEIGHT, title, xName: "trajectory", yName: "tokens a target call", xTicks: ticks }),
-    h("p.quiet", {}, `Tokens emitted / target calls of each trajectory, the correction or bonus counted; one problem, ${shown.n} trajectories a method. One problem proves nothing: see the pooled chart below.`),
-    h("details", { open }, h("summary", {}, "As a table"), table("Tokens a target call", ["method", ...ticks], shown.methods.map((method) => [method.title, ...ticks.map((i) => fmt(method.rows[i - 1]?.tau))]))),
+    seriesChart({
+      series,
+      width,
+      height: HEIGHT,
+      title,
+      xName: "trajectory",
+      yName: "tokens a target call",
+      xTicks: ticks,
+    }),
+    h(
+      "p.quiet",
+      {},
+      `Tokens emitted / target calls of each trajectory, the correction or bonus counted; one problem, ${shown.n} trajectories a method. One problem proves nothing: see the pooled chart below.`,
+    ),
+    h(
+      "details",
+      { open },
+      h("summary", {}, "As a table"),
+      table(
+        "Tokens a target call",
+        ["method", ...ticks],
+        shown.methods.map((method) => [method.title, ...ticks.map((i) => fmt(method.rows[i - 1]?.tau))]),
+      ),
+    ),
   );
 }
 
@@ -34,20 +83,56 @@ export function drawVotes(spot, shown) {
   if (!shown.methods.some((method) => method.rows.some((row) => row.vote))) return spot.replaceChildren();
   const rows = shown.methods.map((method) => {
     const vote = method.rows.findLast((row) => row.vote)?.vote;
-    const answers = h("span.answers", {}, method.rows.filter((row) => row.reason).map((row) => verdict(row.answer, row.right)));
-    return [method.title, answers, vote ? verdict(vote.answer, vote.right) : "–", vote ? `${vote.count} of ${vote.n} (${percent(vote.share)})` : "–"];
+    const answers = h(
+      "span.answers",
+      {},
+      method.rows.filter((row) => row.reason).map((row) => verdict(row.answer, row.right)),
+    );
+    return [
+      method.title,
+      answers,
+      vote ? verdict(vote.answer, vote.right) : "–",
+      vote ? `${vote.count} of ${vote.n} (${percent(vote.share)})` : "–",
+    ];
   });
-  const known = shown.answer != null ? "✓ right, ✗ wrong; the right answer is known for this problem." : "Whether they are right is not known for this problem.";
-  spot.replaceChildren(h("h3", {}, "Answers and the majority"), table("", ["method", "answers, in order", "majority", "share"], rows), h("p.quiet", {}, `The answer is the last number of a text. ${known} Every method here draws from the target's own law, with draws of its own, so answers may differ by chance.`));
+  const known =
+    shown.answer != null
+      ? "✓ right, ✗ wrong; the right answer is known for this problem."
+      : "Whether they are right is not known for this problem.";
+  spot.replaceChildren(
+    h("h3", {}, "Answers and the majority"),
+    table("", ["method", "answers, in order", "majority", "share"], rows),
+    h(
+      "p.quiet",
+      {},
+      `The answer is the last number of a text. ${known} Every method here draws from the target's own law, with draws of its own, so answers may differ by chance.`,
+    ),
+  );
 }
 
-const verdict = (answer, right) => h(`span.answer${right == null ? "" : right ? ".yes" : ".no"}`, { "aria-label": `${answer ?? "no answer"}${right == null ? "" : right ? ", right" : ", wrong"}` }, `${answer ?? "none"}${right == null ? "" : right ? " ✓" : " ✗"}`);
+const verdict = (answer, right) =>
+  h(
+    `span.answer${right == null ? "" : right ? ".yes" : ".no"}`,
+    { "aria-label": `${answer ?? "no answer"}${right == null ? "" : right ? ", right" : ", wrong"}` },
+    `${answer ?? "none"}${right == null ? "" : right ? " ✓" : " ✗"}`,
+  );
 
 /** The texts of one method. @param {HTMLElement} spot @param {any} shown @param {string} key @param {(key: string) => void} choose */
 export function drawRows(spot, shown, key, choose) {
   const focused = spot.contains(document.activeElement) && document.activeElement.dataset.key;
   const method = shown.methods.find((one) => one.key === key);
-  const tabs = h("div.chips", { role: "group", "aria-label": "Texts of" }, h("span.label", {}, "Texts of"), shown.methods.map((one) => h("button.toggle", { "data-key": one.key, "aria-pressed": String(one.key === key), onclick: () => choose(one.key) }, one.title)));
+  const tabs = h(
+    "div.chips",
+    { role: "group", "aria-label": "Texts of" },
+    h("span.label", {}, "Texts of"),
+    shown.methods.map((one) =>
+      h(
+        "button.toggle",
+        { "data-key": one.key, "aria-pressed": String(one.key === key), onclick: () => choose(one.key) },
+        one.title,
+      ),
+    ),
+  );
   const list = h("ol.answers-list", {}, (method?.rows ?? []).map(row));
   list.addEventListener("pointermove", (event) => tell(event, method));
   list.addEventListener("pointerleave", hideTip);
@@ -56,14 +141,49 @@ export function drawRows(spot, shown, key, choose) {
 }
 
 function row(item) {
-  const facts = [`${fmt(item.tau)} tokens a call`, item.reason ? `${item.tokens} tokens` : "decoding", item.reason === "limit" ? "cut at the limit" : "", item.trajectory ? `${percent(reusedShare(item, 2))} seen before, ${percent(reusedShare(item, 5))} in runs of 5` : "nothing came before", item.message];
-  return h("li", { "data-row": item.trajectory }, h("header", {}, h("b", {}, `Trajectory ${item.trajectory + 1}`), h("span.quiet", {}, facts.filter(Boolean).join(" · ")), item.reason && item.answer != null ? verdict(item.answer, item.right) : null), h("p.text", {}, item.pieces.map((piece, i) => chip(i ? piece : piece.trimStart(), item.reused[i] ?? 0, i))));
+  const facts = [
+    `${fmt(item.tau)} tokens a call`,
+    item.reason ? `${item.tokens} tokens` : "decoding",
+    item.reason === "limit" ? "cut at the limit" : "",
+    item.trajectory
+      ? `${percent(reusedShare(item, 2))} seen before, ${percent(reusedShare(item, 5))} in runs of 5`
+      : "nothing came before",
+    item.message,
+  ];
+  return h(
+    "li",
+    { "data-row": item.trajectory },
+    h(
+      "header",
+      {},
+      h("b", {}, `Trajectory ${item.trajectory + 1}`),
+      h("span.quiet", {}, facts.filter(Boolean).join(" · ")),
+      item.reason && item.answer != null ? verdict(item.answer, item.right) : null,
+    ),
+    h(
+      "p.text",
+      {},
+      item.pieces.map((piece, i) => chip(i ? piece : piece.trimStart(), item.reused[i] ?? 0, i)),
+    ),
+  );
 }
 
-const chip = (piece, order, i) => h(order ? `span.n${order}` : "span", { "data-at": i }, piece.includes("\n") ? piece.replaceAll("\n", "↵\n") : piece.replaceAll("\ufffd", "◇"));
+const chip = (piece, order, i) =>
+  h(
+    order ? `span.n${order}` : "span",
+    { "data-at": i },
+    piece.includes("\n") ? piece.replaceAll("\n", "↵\n") : piece.replaceAll("\ufffd", "◇"),
+  );
 
 function legend() {
-  return h("p.quiet.reuse", {}, "Stood in an earlier trajectory as part of a run of ", [2, 3, 4].flatMap((n) => [h(`span.n${n}`, {}, `${n}`), ", "]), h("span.n5", {}, "5 or more"), " tokens; the longer, the stronger the mark.");
+  return h(
+    "p.quiet.reuse",
+    {},
+    "Stood in an earlier trajectory as part of a run of ",
+    [2, 3, 4].flatMap((n) => [h(`span.n${n}`, {}, `${n}`), ", "]),
+    h("span.n5", {}, "5 or more"),
+    " tokens; the longer, the stronger the mark.",
+  );
 }
 
 function tell(event, method) {
@@ -72,5 +192,8 @@ function tell(event, method) {
   const i = Number(at?.dataset.at);
   if (!item?.reused[i]) return hideTip();
   const from = Math.max(0, i - 4);
-  showTip(event.clientX, event.clientY, [`${item.reused[i]}-gram seen ${times(item.times[i])} before, first in trajectory ${item.first[i] + 1}`, visible(item.pieces.slice(from, i + 5).join(""))]);
+  showTip(event.clientX, event.clientY, [
+    `${item.reused[i]}-gram seen ${times(item.times[i])} before, first in trajectory ${item.first[i] + 1}`,
+    visible(item.pieces.slice(from, i + 5).join("")),
+  ]);
 }

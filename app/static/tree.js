@@ -14,26 +14,66 @@ const LEAST = 0.7; // scale of a tree that nobody zoomed
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
-  const state = { room: 600, key: "", version: null, open: new Set(), shut: new Set(), all: false, scale: 1, chosen: false, figure: null, groups: new Map(), plan: null, round: null, run: null, roundIndex: -1 };
+  const state = {
+    room: 600,
+    key: "",
+    version: null,
+    open: new Set(),
+    shut: new Set(),
+    all: false,
+    scale: 1,
+    chosen: false,
+    figure: null,
+    groups: new Map(),
+    plan: null,
+    round: null,
+    run: null,
+    roundIndex: -1,
+  };
   const parts = {
-    about: h("span.v-sub"), key: h("span.v-keys"),
-    back: h("button.v-button", { type: "button", text: "‹ round", "aria-label": "Previous round" }), next: h("button.v-button", { type: "button", text: "round ›", "aria-label": "Next round" }),
-    fold: h("button.v-button", { type: "button" }), fit: h("button.v-button", { type: "button", text: "Fit" }), full: h("button.v-button", { type: "button", text: "1:1" }),
-    box: h("div.v-treebox", { tabindex: "0", role: "tree", "aria-label": "Draft tree of the round" }), empty: h("p.v-empty"),
+    about: h("span.v-sub"),
+    key: h("span.v-keys"),
+    back: h("button.v-button", { type: "button", text: "‹ round", "aria-label": "Previous round" }),
+    next: h("button.v-button", { type: "button", text: "round ›", "aria-label": "Next round" }),
+    fold: h("button.v-button", { type: "button" }),
+    fit: h("button.v-button", { type: "button", text: "Fit" }),
+    full: h("button.v-button", { type: "button", text: "1:1" }),
+    box: h("div.v-treebox", { tabindex: "0", role: "tree", "aria-label": "Draft tree of the round" }),
+    empty: h("p.v-empty"),
   };
   element.classList.add("v-view", "v-tree");
-  element.replaceChildren(h("header.v-head", {}, h("h3", { text: "Draft of the round" }), parts.about, parts.key, h("span.v-tools", {}, parts.back, parts.next, parts.fold, parts.full, parts.fit)), parts.box, parts.empty);
+  element.replaceChildren(
+    h(
+      "header.v-head",
+      {},
+      h("h3", { text: "Draft of the round" }),
+      parts.about,
+      parts.key,
+      h("span.v-tools", {}, parts.back, parts.next, parts.fold, parts.full, parts.fit),
+    ),
+    parts.box,
+    parts.empty,
+  );
 
   const draw = () => show(store, state, parts);
   const later = () => store.frame("tree", draw);
   const live = () => store.seldom("tree", draw, LIVE_MS);
-  const redraw = () => { state.key = ""; later(); };
-  parts.fold.onclick = () => { state.all = !state.all; state.open.clear(); state.shut.clear(); redraw(); };
+  const redraw = () => {
+    state.key = "";
+    later();
+  };
+  parts.fold.onclick = () => {
+    state.all = !state.all;
+    state.open.clear();
+    state.shut.clear();
+    redraw();
+  };
   parts.fit.onclick = () => zoom(state, parts.box, Math.min(1.4, (state.room - 8) / (state.plan?.wide || 1)));
   parts.full.onclick = () => zoom(state, parts.box, 1);
   const turn = (by) => {
     const index = state.roundIndex + by;
-    if (state.run?.rounds[index]) store.setCursor({ run: state.run.key, round: index, pos: state.run.rounds[index].start, node: null });
+    if (state.run?.rounds[index])
+      store.setCursor({ run: state.run.key, round: index, pos: state.run.rounds[index].start, node: null });
   };
   parts.back.onclick = () => turn(-1);
   parts.next.onclick = () => turn(1);
@@ -63,12 +103,19 @@ function show(store, state, parts) {
     state.key = "";
     parts.about.textContent = at?.round ? `${at.run.card?.title ?? at.run.key}, round ${at.roundIndex}` : "";
     parts.fold.hidden = true;
-    parts.empty.textContent = !at?.round ? "The draft of the chosen round appears here." : at.round.drafted ? `${at.round.drafted} guesses were made; this trace was recorded lightly and does not keep them.` : "This round has no draft: the target made its one token alone.";
+    parts.empty.textContent = !at?.round
+      ? "The draft of the chosen round appears here."
+      : at.round.drafted
+        ? `${at.round.drafted} guesses were made; this trace was recorded lightly and does not keep them.`
+        : "This round has no draft: the target made its one token alone.";
     return;
   }
   const key = `${at.run.key}/${at.roundIndex}/${state.room}`;
   if (state.version !== at.round || state.key !== key) {
-    if (state.version !== at.round) { state.open.clear(); state.shut.clear(); }
+    if (state.version !== at.round) {
+      state.open.clear();
+      state.shut.clear();
+    }
     state.version = at.round;
     state.key = key;
     build(state, parts, at);
@@ -100,7 +147,8 @@ function build(state, parts, { run, round, roundIndex }) {
 
 /** Focus and filter marks, without drawing the tree again. */
 function marks(store, state, parts) {
-  const mine = (selection) => (selection?.run === state.run?.key && selection?.round === state.roundIndex ? (selection.node ?? null) : null);
+  const mine = (selection) =>
+    selection?.run === state.run?.key && selection?.round === state.roundIndex ? (selection.node ?? null) : null;
   const hover = mine(store.hover);
   const cursor = mine(store.cursor);
   for (const [index, group] of state.groups) {
@@ -110,14 +158,19 @@ function marks(store, state, parts) {
       ring.setAttribute("stroke", stroke);
       ring.setAttribute("stroke-width", index === cursor ? 1.75 : 1.25);
     }
-    if (store.filters.size) group.setAttribute("opacity", store.passes(state.run, state.round, state.round.nodes[index], null) ? 1 : 0.25);
+    if (store.filters.size)
+      group.setAttribute("opacity", store.passes(state.run, state.round, state.round.nodes[index], null) ? 1 : 0.25);
     else if (group.hasAttribute("opacity")) group.removeAttribute("opacity");
   }
   const group = state.groups.get(cursor);
   parts.box.setAttribute("aria-activedescendant", group ? group.id : "");
   if (group && state.seen !== `${state.key}/${cursor}`) {
     state.seen = `${state.key}/${cursor}`;
-    reveal(parts.box, state.plan.places.find((place) => place.index === cursor), state.scale);
+    reveal(
+      parts.box,
+      state.plan.places.find((place) => place.index === cursor),
+      state.scale,
+    );
   }
 }
 
@@ -140,14 +193,36 @@ function listen(store, state, box, redraw) {
   box.addEventListener("pointermove", (event) => {
     const index = over(event);
     const stub = event.target.closest?.("[data-stub]");
-    if (stub) return showTip(event.clientX, event.clientY, ["Left out of the draft", ...JSON.parse(stub.getAttribute("data-stub")).map((one) => `${pieceOf(state.run, one.token)}  ${one.score == null ? "" : prob(Math.exp(one.score))}  ${one.cause ?? ""}`)]);
-    if (index < 0) { hideTip(); return store.setHover(null); }
+    if (stub)
+      return showTip(event.clientX, event.clientY, [
+        "Left out of the draft",
+        ...JSON.parse(stub.getAttribute("data-stub")).map(
+          (one) =>
+            `${pieceOf(state.run, one.token)}  ${one.score == null ? "" : prob(Math.exp(one.score))}  ${one.cause ?? ""}`,
+        ),
+      ]);
+    if (index < 0) {
+      hideTip();
+      return store.setHover(null);
+    }
     const node = state.round.nodes[index];
     store.setHover(nodeSelection(state.run, state.roundIndex, index));
     const passage = passageOf(state.run, node);
-    showTip(event.clientX, event.clientY, [`${pieceOf(state.run, node.token)}  ${SIGNS[node.state].label}`, `draft ${prob(node.q)}, target ${prob(node.p)}`, node.score != null ? `probability of the path ${prob(Math.exp(node.score))}${node.rank ? `, rank ${node.rank}` : ""}` : "", node.source ? `from: ${sourceWords(node.source)}` : "", passage ? passageText(passage) : "", passage ? "click, then s: go there" : ""]);
+    showTip(event.clientX, event.clientY, [
+      `${pieceOf(state.run, node.token)}  ${SIGNS[node.state].label}`,
+      `draft ${prob(node.q)}, target ${prob(node.p)}`,
+      node.score != null
+        ? `probability of the path ${prob(Math.exp(node.score))}${node.rank ? `, rank ${node.rank}` : ""}`
+        : "",
+      node.source ? `from: ${sourceWords(node.source)}` : "",
+      passage ? passageText(passage) : "",
+      passage ? "click, then s: go there" : "",
+    ]);
   });
-  box.addEventListener("pointerleave", () => { hideTip(); store.setHover(null); });
+  box.addEventListener("pointerleave", () => {
+    hideTip();
+    store.setHover(null);
+  });
   box.addEventListener("click", (event) => {
     const index = over(event);
     if (index >= 0) store.setCursor(nodeSelection(state.run, state.roundIndex, index));
@@ -173,8 +248,12 @@ function listen(store, state, box, redraw) {
 function move(store, state, key, fold) {
   if (!state.plan || !["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Enter"].includes(key)) return null;
   const { kids } = state.plan;
-  const at = store.cursor?.round === state.roundIndex && store.cursor?.run === state.run.key ? (store.cursor.node ?? -1) : -1;
-  if (key === "Enter") { fold(at); return -1; }
+  const at =
+    store.cursor?.round === state.roundIndex && store.cursor?.run === state.run.key ? (store.cursor.node ?? -1) : -1;
+  if (key === "Enter") {
+    fold(at);
+    return -1;
+  }
   if (key === "ArrowRight" || at < 0) {
     if (state.plan.places.find((place) => place.index === at)?.hidden) fold(at);
     return kids[at + 1][0] ?? -1;

@@ -18,19 +18,48 @@ export function heatTree(initial, width, rounds) {
   const most = Math.log1p(Math.max(1, ...counts));
   const stays = new Set(initial.kept);
   const height = TOP + tall * row + 6;
-  const figure = s("svg.v-figure", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `Initial tree: ${counts.length} nodes, ${stays.size} stay` });
-  for (let depth = 1; depth <= levels; depth += width < 520 ? 3 : 1) figure.append(label(6 + (depth - 1) * step, 12, String(depth), { "font-size": 10, fill: "var(--ink-3)" }));
+  const figure = s("svg.v-figure", {
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+    role: "img",
+    "aria-label": `Initial tree: ${counts.length} nodes, ${stays.size} stay`,
+  });
+  for (let depth = 1; depth <= levels; depth += width < 520 ? 3 : 1)
+    figure.append(label(6 + (depth - 1) * step, 12, String(depth), { "font-size": 10, fill: "var(--ink-3)" }));
   const [edges, cells] = [s("g", { fill: "none", stroke: "var(--line)" }), s("g")];
   const at = (i) => [6 + (depths[i] - 1) * step, TOP + rows[i] * row];
   parents.forEach((parent, i) => {
     const [x, y] = at(i);
     if (parent >= 0) {
       const [px, py] = at(parent);
-      edges.append(s("path", { d: `M${px + side} ${py + row / 2}L${x} ${y + row / 2}`, stroke: stays.has(i) ? "var(--draft)" : "var(--line)", "stroke-width": stays.has(i) ? 1.2 : 0.6 }));
+      edges.append(
+        s("path", {
+          d: `M${px + side} ${py + row / 2}L${x} ${y + row / 2}`,
+          stroke: stays.has(i) ? "var(--draft)" : "var(--line)",
+          "stroke-width": stays.has(i) ? 1.2 : 0.6,
+        }),
+      );
     }
     const share = Math.log1p(counts[i]) / most;
-    const cell = s("rect", { x, y: y + 0.4, width: side, height: Math.max(1.6, row - 0.8), fill: counts[i] ? `color-mix(in srgb, var(--target) ${Math.round(12 + 88 * share)}%, var(--panel))` : "var(--neutral-soft)", stroke: stays.has(i) ? "var(--ink)" : "none", "stroke-width": 1, "data-node": i, "data-stays": String(stays.has(i)) });
-    tip(cell, () => [`depth ${depths[i]}, rank ${ranks[i] + 1} among its siblings`, `accepted in ${counts[i]} of ${rounds} rounds (${fmt((100 * counts[i]) / Math.max(1, rounds))} %)`, stays.has(i) ? "stays in the optimised tree" : "left out"]);
+    const cell = s("rect", {
+      x,
+      y: y + 0.4,
+      width: side,
+      height: Math.max(1.6, row - 0.8),
+      fill: counts[i]
+        ? `color-mix(in srgb, var(--target) ${Math.round(12 + 88 * share)}%, var(--panel))`
+        : "var(--neutral-soft)",
+      stroke: stays.has(i) ? "var(--ink)" : "none",
+      "stroke-width": 1,
+      "data-node": i,
+      "data-stays": String(stays.has(i)),
+    });
+    tip(cell, () => [
+      `depth ${depths[i]}, rank ${ranks[i] + 1} among its siblings`,
+      `accepted in ${counts[i]} of ${rounds} rounds (${fmt((100 * counts[i]) / Math.max(1, rounds))} %)`,
+      stays.has(i) ? "stays in the optimised tree" : "left out",
+    ]);
     cells.append(cell);
   });
   figure.append(edges, cells);

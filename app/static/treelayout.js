@@ -8,7 +8,8 @@ export function childrenOf(round) {
   const kids = Array.from({ length: round.nodes.length + 1 }, () => []);
   const kept = new Set(round.path);
   round.nodes.forEach((node, index) => kids[node.parent + 1]?.push(index));
-  const weight = (index) => (kept.has(index) ? Infinity : (round.nodes[index].score ?? -(round.nodes[index].rank ?? index)));
+  const weight = (index) =>
+    kept.has(index) ? Infinity : (round.nodes[index].score ?? -(round.nodes[index].rank ?? index));
   for (const list of kids) list.sort((a, b) => weight(b) - weight(a));
   return kids;
 }
@@ -33,7 +34,16 @@ export function layout(round, { column, row, limit, open, shut }) {
   }
   const visit = (index, depth) => {
     levels = Math.max(levels, depth);
-    const place = { index, x: depth * column, y: 0, depth, parent: index < 0 ? -2 : round.nodes[index].parent, kids: kids[index + 1].length, hidden: 0, stub: null };
+    const place = {
+      index,
+      x: depth * column,
+      y: 0,
+      depth,
+      parent: index < 0 ? -2 : round.nodes[index].parent,
+      kids: kids[index + 1].length,
+      hidden: 0,
+      stub: null,
+    };
     places.push(place);
     const list = folded.has(index) ? [] : kids[index + 1];
     if (folded.has(index)) place.hidden = size[index + 1] - 1;
@@ -41,7 +51,16 @@ export function layout(round, { column, row, limit, open, shut }) {
     const ys = list.map((child) => visit(child, depth + 1));
     if (cut.length) {
       levels = Math.max(levels, depth + 1);
-      const stub = { index: -1, x: (depth + 1) * column, y, depth: depth + 1, parent: index, kids: 0, hidden: 0, stub: cut };
+      const stub = {
+        index: -1,
+        x: (depth + 1) * column,
+        y,
+        depth: depth + 1,
+        parent: index,
+        kids: 0,
+        hidden: 0,
+        stub: cut,
+      };
       stubs.push(stub);
       y += row * 0.8;
       if (!ys.length) ys.push(stub.y);
@@ -74,7 +93,8 @@ function chooseFolds(round, kids, leaves, limit, open, shut) {
   const folded = new Set(shut);
   const path = new Set(round.path);
   let rows = leaves[0];
-  const candidates = round.nodes.map((node, index) => index)
+  const candidates = round.nodes
+    .map((node, index) => index)
     .filter((index) => !path.has(index) && kids[index + 1].length && !open.has(index))
     .sort((a, b) => (round.nodes[a].score ?? 0) - (round.nodes[b].score ?? 0));
   const within = (index) => {

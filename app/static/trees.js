@@ -28,7 +28,16 @@ export async function drawTrees(body, _store, lab) {
     if (tree) drawHeat(view.heat, tree);
     drawProfile(view.profile, kept.trees, tree);
   };
-  spot.append(h("p", {}, "A static tree says where guesses hang before any token is known. The optimiser runs a large tree, counts how often each node lies on the accepted path, and keeps the nodes that were there most often."), view.about, view.heat, view.profile);
+  spot.append(
+    h(
+      "p",
+      {},
+      "A static tree says where guesses hang before any token is known. The optimiser runs a large tree, counts how often each node lies on the accepted path, and keeps the nodes that were there most often.",
+    ),
+    view.about,
+    view.heat,
+    view.profile,
+  );
   draw();
   let width = 0;
   new ResizeObserver(([entry]) => {
@@ -39,12 +48,28 @@ export async function drawTrees(body, _store, lab) {
 }
 
 function drawAbout(spot, tuned, tree, choose) {
-  if (!tree) return spot.replaceChildren(h("p.quiet", {}, "No optimised tree with its counts is shipped yet. This command makes one:"), h("pre.formula", {}, COMMAND));
+  if (!tree)
+    return spot.replaceChildren(
+      h("p.quiet", {}, "No optimised tree with its counts is shipped yet. This command makes one:"),
+      h("pre.formula", {}, COMMAND),
+    );
   const { settings, calibration } = tree;
   const facts = `${calibration.prompts} problems (${calibration.task ?? "own prompts"}), ${settings.n} trajectories each, temperature ${settings.temperature}; ${tree.rounds} rounds, ${fmt(tree.accepted_a_round)} guesses accepted a round`;
   spot.replaceChildren(
-    h("div.chips", { role: "group", "aria-label": "Tree" }, tuned.map((one) => h("button.toggle", { "aria-pressed": String(one === tree), onclick: () => choose(one.file) }, one.file.replaceAll("_", " ")))),
-    h("p.quiet", {}, `${tree.title}. Counted on ${facts}. Made by `, h("code", {}, tree.made_by)), tree.note ? h("p.quiet", {}, tree.note) : null);
+    h(
+      "div.chips",
+      { role: "group", "aria-label": "Tree" },
+      tuned.map((one) =>
+        h(
+          "button.toggle",
+          { "aria-pressed": String(one === tree), onclick: () => choose(one.file) },
+          one.file.replaceAll("_", " "),
+        ),
+      ),
+    ),
+    h("p.quiet", {}, `${tree.title}. Counted on ${facts}. Made by `, h("code", {}, tree.made_by)),
+    tree.note ? h("p.quiet", {}, tree.note) : null,
+  );
 }
 
 function drawHeat(spot, tree) {
@@ -52,9 +77,25 @@ function drawHeat(spot, tree) {
   const most = Math.max(1, ...initial.counts);
   const hit = initial.counts.filter((count) => count > 0).length;
   const lowest = Math.min(...initial.kept.map((i) => initial.counts[i]));
-  spot.append(h("h3", {}, `The initial tree: ${initial.counts.length} nodes, ${initial.profile.length} levels`), heatTree(initial, spot.clientWidth || 720, tree.rounds),
-    h("p.quiet", {}, `A bar is a node, a column a level (depth 1 at the left), siblings by rank from the top. Shade: rounds in which the node was accepted (log scale, at most ${most} of ${tree.rounds}); outlined: the ${initial.kept.length} nodes that stay. ${hit} nodes were accepted at least once; the least used one that stays ${lowest} times.`),
-    h("details", {}, h("summary", {}, "The most used nodes as a table"), table("Node by its ranks from the root, and rounds in which it was accepted", ["ranks", "depth", "rounds", "share", "stays"], top(initial, tree.rounds))));
+  spot.append(
+    h("h3", {}, `The initial tree: ${initial.counts.length} nodes, ${initial.profile.length} levels`),
+    heatTree(initial, spot.clientWidth || 720, tree.rounds),
+    h(
+      "p.quiet",
+      {},
+      `A bar is a node, a column a level (depth 1 at the left), siblings by rank from the top. Shade: rounds in which the node was accepted (log scale, at most ${most} of ${tree.rounds}); outlined: the ${initial.kept.length} nodes that stay. ${hit} nodes were accepted at least once; the least used one that stays ${lowest} times.`,
+    ),
+    h(
+      "details",
+      {},
+      h("summary", {}, "The most used nodes as a table"),
+      table(
+        "Node by its ranks from the root, and rounds in which it was accepted",
+        ["ranks", "depth", "rounds", "share", "stays"],
+        top(initial, tree.rounds),
+      ),
+    ),
+  );
 }
 
 /** The forty most used nodes. */
@@ -62,19 +103,57 @@ function top(initial, rounds) {
   const stays = new Set(initial.kept);
   const paths = [];
   initial.parents.forEach((parent, i) => (paths[i] = [...(parent < 0 ? [] : paths[parent]), initial.ranks[i] + 1]));
-  const order = initial.counts.map((count, i) => [count, i]).sort((a, b) => b[0] - a[0]).slice(0, 40);
-  return order.map(([count, i]) => [paths[i].join("."), paths[i].length, count, `${fmt((100 * count) / Math.max(1, rounds))} %`, stays.has(i) ? "yes" : "no"]);
+  const order = initial.counts
+    .map((count, i) => [count, i])
+    .sort((a, b) => b[0] - a[0])
+    .slice(0, 40);
+  return order.map(([count, i]) => [
+    paths[i].join("."),
+    paths[i].length,
+    count,
+    `${fmt((100 * count) / Math.max(1, rounds))} %`,
+    stays.has(i) ? "yes" : "no",
+  ]);
 }
 
 function drawProfile(spot, trees, tree) {
   const others = trees.filter((one) => one !== tree && !one.initial);
-  const shown = [...(tree ? [{ name: `${tree.file.replaceAll("_", " ")} (${tree.nodes})`, profile: tree.profile }] : []), ...others.map((one) => ({ name: `${one.file.replaceAll("_", " ")} (${one.nodes})`, profile: one.profile }))];
+  const shown = [
+    ...(tree ? [{ name: `${tree.file.replaceAll("_", " ")} (${tree.nodes})`, profile: tree.profile }] : []),
+    ...others.map((one) => ({ name: `${one.file.replaceAll("_", " ")} (${one.nodes})`, profile: one.profile })),
+  ];
   const deepest = Math.max(...shown.map((one) => one.profile.length), tree?.initial.profile.length ?? 0);
   const levels = Array.from({ length: deepest }, (_, i) => i + 1);
   const points = (profile) => profile.map((y, i) => ({ x: i + 1, y, lines: ["nodes at this depth"] }));
   const title = "Nodes at each depth";
-  const all = tree ? [...shown, { name: `initial (${tree.initial.counts.length})`, profile: tree.initial.profile }] : shown;
-  spot.replaceChildren(h("h3", {}, title), seriesChart({ series: all.map((one) => ({ name: one.name, points: points(one.profile) })), width: Math.max(300, spot.clientWidth || 720), height: 260, title, xName: "depth", yName: "nodes", xTicks: levels }),
-    h("p.quiet", {}, "Nodes at each depth, the root not counted; in brackets all nodes. The heuristic tree is wide and short; counts decide how deep and thin an optimised one grows."),
-    h("details", {}, h("summary", {}, "As a table"), table(title, ["tree", ...levels], all.map((one) => [one.name, ...levels.map((x) => one.profile[x - 1] ?? 0)]))));
+  const all = tree
+    ? [...shown, { name: `initial (${tree.initial.counts.length})`, profile: tree.initial.profile }]
+    : shown;
+  spot.replaceChildren(
+    h("h3", {}, title),
+    seriesChart({
+      series: all.map((one) => ({ name: one.name, points: points(one.profile) })),
+      width: Math.max(300, spot.clientWidth || 720),
+      height: 260,
+      title,
+      xName: "depth",
+      yName: "nodes",
+      xTicks: levels,
+    }),
+    h(
+      "p.quiet",
+      {},
+      "Nodes at each depth, the root not counted; in brackets all nodes. The heuristic tree is wide and short; counts decide how deep and thin an optimised one grows.",
+    ),
+    h(
+      "details",
+      {},
+      h("summary", {}, "As a table"),
+      table(
+        title,
+        ["tree", ...levels],
+        all.map((one) => [one.name, ...levels.map((x) => one.profile[x - 1] ?? 0)]),
+      ),
+    ),
+  );
 }

@@ -30,7 +30,18 @@ export function mount(element, store, lab) {
   store.on("cursor", later);
   offer(element, lab, () => {
     const figure = s("svg", { viewBox: "0 0 900 64" });
-    [line, cause, how].forEach((part, i) => figure.append(s("text", { x: 8, y: 20 + 18 * i, text: part.textContent, "font-family": FONT, "font-size": i ? 11 : 14, fill: i ? "var(--ink-2)" : "var(--ink)" })));
+    [line, cause, how].forEach((part, i) =>
+      figure.append(
+        s("text", {
+          x: 8,
+          y: 20 + 18 * i,
+          text: part.textContent,
+          "font-family": FONT,
+          "font-size": i ? 11 : 14,
+          fill: i ? "var(--ink-2)" : "var(--ink)",
+        }),
+      ),
+    );
     return svgText(figure, element);
   });
   later();
@@ -47,7 +58,11 @@ function subject(store) {
   const drafts = lanes.filter((run) => run.head && roundsOf(store, [run]).some((round) => round.drafted > 0));
   const chosen = lockedRun(store);
   if (drafts.includes(chosen)) return chosen;
-  return drafts.sort((a, b) => (summary(roundsOf(store, [b])).perSecond ?? 0) - (summary(roundsOf(store, [a])).perSecond ?? 0))[0] ?? null;
+  return (
+    drafts.sort(
+      (a, b) => (summary(roundsOf(store, [b])).perSecond ?? 0) - (summary(roundsOf(store, [a])).perSecond ?? 0),
+    )[0] ?? null
+  );
 }
 
 /** The sentence, its cause and its basis. @param {any} store @returns {{line: string, cause: string, how: string, id: string}} */
@@ -63,20 +78,43 @@ export function verdict(store) {
   const plain = baseline ? summary(roundsOf(store, [baseline])) : null;
   const found = dominant(rounds, numbers, plain);
   const soFar = run.end ? "" : " so far";
-  if (rounds.length < FEW) return { line: `${name}: ${perCall}${cost}${soFar}.`, cause: `Only ${rounds.length} round${rounds.length === 1 ? "" : "s"}: too few to name a cause. `, how: how(store, run, null), id: "few" };
+  if (rounds.length < FEW)
+    return {
+      line: `${name}: ${perCall}${cost}${soFar}.`,
+      cause: `Only ${rounds.length} round${rounds.length === 1 ? "" : "s"}: too few to name a cause. `,
+      how: how(store, run, null),
+      id: "few",
+    };
   const blocked = baseline ? "" : reason(store, run);
   if (blocked || !numbers.perSecond || !plain?.perSecond) {
-    return { line: `${name} makes ${perCall}${cost}${soFar}.`, cause: `${found.words} `, how: `No speed is claimed: ${blocked || "no times were recorded"}.`, id: found.id };
+    return {
+      line: `${name} makes ${perCall}${cost}${soFar}.`,
+      cause: `${found.words} `,
+      how: `No speed is claimed: ${blocked || "no times were recorded"}.`,
+      id: found.id,
+    };
   }
   const speed = numbers.perSecond / plain.perSecond;
   const who = nameOf(store, baseline);
-  const claim = Math.abs(speed - 1) < SAME ? `is as fast as ${who}` : speed > 1 ? `is **${times(speed)}** faster than ${who}` : `is **${times(1 / speed)}** slower than ${who}`;
-  return { line: `${name} ${claim} here${soFar}: ${perCall}${cost}.`, cause: `${found.words} `, how: how(store, run, baseline), id: found.id };
+  const claim =
+    Math.abs(speed - 1) < SAME
+      ? `is as fast as ${who}`
+      : speed > 1
+        ? `is **${times(speed)}** faster than ${who}`
+        : `is **${times(1 / speed)}** slower than ${who}`;
+  return {
+    line: `${name} ${claim} here${soFar}: ${perCall}${cost}.`,
+    cause: `${found.words} `,
+    how: how(store, run, baseline),
+    id: found.id,
+  };
 }
 
 /** Why there is no lane to compare with. */
 function reason(store, run) {
-  const other = store.lanes.map((key) => store.runs.get(key)).find((one) => one?.rounds.length && one.rounds.every((round) => !round.drafted));
+  const other = store.lanes
+    .map((key) => store.runs.get(key))
+    .find((one) => one?.rounds.length && one.rounds.every((round) => !round.drafted));
   return other ? `${nameOf(store, other)} has ${incomparable(run, other)}` : "no lane without a draft was run";
 }
 
@@ -85,9 +123,20 @@ const times = (x) => `${x >= 10 ? x.toFixed(0) : x < 1.095 ? x.toFixed(2) : x.to
 function nothing(store) {
   const run = lockedRun(store);
   const seen = run ? store.visibleRounds(run) : 0;
-  if (!run || !seen) return { line: "The verdict appears here: what speculation gained or lost, and why.", cause: "", how: "", id: "empty" };
+  if (!run || !seen)
+    return {
+      line: "The verdict appears here: what speculation gained or lost, and why.",
+      cause: "",
+      how: "",
+      id: "empty",
+    };
   const numbers = summary(roundsOf(store, [run]));
-  return { line: `${nameOf(store, run)}: **${fmt(numbers.tau)}** tokens a target call.`, cause: "Speculation inactive: nothing was drafted. ", how: how(store, run, null), id: "inactive" };
+  return {
+    line: `${nameOf(store, run)}: **${fmt(numbers.tau)}** tokens a target call.`,
+    cause: "Speculation inactive: nothing was drafted. ",
+    how: how(store, run, null),
+    id: "inactive",
+  };
 }
 
 /** Leading draft positions that pay: kept(d) tokens for one more draft step, against tokens a millisecond now. */
@@ -108,13 +157,30 @@ function dominant(rounds, numbers, plain) {
   const worth = worthwhile(marginal, numbers);
   const costly = { id: "draft", words: `Draft too costly: it takes ${percent(draft)} of the time.` };
   const overhead = { id: "overhead", words: `Overhead-bound: ${percent(other)} of the time is in neither model.` };
-  if (active < 0.1) return { id: "inactive", words: `Speculation inactive: ${percent(active)} of the calls had a draft.` };
+  if (active < 0.1)
+    return { id: "inactive", words: `Speculation inactive: ${percent(active)} of the calls had a draft.` };
   if (other >= 0.25 && other > draft) return overhead;
   if (gain < 1 && numbers.costRatio >= 0.3) return costly;
-  if (gain < 1 && call >= 1.5) return { id: "call", words: `Target call too costly: over a draft of ${fmt(numbers.drafted / numbers.drafting)} guesses it takes ${fmt(call, 2)} plain ones.` };
-  if (worth === 0) return { id: "acceptance", words: `Acceptance is too low from the first position on: kept in ${percent(marginal[0])} of the rounds, less than a draft step costs.` };
-  if (worth < marginal.length) return { id: "acceptance", words: `Acceptance falls after position ${worth}: position ${worth + 1} is kept in ${percent(marginal[worth])} of the rounds, less than its draft step costs.` };
-  if (gain >= 1 - SAME) return { id: "pays", words: `Every draft position pays for itself, up to position ${marginal.length} (kept in ${percent(marginal.at(-1))} of the rounds).` };
+  if (gain < 1 && call >= 1.5)
+    return {
+      id: "call",
+      words: `Target call too costly: over a draft of ${fmt(numbers.drafted / numbers.drafting)} guesses it takes ${fmt(call, 2)} plain ones.`,
+    };
+  if (worth === 0)
+    return {
+      id: "acceptance",
+      words: `Acceptance is too low from the first position on: kept in ${percent(marginal[0])} of the rounds, less than a draft step costs.`,
+    };
+  if (worth < marginal.length)
+    return {
+      id: "acceptance",
+      words: `Acceptance falls after position ${worth}: position ${worth + 1} is kept in ${percent(marginal[worth])} of the rounds, less than its draft step costs.`,
+    };
+  if (gain >= 1 - SAME)
+    return {
+      id: "pays",
+      words: `Every draft position pays for itself, up to position ${marginal.length} (kept in ${percent(marginal.at(-1))} of the rounds).`,
+    };
   return other > draft ? overhead : costly;
 }
 
@@ -122,7 +188,8 @@ function how(store, run, baseline) {
   const place = [run.head?.device, run.head?.dtype].filter(Boolean).join(", ");
   const lossy = run.head?.guarantee === "lossy" ? " Lossy: the text may differ from the target's own." : "";
   const recorded = store.status?.recorded;
-  if (recorded) return `Recorded${run.head?.created ? ` ${run.head.created.slice(0, 10)}` : ""} on ${place || "an unnamed device"}${baseline && apart(run, baseline) ? ", one lane after the other" : ""}; prefill excluded.${lossy}`;
+  if (recorded)
+    return `Recorded${run.head?.created ? ` ${run.head.created.slice(0, 10)}` : ""} on ${place || "an unnamed device"}${baseline && apart(run, baseline) ? ", one lane after the other" : ""}; prefill excluded.${lossy}`;
   return `${baseline ? "Measured with rounds in turns, never two at once" : "Measured"}${place ? ` on ${place}` : ""}; prefill and drawing excluded.${lossy}`;
 }
 

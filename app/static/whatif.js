@@ -10,14 +10,31 @@ import { knobsOf, replay, rulesOf } from "./thresholds.js";
 export function mount(element, store, lab) {
   const state = { run: null, knobs: null, figure: null, shape: "" };
   const parts = {
-    about: h("span.v-sub"), reset: h("button.v-button", { type: "button", text: "As run" }), sliders: h("div.v-sliders"),
-    words: h("p.v-whatif-words", { "aria-live": "polite" }), strip: h("div"), row: h("p.v-row"), empty: h("p.v-empty"),
+    about: h("span.v-sub"),
+    reset: h("button.v-button", { type: "button", text: "As run" }),
+    sliders: h("div.v-sliders"),
+    words: h("p.v-whatif-words", { "aria-live": "polite" }),
+    strip: h("div"),
+    row: h("p.v-row"),
+    empty: h("p.v-empty"),
   };
   element.classList.add("v-view", "v-whatif");
-  element.replaceChildren(h("header.v-head", {}, h("h3", { text: "What if" }), parts.about, h("span.v-tools", {}, parts.reset)), parts.sliders, parts.words, parts.strip, parts.row, parts.empty);
+  element.replaceChildren(
+    h("header.v-head", {}, h("h3", { text: "What if" }), parts.about, h("span.v-tools", {}, parts.reset)),
+    parts.sliders,
+    parts.words,
+    parts.strip,
+    parts.row,
+    parts.empty,
+  );
   const draw = () => show(store, state, parts);
   const later = () => store.frame("whatif", draw);
-  parts.reset.onclick = () => { state.knobs = null; state.shape = ""; publish(store, state, null); later(); };
+  parts.reset.onclick = () => {
+    state.knobs = null;
+    state.shape = "";
+    publish(store, state, null);
+    later();
+  };
   state.later = later;
   for (const topic of ["runs", "time", "cursor"]) store.on(topic, later);
   store.on("data", () => store.seldom("whatif", draw));
@@ -29,7 +46,7 @@ export function mount(element, store, lab) {
 function show(store, state, parts) {
   const locked = store.runs.get(store.cursor?.run) ?? selectedRun(store);
   const usable = (run) => Boolean(run?.head && rulesOf(run).length);
-  const run = usable(locked) ? locked : [...store.runs.values()].find(usable) ?? null;
+  const run = usable(locked) ? locked : ([...store.runs.values()].find(usable) ?? null);
   if (run !== state.run) {
     state.knobs = null;
     if (state.run) publish(store, state, null);
@@ -39,12 +56,16 @@ function show(store, state, parts) {
   for (const name of ["sliders", "words", "strip", "row", "reset"]) parts[name].hidden = !run;
   if (!run) {
     parts.about.textContent = "";
-    parts.empty.textContent = store.lanes.length ? "No lane has a rule that compares recorded numbers with a threshold." : "Thresholds of a run can be moved here, without a model.";
+    parts.empty.textContent = store.lanes.length
+      ? "No lane has a rule that compares recorded numbers with a threshold."
+      : "Thresholds of a run can be moved here, without a model.";
     return;
   }
   const rules = rulesOf(run);
   parts.about.textContent = `${run.card?.title ?? run.key}: ${rules.map((rule) => rule.says).join("; ")}`;
-  const names = [...new Set(rules.flatMap((rule) => rule.sliders))].filter((name) => typeof run.head.knobs[name] === "number");
+  const names = [...new Set(rules.flatMap((rule) => rule.sliders))].filter(
+    (name) => typeof run.head.knobs[name] === "number",
+  );
   const shape = `${run.key}/${run.head.id}/${names}`;
   if (shape !== state.shape) {
     state.shape = shape;
@@ -57,7 +78,15 @@ function show(store, state, parts) {
   state.figure = strip(run, result, Boolean(state.knobs), parts.strip.clientWidth || 420);
   parts.strip.replaceChildren(state.figure);
   const { changed } = result;
-  parts.row.replaceChildren(changed ? h("button.v-button", { type: "button", text: "Go to the first change", onclick: () => store.setCursor(nodeSelection(run, changed.round, changed.node)) }) : h("span", { text: "" }));
+  parts.row.replaceChildren(
+    changed
+      ? h("button.v-button", {
+          type: "button",
+          text: "Go to the first change",
+          onclick: () => store.setCursor(nodeSelection(run, changed.round, changed.node)),
+        })
+      : h("span", { text: "" }),
+  );
   if (state.knobs) publish(store, state, result);
 }
 
@@ -69,7 +98,13 @@ function publish(store, state, result) {
   }
   const known = store.options.whatif;
   if (known && known.run === state.run.key && known.knobs === state.knobs && known.upto === result.known) return;
-  store.setOption("whatif", { run: state.run.key, knobs: state.knobs, upto: result.known, marks: new Set(result.marks), changed: result.changed?.pos ?? null });
+  store.setOption("whatif", {
+    run: state.run.key,
+    knobs: state.knobs,
+    upto: result.known,
+    marks: new Set(result.marks),
+    changed: result.changed?.pos ?? null,
+  });
 }
 
 function slider(store, state, run, name) {
@@ -81,21 +116,44 @@ function slider(store, state, run, name) {
   const low = Math.max(knob.low ?? 0, Math.min(0, value));
   const high = Math.max(value, Math.min(knob.high ?? reach, whole ? Math.ceil(Math.max(8, reach)) : reach));
   const show = h("output.v-value", { text: `${fmt(value)} ${knob.unit ?? ""}`.trim() });
-  const input = h("input", { type: "range", min: low, max: high, step: whole ? 1 : (high - low) / 200, value, id: `v-whatif-${name}`, "aria-describedby": `v-whatif-${name}-help` });
+  const input = h("input", {
+    type: "range",
+    min: low,
+    max: high,
+    step: whole ? 1 : (high - low) / 200,
+    value,
+    id: `v-whatif-${name}`,
+    "aria-describedby": `v-whatif-${name}-help`,
+  });
   input.addEventListener("input", () => {
     const moved = Number(input.value);
     show.textContent = `${fmt(moved)} ${knob.unit ?? ""}`.trim();
-    const knobs = { ...first, ...(state.knobs ?? {}), [name]: Math.abs(moved - value) < (high - low) / 401 ? value : moved };
+    const knobs = {
+      ...first,
+      ...(state.knobs ?? {}),
+      [name]: Math.abs(moved - value) < (high - low) / 401 ? value : moved,
+    };
     state.knobs = Object.keys(knobs).some((key) => knobs[key] !== first[key]) ? knobs : null;
     if (!state.knobs) publish(store, state, null);
     state.later();
   });
-  const mark = h("span.v-mark", { style: `left:${(100 * (value - low)) / (high - low || 1)}%`, title: `as run: ${value}` });
-  return h("div.v-slider", {}, h("label", { for: `v-whatif-${name}`, text: name }), h("span.v-track", {}, input, mark), show, h("span.v-help", { id: `v-whatif-${name}-help`, text: knob.help ?? "" }));
+  const mark = h("span.v-mark", {
+    style: `left:${(100 * (value - low)) / (high - low || 1)}%`,
+    title: `as run: ${value}`,
+  });
+  return h(
+    "div.v-slider",
+    {},
+    h("label", { for: `v-whatif-${name}`, text: name }),
+    h("span.v-track", {}, input, mark),
+    show,
+    h("span.v-help", { id: `v-whatif-${name}-help`, text: knob.help ?? "" }),
+  );
 }
 
 function sentence(run, rules, { marks, was, changed, known }, moved) {
-  if (!known) return "This trace does not hold the numbers that the rule compares (it was recorded lightly, or no guess was tested).";
+  if (!known)
+    return "This trace does not hold the numbers that the rule compares (it was recorded lightly, or no guess was tested).";
   const now = `The condition holds at ${marks.length} of ${known} tested guesses`;
   if (!moved) return `${now}. Move a threshold to see which decisions would change.`;
   const then = `${now}, ${was.length} as run.`;
@@ -107,18 +165,55 @@ function sentence(run, rules, { marks, was, changed, known }, moved) {
 /** The whole response as one strip: as run below, moved above, unknown beyond the first change. */
 function strip(run, { marks, was, changed }, moved, width) {
   const n = Math.max(1, run.tokens.length);
-  const figure = s("svg.v-figure", { viewBox: `0 0 ${width} 62`, width, height: 62, role: "img", "aria-label": "Where the condition holds" });
+  const figure = s("svg.v-figure", {
+    viewBox: `0 0 ${width} 62`,
+    width,
+    height: 62,
+    role: "img",
+    "aria-label": "Where the condition holds",
+  });
   const x = linear(0, n, 56, width - 4);
-  figure.append(s("defs", {}, s("pattern", { id: "v-beyond", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("line", { x1: 0, y1: 0, x2: 0, y2: 6, stroke: "var(--line-2)", "stroke-width": 2 }))));
-  figure.append(label(0, 16, "moved"), label(0, 36, "as run"), label(56, 58, "0", { "font-size": 10 }), label(width - 4, 58, String(n), { "font-size": 10, "text-anchor": "end" }), label((56 + width) / 2, 58, "position", { "font-size": 10, "text-anchor": "middle" }));
+  figure.append(
+    s(
+      "defs",
+      {},
+      s(
+        "pattern",
+        { id: "v-beyond", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+        s("line", { x1: 0, y1: 0, x2: 0, y2: 6, stroke: "var(--line-2)", "stroke-width": 2 }),
+      ),
+    ),
+  );
+  figure.append(
+    label(0, 16, "moved"),
+    label(0, 36, "as run"),
+    label(56, 58, "0", { "font-size": 10 }),
+    label(width - 4, 58, String(n), { "font-size": 10, "text-anchor": "end" }),
+    label((56 + width) / 2, 58, "position", { "font-size": 10, "text-anchor": "middle" }),
+  );
   figure.append(s("path", { d: `M56 20H${width - 4}M56 40H${width - 4}`, stroke: "var(--line)" }));
   const w = Math.max(1.5, x(1) - x(0) - 0.5);
   for (const pos of was) figure.append(s("rect", { x: x(pos), y: 28, width: w, height: 12, fill: "var(--neutral)" }));
-  if (moved) for (const pos of marks) if (!changed || pos <= changed.pos) figure.append(s("rect", { x: x(pos), y: 8, width: w, height: 12, fill: "var(--judge)" }));
+  if (moved)
+    for (const pos of marks)
+      if (!changed || pos <= changed.pos)
+        figure.append(s("rect", { x: x(pos), y: 8, width: w, height: 12, fill: "var(--judge)" }));
   if (changed) {
     const from = x(changed.pos + 1);
-    figure.append(s("rect", { x: from, y: 2, width: Math.max(0, width - 4 - from), height: 18, fill: "url(#v-beyond)" }), s("line", { x1: from, x2: from, y1: 0, y2: 44, stroke: "var(--judge)", "stroke-width": 1.5 }));
-    if (width - from > 170) figure.append(label(from + 6, 15, "beyond here the text would differ", { "font-size": 10.5, fill: "var(--ink)", stroke: "var(--panel)", "stroke-width": 4, "paint-order": "stroke" }));
+    figure.append(
+      s("rect", { x: from, y: 2, width: Math.max(0, width - 4 - from), height: 18, fill: "url(#v-beyond)" }),
+      s("line", { x1: from, x2: from, y1: 0, y2: 44, stroke: "var(--judge)", "stroke-width": 1.5 }),
+    );
+    if (width - from > 170)
+      figure.append(
+        label(from + 6, 15, "beyond here the text would differ", {
+          "font-size": 10.5,
+          fill: "var(--ink)",
+          stroke: "var(--panel)",
+          "stroke-width": 4,
+          "paint-order": "stroke",
+        }),
+      );
   }
   return figure;
 }

@@ -13,7 +13,13 @@ import { minePanel } from "./minepanel.js";
 import { drawReviewers } from "./reviewers.js";
 import { change, keep, load } from "./reviews.js";
 
-const TABS = [["mismatches", "Mismatches", drawMismatches], ["table", "Table", drawTable], ["curves", "Judge", drawCurves], ["accuracy", "Accuracy", drawAccuracy], ["reviewers", "Reviewers", drawReviewers]];
+const TABS = [
+  ["mismatches", "Mismatches", drawMismatches],
+  ["table", "Table", drawTable],
+  ["curves", "Judge", drawCurves],
+  ["accuracy", "Accuracy", drawAccuracy],
+  ["reviewers", "Reviewers", drawReviewers],
+];
 const ALL = "all recorded";
 const FILTERED = new Set(["mismatches", "table"]);
 
@@ -28,10 +34,31 @@ export function drawWorkshop(body, store, lab, wanted) {
   const reviews = load();
   kept.selected = wanted ?? kept.selected ?? reviews.last;
   if (wanted) kept.filter = {};
-  const parts = { about: h("p.quiet", { "aria-live": "polite" }), source: h("select", { "aria-label": "Mined set", onchange: () => show(parts.source.value) }), tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Workshop" }), filters: h("div"), spot: h("div.workspot", { role: "tabpanel" }) };
-  const file = h("input", { type: "file", accept: ".jsonl", hidden: true, "aria-label": "Open a mined file", onchange: () => openFile(file) });
+  const parts = {
+    about: h("p.quiet", { "aria-live": "polite" }),
+    source: h("select", { "aria-label": "Mined set", onchange: () => show(parts.source.value) }),
+    tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Workshop" }),
+    filters: h("div"),
+    spot: h("div.workspot", { role: "tabpanel" }),
+  };
+  const file = h("input", {
+    type: "file",
+    accept: ".jsonl",
+    hidden: true,
+    "aria-label": "Open a mined file",
+    onchange: () => openFile(file),
+  });
   const ctx = {
-    store, lab, kept, reviews, get all() { return itemsOf(); }, get items() { return itemsOf().filter((item) => passes(item, kept.filter, reviews)); },
+    store,
+    lab,
+    kept,
+    reviews,
+    get all() {
+      return itemsOf();
+    },
+    get items() {
+      return itemsOf().filter((item) => passes(item, kept.filter, reviews));
+    },
     head: () => mined.sets.get(mined.shown)?.head ?? null,
     select(key, how = {}) {
       kept.selected = reviews.last = key;
@@ -44,11 +71,26 @@ export function drawWorkshop(body, store, lab, wanted) {
       save();
       if (!quiet) draw();
     },
-    save, draw,
+    save,
+    draw,
   };
-  const root = h("div.workshop.v-view", {},
-    h("div.row.tools", {}, h("label.field", {}, h("span", {}, "Mined set"), parts.source), h("button", { onclick: () => file.click() }, "Open a file"), h("button", { onclick: exportSet }, "Export"), file),
-    parts.about, minePanel(store, lab, miner, kept, () => show(MINE)), parts.tabs, parts.filters, parts.spot);
+  const root = h(
+    "div.workshop.v-view",
+    {},
+    h(
+      "div.row.tools",
+      {},
+      h("label.field", {}, h("span", {}, "Mined set"), parts.source),
+      h("button", { onclick: () => file.click() }, "Open a file"),
+      h("button", { onclick: exportSet }, "Export"),
+      file,
+    ),
+    parts.about,
+    minePanel(store, lab, miner, kept, () => show(MINE)),
+    parts.tabs,
+    parts.filters,
+    parts.spot,
+  );
   body.append(root);
 
   const gone = [mined.on(() => store.frame("workshop", draw)), store.on("theme", () => store.frame("workshop", draw))];
@@ -96,17 +138,39 @@ export function drawWorkshop(body, store, lab, wanted) {
   function exportSet() {
     const set = mined.sets.get(mined.shown);
     if (!set) return lab.notify("Choose one set to export.");
-    download(new Blob([set.head, ...set.prompts].map((line) => `${JSON.stringify(line)}\n`)), `mined-${set.head.task}.jsonl`);
+    download(
+      new Blob([set.head, ...set.prompts].map((line) => `${JSON.stringify(line)}\n`)),
+      `mined-${set.head.task}.jsonl`,
+    );
   }
 
   function draw() {
     if (!root.isConnected) return leave();
     const names = [...new Set([...(mined.list ?? []).map((set) => set.name), ...mined.sets.keys()])];
-    parts.source.replaceChildren(...[...names, ...((mined.list?.length ?? 0) > 1 ? [ALL] : [])].map((name) => h("option", { value: name, selected: name === mined.shown }, title(name))));
+    parts.source.replaceChildren(
+      ...[...names, ...((mined.list?.length ?? 0) > 1 ? [ALL] : [])].map((name) =>
+        h("option", { value: name, selected: name === mined.shown }, title(name)),
+      ),
+    );
     parts.about.replaceChildren(...about());
-    parts.tabs.replaceChildren(...TABS.map(([id, words]) => h("button.v-tab", { type: "button", role: "tab", "aria-selected": String(kept.tab === id), "data-tab": id, onclick: () => ((kept.tab = id), draw()) }, words)));
+    parts.tabs.replaceChildren(
+      ...TABS.map(([id, words]) =>
+        h(
+          "button.v-tab",
+          {
+            type: "button",
+            role: "tab",
+            "aria-selected": String(kept.tab === id),
+            "data-tab": id,
+            onclick: () => ((kept.tab = id), draw()),
+          },
+          words,
+        ),
+      ),
+    );
     if (FILTERED.has(kept.tab)) {
-      if (!parts.filters.contains(document.activeElement) || !parts.filters.firstChild) parts.filters.replaceChildren(filterBar(ctx));
+      if (!parts.filters.contains(document.activeElement) || !parts.filters.firstChild)
+        parts.filters.replaceChildren(filterBar(ctx));
       else parts.filters.firstChild.recount?.();
     } else parts.filters.replaceChildren();
     const draws = TABS.find(([id]) => id === kept.tab)[2];
@@ -125,27 +189,44 @@ export function drawWorkshop(body, store, lab, wanted) {
 
   function about() {
     const items = itemsOf();
-    if (!items.length && !mined.sets.has(mined.shown)) return [mined.list ? "No mined set is recorded. Mine live, or open a file." : "Reading the recorded sets."];
+    if (!items.length && !mined.sets.has(mined.shown))
+      return [mined.list ? "No mined set is recorded. Mine live, or open a file." : "Reading the recorded sets."];
     const important = items.filter((item) => item.label.important).length;
     const set = mined.sets.get(mined.shown);
     const models = set?.head.models ?? {};
     const recorded = mined.list?.find((one) => one.name === mined.shown);
     return [
       `${count(new Set(items.map((item) => item.set + item.prompt.prompt)).size, "prompt")}, ${items.length} mismatch${items.length === 1 ? "" : "es"}, ${important} important${items.length ? ` (${Math.round((100 * important) / items.length)} %)` : ""}. `,
-      set ? `Mined with ${models.target?.id ?? "?"} and ${models.draft?.id ?? "?"}${set.head.naive ? ", each mismatch by itself (naive)" : ""}. ` : "",
+      set
+        ? `Mined with ${models.target?.id ?? "?"} and ${models.draft?.id ?? "?"}${set.head.naive ? ", each mismatch by itself (naive)" : ""}. `
+        : "",
       recorded ? h("span", {}, "Recorded by ", h("code", {}, recorded.command)) : "",
     ];
   }
 
   function keys(event) {
     if (!root.isConnected) return leave();
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select") || !FILTERED.has(kept.tab)) return;
+    if (
+      event.defaultPrevented ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.target.closest("input, textarea, select") ||
+      !FILTERED.has(kept.tab)
+    )
+      return;
     const step = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
     const verdict = { a: "agree", d: "disagree", u: "unsure" }[event.key];
     const list = ctx.items;
-    const at = list.length ? Math.max(0, list.findIndex((item) => item.key === kept.selected)) : -1;
+    const at = list.length
+      ? Math.max(
+          0,
+          list.findIndex((item) => item.key === kept.selected),
+        )
+      : -1;
     if (step && list.length) ctx.select(list[Math.max(0, Math.min(list.length - 1, at + step))].key);
-    else if (verdict && at >= 0) ctx.review(list[at].key, { verdict: reviews.items[list[at].key]?.verdict === verdict ? "" : verdict });
+    else if (verdict && at >= 0)
+      ctx.review(list[at].key, { verdict: reviews.items[list[at].key]?.verdict === verdict ? "" : verdict });
     else if (event.key === "s" && at >= 0) ctx.review(list[at].key, { star: !reviews.items[list[at].key]?.star });
     else if (event.key === "n" && kept.tab === "mismatches") parts.spot.querySelector("textarea")?.focus();
     else return;

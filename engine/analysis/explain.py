@@ -54,7 +54,11 @@ def _barred(scene: Scene) -> str:
         return ""
     h_draft, h_target, token = (scene.reason.get(name) for name in ("h_draft", "h_target", "remove"))
     said = f"the veto's condition held (entropies {number(h_draft)}, {number(h_target)} nats)"
-    return f" Before that {said}, which bars {scene.quote(token)}, the draft's first choice." if isinstance(token, int) else ""
+    return (
+        f" Before that {said}, which bars {scene.quote(token)}, the draft's first choice."
+        if isinstance(token, int)
+        else ""
+    )
 
 
 class _Texts:
@@ -66,7 +70,9 @@ class _Texts:
     def get(self, token: int, /) -> str | None:
         """The text, None where no round gave it."""
         found = self._event.pieces.get(str(token), self._earlier.get(token))
-        return found if found is not None else next((one.piece for one in self._event.tokens if one.token == token), None)
+        return (
+            found if found is not None else next((one.piece for one in self._event.tokens if one.token == token), None)
+        )
 
 
 def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces) -> str:

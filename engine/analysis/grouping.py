@@ -21,7 +21,9 @@ def by_method(kept: Sequence[Trace], usual: Mapping[str, Knobs]) -> dict[str, li
         found[trace.head.method, repr(sorted(_settings(trace).items()))].append(trace)
     order = list(usual)
     place = {name: order.index(name) if name in order else len(order) for name, _ in found}
-    listed = sorted(found.values(), key=lambda runs: (place[runs[0].head.method], len(_unusual(runs[0], usual, found.values()))))
+    listed = sorted(
+        found.values(), key=lambda runs: (place[runs[0].head.method], len(_unusual(runs[0], usual, found.values())))
+    )
     named: dict[str, list[Trace]] = {}
     for runs in listed:
         words = [f"{name} {_word(value)}" for name, value in _unusual(runs[0], usual, found.values()).items()]
@@ -42,7 +44,11 @@ def _unusual(trace: Trace, usual: Mapping[str, Knobs], groups: Iterable[list[Tra
 
 def _word(value: Any) -> str:
     return (
-        {True: "on", False: "off"}[value] if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+        {True: "on", False: "off"}[value]
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
     )
 
 

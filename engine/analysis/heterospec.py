@@ -43,14 +43,18 @@ def _fully(event: Round) -> bool:
 
 def _ranked(traces: Traces) -> list[tuple[int, int, int]]:
     """(TCR, verified guesses, accepted) of every round with a draft."""
-    return [(r.tcr, r.drafted, r.accepted) for t in as_list(traces) for r in t.rounds if r.drafted and r.tcr is not None]
+    return [
+        (r.tcr, r.drafted, r.accepted) for t in as_list(traces) for r in t.rounds if r.drafted and r.tcr is not None
+    ]
 
 
 def tcr_histogram(traces: Traces) -> pd.DataFrame:
     """Figure 1c, 3 left: `rounds` and their `share` for each `tcr`."""
     ranks = pd.Series([tcr for tcr, _, _ in _ranked(traces)], dtype="int64")
     counts = ranks.value_counts().sort_index()
-    return pd.DataFrame({"tcr": counts.index, "rounds": counts.to_numpy(), "share": counts.to_numpy() / max(1, len(ranks))})
+    return pd.DataFrame(
+        {"tcr": counts.index, "rounds": counts.to_numpy(), "share": counts.to_numpy() / max(1, len(ranks))}
+    )
 
 
 def tcr_quantiles(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
@@ -109,7 +113,11 @@ def bins(traces: Traces) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(rows, columns=["bin", "phi", "tau", "levels", "n_verify"])
     found = frame.groupby("bin", as_index=False).agg(
-        rounds=("phi", "size"), phi=("phi", "mean"), tau=("tau", "mean"), levels=("levels", "mean"), n_verify=("n_verify", "mean")
+        rounds=("phi", "size"),
+        phi=("phi", "mean"),
+        tau=("tau", "mean"),
+        levels=("levels", "mean"),
+        n_verify=("n_verify", "mean"),
     )
     found.insert(2, "share", found["rounds"] / max(1, len(frame)))
     return found

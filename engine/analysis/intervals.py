@@ -93,7 +93,10 @@ def _t_inside(t: float, freedom: int) -> float:
 
 
 def ratio_interval(
-    columns: Sequence[Sequence[float]], ratio: Callable[[NDArray[Any]], NDArray[Any]], confidence: float = 0.95, seed: int = 0
+    columns: Sequence[Sequence[float]],
+    ratio: Callable[[NDArray[Any]], NDArray[Any]],
+    confidence: float = 0.95,
+    seed: int = 0,
 ) -> Interval | None:
     """A ratio of sums and its percentile bootstrap interval: whole rows (prompts) are drawn again, 2,000 times, seeded.
 

@@ -142,7 +142,9 @@ def accuracy(correct: Sequence[float | bool]) -> Interval | None:
     return wilson(sum(bool(c) for c in correct), len(correct))
 
 
-def share_above(upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], points: int = 400) -> float | None:
+def share_above(
+    upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], points: int = 400
+) -> float | None:
     """Share of the common range of x over which one curve of (x, y) lies at least as high as the other.
 
     Both are joined linearly between their points, the higher of points with equal x; None without a common range.
@@ -157,7 +159,9 @@ def share_above(upper: Sequence[tuple[float, float]], lower: Sequence[tuple[floa
     return float((np.interp(x, *a) >= np.interp(x, *b) - 1e-12).mean())
 
 
-def mean_gap(upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], points: int = 400) -> float | None:
+def mean_gap(
+    upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], points: int = 400
+) -> float | None:
     """Mean difference of height of two curves over their common range of x; None without one."""
     a, b = _joined(upper), _joined(lower)
     if len(a[0]) < 2 or len(b[0]) < 2:

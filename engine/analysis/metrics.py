@@ -39,7 +39,9 @@ def pooled(traces: Iterable[Trace], baselines: Iterable[Trace] | None = None) ->
     if not kept:
         raise ConfigError("There is no trace to measure.")
     rounds = [event for trace in kept for event in trace.rounds]
-    prefills = [trace.end.prefill_ms / 1e3 for trace in kept if trace.end is not None and trace.end.prefill_ms is not None]
+    prefills = [
+        trace.end.prefill_ms / 1e3 for trace in kept if trace.end is not None and trace.end.prefill_ms is not None
+    ]
     found = _counts(rounds, sum(len(trace.tokens) for trace in kept)) | _times(rounds)
     found["prefill_s"] = sum(prefills) if len(prefills) == len(kept) else None
     seconds = found["draft_s"] + found["verify_s"] + found["other_s"]
@@ -174,7 +176,9 @@ def check_baseline(trace: Trace, baseline: Trace) -> None:
     ):
         if one != other or one is None:
             word = "no known" if None in (one, other) else "another"
-            raise ConfigError(f"The baseline has {word} {what}; a speedup is measured in one process, on one target and prompt.")
+            raise ConfigError(
+                f"The baseline has {word} {what}; a speedup is measured in one process, on one target and prompt."
+            )
 
 
 def _process(head: RunStarted) -> str | None:

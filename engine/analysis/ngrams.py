@@ -96,7 +96,13 @@ def overlap_table(
             repeated = [s for s in (repeated_share(group, n) for group in groups) if s is not None]
             seen = [s for s in (seen_share(group, n) for group in groups) if s is not None]
             rows.append(
-                {"trajectories": k, "order": n, "problems": len(groups), "repeated": _mean(repeated), "seen_before": _mean(seen)}
+                {
+                    "trajectories": k,
+                    "order": n,
+                    "problems": len(groups),
+                    "repeated": _mean(repeated),
+                    "seen_before": _mean(seen),
+                }
             )
     return rows
 

@@ -21,7 +21,9 @@ DIGITS = 5
 Study = Callable[[Sequence[paper.Sample]], Mapping[str, Any]]
 
 
-def pool(traces: Iterable[Trace], usual: Mapping[str, Knobs] | None = None, study: Study | None = None) -> dict[str, Any]:
+def pool(
+    traces: Iterable[Trace], usual: Mapping[str, Knobs] | None = None, study: Study | None = None
+) -> dict[str, Any]:
     """One section a task, and one of all where there are several.
 
     `usual` gives each method's usual knobs, in the order in which methods are listed; `study` is the granularity study of
@@ -35,10 +37,15 @@ def pool(traces: Iterable[Trace], usual: Mapping[str, Knobs] | None = None, stud
         raise ConfigError("There is no run to pool.")
     targets = {str(t.head.models.get("target", {}).get("id", "?")) for t in kept}
     if len(targets) > 1:
-        raise ConfigError(f"These runs are of different targets ({', '.join(sorted(targets))}): pool those of one at a time.")
+        raise ConfigError(
+            f"These runs are of different targets ({', '.join(sorted(targets))}): pool those of one at a time."
+        )
     groups = by_method(kept, usual or {})
     tasks = list(dict.fromkeys(task_of(t) for t in kept))
-    sections = [_section(name, {g: [t for t in runs if task_of(t) == name] for g, runs in groups.items()}, study) for name in tasks]
+    sections = [
+        _section(name, {g: [t for t in runs if task_of(t) == name] for g, runs in groups.items()}, study)
+        for name in tasks
+    ]
     if len(tasks) > 1:
         sections.insert(0, _section(ALL, groups, study))
     found: dict[str, Any] = _rounded({"kind": "pooled", "schema": 1, **_about(kept), "sections": sections})
@@ -49,11 +56,17 @@ def _about(kept: Sequence[Trace]) -> dict[str, Any]:
     head = kept[0].head
     target = head.models.get("target", {})
     return {
-        "target": {name: target.get(name) for name in ("id", "revision", "sha256", "parameters") if target.get(name) is not None},
-        "device": " and ".join(sorted({t.head.device for t in kept})), "dtype": " and ".join(sorted({t.head.dtype for t in kept})),
-        "runs": len(kept), "created": max(t.head.created for t in kept),
+        "target": {
+            name: target.get(name)
+            for name in ("id", "revision", "sha256", "parameters")
+            if target.get(name) is not None
+        },
+        "device": " and ".join(sorted({t.head.device for t in kept})),
+        "dtype": " and ".join(sorted({t.head.dtype for t in kept})),
+        "runs": len(kept),
+        "created": max(t.head.created for t in kept),
         "commands": list(dict.fromkeys(str(t.head.extras["command"]) for t in kept if t.head.extras.get("command"))),
-    }  # fmt: skip
+    }
 
 
 def _section(task: str, groups: Mapping[str, list[Trace]], study: Study | None) -> dict[str, Any]:
@@ -62,11 +75,14 @@ def _section(task: str, groups: Mapping[str, list[Trace]], study: Study | None) 
     baselines = dict(zip(pair_names(plain), plain, strict=True))
     prompts = {label: set(pair_names(runs)) for label, runs in present.items()}
     return {
-        "task": task, "prompts": len(set.union(*prompts.values())), "even": len({frozenset(p) for p in prompts.values()}) == 1,
+        "task": task,
+        "prompts": len(set.union(*prompts.values())),
+        "even": len({frozenset(p) for p in prompts.values()}) == 1,
         "methods": [_row(label, runs, baselines) for label, runs in present.items()],
         "figures": {label: _figures(runs) for label, runs in present.items() if _is_tree(runs)},
-        "ablation": _ablation(present, baselines), "granularity": _granularity(present, study),
-    }  # fmt: skip
+        "ablation": _ablation(present, baselines),
+        "granularity": _granularity(present, study),
+    }
 
 
 def _is_tree(runs: Iterable[Trace]) -> bool:
@@ -79,14 +95,22 @@ def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trac
     counts = [(len(t.tokens), len(t.rounds), sum(r.fed for r in t.rounds)) for t in runs]
     head = runs[0].head
     return {
-        "label": label, "method": head.method, "guarantee": head.guarantee, "runs": len(runs), "generated": found["tokens"],
-        "calls": found["rounds"], "tokens": found["verify_tokens"],
+        "label": label,
+        "method": head.method,
+        "guarantee": head.guarantee,
+        "runs": len(runs),
+        "generated": found["tokens"],
+        "calls": found["rounds"],
+        "tokens": found["verify_tokens"],
         "calls_each": _interval(mean_interval([float(c[1]) for c in counts])),
         "tokens_each": _interval(mean_interval([float(c[2]) for c in counts])),
         "tau": _interval(ratio_interval([c[:2] for c in counts], lambda s: s[..., 0] / s[..., 1])),
-        "speedup": _interval(_speedup(runs, baselines)), "tokens_per_s": found["tokens_per_s"],
-        "draft_s": found["draft_s"], "verify_s": found["verify_s"], "other_s": found["other_s"],
-    }  # fmt: skip
+        "speedup": _interval(_speedup(runs, baselines)),
+        "tokens_per_s": found["tokens_per_s"],
+        "draft_s": found["draft_s"],
+        "verify_s": found["verify_s"],
+        "other_s": found["other_s"],
+    }
 
 
 def _speedup(runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trace]) -> Interval | None:
@@ -114,15 +138,21 @@ def _figures(runs: list[Trace]) -> dict[str, Any]:
     bins = paper.bins(runs)
     sizes = [r.fed for t in runs for r in t.rounds if r.drafted]
     return {
-        "size": max(sizes), "steady": sizes.count(max(sizes)) / len(sizes), "rounds": int(length["rounds"].sum()),
+        "size": max(sizes),
+        "steady": sizes.count(max(sizes)) / len(sizes),
+        "rounds": int(length["rounds"].sum()),
         "quantiles": paper.tcr_quantiles(runs).to_dict("list"),
-        "ranks": length.to_dict("list"), "entropy": entropy.to_dict("list"), "bins": bins.to_dict("list"),
-    }  # fmt: skip
+        "ranks": length.to_dict("list"),
+        "entropy": entropy.to_dict("list"),
+        "bins": bins.to_dict("list"),
+    }
 
 
 def _ablation(groups: Mapping[str, list[Trace]], baselines: Mapping[tuple[Any, ...], Trace]) -> list[dict[str, Any]]:
     """Table 2: the tree that is not binned, then each mechanism added; rows that were not run are missing."""
-    steps = {label: runs for label, runs in groups.items() if {"ded", "tnp", "dca", "low_bins"} <= set(runs[0].head.knobs)}
+    steps = {
+        label: runs for label, runs in groups.items() if {"ded", "tnp", "dca", "low_bins"} <= set(runs[0].head.knobs)
+    }
     # several knob settings of one step: the first listed, which has the fewest unusual knobs
     named: dict[str, list[Trace]] = {}
     for runs in steps.values():
@@ -135,11 +165,15 @@ def _ablation(groups: Mapping[str, list[Trace]], baselines: Mapping[tuple[Any, .
     first = next(iter(named.values()))[0].head
     shared = ("total_token", "depth", "tree_top_k")
     alike = [
-        runs for label, runs in groups.items()
-        if label not in steps and runs[0].head.drafter == first.drafter and runs[0].head.rule == first.rule
-        and set(runs[0].head.knobs) >= set(shared) and all(runs[0].head.knobs[k] == first.knobs.get(k) for k in shared)
+        runs
+        for label, runs in groups.items()
+        if label not in steps
+        and runs[0].head.drafter == first.drafter
+        and runs[0].head.rule == first.rule
+        and set(runs[0].head.knobs) >= set(shared)
+        and all(runs[0].head.knobs[k] == first.knobs.get(k) for k in shared)
         and runs[0].head.shape == "dynamic_tree"
-    ]  # fmt: skip
+    ]
     rows = {alike[0][0].head.title: alike[0]} if alike else {}
     rows |= {step: named[step] for step in STEPS.values() if step in named}
     return [

@@ -19,7 +19,9 @@ def _greedy_match(scene: Scene) -> str:
 
 
 def _greedy_mismatch(scene: Scene) -> str:
-    return f"Rejected: {_both(scene)}; the target's first choice is {scene.preferred}, {_instead(scene)}.{_limits(scene)}"
+    return (
+        f"Rejected: {_both(scene)}; the target's first choice is {scene.preferred}, {_instead(scene)}.{_limits(scene)}"
+    )
 
 
 def _instead(scene: Scene) -> str:
@@ -48,7 +50,9 @@ def _ratio_accept(scene: Scene) -> str:
     ratio, u = scene.reason.get("ratio"), scene.reason.get("u")
     if ratio is not None and ratio >= 1:
         return f"Accepted: {_both(scene)}, at least as much, so it is kept for certain."
-    return f"Accepted: {_both(scene)}, so it is kept with probability {number(ratio, u)}; the draw was {number(u, ratio)}."
+    return (
+        f"Accepted: {_both(scene)}, so it is kept with probability {number(ratio, u)}; the draw was {number(u, ratio)}."
+    )
 
 
 def _ratio_reject(scene: Scene) -> str:
@@ -87,7 +91,9 @@ def _child(scene: Scene) -> str:
     left, u = scene.reason.get("p_left", scene.node.accept_prob), scene.reason.get("u", scene.node.u)
     p = scene.reason.get("p", scene.node.p)
     kept = scene.node.state == "accepted"
-    after = "" if p is None or left is None or abs(left - p) < 1e-6 else f", {number(left)} once refused siblings are out"
+    after = (
+        "" if p is None or left is None or abs(left - p) < 1e-6 else f", {number(left)} once refused siblings are out"
+    )
     chance = f"so it is kept with {'that ' if after else 'this '}probability; the draw was {number(u, left)}"
     said = f"the target gives {scene.piece} {number(p, u)}{after}, {chance}."
     if kept:
@@ -154,7 +160,9 @@ def _gap_terms(scene: Scene) -> str:
 
 def _topk(scene: Scene) -> str:
     rank, k = scene.reason.get("rank"), scene.reason.get("k")
-    return f"Kept although the target prefers {scene.preferred}: {scene.piece} ranks {rank} with it, within the top {k}."
+    return (
+        f"Kept although the target prefers {scene.preferred}: {scene.piece} ranks {rank} with it, within the top {k}."
+    )
 
 
 def _judge(scene: Scene) -> str:
@@ -183,7 +191,9 @@ def _typical(scene: Scene) -> str:
     p, limit, h = (scene.reason.get(key) for key in ("p", "threshold", "h"))
     at = f" at entropy {number(h)} nats" if h is not None else ""
     if scene.node.state in ("accepted", "relaxed"):
-        return f"Accepted: the target gives {scene.piece} {number(p, limit)}, above the threshold {number(limit, p)}{at}."
+        return (
+            f"Accepted: the target gives {scene.piece} {number(p, limit)}, above the threshold {number(limit, p)}{at}."
+        )
     said = f"the target gives {scene.piece} {number(p, limit)}, not above the threshold {number(limit, p)}{at}"
     return f"Rejected: {said}.{_taken(scene)}"
 

@@ -101,7 +101,9 @@ def _alike(trace: Trace, before: Decision | None, after: Decision | None) -> boo
     return plain or before.fired == after.fired
 
 
-def _change(trace: Trace, same: int, event: Round, index: int, before: Decision | None, after: Decision | None) -> WhatIf:
+def _change(
+    trace: Trace, same: int, event: Round, index: int, before: Decision | None, after: Decision | None
+) -> WhatIf:
     node, was, now = event.nodes[index], _say(before), _say(after)
     pos = event.start + node.depth - 1
     piece = quoted(node.token, trace.pieces)

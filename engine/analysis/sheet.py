@@ -30,7 +30,14 @@ class Sheet:
             if self.rows:
                 self._reuse.begin()
             number = int(event.extras.get("trajectory", len(self.rows)))
-            self._row = {"trajectory": number, "seed": event.seed, "pieces": [], "tokens": 0, "rounds": 0, "seconds": 0.0}
+            self._row = {
+                "trajectory": number,
+                "seed": event.seed,
+                "pieces": [],
+                "tokens": 0,
+                "rounds": 0,
+                "seconds": 0.0,
+            }
             return dict(self._row)
         if isinstance(event, Round):
             return self._round(event)
@@ -44,18 +51,29 @@ class Sheet:
         row["tokens"], row["rounds"] = row["tokens"] + len(pieces), row["rounds"] + 1
         row["seconds"] += (event.draft_ms + event.verify_ms + event.other_ms) / 1e3
         return {
-            "trajectory": row["trajectory"], "from": start, "pieces": pieces, "reused": self._reuse.order[start:],
-            "times": self._reuse.times[start:], "first": self._reuse.first[start:], "tau": row["tokens"] / row["rounds"],
-        }  # fmt: skip
+            "trajectory": row["trajectory"],
+            "from": start,
+            "pieces": pieces,
+            "reused": self._reuse.order[start:],
+            "times": self._reuse.times[start:],
+            "first": self._reuse.first[start:],
+            "tau": row["tokens"] / row["rounds"],
+        }
 
     def _end(self, event: RunEnded) -> Row:
         answer = self.task.extract(event.text) if self.task else None
         rounds = self._row["rounds"]
         self._row |= {
-            "seconds": round(self._row["seconds"], 4), "tau": self._row["tokens"] / rounds if rounds else None,
-            "reused": list(self._reuse.order), "times": list(self._reuse.times), "first": list(self._reuse.first),
-            "answer": answer, "right": self._right(event.text), "reason": event.reason, "message": event.message,
-        }  # fmt: skip
+            "seconds": round(self._row["seconds"], 4),
+            "tau": self._row["tokens"] / rounds if rounds else None,
+            "reused": list(self._reuse.order),
+            "times": list(self._reuse.times),
+            "first": list(self._reuse.first),
+            "answer": answer,
+            "right": self._right(event.text),
+            "reason": event.reason,
+            "message": event.message,
+        }
         self.rows.append(self._row)
         self._row["vote"] = self.vote()
         return self._row

@@ -15,7 +15,10 @@ Row = Mapping[str, Any]
 
 def summary(row: Row) -> dict[str, Any]:
     """Tokens a target call and tokens a second of one trajectory; None where there was no call, or no time."""
-    return {"tau": _tau([row]) if _ran([row]) else None, "tokens_per_s": row["tokens"] / row["seconds"] if row["seconds"] else None}
+    return {
+        "tau": _tau([row]) if _ran([row]) else None,
+        "tokens_per_s": row["tokens"] / row["seconds"] if row["seconds"] else None,
+    }
 
 
 def by_problem(rows: Sequence[Row], method: str) -> dict[str, list[Row]]:
@@ -45,17 +48,26 @@ def first_k(rows: Sequence[Row], method: str, k: int) -> dict[str, Any]:
     seconds = sum(r["seconds"] for r in every)
     interval = mean_interval(taus)
     return {
-        "method": method, "k": k, "problems": len(groups), "tau": asdict(interval) if interval else None,
-        "tau_pooled": tokens / rounds if rounds else None, "tokens_per_s": tokens / seconds if seconds else None,
+        "method": method,
+        "k": k,
+        "problems": len(groups),
+        "tau": asdict(interval) if interval else None,
+        "tau_pooled": tokens / rounds if rounds else None,
+        "tokens_per_s": tokens / seconds if seconds else None,
         "verify_per_token": sum(r["verify_tokens"] for r in every) / tokens if tokens else None,
-    }  # fmt: skip
+    }
 
 
 def at(rows: Sequence[Row], method: str, trajectory: int) -> dict[str, Any]:
     """Acceptance length of one trajectory alone (number from 1), mean over problems with its 95 % interval."""
     found = [g[trajectory - 1 : trajectory] for g in by_problem(rows, method).values() if len(g) >= trajectory]
     interval = mean_interval([_tau(row) for row in found if _ran(row)])
-    return {"method": method, "trajectory": trajectory, "problems": len(found), "tau": asdict(interval) if interval else None}
+    return {
+        "method": method,
+        "trajectory": trajectory,
+        "problems": len(found),
+        "tau": asdict(interval) if interval else None,
+    }
 
 
 def difference(rows: Sequence[Row], a: str, b: str, k: int) -> dict[str, Any]:
@@ -69,7 +81,11 @@ def difference(rows: Sequence[Row], a: str, b: str, k: int) -> dict[str, Any]:
 
 def growth(rows: Sequence[Row], method: str, first: int, last: int) -> dict[str, Any]:
     """Paired over problems: tau of trajectory `last` less that of trajectory `first`, with its 95 % interval."""
-    groups = [g for g in by_problem(rows, method).values() if len(g) >= max(first, last) and _ran([g[last - 1]], [g[first - 1]])]
+    groups = [
+        g
+        for g in by_problem(rows, method).values()
+        if len(g) >= max(first, last) and _ran([g[last - 1]], [g[first - 1]])
+    ]
     interval = mean_interval([_tau(g[last - 1 : last]) - _tau(g[first - 1 : first]) for g in groups])
     return {
         "method": method,

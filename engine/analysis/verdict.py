@@ -64,7 +64,9 @@ def verdict(trace: Trace, baseline: Trace | None = None) -> Verdict:
         "acceptance falls": _fall(worth),
     }
     text = f"{_speed(trace, found)}: {_terms(found)}{told.get(cause, '')}."
-    return Verdict(text, cause, found.get("speedup"), found["tau"], found["cost_ratio"], draft, other, active, call, worth)
+    return Verdict(
+        text, cause, found.get("speedup"), found["tau"], found["cost_ratio"], draft, other, active, call, worth
+    )
 
 
 def worthwhile(found: dict[str, Any]) -> int:
@@ -76,7 +78,9 @@ def worthwhile(found: dict[str, Any]) -> int:
     return next((position for position, gain in enumerate(marginal) if gain <= speed * step), len(marginal))
 
 
-def _cause(found: dict[str, Any], gain: float, draft: float, other: float, active: float, call: float, worth: int) -> Cause:
+def _cause(
+    found: dict[str, Any], gain: float, draft: float, other: float, active: float, call: float, worth: int
+) -> Cause:
     if not found["drafted"]:
         return "plain decoding"
     if active < INACTIVE:

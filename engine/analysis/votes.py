@@ -42,7 +42,10 @@ def accuracy_over_n(
 ) -> dict[int, float]:
     """For each n the share of problems whose majority over the first n trajectories (or all, if fewer) is right."""
     return {
-        n: sum(equivalent(majority(given[:n], equivalent).answer, truth) for given, truth in zip(answers, truths, strict=True))
+        n: sum(
+            equivalent(majority(given[:n], equivalent).answer, truth)
+            for given, truth in zip(answers, truths, strict=True)
+        )
         / max(len(answers), 1)
         for n in ns
     }

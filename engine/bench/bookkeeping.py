@@ -44,7 +44,9 @@ class Stopwatch:
         return timed
 
 
-def bookkeeping(lab: Lab, prompts: Sequence[Sequence[int]], new_tokens: int, repetitions: int) -> dict[str, dict[str, Any]]:
+def bookkeeping(
+    lab: Lab, prompts: Sequence[Sequence[int]], new_tokens: int, repetitions: int
+) -> dict[str, dict[str, Any]]:
     """Per tree method that this lab can run: the share of its rounds outside all passes, and the milliseconds of a round.
 
     The first round of a run is left out, as it comes with the prefill.
@@ -64,7 +66,9 @@ def bookkeeping(lab: Lab, prompts: Sequence[Sequence[int]], new_tokens: int, rep
     return {name: {"share": vars(Spread.of(shares[name])), "round_ms": vars(Spread.of(spent[name]))} for name in can}
 
 
-def _rounds(lab: Lab, name: str, prompt: Sequence[int], new_tokens: int, watch: Stopwatch) -> Iterator[tuple[float, float]]:
+def _rounds(
+    lab: Lab, name: str, prompt: Sequence[int], new_tokens: int, watch: Stopwatch
+) -> Iterator[tuple[float, float]]:
     """Seconds of each round but the first, and those of them within passes."""
     before: float | None = None
     for event in lab.stream(name, prompt, max_new_tokens=new_tokens, record="light"):

@@ -38,9 +38,15 @@ def theirs(lab: Lab, folder: str, new_tokens: int, assistant: str | None = None,
         ids = torch.tensor([list(prompt)], device=lab.target.device)
         began = perf_counter()
         out = model.generate(
-            ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=new_tokens,
-            eos_token_id=stop, pad_token_id=stop[0] if stop else None, use_cache=True, **options,
-        )  # fmt: skip
+            ids,
+            attention_mask=torch.ones_like(ids),
+            do_sample=False,
+            max_new_tokens=new_tokens,
+            eos_token_id=stop,
+            pad_token_id=stop[0] if stop else None,
+            use_cache=True,
+            **options,
+        )
         return Lap(out.shape[1] - ids.shape[1], perf_counter() - began)
 
     return run

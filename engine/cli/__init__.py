@@ -26,7 +26,22 @@ from engine.cli import (
 )
 from engine.errors import LabError
 
-COMMANDS = (methods, run, compare, pooled, bench, calibrate, cases, judge, trajectories, tree, automaton, training, export, readme)
+COMMANDS = (
+    methods,
+    run,
+    compare,
+    pooled,
+    bench,
+    calibrate,
+    cases,
+    judge,
+    trajectories,
+    tree,
+    automaton,
+    training,
+    export,
+    readme,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,7 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for command in COMMANDS:
         command.add_parser(subparsers)
     args = parser.parse_args(argv)
-    args.given = shlex.join(["python", "-m", "engine", *(sys.argv[1:] if argv is None else argv)])  # told in what is written
+    args.given = shlex.join(
+        ["python", "-m", "engine", *(sys.argv[1:] if argv is None else argv)]
+    )  # told in what is written
     try:
         status: int = args.handler(args)
     except LabError as error:

@@ -17,17 +17,32 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("automaton", help=words, description=words)
     add_models(parser)
     parser.add_argument(
-        "--files", type=Path, nargs="+", default=[], metavar="FILE", help="texts (.txt), JSON lines with texts, or traces"
+        "--files",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="texts (.txt), JSON lines with texts, or traces",
     )
     parser.add_argument(
-        "--task", action="append", default=[], metavar="FAMILY", help="reference solutions of its training split; repeatable"
+        "--task",
+        action="append",
+        default=[],
+        metavar="FAMILY",
+        help="reference solutions of its training split; repeatable",
     )
     parser.add_argument("--items", type=COUNT, default=100, metavar="N", help="solutions of each task (default: 100)")
     parser.add_argument(
-        "--tokens", type=COUNT, default=1_000_000, metavar="N", help="stop reading after so many tokens (default: 1000000)"
+        "--tokens",
+        type=COUNT,
+        default=1_000_000,
+        metavar="N",
+        help="stop reading after so many tokens (default: 1000000)",
     )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder of the automaton and its card")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FOLDER", help="folder of the automaton and its card"
+    )
     parser.set_defaults(handler=handle)
 
 
@@ -40,18 +55,26 @@ def handle(args: argparse.Namespace) -> int:
         chain.from_iterable(of_file(path, lab.target.vocab) for path in args.files),
         chain.from_iterable(of_task(family, args.items, args.seed) for family in args.task),
     )
-    tasks = "".join(f" --task {t}" for t in args.task) + (f" --items {args.items} --seed {args.seed}" if args.task else "")
+    tasks = "".join(f" --task {t}" for t in args.task) + (
+        f" --items {args.items} --seed {args.seed}" if args.task else ""
+    )
     files = f" --files {' '.join(p.name for p in args.files)}" if args.files else ""
     documents = list(encode(lab.target.tokenizer, texts, args.tokens))
     if not documents:
         raise ConfigError("The files hold no text: an automaton needs some.")
     card = {
-        "kind": "automaton", "title": f"Suffix automaton of {len(documents)} texts", "documents": len(documents),
-        "tokens": sum(map(len, documents)), "tokenizer": tokenizer_mark(lab.target.tokenizer), "target": lab.target.name,
+        "kind": "automaton",
+        "title": f"Suffix automaton of {len(documents)} texts",
+        "documents": len(documents),
+        "tokens": sum(map(len, documents)),
+        "tokenizer": tokenizer_mark(lab.target.tokenizer),
+        "target": lab.target.name,
         "made_by": f"python -m engine automaton{files}{tasks} --tokens {args.tokens} --out {args.out}",
-    }  # fmt: skip
+    }
     static = build_static(documents, card)
     static.card |= {"states": len(static), "edges": len(static.token)}
     static.save(args.out)
-    print(f"{card['documents']} texts, {card['tokens']} tokens: {len(static)} states, {len(static.token)} edges in {args.out}")
+    print(
+        f"{card['documents']} texts, {card['tokens']} tokens: {len(static)} states, {len(static.token)} edges in {args.out}"
+    )
     return 0

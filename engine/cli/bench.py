@@ -26,15 +26,23 @@ HISTORY = 10_000  # tokens that the lookup structures hold when they are timed
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("bench", help="speeds, interleaved in one process: ratios as median (smallest to largest)")
+    parser = subparsers.add_parser(
+        "bench", help="speeds, interleaved in one process: ratios as median (smallest to largest)"
+    )
     add_models(parser)
-    parser.add_argument("--task", default="arithmetic", metavar="FAMILY", help="held-out problems to decode (default: arithmetic)")
+    parser.add_argument(
+        "--task", default="arithmetic", metavar="FAMILY", help="held-out problems to decode (default: arithmetic)"
+    )
     parser.add_argument("--items", type=COUNT, default=8, metavar="N", help="prompts (default: 8)")
     parser.add_argument(
         "--max-new-tokens", type=COUNT, default=96, metavar="N", help="limit of each response, tokens (default: 96)"
     )
     parser.add_argument(
-        "--repetitions", type=COUNT, default=5, metavar="N", help="rounds of the contest, at least 5 for a report (default: 5)"
+        "--repetitions",
+        type=COUNT,
+        default=5,
+        metavar="N",
+        help="rounds of the contest, at least 5 for a report (default: 5)",
     )
     parser.add_argument(
         "--methods",
@@ -59,7 +67,9 @@ def handle(args: argparse.Namespace) -> int:
     problems = load_problems(args.task, "heldout", args.items)
     ids = [lab.target.tokenizer.encode(p.prompt) for p in problems]
     contenders = _contenders(lab, _wanted(lab, args.methods), args)
-    times = contest(contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json))
+    times = contest(
+        contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json)
+    )
     result = _report(lab, times) | {"task": args.task, "prompts": len(ids), "max_new_tokens": args.max_new_tokens}
     result["trees"] = bookkeeping(lab, ids, args.max_new_tokens, args.repetitions)
     result["lookups"] = [] if args.no_lookups else [asdict(cost) for cost in measure(lab, HISTORY)]
@@ -101,7 +111,10 @@ def _transformers(lab: Lab, args: argparse.Namespace, n: int) -> dict[str, Conte
     draft = locate(preset.models["draft"]) if preset and "draft" in preset.models else args.draft
     if folder is None:
         raise ConfigError("Name a preset or a target.")
-    found = {"hf generate": theirs(lab, folder, n), "hf prompt lookup": theirs(lab, folder, n, prompt_lookup_num_tokens=10)}
+    found = {
+        "hf generate": theirs(lab, folder, n),
+        "hf prompt lookup": theirs(lab, folder, n, prompt_lookup_num_tokens=10),
+    }
     if draft:
         found["hf assisted 5"] = theirs(lab, folder, n, assistant=draft, num_assistant_tokens=5)
     return found
@@ -113,21 +126,31 @@ PAIRS = (("ar", "hf generate"), ("sd", "hf assisted 5"), ("pld", "hf prompt look
 def _report(lab: Lab, times: Times) -> dict[str, Any]:
     ratios = {f"{a} / {b}": times.ratio(a, b) for a, b in PAIRS if a in times.names and b in times.names}
     ratios |= {
-        f"{n} / ar": times.ratio(n, "ar") for n in times.names if n != "ar" and not n.endswith(" full") and not n.startswith("hf")
+        f"{n} / ar": times.ratio(n, "ar")
+        for n in times.names
+        if n != "ar" and not n.endswith(" full") and not n.startswith("hf")
     }
     cost = {
-        f"{n} light / full": times.ratio(n, f"{n} full") for n in ("ar", "sd") if f"{n} full" in times.names and n in times.names
+        f"{n} light / full": times.ratio(n, f"{n} full")
+        for n in ("ar", "sd")
+        if f"{n} full" in times.names and n in times.names
     }
     limit = bandwidth(lab.target.device) / lab.target.bytes
     return {
-        "device": str(lab.target.device), "dtype": lab.target.dtype, "threads": torch.get_num_threads(),
+        "device": str(lab.target.device),
+        "dtype": lab.target.dtype,
+        "threads": torch.get_num_threads(),
         "target": lab.target.describe(),
-        "counts": {n: _counts(times.total(n)) for n in times.names if not n.startswith("hf") and not n.endswith(" full")},
+        "counts": {
+            n: _counts(times.total(n)) for n in times.names if not n.startswith("hf") and not n.endswith(" full")
+        },
         "tokens_per_s": {n: vars(times.speed(n)) for n in times.names},
         "ratios": {name: vars(spread) for name, spread in ratios.items()},
         "recording": {name: vars(spread) for name, spread in cost.items()},
-        "weight_bytes": lab.target.bytes, "limit_tokens_per_s": limit, "ar_share_of_limit": times.speed("ar").median / limit,
-    }  # fmt: skip
+        "weight_bytes": lab.target.bytes,
+        "limit_tokens_per_s": limit,
+        "ar_share_of_limit": times.speed("ar").median / limit,
+    }
 
 
 def _counts(lap: Lap) -> dict[str, Any]:
@@ -139,20 +162,26 @@ def _text(result: dict[str, Any]) -> str:
     lines = [
         f"target {target['id']}: {target['layers']} layers x {target['width']}, {target['parameters'] / 1e6:.1f} M parameters, "
         f"{result['dtype']} on {result['device']}, {result['threads']} threads",
-        "", "tokens per second",
+        "",
+        "tokens per second",
         *(_line(name, value, 1) for name, value in result["tokens_per_s"].items()),
-        "", "ratios of tokens per second",
+        "",
+        "ratios of tokens per second",
         *(_line(name, value, 2) for name, value in (result["ratios"] | result["recording"]).items()),
-        "", "target calls, tokens verified, tokens a call",
+        "",
+        "target calls, tokens verified, tokens a call",
         *(f"  {n:28} {c['calls']:6} {c['verify_tokens']:8} {c['tau']:8.2f}" for n, c in result["counts"].items()),
-        "", f"lookups with {HISTORY:,} tokens of history: ms of processor time a round, median and 95th percentile",
+        "",
+        f"lookups with {HISTORY:,} tokens of history: ms of processor time a round, median and 95th percentile",
         *(f"  {c['method']:28} {c['both']:8.3f} {c['worst']:8.3f}" for c in result["lookups"]),
-        "", "trees: share of a round outside all passes of target and head, and its milliseconds",
+        "",
+        "trees: share of a round outside all passes of target and head, and its milliseconds",
         *(f"  {n:28} {c['share']['median']:8.0%} {c['round_ms']['median']:8.1f}" for n, c in result["trees"].items()),
-        "", f"limit: {result['limit_tokens_per_s']:.0f} tokens/s if a token only had to read "
+        "",
+        f"limit: {result['limit_tokens_per_s']:.0f} tokens/s if a token only had to read "
         f"{result['weight_bytes'] / 1e6:.0f} MB of weights; "
         f"ar reaches {result['ar_share_of_limit']:.0%}",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines)
 
 

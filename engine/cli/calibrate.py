@@ -11,7 +11,9 @@ from engine.cli.progress import track
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("calibrate", help="tau_entropy of EASD: mean of the largest target entropies (EASD eq. 8 to 10)")
+    parser = subparsers.add_parser(
+        "calibrate", help="tau_entropy of EASD: mean of the largest target entropies (EASD eq. 8 to 10)"
+    )
     add_models(parser)
     add_prompts(parser)
     add_sampling(parser)
@@ -19,7 +21,9 @@ def add_parser(subparsers: Any) -> None:
         "--share", type=float, default=0.05, help="share of largest entropies that are averaged (default: 0.05, paper)"
     )
     parser.add_argument(
-        "--teacher-forced", action="store_true", help="entropies along the reference solutions, not the target's own text (E9)"
+        "--teacher-forced",
+        action="store_true",
+        help="entropies along the reference solutions, not the target's own text (E9)",
     )
     parser.add_argument("--json", action="store_true", help="result as JSON")
     parser.set_defaults(handler=handle)
@@ -37,5 +41,9 @@ def handle(args: argparse.Namespace) -> int:
         "positions": len(found),
         "teacher_forced": args.teacher_forced,
     }
-    print(json.dumps(result) if args.json else f"tau_entropy = {result['tau_entropy']:.3f} nats, from {len(found)} positions")
+    print(
+        json.dumps(result)
+        if args.json
+        else f"tau_entropy = {result['tau_entropy']:.3f} nats, from {len(found)} positions"
+    )
     return 0

@@ -48,7 +48,9 @@ def _adopt(args: argparse.Namespace) -> int:
     for name in args.names or [case.name for case in list_presets(PLANNED)]:
         case = get_preset(name, PLANNED)
         lab = labs.setdefault(case.pair, Lab.load(case.pair))
-        found = next((c for c, broken in track(find(lab, case, args.limit, args.first), name, args.limit) if not broken), None)
+        found = next(
+            (c for c, broken in track(find(lab, case, args.limit, args.first), name, args.limit) if not broken), None
+        )
         if found is None:
             print(f"{name}: none of {args.limit} problems bears out {dict(case.expect)}")
             status = 1

@@ -32,7 +32,9 @@ def add_parser(subparsers: Any) -> None:
     add_models(parser)
     add_prompts(parser)
     add_sampling(parser)
-    parser.add_argument("--record", choices=("full", "light"), default="light", help="what traces keep (default: light)")
+    parser.add_argument(
+        "--record", choices=("full", "light"), default="light", help="what traces keep (default: light)"
+    )
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="write every trace there (.jsonl.gz)")
     parser.add_argument("--json", action="store_true", help="pooled metrics and intervals as JSON")
     parser.set_defaults(handler=handle)
@@ -53,7 +55,9 @@ def handle(args: argparse.Namespace) -> int:
     left_out: list[str] = []
     for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
         try:
-            runs = _runs(lab, specs, prompt, {"record": args.record, "extras": {"key": prompt.key, **about}, **decoding(args)})
+            runs = _runs(
+                lab, specs, prompt, {"record": args.record, "extras": {"key": prompt.key, **about}, **decoding(args)}
+            )
         except LabError as error:
             left_out.append(f"prompt {i + 1} ({prompt.key or prompt.text[:40]!r}): {error}")
             print(f"left out: {left_out[-1]}", file=sys.stderr)
@@ -100,7 +104,9 @@ def pooled_table(traces: dict[str, list[Trace]]) -> dict[str, dict[str, Any]]:
 def as_text(table: dict[str, dict[str, Any]]) -> str:
     """The table for a terminal."""
     lines = [f"{'method':28}" + "".join(f"{column:>20}" for column in COLUMNS)]
-    lines += [f"{name:28}" + "".join(f"{_cell(row.get(column)):>20}" for column in COLUMNS) for name, row in table.items()]
+    lines += [
+        f"{name:28}" + "".join(f"{_cell(row.get(column)):>20}" for column in COLUMNS) for name, row in table.items()
+    ]
     return "\n".join(lines)
 
 

@@ -14,9 +14,13 @@ LIMIT = "most tokens of a response (default: 128, gsm8k 2048, humaneval and mbpp
 
 def add_parser(subparsers: Any) -> None:
     """Register the three commands."""
-    _mine_parser(subparsers.add_parser("mine", help="label which mismatches of draft and target change the answer (AutoJudge)"))
+    _mine_parser(
+        subparsers.add_parser("mine", help="label which mismatches of draft and target change the answer (AutoJudge)")
+    )
     _train_parser(subparsers.add_parser("judge-train", help="train a judge from a mined file"))
-    _eval_parser(subparsers.add_parser("judge-eval", help="accuracy against accepted tokens: AutoJudge, top-K, math rules, SD"))
+    _eval_parser(
+        subparsers.add_parser("judge-eval", help="accuracy against accepted tokens: AutoJudge, top-K, math rules, SD")
+    )
 
 
 def _later(module: str, name: str) -> Callable[[argparse.Namespace], int]:
@@ -26,15 +30,25 @@ def _later(module: str, name: str) -> Callable[[argparse.Namespace], int]:
 
 def _mine_parser(parser: argparse.ArgumentParser) -> None:
     add_models(parser)
-    parser.add_argument("--task", required=True, help="arithmetic, functions, sentences; gsm8k, humaneval, mbpp with --source")
-    parser.add_argument("--source", default="", help="JSON-lines file, or datasets:NAME:CONFIG:SPLIT, of a published set")
-    parser.add_argument("--out", type=Path, help="mined file; one that exists is resumed (default: build/judge/TASK.jsonl)")
+    parser.add_argument(
+        "--task", required=True, help="arithmetic, functions, sentences; gsm8k, humaneval, mbpp with --source"
+    )
+    parser.add_argument(
+        "--source", default="", help="JSON-lines file, or datasets:NAME:CONFIG:SPLIT, of a published set"
+    )
+    parser.add_argument(
+        "--out", type=Path, help="mined file; one that exists is resumed (default: build/judge/TASK.jsonl)"
+    )
     parser.add_argument("--items", type=COUNT, default=500, metavar="N", help="prompts (default: 500)")
     parser.add_argument("--minutes", type=MINUTES, metavar="M", help="stop after the prompt that exceeds this time")
     parser.add_argument("--problem-seed", type=int, default=7, help="seed of the embedded problems (default: 7)")
-    parser.add_argument("--split", choices=("train", "heldout"), default="train", help="of embedded problems (default: train)")
+    parser.add_argument(
+        "--split", choices=("train", "heldout"), default="train", help="of embedded problems (default: train)"
+    )
     parser.add_argument("--cases", action="store_true", help="first the prompts of the task's recorded cases")
-    parser.add_argument("--score", action="store_true", help="write the score of the task's loaded judge into each label")
+    parser.add_argument(
+        "--score", action="store_true", help="write the score of the task's loaded judge into each label"
+    )
     parser.add_argument("--limit", type=COUNT, metavar="T", help=LIMIT)
     parser.add_argument("--chat", action="store_true", help="wrap prompts in the target's chat template")
     parser.add_argument("--naive", action="store_true", help="the ablation: each mismatch by itself, no swap is kept")
@@ -42,21 +56,31 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
         "--most", type=SIZE, default=230, metavar="N", help="skip prompts with more mismatches, 0: none (default: 230)"
     )
     parser.add_argument("--report", action="store_true", help="code: compare how each test ends, not only pass or fail")
-    parser.add_argument("--temperature", type=float, default=0.0, help="above 0: sampling with a shared Gumbel field (default: 0)")
+    parser.add_argument(
+        "--temperature", type=float, default=0.0, help="above 0: sampling with a shared Gumbel field (default: 0)"
+    )
     parser.add_argument("--top-p", type=float, default=1.0, help="nucleus mass (default: 1, off)")
     parser.add_argument("--top-k", type=int, default=0, help="tokens kept, 0 is off (default: 0)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the Gumbel field (default: 0)")
     online = parser.add_argument_group("along an EAGLE head's windows, as the published code does (register A9)")
     online.add_argument("--eagle-online", metavar="HEAD", help="eagle2 or eagle3, the head that drafts; greedy")
     online.add_argument("--window", type=COUNT, metavar="W", help="tokens a window, root included (default: 8)")
-    online.add_argument("--unlikely", type=SHARE, metavar="P",
-                        help="tokens below this target probability are important without a trial (default: 0.01)")  # fmt: skip
+    online.add_argument(
+        "--unlikely",
+        type=SHARE,
+        metavar="P",
+        help="tokens below this target probability are important without a trial (default: 0.01)",
+    )
     remote = parser.add_argument_group("target on a server (OpenAI-compatible, such as vLLM or SGLang)")
-    remote.add_argument("--endpoint", metavar="URL", help="address before /completions, such as http://127.0.0.1:8000/v1")
+    remote.add_argument(
+        "--endpoint", metavar="URL", help="address before /completions, such as http://127.0.0.1:8000/v1"
+    )
     remote.add_argument("--endpoint-model", default="", metavar="NAME", help="the model's name on the server")
     remote.add_argument("--requests", type=COUNT, default=4, metavar="N", help="prompts at once (default: 4)")
     remote.add_argument("--send-ids", action="store_true", help="send token ids instead of text (vLLM, SGLang)")
-    remote.add_argument("--anchor", action="store_true", help="move labels whose text gave other ids, instead of dropping them")
+    remote.add_argument(
+        "--anchor", action="store_true", help="move labels whose text gave other ids, instead of dropping them"
+    )
     vote = parser.add_argument_group("a chat model decides what is as good (instead of extracted answers)")
     vote.add_argument("--judge-endpoint", metavar="URL", help="address before /chat/completions")
     vote.add_argument("--judge-model", default="", metavar="NAME", help="the judge's name on the server")
@@ -75,13 +99,20 @@ def _train_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the judge")
     parser.add_argument("--token", choices=TOKENS, default="draft", help="whose token is encoded (default: draft)")
     parser.add_argument("--read", choices=MODELS, default="both", help="whose hidden states are read (default: both)")
-    parser.add_argument("--split", choices=("holdout", "folds"), default="holdout",
-                        help="a tenth of the prompts unseen, or five folds for few prompts (default: holdout)")  # fmt: skip
+    parser.add_argument(
+        "--split",
+        choices=("holdout", "folds"),
+        default="holdout",
+        help="a tenth of the prompts unseen, or five folds for few prompts (default: holdout)",
+    )
     parser.add_argument("--grid", choices=("paper", "repo"), default="paper", help="values of C tried (default: paper)")
     parser.add_argument("--recall", type=SHARE, default=0.9, help="share of important swaps refused (default: 0.9)")
     parser.add_argument("--balanced", action="store_true", help="weigh both classes alike (the paper does not)")
-    parser.add_argument("--force", action="store_true",
-                        help="read the loaded models' states, also if others mined the file (a server, say)")  # fmt: skip
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="read the loaded models' states, also if others mined the file (a server, say)",
+    )
     parser.add_argument("--ablations", action="store_true", help="also measure all features, a forest and an MLP")
     parser.add_argument("--json", action="store_true", help="the judge's numbers as JSON")
     parser.set_defaults(handler=_later("engine.cli.judging", "train_handle"))
@@ -89,14 +120,22 @@ def _train_parser(parser: argparse.ArgumentParser) -> None:
 
 def _eval_parser(parser: argparse.ArgumentParser) -> None:
     add_models(parser)
-    parser.add_argument("--tasks", nargs="+", default=["arithmetic", "functions"], help="tasks with a judge of that name")
+    parser.add_argument(
+        "--tasks", nargs="+", default=["arithmetic", "functions"], help="tasks with a judge of that name"
+    )
     parser.add_argument("--source", default="", help="file or data set of a published task")
     parser.add_argument("--items", type=COUNT, default=300, metavar="N", help="held-out problems a task (default: 300)")
-    parser.add_argument("--minutes", type=MINUTES, metavar="M", help="stop each task after this time; running again goes on")
-    parser.add_argument("--window", type=COUNT, default=16, metavar="W", help="tokens drafted a round by all methods (default: 16)")
+    parser.add_argument(
+        "--minutes", type=MINUTES, metavar="M", help="stop each task after this time; running again goes on"
+    )
+    parser.add_argument(
+        "--window", type=COUNT, default=16, metavar="W", help="tokens drafted a round by all methods (default: 16)"
+    )
     parser.add_argument("--thresholds", type=COUNT, default=8, metavar="N", help="thresholds of the sweep (default: 8)")
     parser.add_argument("--limit", type=COUNT, metavar="T", help=LIMIT)
     parser.add_argument("--problem-seed", type=int, default=0, help="seed of the embedded problems (default: 0)")
-    parser.add_argument("--out", type=Path, default=Path("docs/results"), metavar="DIR", help="results (default: docs/results)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("docs/results"), metavar="DIR", help="results (default: docs/results)"
+    )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.set_defaults(handler=_later("engine.cli.judging", "eval_handle"))

@@ -33,7 +33,10 @@ BUILD = Path("build/judge")
 def train_handle(args: argparse.Namespace) -> int:
     """Train one judge and write its folder."""
     warnings.simplefilter("ignore", ConvergenceWarning)  # the largest C need not converge to be compared
-    kind, chosen = FeatureKind(args.token, args.read), Settings(args.split, args.grid, args.recall, balanced=args.balanced)
+    kind, chosen = (
+        FeatureKind(args.token, args.read),
+        Settings(args.split, args.grid, args.recall, balanced=args.balanced),
+    )
     lab = load_lab(args)
     mined = training.read(args.mined, _read(lab, kind, args.ablations), args.force)
     fit = training.learn(mined, kind, chosen)
@@ -43,7 +46,8 @@ def train_handle(args: argparse.Namespace) -> int:
     if args.json:
         print(
             json.dumps(
-                {k: v for k, v in judge.meta.items() if k not in ("scores", "truth")} | {"threshold": judge.threshold}, indent=1
+                {k: v for k, v in judge.meta.items() if k not in ("scores", "truth")} | {"threshold": judge.threshold},
+                indent=1,
             )
         )
     else:
@@ -60,7 +64,9 @@ def _read(lab: Lab, kind: FeatureKind, every: bool) -> dict[str, Model]:
     models = {"target": lab.target, **lab.models}
     roles = {"target", "draft"} if every else {block.split(":")[0] for block in kind.blocks}
     if missing := sorted(roles - models.keys()):
-        raise ConfigError(f"The judge reads a {missing[0]} model, and none is loaded: give --{missing[0]}, or --read target.")
+        raise ConfigError(
+            f"The judge reads a {missing[0]} model, and none is loaded: give --{missing[0]}, or --read target."
+        )
     return {role: models[role] for role in sorted(roles)}
 
 
@@ -160,7 +166,9 @@ def _known(path: Path, settings: int) -> list[Line]:
     lines: list[Line] = []
     for number, line in json_lines(path):
         if not isinstance(line, list) or len(line) != settings:
-            raise ConfigError(f"{path}, line {number} does not hold {settings} results: delete the file, and evaluate again.")
+            raise ConfigError(
+                f"{path}, line {number} does not hold {settings} results: delete the file, and evaluate again."
+            )
         lines.append(line)
     return lines
 
@@ -168,9 +176,15 @@ def _known(path: Path, settings: int) -> list[Line]:
 def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[str, Any]:
     models = {"target": lab.target.describe()} | {role: m.describe() for role, m in lab.models.items()}
     return {
-        "task": task, "window": args.window, "limit": args.limit, "problem_seed": args.problem_seed, "threshold": judge.threshold,
-        "auc": judge.meta["auc"], "models": models, "command": _command(),
-    }  # fmt: skip
+        "task": task,
+        "window": args.window,
+        "limit": args.limit,
+        "problem_seed": args.problem_seed,
+        "threshold": judge.threshold,
+        "auc": judge.meta["auc"],
+        "models": models,
+        "command": _command(),
+    }
 
 
 def _claims(result: dict[str, Any]) -> str:

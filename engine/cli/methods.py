@@ -46,6 +46,8 @@ def _knob(knob: Knob) -> str:
         allowed = "true | false"
     else:
         allowed = (
-            f"{knob.low:g} to {knob.high:g} {knob.unit}".rstrip() if knob.low is not None and knob.high is not None else "text"
+            f"{knob.low:g} to {knob.high:g} {knob.unit}".rstrip()
+            if knob.low is not None and knob.high is not None
+            else "text"
         )
     return f"{knob.name:20} {knob.default!s:12} ({knob.origin}) {allowed}: {knob.help}"

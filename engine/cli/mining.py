@@ -76,13 +76,31 @@ def _judge(args: argparse.Namespace, lab: Lab) -> Judge | None:
 
 def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
     """What decides the labels; a file is resumed only with the same."""
-    target = {"id": args.endpoint_model or "server", "revision": args.endpoint} if args.endpoint else lab.target.describe()
+    target = (
+        {"id": args.endpoint_model or "server", "revision": args.endpoint} if args.endpoint else lab.target.describe()
+    )
     drafter = {args.eagle_online: lab.describe_asset(args.eagle_online)} if args.eagle_online else {}
     models = {"target": target, **(drafter or {"draft": lab.models["draft"].describe()})}
-    names = ("source", "problem_seed", "limit", "chat", "naive", "most", "report", "temperature", "top_p", "top_k", "seed")
+    names = (
+        "source",
+        "problem_seed",
+        "limit",
+        "chat",
+        "naive",
+        "most",
+        "report",
+        "temperature",
+        "top_p",
+        "top_k",
+        "seed",
+    )
     settings = {name: getattr(args, name) for name in names}
     settings |= {"split": args.split} if args.split != "train" else {}
-    settings |= {"eagle_online": args.eagle_online, "window": args.window, "unlikely": args.unlikely} if args.eagle_online else {}
+    settings |= (
+        {"eagle_online": args.eagle_online, "window": args.window, "unlikely": args.unlikely}
+        if args.eagle_online
+        else {}
+    )
     settings |= {name: True for name in ("cases", "anchor") if getattr(args, name)}
     vote = {"judge_model": args.judge_model, "votes": args.votes, "vote": args.vote} if args.judge_endpoint else {}
     return {"task": args.task, "models": models, **settings, **vote}
@@ -96,13 +114,17 @@ def _online_alone(args: argparse.Namespace) -> None:
     """
     others = {"--naive": args.naive, "--temperature above 0": args.temperature > 0, "--endpoint": args.endpoint}
     if wrong := next((name for name, given in others.items() if given), None):
-        raise ConfigError(f"--eagle-online is greedy, with a target here, and keeps unimportant swaps: leave {wrong} out.")
+        raise ConfigError(
+            f"--eagle-online is greedy, with a target here, and keeps unimportant swaps: leave {wrong} out."
+        )
 
 
 def _searches(args: argparse.Namespace, lab: Lab, found: list[Prompt]) -> list[Search] | list[OnlineSearch]:
     sampling = Sampling(args.temperature, args.top_k, args.top_p)
     if args.endpoint and not sampling.greedy:
-        raise ConfigError("A server's target is mined greedily: its noise cannot be shared with the draft (temperature 0).")
+        raise ConfigError(
+            "A server's target is mined greedily: its noise cannot be shared with the draft (temperature 0)."
+        )
     key = os.environ.get(args.key_env, "")
     criterion: Any = judged(args.task, args.report).criterion
     if args.judge_endpoint:
@@ -113,9 +135,16 @@ def _searches(args: argparse.Namespace, lab: Lab, found: list[Prompt]) -> list[S
         return [online]
     if not args.endpoint:
         here = local_search(
-            lab.target, lab.models["draft"], found, criterion, args.limit, vocab=lab.vocab,
-            chooser=Chooser(sampling, args.seed), naive=args.naive, most=args.most,
-        )  # fmt: skip
+            lab.target,
+            lab.models["draft"],
+            found,
+            criterion,
+            args.limit,
+            vocab=lab.vocab,
+            chooser=Chooser(sampling, args.seed),
+            naive=args.naive,
+            most=args.most,
+        )
         return [here]
     words, lock = lab.target.tokenizer, threading.Lock()
     capacity = max(len(prompt.ids) for prompt in found) + args.limit + 8
@@ -135,9 +164,7 @@ def _tell(event: MiningEvent, as_json: bool) -> None:
         print(f"{event.total - event.done} of {event.total} prompts to mine", flush=True)
     elif isinstance(event, Progress):
         left = "" if event.left_s is None else f", about {event.left_s / 60:.1f} min left"
-        line = (
-            f"{event.done}/{event.total} prompts, {event.labels} labels, {event.important} important, {event.seconds:.0f} s{left}"
-        )
+        line = f"{event.done}/{event.total} prompts, {event.labels} labels, {event.important} important, {event.seconds:.0f} s{left}"
         print(f"\r{line}" if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n", flush=True)
     elif isinstance(event, Ended):
         print(f"\n{event.reason}: {event.done} of {event.total} prompts")

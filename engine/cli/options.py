@@ -53,8 +53,13 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--target", help="hub id or folder of the target model")
     group.add_argument("--draft", help="hub id or folder of the draft model; replaces a preset's own")
     group.add_argument("--eagle", help="hub id or folder of an EAGLE-3 head")
-    group.add_argument("--asset", action="append", default=[], metavar="ROLE=DIR",
-                       help="a further head, judge or table, such as judge=DIR or medusa=DIR; repeatable")  # fmt: skip
+    group.add_argument(
+        "--asset",
+        action="append",
+        default=[],
+        metavar="ROLE=DIR",
+        help="a further head, judge or table, such as judge=DIR or medusa=DIR; repeatable",
+    )
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
 
@@ -62,15 +67,26 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 def add_sampling(parser: argparse.ArgumentParser) -> None:
     """How to decode."""
     group = parser.add_argument_group("decoding")
-    group.add_argument("--max-new-tokens", type=COUNT, default=128, metavar="N", help="limit of the response (default: 128 tokens)")
+    group.add_argument(
+        "--max-new-tokens", type=COUNT, default=128, metavar="N", help="limit of the response (default: 128 tokens)"
+    )
     group.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy (default: 0)")
-    group.add_argument("--top-p", type=float, default=1.0, metavar="P", help="nucleus mass, above 0 to 1 (default: 1, off)")
+    group.add_argument(
+        "--top-p", type=float, default=1.0, metavar="P", help="nucleus mass, above 0 to 1 (default: 1, off)"
+    )
     group.add_argument("--top-k", type=int, default=0, metavar="K", help="tokens kept, 0 is off (default: 0)")
     group.add_argument("--seed", type=int, default=0, help="seed of all draws (default: 0)")
-    group.add_argument("--stop", action="append", default=[], metavar="TEXT",
-                       help="end the response once it holds this text; repeatable")  # fmt: skip
+    group.add_argument(
+        "--stop",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="end the response once it holds this text; repeatable",
+    )
     group.add_argument("--chat", action="store_true", help="wrap the prompt in the target's chat template")
-    group.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable")
+    group.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable"
+    )
 
 
 def add_prompts(parser: argparse.ArgumentParser) -> None:
@@ -78,18 +94,29 @@ def add_prompts(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("prompts").add_mutually_exclusive_group(required=True)
     group.add_argument("--prompt", help="one prompt")
     group.add_argument(
-        "--prompts", type=Path, metavar="FILE", help="JSON lines with a prompt, question, text, instruction or turns field"
+        "--prompts",
+        type=Path,
+        metavar="FILE",
+        help="JSON lines with a prompt, question, text, instruction or turns field",
     )
-    group.add_argument("--task", metavar="FAMILY", help="held-out problems of an embedded family: arithmetic, functions, sentences")
-    parser.add_argument("--items", type=COUNT, default=20, metavar="N", help="how many prompts of a file or task (default: 20)")
+    group.add_argument(
+        "--task", metavar="FAMILY", help="held-out problems of an embedded family: arithmetic, functions, sentences"
+    )
+    parser.add_argument(
+        "--items", type=COUNT, default=20, metavar="N", help="how many prompts of a file or task (default: 20)"
+    )
 
 
 def load_lab(args: argparse.Namespace) -> Lab:
     """The lab that the model options name."""
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
     if args.target:
-        return Lab.load(target=args.target, draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype, **assets)
-    return Lab.load(args.preset or "tiny", draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype, **assets)
+        return Lab.load(
+            target=args.target, draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype, **assets
+        )
+    return Lab.load(
+        args.preset or "tiny", draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype, **assets
+    )
 
 
 def decoding(args: argparse.Namespace) -> dict[str, Any]:

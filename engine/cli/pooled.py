@@ -20,7 +20,11 @@ def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser("pooled", help="traces of many runs as HeteroSpec's figures and tables")
     parser.add_argument(
-        "folders", nargs="+", type=Path, metavar="FOLDER", help="traces, also in folders below; `compare --out` writes them"
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="FOLDER",
+        help="traces, also in folders below; `compare --out` writes them",
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"write JSON there (the page shows {RECORDED.name})")
     parser.set_defaults(handler=handle)
@@ -33,7 +37,9 @@ def handle(args: argparse.Namespace) -> int:
     found["commands"].append(args.given)
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8")
+        args.out.write_text(
+            json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8"
+        )
     for section in found["sections"]:
         print(_as_text(section))
     return 0
@@ -47,12 +53,17 @@ def usual() -> dict[str, dict[str, Any]]:
 def _files(folder: Path) -> list[Path]:
     files = sorted(p for p in folder.rglob("*") if p.name.endswith(ENDINGS)) if folder.is_dir() else [folder]
     if not files or not files[0].is_file():
-        raise ConfigError(f"There are no traces in {folder}: write some with `python -m engine compare ... --out {folder}`.")
+        raise ConfigError(
+            f"There are no traces in {folder}: write some with `python -m engine compare ... --out {folder}`."
+        )
     return files
 
 
 def _as_text(section: dict[str, Any]) -> str:
-    lines = [f"\n{section['task']}, {section['prompts']} prompts" + ("" if section["even"] else ", not the same for all methods")]
+    lines = [
+        f"\n{section['task']}, {section['prompts']} prompts"
+        + ("" if section["even"] else ", not the same for all methods")
+    ]
     lines.append(f"{'method':44}{'calls':>8}{'tokens':>9}{'tau':>26}{'speed-up':>24}")
     lines += [
         f"{row['label'][:43]:44}{row['calls']:>8}{row['tokens']:>9}{_spread(row['tau']):>26}{_spread(row['speedup']):>24}"

@@ -38,7 +38,9 @@ def handle(args: argparse.Namespace) -> int:
     """Write, or compare."""
     wanted = {README: filled(README.read_text(encoding="utf-8")), NUMBERS: numbers()}
     if args.check:
-        stale = [path.name for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+        stale = [
+            path.name for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text
+        ]
         print(f"{', '.join(stale)}: run `python -m engine readme`" if stale else "up to date")
         return int(bool(stale))
     for path, text in wanted.items():
@@ -58,7 +60,9 @@ def filled(text: str) -> str:
 def methods() -> str:
     """The catalogue as a table."""
     rows = [f"| `{c.name}` | {c.title} | {c.drafter} x {c.shape} x {c.rule} | {c.guarantee} |" for c in CARDS]
-    return "\n".join(["| name | method | drafter x shape x rule | guarantee |", "| --- | --- | --- | --- |", *rows]) + "\n"
+    return (
+        "\n".join(["| name | method | drafter x shape x rule | guarantee |", "| --- | --- | --- | --- |", *rows]) + "\n"
+    )
 
 
 def embedded(folder: Path) -> str:
@@ -79,8 +83,13 @@ def embedded(folder: Path) -> str:
             f"| {role} | {card['training']['parameters'] / 1e6:.2f} M | {found['arithmetic']['accuracy']:.1%} | "
             f"{found['functions']['accuracy']:.1%} | {found['sentences']['bleu']:.1f} |"
         )
-    rates = ", ".join(f"{family} {row['accept_rate_tested']:.1%} (tau {row['tau']:.2f})" for family, row in pair.items())
-    lines += ["", f"Greedy chains of five: share of tested guesses that the target keeps, and tokens a target call: {rates}."]
+    rates = ", ".join(
+        f"{family} {row['accept_rate_tested']:.1%} (tau {row['tau']:.2f})" for family, row in pair.items()
+    )
+    lines += [
+        "",
+        f"Greedy chains of five: share of tested guesses that the target keeps, and tokens a target call: {rates}.",
+    ]
     missed = [c["what"] + f": {c['value']:.3f}" for c in card["evaluation"]["checks"] if not c["met"]]
     lines += ["", "Set out to reach and missed: " + "; ".join(missed) + "."] if missed else []
     return "\n".join(lines) + "\n"
@@ -98,7 +107,9 @@ def numbers() -> str:
     for n in NAMES:
         others = (n.vllm, n.sglang, n.llama_cpp, n.lm_studio, n.aiperf)
         lines.append(
-            f"| `{n.name}` | {n.unit} | {n.formula} | " + " | ".join(f"`{x}`" if x else "" for x in others) + f" | {n.note} |"
+            f"| `{n.name}` | {n.unit} | {n.formula} | "
+            + " | ".join(f"`{x}`" if x else "" for x in others)
+            + f" | {n.note} |"
         )
     for title, table in (("tokens_df", TOKENS), ("nodes_df", NODES), ("rounds_df", ROUNDS)):
         lines += ["", f"## `{title}`", "", "| column | unit | meaning |", "| --- | --- | --- |"]
@@ -116,17 +127,24 @@ def bench(path: Path) -> str:
         f"{found['threads']} threads, {found['prompts']} held-out {found['task']} prompts, greedy, interleaved in one process; "
         "median of the repetitions with the smallest and largest. Ratios are of tokens per second over whole calls, prefill "
         "included.",
-        "", "| ratio | median | range | set out to reach |", "| --- | --- | --- | --- |",
-    ]  # fmt: skip
+        "",
+        "| ratio | median | range | set out to reach |",
+        "| --- | --- | --- | --- |",
+    ]
     for name, row in (found["ratios"] | found["recording"]).items():
         if name not in LEAST and name not in MOST and "hf" not in name:
             continue
-        lines.append(f"| {name} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {_verdict(name, row['median'])} |")
+        lines.append(
+            f"| {name} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {_verdict(name, row['median'])} |"
+        )
     lines += [
-        "", "Each method on the same prompts: tokens per second over those of `ar`, target calls, tokens verified (roots "
+        "",
+        "Each method on the same prompts: tokens per second over those of `ar`, target calls, tokens verified (roots "
         "included), tokens a target call.",
-        "", "| method | against `ar` | range | calls | verified | tau |", "| --- | --: | --- | --: | --: | --: |",
-    ]  # fmt: skip
+        "",
+        "| method | against `ar` | range | calls | verified | tau |",
+        "| --- | --: | --- | --: | --: | --: |",
+    ]
     for name, count in found["counts"].items():
         row = found["ratios"].get(f"{name} / ar", {"median": 1.0, "low": 1.0, "high": 1.0})
         lines.append(
@@ -138,19 +156,25 @@ def bench(path: Path) -> str:
         for c in found["lookups"]
     ]
     lines += [
-        "", "Lookup structures with 10,000 tokens of history, update and draft together, processor time a round, median and 95th "
+        "",
+        "Lookup structures with 10,000 tokens of history, update and draft together, processor time a round, median and 95th "
         f"percentile (set out to stay below {MOST_MS:g} ms): {', '.join(costs)}.",
-    ]  # fmt: skip
-    trees = [f"`{name}` {_share(cost['share'])} of {cost['round_ms']['median']:.0f} ms" for name, cost in found["trees"].items()]
+    ]
+    trees = [
+        f"`{name}` {_share(cost['share'])} of {cost['round_ms']['median']:.0f} ms"
+        for name, cost in found["trees"].items()
+    ]
     lines += [
-        "", "Bookkeeping of trees of 60 nodes, all that is neither a pass of the target nor of the head, share of a round (set out "
+        "",
+        "Bookkeeping of trees of 60 nodes, all that is neither a pass of the target nor of the head, share of a round (set out "
         f"to stay below {MOST_SHARE:.0%}): {', '.join(trees)}.",
-    ]  # fmt: skip
+    ]
     lines += [
-        "", f"If a token only had to read the target's {found['weight_bytes'] / 1e6:.0f} MB of weights at the bandwidth measured "
+        "",
+        f"If a token only had to read the target's {found['weight_bytes'] / 1e6:.0f} MB of weights at the bandwidth measured "
         f"on the spot, there would be {found['limit_tokens_per_s']:.0f} tokens/s; "
         f"`ar` reaches {found['ar_share_of_limit']:.0%} of that.",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines) + "\n"
 
 

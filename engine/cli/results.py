@@ -27,11 +27,20 @@ RESULTS = ROOT / "docs" / "results" / "trajectories.json"
 
 def add_results(actions: Any) -> None:
     """Register the action."""
-    one = actions.add_parser("results", help="all tables and figures in one file, for the page: docs/results/trajectories.json")
+    one = actions.add_parser(
+        "results", help="all tables and figures in one file, for the page: docs/results/trajectories.json"
+    )
     for part in PARTS:
-        one.add_argument(f"--{part}", type=Path, default=Path("build") / f"{part}.jsonl", metavar="FILE",
-                         help=f"rows of `{part}` (default: build/{part}.jsonl; left out if missing)")  # fmt: skip
-    one.add_argument("--replay", type=int, default=8, metavar="N", help="problems replayed for figure 3, 0 for none (default: 8)")
+        one.add_argument(
+            f"--{part}",
+            type=Path,
+            default=Path("build") / f"{part}.jsonl",
+            metavar="FILE",
+            help=f"rows of `{part}` (default: build/{part}.jsonl; left out if missing)",
+        )
+    one.add_argument(
+        "--replay", type=int, default=8, metavar="N", help="problems replayed for figure 3, 0 for none (default: 8)"
+    )
     one.add_argument("--ks", default="1,2,4,8,16", help="numbers of trajectories (default: 1,2,4,8,16)")
     one.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="written there")
     add_models(one)
@@ -81,7 +90,9 @@ def _acceptance(lab: Lab, settings: dict[str, Any], groups: dict[str, list[Any]]
     return acceptance_report(lab, settings, rows)
 
 
-def acceptance_report(lab: Lab, settings: dict[str, Any], rows: Sequence[dict[str, Any]], quiet: bool = False) -> dict[str, Any]:
+def acceptance_report(
+    lab: Lab, settings: dict[str, Any], rows: Sequence[dict[str, Any]], quiet: bool = False
+) -> dict[str, Any]:
     """Figure 3: probability that the first guess is accepted, deterministic against stochastic, all and by trajectory."""
     keys = {row["problem"] for row in rows}
     count = len(keys)
@@ -90,14 +101,17 @@ def acceptance_report(lab: Lab, settings: dict[str, Any], rows: Sequence[dict[st
         found = {p.key: p.prompt for p in load_problems(settings["family"], settings["split"], count, settings["seed"])}
         count *= 2
     positions = list(track(replay_rows(lab, settings, list(rows), found), "positions", quiet=quiet))
-    groups = {"all": positions} | {f"trajectory {i + 1}": [p for p in positions if p.trajectory == i] for i in range(settings["n"])}
+    groups = {"all": positions} | {
+        f"trajectory {i + 1}": [p for p in positions if p.trajectory == i] for i in range(settings["n"])
+    }
     return {name: _both(group) for name, group in groups.items() if group}
 
 
 def _both(positions: Sequence[Position]) -> dict[str, Any]:
     values = {
-        "deterministic": [p.deterministic for p in positions], "stochastic": [p.stochastic for p in positions],
+        "deterministic": [p.deterministic for p in positions],
+        "stochastic": [p.stochastic for p in positions],
         "difference": [p.stochastic - p.deterministic for p in positions],
-    }  # fmt: skip
+    }
     means = {name: mean_interval(v) for name, v in values.items()}
     return {"n": len(positions), **{name: asdict(m) if m else None for name, m in means.items()}}

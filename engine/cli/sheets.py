@@ -21,11 +21,15 @@ def add_show(actions: Any, methods: str) -> None:
     """Register the action."""
     one = actions.add_parser("show", help="several methods on one held-out problem, written for the page to show")
     one.add_argument("--methods", default=methods, metavar="A,B,...", help=f"comma separated (default: {methods})")
-    one.add_argument("--task", default="arithmetic", choices=FAMILIES, help="family of the problem (default: arithmetic)")
+    one.add_argument(
+        "--task", default="arithmetic", choices=FAMILIES, help="family of the problem (default: arithmetic)"
+    )
     one.add_argument("--item", type=int, default=0, metavar="I", help="which held-out problem, from 0 (default: 0)")
     one.add_argument("--n", type=int, default=8, help="trajectories of each method (default: 8)")
     one.add_argument("--temperature", type=float, default=0.6, metavar="T", help="above 0 (default: 0.6)")
-    one.add_argument("--max-new-tokens", type=int, default=160, metavar="N", help="limit of a trajectory (default: 160)")
+    one.add_argument(
+        "--max-new-tokens", type=int, default=160, metavar="N", help="limit of a trajectory (default: 160)"
+    )
     one.add_argument("--seed", type=int, default=0)
     one.add_argument("--out", type=Path, required=True, metavar="FILE", help="written there (.json)")
     add_models(one)
@@ -49,7 +53,13 @@ def show(args: argparse.Namespace) -> int:
 
 def _one(contender: Contender, sheet: Sheet) -> dict[str, Any]:
     title = get_card(contender.method).title
-    return {"key": contender.label, "method": contender.method, "title": title, "knobs": dict(contender.knobs), "rows": sheet.rows}
+    return {
+        "key": contender.label,
+        "method": contender.method,
+        "title": title,
+        "knobs": dict(contender.knobs),
+        "rows": sheet.rows,
+    }
 
 
 def _draw(lab: Lab, args: argparse.Namespace, problem: Problem, chosen: tuple[Contender, ...]) -> dict[str, Sheet]:
@@ -76,8 +86,16 @@ def _head(lab: Lab, args: argparse.Namespace, problem: Problem) -> dict[str, Any
         f"--temperature {args.temperature:g} --max-new-tokens {args.max_new_tokens} --seed {args.seed} --out {args.out}"
     )
     return {
-        "kind": "trajectories", "command": command, "created": datetime.now(UTC).date().isoformat(),
-        "target": lab.target.describe(), "device": str(lab.target.device), "prompt": problem.prompt, "task": args.task,
-        "answer": problem.answer, "n": args.n, "temperature": args.temperature, "max_new_tokens": args.max_new_tokens,
+        "kind": "trajectories",
+        "command": command,
+        "created": datetime.now(UTC).date().isoformat(),
+        "target": lab.target.describe(),
+        "device": str(lab.target.device),
+        "prompt": problem.prompt,
+        "task": args.task,
+        "answer": problem.answer,
+        "n": args.n,
+        "temperature": args.temperature,
+        "max_new_tokens": args.max_new_tokens,
         "seed": args.seed,
-    }  # fmt: skip
+    }

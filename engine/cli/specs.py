@@ -37,7 +37,9 @@ def once(labels: Sequence[str]) -> None:
     """
     twice = next((label for label in labels if labels.count(label) > 1), None)
     if twice is not None:
-        raise ConfigError(f"{twice!r} is named twice: a method is compared with others, or with itself under other knobs.")
+        raise ConfigError(
+            f"{twice!r} is named twice: a method is compared with others, or with itself under other knobs."
+        )
 
 
 def file_name(name: str) -> str:

@@ -34,7 +34,9 @@ TREES = "stand:tree=heuristic,stand:tree={s}"
 
 def add_parser(subparsers: Any) -> None:
     """Register the command and its actions."""
-    parser = subparsers.add_parser("trajectories", help="several answers to a prompt; STAND's tables 1 to 4 and figures 2, 3, 5")
+    parser = subparsers.add_parser(
+        "trajectories", help="several answers to a prompt; STAND's tables 1 to 4 and figures 2, 3, 5"
+    )
     actions = parser.add_subparsers(dest="action", required=True, metavar="action")
     _draw_parser(actions)
     add_show(actions, MAIN)
@@ -61,7 +63,9 @@ def add_parser(subparsers: Any) -> None:
         "speed", help="milliseconds that each lookup drafter takes a round, update and draft together"
     )
     add_models(speed_parser)
-    speed_parser.add_argument("--history", type=COUNT, default=10_000, metavar="N", help="tokens read before (default: 10000)")
+    speed_parser.add_argument(
+        "--history", type=COUNT, default=10_000, metavar="N", help="tokens read before (default: 10000)"
+    )
     speed_parser.add_argument("--json", action="store_true", help="JSON instead of text")
     speed_parser.set_defaults(handler=speed)
     profile_parser = actions.add_parser("profile", help="figure 5: nodes a level of the shipped trees")
@@ -85,13 +89,19 @@ def _draw_parser(actions: Any) -> None:
 def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
     one = actions.add_parser(name, help=words, description=words)
     one.add_argument("--methods", metavar="A,B,...", help="methods, comma separated, knobs as stand:tree=heuristic")
-    one.add_argument("--task", default="arithmetic", metavar="FAMILY", help="family of the problems (default: arithmetic)")
+    one.add_argument(
+        "--task", default="arithmetic", metavar="FAMILY", help="family of the problems (default: arithmetic)"
+    )
     one.add_argument("--items", type=COUNT, default=50, metavar="N", help="held-out problems (default: 50)")
     one.add_argument("--n", type=COUNT, default=8, help="trajectories of each problem (default: 8)")
     one.add_argument("--temperature", type=float, default=0.6, metavar="T", help="above 0 (default: 0.6)")
-    one.add_argument("--max-new-tokens", type=COUNT, default=200, metavar="N", help="limit of a trajectory (default: 200)")
+    one.add_argument(
+        "--max-new-tokens", type=COUNT, default=200, metavar="N", help="limit of a trajectory (default: 200)"
+    )
     one.add_argument("--seed", type=int, default=0)
-    one.add_argument("--minutes", type=MINUTES, default=0.0, help="stop after so many; run again to go on (default: no limit)")
+    one.add_argument(
+        "--minutes", type=MINUTES, default=0.0, help="stop after so many; run again to go on (default: no limit)"
+    )
     one.add_argument("--out", type=Path, metavar="FILE", help=f"rows, one a trajectory (default: build/{name}.jsonl)")
     one.add_argument("--json", action="store_true", help="JSON instead of text")
     add_models(one)
@@ -112,12 +122,17 @@ def draw(args: argparse.Namespace) -> int:
             if args.save:
                 trace.save(args.save / f"{i:04d}-{len(traces) - 1:02d}.jsonl.gz")
         entry: dict[str, Any] = {
-            "prompt": prompt.text, "texts": [t.text for t in traces],
+            "prompt": prompt.text,
+            "texts": [t.text for t in traces],
             "tau": [len(t.token_ids) / len(t.rounds) if t.rounds else None for t in traces],
-        }  # fmt: skip
+        }
         if task:
             vote = majority([task.extract(t.text) for t in traces], task.equivalent)
-            entry |= {"answer": vote.answer, "share": vote.share, "right": task.equivalent(vote.answer, truths[prompt.key])}
+            entry |= {
+                "answer": vote.answer,
+                "share": vote.share,
+                "right": task.equivalent(vote.answer, truths[prompt.key]),
+            }
         report.append(entry)
         if not args.json:
             print(_drawn(entry))
@@ -140,7 +155,16 @@ def series(args: argparse.Namespace) -> int:
     """Run what is missing of a series, then print its tables."""
     lab = load_lab(args)
     text = args.methods or args.defaults.format(s=_tree("stand_stochastic"), d=_tree("stand_deterministic"))
-    plan = Plan(contenders(split(text)), args.task, "heldout", args.items, args.n, args.temperature, args.max_new_tokens, args.seed)
+    plan = Plan(
+        contenders(split(text)),
+        args.task,
+        "heldout",
+        args.items,
+        args.n,
+        args.temperature,
+        args.max_new_tokens,
+        args.seed,
+    )
     _check(plan)
     _warn(plan, [problem.prompt for problem in load_problems(args.task, "heldout", args.items)])
     args.file = args.out or Path("build") / f"{args.name}.jsonl"
@@ -184,7 +208,9 @@ def _wanted(args: argparse.Namespace) -> list[int]:
     except ValueError:
         found = [0]
     if min(found) < 1:
-        raise ConfigError(f"--ks takes numbers of trajectories from 1 on, comma separated, such as 1,4,8; not {args.ks!r}.")
+        raise ConfigError(
+            f"--ks takes numbers of trajectories from 1 on, comma separated, such as 1,4,8; not {args.ks!r}."
+        )
     return found
 
 
@@ -198,12 +224,16 @@ def tables(args: argparse.Namespace) -> int:
 
 
 def _tables_text(report: dict[str, Any], names: Sequence[str], ks: Sequence[int]) -> str:
-    lines = ["tokens per target call (correction or bonus counted), mean over problems with 95 % interval; tokens/s of decoding"]
+    lines = [
+        "tokens per target call (correction or bonus counted), mean over problems with 95 % interval; tokens/s of decoding"
+    ]
     lines.append(f"{'method':44}" + "".join(f"{f'{k} trajectories':>30}" for k in ks))
     for name in names:
         cells = [next(c for c in report["over_k"] if c["method"] == name and c["k"] == k) for k in ks]
         speeds = [f"{c['tokens_per_s']:.0f}/s" if c["tokens_per_s"] else "-" for c in cells]
-        lines.append(f"{name:44}" + "".join(f"{_interval(c['tau']) + ' ' + s:>30}" for c, s in zip(cells, speeds, strict=True)))
+        lines.append(
+            f"{name:44}" + "".join(f"{_interval(c['tau']) + ' ' + s:>30}" for c, s in zip(cells, speeds, strict=True))
+        )
     lines.append("\ntokens per target call of the i-th trajectory alone")
     for name in names:
         each = [c for c in report["by_trajectory"] if c["method"] == name and c["tau"]]
@@ -245,7 +275,9 @@ def overlap(args: argparse.Namespace) -> int:
         return 0
     print(f"{'trajectories':>12} {'n-gram':>7} {'repeated':>9} {'last seen before':>17}")
     for row in table:
-        print(f"{row['trajectories']:>12} {row['order']:>7} {_percent(row['repeated']):>9} {_percent(row['seen_before']):>17}")
+        print(
+            f"{row['trajectories']:>12} {row['order']:>7} {_percent(row['repeated']):>9} {_percent(row['seen_before']):>17}"
+        )
     return 0
 
 
@@ -263,7 +295,8 @@ def acceptance(args: argparse.Namespace) -> int:
     print(f"{'':16}{'positions':>10}{'deterministic':>26}{'stochastic':>26}{'difference':>26}")
     for name, row in report.items():
         print(
-            f"{name:16}{row['n']:>10}" + "".join(f"{_interval(row[k]):>26}" for k in ("deterministic", "stochastic", "difference"))
+            f"{name:16}{row['n']:>10}"
+            + "".join(f"{_interval(row[k]):>26}" for k in ("deterministic", "stochastic", "difference"))
         )
     return 0
 
@@ -284,7 +317,11 @@ def profile(args: argparse.Namespace) -> int:
     """Figure 5: nodes at each depth of every shipped tree."""
     trees = {name: named_template(name) for name in tree_names()}
     if args.json:
-        print(json.dumps({name: {"nodes": len(t), "depth": t.depth, "profile": t.profile} for name, t in trees.items()}, indent=1))
+        print(
+            json.dumps(
+                {name: {"nodes": len(t), "depth": t.depth, "profile": t.profile} for name, t in trees.items()}, indent=1
+            )
+        )
         return 0
     deepest = max((t.depth for t in trees.values()), default=0)
     print(f"{'tree':24}{'nodes':>6}  " + "".join(f"{d:>4}" for d in range(1, deepest + 1)))

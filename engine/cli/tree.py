@@ -21,28 +21,43 @@ def add_parser(subparsers: Any) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="action")
     grown = actions.add_parser("grow", help="the likeliest paths if each rank has a fixed probability")
     _size(grown, 80, 20)
-    grown.add_argument("--out", required=True, metavar="NAME", help="written to assets/trees/NAME.json, or to a .json path")
+    grown.add_argument(
+        "--out", required=True, metavar="NAME", help="written to assets/trees/NAME.json, or to a .json path"
+    )
     grown.set_defaults(handler=grow)
-    tuned = actions.add_parser("optimise", help="run a large tree, keep the nodes that were accepted most often, compact")
+    tuned = actions.add_parser(
+        "optimise", help="run a large tree, keep the nodes that were accepted most often, compact"
+    )
     add_models(tuned)
     _size(tuned, 625, 20)
     tuned.add_argument("--method", default="stand", help="the method that fills the tree (default: stand)")
-    tuned.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable")
+    tuned.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable"
+    )
     tuned.add_argument("--keep", type=COUNT, default=80, metavar="N", help="nodes of the optimised tree (default: 80)")
     source = tuned.add_mutually_exclusive_group()
     source.add_argument(
         "--task", default="arithmetic", metavar="FAMILY", help="calibrate on its training split (default: arithmetic)"
     )
-    source.add_argument("--prompts", type=Path, metavar="FILE", help="calibrate on these prompts: a line each, or JSON lines")
+    source.add_argument(
+        "--prompts", type=Path, metavar="FILE", help="calibrate on these prompts: a line each, or JSON lines"
+    )
     tuned.add_argument("--items", type=COUNT, default=30, metavar="N", help="prompts (default: 30, as in the paper)")
     tuned.add_argument("--n", type=COUNT, default=4, help="trajectories of each prompt (default: 4)")
     tuned.add_argument("--temperature", type=float, default=0.6, metavar="T", help="0.6 in the paper (default: 0.6)")
-    tuned.add_argument("--max-new-tokens", type=COUNT, default=200, metavar="N", help="limit of a trajectory (default: 200)")
+    tuned.add_argument(
+        "--max-new-tokens", type=COUNT, default=200, metavar="N", help="limit of a trajectory (default: 200)"
+    )
     tuned.add_argument("--seed", type=int, default=0)
     tuned.add_argument(
-        "--minutes", type=MINUTES, default=0.0, help="stop counting after so many; run again to go on (default: no limit)"
+        "--minutes",
+        type=MINUTES,
+        default=0.0,
+        help="stop counting after so many; run again to go on (default: no limit)",
     )
-    tuned.add_argument("--out", required=True, metavar="NAME", help="written to assets/trees/NAME.json, or to a .json path")
+    tuned.add_argument(
+        "--out", required=True, metavar="NAME", help="written to assets/trees/NAME.json, or to a .json path"
+    )
     tuned.set_defaults(handler=optimise)
     shown = actions.add_parser("show", help="card and levels of a shipped tree, or of a file")
     shown.add_argument("tree", help="a name, or a .json path")
@@ -50,7 +65,9 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _size(parser: argparse.ArgumentParser, nodes: int, depth: int) -> None:
-    parser.add_argument("--nodes", type=COUNT, default=nodes, metavar="N", help=f"nodes, root not counted (default: {nodes})")
+    parser.add_argument(
+        "--nodes", type=COUNT, default=nodes, metavar="N", help=f"nodes, root not counted (default: {nodes})"
+    )
     parser.add_argument("--depth", type=COUNT, default=depth, metavar="N", help=f"deepest level (default: {depth})")
     parser.add_argument("--first", type=SHARE, default=0.75, metavar="P", help="probability of rank 0 (default: 0.75)")
     parser.add_argument("--ratio", type=SHARE, default=0.5, metavar="R", help="rank r has (1 - P) R^r (default: 0.5)")
@@ -88,16 +105,32 @@ def optimise(args: argparse.Namespace) -> int:
     store = Path("build") / f"tree-{path.stem}.json"
     usage, done = Usage(tree), 0
     settings = {
-        "target": lab.target.describe()["revision"], "prompts": prompts_mark(prompts), "method": args.method, "knobs": given,
-        "n": args.n, "temperature": args.temperature, "max_new_tokens": args.max_new_tokens, "seed": args.seed, "nodes": len(tree),
+        "target": lab.target.describe()["revision"],
+        "prompts": prompts_mark(prompts),
+        "method": args.method,
+        "knobs": given,
+        "n": args.n,
+        "temperature": args.temperature,
+        "max_new_tokens": args.max_new_tokens,
+        "seed": args.seed,
+        "nodes": len(tree),
         "tree": tree_mark(tree),
-    }  # fmt: skip
+    }
     if old := _state(store, settings):
         usage.counts, usage.rounds, done = old["counts"], old["rounds"], old["done"]
     counted = count_usage(
-        lab, args.method, prompts, args.n, usage, temperature=args.temperature, max_new_tokens=args.max_new_tokens,
-        seed=args.seed, minutes=args.minutes, start=done, **given,
-    )  # fmt: skip
+        lab,
+        args.method,
+        prompts,
+        args.n,
+        usage,
+        temperature=args.temperature,
+        max_new_tokens=args.max_new_tokens,
+        seed=args.seed,
+        minutes=args.minutes,
+        start=done,
+        **given,
+    )
     for number in track(counted, "prompts", total=len(prompts) - done):
         done = number + 1
         _keep(store, {"settings": settings, "counts": usage.counts, "rounds": usage.rounds, "done": done})
@@ -148,7 +181,12 @@ def _prompt(line: str, path: Path, number: int) -> str:
 
 
 def _with_card(
-    tree: Template, args: argparse.Namespace, settings: dict[str, Any], prompts: list[str], usage: Usage, given: dict[str, str]
+    tree: Template,
+    args: argparse.Namespace,
+    settings: dict[str, Any],
+    prompts: list[str],
+    usage: Usage,
+    given: dict[str, str],
 ) -> Template:
     sets = "".join(f" --set {k}={v}" for k, v in given.items())
     source = f"--prompts {args.prompts}" if args.prompts else f"--task {args.task}"
@@ -160,19 +198,31 @@ def _with_card(
     )
     name = Path(args.out).stem
     return with_card(
-        tree, name=name, title=f"Optimised for {args.method}, {len(tree)} nodes", made_by=command, settings=settings,
+        tree,
+        name=name,
+        title=f"Optimised for {args.method}, {len(tree)} nodes",
+        made_by=command,
+        settings=settings,
         calibration={
-            "task": None if args.prompts else f"{args.task}, train", "prompts": len(prompts), "sha256": settings["prompts"],
+            "task": None if args.prompts else f"{args.task}, train",
+            "prompts": len(prompts),
+            "sha256": settings["prompts"],
             "each": prompt_marks(prompts),
         },
         usage={
-            "nodes": args.nodes, "depth": args.depth, "first": args.first, "ratio": args.ratio, "ranks": args.ranks,
-            "counts": usage.counts, "kept": usage.kept(args.keep),
+            "nodes": args.nodes,
+            "depth": args.depth,
+            "first": args.first,
+            "ratio": args.ratio,
+            "ranks": args.ranks,
+            "counts": usage.counts,
+            "kept": usage.kept(args.keep),
         },
-        rounds=usage.rounds, accepted_a_round=round(sum(usage.counts) / max(usage.rounds, 1), 4),
+        rounds=usage.rounds,
+        accepted_a_round=round(sum(usage.counts) / max(usage.rounds, 1), 4),
         note="Kept are the nodes most often on the accepted path; ties go to the shallower, then the earlier node. Do not judge it "
         "on the prompts it was made from.",
-    )  # fmt: skip
+    )
 
 
 def show(args: argparse.Namespace) -> int:

@@ -14,5 +14,6 @@ from engine.drafters.stand import Stand
 from engine.parts import Drafter
 
 DRAFTERS: dict[str, type[Drafter]] = {
-    part.NAME: part for part in (NoDrafter, ModelDrafter, Eagle2, Eagle3, Medusa, Hydra, Pld, Anpd, Sam, Recycle, SamRecycle, Stand)
+    part.NAME: part
+    for part in (NoDrafter, ModelDrafter, Eagle2, Eagle3, Medusa, Hydra, Pld, Anpd, Sam, Recycle, SamRecycle, Stand)
 }

@@ -62,7 +62,10 @@ class Hydra:
 
     def _fill(self, tree: Template, prefix: Tensor, context: Context) -> Draft:
         root = self.head.target.embed(torch.tensor(context.tokens[-1:], device=self.device))
-        inputs, rows = torch.cat((prefix, root), -1), {-1: 0}  # rows: node of the draft -> its row of the level's inputs
+        inputs, rows = (
+            torch.cat((prefix, root), -1),
+            {-1: 0},
+        )  # rows: node of the draft -> its row of the level's inputs
         tokens: list[int] = []
         parents: list[int] = []
         sums: list[float] = []
@@ -85,7 +88,9 @@ class Hydra:
                 group.append(first + row)
             logits.append(x)
             first += len(x)
-            expanded = [place[i] for i, d in enumerate(tree.depths) if d == level + 1 and tree.kids[i + 1] and i in place]
+            expanded = [
+                place[i] for i, d in enumerate(tree.depths) if d == level + 1 and tree.kids[i + 1] and i in place
+            ]
             if not expanded or level + 1 == tree.depth:
                 break
             under = torch.tensor([rows[parents[n]] for n in expanded], device=self.device)
@@ -95,9 +100,13 @@ class Hydra:
         if not context.full:
             return made
         return Draft(
-            made.tokens, made.parents, group=tuple(group), logits=torch.cat(logits), scores=made.scores,
+            made.tokens,
+            made.parents,
+            group=tuple(group),
+            logits=torch.cat(logits),
+            scores=made.scores,
             sources=tuple({"kind": "head", "index": d, "level": d} for d in made.depths),
-        )  # fmt: skip
+        )
 
     def observe(self, outcome: Outcome) -> None:
         """Nothing: states are read off the next context."""

@@ -85,9 +85,13 @@ class Medusa:
         if not full:
             return made
         return Draft(
-            made.tokens, made.parents, group=tuple(d - 1 for d in made.depths), logits=logits, scores=made.scores,
+            made.tokens,
+            made.parents,
+            group=tuple(d - 1 for d in made.depths),
+            logits=logits,
+            scores=made.scores,
             sources=tuple({"kind": "head", "index": d, "level": d} for d in made.depths),
-        )  # fmt: skip
+        )
 
     def observe(self, outcome: Outcome) -> None:
         """Nothing: states are read off the next context."""

@@ -19,13 +19,23 @@ class Pld:
     NAME: ClassVar[str] = "pld"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("max_ngram", 3, "longest run of last tokens that is looked up", 1, 16, 1, "tokens", origin="code"),
-        Knob("continuation", "full", "what must follow a match: a draft of full length (reference), or anything",
-             choices=("full", "any"), origin="code"),
-        Knob("corpus", "trajectories", "this sequence and earlier trajectories, all of them as one text, or this one alone",
-             choices=("trajectories", "concatenated", "current"), advanced=True),
+        Knob(
+            "continuation",
+            "full",
+            "what must follow a match: a draft of full length (reference), or anything",
+            choices=("full", "any"),
+            origin="code",
+        ),
+        Knob(
+            "corpus",
+            "trajectories",
+            "this sequence and earlier trajectories, all of them as one text, or this one alone",
+            choices=("trajectories", "concatenated", "current"),
+            advanced=True,
+        ),
         SCOPE,
         entries_knob(100_000, "n-grams"),
-    )  # fmt: skip
+    )
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
     TAPS: ClassVar[bool] = False

@@ -11,7 +11,10 @@ from engine.parts import Context, Kit, Knobs, Outcome
 
 WIDTH = Knob("width", 8, "candidates kept for each token", 1, 64, 1, "tokens", origin="paper", advanced=True)
 FILL = Knob(
-    "fill_empty", False, "draft arbitrary tokens where nothing is known, to feed as many as the reference does", advanced=True
+    "fill_empty",
+    False,
+    "draft arbitrary tokens where nothing is known, to feed as many as the reference does",
+    advanced=True,
 )
 PREFILL = Knob("update_prompt", False, "learn from the prompt's own logits too", origin="code", advanced=True)
 
@@ -50,9 +53,11 @@ class Recycle:
         tokens, parents = fill(self.adjacency, shape.template(context), root, self.anything)
         sources = sources_of(self.adjacency, self.history, tokens, parents, root) if context.full else None
         return Draft(
-            tuple(tokens), tuple(parents), sources=sources,
+            tuple(tokens),
+            tuple(parents),
+            sources=sources,
             extras={"table_entries": len(self.adjacency), "hit_order": int(bool(self.adjacency.row(root)))},
-        )  # fmt: skip
+        )
 
     def observe(self, outcome: Outcome) -> None:
         self.history.extend(outcome.tokens)

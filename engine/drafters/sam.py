@@ -20,13 +20,28 @@ class Sam:
     NAME: ClassVar[str] = "sam"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("alpha", 4.0, "drafted tokens for each token that matched", 0.0, 64.0, 0.5, origin="code"),
-        Knob("len_bias", 5, "how much shorter a match in the static automaton counts", 0, 1000, 1, "tokens", origin="code"),
+        Knob(
+            "len_bias",
+            5,
+            "how much shorter a match in the static automaton counts",
+            0,
+            1000,
+            1,
+            "tokens",
+            origin="code",
+        ),
         Knob("static", True, "use the static automaton, where one is loaded"),
-        Knob("static_draft", "first", "after a static match copy its first occurrence, or follow the most frequent next tokens",
-             choices=("first", "likely"), origin="code", advanced=True),
+        Knob(
+            "static_draft",
+            "first",
+            "after a static match copy its first occurrence, or follow the most frequent next tokens",
+            choices=("first", "likely"),
+            origin="code",
+            advanced=True,
+        ),
         SCOPE,
         entries_knob(100_000, "states of the dynamic automaton"),
-    )  # fmt: skip
+    )
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
     WANTS: ClassVar[tuple[str, ...]] = ("automaton",)
@@ -36,7 +51,11 @@ class Sam:
         self.alpha = float(knobs["alpha"])
         static = kit.assets.get("automaton") if knobs["static"] else None
         self.matches = Matches(
-            str(knobs["scope"]), int(knobs["entries"]), static, int(knobs["len_bias"]), knobs["static_draft"] == "likely"
+            str(knobs["scope"]),
+            int(knobs["entries"]),
+            static,
+            int(knobs["len_bias"]),
+            knobs["static_draft"] == "likely",
         )
 
     def begin(self, tokens: Sequence[int]) -> None:
@@ -46,7 +65,11 @@ class Sam:
         where, weight = self.matches.best()
         n = min(shape.limit(), int(self.alpha * weight), context.room, context.space)
         copied = self.matches.copy(where, weight, max(n, 0))
-        extras = {"match": copied.match if copied.tokens else weight, "where": where, "table_entries": len(self.matches)}
+        extras = {
+            "match": copied.match if copied.tokens else weight,
+            "where": where,
+            "table_entries": len(self.matches),
+        }
         sources = tuple(copied.sources) if context.full else None
         return shape.keep(chain(copied.tokens, sources=sources, extras=extras))
 

@@ -27,9 +27,24 @@ class SamRecycle:
             origin="code",
         ),
         Knob("n_predicts", 39, "most tokens copied", 1, 512, 1, "tokens", origin="code"),
-        Knob("len_bias", 5, "how much shorter a match in the static automaton counts", 0, 1000, 1, "tokens", origin="code"),
+        Knob(
+            "len_bias",
+            5,
+            "how much shorter a match in the static automaton counts",
+            0,
+            1000,
+            1,
+            "tokens",
+            origin="code",
+        ),
         Knob("static", True, "use the static automaton, where one is loaded"),
-        Knob("climb", True, "take a shorter match if the longest is not followed by enough tokens", origin="code", advanced=True),
+        Knob(
+            "climb",
+            True,
+            "take a shorter match if the longest is not followed by enough tokens",
+            origin="code",
+            advanced=True,
+        ),
         Knob("recycle", True, "fill a tree where no match is long enough; off drafts nothing there", advanced=True),
         Knob("width", 8, "candidates kept for each token", 1, 64, 1, "tokens", origin="paper", advanced=True),
         SCOPE,
@@ -60,7 +75,9 @@ class SamRecycle:
             n = min(self.most, context.room, context.space)
             copied = self.matches.copy(where, weight, max(n, 0), bool(self.knobs["climb"]))
             return chain(
-                copied.tokens, sources=tuple(copied.sources) if context.full else None, extras=extras | {"match": copied.match}
+                copied.tokens,
+                sources=tuple(copied.sources) if context.full else None,
+                extras=extras | {"match": copied.match},
             )
         if not self.knobs["recycle"]:
             return Draft(extras=extras)

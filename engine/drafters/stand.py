@@ -30,19 +30,31 @@ class Stand:
 
     NAME: ClassVar[str] = "stand"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
-        Knob("drafting", "gumbel", "children are drawn by Gumbel top-k, one after another, or are the most probable ones (table 3)",
-             choices=("gumbel", "stochastic", "deterministic"), origin="paper"),
+        Knob(
+            "drafting",
+            "gumbel",
+            "children are drawn by Gumbel top-k, one after another, or are the most probable ones (table 3)",
+            choices=("gumbel", "stochastic", "deterministic"),
+            origin="paper",
+        ),
         Knob("orders", 4, "longest context that is looked up", 1, 16, 1, "tokens", origin="paper"),
         Knob("stored", 10, "entries kept of each law", 1, 64, 1, "tokens", origin="paper"),
-        Knob("store_temperature", 0.0, "temperature of the stored laws; 0 is that of the sampling, 1 when greedy", 0.0, 10.0, 0.05,
-             advanced=True),
+        Knob(
+            "store_temperature",
+            0.0,
+            "temperature of the stored laws; 0 is that of the sampling, 1 when greedy",
+            0.0,
+            10.0,
+            0.05,
+            advanced=True,
+        ),
         Knob("merge_full", False, "average with the whole new law, not with its stored entries", advanced=True),
         Knob("update_prompt", False, "learn from the prompt's own logits too", advanced=True),
         Knob("update_rejected", False, "learn from refused and untested nodes too", advanced=True),
         Knob("noise", 65_536, "Gumbel numbers drawn ahead in one piece", 16, 16_777_216, 1, "numbers", advanced=True),
         SCOPE,
         entries_knob(65_536, "contexts"),
-    )  # fmt: skip
+    )
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
     TAPS: ClassVar[bool] = False
@@ -157,10 +169,15 @@ class Pen:
         extras = {"hit_order": hit, "match": hit, "table_entries": len(self.table)}
         extras |= {f"hits_{n}": self.hits[n] for n in range(1, self.orders + 1)}
         return Draft(
-            tuple(self.tokens), tuple(self.parents), "without_replacement" if self.drawn else "point", tuple(self.group),
-            SparseLaws(self.laws, self.vocab) if self.drawn else None, scores=tuple(self.scores),
-            sources=tuple(self.sources) if self.context.full else None, extras=extras,
-        )  # fmt: skip
+            tuple(self.tokens),
+            tuple(self.parents),
+            "without_replacement" if self.drawn else "point",
+            tuple(self.group),
+            SparseLaws(self.laws, self.vocab) if self.drawn else None,
+            scores=tuple(self.scores),
+            sources=tuple(self.sources) if self.context.full else None,
+            extras=extras,
+        )
 
     def _children(self, parent: int, path: tuple[int, ...], kids: Sequence[int], placed: list[int]) -> int:
         """Append the children of one node; the order of the context that was found, 0 for none."""

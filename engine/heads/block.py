@@ -110,11 +110,15 @@ class Memory:
             self._k, self._v = F.pad(self._k, grown), F.pad(self._v, grown)
             self._tables(self._k.shape[2])
 
-    def attend(self, block: Block, x_TI: Tensor, where: slice, at: int, mask: Tensor | None, causal: bool = False) -> Tensor:
+    def attend(
+        self, block: Block, x_TI: Tensor, where: slice, at: int, mask: Tensor | None, causal: bool = False
+    ) -> Tensor:
         """Write the rows' keys and values from slot `at`, and attend to all slots up to them [H, T, C]."""
         q, k, v = block.project(x_TI, self.cos[where], self.sin[where])
         end = at + x_TI.shape[0]
         self._k[0, :, at:end], self._v[0, :, at:end] = k, v
         keys, values = self._k[:, :, :end], self._v[:, :, :end]
         grouped = block.spec.heads != block.spec.kv_heads
-        return F.scaled_dot_product_attention(q.unsqueeze(0), keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped)[0]
+        return F.scaled_dot_product_attention(
+            q.unsqueeze(0), keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped
+        )[0]

@@ -57,7 +57,9 @@ def wanted(spec: EagleSpec) -> dict[str, tuple[int, ...]]:
 class EagleHead:
     """A head's weights and its pure functions. `names` [V'] gives the target's id of each draft id, None when they are the same."""
 
-    def __init__(self, spec: EagleSpec, weights: Mapping[str, Tensor], target: Decoder, card: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, spec: EagleSpec, weights: Mapping[str, Tensor], target: Decoder, card: dict[str, Any] | None = None
+    ) -> None:
         self.spec, self.kind, self.width = spec, spec.kind, spec.block.width
         self.weights, self.target, self.card = weights, target, card or {}
         self.block = Block(weights, "layers.0" if spec.kind == "eagle2" else "midlayer", spec.block)
@@ -93,7 +95,9 @@ class EagleHead:
         if self.kind == "eagle2":
             return self.target.head(hidden_TD)
         w = self.weights
-        return F.linear(F.rms_norm(hidden_TD, (self.width,), w["norm.weight"], self.spec.block.eps), w["lm_head.weight"])
+        return F.linear(
+            F.rms_norm(hidden_TD, (self.width,), w["norm.weight"], self.spec.block.eps), w["lm_head.weight"]
+        )
 
     def run(
         self,

@@ -46,7 +46,9 @@ def _load(kind: Kind, path: Path, target: Model) -> EagleHead:
     found = read_weights(folder)
     _kind_fits(kind, found, folder)
     if kind == "eagle3" and "embed_tokens.weight" in found and not spec.own_embedding:
-        raise AssetError("The head brings embed_tokens.weight, but its config has no target_hidden_size that asks for it.")
+        raise AssetError(
+            "The head brings embed_tokens.weight, but its config has no target_hidden_size that asks for it."
+        )
     weights = check(found, wanted(spec), BUFFERS)
     _map_fits(weights)
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))
@@ -71,20 +73,32 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
             f"The head reads features {states} wide, but {target.name} has {target.width}: it was made for another target."
         )
     if vocab != target.vocab:
-        raise ModelMismatch(f"The head knows {vocab} tokens, but {target.name} has {target.vocab}: it was made for another target.")
+        raise ModelMismatch(
+            f"The head knows {vocab} tokens, but {target.name} has {target.vocab}: it was made for another target."
+        )
     draft = int(number(config, "draft_vocab_size", vocab)) if kind == "eagle3" else vocab
     if draft > vocab:
         raise AssetError(f"The head's draft_vocab_size {draft} is larger than its vocab_size {vocab}.")
     block = Spec(
-        width=width, mlp=int(number(config, "intermediate_size")), heads=heads,
-        kv_heads=int(number(config, "num_key_value_heads", heads)), channels=int(number(config, "head_dim", width // heads)),
+        width=width,
+        mlp=int(number(config, "intermediate_size")),
+        heads=heads,
+        kv_heads=int(number(config, "num_key_value_heads", heads)),
+        channels=int(number(config, "head_dim", width // heads)),
         eps=float(number(config, "rms_norm_eps", 1e-6)),
-        context=int(number(config, "max_position_embeddings", 2048)), **_rope(config),
-    )  # fmt: skip
+        context=int(number(config, "max_position_embeddings", 2048)),
+        **_rope(config),
+    )
     return EagleSpec(
-        kind, block, states, vocab, draft, bias=bool(config.get("bias", True)),
-        qkv_bias=bool(config.get("qkv_bias", config.get("attention_bias", False))), own_embedding="target_hidden_size" in config,
-    )  # fmt: skip
+        kind,
+        block,
+        states,
+        vocab,
+        draft,
+        bias=bool(config.get("bias", True)),
+        qkv_bias=bool(config.get("qkv_bias", config.get("attention_bias", False))),
+        own_embedding="target_hidden_size" in config,
+    )
 
 
 def _rope(config: Mapping[str, Any]) -> dict[str, float]:
@@ -123,4 +137,6 @@ def _map_fits(weights: Mapping[str, Tensor]) -> None:
     marked = weights["t2d"].bool()
     inside = bool((ids[1:] > ids[:-1]).all()) and int(ids[0]) >= 0 and int(ids[-1]) < len(marked)
     if not inside or int(marked.sum()) != len(ids) or not bool(marked[ids].all()):
-        raise AssetError("The head's d2t and t2d contradict each other: d2t holds offsets (target id - draft id), ids rising.")
+        raise AssetError(
+            "The head's d2t and t2d contradict each other: d2t holds offsets (target id - draft id), ids rising."
+        )

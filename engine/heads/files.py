@@ -107,7 +107,11 @@ def read_weights(folder: Path, names: tuple[str, ...] = ()) -> dict[str, Tensor]
         if not file.is_file():
             continue
         try:
-            found = load_file(file) if file.suffix == ".safetensors" else torch.load(file, map_location="cpu", weights_only=True)
+            found = (
+                load_file(file)
+                if file.suffix == ".safetensors"
+                else torch.load(file, map_location="cpu", weights_only=True)
+            )
         except Exception as error:  # safetensors, zip and pickle each raise their own kinds
             raise AssetError(f"{file} cannot be read: {str(error)[:200]}.") from error
         if not isinstance(found, dict) or not all(isinstance(t, Tensor) for t in found.values()):
@@ -116,7 +120,9 @@ def read_weights(folder: Path, names: tuple[str, ...] = ()) -> dict[str, Tensor]
     raise AssetError(f"There are no weights in {folder}: {' or '.join((*WEIGHTS, *names))} is needed.")
 
 
-def check(found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]], ignored: tuple[str, ...] = ()) -> dict[str, Tensor]:
+def check(
+    found: Mapping[str, Tensor], wanted: Mapping[str, tuple[int, ...]], ignored: tuple[str, ...] = ()
+) -> dict[str, Tensor]:
     """Exactly the wanted tensors; names that end in one of `ignored` (buffers) are left out.
 
     Raises:
@@ -140,4 +146,6 @@ def _some(names: list[str]) -> str:
 
 def place(weights: Mapping[str, Tensor], like: Tensor) -> dict[str, Tensor]:
     """On the device of `like`; floating tensors in its type."""
-    return {n: t.to(like.device, like.dtype) if t.is_floating_point() else t.to(like.device) for n, t in weights.items()}
+    return {
+        n: t.to(like.device, like.dtype) if t.is_floating_point() else t.to(like.device) for n, t in weights.items()
+    }

@@ -27,7 +27,10 @@ UNUSED = ("rotary_emb.inv_freq", f"{PREFIX}.embed_tokens.weight")
 def wanted(spec: Spec, heads: int, layers: int, vocab: int) -> dict[str, tuple[int, ...]]:
     """Names and shapes of a checkpoint. Odd places in `hydra_mlp` are blocks, even ones were dropout."""
     D = spec.width
-    named: dict[str, tuple[int, ...]] = {f"{PREFIX}.layers.0.input_layernorm.weight": (D,), f"{PREFIX}.norm.weight": (D,)}
+    named: dict[str, tuple[int, ...]] = {
+        f"{PREFIX}.layers.0.input_layernorm.weight": (D,),
+        f"{PREFIX}.norm.weight": (D,),
+    }
     named |= shapes(spec, f"{PREFIX}.layers.0", D)
     for i in range(heads):
         for j in range(layers):
@@ -66,7 +69,9 @@ class HydraHead:
     def prefix(self, memory: Memory, states_TD: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
         """Prefix embeddings [T, D] of new committed states, whose keys and values join the memory."""
         at, T = memory.length, len(states_TD)
-        a = memory.attend(self.block, self.normed(states_TD, "layers.0.input_layernorm"), slice(at, at + T), at, mask, causal)
+        a = memory.attend(
+            self.block, self.normed(states_TD, "layers.0.input_layernorm"), slice(at, at + T), at, mask, causal
+        )
         memory.length = at + T
         return self.normed(self.block.close(states_TD, a), "norm")
 
@@ -104,10 +109,14 @@ def load_hydra(path: Path, target: Model) -> HydraHead:
         )
     query = int(number(config, "num_attention_heads"))
     spec = Spec(
-        width=target.width, mlp=int(number(config, "intermediate_size")), heads=query,
-        kv_heads=int(number(config, "num_key_value_heads", query)), channels=int(number(config, "head_dim", target.width // query)),
-        eps=float(number(config, "rms_norm_eps", 1e-6)), theta=float(number(config, "rope_theta", 10000.0)),
-    )  # fmt: skip
+        width=target.width,
+        mlp=int(number(config, "intermediate_size")),
+        heads=query,
+        kv_heads=int(number(config, "num_key_value_heads", query)),
+        channels=int(number(config, "head_dim", target.width // query)),
+        eps=float(number(config, "rms_norm_eps", 1e-6)),
+        theta=float(number(config, "rope_theta", 10000.0)),
+    )
     layers = int(number(config, "hydra_num_layers", 1))
     weights = check(found, wanted(spec, heads, layers, target.vocab), UNUSED)
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))

@@ -31,7 +31,9 @@ def wanted(heads: int, layers: int, width: int, vocab: int) -> dict[str, tuple[i
 class MedusaHead:
     """Weights and pure functions."""
 
-    def __init__(self, heads: int, layers: int, weights: Mapping[str, Tensor], card: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, heads: int, layers: int, weights: Mapping[str, Tensor], card: dict[str, Any] | None = None
+    ) -> None:
         self.heads, self.layers, self.weights, self.card = heads, layers, weights, card or {}
 
     def logits(self, state_TD: Tensor, head: int) -> Tensor:

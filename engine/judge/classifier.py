@@ -80,26 +80,41 @@ def train(x_LF: Matrix, important: Sequence[bool], prompts: Sequence[str], setti
     fitted = logistic(best, settings).fit(x, y)
     scaler, line = fitted[0], fitted[1]
     return Fit(
-        coef=line.coef_[0], intercept=float(line.intercept_[0]), mean=scaler.mean_, scale=scaler.scale_, c=best,
-        threshold=recall_threshold(scores[best], y[unseen].tolist(), settings.recall), scores=scores[best],
-        truth=y[unseen].tolist(), auc_by_c={f"{c:.3g}": area for c, area in areas.items()}, auc=areas[best],
-    )  # fmt: skip
+        coef=line.coef_[0],
+        intercept=float(line.intercept_[0]),
+        mean=scaler.mean_,
+        scale=scaler.scale_,
+        c=best,
+        threshold=recall_threshold(scores[best], y[unseen].tolist(), settings.recall),
+        scores=scores[best],
+        truth=y[unseen].tolist(),
+        auc_by_c={f"{c:.3g}": area for c, area in areas.items()},
+        auc=areas[best],
+    )
 
 
-def area_of(model: str, x_LF: Matrix, important: Sequence[bool], prompts: Sequence[str], c: float, settings: Settings) -> float:
+def area_of(
+    model: str, x_LF: Matrix, important: Sequence[bool], prompts: Sequence[str], c: float, settings: Settings
+) -> float:
     """ROC area on unseen prompts of one kind of classifier: "logistic" with this C, "forest", or "mlp" (appendix B).
 
     Raises:
         ConfigError: too few labels for it.
     """
-    makers = {"logistic": lambda: logistic(c, settings), "forest": lambda: forest(settings), "mlp": lambda: mlp(settings)}
+    makers = {
+        "logistic": lambda: logistic(c, settings),
+        "forest": lambda: forest(settings),
+        "mlp": lambda: mlp(settings),
+    }
     x, y = np.asarray(x_LF, dtype=np.float64), np.asarray(important, dtype=bool)
     parts = splits(prompts, y, settings)
     try:
         scores = _unseen(makers[model], x, y, parts)
     except ValueError as error:  # an early stop needs labels of both classes to spare
         why = str(error).splitlines()[0]
-        raise ConfigError(f"{len(y)} labels are too few for the ablation {model!r}: {why} Mine more, or leave it out.") from None
+        raise ConfigError(
+            f"{len(y)} labels are too few for the ablation {model!r}: {why} Mine more, or leave it out."
+        ) from None
     return _area(scores, y[np.concatenate([test for _, test in parts])])
 
 
@@ -121,7 +136,9 @@ def mlp(settings: Settings) -> Pipeline:
     return make_pipeline(StandardScaler(), MLPClassifier((128,), early_stopping=True, random_state=settings.seed))
 
 
-def splits(prompts: Sequence[str], y: Booleans, settings: Settings) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+def splits(
+    prompts: Sequence[str], y: Booleans, settings: Settings
+) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
     """(training rows, unseen rows) of each part; all labels of a prompt are on one side.
 
     Raises:
@@ -131,7 +148,11 @@ def splits(prompts: Sequence[str], y: Booleans, settings: Settings) -> list[tupl
     unique = np.array(sorted(set(prompts)))
     order = np.random.default_rng(settings.seed).permutation(unique)
     count = min(FOLDS, len(order)) if settings.split == "folds" else 1
-    held = [order[k::FOLDS] for k in range(count)] if settings.split == "folds" else [order[: max(1, round(len(order) / 10))]]
+    held = (
+        [order[k::FOLDS] for k in range(count)]
+        if settings.split == "folds"
+        else [order[: max(1, round(len(order) / 10))]]
+    )
     parts = []
     for group in held:
         out = np.isin(names, group)

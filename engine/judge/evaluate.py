@@ -16,9 +16,15 @@ from engine.trace.store import Trace
 
 TOP_K = (2, 3, 4, 8, 16, 64)
 GROUPS = {
-    "exact": "SD", "target": "Target alone", "draft": "Draft alone", "own": "AutoJudge", "safer": "AutoJudge, higher recall",
-    "transfer": "AutoJudge, other task's judge", "topk": "Top-K", "math": "Math rules",
-}  # fmt: skip
+    "exact": "SD",
+    "target": "Target alone",
+    "draft": "Draft alone",
+    "own": "AutoJudge",
+    "safer": "AutoJudge, higher recall",
+    "transfer": "AutoJudge, other task's judge",
+    "topk": "Top-K",
+    "math": "Math rules",
+}
 
 
 class Runs(Protocol):
@@ -61,9 +67,13 @@ class Score:
 
 
 def settings(
-    window: int, thresholds: Sequence[float], judge: str, other: tuple[str, Sequence[float]] | None,
-    ks: Sequence[int] = TOP_K, safer: Mapping[str, float] | None = None,
-) -> list[Setting]:  # fmt: skip
+    window: int,
+    thresholds: Sequence[float],
+    judge: str,
+    other: tuple[str, Sequence[float]] | None,
+    ks: Sequence[int] = TOP_K,
+    safer: Mapping[str, float] | None = None,
+) -> list[Setting]:
     """SD, target and draft alone, AutoJudge at its own and further thresholds, another task's judge, top-K, math rules.
 
     The draft alone is a judge that keeps everything without a bonus token; it makes no target call of its own, so that its
@@ -73,7 +83,9 @@ def settings(
     all_kept = base | {"judge": judge, "judge_threshold": 1.01, "bonus": False}
     found = [Setting("sd", "exact", "sd", base)]
     for recall, t in (safer or {}).items():
-        found.append(Setting(f"autojudge ({recall} recall)", "safer", "autojudge", base | {"judge": judge, "judge_threshold": t}))
+        found.append(
+            Setting(f"autojudge ({recall} recall)", "safer", "autojudge", base | {"judge": judge, "judge_threshold": t})
+        )
     for group, (name, swept) in {"own": (judge, thresholds), **({"transfer": other} if other else {})}.items():
         words, knobs = "autojudge" if group == "own" else group, base | {"judge": name}
         found.append(Setting(f"{words} (90 % recall)", group, "autojudge", knobs))
@@ -89,9 +101,13 @@ Line = list[list[int]]  # one problem: per setting correct, tokens, accepted, ca
 
 
 def evaluate(
-    lab: Runs, found: Sequence[Setting], problem: Problem, score: Callable[[Problem, str], float],
-    memories: Sequence[MemoModel], max_new_tokens: int,
-) -> Line:  # fmt: skip
+    lab: Runs,
+    found: Sequence[Setting],
+    problem: Problem,
+    score: Callable[[Problem, str], float],
+    memories: Sequence[MemoModel],
+    max_new_tokens: int,
+) -> Line:
     """All settings on one problem, in their order. The first setting must be SD."""
     known: dict[str, int] = {}
     first, line = None, []
@@ -101,7 +117,9 @@ def evaluate(
         first = text if first is None else first
         if text not in known:
             known[text] = int(score(problem, text) >= 1)
-        line.append([known[text], int(numbers["tokens"]), int(numbers["accepted"]), int(numbers["rounds"]), int(text == first)])
+        line.append(
+            [known[text], int(numbers["tokens"]), int(numbers["accepted"]), int(numbers["rounds"]), int(text == first)]
+        )
     for memory in memories:
         memory.forget()
     return line
@@ -124,11 +142,14 @@ def report(scores: Sequence[Score]) -> dict[str, Any]:
     own, transfer, topk = (_curve(scores, group) for group in ("own", "transfer", "topk"))
     start = [sd.point]
     return {
-        "problems": len(sd.correct), "groups": GROUPS, "rows": rows,
-        "above_topk": share_above(start + own, start + topk), "gap_to_topk": mean_gap(start + own, start + topk),
+        "problems": len(sd.correct),
+        "groups": GROUPS,
+        "rows": rows,
+        "above_topk": share_above(start + own, start + topk),
+        "gap_to_topk": mean_gap(start + own, start + topk),
         "above_transfer": share_above(start + own, start + transfer) if transfer else None,
         "gap_to_transfer": mean_gap(start + own, start + transfer) if transfer else None,
-    }  # fmt: skip
+    }
 
 
 def _curve(scores: Sequence[Score], group: str) -> list[tuple[float, float]]:
@@ -140,12 +161,21 @@ def _row(score: Score, sd: Score) -> dict[str, Any]:
     share, drop = accuracy(score.correct), mean_interval(drops, kind="bootstrap")
     setting, calls = score.setting, sum(score.calls)
     return {
-        "name": setting.name, "group": setting.group, "method": setting.method, "knobs": dict(setting.knobs), "calls": calls,
-        "tokens": sum(score.tokens), "tokens_per_call": score.tau, "accepted_per_call": sum(score.accepted) / max(calls, 1),
-        "tokens_per_call_by_problem": _interval(mean_interval([t / c for t, c in zip(score.tokens, score.calls, strict=True)])),
-        "accuracy": _interval(share), "accuracy_drop": _interval(drop),
+        "name": setting.name,
+        "group": setting.group,
+        "method": setting.method,
+        "knobs": dict(setting.knobs),
+        "calls": calls,
+        "tokens": sum(score.tokens),
+        "tokens_per_call": score.tau,
+        "accepted_per_call": sum(score.accepted) / max(calls, 1),
+        "tokens_per_call_by_problem": _interval(
+            mean_interval([t / c for t, c in zip(score.tokens, score.calls, strict=True)])
+        ),
+        "accuracy": _interval(share),
+        "accuracy_drop": _interval(drop),
         "same_text_as_sd": sum(score.same) / max(len(score.same), 1),
-    }  # fmt: skip
+    }
 
 
 def _interval(found: Any) -> dict[str, Any] | None:
@@ -160,7 +190,9 @@ def table(task: str, result: Mapping[str, Any]) -> str:
     ]
     for row in result["rows"]:
         share, drop = percents(row["accuracy"]), percents(row["accuracy_drop"], "+")
-        lines.append(f"| {row['name']} | {row['tokens_per_call']:.2f} | {share} | {drop} | {row['same_text_as_sd']:.0%} |")
+        lines.append(
+            f"| {row['name']} | {row['tokens_per_call']:.2f} | {share} | {drop} | {row['same_text_as_sd']:.0%} |"
+        )
     return "\n".join(lines)
 
 

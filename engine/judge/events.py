@@ -26,7 +26,9 @@ class Label:
     target_piece: str = ""
     draft_piece: str = ""
     score: float | None = None  # p(important) by a judge, where one was asked
-    unlikely: bool = False  # important without a trial, as the target gives the token almost no probability (mining online)
+    unlikely: bool = (
+        False  # important without a trial, as the target gives the token almost no probability (mining online)
+    )
 
 
 @dataclass(slots=True)

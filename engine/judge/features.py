@@ -31,7 +31,9 @@ def _rows(prompts: Sequence[PromptFinished], role: str, model: Model) -> Blocks:
         rows = session.forward(prefix, pair).hidden.float().cpu()
         for name, row in zip(("prev", "draft", "target"), rows, strict=True):
             found[name].append(row.clone())
-    return {f"{role}:{name}": torch.stack(rows) if rows else torch.empty(0, model.width) for name, rows in found.items()}
+    return {
+        f"{role}:{name}": torch.stack(rows) if rows else torch.empty(0, model.width) for name, rows in found.items()
+    }
 
 
 def _swaps(prompts: Sequence[PromptFinished]) -> Iterator[tuple[list[int], Label]]:

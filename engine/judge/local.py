@@ -63,10 +63,16 @@ def local_mine(
     vocab = min(model.vocab for model in models.values())
     ready = prompts(list(found), models["target"].tokenizer, settings.chat)
     search = local_search(
-        models["target"], models["draft"], ready, judged(task, settings.report).criterion, settings.limit, vocab=vocab,
+        models["target"],
+        models["draft"],
+        ready,
+        judged(task, settings.report).criterion,
+        settings.limit,
+        vocab=vocab,
         chooser=Chooser(Sampling(settings.temperature, settings.top_k, settings.top_p), settings.seed),
-        naive=settings.naive, most=settings.most,
-    )  # fmt: skip
+        naive=settings.naive,
+        most=settings.most,
+    )
     events = mine(ready, [search], file, finish=scorer(judge, models) if judge else None)
     try:
         while True:

@@ -24,7 +24,9 @@ from engine.view import RoundView
 
 UNLIKELY = 0.01
 STRETCH = 1.5
-Decode = Callable[[Sequence[int], int, "OnlineRule"], Iterable[Sequence[int]]]  # prompt ids, limit, rule -> tokens of each round
+Decode = Callable[
+    [Sequence[int], int, "OnlineRule"], Iterable[Sequence[int]]
+]  # prompt ids, limit, rule -> tokens of each round
 
 
 @dataclass(eq=False)
@@ -124,9 +126,22 @@ class OnlineRule:
             self._events.append(ForkGenerated(self.prompt.id, t, rest, search.pieces(rest), alternative.answer))
         important = unlikely or search.criterion.important(self.prompt.problem, self.first, self.first, alternative)
         return Label(
-            self.prompt.id, t, choice, token, important, [], rest, "", search.tokenizer.decode(rest), self.first.answer,
-            None if unlikely else alternative.answer, "", piece(choice), piece(token), unlikely=unlikely,
-        )  # fmt: skip
+            self.prompt.id,
+            t,
+            choice,
+            token,
+            important,
+            [],
+            rest,
+            "",
+            search.tokenizer.decode(rest),
+            self.first.answer,
+            None if unlikely else alternative.answer,
+            "",
+            piece(choice),
+            piece(token),
+            unlikely=unlikely,
+        )
 
 
 def _before(view: RoundView, node: int) -> list[int]:

@@ -50,7 +50,9 @@ class RemoteTarget:
         first, *_ = [*prefix, None]
         begin = [first] if first is not None and first == self.tokenizer.hf.bos_token_id else []
         ids = [*begin, *self._encode(text)]
-        same = next((i for i, (a, b) in enumerate(zip(prefix, ids, strict=False)) if a != b), min(len(prefix), len(ids)))
+        same = next(
+            (i for i, (a, b) in enumerate(zip(prefix, ids, strict=False)) if a != b), min(len(prefix), len(ids))
+        )
         if same < len(prefix):
             raise Retokenized(same, ids)
         return ids[len(prefix) :]

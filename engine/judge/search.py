@@ -48,7 +48,9 @@ class Search:
     limit: int  # T_max: most tokens of a response, end token included
     naive: bool = False  # the ablation of appendix A: each mismatch by itself, no swap is kept
     most: int = 0  # prompts with more mismatches are skipped; 0 skips none
-    anchor: bool = False  # move labels whose text came back as other ids to the first difference, instead of dropping them
+    anchor: bool = (
+        False  # move labels whose text came back as other ids to the first difference, instead of dropping them
+    )
     clock: Callable[[], float] = perf_counter
 
     def run(self, prompt: Prompt) -> Iterator[SearchEvent]:
@@ -72,8 +74,12 @@ class Search:
         while left:
             fork = yield from self._fork(prompt, y, choices[left[0]], left[0], t)
             alternative = self._response(prompt, fork.ids)
-            important = fork.retokenized == "dropped" or self.criterion.important(prompt.problem, first, current, alternative)
-            label = self._label(prompt.id, y, fork, important, current if self.criterion.running else first, alternative)
+            important = fork.retokenized == "dropped" or self.criterion.important(
+                prompt.problem, first, current, alternative
+            )
+            label = self._label(
+                prompt.id, y, fork, important, current if self.criterion.running else first, alternative
+            )
             done.labels.append(label)
             t = fork.t
             if not important and not self.naive:
@@ -109,19 +115,36 @@ class Search:
                 fork.ids.extend(self.target.generate([*prompt.ids, *fork.ids], room - len(fork.ids), y[t + 1 :]))
             except Retokenized as other:
                 at = other.at - size
-                moved = self.anchor and last < at < min(len(y), room, len(other.ids) - size) and other.ids[other.at] != y[at]
+                moved = (
+                    self.anchor
+                    and last < at < min(len(y), room, len(other.ids) - size)
+                    and other.ids[other.at] != y[at]
+                )
                 fork = Fork(at, other.ids[size:][:room], "anchored") if moved else Fork(t, fork.ids, "dropped")
         rest = fork.ids[fork.t + 1 :]
         yield ForkGenerated(prompt.id, fork.t, rest, self._pieces(rest), self._response(prompt, fork.ids).answer)
         return fork
 
-    def _label(self, prompt: str, y: list[int], fork: Fork, important: bool, against: Response, alternative: Response) -> Label:
+    def _label(
+        self, prompt: str, y: list[int], fork: Fork, important: bool, against: Response, alternative: Response
+    ) -> Label:
         t, decode, piece = fork.t, self.tokenizer.decode, self.tokenizer.piece
         return Label(
-            prompt, t, y[t], fork.ids[t], important, y[t + 1 :], fork.ids[t + 1 :], decode(y[t + 1 :]),
-            decode(fork.ids[t + 1 :]), against.answer, alternative.answer, fork.retokenized,
-            piece(y[t]), piece(fork.ids[t]),
-        )  # fmt: skip
+            prompt,
+            t,
+            y[t],
+            fork.ids[t],
+            important,
+            y[t + 1 :],
+            fork.ids[t + 1 :],
+            decode(y[t + 1 :]),
+            decode(fork.ids[t + 1 :]),
+            against.answer,
+            alternative.answer,
+            fork.retokenized,
+            piece(y[t]),
+            piece(fork.ids[t]),
+        )
 
     def _response(self, prompt: Prompt, ids: Sequence[int]) -> Response:
         text = self.tokenizer.decode(ids)

@@ -93,12 +93,19 @@ def _prompt(line: Any, place: str) -> PromptFinished:
 
 def _sound(prompt: PromptFinished) -> bool:
     """Whether what is read later has its type."""
-    return all(isinstance(getattr(prompt, name), str) for name in TEXTS) and all(_ids(getattr(prompt, name)) for name in IDS)
+    return all(isinstance(getattr(prompt, name), str) for name in TEXTS) and all(
+        _ids(getattr(prompt, name)) for name in IDS
+    )
 
 
 def _sound_label(label: Label) -> bool:
     texts = isinstance(label.prompt, str) and isinstance(label.retokenized, str) and isinstance(label.important, bool)
-    return texts and _ids([label.t, label.target_token, label.draft_token]) and _ids(label.target_rest) and _ids(label.draft_rest)
+    return (
+        texts
+        and _ids([label.t, label.target_token, label.draft_token])
+        and _ids(label.target_rest)
+        and _ids(label.draft_rest)
+    )
 
 
 def _ids(values: Any) -> bool:

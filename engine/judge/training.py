@@ -86,7 +86,9 @@ def _fitting(path: Path, prompts: Sequence[PromptFinished], vocab: int) -> None:
     for prompt in prompts:
         swapped = (token for label in prompt.labels for token in (label.target_token, label.draft_token))
         if max((*prompt.prompt_ids, *prompt.final, *swapped), default=-1) >= vocab:
-            raise AssetError(f"{path}, prompt {prompt.prompt}: a token id lies beyond the {vocab} of the loaded models.")
+            raise AssetError(
+                f"{path}, prompt {prompt.prompt}: a token id lies beyond the {vocab} of the loaded models."
+            )
         if any(label.t > len(prompt.final) for label in prompt.labels):
             raise AssetError(f"{path}, prompt {prompt.prompt}: a label lies beyond the response.")
 
@@ -109,13 +111,24 @@ def judge_of(mined: Mined, fit: Fit, kind: FeatureKind, settings: Settings, extr
     weight, bias = fit.folded
     scores = [round(score, POINTS) for score in fit.scores]
     meta: dict[str, Any] = {
-        "task": mined.head["task"], "models": mined.head["models"], "mined_sha256": mined.digest, "mining": _settings(mined.head),
-        "prompts": mined.prompts, "labels": len(mined.labels), "important": sum(mined.important), "training": asdict(settings),
-        "c": fit.c, "auc": fit.auc, "auc_by_c": fit.auc_by_c, "at_threshold": at_threshold(fit.scores, fit.truth, fit.threshold),
-        "calibration_error": calibration_error(fit.scores, fit.truth), "sweep": quantile_thresholds(fit.scores),
+        "task": mined.head["task"],
+        "models": mined.head["models"],
+        "mined_sha256": mined.digest,
+        "mining": _settings(mined.head),
+        "prompts": mined.prompts,
+        "labels": len(mined.labels),
+        "important": sum(mined.important),
+        "training": asdict(settings),
+        "c": fit.c,
+        "auc": fit.auc,
+        "auc_by_c": fit.auc_by_c,
+        "at_threshold": at_threshold(fit.scores, fit.truth, fit.threshold),
+        "calibration_error": calibration_error(fit.scores, fit.truth),
+        "sweep": quantile_thresholds(fit.scores),
         "thresholds_by_recall": {str(r): recall_threshold(fit.scores, fit.truth, r) for r in RECALLS},
-        "scores": scores, "truth": [int(t) for t in fit.truth],
-    }  # fmt: skip
+        "scores": scores,
+        "truth": [int(t) for t in fit.truth],
+    }
     forced = {"mined_with": mined.head["mined_with"]} if "mined_with" in mined.head else {}
     return Judge(torch.from_numpy(weight).float(), bias, kind, fit.threshold, meta | forced | dict(extra))
 
@@ -133,17 +146,23 @@ def card(judge: Judge, command: str) -> str:
     m, at = judge.meta, judge.meta["at_threshold"]
     others = [("mined with other models", _models(m["mined_with"]))] if "mined_with" in m else []
     rows = [
-        ("task", m["task"]), ("models", _models(m["models"])), *others, ("features", str(judge.kind)),
+        ("task", m["task"]),
+        ("models", _models(m["models"])),
+        *others,
+        ("features", str(judge.kind)),
         ("prompts mined", m["prompts"]),
         ("labels", f"{m['labels']}, {m['important']} important ({m['important'] / max(m['labels'], 1):.1%})"),
-        ("mining", json.dumps(m["mining"])), ("split", f"{m['training']['split']} by prompt, seed {m['training']['seed']}"),
-        ("C", f"{m['c']:.3g}, best of {len(m['auc_by_c'])} by ROC area"), ("ROC area, unseen prompts", f"{m['auc']:.3f}"),
+        ("mining", json.dumps(m["mining"])),
+        ("split", f"{m['training']['split']} by prompt, seed {m['training']['seed']}"),
+        ("C", f"{m['c']:.3g}, best of {len(m['auc_by_c'])} by ROC area"),
+        ("ROC area, unseen prompts", f"{m['auc']:.3f}"),
         (f"threshold at {m['training']['recall']:.0%} recall", f"{judge.threshold:.4f}"),
         ("recall of important swaps there", _percent(at["recall"])),
         ("unimportant swaps kept there", _percent(at["kept_unimportant"])),
         ("thresholds at other recalls", ", ".join(f"{r}: {t:.4f}" for r, t in m["thresholds_by_recall"].items())),
-        ("expected calibration error", f"{m['calibration_error']:.3f}"), ("mined file", f"sha256 {m['mined_sha256'][:16]}"),
-    ]  # fmt: skip
+        ("expected calibration error", f"{m['calibration_error']:.3f}"),
+        ("mined file", f"sha256 {m['mined_sha256'][:16]}"),
+    ]
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
     return (
         f"# Judge for {m['task']}\n\nA linear classifier on hidden states that tells which swaps of a target token for a draft "
@@ -154,14 +173,20 @@ def card(judge: Judge, command: str) -> str:
 
 def _models(described: Mapping[str, Any]) -> str:
     named = ((role, model or {}) for role, model in sorted(described.items()))
-    return "; ".join(f"{role} {model.get('id', 'unknown')} ({model.get('revision', 'unknown')})" for role, model in named)
+    return "; ".join(
+        f"{role} {model.get('id', 'unknown')} ({model.get('revision', 'unknown')})" for role, model in named
+    )
 
 
 def _areas(found: Mapping[str, Any] | None) -> str:
     if not found:
         return ""
     lines = [f"| {name} | {area:.3f} |" for group in ("features", "classifiers") for name, area in found[group].items()]
-    return "\nROC areas of other features and classifiers, same split and C:\n\n| | area |\n|---|---|\n" + "\n".join(lines) + "\n"
+    return (
+        "\nROC areas of other features and classifiers, same split and C:\n\n| | area |\n|---|---|\n"
+        + "\n".join(lines)
+        + "\n"
+    )
 
 
 def _percent(value: float | None) -> str:
@@ -174,4 +199,6 @@ def _settings(head: Mapping[str, Any]) -> dict[str, Any]:
 
 def summary(names: Sequence[str], fits: Sequence[Fit]) -> str:
     """A few words for the terminal."""
-    return "\n".join(f"{n}: area {f.auc:.3f}, threshold {f.threshold:.4f}, C {f.c:.3g}" for n, f in zip(names, fits, strict=True))
+    return "\n".join(
+        f"{n}: area {f.auc:.3f}, threshold {f.threshold:.4f}, C {f.c:.3g}" for n, f in zip(names, fits, strict=True)
+    )

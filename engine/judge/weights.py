@@ -70,7 +70,12 @@ class Judge:
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {"weight": self.weight.float().contiguous(), "bias": torch.tensor([self.bias], dtype=torch.float32)}
         save_file(tensors | dict(extra or {}), folder / WEIGHTS)
-        line = {"schema": SCHEMA, "token": self.kind.token, "models_read": self.kind.models, "threshold": self.threshold}
+        line = {
+            "schema": SCHEMA,
+            "token": self.kind.token,
+            "models_read": self.kind.models,
+            "threshold": self.threshold,
+        }
         (folder / META).write_text(json.dumps(line | dict(self.meta), indent=1) + "\n", encoding="utf-8")
 
 

@@ -73,7 +73,10 @@ def sources_of(
     adjacency: Adjacency, history: History, tokens: Sequence[int], parents: Sequence[int], root: int
 ) -> tuple[dict[str, Any], ...]:
     """For each node the row it was taken from, which entry of it, and where the row's token was last read."""
-    return tuple(_source(adjacency, history, token, root if p < 0 else tokens[p]) for token, p in zip(tokens, parents, strict=True))
+    return tuple(
+        _source(adjacency, history, token, root if p < 0 else tokens[p])
+        for token, p in zip(tokens, parents, strict=True)
+    )
 
 
 def _source(adjacency: Adjacency, history: History, token: int, row: int) -> dict[str, Any]:

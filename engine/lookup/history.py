@@ -11,15 +11,26 @@ from typing import Any
 from engine.config import Knob
 
 SCOPE = Knob(
-    "scope", "problem", "what was seen is kept for one run, for all trajectories of a prompt, or for good",
-    choices=("run", "problem", "global"), origin="paper", advanced=True,
-)  # fmt: skip
+    "scope",
+    "problem",
+    "what was seen is kept for one run, for all trajectories of a prompt, or for good",
+    choices=("run", "problem", "global"),
+    origin="paper",
+    advanced=True,
+)
 
 
 def entries_knob(default: int, what: str) -> Knob:
     """The knob that bounds memory."""
     return Knob(
-        "entries", default, f"most {what} kept; the least recently used leave first", 16, 10_000_000, 1, "entries", advanced=True
+        "entries",
+        default,
+        f"most {what} kept; the least recently used leave first",
+        16,
+        10_000_000,
+        1,
+        "entries",
+        advanced=True,
     )
 
 

@@ -56,7 +56,9 @@ class LawTable:
         self.orders, self.stored = orders, stored
         self._table: Bounded[tuple[int, ...], MeanLaw] = Bounded(entries)
 
-    def see(self, context: Sequence[int], law: Entries, place: int = -1, full: Callable[[int], float] | None = None) -> None:
+    def see(
+        self, context: Sequence[int], law: Entries, place: int = -1, full: Callable[[int], float] | None = None
+    ) -> None:
         """The target's law after `context`, its largest entries first.
 
         With `full`, which gives the probability of any token, the whole law takes part in the mean and not only its stored

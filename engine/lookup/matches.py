@@ -22,7 +22,9 @@ class Copied:
 class Matches:
     """Both automata, kept in step with one sequence. The static match is reduced by `bias`; the dynamic one wins ties."""
 
-    def __init__(self, scope: str, entries: int, static: StaticAutomaton | None, bias: int, likely: bool = False) -> None:
+    def __init__(
+        self, scope: str, entries: int, static: StaticAutomaton | None, bias: int, likely: bool = False
+    ) -> None:
         self.dynamic = DynamicMemory(scope, entries)
         self.static, self.bias, self.likely = static, bias, likely
         self._state = self._match = 0
@@ -53,14 +55,23 @@ class Matches:
             follow = self.static.likely if self.likely else self.static.continuation
             at, tokens = follow(self._state, n)
             here = self.static.place(at)
-            found = {"kind": "automaton", "match": self._match, "where": where, "seen": int(self.static.count[self._state])}
+            found = {
+                "kind": "automaton",
+                "match": self._match,
+                "where": where,
+                "seen": int(self.static.count[self._state]),
+            }
             sources = [
-                {**found, "step": i, **here, "pos": here["pos"] + i, **self.static.passage(at + i)} for i in range(len(tokens))
+                {**found, "step": i, **here, "pos": here["pos"] + i, **self.static.passage(at + i)}
+                for i in range(len(tokens))
             ]
             return Copied(where, self._match, weight, tokens, sources)
         match, at, tokens = self.dynamic.continuation(n, climb)
         place = self.dynamic.history.place
-        sources = [{"kind": "automaton", "match": match, "where": where, "step": i, **place(at + i)} for i in range(len(tokens))]
+        sources = [
+            {"kind": "automaton", "match": match, "where": where, "step": i, **place(at + i)}
+            for i in range(len(tokens))
+        ]
         return Copied("dynamic", match, weight, tokens, sources)
 
     def __len__(self) -> int:

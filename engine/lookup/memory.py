@@ -16,7 +16,9 @@ class DynamicMemory:
 
     def _fresh(self, base: int) -> None:
         self.automaton = SuffixAutomaton()
-        self._at: list[int] = []  # history position of each token in the automaton; separators have that of the token after
+        self._at: list[
+            int
+        ] = []  # history position of each token in the automaton; separators have that of the token after
         self._base = base
         self._separators = 0
 

@@ -72,7 +72,9 @@ class StaticAutomaton:
         at = int(self.first[state]) + 1
         while len(tokens) < n:
             low, high = int(self.offset[state]), int(self.offset[state + 1])
-            best = max((e for e in range(low, high) if self.token[e] >= 0), key=lambda e: self.count[self.goal[e]], default=-1)
+            best = max(
+                (e for e in range(low, high) if self.token[e] >= 0), key=lambda e: self.count[self.goal[e]], default=-1
+            )
             if best < 0:
                 break
             tokens.append(int(self.token[best]))
@@ -121,10 +123,16 @@ def freeze(live: SuffixAutomaton, card: dict[str, Any]) -> StaticAutomaton:
     edges = [sorted(e.items()) for e in live.edges]
     flat = np.array([pair for e in edges for pair in e], dtype=np.int32).reshape(-1, 2)
     return StaticAutomaton(
-        link=_ints(live.link), length=_ints(live.length), first=_ints(live.first), count=_ints(count),
-        offset=_ints([0, *np.cumsum([len(e) for e in edges])]), token=flat[:, 0].copy(), goal=flat[:, 1].copy(),
-        corpus=_ints(live.tokens), card=card,
-    )  # fmt: skip
+        link=_ints(live.link),
+        length=_ints(live.length),
+        first=_ints(live.first),
+        count=_ints(count),
+        offset=_ints([0, *np.cumsum([len(e) for e in edges])]),
+        token=flat[:, 0].copy(),
+        goal=flat[:, 1].copy(),
+        corpus=_ints(live.tokens),
+        card=card,
+    )
 
 
 def _ints(values: Sequence[int]) -> Ints:
@@ -148,13 +156,19 @@ def load_static(folder: Path, target: Model) -> StaticAutomaton:
         card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
         found = StaticAutomaton(**{name: arrays[name] for name in NAMES}, card=card)
     except (OSError, SafetensorError, ValueError, TypeError, KeyError) as error:
-        raise AssetError(f"{folder} holds no suffix automaton: {error}. `python -m engine automaton` builds one.") from None
+        raise AssetError(
+            f"{folder} holds no suffix automaton: {error}. `python -m engine automaton` builds one."
+        ) from None
     if not _sound(found):
         raise AssetError(f"The suffix automaton in {folder} contradicts itself; build it again.")
     if card.get("tokenizer") not in (None, tokenizer_mark(target.tokenizer)):
-        raise ModelMismatch(f"The suffix automaton in {folder} was built for another vocabulary than that of {target.name}.")
+        raise ModelMismatch(
+            f"The suffix automaton in {folder} was built for another vocabulary than that of {target.name}."
+        )
     if max(int(found.corpus.max(initial=-1)), int(found.token.max(initial=-1))) >= target.vocab:
-        raise AssetError(f"The suffix automaton in {folder} holds token ids beyond the {target.vocab} of {target.name}.")
+        raise AssetError(
+            f"The suffix automaton in {folder} holds token ids beyond the {target.vocab} of {target.name}."
+        )
     return found
 
 

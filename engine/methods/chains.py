@@ -5,24 +5,40 @@ from engine.methods.compose import make_card
 LEVIATHAN = "Leviathan, Kalman, Matias 2023, 'Fast Inference from Transformers via Speculative Decoding' (2211.17192)"
 
 AR = make_card(
-    name="ar", title="Autoregressive", paper="the reference: one target call a token", drafter="none", shape="none", rule="exact",
-    guarantee="reference", family="baseline",
+    name="ar",
+    title="Autoregressive",
+    paper="the reference: one target call a token",
+    drafter="none",
+    shape="none",
+    rule="exact",
+    guarantee="reference",
+    family="baseline",
     summary="The target writes one token a call. Every speed here is measured against this run.",
-    helps="It is the yardstick.", hurts="Each token reads all weights once.",
+    helps="It is the yardstick.",
+    hurts="Each token reads all weights once.",
     formula="x_t ~ p(. | x_<t)",
-)  # fmt: skip
+)
 SD = make_card(
-    name="sd", title="Speculative decoding", paper=LEVIATHAN, drafter="model", shape="chain", rule="exact",
+    name="sd",
+    title="Speculative decoding",
+    paper=LEVIATHAN,
+    drafter="model",
+    shape="chain",
+    rule="exact",
     summary="A small model drafts gamma tokens, and the target checks them in one call. A guess stays with probability "
     "min(1, p/q); the first refusal is replaced from the residual.",
     helps="Text that the small model writes as well as the large one.",
     hurts="A draft step that costs more than a few hundredths of a target call, or guesses that fail early.",
     contested="'target' as correction is what the EASD paper prints for its baseline; above temperature 0 it is not lossless (E2).",
     formula="keep x if u < min(1, p(x)/q(x)); else draw from norm(max(p - q, 0))",
-)  # fmt: skip
+)
 EASD = make_card(
-    name="easd", title="EASD", paper="'Entropy-Aware Speculative Decoding Toward Improved LLM Reasoning'", drafter="model",
-    shape="chain", rule="entropy_veto",
+    name="easd",
+    title="EASD",
+    paper="'Entropy-Aware Speculative Decoding Toward Improved LLM Reasoning'",
+    drafter="model",
+    shape="chain",
+    rule="entropy_veto",
     summary="Speculative decoding that refuses a guess when both models are unsure and yet agree. The target's next choice is "
     "taken instead, on purpose against its own law.",
     helps="Reasoning, where a confident-looking agreement of two unsure models is a shared mistake.",
@@ -30,10 +46,14 @@ EASD = make_card(
     contested="At least or above the overlap threshold (E1); correction from the target or the residual (E2); draft length not in "
     "the paper (E6); whose entropies calibrate tau (E8, E9).",
     formula="veto if H_d > tau and H_t > tau and overlap@n >= tau_overlap; then p(x) <- 0",
-)  # fmt: skip
+)
 SPECDEC = make_card(
-    name="specdec", title="SpecDec", paper="Xia et al. 2023, 'Speculative Decoding: Exploiting Speculative Execution' (2203.16487)",
-    drafter="model", shape="chain", rule="gap",
+    name="specdec",
+    title="SpecDec",
+    paper="Xia et al. 2023, 'Speculative Decoding: Exploiting Speculative Execution' (2203.16487)",
+    drafter="model",
+    shape="chain",
+    rule="gap",
     defaults={"gamma": 10, "top_beta": 5, "tau_base": 3.0, "tau_gamma": 0.0},
     origins={"top_beta": "code", "tau_base": "code", "gamma": "paper"},
     summary="A drafted token stays if it is among the target's first beta and not too far behind the first. Here with an "
@@ -42,10 +62,15 @@ SPECDEC = make_card(
     hurts="Facts: the second-best digit passes as easily as the second-best word.",
     contested="The paper's drafter writes all k tokens in one pass (C6).",
     formula="keep x if rank_p(x) <= beta and log p(x1) - log p(x) <= tau",
-)  # fmt: skip
+)
 CM_ASD = make_card(
-    name="cm_asd", title="CM-ASD", paper="'Confidence-Modulated Speculative Decoding for Large Language Models'", drafter="model",
-    shape="confidence_chain", rule="gap", defaults={"k_max": 10},
+    name="cm_asd",
+    title="CM-ASD",
+    paper="'Confidence-Modulated Speculative Decoding for Large Language Models'",
+    drafter="model",
+    shape="confidence_chain",
+    rule="gap",
+    defaults={"k_max": 10},
     summary="The drafter's confidence sets how many guesses are checked and how strictly. Entropy, logit margin and softmax margin "
     "are mixed into one number a token.",
     helps="Text whose difficulty changes: long checks on easy stretches, short ones elsewhere.",
@@ -54,13 +79,19 @@ CM_ASD = make_card(
     contested="Entropy as confidence (C1); the threshold loosens when unsure as printed, the text says the opposite (C2); "
     "no hyper-parameters are given (C7).",
     formula="k = clip(floor(alpha C k_max)); keep x if rank_p(x) <= beta and gap <= tau_base + gamma (1 - C_t)",
-)  # fmt: skip
+)
 TOPK = make_card(
-    name="topk_lossy", title="Top-K", paper="baseline of 'AutoJudge: Judge Decoding Without Manual Annotation'", drafter="model",
-    shape="chain", rule="top_k", family="judge",
+    name="topk_lossy",
+    title="Top-K",
+    paper="baseline of 'AutoJudge: Judge Decoding Without Manual Annotation'",
+    drafter="model",
+    shape="chain",
+    rule="top_k",
+    family="judge",
     summary="Speculative decoding that also keeps any guess among the target's K first choices.",
-    helps="Shows how far a rule without learning gets.", hurts="It cannot tell a synonym from a wrong digit.",
+    helps="Shows how far a rule without learning gets.",
+    hurts="It cannot tell a synonym from a wrong digit.",
     formula="keep x if rank_p(x) <= K",
-)  # fmt: skip
+)
 
 CHAINS = (AR, SD, EASD, SPECDEC, CM_ASD, TOPK)

@@ -5,7 +5,13 @@ from engine.methods.compose import make_card
 PAPER = "Garipov et al., 'AutoJudge: Judge Decoding Without Manual Annotation'"
 
 AUTOJUDGE = make_card(
-    name="autojudge", title="AutoJudge", paper=PAPER, drafter="model", shape="chain", rule="judge", family="judge",
+    name="autojudge",
+    title="AutoJudge",
+    paper=PAPER,
+    drafter="model",
+    shape="chain",
+    rule="judge",
+    family="judge",
     defaults={"gamma": 16},
     summary="Speculative decoding that keeps a refused guess when a linear classifier on hidden states says that it does not "
     "change the answer. The classifier learns from swaps that were tried out and labelled by their effect on the answer.",
@@ -14,26 +20,38 @@ AUTOJUDGE = make_card(
     contested="Grid and scaler of the classifier (A1, A2), threshold by 90 % recall or a sweep (A3), the window's last token "
     "(A5), window length (A6); the published loop emits no bonus token. On trees it is our extension.",
     formula="keep a refused x if sigmoid(w . h(x) + b) < threshold",
-)  # fmt: skip
+)
 AUTOJUDGE_EAGLE = make_card(
-    name="autojudge_eagle", title="AutoJudge on EAGLE-2", paper=PAPER + ", appendix J", drafter="eagle2", shape="dynamic_tree",
-    rule="judge", family="judge", defaults={"tree_top_k": 1, "depth": 7, "total_token": 8},
+    name="autojudge_eagle",
+    title="AutoJudge on EAGLE-2",
+    paper=PAPER + ", appendix J",
+    drafter="eagle2",
+    shape="dynamic_tree",
+    rule="judge",
+    family="judge",
+    defaults={"tree_top_k": 1, "depth": 7, "total_token": 8},
     summary="EAGLE-2 drafts, verified exactly; where no child of the last accepted node matches, the judge is asked about each "
     "child in the order of their scores, and the first unimportant one is kept.",
     helps="As AutoJudge, with cheap drafts. A tree (tree_top_k above 1) offers several synonyms where a chain offers one.",
     hurts="As AutoJudge. A judge that also reads the draft model's states needs a pass of that model a round besides the head.",
     contested="The published code has one trunk (tree_top_k 1, window 8); asking siblings in the order of their scores is ours.",
     formula="walk exactly; at the last accepted node keep the first child x with sigmoid(w . h(x) + b) < threshold",
-)  # fmt: skip
+)
 MATH_RULE = make_card(
-    name="math_rule", title="Math rule", paper="rule-based ablation (appendix K) of AutoJudge; " + PAPER, drafter="model",
-    shape="chain", rule="math", family="judge", defaults={"gamma": 16},
+    name="math_rule",
+    title="Math rule",
+    paper="rule-based ablation (appendix K) of AutoJudge; " + PAPER,
+    drafter="model",
+    shape="chain",
+    rule="math",
+    family="judge",
+    defaults={"gamma": 16},
     summary="Speculative decoding that keeps any refused guess which is not mathematical. A second knob also asks that it is "
     "among the target's first K choices.",
     helps="Shows how far a hand-written list of important tokens gets.",
     hurts="Plans and logic in words: 'gave' for 'got' is no symbol, and changes the answer.",
     contested="The paper names neither the variables nor whose token is looked at; here either one, as knobs.",
     formula="keep a refused x if neither x nor the target's choice contains a digit, operator or variable",
-)  # fmt: skip
+)
 
 JUDGES = (AUTOJUDGE, AUTOJUDGE_EAGLE, MATH_RULE)

@@ -3,11 +3,20 @@
 from engine.methods.compose import make_card
 from engine.template import tree_names
 
-OPTIMISED = "stand_stochastic" if "stand_stochastic" in tree_names() else "best_first"  # `python -m engine tree optimise`
+OPTIMISED = (
+    "stand_stochastic" if "stand_stochastic" in tree_names() else "best_first"
+)  # `python -m engine tree optimise`
 
 PLD = make_card(
-    name="pld", title="Prompt lookup", paper="Saxena 2023, 'Prompt Lookup Decoding'", drafter="pld", shape="chain", rule="exact",
-    family="lookup", defaults={"gamma": 10}, origins={"gamma": "code"},
+    name="pld",
+    title="Prompt lookup",
+    paper="Saxena 2023, 'Prompt Lookup Decoding'",
+    drafter="pld",
+    shape="chain",
+    rule="exact",
+    family="lookup",
+    defaults={"gamma": 10},
+    origins={"gamma": "code"},
     summary="Looks for the last few tokens earlier in the text and proposes what followed them there. No model drafts, so a "
     "miss costs nothing.",
     helps="Texts that repeat their input: summaries, edits, code, second attempts at a problem.",
@@ -16,11 +25,16 @@ PLD = make_card(
     "there is. "
     "That earlier trajectories are searched too is our reading of STAND's numbers.",
     formula="for n = 3, 2, 1: if x[-n:] stood at i, draft x[i+n : i+n+gamma]",
-)  # fmt: skip
+)
 ANPD = make_card(
-    name="anpd", title="ANPD", paper="Ou, Chen, Tian 2024, 'Lossless Acceleration of LLM via Adaptive N-gram Parallel "
-    "Decoding' (2404.08698)",
-    drafter="anpd", shape="chain", rule="exact", family="lookup", defaults={"gamma": 10},
+    name="anpd",
+    title="ANPD",
+    paper="Ou, Chen, Tian 2024, 'Lossless Acceleration of LLM via Adaptive N-gram Parallel Decoding' (2404.08698)",
+    drafter="anpd",
+    shape="chain",
+    rule="exact",
+    family="lookup",
+    defaults={"gamma": 10},
     summary="Counts what followed every short run of tokens, and drafts the most frequent next token again and again. Longer "
     "runs are asked first.",
     helps="Text with fixed phrases; the counts grow with every token.",
@@ -29,11 +43,17 @@ ANPD = make_card(
     "reference, which "
     "counts the prompt twice.",
     formula="draft argmax count(context, x), longest context first",
-)  # fmt: skip
+)
 SAM = make_card(
-    name="sam", title="SAM decoding", paper="Hu et al. 2024, 'SAM Decoding: Speculative Decoding via Suffix Automaton' "
-    "(2411.10666)",
-    drafter="sam", shape="chain", rule="exact", family="lookup", defaults={"gamma": 39}, origins={"gamma": "code"},
+    name="sam",
+    title="SAM decoding",
+    paper="Hu et al. 2024, 'SAM Decoding: Speculative Decoding via Suffix Automaton' (2411.10666)",
+    drafter="sam",
+    shape="chain",
+    rule="exact",
+    family="lookup",
+    defaults={"gamma": 39},
+    origins={"gamma": "code"},
     summary="A suffix automaton knows the longest end of the text that was seen before, in this problem or in a fixed "
     "collection. "
     "What followed it is copied, and the longer the match the more.",
@@ -42,11 +62,17 @@ SAM = make_card(
     contested="The reference samples its bonus token from the unprocessed law, which is not lossless; here it follows the "
     "sampling.",
     formula="draft min(gamma, alpha x match) tokens after the first occurrence",
-)  # fmt: skip
+)
 RECYCLE = make_card(
-    name="recycle", title="Token recycling",
+    name="recycle",
+    title="Token recycling",
     paper="Luo et al. 2024, 'Turning Trash into Treasure: Accelerating Inference with Token Recycling' (2408.08696)",
-    drafter="recycle", shape="static_tree", rule="exact", family="lookup", defaults={"tree": "heuristic"}, origins={"tree": "ours"},
+    drafter="recycle",
+    shape="static_tree",
+    rule="exact",
+    family="lookup",
+    defaults={"tree": "heuristic"},
+    origins={"tree": "ours"},
     summary="Each target call leaves its eight first choices after every token it read, refused ones included. A fixed tree "
     "is filled "
     "with them, token by token.",
@@ -55,19 +81,34 @@ RECYCLE = make_card(
     contested="The paper keeps one matrix for good (`scope` global). Its tree has no licence; ours is grown best-first to the "
     "same size.",
     formula="child j of a node with token t is M[t, j]; then M[t] <- top-8 of the target's logits after t",
-)  # fmt: skip
+)
 SAM_RECYCLE = make_card(
-    name="sam_recycle", title="SAM with recycling", paper=SAM.paper, drafter="sam_recycle", shape="static_tree", rule="exact",
-    family="lookup", defaults={"tree": "heuristic"}, origins={"tree": "ours"},
+    name="sam_recycle",
+    title="SAM with recycling",
+    paper=SAM.paper,
+    drafter="sam_recycle",
+    shape="static_tree",
+    rule="exact",
+    family="lookup",
+    defaults={"tree": "heuristic"},
+    origins={"tree": "ours"},
     summary="Copies where the text matches five tokens or more of something seen, and fills a tree with recycled candidates "
     "elsewhere.",
-    helps="Text that alternates between repetition and news.", hurts="A long but wrong match costs the round its tree.",
+    helps="Text that alternates between repetition and news.",
+    hurts="A long but wrong match costs the round its tree.",
     contested="The threshold and the bias of the static match come from the reference code.",
     formula="match >= 5: SAM chain; else recycling tree",
-)  # fmt: skip
+)
 STAND = make_card(
-    name="stand", title="STAND", paper="Song et al. 2025, 'Accelerated Test-Time Scaling with Model-Free Speculative Sampling'",
-    drafter="stand", shape="static_tree", rule="exact", family="lookup", defaults={"tree": OPTIMISED}, origins={"tree": "ours"},
+    name="stand",
+    title="STAND",
+    paper="Song et al. 2025, 'Accelerated Test-Time Scaling with Model-Free Speculative Sampling'",
+    drafter="stand",
+    shape="static_tree",
+    rule="exact",
+    family="lookup",
+    defaults={"tree": OPTIMISED},
+    origins={"tree": "ours"},
     summary="Keeps the target's own laws by the last one to four tokens and averages them over every visit. Children of a "
     "static tree "
     "are drawn from these laws without replacement, so that guesses are as varied as the target.",
@@ -77,6 +118,6 @@ STAND = make_card(
     "learns (S9), and "
     "tables are kept for one problem (S10). Noise is never reused (S7).",
     formula="q = mean law of the longest known context; children: top m of log q + Gumbel noise",
-)  # fmt: skip
+)
 
 LOOKUPS = (PLD, ANPD, SAM, RECYCLE, SAM_RECYCLE, STAND)

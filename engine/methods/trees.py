@@ -3,30 +3,44 @@
 from engine.methods.compose import make_card
 
 EAGLE2 = make_card(
-    name="eagle2", title="EAGLE-2", paper="Li et al. 2024, 'EAGLE-2: Faster Inference with Dynamic Draft Trees' (2406.16858)",
-    drafter="eagle2", shape="dynamic_tree", rule="exact", family="tree",
+    name="eagle2",
+    title="EAGLE-2",
+    paper="Li et al. 2024, 'EAGLE-2: Faster Inference with Dynamic Draft Trees' (2406.16858)",
+    drafter="eagle2",
+    shape="dynamic_tree",
+    rule="exact",
+    family="tree",
     summary="A one-layer head writes the target's next hidden state from the last one and the next token. A tree of its "
     "likeliest guesses is grown level by level, and the best nodes are checked in one call.",
     helps="One target call checks many ways to go on, so an early second-best guess costs nothing.",
     hurts="Every round verifies total_token tokens, however sure the head is.",
     contested="The paper's depth of 7 grows eight levels (methods page, 4.19).",
     formula="value of a node = product of the head's probabilities on its path; verify the total_token - 1 best",
-)  # fmt: skip
+)
 EAGLE3 = make_card(
-    name="eagle3", title="EAGLE-3", paper="Li et al. 2025, 'EAGLE-3: Scaling up Inference Acceleration via Training-Time "
-    "Test' (2503.01840)",
-    drafter="eagle3", shape="dynamic_tree", rule="exact", family="tree",
+    name="eagle3",
+    title="EAGLE-3",
+    paper="Li et al. 2025, 'EAGLE-3: Scaling up Inference Acceleration via Training-Time Test' (2503.01840)",
+    drafter="eagle3",
+    shape="dynamic_tree",
+    rule="exact",
+    family="tree",
     summary="Like EAGLE-2, but the head reads three layers of the target and was trained on its own guesses, several steps deep. "
     "Its guesses stay good further down the tree.",
     helps="Long runs of predictable text: acceptance falls slowly with depth.",
     hurts="Every round verifies total_token tokens, however sure the head is; tokens outside its vocabulary can never be guessed.",
     formula="g = fc(h_2, h_L/2, h_L-3); value of a node = product of the head's probabilities on its path",
-)  # fmt: skip
+)
 MEDUSA = make_card(
-    name="medusa", title="Medusa", paper="Cai et al. 2024, 'Medusa: Simple LLM Inference Acceleration with Multiple Decoding "
-    "Heads' (2401.10774)",
-    drafter="medusa", shape="static_tree", rule="exact", family="tree",
-    defaults={"tree_nodes": 63, "tree_depth": 4}, origins={"tree_nodes": "code", "tree_depth": "ours"},
+    name="medusa",
+    title="Medusa",
+    paper="Cai et al. 2024, 'Medusa: Simple LLM Inference Acceleration with Multiple Decoding Heads' (2401.10774)",
+    drafter="medusa",
+    shape="static_tree",
+    rule="exact",
+    family="tree",
+    defaults={"tree_nodes": 63, "tree_depth": 4},
+    origins={"tree_nodes": "code", "tree_depth": "ours"},
     summary="Several heads guess the next tokens from one hidden state, each on its own. Their first choices are combined into a "
     "fixed tree that is checked in one call.",
     helps="Drafting is almost free: no head waits for another.",
@@ -34,63 +48,93 @@ MEDUSA = make_card(
     contested="The published trees were searched for other models; this one is grown best first. With rule 'typical' (compose) the "
     "output leaves the target's law.",
     formula="guess d + 1 = top tokens of W_d (h + SiLU(A_d h)); combine, verify",
-)  # fmt: skip
+)
 MEDUSA_TYPICAL = make_card(
-    name="medusa_typical", title="Medusa, typical acceptance", paper=MEDUSA.paper, drafter="medusa", shape="static_tree",
+    name="medusa_typical",
+    title="Medusa, typical acceptance",
+    paper=MEDUSA.paper,
+    drafter="medusa",
+    shape="static_tree",
     rule="typical",
-    family="tree", defaults={"tree_nodes": 63, "tree_depth": 4}, origins={"tree_nodes": "code", "tree_depth": "ours"},
+    family="tree",
+    defaults={"tree_nodes": 63, "tree_depth": 4},
+    origins={"tree_nodes": "code", "tree_depth": "ours"},
     summary="Medusa with its own rule: a guess stays when the target finds it plausible, more freely where the target is unsure. "
     "At temperature 0 it is the exact rule.",
     helps="High temperatures, where exact sampling refuses most guesses.",
     hurts="The output no longer follows the target's law.",
     contested="Which of epsilon and delta is 0.09 and which 0.3 differs within the reference code.",
     formula="keep x if p(x) > min(epsilon, delta exp(-H(p))); the longest kept path",
-)  # fmt: skip
+)
 HYDRA = make_card(
-    name="hydra", title="Hydra", paper="Ankner et al. 2024, 'Hydra: Sequentially-Dependent Draft Heads for Medusa Decoding' "
-    "(2402.05109)",
-    drafter="hydra", shape="static_tree", rule="exact", family="tree",
-    defaults={"tree_nodes": 63, "tree_depth": 4}, origins={"tree_nodes": "code", "tree_depth": "ours"},
+    name="hydra",
+    title="Hydra",
+    paper="Ankner et al. 2024, 'Hydra: Sequentially-Dependent Draft Heads for Medusa Decoding' (2402.05109)",
+    drafter="hydra",
+    shape="static_tree",
+    rule="exact",
+    family="tree",
+    defaults={"tree_nodes": 63, "tree_depth": 4},
+    origins={"tree_nodes": "code", "tree_depth": "ours"},
     summary="Medusa whose heads also read the tokens guessed before them. One extra layer over the target's states feeds them all.",
     helps="Combinations fit together, so deeper guesses are kept than with Medusa.",
     hurts="The heads wait for each other.",
     contested="HeteroSpec does not say which variant it compares with; this is prefix-mlp (Hydra++).",
     formula="guess d + 1 = top tokens of W_d mlp_d(prefix, root, guess 1, ..., guess d)",
-)  # fmt: skip
+)
 BLOCKWISE = make_card(
-    name="blockwise", title="Blockwise", paper="Stern, Shazeer, Uszkoreit 2018, 'Blockwise Parallel Decoding for Deep "
-    "Autoregressive Models' (1811.03115)",
-    drafter="medusa", shape="chain", rule="exact", family="tree", defaults={"gamma": 4},
+    name="blockwise",
+    title="Blockwise",
+    paper="Stern, Shazeer, Uszkoreit 2018, 'Blockwise Parallel Decoding for Deep Autoregressive Models' (1811.03115)",
+    drafter="medusa",
+    shape="chain",
+    rule="exact",
+    family="tree",
+    defaults={"gamma": 4},
     summary="The Medusa heads' first choices as one chain, checked by the target in the next call.",
-    helps="The simplest of all: one guess a head, no tree.", hurts="The first wrong head ends the block.",
+    helps="The simplest of all: one guess a head, no tree.",
+    hurts="The first wrong head ends the block.",
     contested="CM-ASD compares with blocks of 10 and 25; a block is one longer than the number of heads at most.",
     formula="accept the longest prefix that equals the target's own choices",
-)  # fmt: skip
+)
 ADAEDL = make_card(
-    name="adaedl", title="AdaEDL", paper="Agrawal et al. 2024, 'AdaEDL: Early Draft Stopping via an Entropy-based Lower "
-    "Bound' (2410.18351)",
-    drafter="model", shape="entropy_stop", rule="exact",
+    name="adaedl",
+    title="AdaEDL",
+    paper="Agrawal et al. 2024, 'AdaEDL: Early Draft Stopping via an Entropy-based Lower Bound' (2410.18351)",
+    drafter="model",
+    shape="entropy_stop",
+    rule="exact",
     summary="Speculative decoding that stops drafting when the draft's entropy says that the next guess will probably be refused. "
     "The threshold adapts to the acceptance seen.",
-    helps="Slow draft models: hopeless guesses are not written.", hurts="Cheap drafters, where a wasted guess costs less "
-    "than a lost one.",
+    helps="Slow draft models: hopeless guesses are not written.",
+    hurts="Cheap drafters, where a wasted guess costs less than a lost one.",
     contested="First threshold and first acceptance rate are not published; who adapts in which direction differs between codes.",
     formula="stop if 1 - sqrt(g H(q)) < lambda",
-)  # fmt: skip
+)
 ADAEDL_EAGLE = make_card(
-    name="adaedl_eagle", title="AdaEDL on EAGLE-3", paper=ADAEDL.paper + "; ported as in HeteroSpec, A.10", drafter="eagle3",
-    shape="entropy_stop_tree", rule="exact", family="tree",
+    name="adaedl_eagle",
+    title="AdaEDL on EAGLE-3",
+    paper=ADAEDL.paper + "; ported as in HeteroSpec, A.10",
+    drafter="eagle3",
+    shape="entropy_stop_tree",
+    rule="exact",
+    family="tree",
     summary="An EAGLE-3 tree that stops growing when the frontier's entropy is too high.",
     helps="Shows what early stopping does to a tree.",
     hurts="It saves draft steps, the cheap part, and cuts branches that would have recovered.",
     contested="HeteroSpec does not say how it asks a whole frontier; three ways are offered (scope).",
     formula="stop if 1 - sqrt(g H(q)) < lambda",
-)  # fmt: skip
+)
 HETEROSPEC = make_card(
-    name="heterospec", title="HeteroSpec", paper="Liu et al. 2025, 'HeteroSpec: Leveraging Contextual Heterogeneity for "
+    name="heterospec",
+    title="HeteroSpec",
+    paper="Liu et al. 2025, 'HeteroSpec: Leveraging Contextual Heterogeneity for "
     "Efficient Speculative "
     "Decoding' (2505.13254)",
-    drafter="eagle3", shape="entropy_binned", rule="exact", family="tree",
+    drafter="eagle3",
+    shape="entropy_binned",
+    rule="exact",
+    family="tree",
     summary="EAGLE-3 that sums the draft's entropy along its surest path. In the lowest bins it drafts deeper and verifies "
     "fewer nodes.",
     helps="Templated stretches: code, formulas, set phrases. Fewer target calls and far fewer tokens verified.",
@@ -100,6 +144,6 @@ HETEROSPEC = make_card(
     "the meta-path (H7).",
     formula="Phi = sum of top-K entropies on the meta-path; bin i < 3: depth + Delta, N' = floor(gamma_i N) + Delta, Delta = "
     "alpha - i",
-)  # fmt: skip
+)
 
 TREES = (EAGLE2, EAGLE3, MEDUSA, MEDUSA_TYPICAL, HYDRA, BLOCKWISE, ADAEDL, ADAEDL_EAGLE, HETEROSPEC)

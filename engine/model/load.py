@@ -44,9 +44,15 @@ class Model:
     def describe(self) -> dict[str, Any]:
         """The model as a trace names it."""
         return {
-            "id": self.name, "revision": self.revision, "parameters": self.parameters, "layers": self.layers,
-            "width": self.width, "vocab": self.vocab, "context": self.context, "lean": self.lean,
-        }  # fmt: skip
+            "id": self.name,
+            "revision": self.revision,
+            "parameters": self.parameters,
+            "layers": self.layers,
+            "width": self.width,
+            "vocab": self.vocab,
+            "context": self.context,
+            "lean": self.lean,
+        }
 
 
 def pick_device(device: str) -> torch.device:
@@ -87,9 +93,14 @@ def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name:
         _refuse(config, name)
         spread = device == "auto" and torch.cuda.device_count() > 1
         hf, info = AutoModelForCausalLM.from_pretrained(
-            path, config=config, dtype=wanted, use_safetensors=True, trust_remote_code=False,
-            device_map="auto" if spread else {"": where}, output_loading_info=True,
-        )  # fmt: skip
+            path,
+            config=config,
+            dtype=wanted,
+            use_safetensors=True,
+            trust_remote_code=False,
+            device_map="auto" if spread else {"": where},
+            output_loading_info=True,
+        )
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except torch.cuda.OutOfMemoryError:
         raise EngineFault(
@@ -146,7 +157,9 @@ def _refuse(config: Any, name: str) -> None:
         raise ModelMismatch(f"{name} is an encoder-decoder model; the lab runs decoder-only causal models.")
     window = getattr(config, "sliding_window", None)
     if window and getattr(config, "use_sliding_window", True):
-        raise ModelMismatch(f"{name} attends through a sliding window of {window} positions, whose cache cannot hold a draft tree.")
+        raise ModelMismatch(
+            f"{name} attends through a sliding window of {window} positions, whose cache cannot hold a draft tree."
+        )
     kinds = {*(getattr(config, "layer_types", None) or ()), *(getattr(config, "attention_layers", None) or ())}
     odd = sorted(kinds - {"full_attention", "global"})
     if odd:

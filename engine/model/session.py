@@ -38,7 +38,9 @@ class Forward:
 class Session:
     """A sequence running on a model, with a preallocated cache of `capacity` slots."""
 
-    def __init__(self, decoder: Decoder, vocab: int, device: torch.device, capacity: int, taps: Sequence[int] = ()) -> None:
+    def __init__(
+        self, decoder: Decoder, vocab: int, device: torch.device, capacity: int, taps: Sequence[int] = ()
+    ) -> None:
         self.decoder, self.vocab, self.device, self.capacity = decoder, vocab, device, capacity
         self.taps = tuple(taps)
         self._cache: Any = decoder.cache(capacity)

@@ -9,4 +9,6 @@ from engine.rules.judge import JudgeRule
 from engine.rules.top_k import TopK
 from engine.rules.typical import Typical
 
-RULES: dict[str, type[Rule]] = {part.NAME: part for part in (Exact, EntropyVeto, Gap, TopK, Typical, JudgeRule, MathRule)}
+RULES: dict[str, type[Rule]] = {
+    part.NAME: part for part in (Exact, EntropyVeto, Gap, TopK, Typical, JudgeRule, MathRule)
+}

@@ -27,21 +27,78 @@ class EntropyVeto:
     NEEDS: ClassVar[tuple[str, ...]] = ("draft laws",)
     SHAPES: ClassVar[tuple[str, ...]] = ("chain", "none")
     KNOBS: ClassVar[tuple[Knob, ...]] = (
-        Knob("tau_entropy", 2.0, "veto only where both entropies exceed this; 20 is never", -1.0, 20.0, 0.05, "nats",
-             origin="paper"),
-        Knob("tau_overlap", 0.8, "veto only where this share of the top n is common", 0.0, 1.01, 0.05, "share", origin="paper"),
+        Knob(
+            "tau_entropy",
+            2.0,
+            "veto only where both entropies exceed this; 20 is never",
+            -1.0,
+            20.0,
+            0.05,
+            "nats",
+            origin="paper",
+        ),
+        Knob(
+            "tau_overlap",
+            0.8,
+            "veto only where this share of the top n is common",
+            0.0,
+            1.01,
+            0.05,
+            "share",
+            origin="paper",
+        ),
         Knob("overlap_n", 5, "how many first choices are compared", 1, 1_000_000, 1, "tokens", origin="paper"),
-        Knob("overlap_cmp", "ge", "overlap test: at least (ge) or above (gt) tau_overlap", choices=("ge", "gt"), advanced=True),
-        Knob("ablation", "none", "leave out parts of the condition (table 2 of the paper)", choices=ABLATIONS, origin="paper"),
-        Knob("correction", "target", "law of the token after a refusal: the target's own, as printed, or the residual",
-             choices=("target", "residual"), origin="paper", advanced=True),
-        Knob("penalize", "proposed", "token removed by a veto: the proposed one, or the draft's first choice",
-             choices=("proposed", "argmax"), origin="paper", advanced=True),
+        Knob(
+            "overlap_cmp",
+            "ge",
+            "overlap test: at least (ge) or above (gt) tau_overlap",
+            choices=("ge", "gt"),
+            advanced=True,
+        ),
+        Knob(
+            "ablation",
+            "none",
+            "leave out parts of the condition (table 2 of the paper)",
+            choices=ABLATIONS,
+            origin="paper",
+        ),
+        Knob(
+            "correction",
+            "target",
+            "law of the token after a refusal: the target's own, as printed, or the residual",
+            choices=("target", "residual"),
+            origin="paper",
+            advanced=True,
+        ),
+        Knob(
+            "penalize",
+            "proposed",
+            "token removed by a veto: the proposed one, or the draft's first choice",
+            choices=("proposed", "argmax"),
+            origin="paper",
+            advanced=True,
+        ),
         Knob("bonus", True, "emit the target's next token after a fully accepted draft", advanced=True),
-        Knob("entropy_temperature", 1.0, "temperature of the softmax that entropies are taken of", 0.05, 10.0, 0.05, advanced=True),
-        Knob("tau_entropy_draft", -1.0, "separate threshold for the draft's entropy; -1 uses tau_entropy", -1.0, 20.0, 0.05, "nats",
-             advanced=True),
-    )  # fmt: skip
+        Knob(
+            "entropy_temperature",
+            1.0,
+            "temperature of the softmax that entropies are taken of",
+            0.05,
+            10.0,
+            0.05,
+            advanced=True,
+        ),
+        Knob(
+            "tau_entropy_draft",
+            -1.0,
+            "separate threshold for the draft's entropy; -1 uses tau_entropy",
+            -1.0,
+            20.0,
+            0.05,
+            "nats",
+            advanced=True,
+        ),
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.knobs = dict(knobs)
@@ -81,9 +138,14 @@ class EntropyVeto:
         if self.knobs["penalize"] == "argmax" and view.stats.draft is not None:
             remove = view.stats.draft.top[view.draft.group[node]][0][0]
         return {
-            "id": "veto", **used, "tau_h": self.tau, "tau_h_draft": self.tau_draft, "tau_o": self.tau_overlap, "n": self.n,
+            "id": "veto",
+            **used,
+            "tau_h": self.tau,
+            "tau_h_draft": self.tau_draft,
+            "tau_o": self.tau_overlap,
+            "n": self.n,
             "remove": remove,
-        }  # fmt: skip
+        }
 
     def _entropies(self, view: RoundView, node: int) -> tuple[float | None, float]:
         if self.temperature == 1.0 or view.draft.logits is None:

@@ -8,9 +8,14 @@ from engine.verify import Correction, Verdict, walk
 from engine.view import RoundView
 
 CORRECTION = Knob(
-    "correction", "residual", "law of the token that replaces a refused guess; 'target' is not lossless above temperature 0",
-    choices=("residual", "target"), origin="paper", advanced=True, lossy=("target",),
-)  # fmt: skip
+    "correction",
+    "residual",
+    "law of the token that replaces a refused guess; 'target' is not lossless above temperature 0",
+    choices=("residual", "target"),
+    origin="paper",
+    advanced=True,
+    lossy=("target",),
+)
 
 
 class Exact:

@@ -20,15 +20,35 @@ class Gap:
     SHAPES: ClassVar[tuple[str, ...]] = ()
     entries = 0
     KNOBS: ClassVar[tuple[Knob, ...]] = (
-        Knob("top_beta", 3, "keep only guesses among this many first choices of the target; 1 is lossless when greedy",
-             1, 1_000_000, 1, "tokens"),
-        Knob("tau_base", 0.1, "largest allowed gap in log-probability to the target's first choice", 0.0, 1000.0, 0.05, "nats",
-             origin="paper"),
+        Knob(
+            "top_beta",
+            3,
+            "keep only guesses among this many first choices of the target; 1 is lossless when greedy",
+            1,
+            1_000_000,
+            1,
+            "tokens",
+        ),
+        Knob(
+            "tau_base",
+            0.1,
+            "largest allowed gap in log-probability to the target's first choice",
+            0.0,
+            1000.0,
+            0.05,
+            "nats",
+            origin="paper",
+        ),
         Knob("tau_gamma", 1.0, "how strongly confidence moves the threshold; 0 fixes it", 0.0, 1000.0, 0.05, "nats"),
-        Knob("threshold_mode", "equation", "equation: looser when unsure, as printed; text: looser when confident, as argued",
-             choices=("equation", "text"), origin="paper"),
+        Knob(
+            "threshold_mode",
+            "equation",
+            "equation: looser when unsure, as printed; text: looser when confident, as argued",
+            choices=("equation", "text"),
+            origin="paper",
+        ),
         Knob("bonus", True, "emit the target's next token after a fully accepted draft", advanced=True),
-    )  # fmt: skip
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.top_beta, self.tau_base = int(knobs["top_beta"]), float(knobs["tau_base"])
@@ -50,9 +70,14 @@ class Gap:
         tau = self.threshold(confidence)
         in_top, near = rank <= self.top_beta, gap <= tau
         reason: dict[str, Any] = {
-            "id": "gap_accept" if in_top and near else "gap_reject", "rank": rank, "top_beta": self.top_beta, "gap": gap,
-            "tau": tau, "choice": view.choice[view.draft.parents[node] + 1], "confidence": confidence,
-        }  # fmt: skip
+            "id": "gap_accept" if in_top and near else "gap_reject",
+            "rank": rank,
+            "top_beta": self.top_beta,
+            "gap": gap,
+            "tau": tau,
+            "choice": view.choice[view.draft.parents[node] + 1],
+            "confidence": confidence,
+        }
         if not (in_top and near):
             reason["failed"] = "both" if not in_top and not near else "gap" if in_top else "top_beta"
             return Check("rejected", 0.0, None, reason, confidence=confidence)

@@ -28,10 +28,18 @@ class MathRule:
         Knob("math_symbols", "0123456789+-*/=<>^%$", "characters that make a token mathematical"),
         Knob("math_words", "x,y,z,n", "whole words that count as variables, separated by commas"),
         Knob("math_token", "either", "whose token is looked at", choices=("either", "draft", "target"), advanced=True),
-        Knob("math_k", 0, "keep only guesses among this many first choices of the target; 0 is any", 0, 1_000_000, 1, "tokens",
-             origin="paper"),
+        Knob(
+            "math_k",
+            0,
+            "keep only guesses among this many first choices of the target; 0 is any",
+            0,
+            1_000_000,
+            1,
+            "tokens",
+            origin="paper",
+        ),
         Knob("bonus", True, "emit the target's next token after a fully accepted draft", advanced=True),
-    )  # fmt: skip
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.k, self.whose, self.bonus = int(knobs["math_k"]), str(knobs["math_token"]), bool(knobs["bonus"])

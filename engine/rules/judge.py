@@ -27,16 +27,44 @@ class JudgeRule:
     SHAPES: ClassVar[tuple[str, ...]] = ()
     entries = 0
     KNOBS: ClassVar[tuple[Knob, ...]] = (
-        Knob("judge", "auto", "which judge: arithmetic, functions, or your own; auto is your own if loaded, else that of "
-             "the prompt's task, else the first",
-             choices=("auto", "arithmetic", "functions", "own")),
-        Knob("judge_threshold", -1.0, "keep a refused guess whose importance is below this; -1 is the judge's own, 0 keeps none, "
-             "1.01 keeps all", -1.0, 1.01, 0.01, "probability", origin="paper"),
-        Knob("bonus", True, "emit the target's next token after a fully kept draft; the published code does not", advanced=True),
-        Knob("edge", "encode", "the window's last guess: encode it like the others, or refuse it without asking the judge",
-             choices=("encode", "reject"), origin="paper", advanced=True),
-        Knob("force", False, "use a judge that was trained on other models or another task (for experiments)", advanced=True),
-    )  # fmt: skip
+        Knob(
+            "judge",
+            "auto",
+            "which judge: arithmetic, functions, or your own; auto is your own if loaded, else that of "
+            "the prompt's task, else the first",
+            choices=("auto", "arithmetic", "functions", "own"),
+        ),
+        Knob(
+            "judge_threshold",
+            -1.0,
+            "keep a refused guess whose importance is below this; -1 is the judge's own, 0 keeps none, 1.01 keeps all",
+            -1.0,
+            1.01,
+            0.01,
+            "probability",
+            origin="paper",
+        ),
+        Knob(
+            "bonus",
+            True,
+            "emit the target's next token after a fully kept draft; the published code does not",
+            advanced=True,
+        ),
+        Knob(
+            "edge",
+            "encode",
+            "the window's last guess: encode it like the others, or refuse it without asking the judge",
+            choices=("encode", "reject"),
+            origin="paper",
+            advanced=True,
+        ),
+        Knob(
+            "force",
+            False,
+            "use a judge that was trained on other models or another task (for experiments)",
+            advanced=True,
+        ),
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.judge = choose(kit, str(knobs["judge"]))
@@ -66,7 +94,11 @@ class JudgeRule:
             return False, {"id": "judge_refused", "score": None, "threshold": self.threshold, "edge": True}, None
         score = self.judge.score(self.features(view, node))
         keep = score < self.threshold
-        return keep, {"id": "judge_relaxed" if keep else "judge_refused", "score": score, "threshold": self.threshold}, score
+        return (
+            keep,
+            {"id": "judge_relaxed" if keep else "judge_refused", "score": score, "threshold": self.threshold},
+            score,
+        )
 
     def features(self, view: RoundView, node: int) -> Tensor:
         """The hidden rows [F] of the judge's blocks. The state "at a token" is the row of the sequence with that token."""
@@ -89,12 +121,16 @@ def choose(kit: Kit, name: str) -> Judge:
     Raises:
         ConfigError: it is not loaded.
     """
-    loaded = {role.partition(":")[2] or "own": asset for role, asset in kit.assets.items() if role.split(":")[0] == "judge"}
+    loaded = {
+        role.partition(":")[2] or "own": asset for role, asset in kit.assets.items() if role.split(":")[0] == "judge"
+    }
     if name == "auto" and loaded:
         fitting = (role for role, judge in loaded.items() if judge.task == kit.task)
         name = "own" if "own" in loaded else next(fitting, next(iter(loaded)))
     if name not in loaded:
-        raise ConfigError(f"No judge {name!r} is loaded with this pair; there is {', '.join(sorted(loaded)) or 'none'}.")
+        raise ConfigError(
+            f"No judge {name!r} is loaded with this pair; there is {', '.join(sorted(loaded)) or 'none'}."
+        )
     judge = loaded[name]
     assert isinstance(judge, Judge)
     return judge

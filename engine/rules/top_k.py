@@ -18,7 +18,14 @@ class TopK:
     entries = 0
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
-            "accept_k", 4, "keep any guess among this many first choices of the target", 1, 1_000_000, 1, "tokens", origin="paper"
+            "accept_k",
+            4,
+            "keep any guess among this many first choices of the target",
+            1,
+            1_000_000,
+            1,
+            "tokens",
+            origin="paper",
         ),
         Knob("bonus", True, "emit the target's next token after a fully accepted draft", advanced=True),
     )

@@ -21,7 +21,9 @@ class Typical:
     SHAPES: ClassVar[tuple[str, ...]] = ()
     entries = 0
     KNOBS: ClassVar[tuple[Knob, ...]] = (
-        Knob("epsilon", 0.09, "a guess above this probability always stays", 0.0, 1.0, 0.01, "probability", origin="code"),
+        Knob(
+            "epsilon", 0.09, "a guess above this probability always stays", 0.0, 1.0, 0.01, "probability", origin="code"
+        ),
         Knob("delta", 0.3, "weight of exp(-entropy) in the threshold", 0.0, 1.0, 0.01, origin="code"),
     )
 
@@ -60,7 +62,9 @@ class Typical:
             at = draft.parents[at]
         return path[::-1]
 
-    def _explain(self, view: RoundView, verdict: Verdict, shares: list[float], entropies: list[float], limits: list[float]) -> None:
+    def _explain(
+        self, view: RoundView, verdict: Verdict, shares: list[float], entropies: list[float], limits: list[float]
+    ) -> None:
         """Children along the path: kept, refused, or plausible but on a shorter path (these stay untested)."""
         for at in (-1, *verdict.path):
             for kid in view.draft.kids[at + 1]:

@@ -14,7 +14,9 @@ class Chain:
 
     NAME: ClassVar[str] = "chain"
     KIND: ClassVar[str] = "chain"
-    KNOBS: ClassVar[tuple[Knob, ...]] = (Knob("gamma", 5, "tokens drafted each round", low=0, high=128, step=1, unit="tokens"),)
+    KNOBS: ClassVar[tuple[Knob, ...]] = (
+        Knob("gamma", 5, "tokens drafted each round", low=0, high=128, step=1, unit="tokens"),
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.gamma = int(knobs["gamma"])

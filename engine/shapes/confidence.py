@@ -27,13 +27,29 @@ class ConfidenceChain:
         Knob("w_margin", 1 / 3, "weight of the logit margin", 0.0, 1.0, 0.05),
         Knob("w_soft", 1 / 3, "weight of the softmax margin", 0.0, 1.0, 0.05),
         Knob("margin_scale", 1.0, "scale inside the sigmoid of the logit margin", 0.01, 100.0, 0.05, advanced=True),
-        Knob("entropy_conf", "one_minus", "1 - H / log V, or H / log V as printed", choices=("one_minus", "literal"),
-             advanced=True),
-        Knob("margin_norm", "sigmoid", "logit margin in [0.5, 1) as printed, or rescaled to [0, 1)",
-             choices=("sigmoid", "rescaled"), advanced=True),
-        Knob("lookahead", "full", "draft all k_max tokens before choosing k, or stop once the running mean allows no more",
-             choices=("full", "incremental"), lossy=("full",), advanced=True),
-    )  # fmt: skip
+        Knob(
+            "entropy_conf",
+            "one_minus",
+            "1 - H / log V, or H / log V as printed",
+            choices=("one_minus", "literal"),
+            advanced=True,
+        ),
+        Knob(
+            "margin_norm",
+            "sigmoid",
+            "logit margin in [0.5, 1) as printed, or rescaled to [0, 1)",
+            choices=("sigmoid", "rescaled"),
+            advanced=True,
+        ),
+        Knob(
+            "lookahead",
+            "full",
+            "draft all k_max tokens before choosing k, or stop once the running mean allows no more",
+            choices=("full", "incremental"),
+            lossy=("full",),
+            advanced=True,
+        ),
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.knobs = dict(knobs)

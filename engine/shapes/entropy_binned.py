@@ -25,22 +25,52 @@ class EntropyBinned:
         *TREE_KNOBS,
         Knob("ded", True, "dynamic extended drafting: low-entropy bins grow more levels (ablation)", origin="paper"),
         Knob("tnp", True, "top-N pruning: low-entropy bins verify fewer tokens (ablation)", origin="paper"),
-        Knob("dca", True, "dynamic computational adaptation: keep prepared buffers for each tree size (ablation; same tokens)",
-             origin="paper"),
+        Knob(
+            "dca",
+            True,
+            "dynamic computational adaptation: keep prepared buffers for each tree size (ablation; same tokens)",
+            origin="paper",
+        ),
         Knob("low_bins", 3, "bins that count as low-entropy; never all of them", 0, 32, 1, "bins", origin="paper"),
         Knob("gamma_0", 0.3, "share of total_token verified in bin 0", 0.0, 1.0, 0.05, origin="paper"),
         Knob("gamma_1", 0.6, "share of total_token verified in bin 1", 0.0, 1.0, 0.05, origin="paper"),
-        Knob("gamma_2", 1.0, "share of total_token verified in bin 2 and further low bins", 0.0, 1.0, 0.05, origin="paper"),
-        Knob("alpha", -1, "levels added in bin 0, one fewer in each next; -1 is half the depth, rounded up", -1, 30, 1, "levels",
-             origin="paper"),
+        Knob(
+            "gamma_2",
+            1.0,
+            "share of total_token verified in bin 2 and further low bins",
+            0.0,
+            1.0,
+            0.05,
+            origin="paper",
+        ),
+        Knob(
+            "alpha",
+            -1,
+            "levels added in bin 0, one fewer in each next; -1 is half the depth, rounded up",
+            -1,
+            30,
+            1,
+            "levels",
+            origin="paper",
+        ),
         Knob("delta_index_base", 0, "number of the first bin in Delta = alpha - i", 0, 1, 1, advanced=True),
         Knob("phi_top_k", 10, "probabilities a step in the cumulative entropy", 2, 64, 1, "tokens", advanced=True),
-        Knob("meta_path", "learnt", "the meta-path ends where the last token's own (local), or the whole path's (cumulative), "
-             "probability is highest; learnt: as when the thresholds were learnt", choices=("learnt", "local", "cumulative"),
-             advanced=True),
-        Knob("thresholds", "", "bins by hand, as rising numbers with commas (nats); empty takes the learnt ones", advanced=True,
-             replaces="strata"),
-    )  # fmt: skip
+        Knob(
+            "meta_path",
+            "learnt",
+            "the meta-path ends where the last token's own (local), or the whole path's (cumulative), "
+            "probability is highest; learnt: as when the thresholds were learnt",
+            choices=("learnt", "local", "cumulative"),
+            advanced=True,
+        ),
+        Knob(
+            "thresholds",
+            "",
+            "bins by hand, as rising numbers with commas (nats); empty takes the learnt ones",
+            advanced=True,
+            replaces="strata",
+        ),
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.total, self.depth, self.width = check_size(knobs, kit.target.context)
@@ -101,4 +131,6 @@ def _by_hand(text: str) -> Strata | None:
     try:
         return Strata(tuple(float(part) for part in text.split(",")), {"made": "by hand"})
     except ValueError:
-        raise ConfigError(f"thresholds = {text!r} must be rising numbers with commas between, for example 0.5,1.5,4.") from None
+        raise ConfigError(
+            f"thresholds = {text!r} must be rising numbers with commas between, for example 0.5,1.5,4."
+        ) from None

@@ -17,7 +17,10 @@ class EntropyStop:
 
     NAME: ClassVar[str] = "entropy_stop"
     KIND: ClassVar[str] = "chain"
-    KNOBS: ClassVar[tuple[Knob, ...]] = (Knob("gamma", 10, "most tokens drafted each round", 0, 128, 1, "tokens"), *KNOBS)
+    KNOBS: ClassVar[tuple[Knob, ...]] = (
+        Knob("gamma", 10, "most tokens drafted each round", 0, 128, 1, "tokens"),
+        *KNOBS,
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.gamma, self.bound = int(knobs["gamma"]), EntropyBound(knobs)

@@ -21,10 +21,14 @@ class EntropyStopTree:
     KIND: ClassVar[str] = "dynamic_tree"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         *TREE_KNOBS,
-        Knob("scope", "tree", "whose entropy counts: the likeliest node's or the frontier's mean for all, or each for its branch",
-             choices=("tree", "mean", "branch")),
+        Knob(
+            "scope",
+            "tree",
+            "whose entropy counts: the likeliest node's or the frontier's mean for all, or each for its branch",
+            choices=("tree", "mean", "branch"),
+        ),
         *KNOBS,
-    )  # fmt: skip
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.total, self.depth, self.width = check_size(knobs, kit.target.context)

@@ -15,11 +15,24 @@ class StaticTree:
     NAME: ClassVar[str] = "static_tree"
     KIND: ClassVar[str] = "static_tree"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
-        Knob("tree", GENERATED, "shape of the draft: a tree shipped with the lab, or best_first with the two sizes below",
-             choices=(GENERATED, *tree_names())),
-        Knob("tree_nodes", 80, "nodes of a best_first tree, or most used of a shipped one", 1, 1024, 1, "nodes", origin="paper"),
+        Knob(
+            "tree",
+            GENERATED,
+            "shape of the draft: a tree shipped with the lab, or best_first with the two sizes below",
+            choices=(GENERATED, *tree_names()),
+        ),
+        Knob(
+            "tree_nodes",
+            80,
+            "nodes of a best_first tree, or most used of a shipped one",
+            1,
+            1024,
+            1,
+            "nodes",
+            origin="paper",
+        ),
         Knob("tree_depth", 20, "deepest level used", 1, 64, 1, "levels", origin="paper"),
-    )  # fmt: skip
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         name, nodes, depth = str(knobs["tree"]), int(knobs["tree_nodes"]), int(knobs["tree_depth"])

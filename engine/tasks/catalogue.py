@@ -78,6 +78,8 @@ def load_problems(family: str, split: str, n: int, seed: int = 0) -> list[Proble
             break
         known = known + 1 if problem.key in problems else 0
         if known == PATIENCE:
-            raise ConfigError(f"{family} has about {len(problems)} {split} problems, and {n} were asked for: ask for fewer.")
+            raise ConfigError(
+                f"{family} has about {len(problems)} {split} problems, and {n} were asked for: ask for fewer."
+            )
         problems.setdefault(problem.key, problem)
     return list(problems.values())

@@ -11,9 +11,7 @@ from engine.tasks.rows import wanted, words
 from engine.tasks.sandbox import run_python
 
 FAMILY = "mbpp"
-PROMPT = (
-    "You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:\n\n{tests}\n[BEGIN]\n"
-)
+PROMPT = "You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:\n\n{tests}\n[BEGIN]\n"
 END = "[DONE]"
 
 
@@ -24,7 +22,10 @@ def problem(row: dict[str, Any]) -> Problem:
         ConfigError: the text is missing or none, or the tests are no list of texts.
     """
     text = words(row, "prompt" if "prompt" in row and "text" not in row else "text", FAMILY)
-    tests, imports = _lines(wanted(row, "test_list", FAMILY), "test_list"), _lines(row.get("test_imports") or [], "test_imports")
+    tests, imports = (
+        _lines(wanted(row, "test_list", FAMILY), "test_list"),
+        _lines(row.get("test_imports") or [], "test_imports"),
+    )
     setup = str(row.get("test_setup_code") or "\n".join(imports))
     answer = "\n".join([*([setup] if setup else []), *tests])
     prompt = PROMPT.format(text=text.strip(), tests="\n".join(tests))

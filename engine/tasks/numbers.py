@@ -34,12 +34,19 @@ def same_number(a: str | None, b: str | None) -> bool:
 
 def _tame(text: str) -> bool:
     """Short, and without towers of powers or factorials, which a computer algebra system would try to write out."""
-    return len(text) <= LONGEST and len(re.findall(r"\^|\*\*", text)) <= 1 and "!" not in text and not re.search(r"\d{7,}", text)
+    return (
+        len(text) <= LONGEST
+        and len(re.findall(r"\^|\*\*", text)) <= 1
+        and "!" not in text
+        and not re.search(r"\d{7,}", text)
+    )
 
 
 def _verified(a: str, b: str) -> bool:
     math_verify: Any = importlib.import_module("math_verify")  # heavy: imported when asked for
-    logging.getLogger("math_verify").setLevel(logging.ERROR)  # it warns that its own time limit is off, for it needs signals
+    logging.getLogger("math_verify").setLevel(
+        logging.ERROR
+    )  # it warns that its own time limit is off, for it needs signals
     gold, answer = (math_verify.parse(f"${_bare(text)}$", parsing_timeout=None) for text in (a, b))
     return bool(gold and answer) and bool(math_verify.verify(gold, answer, timeout_seconds=None))
 

@@ -90,7 +90,9 @@ def read_rows(source: str, n: int | None = None) -> list[tuple[str, dict[str, An
     Raises:
         ConfigError: no such file or data set, or a line that is no JSON object.
     """
-    rows = _from_datasets(source.removeprefix("datasets:")) if source.startswith("datasets:") else _from_file(Path(source))
+    rows = (
+        _from_datasets(source.removeprefix("datasets:")) if source.startswith("datasets:") else _from_file(Path(source))
+    )
     found = list(islice(rows, n))
     if not found:
         raise ConfigError(f"{source} holds no problem.")
@@ -137,5 +139,7 @@ def words(row: dict[str, Any], name: str, family: str) -> str:
     """
     value = wanted(row, name, family)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise ConfigError(f"The field {name!r} of a {family} problem is text, not {json.dumps(value, default=str)[:60]}.")
+        raise ConfigError(
+            f"The field {name!r} of a {family} problem is text, not {json.dumps(value, default=str)[:60]}."
+        )
     return str(value)

@@ -76,7 +76,9 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
         )
         os.close(verdict_write)
         try:
-            verdict = _exchange(process, token + code.encode(errors="surrogatepass"), verdict_read, time.monotonic() + wall_s)
+            verdict = _exchange(
+                process, token + code.encode(errors="surrogatepass"), verdict_read, time.monotonic() + wall_s
+            )
             reason = f"exit status {process.returncode}"
         except subprocess.TimeoutExpired:
             verdict, reason = b"", f"longer than {wall_s:g} s"

@@ -10,7 +10,9 @@ from typing import Any, Union, get_args, get_origin
 from engine.errors import TraceError, unknown
 from engine.trace.events import NODE_STATES, ORIGINS, SCHEMA, Event, Node, Round, RunEnded, RunStarted, Token, TopN
 
-KINDS: dict[str, type[RunStarted] | type[Round] | type[RunEnded]] = {cls.kind: cls for cls in (RunStarted, Round, RunEnded)}
+KINDS: dict[str, type[RunStarted] | type[Round] | type[RunEnded]] = {
+    cls.kind: cls for cls in (RunStarted, Round, RunEnded)
+}
 MAX_DEPTH = 12  # of free JSON: knobs, extras, reasons
 _LARGEST = 2**53  # whole numbers beyond it are not safe in JavaScript
 _SMALLEST = {"depth": 1, "rank": 1, "parent": -1, "seed": -_LARGEST}  # 0 for all other whole numbers
@@ -216,6 +218,9 @@ _WRITTEN: dict[type[Any], list[tuple[str, bool]]] = {
     cls: [(field.name, field.type == TopN | None) for field in fields(cls)] for cls in _RECORDS
 }
 _FIELDS: dict[type[Any], list[tuple[str, Reader, bool]]] = {
-    cls: [(field.name, _reader(field.type), field.default is MISSING and field.default_factory is MISSING) for field in fields(cls)]
+    cls: [
+        (field.name, _reader(field.type), field.default is MISSING and field.default_factory is MISSING)
+        for field in fields(cls)
+    ]
     for cls in _RECORDS
 }

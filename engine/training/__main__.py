@@ -31,10 +31,14 @@ def main(argv: list[str] | None = None) -> None:
     train.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
     train.add_argument("--seed", type=int, default=0, help="seed of weights and corpus")
     train.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
-    train.add_argument("--mix", nargs="*", default=[], metavar="NAME=N", help="rows a step and loss weights; see data.Mix")
+    train.add_argument(
+        "--mix", nargs="*", default=[], metavar="NAME=N", help="rows a step and loss weights; see data.Mix"
+    )
     train.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     train.add_argument("--json", action="store_true", help="report in JSON lines")
-    train.add_argument("--grow", type=Path, metavar="FOLDER", help="start from a shallower shape's checkpoint, with layers added")
+    train.add_argument(
+        "--grow", type=Path, metavar="FOLDER", help="start from a shallower shape's checkpoint, with layers added"
+    )
 
     export = add("export", commands.export, "write the model of a checkpoint in bf16")
     for sub in (train, export):

@@ -33,7 +33,9 @@ def train(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     work, out = _folders(options)
     words = AutoTokenizer.from_pretrained(options.tokenizer)
-    settings = Settings(options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=parse_mix(options.mix))
+    settings = Settings(
+        options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=parse_mix(options.mix)
+    )
     trainer = Trainer(settings, words, options.device, options.threads)
     if options.grow:
         trainer.grow(read_state(options.grow))
@@ -55,9 +57,13 @@ def _json_report(trainer: Trainer) -> Callable[[str], None]:
         p, done = trainer.progress, trainer.progress.done(trainer.settings)
         seconds = p.seconds - before.seconds
         line = {
-            "step": p.step, "loss": p.loss, "tokens": p.tokens, "done": done, "seconds": p.seconds,
+            "step": p.step,
+            "loss": p.loss,
+            "tokens": p.tokens,
+            "done": done,
+            "seconds": p.seconds,
             "tokens_per_s": (p.tokens - before.tokens) / seconds if seconds else None,
-        }  # fmt: skip
+        }
         _say(json.dumps(line))
 
     return report

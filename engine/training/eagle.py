@@ -28,11 +28,21 @@ def _block(model_width: int) -> Spec:
 def _config(spec: EagleSpec, context: int) -> dict[str, Any]:
     b = spec.block
     return {
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": b.width, "intermediate_size": b.mlp,
-        "num_attention_heads": b.heads, "num_key_value_heads": b.kv_heads, "head_dim": b.channels, "num_hidden_layers": 1,
-        "hidden_act": "silu", "rms_norm_eps": b.eps, "max_position_embeddings": context, "vocab_size": spec.vocab,
-        "tie_word_embeddings": False, "rope_theta": b.theta,
-    }  # fmt: skip
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": b.width,
+        "intermediate_size": b.mlp,
+        "num_attention_heads": b.heads,
+        "num_key_value_heads": b.kv_heads,
+        "head_dim": b.channels,
+        "num_hidden_layers": 1,
+        "hidden_act": "silu",
+        "rms_norm_eps": b.eps,
+        "max_position_embeddings": context,
+        "vocab_size": spec.vocab,
+        "tie_word_embeddings": False,
+        "rope_theta": b.theta,
+    }
 
 
 class Eagle3Recipe:
@@ -67,7 +77,9 @@ class Eagle3Recipe:
         """Sum over steps of 0.8^j times the cross-entropy against the target's law on the draft vocabulary."""
         head = EagleHead(self.spec, params, self.ground.model.decoder)
         rows, hidden_all = rows_of(batch), head.feature(batch.taps)
-        full = F.linear(rows.take(batch.last, 1), self.ground.matrix())  # judged rows, step 0; later steps read on in it
+        full = F.linear(
+            rows.take(batch.last, 1), self.ground.matrix()
+        )  # judged rows, step 0; later steps read on in it
         inside, target = _inside(full, self.ids), full[..., self.ids]
         T = batch.ids.shape[1]
         shifted = F.pad(batch.ids[:, 1:], (0, 1))

@@ -74,7 +74,11 @@ class Features:
         last = torch.zeros(len(rows), T, part["last"].shape[1], dtype=part["last"].dtype)
         for i, (source, begin, end, _) in enumerate(rows):
             n = end - begin
-            ids[i, :n], taps[i, :n], last[i, :n] = source["ids"][begin:end], source["taps"][begin:end], source["last"][begin:end]
+            ids[i, :n], taps[i, :n], last[i, :n] = (
+                source["ids"][begin:end],
+                source["taps"][begin:end],
+                source["last"][begin:end],
+            )
         return Batch(ids, torch.tensor([r[3] for r in rows]), torch.tensor([r[2] - r[1] for r in rows]), taps, last)
 
     def counts(self, vocab: int) -> Tensor:
@@ -142,6 +146,9 @@ def _states(model: Model, lines: list[Line]) -> dict[str, Tensor]:
         taps.append(passed.taps.half().cpu())
         last.append(passed.last.half().cpu())
     return {
-        "ids": torch.cat(ids), "taps": torch.cat(taps), "last": torch.cat(last),
-        "sizes": torch.tensor([len(i) for i in ids]), "starts": torch.tensor([len(prompt) for prompt, _ in lines]),
-    }  # fmt: skip
+        "ids": torch.cat(ids),
+        "taps": torch.cat(taps),
+        "last": torch.cat(last),
+        "sizes": torch.tensor([len(i) for i in ids]),
+        "starts": torch.tensor([len(prompt) for prompt, _ in lines]),
+    }

@@ -40,7 +40,9 @@ def register(add: Any) -> None:
     head.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
     head.add_argument("--out", type=Path, help="folder of the export; assets/tiny/KIND if not given")
     judge = add("head-eval", judge_heads, "measure heads on held-out problems, greedy, and write their cards")
-    judge.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; all that are there if none is given")
+    judge.add_argument(
+        "kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; all that are there if none is given"
+    )
     judge.add_argument("--items", type=int, default=30, help="held-out problems a family")
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
     judge.add_argument("--folder", type=Path, default=ASSETS, help="folder of the heads")
@@ -64,11 +66,18 @@ def train_head(options: argparse.Namespace) -> None:
     model = load_model(options.target, device=options.device, dtype="float32")
     cache = features.Features(options.features)
     if cache.card["target"] != model.revision:
-        raise SystemExit("The features were computed with another target: run `python -m engine.training features` again.")
+        raise SystemExit(
+            "The features were computed with another target: run `python -m engine.training features` again."
+        )
     settings = HeadSettings(
-        options.kind, minutes=options.minutes, steps=options.steps, seed=options.seed, rows=options.rows,
-        matrix_lr=options.matrix_lr, other_lr=options.other_lr,
-    )  # fmt: skip
+        options.kind,
+        minutes=options.minutes,
+        steps=options.steps,
+        seed=options.seed,
+        rows=options.rows,
+        matrix_lr=options.matrix_lr,
+        other_lr=options.other_lr,
+    )
     trainer = HeadTrainer(settings, Ground(model, cache, options.seed, options.device))
     work, out = options.work or Path("build") / options.kind, options.out or ASSETS / options.kind
     if options.resume:
@@ -105,10 +114,14 @@ def _record(trainer: HeadTrainer) -> dict[str, Any]:
     return {
         "commands": [line for i, leg in enumerate(legs) for line in _commands(leg, i > 0)],
         "legs": [{"target": leg["features"]["target"], **leg["progress"]} for leg in legs],
-        "settings": asdict(s), "progress": asdict(trainer.progress), "last": trainer.numbers,
-        "target": trainer.ground.features.card["target"], "parameters": sum(p.numel() for p in trainer.params.values()),
-        "device": trainer.ground.device, "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
-    }  # fmt: skip
+        "settings": asdict(s),
+        "progress": asdict(trainer.progress),
+        "last": trainer.numbers,
+        "target": trainer.ground.features.card["target"],
+        "parameters": sum(p.numel() for p in trainer.params.values()),
+        "device": trainer.ground.device,
+        "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
+    }
 
 
 def _commands(leg: dict[str, Any], later: bool) -> list[str]:
@@ -132,7 +145,10 @@ def judge_heads(options: argparse.Namespace) -> None:
             say(f"{kind:8s}{family:12s}" + "  ".join(f"{n} {v:.3f}" for n, v in row.items()))
         if not options.no_cards:
             write_card(
-                options.folder / kind, TITLES[kind], found, f"python -m engine.training head-eval {kind} --items {options.items}"
+                options.folder / kind,
+                TITLES[kind],
+                found,
+                f"python -m engine.training head-eval {kind} --items {options.items}",
             )
     if not options.no_cards:
         write_sums(options.folder)

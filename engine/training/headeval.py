@@ -53,16 +53,29 @@ def write_card(folder: Path, title: str, found: dict[str, dict[str, float]], com
     )
     names = list(next(iter(found.values())))
     lines = [
-        f"# Draftscope tiny: {title}", "",
-        f"{training['parameters']:,} trained parameters for `assets/tiny/target` (weights {training['target']}) alone.", "",
-        "## How it was made", "", *(f"- `{command}`" for command in training["commands"]),
-        *(f"- {leg['step']:,} steps, {leg['tokens']:,} answer tokens, {leg['seconds'] / 60:.1f} minutes on {training['device']}, "
-          f"on states of the target {leg['target']}" for leg in training["legs"]),
+        f"# Draftscope tiny: {title}",
+        "",
+        f"{training['parameters']:,} trained parameters for `assets/tiny/target` (weights {training['target']}) alone.",
+        "",
+        "## How it was made",
+        "",
+        *(f"- `{command}`" for command in training["commands"]),
+        *(
+            f"- {leg['step']:,} steps, {leg['tokens']:,} answer tokens, {leg['seconds'] / 60:.1f} minutes on {training['device']}, "
+            f"on states of the target {leg['target']}"
+            for leg in training["legs"]
+        ),
         f"- learning rates {training['settings']['matrix_lr']:g} (Muon) and {training['settings']['other_lr']:g} (AdamW), "
         f"betas {tuple(training['settings']['betas'])}, gradient clip {training['settings']['clip']:g}",
-        f"- versions: {', '.join(f'{k} {v}' for k, v in training['versions'].items())}", "",
-        "## What it can do", "", f"Measured by `{command}`: greedy, fp32, held-out problems.", "",
-        "| | " + " | ".join(found) + " |", "|---|" + "--:|" * len(found),
-        *(f"| {HELP[n]} | " + " | ".join(f"{row[n]:.3f}" for row in found.values()) + " |" for n in names), "",
-    ]  # fmt: skip
+        f"- versions: {', '.join(f'{k} {v}' for k, v in training['versions'].items())}",
+        "",
+        "## What it can do",
+        "",
+        f"Measured by `{command}`: greedy, fp32, held-out problems.",
+        "",
+        "| | " + " | ".join(found) + " |",
+        "|---|" + "--:|" * len(found),
+        *(f"| {HELP[n]} | " + " | ".join(f"{row[n]:.3f}" for row in found.values()) + " |" for n in names),
+        "",
+    ]
     (folder / "README.md").write_text("\n".join(lines))

@@ -77,7 +77,10 @@ class HeadTrainer:
                 for i, token in enumerate((torch.arange(len(mine)) + mine).tolist()):
                     if token in row:
                         self.params[name][i] = value[row[token]]
-        self.legs = [*state["legs"], {"settings": state["settings"], "progress": state["progress"], "features": state["features"]}]
+        self.legs = [
+            *state["legs"],
+            {"settings": state["settings"], "progress": state["progress"], "features": state["features"]},
+        ]
 
     def done(self) -> float:
         """Share of the budget that is used, 0 to 1."""
@@ -133,10 +136,15 @@ class HeadTrainer:
     def state(self) -> dict[str, Any]:
         """Everything that a later run needs to go on from here."""
         return {
-            "settings": asdict(self.settings), "progress": asdict(self.progress), "numbers": self.numbers,
-            "params": {n: p.detach() for n, p in self.params.items()}, "frozen": self.recipe.frozen, "legs": self.legs,
-            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers], "features": self.ground.features.card,
-        }  # fmt: skip
+            "settings": asdict(self.settings),
+            "progress": asdict(self.progress),
+            "numbers": self.numbers,
+            "params": {n: p.detach() for n, p in self.params.items()},
+            "frozen": self.recipe.frozen,
+            "legs": self.legs,
+            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
+            "features": self.ground.features.card,
+        }
 
     def load(self, state: dict[str, Any]) -> None:
         """Take over a `state`; the settings at hand stay (so a budget can be extended)."""

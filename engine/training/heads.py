@@ -114,6 +114,9 @@ def recipe(kind: str, ground: Ground) -> Recipe:
     from engine.training.medusa import MedusaRecipe  # noqa: PLC0415
 
     table: dict[str, Callable[[Ground], Recipe]] = {
-        "eagle3": Eagle3Recipe, "eagle2": Eagle2Recipe, "medusa": MedusaRecipe, "hydra": HydraRecipe,
-    }  # fmt: skip
+        "eagle3": Eagle3Recipe,
+        "eagle2": Eagle2Recipe,
+        "medusa": MedusaRecipe,
+        "hydra": HydraRecipe,
+    }
     return table[kind](ground)

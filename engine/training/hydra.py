@@ -24,12 +24,20 @@ class HydraRecipe:
         self.ground, self.frozen = ground, Params()
         self.spec = Spec(model.width, 2 * model.width, 4, 1, 64)
         self.config: dict[str, Any] = {
-            "model_type": "hydra", "hydra_head_arch": "prefix-mlp", "hydra_num_heads": HEADS, "hydra_num_layers": 1,
-            "grounded_heads": True, "hidden_size": model.width, "vocab_size": model.vocab,
-            "intermediate_size": self.spec.mlp, "num_attention_heads": self.spec.heads,
-            "num_key_value_heads": self.spec.kv_heads, "head_dim": self.spec.channels, "rms_norm_eps": self.spec.eps,
+            "model_type": "hydra",
+            "hydra_head_arch": "prefix-mlp",
+            "hydra_num_heads": HEADS,
+            "hydra_num_layers": 1,
+            "grounded_heads": True,
+            "hidden_size": model.width,
+            "vocab_size": model.vocab,
+            "intermediate_size": self.spec.mlp,
+            "num_attention_heads": self.spec.heads,
+            "num_key_value_heads": self.spec.kv_heads,
+            "head_dim": self.spec.channels,
+            "rms_norm_eps": self.spec.eps,
             "rope_theta": self.spec.theta,
-        }  # fmt: skip
+        }
         self.cos, self.sin = rope(self.spec, model.context, ground.matrix())
 
     def start(self) -> Params:

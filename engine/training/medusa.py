@@ -18,8 +18,13 @@ class MedusaRecipe:
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
         self.frozen: Params = {}
-        self.config = {"model_type": "medusa", "medusa_num_heads": HEADS, "medusa_num_layers": 1, "hidden_size": ground.model.width,
-                       "vocab_size": ground.model.vocab}  # fmt: skip
+        self.config = {
+            "model_type": "medusa",
+            "medusa_num_heads": HEADS,
+            "medusa_num_layers": 1,
+            "hidden_size": ground.model.width,
+            "vocab_size": ground.model.vocab,
+        }
 
     def start(self) -> Params:
         """Medusa-1's first weights: the block adds nothing, the output matrix is the target's."""

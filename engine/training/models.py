@@ -53,9 +53,13 @@ def grown(small: LlamaForCausalLM, shape: str, tokenizer: PreTrainedTokenizerBas
     Raises ValueError when `shape` differs in more than depth or is not deeper.
     """
     big = build(shape, tokenizer, seed)
-    (old, *width), (new, *same) = ((c.num_hidden_layers, c.hidden_size, c.intermediate_size) for c in (small.config, big.config))
+    (old, *width), (new, *same) = (
+        (c.num_hidden_layers, c.hidden_size, c.intermediate_size) for c in (small.config, big.config)
+    )
     if width != same or new <= old:
-        raise ValueError(f"{shape} has {new} layers of width {same[0]}; growing wants more layers than {old}, of the same width")
+        raise ValueError(
+            f"{shape} has {new} layers of width {same[0]}; growing wants more layers than {old}, of the same width"
+        )
     sources = sources_of(old, new)
     weights = {name: value for name, value in small.state_dict().items() if ".layers." not in name}
     for place, (layer, fresh) in enumerate(sources):

@@ -31,10 +31,17 @@ def register(add: Any) -> None:
     sub.add_argument("--items", type=int, default=60, help="training problems a family for the fresh runs")
     sub.add_argument("--max-new-tokens", type=int, default=160, help="tokens a fresh run")
     sub.add_argument("--layers", type=int, default=3, help="depth of the tree")
-    sub.add_argument("--criterion", choices=("cart", "paper_eq2"), default="cart", help="what a split minimises (register H5)")
-    sub.add_argument("--train-filter", choices=("full", "all"), default="full", help="rounds to learn from (register H6)")
     sub.add_argument(
-        "--meta-path", choices=("local", "cumulative"), default="local", help="which path's entropy fresh runs sum (register H7)"
+        "--criterion", choices=("cart", "paper_eq2"), default="cart", help="what a split minimises (register H5)"
+    )
+    sub.add_argument(
+        "--train-filter", choices=("full", "all"), default="full", help="rounds to learn from (register H6)"
+    )
+    sub.add_argument(
+        "--meta-path",
+        choices=("local", "cumulative"),
+        default="local",
+        help="which path's entropy fresh runs sum (register H7)",
     )
     sub.add_argument("--min-leaf", type=int, default=10, help="fewest rounds in a bin")
     sub.add_argument("--out", type=Path, default=OUT, help="folder of strata.json")
@@ -48,9 +55,16 @@ def learn(options: argparse.Namespace) -> None:
     choices = {"criterion": options.criterion, "train_filter": options.train_filter, "min_leaf": options.min_leaf}
     command = f"python -m engine.training strata --items {options.items} --layers {options.layers} --criterion {options.criterion} "
     command += f"--train-filter {options.train_filter} --meta-path {options.meta_path} --min-leaf {options.min_leaf}"
-    card: dict[str, Any] = {"command": command, "target": traces[0].head.models["target"], "runs": len(traces), "greedy": True}
+    card: dict[str, Any] = {
+        "command": command,
+        "target": traces[0].head.models["target"],
+        "runs": len(traces),
+        "greedy": True,
+    }
     card["meta_path"] = options.meta_path
-    strata = stratify(found, layers=options.layers, card=card | {"granularity": granularity(found, **choices)}, **choices)
+    strata = stratify(
+        found, layers=options.layers, card=card | {"granularity": granularity(found, **choices)}, **choices
+    )
     options.out.mkdir(parents=True, exist_ok=True)
     strata.save(options.out / "strata.json")
     print(json.dumps({**strata.card, "thresholds": strata.thresholds}, indent=1))
@@ -67,8 +81,12 @@ def fresh(options: argparse.Namespace) -> list[Trace]:
         for family in FAMILIES:
             for problem in load_problems(family, "train", options.items, seed=7):
                 run = lab.stream(
-                    "heterospec", problem.prompt, max_new_tokens=options.max_new_tokens, record="light", low_bins=0,
+                    "heterospec",
+                    problem.prompt,
+                    max_new_tokens=options.max_new_tokens,
+                    record="light",
+                    low_bins=0,
                     meta_path=options.meta_path,
-                )  # fmt: skip
+                )
                 traces.append(Trace(run))
     return traces

@@ -57,7 +57,9 @@ class Progress:
 class Trainer:
     """A model, its optimisers and its place in the corpus; `run` trains until the budget is used."""
 
-    def __init__(self, settings: Settings, tokenizer: PreTrainedTokenizerBase, device: str = "cpu", threads: int = 1) -> None:
+    def __init__(
+        self, settings: Settings, tokenizer: PreTrainedTokenizerBase, device: str = "cpu", threads: int = 1
+    ) -> None:
         """On a CPU each of `threads` workers reads its own share of a step's batches.
 
         They meet once a step, not once an operation, so a busy machine slows them little.
@@ -85,7 +87,9 @@ class Trainer:
 
     def step(self) -> float:
         """One update; returns its weighted loss in nats a token."""
-        batches = [Batch(b.ids.to(self.device), b.weights.to(self.device)) for b in self.corpus.batches(self.progress.step)]
+        batches = [
+            Batch(b.ids.to(self.device), b.weights.to(self.device)) for b in self.corpus.batches(self.progress.step)
+        ]
         total = sum(float(b.weights[:, 1:].sum()) for b in batches)
         results = list(self.pool.map(self._gradients, _shares(batches, self.threads)))
         loss = sum(value for value, _ in results) / total
@@ -170,7 +174,9 @@ class Trainer:
         """Take over the `state` of a shallower model: its function and its place, with fresh optimisers and silent new layers."""
         small = build(state["settings"]["shape"], self.corpus.tokenizer, self.settings.seed)
         small.load_state_dict(state["model"])
-        self.model.load_state_dict(grown(small, self.settings.shape, self.corpus.tokenizer, self.settings.seed).state_dict())
+        self.model.load_state_dict(
+            grown(small, self.settings.shape, self.corpus.tokenizer, self.settings.seed).state_dict()
+        )
         self._follow(state)
 
     def _follow(self, state: dict[str, Any]) -> None:

@@ -30,7 +30,9 @@ class Position:
     stochastic: float  # sum over tokens of min(p, q)
 
 
-def replay(lab: Lab, prompt: Sequence[int], responses: Sequence[Sequence[int]], sampling: Sampling) -> Iterator[Position]:
+def replay(
+    lab: Lab, prompt: Sequence[int], responses: Sequence[Sequence[int]], sampling: Sampling
+) -> Iterator[Position]:
     """Every position of the trajectories at which the table, fresh for this problem, knew something."""
     table = LawTable(ORDERS, STORED, ENTRIES)
     for number, response in enumerate(responses):
@@ -60,6 +62,8 @@ def replay_rows(
     sampling = Sampling(settings["temperature"])
     problems = dict.fromkeys(row["problem"] for row in rows)
     for key in problems:
-        responses = [r["ids"] for r in sorted((r for r in rows if r["problem"] == key), key=lambda r: int(r["trajectory"]))]
+        responses = [
+            r["ids"] for r in sorted((r for r in rows if r["problem"] == key), key=lambda r: int(r["trajectory"]))
+        ]
         with torch.inference_mode():
             yield from replay(lab, lab.target.tokenizer.encode(prompts[key]), [r for r in responses if r], sampling)

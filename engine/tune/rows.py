@@ -99,14 +99,23 @@ def row_of(trace: Trace, method: str, problem: Problem, task: Task) -> Row:
     rounds = trace.rounds
     end = trace.end
     return {
-        "method": method, "problem": problem.key, "trajectory": trace.head.extras["trajectory"],
-        "tokens": sum(r.emitted for r in rounds), "rounds": len(rounds), "drafted": sum(r.drafted for r in rounds),
-        "accepted": sum(r.accepted for r in rounds), "verify_tokens": sum(r.fed for r in rounds),
+        "method": method,
+        "problem": problem.key,
+        "trajectory": trace.head.extras["trajectory"],
+        "tokens": sum(r.emitted for r in rounds),
+        "rounds": len(rounds),
+        "drafted": sum(r.drafted for r in rounds),
+        "accepted": sum(r.accepted for r in rounds),
+        "verify_tokens": sum(r.fed for r in rounds),
         "seconds": round(sum(r.draft_ms + r.verify_ms + r.other_ms for r in rounds) / 1e3, 6),
-        "draft_s": round(sum(r.draft_ms for r in rounds) / 1e3, 6), "verify_s": round(sum(r.verify_ms for r in rounds) / 1e3, 6),
-        "answer": task.extract(trace.text), "truth": problem.answer, "score": _score(trace.text, problem, task),
-        "reason": end.reason if end else "", "ids": trace.token_ids,
-    }  # fmt: skip
+        "draft_s": round(sum(r.draft_ms for r in rounds) / 1e3, 6),
+        "verify_s": round(sum(r.verify_ms for r in rounds) / 1e3, 6),
+        "answer": task.extract(trace.text),
+        "truth": problem.answer,
+        "score": _score(trace.text, problem, task),
+        "reason": end.reason if end else "",
+        "ids": trace.token_ids,
+    }
 
 
 def _score(text: str, problem: Problem, task: Task) -> float | None:

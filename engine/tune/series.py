@@ -38,9 +38,14 @@ class Plan:
     def settings(self, lab: Lab) -> dict[str, Any]:
         """The plan as the first line of its file."""
         return {
-            "family": self.family, "split": self.split, "n": self.n, "temperature": self.temperature,
-            "max_new_tokens": self.max_new_tokens, "seed": self.seed, "target": lab.target.describe()["revision"],
-        }  # fmt: skip
+            "family": self.family,
+            "split": self.split,
+            "n": self.n,
+            "temperature": self.temperature,
+            "max_new_tokens": self.max_new_tokens,
+            "seed": self.seed,
+            "target": lab.target.describe()["revision"],
+        }
 
     def tasks(self) -> list[Problem]:
         """The problems, always the same."""
@@ -64,9 +69,15 @@ def run_series(lab: Lab, plan: Plan, rows: Rows, minutes: float = 0.0) -> Iterat
             if lasting and contender.label not in living:
                 living[contender.label] = prepare(lab, contender.method, **contender.knobs)
             traces = lab.trajectories(
-                contender.method, problem.prompt, plan.n, temperature=plan.temperature, max_new_tokens=plan.max_new_tokens,
-                seed=plan.seed + number, keep=living.get(contender.label), **contender.knobs,
-            )  # fmt: skip
+                contender.method,
+                problem.prompt,
+                plan.n,
+                temperature=plan.temperature,
+                max_new_tokens=plan.max_new_tokens,
+                seed=plan.seed + number,
+                keep=living.get(contender.label),
+                **contender.knobs,
+            )
             rows.add([row_of(trace, contender.label, problem, task) for trace in traces])
             yield contender.label, problem.key
 

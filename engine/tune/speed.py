@@ -76,7 +76,9 @@ def measure(lab: Lab, history: int = 10_000, rounds: int = 200, sampling: Sampli
         yield Cost(method, median(drafts), median(updates), median(both), quantiles(both, n=20)[-1], entries)
 
 
-def _outcome(draft: Draft, logits: torch.Tensor, text: list[int], done: int, sampling: Sampling, streams: Streams) -> Outcome:
+def _outcome(
+    draft: Draft, logits: torch.Tensor, text: list[int], done: int, sampling: Sampling, streams: Streams
+) -> Outcome:
     """A round that commits four tokens of the text, three of them as if drafted (any rows serve: the laws are random)."""
     if len(draft) < 3:
         draft = chain(text[done : done + 3])
@@ -84,4 +86,6 @@ def _outcome(draft: Draft, logits: torch.Tensor, text: list[int], done: int, sam
     view = RoundView(draft, rows, sampling, streams.uniforms("accept", len(draft)), 0.5)
     if sampling.temperature:
         _ = view.p  # the rule has asked for it already
-    return Outcome(draft, Forward(rows, rows, None, 1), Verdict([0, 1, 2], 0), view, text[done : done + 4], text[: done + 4])
+    return Outcome(
+        draft, Forward(rows, rows, None, 1), Verdict([0, 1, 2], 0), view, text[done : done + 4], text[: done + 4]
+    )

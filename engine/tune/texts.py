@@ -37,7 +37,9 @@ def of_file(path: Path, vocab: int | None = None) -> Iterator[list[int] | str]:
         trace = Trace.load(path)
         ids = [*trace.head.prompt_ids, *trace.token_ids]
         if vocab is not None and max(ids, default=0) >= vocab:
-            raise ConfigError(f"{path} holds the token id {max(ids)}, and this target has {vocab}: another vocabulary wrote it.")
+            raise ConfigError(
+                f"{path} holds the token id {max(ids)}, and this target has {vocab}: another vocabulary wrote it."
+            )
         yield ids
     elif path.suffix == ".jsonl":
         yield from (_text(row, f"{path}, line {number}") for number, row in json_lines(path))

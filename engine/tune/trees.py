@@ -19,7 +19,9 @@ from engine.template import Template, prefix_closed
 from engine.trajectories import prepare
 from engine.tune.series import watch
 
-COPIES = ("sam_recycle",)  # drafters that fill the template in some rounds only; other drafts would be counted as its nodes
+COPIES = (
+    "sam_recycle",
+)  # drafters that fill the template in some rounds only; other drafts would be counted as its nodes
 
 
 class Usage:
@@ -81,7 +83,14 @@ def count_usage(
 
         watch(living, seen)
         traces = lab.trajectories(
-            method, prompt, n, temperature=temperature, max_new_tokens=max_new_tokens, seed=seed + number, keep=living, **knobs
+            method,
+            prompt,
+            n,
+            temperature=temperature,
+            max_new_tokens=max_new_tokens,
+            seed=seed + number,
+            keep=living,
+            **knobs,
         )
         for _ in traces:
             pass
@@ -96,7 +105,9 @@ def require_countable(method: str) -> None:
     """
     able = [card.name for card in CARDS if card.shape == "static_tree" and card.drafter not in COPIES]
     if get_card(method).name not in able:
-        raise ConfigError(f"The drafts of {method!r} do not all fill a static tree. A tree is optimised for: {', '.join(able)}.")
+        raise ConfigError(
+            f"The drafts of {method!r} do not all fill a static tree. A tree is optimised for: {', '.join(able)}."
+        )
 
 
 def tree_mark(tree: Template) -> str:

@@ -40,7 +40,9 @@ class FakeLab:
         knobs = {knob.name: settings[knob.name] for knob in BY_NAME[method].knobs if knob.name in settings}
         self.open_streams.append(method)
         try:
-            for i, event in enumerate(events(method, settings["max_new_tokens"], settings["seed"], settings["prompt"], knobs)):
+            for i, event in enumerate(
+                events(method, settings["max_new_tokens"], settings["seed"], settings["prompt"], knobs)
+            ):
                 if self.fail_at is not None and i == self.fail_at:
                     raise ConfigError("The prompt is longer than the models' context.")
                 time.sleep(self.pause)
@@ -48,14 +50,20 @@ class FakeLab:
         finally:
             self.open_streams.remove(method)
 
-    def stream_trajectories(self, method: str, prompt: str, n: int, *, seed: int, temperature: float, options: Any, **knobs: Any):
+    def stream_trajectories(
+        self, method: str, prompt: str, n: int, *, seed: int, temperature: float, options: Any, **knobs: Any
+    ):
         for i in range(n):
-            for event in self.stream(method, prompt=prompt, seed=seed + 10_000 * i, temperature=temperature, **options, **knobs):
+            for event in self.stream(
+                method, prompt=prompt, seed=seed + 10_000 * i, temperature=temperature, **options, **knobs
+            ):
                 if isinstance(event, RunStarted):
                     event = replace(event, extras={**event.extras, "trajectory": i, "trajectories": n})
                 yield event
 
-    def mine(self, task: str, found: Sequence[Problem], path: Path, **settings: Any) -> Generator[MiningEvent, None, None]:
+    def mine(
+        self, task: str, found: Sequence[Problem], path: Path, **settings: Any
+    ) -> Generator[MiningEvent, None, None]:
         """Algorithm 1 on a toy pair whose texts are letters; a prompt is one letter."""
         from engine.judge.mine import mine
         from engine.judge.store import MinedFile
@@ -78,16 +86,25 @@ class FakeLab:
 def preset(name: str, title: str, methods: tuple[str, ...], traces: tuple[str, ...] = ()) -> Preset:
     """A case over the made-up methods."""
     return Preset(
-        name, title, point="Guesses pay off.", story="A word problem.", pair="made-up", prompt="A farmer has 48 apples.",
-        lanes=tuple(Lane(method) for method in methods), max_new_tokens=120, traces=traces,
-    )  # fmt: skip
+        name,
+        title,
+        point="Guesses pay off.",
+        story="A word problem.",
+        pair="made-up",
+        prompt="A farmer has 48 apples.",
+        lanes=tuple(Lane(method) for method in methods),
+        max_new_tokens=120,
+        traces=traces,
+    )
 
 
 def sentence(_head: Any, round_: Any, node: int | None, token: Any, _pieces: Any) -> str:
     """A stand-in for the engine's explanation."""
     what = round_.nodes[node] if node is not None and round_.nodes else token
     state = getattr(what, "state", getattr(what, "origin", "token"))
-    return f"{state.capitalize()}: draft gave 0.41, target 0.12, so it is kept with probability 0.29; the draw was 0.63."
+    return (
+        f"{state.capitalize()}: draft gave 0.41, target 0.12, so it is kept with probability 0.29; the draw was 0.63."
+    )
 
 
 def free_port() -> int:

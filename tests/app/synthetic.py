@@ -34,9 +34,18 @@ VOCAB = [*sorted(set(WORDS)), " maybe", " some", " rather", " given", " so", " t
 IDS = {word: i for i, word in enumerate(VOCAB)}
 
 GAMMA = Knob("gamma", 4, "Guesses before each check.", low=1, high=16, step=1, unit="tokens", origin="paper")
-TAU = Knob("tau", 0.35, "Keep a refused guess when it matters less than this.", low=0.0, high=1.0, step=0.05, origin="ours")
+TAU = Knob(
+    "tau", 0.35, "Keep a refused guess when it matters less than this.", low=0.0, high=1.0, step=0.05, origin="ours"
+)
 LIMIT = Knob(
-    "entropy_limit", 1.5, "Veto when both entropies exceed this.", low=0.0, high=6.0, step=0.1, unit="nats", origin="paper"
+    "entropy_limit",
+    1.5,
+    "Veto when both entropies exceed this.",
+    low=0.0,
+    high=6.0,
+    step=0.1,
+    unit="nats",
+    origin="paper",
 )
 WIDTH = Knob("width", 3, "Children of each node.", low=1, high=8, step=1, origin="code")
 DEPTH = Knob("depth", 4, "Levels of the tree.", low=1, high=8, step=1, unit="levels", origin="paper", advanced=True)
@@ -44,13 +53,25 @@ BIAS = Knob("bias", "none", "How ties are settled.", choices=("none", "low", "hi
 HOLD = Knob("hold", False, "Hold the last guess back.", advanced=True)
 
 
-def _card(name: str, title: str, drafter: str, shape: str, rule: str, guarantee: Any, knobs: tuple[Knob, ...], family: str) -> Card:
+def _card(
+    name: str, title: str, drafter: str, shape: str, rule: str, guarantee: Any, knobs: tuple[Knob, ...], family: str
+) -> Card:
     return Card(
-        name=name, title=title, paper=f"Anon et al. 2024, {title} for tests", drafter=drafter, shape=shape, rule=rule,
-        guarantee=guarantee, summary=f"{title} guesses with a {drafter}. The target checks every guess in one call.",
-        helps="Repetitive text.", hurts="High temperature.", contested="The paper leaves the tie rule open (X-1).",
-        formula="min(1, p(x) / q(x))", knobs=knobs, family=family,
-    )  # fmt: skip
+        name=name,
+        title=title,
+        paper=f"Anon et al. 2024, {title} for tests",
+        drafter=drafter,
+        shape=shape,
+        rule=rule,
+        guarantee=guarantee,
+        summary=f"{title} guesses with a {drafter}. The target checks every guess in one call.",
+        helps="Repetitive text.",
+        hurts="High temperature.",
+        contested="The paper leaves the tie rule open (X-1).",
+        formula="min(1, p(x) / q(x))",
+        knobs=knobs,
+        family=family,
+    )
 
 
 CARDS = (
@@ -65,18 +86,39 @@ BY_NAME = {card.name: card for card in CARDS}
 
 
 def events(
-    name: str, tokens: int = 120, seed: int = 0, prompt: str = "Once", knobs: dict[str, Any] | None = None, light: bool = False
+    name: str,
+    tokens: int = 120,
+    seed: int = 0,
+    prompt: str = "Once",
+    knobs: dict[str, Any] | None = None,
+    light: bool = False,
 ) -> Iterator[Event]:
     """One made-up run: lossless methods emit the same text, lossy ones drift after a while."""
     card = BY_NAME[name]
     values = card.resolve(knobs or {})
     rng = random.Random(f"{name}{seed}{sorted(values.items())}")
     yield RunStarted(
-        id=f"{name}-{seed}", method=name, title=card.title, drafter=card.drafter, shape=card.shape, rule=card.rule,
-        guarantee=card.guarantee, knobs=dict(values), models={"target": {"id": "made-up", "parameters": 1000}}, prompt=prompt,
-        prompt_ids=[0], prompt_pieces=[prompt], sampling={"temperature": 0.0, "top_k": 0, "top_p": 1.0}, seed=seed,
-        max_new_tokens=tokens, vocab=len(VOCAB), dtype="float32", device="cpu", record="full", extras={"process": "made up"},
-    )  # fmt: skip
+        id=f"{name}-{seed}",
+        method=name,
+        title=card.title,
+        drafter=card.drafter,
+        shape=card.shape,
+        rule=card.rule,
+        guarantee=card.guarantee,
+        knobs=dict(values),
+        models={"target": {"id": "made-up", "parameters": 1000}},
+        prompt=prompt,
+        prompt_ids=[0],
+        prompt_pieces=[prompt],
+        sampling={"temperature": 0.0, "top_k": 0, "top_p": 1.0},
+        seed=seed,
+        max_new_tokens=tokens,
+        vocab=len(VOCAB),
+        dtype="float32",
+        device="cpu",
+        record="full",
+        extras={"process": "made up"},
+    )
     done, index, total, text = 0, 0, 0.0, ""
     while done < tokens:
         round_ = _round(card, values, rng, index, done, tokens - done, light)
@@ -101,7 +143,9 @@ def _top(rng: random.Random, first: str, entropy: float) -> list[tuple[int, floa
     return [(IDS[word], weight / whole) for word, weight in zip([first, *others], weights, strict=True)]
 
 
-def _round(card: Card, knobs: dict[str, Any], rng: random.Random, index: int, start: int, room: int, light: bool) -> Round:
+def _round(
+    card: Card, knobs: dict[str, Any], rng: random.Random, index: int, start: int, room: int, light: bool
+) -> Round:
     levels = 0 if card.drafter == "none" else int(knobs.get("depth", knobs.get("gamma", 4)))
     nodes, tokens, path = [], [], []
     parent, alive = -1, True
@@ -117,7 +161,11 @@ def _round(card: Card, knobs: dict[str, Any], rng: random.Random, index: int, st
         if alive and kept:
             path.append(here)
             origin = "relaxed" if node.state == "relaxed" else "draft"
-            tokens.append(Token(start + depth - 1, node.token, VOCAB[node.token], origin, index, here, node.h_draft, node.h_target))
+            tokens.append(
+                Token(
+                    start + depth - 1, node.token, VOCAB[node.token], origin, index, here, node.h_draft, node.h_target
+                )
+            )
         alive = alive and kept
         parent = here
     word = _truth(card, start + len(tokens))
@@ -133,11 +181,22 @@ def _round(card: Card, knobs: dict[str, Any], rng: random.Random, index: int, st
     )
     pieces = {str(i): VOCAB[i] for i in sorted(ids | {i for i, _ in top})}
     return Round(
-        index=index, start=start, drafted=drafted, fed=drafted + 1, levels=levels if drafted else 0, accepted=len(path),
-        emitted=len(tokens), path=path, draft_ms=0.6 * levels, verify_ms=9.0 + rng.random() + 0.1 * drafted, other_ms=0.4,
-        nodes=[] if light else nodes, tokens=tokens, pieces=pieces,
+        index=index,
+        start=start,
+        drafted=drafted,
+        fed=drafted + 1,
+        levels=levels if drafted else 0,
+        accepted=len(path),
+        emitted=len(tokens),
+        path=path,
+        draft_ms=0.6 * levels,
+        verify_ms=9.0 + rng.random() + 0.1 * drafted,
+        other_ms=0.4,
+        nodes=[] if light else nodes,
+        tokens=tokens,
+        pieces=pieces,
         pruned=[{"token": 3, "parent": -1, "score": -4.2, "cause": "budget"}] if levels and knobs.get("width") else [],
-    )  # fmt: skip
+    )
 
 
 def _node(card: Card, rng: random.Random, pos: int, parent: int, depth: int, tested: bool) -> tuple[Node, bool]:
@@ -147,10 +206,25 @@ def _node(card: Card, rng: random.Random, pos: int, parent: int, depth: int, tes
     h_draft, h_target = rng.random() ** 2 * 3, rng.random() ** 2 * 3
     top_d, top_t = _top(rng, word, h_draft), _top(rng, truth, h_target)
     p = dict(top_t).get(IDS[word], 0.01)
-    node = Node(token=IDS[word], parent=parent, depth=depth, rank=depth, score=-0.4 * depth, q=top_d[0][1], h_draft=h_draft,
-                top_draft=top_d, p=p, h_target=h_target, top_target=top_t, overlap=rng.randrange(6) / 5,
-                accept_prob=min(1.0, p / top_d[0][1]), u=rng.random(), margin=max(0.0, math.log(top_t[0][1] / p)), rule=card.rule,
-                source={"model": "draft"})  # fmt: skip
+    node = Node(
+        token=IDS[word],
+        parent=parent,
+        depth=depth,
+        rank=depth,
+        score=-0.4 * depth,
+        q=top_d[0][1],
+        h_draft=h_draft,
+        top_draft=top_d,
+        p=p,
+        h_target=h_target,
+        top_target=top_t,
+        overlap=rng.randrange(6) / 5,
+        accept_prob=min(1.0, p / top_d[0][1]),
+        u=rng.random(),
+        margin=max(0.0, math.log(top_t[0][1] / p)),
+        rule=card.rule,
+        source={"model": "draft"},
+    )
     if not tested:
         return node, False
     node.state = "accepted" if right else "rejected"

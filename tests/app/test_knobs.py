@@ -8,8 +8,11 @@ from tests.app.synthetic import BY_NAME, CARDS
 def test_each_knob_says_its_control_and_where_its_default_comes_from():
     knobs = {knob["name"]: knob for card in catalogue(CARDS) for knob in card["knobs"]}
     assert {name: knobs[name]["kind"] for name in ("gamma", "tau", "bias", "hold")} == {
-        "gamma": "number", "tau": "number", "bias": "choice", "hold": "switch",
-    }  # fmt: skip
+        "gamma": "number",
+        "tau": "number",
+        "bias": "choice",
+        "hold": "switch",
+    }
     assert knobs["gamma"]["whole"] and not knobs["tau"]["whole"]
     assert knobs["gamma"]["origin_text"] == "the paper's default"
     assert knobs["width"]["origin_text"] == "the authors' code"

@@ -50,9 +50,20 @@ def test_recorded_sets_are_listed_with_their_command_and_read(client: TestClient
 
 @pytest.mark.parametrize(
     "change",
-    [{"key": "short"}, {"key": 3}, {"models": "others"}, {"task": "poems"}, {"source": "all"}, {"n": 0}, {"n": 201}, {"n": True},
-     {"n": "4"}, {"source": "prompt"}, {"source": "prompt", "prompt": "x" * 30_000}],
-)  # fmt: skip
+    [
+        {"key": "short"},
+        {"key": 3},
+        {"models": "others"},
+        {"task": "poems"},
+        {"source": "all"},
+        {"n": 0},
+        {"n": 201},
+        {"n": True},
+        {"n": "4"},
+        {"source": "prompt"},
+        {"source": "prompt", "prompt": "x" * 30_000},
+    ],
+)
 def test_bad_jobs_are_refused_with_a_sentence(client: TestClient, change: dict[str, Any]) -> None:
     for path in ("/lab/mine", "/lab/mine/kept"):
         answer = client.post(path, json=JOB | change)
@@ -101,7 +112,9 @@ def test_stopping_keeps_finished_prompts_and_frees_the_device(service: Service, 
         pass
 
 
-def test_the_device_is_given_back_between_prompts(service: Service, folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_device_is_given_back_between_prompts(
+    service: Service, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = Job(KEY, "made-up", "arithmetic", "heldout", 3, False, "")
     folder.make_room()
     held, engine = [], service.engine

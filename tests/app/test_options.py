@@ -16,14 +16,24 @@ from tests.app.fakes import free_port
 def loaded(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What each set of models of some flags hands to `Lab.load`."""
     monkeypatch.setattr(command, "load", lambda **given: given)
-    return lambda *flags: {name: make() for name, make in command.model_loaders(command.parser().parse_args(flags)).items()}
+    return lambda *flags: {
+        name: make() for name, make in command.model_loaders(command.parser().parse_args(flags)).items()
+    }
 
 
 def test_heads_go_with_the_target_of_the_flags(loaded: Any) -> None:
-    found = loaded("--target", "big", "--draft", "small", "--eagle", "head", "--asset", "judge=own", "--asset", "judge:code=a=b")
+    found = loaded(
+        "--target", "big", "--draft", "small", "--eagle", "head", "--asset", "judge=own", "--asset", "judge:code=a=b"
+    )
     assert found["big + small"] == {
-        "target": "big", "draft": "small", "eagle": "head", "judge": "own", "judge:code": "a=b", "device": "auto", "dtype": "auto",
-    }  # fmt: skip
+        "target": "big",
+        "draft": "small",
+        "eagle": "head",
+        "judge": "own",
+        "judge:code": "a=b",
+        "device": "auto",
+        "dtype": "auto",
+    }
     assert found["tiny"] == {"preset": "tiny", "device": "auto", "dtype": "auto"}
 
 

@@ -44,7 +44,11 @@ def test_a_fault_ends_a_run_with_a_notice_and_is_logged(service, shelf, lab, mon
 
 @pytest.mark.parametrize(
     "text",
-    ['{"prompt": "Once", "lanes": ["plain"], "max_new_tokens": 1' + "0" * 400 + "}", "[" * 100_000, '{"prompt": ' + "[" * 100_000],
+    [
+        '{"prompt": "Once", "lanes": ["plain"], "max_new_tokens": 1' + "0" * 400 + "}",
+        "[" * 100_000,
+        '{"prompt": ' + "[" * 100_000,
+    ],
 )
 def test_requests_that_no_page_makes_are_told(service, shelf, text):
     (only,) = Handlers(service, shelf, sentence).stream(text)
@@ -52,7 +56,7 @@ def test_requests_that_no_page_makes_are_told(service, shelf, text):
 
 
 def test_every_view_has_its_mount_point():
-    views = re.findall(r'"(\w+)"', re.search(r"VIEWS = \[(.*?)\]", (APP / "static/lab.js").read_text())[1])
+    views = re.findall(r'"(\w+)"', re.search(r"VIEWS = \[(.*?)\]", (APP / "static/lab.js").read_text(), re.S)[1])
     spots = set(re.findall(r'data-view="(\w+)"', (APP / "copy/page.html").read_text()))
     assert set(views) == spots - {"notices"}
 
@@ -116,7 +120,12 @@ def test_driven_by_a_client(service, shelf):
         client = Client(f"http://127.0.0.1:{port}", verbose=False)
         assert len(client.predict(api_name="/methods")) == 6
         assert [item["name"] for item in client.predict(api_name="/presets")] == ["live", "apples"]
-        given = {"methods": ["plain", "chain"], "prompt": "Once", "max_new_tokens": 12, "knobs": {"chain": {"gamma": 2}}}
+        given = {
+            "methods": ["plain", "chain"],
+            "prompt": "Once",
+            "max_new_tokens": 12,
+            "knobs": {"chain": {"gamma": 2}},
+        }
         job = client.submit(**given, api_name="/run")
         job.result(timeout=30)
         messages = [json.loads(text) for text in job.outputs()]

@@ -19,7 +19,9 @@ from tests.app.synthetic import events
 
 
 def framed(**files: bytes) -> bytes:
-    return b"".join(json.dumps({"file": name, "bytes": len(data)}).encode() + b"\n" + data for name, data in files.items())
+    return b"".join(
+        json.dumps({"file": name, "bytes": len(data)}).encode() + b"\n" + data for name, data in files.items()
+    )
 
 
 def trace(name: str, seed: int = 0) -> bytes:
@@ -36,9 +38,15 @@ def test_files_are_pooled(http):
     found = http().post("/lab/pooled", content=body).json()
     (section,) = found["sections"]
     assert [(row["label"], row["runs"]) for row in section["methods"]] == [
-        ("Plain decoding", 1), ("Chain of guesses", 1), ("Bush of guesses", 2),
-    ]  # fmt: skip
-    assert list(section["figures"]) == ["Bush of guesses"] and found["runs"] == 4 and section["methods"][1]["speedup"]["mean"] > 0
+        ("Plain decoding", 1),
+        ("Chain of guesses", 1),
+        ("Bush of guesses", 2),
+    ]
+    assert (
+        list(section["figures"]) == ["Bush of guesses"]
+        and found["runs"] == 4
+        and section["methods"][1]["speedup"]["mean"] > 0
+    )
 
 
 def test_the_recorded_file_is_shown_as_it_is(http, tmp_path):

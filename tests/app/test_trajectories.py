@@ -14,7 +14,9 @@ from tests.app.fakes import FakeLab
 
 @pytest.fixture
 def http(service, tmp_path):
-    (tmp_path / "one.json").write_text(json.dumps({"kind": "trajectories", "command": "python -m engine ...", "methods": []}))
+    (tmp_path / "one.json").write_text(
+        json.dumps({"kind": "trajectories", "command": "python -m engine ...", "methods": []})
+    )
     return TestClient(Starlette(routes=trajectories.routes(service, tmp_path, tmp_path / "none.json")))
 
 
@@ -44,14 +46,18 @@ def test_lines_of_a_job_are_whole_rows_methods_in_turn(service):
     lines = list(trajectories.lines(service, trajectories.parse(service, ask())))
     assert [line["kind"] for line in lines[:2]] == ["queued", "begin"] and lines[-1] == {"kind": "done"}
     rows = [line for line in lines if line["kind"] == "row"]
-    assert [(row["key"], row["trajectory"]) for row in rows] == [(key, i) for i in range(3) for key in ("chain", "wary")]
+    assert [(row["key"], row["trajectory"]) for row in rows] == [
+        (key, i) for i in range(3) for key in ("chain", "wary")
+    ]
     assert all(len(row["pieces"]) == row["tokens"] == 12 for row in rows)
     assert rows[-1]["vote"]["n"] == 3 and rows[-1]["right"] is None
 
 
 def test_the_answer_to_an_offered_problem_is_known(service):
     problem = trajectories.offered()[0]
-    lines = list(trajectories.lines(service, trajectories.parse(service, ask(prompt=problem.prompt, n=1, lanes=["plain"]))))
+    lines = list(
+        trajectories.lines(service, trajectories.parse(service, ask(prompt=problem.prompt, n=1, lanes=["plain"])))
+    )
     assert lines[1]["answer"] == problem.answer and lines[1]["task"] == "arithmetic"
     assert next(line for line in lines if line["kind"] == "row")["right"] in (True, False)
     assert trajectories.known("Something else") is None
@@ -59,8 +65,14 @@ def test_the_answer_to_an_offered_problem_is_known(service):
 
 @pytest.mark.parametrize(
     ("more", "says"),
-    [({"n": 17}, "from 1 to 16"), ({"n": 0}, "from 1 to 16"), ({"prompt": " "}, "empty"), ({"lanes": ["chian"]}, "chain"), ({"lanes": []}, "No method")],
-)  # fmt: skip
+    [
+        ({"n": 17}, "from 1 to 16"),
+        ({"n": 0}, "from 1 to 16"),
+        ({"prompt": " "}, "empty"),
+        ({"lanes": ["chian"]}, "chain"),
+        ({"lanes": []}, "No method"),
+    ],
+)
 def test_bad_requests_are_told(http, more, says):
     answer = http.post("/lab/trajectories/live", json=ask(**more))
     assert answer.status_code == 400 and says in answer.json()["error"]
@@ -70,7 +82,9 @@ def test_bad_requests_are_told(http, more, says):
 
 
 def test_a_method_that_cannot_run_ends_the_lines_with_its_reason(http):
-    lines = [json.loads(line) for line in http.post("/lab/trajectories/live", json=ask(lanes=["copycat"])).text.splitlines()]
+    lines = [
+        json.loads(line) for line in http.post("/lab/trajectories/live", json=ask(lanes=["copycat"])).text.splitlines()
+    ]
     assert lines[-1]["kind"] == "error" and "longer prompt" in lines[-1]["error"]
 
 

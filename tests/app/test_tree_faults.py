@@ -59,7 +59,9 @@ def test_a_tree_larger_than_the_context_is_refused_with_what_would_do(lab: Lab) 
     assert found["ar"]["reason"] == "limit"
     assert found["eagle3"]["reason"] == "error" and "lower total_token" in found["eagle3"]["message"]
     alone = sent(lab, tree)
-    assert not ends(alone) and "lower total_token" in alone[-1]["notice"], "nothing has run, so the whole request is refused"
+    assert not ends(alone) and "lower total_token" in alone[-1]["notice"], (
+        "nothing has run, so the whole request is refused"
+    )
 
 
 @pytest.mark.parametrize("method", ["eagle3", "heterospec", "medusa", "adaedl_eagle"])
@@ -67,5 +69,10 @@ def test_a_tree_larger_than_what_is_left_shrinks_and_the_text_stays_the_same(lab
     found = sent(lab, "ar", method, prompt="abcd" * 18, max_new_tokens=60)
     last = ends(found)
     assert last[method]["text"] == last["ar"]["text"] and last[method]["reason"] == last["ar"]["reason"] == "context"
-    fed = [event["fed"] for message in found for key, event in message.get("ev", ()) if key == method and event["kind"] == "round"]
+    fed = [
+        event["fed"]
+        for message in found
+        for key, event in message.get("ev", ())
+        if key == method and event["kind"] == "round"
+    ]
     assert min(fed) < max(fed) <= 96 - 72 + 1

@@ -59,7 +59,9 @@ def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.on(
             "request",
-            lambda request: None if request.url.startswith((server.url, "data:", "blob:")) else outside.append(request.url),
+            lambda request: (
+                None if request.url.startswith((server.url, "data:", "blob:")) else outside.append(request.url)
+            ),
         )
         page.goto(query if query.startswith("http") else server.url + query)
         if wait:

@@ -22,7 +22,9 @@ def plain(event: Any) -> dict[str, Any]:
     """An event in JSON types, with a stand-in for the sentence that the engine would write."""
     out = {"kind": event.kind, **asdict(event)}
     for item in [*out.get("nodes", []), *out.get("tokens", [])]:
-        item["why"] = f"{str(item.get('state', item.get('origin'))).capitalize()}: a stand-in sentence with 0.41 and 0.12."
+        item["why"] = (
+            f"{str(item.get('state', item.get('origin'))).capitalize()}: a stand-in sentence with 0.41 and 0.12."
+        )
     return out
 
 

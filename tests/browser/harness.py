@@ -16,10 +16,14 @@ from tests.app.synthetic import CARDS, events
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
     "--disable-quic",
     "--no-first-run",
-]  # fmt: skip
+]
 METHODS = ("plain", "chain", "bush", "lenient", "wary")
 
 

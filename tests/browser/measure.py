@@ -90,7 +90,9 @@ def main() -> None:
         context.on(
             "request",
             lambda request: (
-                None if f":{port}/" in request.url or request.url[:5] in ("data:", "blob:") else outside.append(request.url)
+                None
+                if f":{port}/" in request.url or request.url[:5] in ("data:", "blob:")
+                else outside.append(request.url)
             ),
         )
         page = context.new_page()
@@ -100,7 +102,9 @@ def main() -> None:
         hover = page.evaluate(HOVER)
         script, frame = (statistics.median(pair[i] for pair in hover) for i in (0, 1))
         print(f"hover: {script:.2f} ms of script, highlighted in the next frame after {frame:.1f} ms")
-        print(f"heap: {page.evaluate('performance.memory.usedJSHeapSize') / 1e6:.0f} MB; chips: {page.locator('.lane .k').count()}")
+        print(
+            f"heap: {page.evaluate('performance.memory.usedJSHeapSize') / 1e6:.0f} MB; chips: {page.locator('.lane .k').count()}"
+        )
         print(f"external requests: {len(outside)}")
         browser.close()
         demo.close()
@@ -112,7 +116,9 @@ def opened(page: Page, port: int) -> float:
     page.wait_for_function(
         "document.documentElement.dataset.draftscope === 'ready' && document.querySelectorAll('.lane .k').length >= 600"
     )
-    marks: Any = page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))")
+    marks: Any = page.evaluate(
+        "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
+    )
     return float(marks) / 1000
 
 

@@ -37,7 +37,8 @@ def test_first_paint_is_a_whole_recorded_run_without_any_model(visit, server):
     assert page.locator(".lane").count() == 5
     assert page.locator(".lane .k").count() == 600
     assert (
-        "faster" in page.locator("[data-view=verdict]").inner_text() or "slower" in page.locator("[data-view=verdict]").inner_text()
+        "faster" in page.locator("[data-view=verdict]").inner_text()
+        or "slower" in page.locator("[data-view=verdict]").inner_text()
     )
     assert page.locator(".lane.reference .badge").inner_text() == "reference"
     assert server.lab.loads == loads
@@ -54,7 +55,9 @@ def test_two_methods_stream_side_by_side_and_stop_leaves_whole_traces(visit, ser
     page.get_by_role("button", name="Stop").click()
     wait(page, "s.status.phase === 'done'")
     assert state(page, "[...s.runs.values()].map((run) => run.end.reason)") == ["stopped", "stopped"]
-    assert all(state(page, "[...s.runs.values()].map((run) => run.end.text === run.tokens.map((t) => t.piece).join(''))"))
+    assert all(
+        state(page, "[...s.runs.values()].map((run) => run.end.text === run.tokens.map((t) => t.piece).join(''))")
+    )
     assert server.lab.open_streams == []
 
 
@@ -132,9 +135,16 @@ def test_a_link_restores_the_place_in_another_browser(visit):
     page.locator('[data-lane="bush"] .k[data-i="12"]').click()
     page.locator(".legend button", has_text="correction").click()
     page.get_by_role("button", name="Ghosts").click()
-    page.wait_for_function("location.search.includes('at=') && location.search.includes('f=') && location.search.includes('show=')")
+    page.wait_for_function(
+        "location.search.includes('at=') && location.search.includes('f=') && location.search.includes('show=')"
+    )
     other = visit(page.url)
-    assert state(other, "[s.cursor.run, s.cursor.pos, s.options.ghosts, [...s.filters.keys()]]") == ["bush", 12, True, ["sign"]]
+    assert state(other, "[s.cursor.run, s.cursor.pos, s.options.ghosts, [...s.filters.keys()]]") == [
+        "bush",
+        12,
+        True,
+        ["sign"],
+    ]
     assert state(other, "s.status.recorded") == "apples"
 
 
@@ -270,7 +280,9 @@ def test_signs_differ_without_colour(visit, kind):
       return [s.boxShadow !== 'none' && !!e.querySelector('b'), k.boxShadow !== 'none', before, after,
         k.textDecorationLine, k.textDecorationStyle, k.borderBottomStyle].join() }"""
     signs = f"[...document.querySelectorAll('.legend .k, .legend .g')].map({shapes})"
-    page.wait_for_function(f"{signs}.length === 7 && new Set({signs}).size === 7")  # the legend is drawn anew with the ghosts
+    page.wait_for_function(
+        f"{signs}.length === 7 && new Set({signs}).size === 7"
+    )  # the legend is drawn anew with the ghosts
 
 
 def test_dark_is_kept(visit):
@@ -319,5 +331,7 @@ def test_drawers_and_words(visit):
         "(all) => all.filter((b) => !b.innerText.trim() && !b.getAttribute('aria-label')).map((b) => b.outerHTML)"
     )
     assert [name for name in names if "v-" not in name] == []
-    assert json.loads(page.evaluate("JSON.stringify(performance.getEntriesByType('resource').map((e) => new URL(e.name).host))"))
+    assert json.loads(
+        page.evaluate("JSON.stringify(performance.getEntriesByType('resource').map((e) => new URL(e.name).host))")
+    )
     assert not re.search("undefined|NaN", page.locator("[data-lab]").inner_text())

@@ -59,7 +59,13 @@ def test_recorded_runs_are_drawn_and_told(opened: Any) -> None:
     assert "Recorded in this repository: 30 runs, 6 prompts" in page.inner_text(".pooled .source")
     assert page.locator(".pooled-figures figure").count() == 6
     heads = page.locator(".pooled section h3").all_inner_texts()
-    assert heads == ["Methods", "Mechanisms, one after the other", "How fine the bins", "Where the time goes", "Bins of BINNED"]
+    assert heads == [
+        "Methods",
+        "Mechanisms, one after the other",
+        "How fine the bins",
+        "Where the time goes",
+        "Bins of BINNED",
+    ]
     rows = page.locator(".pooled section:nth-of-type(2) tbody th").all_inner_texts()
     assert rows == ["BUSH", "+DED", "+TNP", "+DCA"]
     assert "NaN" not in page.inner_html(".pooled") and "undefined" not in page.inner_html(".pooled")

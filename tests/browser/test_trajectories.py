@@ -33,7 +33,9 @@ def test_a_recorded_example_is_on_show_without_a_model(visit, server):
     assert page.locator(".answers-list li").nth(1).locator(".n5").count() > 20
     assert "7 of 8 (88 %)" in page.locator(".votes").inner_text()
     page.locator(".answers-list li").nth(1).locator(".n5").first.hover()
-    assert "5-gram seen" in page.locator(".v-tip").inner_text() and "trajectory 1" in page.locator(".v-tip").inner_text()
+    assert (
+        "5-gram seen" in page.locator(".v-tip").inner_text() and "trajectory 1" in page.locator(".v-tip").inner_text()
+    )
     page.locator(".rows").get_by_role("button", name="Token recycling").click()
     assert page.locator(".rows [aria-pressed=true]").inner_text() == "Token recycling"
     page.locator(".growth summary").click()
@@ -113,8 +115,12 @@ def test_rooms_fit_a_narrow_screen(visit, name):
 
 def opened(visit, *files):
     page = visit()
-    page.locator("input[type=file][accept='.jsonl,.gz,.json']").set_input_files([PRESETS / "traces" / file for file in files])
-    page.wait_for_function(f"draftscope.store.lanes.length === {len(files)} && draftscope.store.status.recorded === null")
+    page.locator("input[type=file][accept='.jsonl,.gz,.json']").set_input_files(
+        [PRESETS / "traces" / file for file in files]
+    )
+    page.wait_for_function(
+        f"draftscope.store.lanes.length === {len(files)} && draftscope.store.status.recorded === null"
+    )
     return page
 
 
@@ -122,7 +128,9 @@ def test_a_copied_token_shows_its_passage_and_a_key_goes_there(visit):
     page = opened(visit, "copying-1-pld.jsonl.gz")
     run = Trace.load(PRESETS / "traces" / "copying-1-pld.jsonl.gz")
     kept = [node for r in run.rounds for node in r.nodes if node.state == "accepted"]
-    seen = [bool(node.source and node.source["order"] == 3 and len(run.pieces[node.token].strip()) > 2) for node in kept]
+    seen = [
+        bool(node.source and node.source["order"] == 3 and len(run.pieces[node.token].strip()) > 2) for node in kept
+    ]
     chip = page.locator(".lane .k.draft").nth(seen.index(True))
     chip.hover()
     tip = page.locator(".v-tip")

@@ -97,7 +97,8 @@ def scripting(page: Any, act: str, times: int = 10) -> float:
 
     before = spent()
     page.evaluate(
-        "async ([act, times]) => { for (let i = 0; i < times; i++) { new Function('i', act)(i); await settle(); } }", [act, times]
+        "async ([act, times]) => { for (let i = 0; i < times; i++) { new Function('i', act)(i); await settle(); } }",
+        [act, times],
     )
     return 1000 * (spent() - before) / times
 
@@ -146,7 +147,9 @@ def test_the_inspector_keeps_its_height(page: Any, base: str) -> None:
     open_views(page, base, traces(METHODS))
     heights = set()
     for run, pos in [("plain", 3), ("chain", 4), ("chain", 9), ("bush", 11), ("lenient", 20), ("wary", 30)]:
-        page.evaluate("async ([run, pos]) => { store.setCursor({ run, pos, node: undefined }); await settle(); }", [run, pos])
+        page.evaluate(
+            "async ([run, pos]) => { store.setCursor({ run, pos, node: undefined }); await settle(); }", [run, pos]
+        )
         heights.add(page.evaluate("Math.round(view('inspector').getBoundingClientRect().height)"))
     assert len(heights) == 1
 
@@ -230,7 +233,9 @@ def test_public_names_are_those_of_the_engine(page: Any, base: str) -> None:
                 assert field == "", (name, engine)
 
 
-def split(lane: dict[str, Any], key: str, pos: int, probabilities: tuple[float, float], **head: Any) -> list[dict[str, Any]]:
+def split(
+    lane: dict[str, Any], key: str, pos: int, probabilities: tuple[float, float], **head: Any
+) -> list[dict[str, Any]]:
     """A plain lane, and one that differs from it at a position, where the target gives these probabilities."""
     twin = renamed(lane, key, **head)
     for which, other in ((lane, False), (twin, True)):
@@ -292,7 +297,9 @@ def test_the_overlap_is_named_by_the_n_of_its_rule(page: Any, base: str) -> None
     node["reason"] = {"id": "ratio_accept", "fired": True, "remove": 1}
     problems = open_views(page, base, [wide])
     page.evaluate("async () => { store.setCursor({ run: 'wide', round: 0, pos: 0, node: 0 }); await settle(); }")
-    facts = page.evaluate("[...view('inspector').querySelectorAll('dt')].map((dt) => [dt.textContent, dt.nextSibling.textContent])")
+    facts = page.evaluate(
+        "[...view('inspector').querySelectorAll('dt')].map((dt) => [dt.textContent, dt.nextSibling.textContent])"
+    )
     assert ["overlap@2", "1 of 2"] in facts and "barred" in dict(facts)
     said = page.evaluate(
         """async () => { const run = store.runs.get('wide'); const { rowsOf } = await import('./ribbonrows.js');

@@ -13,11 +13,15 @@ sync_api = pytest.importorskip("playwright.sync_api")
 pytestmark = pytest.mark.browser
 PROMPT = "Once upon a time there was a small lighthouse. "
 MOVES = (
-    ("easd", {"tau_entropy": 1.0, "tau_overlap": 0.4}, ({"tau_entropy": 1.4}, {"tau_entropy": 0.5}, {"tau_overlap": 0.6})),
+    (
+        "easd",
+        {"tau_entropy": 1.0, "tau_overlap": 0.4},
+        ({"tau_entropy": 1.4}, {"tau_entropy": 0.5}, {"tau_overlap": 0.6}),
+    ),
     ("specdec", {}, ({"top_beta": 2}, {"tau_base": 0.5}, {"tau_base": 6.0})),
     ("cm_asd", {}, ({"tau_gamma": 0.3}, {"top_beta": 1})),
     ("topk_lossy", {}, ({"accept_k": 2}, {"accept_k": 1}, {"accept_k": 9})),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +34,9 @@ def lab() -> Any:
 
 
 @pytest.mark.parametrize(("method", "knobs", "moves"), MOVES)
-def test_the_first_change_is_foretold(lab: Any, method: str, knobs: dict[str, Any], moves: tuple[dict[str, Any], ...]) -> None:
+def test_the_first_change_is_foretold(
+    lab: Any, method: str, knobs: dict[str, Any], moves: tuple[dict[str, Any], ...]
+) -> None:
     def run(**values: Any) -> Any:
         return lab.run(method, PROMPT, max_new_tokens=40, **{**knobs, **values})
 

@@ -20,7 +20,9 @@ STATIC = "new URL('./lab-static/', location.href)"
 
 def workshop(page: Any) -> Any:
     page.get_by_role("button", name="More").click()
-    page.get_by_role("button", name="Judge workshop").or_(page.get_by_role("menuitem", name="Judge workshop")).first.click()
+    page.get_by_role("button", name="Judge workshop").or_(
+        page.get_by_role("menuitem", name="Judge workshop")
+    ).first.click()
     page.wait_for_selector(".mismatch")
     return page
 
@@ -100,7 +102,10 @@ def test_filters_narrow_list_and_table(visit, tmp_path):
     page.get_by_label("Label", exact=True).select_option("")
     page.get_by_label("Judge score from").fill("0.9")
     found = page.locator("table.mined tbody tr").count()
-    assert 0 < found < len(labels) and page.locator(".minedfilters [role=status]").inner_text() == f"{found} of {len(labels)}"
+    assert (
+        0 < found < len(labels)
+        and page.locator(".minedfilters [role=status]").inner_text() == f"{found} of {len(labels)}"
+    )
     page.get_by_label("Judge score from").fill("")
     page.get_by_label("Token text").fill("the")
     assert page.get_by_label("Token text").evaluate("input => input === document.activeElement")
@@ -170,13 +175,19 @@ def test_kappa_and_curves_are_those_of_sklearn_and_the_engine(visit):
     second = [verdict if draw.random() < 0.6 else draw.choice(("agree", "unsure")) for verdict in first]
     module = f"import(new URL('kappa.js', {STATIC}))"
     found = page.evaluate(f"async ([a, b]) => (await {module}).agreement(a, b)", [first, second])
-    assert found["kappa"] == pytest.approx(cohen_kappa_score(first, second)) == pytest.approx(cohens_kappa(first, second))
-    assert found["n"] == 80 and found["observed"] == pytest.approx(sum(a == b for a, b in zip(first, second, strict=True)) / 80)
+    assert (
+        found["kappa"] == pytest.approx(cohen_kappa_score(first, second)) == pytest.approx(cohens_kappa(first, second))
+    )
+    assert found["n"] == 80 and found["observed"] == pytest.approx(
+        sum(a == b for a, b in zip(first, second, strict=True)) / 80
+    )
     assert page.evaluate(f"async () => (await {module}).agreement(['agree'], ['agree']).kappa") is None
     rows = scored()
     scores, truth = [row["score"] for row in rows], [row["important"] for row in rows]
     module = f"import(new URL('judgement.js', {STATIC}))"
-    assert page.evaluate(f"async (rows) => (await {module}).roc(rows).auc", rows) == pytest.approx(roc_auc_score(truth, scores))
+    assert page.evaluate(f"async (rows) => (await {module}).roc(rows).auc", rows) == pytest.approx(
+        roc_auc_score(truth, scores)
+    )
     for threshold in (0.0, 0.3, 0.5, 1.0):
         here = page.evaluate(f"async ([rows, t]) => (await {module}).atThreshold(rows, t)", [rows, threshold])
         there = at_threshold(scores, truth, threshold)
@@ -249,8 +260,17 @@ def result(task: str) -> dict[str, Any]:
     def row(name: str, group: str, tokens: float, share: float) -> dict[str, Any]:
         interval = {"mean": share, "low": max(0, share - 0.05), "high": min(1, share + 0.05), "n": 40}
         drop = {"mean": 0.9 - share, "low": 0.8 - share, "high": 1 - share, "n": 40}
-        return {"name": name, "group": group, "method": "m", "knobs": {}, "tokens_per_call": tokens, "accepted_per_call": tokens - 1,
-                "accuracy": interval, "accuracy_drop": drop, "same_text_as_sd": 0.5}  # fmt: skip
+        return {
+            "name": name,
+            "group": group,
+            "method": "m",
+            "knobs": {},
+            "tokens_per_call": tokens,
+            "accepted_per_call": tokens - 1,
+            "accuracy": interval,
+            "accuracy_drop": drop,
+            "same_text_as_sd": 0.5,
+        }
 
     rows = [row("sd", "exact", 4, 0.9), row("target alone", "target", 1, 0.9), row("draft alone", "draft", 8, 0.4)]
     rows += [row(f"autojudge {i}", "own", 4 + i / 2, 0.9 - i / 40) for i in range(8)]
@@ -264,20 +284,36 @@ def result(task: str) -> dict[str, Any]:
         "topk": "Top-K",
         "transfer": "Other",
     }
-    return {"problems": 40, "groups": groups, "rows": rows, "above_topk": 0.8, "gap_to_topk": 0.05, "above_transfer": 1.0,
-            "gap_to_transfer": 0.1, "task": task, "window": 16, "auc": 0.9, "threshold": 0.2, "command": "made up"}  # fmt: skip
+    return {
+        "problems": 40,
+        "groups": groups,
+        "rows": rows,
+        "above_topk": 0.8,
+        "gap_to_topk": 0.05,
+        "above_transfer": 1.0,
+        "gap_to_transfer": 0.1,
+        "task": task,
+        "window": 16,
+        "auc": 0.9,
+        "threshold": 0.2,
+        "command": "made up",
+    }
 
 
 def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
     page = visit()
-    tasks = [{"task": "arithmetic", "command": "measure it", "result": result("arithmetic"), "judge": None},
-             {"task": "functions", "command": "python -m engine judge-eval", "result": None, "judge": None}]  # fmt: skip
+    tasks = [
+        {"task": "arithmetic", "command": "measure it", "result": result("arithmetic"), "judge": None},
+        {"task": "functions", "command": "python -m engine judge-eval", "result": None, "judge": None},
+    ]
     page.route("**/lab/evaluations", lambda route: route.fulfill(json={"tasks": tasks}))
     workshop(page)
     tab(page, "accuracy")
     page.wait_for_selector(".accuracy svg.v-figure")
     assert page.locator(".accuracy").nth(1).inner_text().startswith("functions")
-    assert "Not measured yet: python -m engine judge-eval" in page.locator(".accuracy").nth(1).inner_text().replace("\n", "")
+    assert "Not measured yet: python -m engine judge-eval" in page.locator(".accuracy").nth(1).inner_text().replace(
+        "\n", ""
+    )
     chart = page.locator(".accuracy").first
     assert chart.locator("svg.v-figure [role=img]").count() == 15
     assert chart.locator(".resultkey > span").count() == 6
@@ -297,7 +333,12 @@ def test_flags_stand_above_tokens_told_apart_by_shape(visit):
     token = {"origin": "target", "node": None, "h_draft": None, "h_target": 0.1, "top_target": None, "why": ""}
     rounds = [
         dict(
-            lane["events"][1], index=i, start=i, emitted=1, pieces={}, tokens=[dict(token, pos=i, token=t, piece=piece[t], round=i)]
+            lane["events"][1],
+            index=i,
+            start=i,
+            emitted=1,
+            pieces={},
+            tokens=[dict(token, pos=i, token=t, piece=piece[t], round=i)],
         )
         for i, t in enumerate(mined.final)
     ]
@@ -305,7 +346,9 @@ def test_flags_stand_above_tokens_told_apart_by_shape(visit):
     page.evaluate("(lanes) => draftscope.store.load(lanes)", [dict(lane, events=[head, *rounds, end]), judged])
     wanted = {label.t for label in mined.labels}
     page.wait_for_function(f"document.querySelectorAll('[data-lane=plain] .k.flagged').length === {len(wanted)}")
-    at = page.evaluate("[...document.querySelectorAll('[data-lane=plain] .k.flagged')].map((chip) => Number(chip.dataset.i))")
+    at = page.evaluate(
+        "[...document.querySelectorAll('[data-lane=plain] .k.flagged')].map((chip) => Number(chip.dataset.i))"
+    )
     assert set(at) == wanted
     important = sum(label.important for label in mined.labels)
     assert page.locator("[data-lane=plain] .flagmark.mined:not(.hollow)").count() == important

@@ -20,11 +20,26 @@ def tree_lane(nodes: int = 60, rounds: int = 12, key: str = "bush") -> dict[str,
 
 def _events(size: int, count: int) -> list[Event]:
     head = RunStarted(
-        id=f"tree-{size}", method="bush", title="Bush of guesses", drafter="head", shape="binned", rule="exact", guarantee="lossless",
-        knobs={"total_token": size + 1, "depth": 7, "low_bins": 3}, models={"target": {"id": "made-up"}}, prompt="Once", prompt_ids=[0],
-        prompt_pieces=["Once"], sampling={"temperature": 0.0, "top_k": 0, "top_p": 1.0}, seed=0, max_new_tokens=400, vocab=len(VOCAB),
-        dtype="float32", device="cpu", record="full",
-    )  # fmt: skip
+        id=f"tree-{size}",
+        method="bush",
+        title="Bush of guesses",
+        drafter="head",
+        shape="binned",
+        rule="exact",
+        guarantee="lossless",
+        knobs={"total_token": size + 1, "depth": 7, "low_bins": 3},
+        models={"target": {"id": "made-up"}},
+        prompt="Once",
+        prompt_ids=[0],
+        prompt_pieces=["Once"],
+        sampling={"temperature": 0.0, "top_k": 0, "top_p": 1.0},
+        seed=0,
+        max_new_tokens=400,
+        vocab=len(VOCAB),
+        dtype="float32",
+        device="cpu",
+        record="full",
+    )
     rng, start, out = random.Random(size), 0, list[Event]([head])
     for index in range(count):
         made = _round(rng, index, start, size)
@@ -43,8 +58,19 @@ def _round(rng: random.Random, index: int, start: int, size: int) -> Round:
         for _ in range(min(10, size - len(nodes))):
             q = rng.random() ** 2
             value = score + math.log(max(q, 1e-4))
-            nodes.append(Node(rng.randrange(len(VOCAB)), parent, depth + 1, q=q, score=value, p=rng.random(), h_draft=place / 8,
-                              h_target=rng.random(), source={"kind": "head", "level": depth + 1}))  # fmt: skip
+            nodes.append(
+                Node(
+                    rng.randrange(len(VOCAB)),
+                    parent,
+                    depth + 1,
+                    q=q,
+                    score=value,
+                    p=rng.random(),
+                    h_draft=place / 8,
+                    h_target=rng.random(),
+                    source={"kind": "head", "level": depth + 1},
+                )
+            )
             frontier.append((len(nodes) - 1, value, depth + 1))
         frontier.sort(key=lambda one: -one[1])
     order = sorted(range(size), key=lambda i: -(nodes[i].score or 0))
@@ -61,15 +87,31 @@ def _round(rng: random.Random, index: int, start: int, size: int) -> Round:
         path.append(parent)
     for i in path:
         nodes[i].state = "accepted"
-    tokens = [Token(start + k, nodes[i].token, VOCAB[nodes[i].token], "draft", index, i, 0.4, 0.5) for k, i in enumerate(path)]
+    tokens = [
+        Token(start + k, nodes[i].token, VOCAB[nodes[i].token], "draft", index, i, 0.4, 0.5) for k, i in enumerate(path)
+    ]
     word = WORDS[start % len(WORDS)]
     tokens.append(Token(start + len(path), IDS[word], word, "correction", index, None, None, 0.7))
     pruned = [
-        {"token": k, "parent": k % 7 - 1, "score": -6.0 - k, "cause": ("budget", "rank", "entropy bin")[k % 3]} for k in range(20)
+        {"token": k, "parent": k % 7 - 1, "score": -6.0 - k, "cause": ("budget", "rank", "entropy bin")[k % 3]}
+        for k in range(20)
     ]
     return Round(
-        index=index, start=start, drafted=size, fed=size + 1, levels=max(n.depth for n in nodes), accepted=len(path), emitted=len(tokens),
-        path=path, draft_ms=3.0, verify_ms=8.0, other_ms=0.5, tcr=nodes[path[-1]].rank if path else 0, nodes=nodes, tokens=tokens,
-        pruned=pruned, pieces={str(i): word for i, word in enumerate(VOCAB)},
+        index=index,
+        start=start,
+        drafted=size,
+        fed=size + 1,
+        levels=max(n.depth for n in nodes),
+        accepted=len(path),
+        emitted=len(tokens),
+        path=path,
+        draft_ms=3.0,
+        verify_ms=8.0,
+        other_ms=0.5,
+        tcr=nodes[path[-1]].rank if path else 0,
+        nodes=nodes,
+        tokens=tokens,
+        pruned=pruned,
+        pieces={str(i): word for i, word in enumerate(VOCAB)},
         extras={"phi": place, "bin": bin_, "levels": 8, "d_extra": max(0, 3 - bin_), "meta_path": []},
-    )  # fmt: skip
+    )

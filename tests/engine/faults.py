@@ -48,7 +48,9 @@ class Fault:
 
     def _broken(self, function: Any, module: Any) -> Any:
         source = textwrap.dedent(inspect.getsource(function))
-        assert source.count(self.old) == 1, f"{self.name}: {self.old!r} occurs {source.count(self.old)} times in {self.where}"
+        assert source.count(self.old) == 1, (
+            f"{self.name}: {self.old!r} occurs {source.count(self.old)} times in {self.where}"
+        )
         lines = source.replace(self.old, self.new).splitlines()
         first = next(i for i, line in enumerate(lines) if line.startswith("def "))  # decorators are applied already
         names: dict[str, Any] = {}

@@ -84,7 +84,11 @@ def point_law(p_V: Tensor, tokens: Sequence[int]) -> Tensor:
 
 
 def replacement_law(
-    p_V: Tensor, q_V: Tensor, m: int, visit: Callable[[Sequence[int]], Sequence[int]] = tuple, told: Tensor | None = None
+    p_V: Tensor,
+    q_V: Tensor,
+    m: int,
+    visit: Callable[[Sequence[int]], Sequence[int]] = tuple,
+    told: Tensor | None = None,
 ) -> Tensor:
     """What K6 emits at one node with m children from q; `visit` reorders them, `told` is the q that the kernel is given."""
     out = torch.zeros_like(p_V)
@@ -99,8 +103,11 @@ class Watched(RoundView):
     """A view that notes the law it would draw the emitted token from, instead of drawing."""
 
     def emit(self, row: int) -> int:
-        self.emitted = torch.nn.functional.one_hot(torch.tensor(self.choice[row]), self.p.shape[-1]).double() \
-            if self.sampling.greedy else self.p[row]  # fmt: skip
+        self.emitted = (
+            torch.nn.functional.one_hot(torch.tensor(self.choice[row]), self.p.shape[-1]).double()
+            if self.sampling.greedy
+            else self.p[row]
+        )
         return -1
 
     def draw(self, what: "int | Tensor") -> int:
@@ -109,7 +116,9 @@ class Watched(RoundView):
         return -1
 
 
-def outcomes(rule: Rule, draft: Draft, logits_MV: Tensor, sampling: Sampling = SAMPLED) -> Iterator[tuple[float, Verdict, Tensor]]:
+def outcomes(
+    rule: Rule, draft: Draft, logits_MV: Tensor, sampling: Sampling = SAMPLED
+) -> Iterator[tuple[float, Verdict, Tensor]]:
     """Every accept and refuse path of a rule over one draft: its probability, the verdict, and the law of the next token [V].
 
     A node is made to be accepted by the uniform 0 and refused by the uniform 1; the weight is its own acceptance

@@ -18,13 +18,21 @@ def tree(kept: list[int], extra: list[int] | None = None, fed: int = 60) -> Trac
 @pytest.mark.parametrize(
     ("claim", "holds"),
     [
-        ({"deeper": [0, 2]}, True), ({"deeper": [0, 3]}, False), ({"deeper": [1, 1]}, False),
-        ({"wasted": [1, 59, 1, 3]}, True), ({"wasted": [1, 59, 1, 4]}, False), ({"wasted": [1, 60, 1, 3]}, False),
+        ({"deeper": [0, 2]}, True),
+        ({"deeper": [0, 3]}, False),
+        ({"deeper": [1, 1]}, False),
+        ({"wasted": [1, 59, 1, 3]}, True),
+        ({"wasted": [1, 59, 1, 4]}, False),
+        ({"wasted": [1, 60, 1, 3]}, False),
         ({"wasted": [1, 59, 0, 3]}, False),
-        ({"fewer_calls": [0, 1]}, True), ({"fewer_calls": [1, 0]}, False), ({"fewer_calls": [0, 0]}, False),
-        ({"fewer_checked": [2, 0]}, True), ({"fewer_checked": [0, 1]}, True), ({"fewer_checked": [1, 1]}, False),
+        ({"fewer_calls": [0, 1]}, True),
+        ({"fewer_calls": [1, 0]}, False),
+        ({"fewer_calls": [0, 0]}, False),
+        ({"fewer_checked": [2, 0]}, True),
+        ({"fewer_checked": [0, 1]}, True),
+        ({"fewer_checked": [1, 1]}, False),
     ],
-)  # fmt: skip
+)
 def test_claims_about_trees(claim: dict[str, list[int]], holds: bool) -> None:
     traces = [tree([8, 8, 2, 8], [4, 3, 0, 2]), tree([4, 1, 0, 1, 5]), plain(20)]
     assert (failures(Preset("made", "Made", expect=claim), traces) == []) is holds

@@ -16,42 +16,86 @@ CHOICE = Knob("mode", "a", "a choice", choices=("a", "beta"))
 OPEN = Knob("free", 1, "no range")
 
 
-@pytest.mark.parametrize(("knob", "given", "kept"), [
-    (NUMBER, 3, 3.0), (NUMBER, "0.5", 0.5), (NUMBER, 0, 0.0), (NUMBER, 4.0, 4.0), (WHOLE, 3.0, 3), (WHOLE, "7", 7),
-    (SWITCH, "false", False), (SWITCH, True, True), (SWITCH, "True", True), (CHOICE, "beta", "beta"), (OPEN, -10**6, -10**6),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("knob", "given", "kept"),
+    [
+        (NUMBER, 3, 3.0),
+        (NUMBER, "0.5", 0.5),
+        (NUMBER, 0, 0.0),
+        (NUMBER, 4.0, 4.0),
+        (WHOLE, 3.0, 3),
+        (WHOLE, "7", 7),
+        (SWITCH, "false", False),
+        (SWITCH, True, True),
+        (SWITCH, "True", True),
+        (CHOICE, "beta", "beta"),
+        (OPEN, -(10**6), -(10**6)),
+    ],
+)
 def test_values_come_back_in_the_type_of_the_knob(knob: Knob, given: object, kept: object) -> None:
     assert knob.check(given) == kept and type(knob.check(given)) is type(kept)
 
 
-@pytest.mark.parametrize(("knob", "given", "says"), [
-    (NUMBER, 4.01, r"tau = 4.01 is out of range: allowed are 0 to 4 nats\."), (NUMBER, -1, "out of range"),
-    (NUMBER, math.nan, "out of range"), (NUMBER, math.inf, "out of range"), (OPEN, math.inf, "out of range"),
-    (NUMBER, "much", "tau is a number, not 'much'"), (NUMBER, None, "a number"), (NUMBER, [1], "a number"),
-    (WHOLE, 2.5, "whole number"), (SWITCH, "perhaps", "true or false"), (CHOICE, "bets", "Did you mean 'beta'"),
-    (CHOICE, [], "Unknown value for mode"), (WHOLE, 10**400, "gamma is a number that is too large"), (OPEN, -(10**400), "too large"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("knob", "given", "says"),
+    [
+        (NUMBER, 4.01, r"tau = 4.01 is out of range: allowed are 0 to 4 nats\."),
+        (NUMBER, -1, "out of range"),
+        (NUMBER, math.nan, "out of range"),
+        (NUMBER, math.inf, "out of range"),
+        (OPEN, math.inf, "out of range"),
+        (NUMBER, "much", "tau is a number, not 'much'"),
+        (NUMBER, None, "a number"),
+        (NUMBER, [1], "a number"),
+        (WHOLE, 2.5, "whole number"),
+        (SWITCH, "perhaps", "true or false"),
+        (CHOICE, "bets", "Did you mean 'beta'"),
+        (CHOICE, [], "Unknown value for mode"),
+        (WHOLE, 10**400, "gamma is a number that is too large"),
+        (OPEN, -(10**400), "too large"),
+    ],
+)
 def test_values_out_of_range_are_refused(knob: Knob, given: object, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         knob.check(given)
 
 
-@pytest.mark.parametrize(("values", "says"), [
-    ({"temperature": -0.1}, "temperature"), ({"temperature": math.nan}, "temperature"), ({"temperature": 1e-9}, "0 .greedy. and 0.001"),
-    ({"temperature": 101}, "temperature"), ({"temperature": "hot"}, "temperature is a number"), ({"temperature": True}, "a number"),
-    ({"top_k": -1}, "top_k"), ({"top_k": 2.5}, "top_k is a whole number"), ({"top_p": 0}, "top_p"), ({"top_p": 1.1}, "top_p"),
-    ({"top_p": math.nan}, "top_p"), ({"top_p": None}, "top_p is a number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"temperature": -0.1}, "temperature"),
+        ({"temperature": math.nan}, "temperature"),
+        ({"temperature": 1e-9}, "0 .greedy. and 0.001"),
+        ({"temperature": 101}, "temperature"),
+        ({"temperature": "hot"}, "temperature is a number"),
+        ({"temperature": True}, "a number"),
+        ({"top_k": -1}, "top_k"),
+        ({"top_k": 2.5}, "top_k is a whole number"),
+        ({"top_p": 0}, "top_p"),
+        ({"top_p": 1.1}, "top_p"),
+        ({"top_p": math.nan}, "top_p"),
+        ({"top_p": None}, "top_p is a number"),
+    ],
+)
 def test_sampling_settings_have_ranges(values: dict[str, object], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         Sampling(**values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("values", "says"), [
-    ({"max_new_tokens": 0}, "max_new_tokens = 0 is out of range"), ({"max_new_tokens": 2.5}, "whole number"),
-    ({"seed": "x"}, "seed is a whole number"), ({"seed": 2**60}, "seed"), ({"top_n": 0}, "top_n"), ({"record": "ful"}, "Did you mean 'full'"),
-    ({"stop": ("",)}, "stop string"), ({"stop": (3,)}, "stop string"), ({"prompt_ids": ()}, "empty"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"max_new_tokens": 0}, "max_new_tokens = 0 is out of range"),
+        ({"max_new_tokens": 2.5}, "whole number"),
+        ({"seed": "x"}, "seed is a whole number"),
+        ({"seed": 2**60}, "seed"),
+        ({"top_n": 0}, "top_n"),
+        ({"record": "ful"}, "Did you mean 'full'"),
+        ({"stop": ("",)}, "stop string"),
+        ({"stop": (3,)}, "stop string"),
+        ({"prompt_ids": ()}, "empty"),
+    ],
+)
 def test_runs_have_ranges(values: dict[str, object], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         RunConfig(**({"method": "ar", "prompt_ids": (1,)} | values))  # type: ignore[arg-type]
@@ -83,12 +127,31 @@ def test_defaults_are_those_of_the_papers() -> None:
     """Section 8 of the methods page."""
     want = {
         "sd": {"gamma": 5, "correction": "residual"},
-        "easd": {"gamma": 5, "overlap_n": 5, "tau_overlap": 0.8, "overlap_cmp": "ge", "tau_entropy": 2.0, "correction": "target",
-                 "penalize": "proposed", "bonus": True, "entropy_temperature": 1.0},
+        "easd": {
+            "gamma": 5,
+            "overlap_n": 5,
+            "tau_overlap": 0.8,
+            "overlap_cmp": "ge",
+            "tau_entropy": 2.0,
+            "correction": "target",
+            "penalize": "proposed",
+            "bonus": True,
+            "entropy_temperature": 1.0,
+        },
         "specdec": {"top_beta": 5, "tau_base": 3.0},
-        "cm_asd": {"k_min": 1, "alpha": 1.0, "top_beta": 3, "tau_base": 0.1, "tau_gamma": 1.0, "margin_scale": 1.0,
-                   "threshold_mode": "equation", "entropy_conf": "one_minus", "margin_norm": "sigmoid", "lookahead": "full"},
-    }  # fmt: skip
+        "cm_asd": {
+            "k_min": 1,
+            "alpha": 1.0,
+            "top_beta": 3,
+            "tau_base": 0.1,
+            "tau_gamma": 1.0,
+            "margin_scale": 1.0,
+            "threshold_mode": "equation",
+            "entropy_conf": "one_minus",
+            "margin_norm": "sigmoid",
+            "lookahead": "full",
+        },
+    }
     for name, knobs in want.items():
         values = get_card(name).resolve({})
         assert {key: values[key] for key in knobs} == knobs

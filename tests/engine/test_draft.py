@@ -85,10 +85,23 @@ def test_a_cut_is_the_same_tree_with_fewer_nodes(draft: Draft, n: int) -> None:
 
 def test_a_cut_keeps_what_nodes_carry() -> None:
     laws = torch.eye(3)
-    whole = chain([5, 6, 7], draw="sample", laws=laws, logits=laws, scores=(-1.0, -2.0, -3.0),
-                  sources=({"a": 1}, {"a": 2}, {"a": 3}), confidence=(0.1, 0.2, 0.3), extras={"k": 2})  # fmt: skip
+    whole = chain(
+        [5, 6, 7],
+        draw="sample",
+        laws=laws,
+        logits=laws,
+        scores=(-1.0, -2.0, -3.0),
+        sources=({"a": 1}, {"a": 2}, {"a": 3}),
+        confidence=(0.1, 0.2, 0.3),
+        extras={"k": 2},
+    )
     part = whole.cut(2)
-    assert (part.draw, part.scores, part.confidence, part.sources) == ("sample", (-1.0, -2.0), (0.1, 0.2), ({"a": 1}, {"a": 2}))
+    assert (part.draw, part.scores, part.confidence, part.sources) == (
+        "sample",
+        (-1.0, -2.0),
+        (0.1, 0.2),
+        ({"a": 1}, {"a": 2}),
+    )
     assert part.laws is laws and part.logits is laws and part.extras == {"k": 2}
 
 
@@ -104,7 +117,9 @@ def test_the_empty_draft() -> None:
     assert EMPTY.ancestors().shape == (0, 0)
 
 
-@pytest.mark.parametrize(("tokens", "parents"), [((1,), (0,)), ((1,), (-2,)), ((1, 2), (1, -1)), ((1, 2), (-1,)), ((1,), ())])
+@pytest.mark.parametrize(
+    ("tokens", "parents"), [((1,), (0,)), ((1,), (-2,)), ((1, 2), (1, -1)), ((1, 2), (-1,)), ((1,), ())]
+)
 def test_malformed_trees_are_refused(tokens: tuple[int, ...], parents: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="one parent a token"):
         Draft(tokens, parents)

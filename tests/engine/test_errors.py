@@ -7,7 +7,8 @@ from engine import errors
 
 def test_the_nearest_name_is_offered_and_all_are_listed() -> None:
     assert (
-        errors.unknown("method", "esd", ["sd", "easd", "ar"]) == "Unknown method 'esd'. Did you mean 'easd'? Known: ar, easd, sd."
+        errors.unknown("method", "esd", ["sd", "easd", "ar"])
+        == "Unknown method 'esd'. Did you mean 'easd'? Known: ar, easd, sd."
     )
     assert errors.unknown("method", "zzzz", ["sd", "ar"]) == "Unknown method 'zzzz'. Known: ar, sd."
     assert errors.unknown("asset", 7, []) == "Unknown asset 7. Known: none."

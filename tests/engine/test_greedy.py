@@ -37,7 +37,7 @@ LOSSLESS: list[tuple[str, dict[str, Any]]] = [
     ("model+confidence_chain+entropy_veto", {"tau_entropy": 20.0, "k_max": 6}),
     ("model+confidence_chain+top_k", {"accept_k": 1, "k_max": 6}),
     ("none+none+gap", {}),
-]  # fmt: skip
+]
 
 
 def method(lab: Lab, name: str) -> Card | str:
@@ -71,8 +71,12 @@ def check_counts(trace: Trace, limit: int) -> None:
     assert sum(r.emitted == r.accepted for r in trace.rounds) <= 1
 
 
-def check_greedy_equality(lab: Lab, prompts: Sequence[Sequence[int]] = PROMPTS[2:], limit: int = 32,
-                          methods: Sequence[tuple[str, dict[str, Any]]] = (("sd", {"gamma": 5}),)) -> None:  # fmt: skip
+def check_greedy_equality(
+    lab: Lab,
+    prompts: Sequence[Sequence[int]] = PROMPTS[2:],
+    limit: int = 32,
+    methods: Sequence[tuple[str, dict[str, Any]]] = (("sd", {"gamma": 5}),),
+) -> None:
     """Each method equals `ar` on each prompt."""
     for prompt in prompts:
         want = lab.run("ar", prompt, max_new_tokens=limit, record="light")
@@ -81,7 +85,11 @@ def check_greedy_equality(lab: Lab, prompts: Sequence[Sequence[int]] = PROMPTS[2
         for name, knobs in methods:
             got = lab.run(method(lab, name), prompt, max_new_tokens=limit, record="light", **knobs)
             assert got.token_ids == want.token_ids, (name, knobs, prompt)
-            assert got.end is not None and want.end is not None and (got.end.reason, got.text) == (want.end.reason, want.text)
+            assert (
+                got.end is not None
+                and want.end is not None
+                and (got.end.reason, got.text) == (want.end.reason, want.text)
+            )
             check_counts(got, limit)
 
 
@@ -94,7 +102,9 @@ def test_every_lossless_setting_equals_ar(zoo: Zoo) -> None:
     check_greedy_equality(zoo.lab("llama", draft="noise"), PROMPTS[3:4], 24, [LOSSLESS[0], LOSSLESS[6]])
 
 
-@pytest.mark.parametrize(("family", "draft"), [*((f, "noise") for f in FAMILIES[1:]), ("qwen2", "random"), ("qwen2", "copy")])
+@pytest.mark.parametrize(
+    ("family", "draft"), [*((f, "noise") for f in FAMILIES[1:]), ("qwen2", "random"), ("qwen2", "copy")]
+)
 def test_every_family_and_draft(zoo: Zoo, family: str, draft: str) -> None:
     lab = zoo.lab(family, draft=draft, layers=4)
     check_greedy_equality(lab, PROMPTS[::2], 20, [LOSSLESS[0], LOSSLESS[6]] if draft == "noise" else [LOSSLESS[0]])
@@ -183,7 +193,10 @@ def test_caches_follow_the_text(zoo: Zoo) -> None:
 
 def embedded() -> Path:
     folder = ROOT / "assets" / "tiny"
-    if not (folder / "target" / "model.safetensors").is_file() or not (folder / "draft" / "model.safetensors").is_file():
+    if (
+        not (folder / "target" / "model.safetensors").is_file()
+        or not (folder / "draft" / "model.safetensors").is_file()
+    ):
         pytest.skip("the embedded pair is not in assets/tiny")
     return folder
 
@@ -192,7 +205,9 @@ def test_the_embedded_pair() -> None:
     """The pair that the page starts with: lossless settings equal `ar`, and `ar` equals transformers."""
     folder = embedded()
     lab = Lab.load(target=folder / "target", draft=folder / "draft", device="cpu")
-    prompts = [lab.target.tokenizer.encode(text) for text in ("Question: Tom has 3 apples and buys 4 more.", "Task: Give a")]
+    prompts = [
+        lab.target.tokenizer.encode(text) for text in ("Question: Tom has 3 apples and buys 4 more.", "Task: Give a")
+    ]
     ours = lab.run("ar", prompts[0], max_new_tokens=24, record="light").token_ids
     assert ours == generate(folder / "target", prompts[0], 24)
     check_greedy_equality(lab, prompts, 20, [LOSSLESS[0], LOSSLESS[6]])

@@ -21,23 +21,53 @@ PIECES = {0: " Then", 1: " After", 2: "7", 3: "8", 4: " +", 5: " 1st"}
 def guess(token: int, first: int, state: str, judge: float | None = 0.1) -> Node:
     told = {"relaxed": "judge_relaxed", "rejected": "judge_refused"}.get(state, "match")
     reason = {"id": told, "score": judge, "threshold": 0.5}
-    return Node(token=token, parent=-1, depth=1, rank=1, q=0.5, p=0.1, state=state, rule="judge", judge=judge, reason=reason,
-                top_target=[(first, 0.8)], top_draft=[(token, 0.5)])  # fmt: skip
+    return Node(
+        token=token,
+        parent=-1,
+        depth=1,
+        rank=1,
+        q=0.5,
+        p=0.1,
+        state=state,
+        rule="judge",
+        judge=judge,
+        reason=reason,
+        top_target=[(first, 0.8)],
+        top_draft=[(token, 0.5)],
+    )
 
 
 def trace(*nodes: Node) -> Trace:
     """One round a guess."""
     rounds = [
-        Round(i, i, 1, 2, 1, int(node.state != "rejected"), 1, [], 1.0, 1.0, 0.0, nodes=[node],
-              tokens=[Token(i, node.token, PIECES[node.token], "relaxed", i, 0)], pieces={str(k): v for k, v in PIECES.items()})
+        Round(
+            i,
+            i,
+            1,
+            2,
+            1,
+            int(node.state != "rejected"),
+            1,
+            [],
+            1.0,
+            1.0,
+            0.0,
+            nodes=[node],
+            tokens=[Token(i, node.token, PIECES[node.token], "relaxed", i, 0)],
+            pieces={str(k): v for k, v in PIECES.items()},
+        )
         for i, node in enumerate(nodes)
-    ]  # fmt: skip
+    ]
     return Trace([head("autojudge"), *rounds, RunEnded("eos", 0.0, 1.0, "")])
 
 
 def test_a_word_kept_is_a_word_for_a_word() -> None:
     made = trace(
-        guess(1, 0, "relaxed"), guess(0, 1, "relaxed"), guess(2, 3, "relaxed"), guess(1, 4, "relaxed"), guess(5, 0, "relaxed")
+        guess(1, 0, "relaxed"),
+        guess(0, 1, "relaxed"),
+        guess(2, 3, "relaxed"),
+        guess(1, 4, "relaxed"),
+        guess(5, 0, "relaxed"),
     )
     assert words_kept(made) == 2
     assert words_kept(trace(guess(1, 0, "rejected"), guess(1, 0, "accepted"), guess(1, 0, "relaxed", None))) == 0
@@ -45,7 +75,10 @@ def test_a_word_kept_is_a_word_for_a_word() -> None:
 
 def test_a_digit_refused_is_the_judges_doing() -> None:
     edge = guess(2, 3, "rejected", None)
-    assert digits_refused(trace(guess(2, 3, "rejected", 0.9), guess(3, 2, "rejected", 0.9), guess(2, 0, "rejected", 0.9))) == 2
+    assert (
+        digits_refused(trace(guess(2, 3, "rejected", 0.9), guess(3, 2, "rejected", 0.9), guess(2, 0, "rejected", 0.9)))
+        == 2
+    )
     assert digits_refused(trace(guess(2, 3, "relaxed"), guess(2, 2, "accepted"), edge)) == 0
 
 
@@ -65,8 +98,13 @@ def test_naive_mining_overlooks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("claim", "holds"),
-    [({"words_kept": [0, 1]}, True), ({"words_kept": [0, 2]}, False), ({"digits_refused": [0, 1]}, True), ({"digits_refused": [0, 2]}, False)],
-)  # fmt: skip
+    [
+        ({"words_kept": [0, 1]}, True),
+        ({"words_kept": [0, 2]}, False),
+        ({"digits_refused": [0, 1]}, True),
+        ({"digits_refused": [0, 2]}, False),
+    ],
+)
 def test_claims_by_name(claim: dict[str, list[int]], holds: bool) -> None:
     made = trace(guess(1, 0, "relaxed"), guess(2, 3, "rejected", 0.9))
     assert (failures(Preset("made", "Made", expect=claim), [made]) == []) is holds

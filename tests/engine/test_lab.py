@@ -38,12 +38,19 @@ def test_loading_a_pair_from_folders(zoo: Zoo) -> None:
     assert Lab.load(target=str(target), device="cpu").models == {}
 
 
-@pytest.mark.parametrize(("options", "says"), [
-    ({}, "Give a preset's name, or target="), ({"preset": "tiny", "target": "x"}, "not both"),
-    ({"preset": "tinny"}, "Did you mean 'tiny'"), ({"preset": "../presets/tiny"}, "Unknown preset"),
-    ({"preset": "tiny", "drfat": "y"}, "'drfat'. Did you mean 'draft'"), ({"preset": "tiny", "devise": "cpu"}, "mean 'device'"),
-    ({"target": "x", "eagel3": "y"}, r"'eagel3'. Did you mean 'eagle"), ({"target": "x", "jugde:own": "y"}, "mean 'judge'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({}, "Give a preset's name, or target="),
+        ({"preset": "tiny", "target": "x"}, "not both"),
+        ({"preset": "tinny"}, "Did you mean 'tiny'"),
+        ({"preset": "../presets/tiny"}, "Unknown preset"),
+        ({"preset": "tiny", "drfat": "y"}, "'drfat'. Did you mean 'draft'"),
+        ({"preset": "tiny", "devise": "cpu"}, "mean 'device'"),
+        ({"target": "x", "eagel3": "y"}, r"'eagel3'. Did you mean 'eagle"),
+        ({"target": "x", "jugde:own": "y"}, "mean 'judge'"),
+    ],
+)
 def test_loading_needs_one_name(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         Lab.load(**options)
@@ -86,17 +93,32 @@ def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
 # --- requests -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "prompt", "options", "says"), [
-    ("sd", "", {}, "prompt is empty"), ("sd", "   ", {}, "prompt is empty"), ("sd", [], {}, "prompt is empty"),
-    ("sdd", "ab", {}, "Unknown method 'sdd'. Did you mean 'sd'"), ("speculative", "ab", {}, "Known: "),
-    ("sd", "ab", {"gama": 3}, "Unknown knob of sd 'gama'. Did you mean 'gamma'"), ("sd", "ab", {"gamma": 1000}, "0 to 128 tokens"),
-    ("ar", "ab", {"gamma": 3}, "Unknown knob of ar"), ("sd", "ab", {"correction": "both"}, "Unknown value for correction"),
-    ("sd", "ab", {"temperature": -1}, "temperature"), ("sd", "ab", {"top_p": 2}, "top_p"), ("sd", "ab", {"top_k": -3}, "top_k"),
-    ("sd", "ab", {"max_new_tokens": 0}, "at least|allowed are 1"), ("sd", "ab", {"record": "heavy"}, "Unknown record mode"),
-    ("sd", "ab", {"stop": ("",)}, "stop string"), ("sd", "ab", {"stop": 5}, "a text or several"),
-    ("sd", "ab", {"stop": ""}, "stop string"), ("sd", "ab", {"stop": [1]}, "stop string"), ("sd", [0, 99], {}, "99 is outside the vocabulary: allowed are 0 to 4"),
-    ("sd", [-1], {}, "-1 is outside"), ("sd", "ab", {"chat": True}, "no chat template"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "prompt", "options", "says"),
+    [
+        ("sd", "", {}, "prompt is empty"),
+        ("sd", "   ", {}, "prompt is empty"),
+        ("sd", [], {}, "prompt is empty"),
+        ("sdd", "ab", {}, "Unknown method 'sdd'. Did you mean 'sd'"),
+        ("speculative", "ab", {}, "Known: "),
+        ("sd", "ab", {"gama": 3}, "Unknown knob of sd 'gama'. Did you mean 'gamma'"),
+        ("sd", "ab", {"gamma": 1000}, "0 to 128 tokens"),
+        ("ar", "ab", {"gamma": 3}, "Unknown knob of ar"),
+        ("sd", "ab", {"correction": "both"}, "Unknown value for correction"),
+        ("sd", "ab", {"temperature": -1}, "temperature"),
+        ("sd", "ab", {"top_p": 2}, "top_p"),
+        ("sd", "ab", {"top_k": -3}, "top_k"),
+        ("sd", "ab", {"max_new_tokens": 0}, "at least|allowed are 1"),
+        ("sd", "ab", {"record": "heavy"}, "Unknown record mode"),
+        ("sd", "ab", {"stop": ("",)}, "stop string"),
+        ("sd", "ab", {"stop": 5}, "a text or several"),
+        ("sd", "ab", {"stop": ""}, "stop string"),
+        ("sd", "ab", {"stop": [1]}, "stop string"),
+        ("sd", [0, 99], {}, "99 is outside the vocabulary: allowed are 0 to 4"),
+        ("sd", [-1], {}, "-1 is outside"),
+        ("sd", "ab", {"chat": True}, "no chat template"),
+    ],
+)
 def test_impossible_requests_are_refused_before_anything_runs(
     toy: Lab, method: str, prompt: Any, options: dict[str, Any], says: str
 ) -> None:
@@ -107,7 +129,9 @@ def test_impossible_requests_are_refused_before_anything_runs(
 def test_a_prompt_longer_than_the_context(zoo: Zoo) -> None:
     lab = zoo.lab("llama", draft=None, max_position_embeddings=24, layers=2)
     for length in (24, 25, 400):
-        with pytest.raises(ConfigError, match=rf"The prompt has {length} tokens, and the target reads at most 24: shorten it"):
+        with pytest.raises(
+            ConfigError, match=rf"The prompt has {length} tokens, and the target reads at most 24: shorten it"
+        ):
             lab.run("ar", [5] * length)
     last = lab.run("ar", [5] * 23, max_new_tokens=10)
     assert len(last.tokens) == 1 and last.end is not None and last.end.reason in ("context", "eos")
@@ -125,15 +149,18 @@ def test_methods_that_cannot_run_say_what_they_need(zoo: Zoo) -> None:
         lab.asset("eagle3")
 
 
-@pytest.mark.parametrize(("parts", "says"), [
-    ({"drafter": "modell", "shape": "chain", "rule": "exact"}, "Unknown drafter 'modell'. Did you mean 'model'"),
-    ({"drafter": "model", "shape": "chian", "rule": "exact"}, "Did you mean 'chain'"),
-    ({"drafter": "model", "shape": "chain", "rule": "exactly"}, "Did you mean 'exact'"),
-    ({"drafter": "model", "shape": "none", "rule": "exact"}, "cannot fill shape 'none'"),
-    ({"drafter": "none", "shape": "chain", "rule": "exact"}, "cannot fill shape 'chain'"),
-    ({"drafter": "model", "shape": "chain", "rule": "exact", "tau": 1}, "Unknown knob"),
-    ({"drafter": "model", "shape": "chain", "rule": "exact", "gamma": 999}, "out of range"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"drafter": "modell", "shape": "chain", "rule": "exact"}, "Unknown drafter 'modell'. Did you mean 'model'"),
+        ({"drafter": "model", "shape": "chian", "rule": "exact"}, "Did you mean 'chain'"),
+        ({"drafter": "model", "shape": "chain", "rule": "exactly"}, "Did you mean 'exact'"),
+        ({"drafter": "model", "shape": "none", "rule": "exact"}, "cannot fill shape 'none'"),
+        ({"drafter": "none", "shape": "chain", "rule": "exact"}, "cannot fill shape 'chain'"),
+        ({"drafter": "model", "shape": "chain", "rule": "exact", "tau": 1}, "Unknown knob"),
+        ({"drafter": "model", "shape": "chain", "rule": "exact", "gamma": 999}, "out of range"),
+    ],
+)
 def test_parts_that_do_not_fit_are_refused(toy: Lab, parts: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         toy.compose(**parts)
@@ -169,8 +196,10 @@ def test_interleaved_streams_do_not_disturb_each_other(zoo: Zoo) -> None:
     """Two runs on the same weights, one event at a time in turns, give what each gives alone."""
     lab = zoo.lab("llama", draft="noise")
     requests: list[tuple[str, list[int], dict[str, Any]]] = [
-        ("sd", [5, 9, 33, 7], {"temperature": 0.9, "seed": 1}), ("easd", [60, 12], {"temperature": 0.0}), ("ar", [8], {}),
-    ]  # fmt: skip
+        ("sd", [5, 9, 33, 7], {"temperature": 0.9, "seed": 1}),
+        ("easd", [60, 12], {"temperature": 0.0}),
+        ("ar", [8], {}),
+    ]
     alone = [lab.run(m, p, max_new_tokens=16, **o).token_ids for m, p, o in requests]
     streams = [lab.stream(m, p, max_new_tokens=16, **o) for m, p, o in requests]
     together: list[list[int]] = [[] for _ in requests]
@@ -185,8 +214,14 @@ def test_threads_take_turns(zoo: Zoo) -> None:
     lab = zoo.lab("llama", draft="noise")
     alone = lab.run("sd", [5, 9, 33, 7], max_new_tokens=16, seed=1, temperature=0.9).token_ids
     found: list[list[int]] = []
-    work = [threading.Thread(target=lambda: found.append(lab.run("sd", [5, 9, 33, 7], max_new_tokens=16, seed=1, temperature=0.9).token_ids))
-            for _ in range(3)]  # fmt: skip
+    work = [
+        threading.Thread(
+            target=lambda: found.append(
+                lab.run("sd", [5, 9, 33, 7], max_new_tokens=16, seed=1, temperature=0.9).token_ids
+            )
+        )
+        for _ in range(3)
+    ]
     for thread in work:
         thread.start()
     for thread in work:
@@ -239,8 +274,18 @@ def test_a_broken_device_ends_one_run_not_the_lab(fault: str, monkeypatch: pytes
 
 
 def test_the_head_tells_everything_needed_to_repeat_a_run(toy: Lab) -> None:
-    trace = toy.run("easd", "abc", max_new_tokens=9, temperature=0.7, top_k=3, seed=8, tau_entropy=1.0, extras={"task": "none"},
-                    stop=("zz", "yy"), top_n=3)  # fmt: skip
+    trace = toy.run(
+        "easd",
+        "abc",
+        max_new_tokens=9,
+        temperature=0.7,
+        top_k=3,
+        seed=8,
+        tau_entropy=1.0,
+        extras={"task": "none"},
+        stop=("zz", "yy"),
+        top_n=3,
+    )
     head = trace.head
     assert (head.stop, head.top_n, head.chat) == (["zz", "yy"], 3, False)
     assert isinstance(head, RunStarted) and head.sampling == {"temperature": 0.7, "top_k": 3, "top_p": 1.0}
@@ -248,15 +293,25 @@ def test_the_head_tells_everything_needed_to_repeat_a_run(toy: Lab) -> None:
     assert head.knobs["tau_entropy"] == 1.0 and head.knobs["gamma"] == 5 and head.extras.keys() == {"task", "process"}
     assert (head.drafter, head.shape, head.rule, head.guarantee) == ("model", "chain", "entropy_veto", "lossy")
     assert head.versions["torch"] == torch.__version__ and head.vocab == 5 and head.seed == 8
-    again = toy.run(head.method, head.prompt_ids, max_new_tokens=head.max_new_tokens, seed=head.seed, stop=head.stop,
-                    top_n=head.top_n, **head.sampling, **head.knobs)  # fmt: skip
+    again = toy.run(
+        head.method,
+        head.prompt_ids,
+        max_new_tokens=head.max_new_tokens,
+        seed=head.seed,
+        stop=head.stop,
+        top_n=head.top_n,
+        **head.sampling,
+        **head.knobs,
+    )
     assert again.token_ids == trace.token_ids
     short = toy.run("sd", "abc", max_new_tokens=9, top_n=3)
     assert short.head.top_n == 3 and {len(node.top_target or ()) for r in short.rounds for node in r.nodes} == {3}
     assert isinstance(trace.end, RunEnded) and trace.end.text == trace.text
 
 
-@pytest.mark.parametrize(("stop", "kept"), [(None, []), ((), []), ("ab", ["ab"]), (["ab", "c"], ["ab", "c"]), (("ab",), ["ab"])])
+@pytest.mark.parametrize(
+    ("stop", "kept"), [(None, []), ((), []), ("ab", ["ab"]), (["ab", "c"], ["ab", "c"]), (("ab",), ["ab"])]
+)
 def test_a_stop_is_one_text_or_several_or_none(toy: Lab, stop: Any, kept: list[str]) -> None:
     """A plain text is not taken apart into its letters."""
     assert toy.run("sd", "abc", max_new_tokens=2, stop=stop).head.stop == kept
@@ -291,7 +346,9 @@ def test_trajectories_are_counted_from_one(toy: Lab, n: Any) -> None:
 # --- assets -------------------------------------------------------------------------------------------------------------
 
 
-def test_every_asset_of_a_run_is_named_with_its_revision(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_asset_of_a_run_is_named_with_its_revision(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lab = headed(zoo, tmp_path)
     read: list[str] = []
     right = engine.lab.describe
@@ -312,7 +369,12 @@ def test_what_is_refused_is_refused_before_the_run_starts(zoo: Zoo, tmp_path: Pa
     (tmp_path / "hydra" / "training.json").write_text('{"target": "sha256:0000"}')
     lab.asset_paths |= {"judge": str(tmp_path / "none"), "strata": "assets/none"}
     lab.models["draft"] = zoo.model("llama", layers=2, vocab=32)
-    for method, error in (("medusa", AssetError), ("hydra", ModelMismatch), ("autojudge", AssetError), ("heterospec", AssetError)):
+    for method, error in (
+        ("medusa", AssetError),
+        ("hydra", ModelMismatch),
+        ("autojudge", AssetError),
+        ("heterospec", AssetError),
+    ):
         with pytest.raises(error):
             lab.stream(method, [5, 6])  # not even iterated
         assert lab.unavailable()[method]
@@ -320,8 +382,9 @@ def test_what_is_refused_is_refused_before_the_run_starts(zoo: Zoo, tmp_path: Pa
     with pytest.raises(ConfigError, match="rising"):
         lab.stream("heterospec", [5, 6], thresholds="3,2")
     reasons = lab.unavailable()
-    assert reasons["blockwise"].endswith("has no model.safetensors or pytorch_model.bin or medusa_lm_head.safetensors or "
-                                         "medusa_lm_head.pt.")  # fmt: skip
+    assert reasons["blockwise"].endswith(
+        "has no model.safetensors or pytorch_model.bin or medusa_lm_head.safetensors or medusa_lm_head.pt."
+    )
     assert "assets/none is missing" in reasons["heterospec"] and "sha256:0000" in reasons["hydra"]
     assert "eagle2" not in reasons and "ar" not in reasons
 

@@ -14,9 +14,13 @@ from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo
 
 METHODS: list[tuple[str, dict[str, Any]]] = [
-    ("ar", {}), ("sd", {"gamma": 4}), ("easd", {"tau_entropy": 0.8}), ("specdec", {}), ("cm_asd", {"k_max": 6}),
+    ("ar", {}),
+    ("sd", {"gamma": 4}),
+    ("easd", {"tau_entropy": 0.8}),
+    ("specdec", {}),
+    ("cm_asd", {"k_max": 6}),
     ("topk_lossy", {"accept_k": 2}),
-]  # fmt: skip
+]
 
 
 def check_limits(lab: Lab, limits: Sequence[int] = (1, 2, 3)) -> None:
@@ -38,9 +42,9 @@ def test_the_end_of_the_context(zoo: Zoo, name: str, knobs: dict[str, Any]) -> N
     lab = zoo.lab("llama", draft="noise", max_position_embeddings=24, layers=2)
     trace = lab.run(name, list(range(5, 15)), max_new_tokens=100, **knobs)
     assert trace.end is not None and trace.end.reason == "context" and len(trace.tokens) == 14
-    assert trace.token_ids == lab.run("ar", list(range(5, 15)), max_new_tokens=14, record="light").token_ids or name in (
-        "easd", "specdec", "cm_asd", "topk_lossy"
-    )  # fmt: skip
+    assert trace.token_ids == lab.run(
+        "ar", list(range(5, 15)), max_new_tokens=14, record="light"
+    ).token_ids or name in ("easd", "specdec", "cm_asd", "topk_lossy")
 
 
 def check_stops(reason: str) -> None:
@@ -49,7 +53,11 @@ def check_stops(reason: str) -> None:
     cut = 0
     for place in range(1, 12):
         if reason == "eos":
-            lab, options, want = toy_lab(V=5, seed=2, stop=[plain[place]], draft="copy"), {}, plain[: plain.index(plain[place]) + 1]
+            lab, options, want = (
+                toy_lab(V=5, seed=2, stop=[plain[place]], draft="copy"),
+                {},
+                plain[: plain.index(plain[place]) + 1],
+            )
         else:
             lab, text = toy_lab(V=5, seed=2, draft="copy"), "".join(chr(97 + t) for t in plain)
             mark = text[place : place + 3]
@@ -95,7 +103,9 @@ def test_a_prompt_of_one_token_needs_no_prefill(zoo: Zoo) -> None:
 def test_times_come_from_the_clock_and_add_up(toy: Lab) -> None:
     """With a clock that ticks once a look, every share of a round is whole, and the total is their sum."""
     card = get_card("sd")
-    decoding = toy._decoding(card, RunConfig("sd", (0, 1, 2), max_new_tokens=12, knobs=card.resolve({"gamma": 3})), None)
+    decoding = toy._decoding(
+        card, RunConfig("sd", (0, 1, 2), max_new_tokens=12, knobs=card.resolve({"gamma": 3})), None
+    )
     decoding.clock = itertools.count().__next__
     events = list(decoding.run())
     *rounds, end = events

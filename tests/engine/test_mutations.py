@@ -63,101 +63,356 @@ def noisy(zoo: Zoo) -> Lab:
 
 FAULTS: list[tuple[Fault, Check]] = [
     # kernels
-    (Fault("p and q swapped", "engine.verify:step_sample", "min(1.0, p / q) if q > 0", "min(1.0, q / p) if p > 0"),
-     lambda zoo: test_verify.check_sample_law()),
-    (Fault("p and q swapped in a bush", "engine.verify:step_without_replacement", "min(1.0, p / q) if q > 0", "min(1.0, q / p) if p > 0"),
-     lambda zoo: test_verify.check_replacement_law()),
-    (Fault("u <= ratio, sampled", "engine.verify:step_sample", "if u < ratio", "if u <= ratio"),
-     lambda zoo: test_verify.check_zero_mass_refused()),
-    (Fault("u <= ratio, chosen", "engine.verify:step_point", "if u < ratio", "if u <= ratio"),
-     lambda zoo: test_verify.check_zero_mass_refused()),
-    (Fault("u <= ratio, without replacement", "engine.verify:step_without_replacement", "if u < ratio", "if u <= ratio"),
-     lambda zoo: test_verify.check_zero_mass_refused()),
-    (Fault("no residual", "engine.verify:residual", "(p_V - q_V).clamp(min=0)", "p_V.clone()"),
-     lambda zoo: test_verify.check_chain_law()),
-    (Fault("q not renormalised", "engine.verify:step_without_replacement", "q_left / left if left > 0 else q_left", "q_left"),
-     lambda zoo: test_verify.check_bush_law()),
-    (Fault("refused child stays in q", "engine.verify:step_without_replacement", "q_left[token] = 0", "pass"),
-     lambda zoo: test_verify.check_replacement_law()),
-    (Fault("refused child stays in p", "engine.verify:step_point", "rest[token] = 0", "pass"),
-     lambda zoo: test_verify.check_point_law()),
-    (Fault("p not renormalised", "engine.verify:step_point", "min(1.0, p / total) if total > 0 else 0.0", "p"),
-     lambda zoo: test_verify.check_chosen_tree_law()),
-    (Fault("bonus from the row before", "engine.verify:walk", "verdict.emit = view.emit(at + 1)", "verdict.emit = view.emit(at)"),
-     lambda zoo: test_verify.check_rows_of_the_bonus()),
-    (Fault("bonus from the first row", "engine.verify:walk", "verdict.emit = view.emit(at + 1)", "verdict.emit = view.emit(0)"),
-     lambda zoo: test_verify.check_chain_law()),
-    (Fault("judged by its own row", "engine.verify:_greedy_step", "view.choice[at + 1]", "view.choice[kids[0] + 1]"),
-     lambda zoo: test_verify.check_rows_of_the_bonus()),
-    (Fault("sampled law of another row", "engine.verify:_sampled_step", "view.p[at + 1]", "view.p[kids[0] + 1]"),
-     lambda zoo: test_verify.check_chain_law()),
+    (
+        Fault("p and q swapped", "engine.verify:step_sample", "min(1.0, p / q) if q > 0", "min(1.0, q / p) if p > 0"),
+        lambda zoo: test_verify.check_sample_law(),
+    ),
+    (
+        Fault(
+            "p and q swapped in a bush",
+            "engine.verify:step_without_replacement",
+            "min(1.0, p / q) if q > 0",
+            "min(1.0, q / p) if p > 0",
+        ),
+        lambda zoo: test_verify.check_replacement_law(),
+    ),
+    (
+        Fault("u <= ratio, sampled", "engine.verify:step_sample", "if u < ratio", "if u <= ratio"),
+        lambda zoo: test_verify.check_zero_mass_refused(),
+    ),
+    (
+        Fault("u <= ratio, chosen", "engine.verify:step_point", "if u < ratio", "if u <= ratio"),
+        lambda zoo: test_verify.check_zero_mass_refused(),
+    ),
+    (
+        Fault(
+            "u <= ratio, without replacement", "engine.verify:step_without_replacement", "if u < ratio", "if u <= ratio"
+        ),
+        lambda zoo: test_verify.check_zero_mass_refused(),
+    ),
+    (
+        Fault("no residual", "engine.verify:residual", "(p_V - q_V).clamp(min=0)", "p_V.clone()"),
+        lambda zoo: test_verify.check_chain_law(),
+    ),
+    (
+        Fault(
+            "q not renormalised",
+            "engine.verify:step_without_replacement",
+            "q_left / left if left > 0 else q_left",
+            "q_left",
+        ),
+        lambda zoo: test_verify.check_bush_law(),
+    ),
+    (
+        Fault("refused child stays in q", "engine.verify:step_without_replacement", "q_left[token] = 0", "pass"),
+        lambda zoo: test_verify.check_replacement_law(),
+    ),
+    (
+        Fault("refused child stays in p", "engine.verify:step_point", "rest[token] = 0", "pass"),
+        lambda zoo: test_verify.check_point_law(),
+    ),
+    (
+        Fault("p not renormalised", "engine.verify:step_point", "min(1.0, p / total) if total > 0 else 0.0", "p"),
+        lambda zoo: test_verify.check_chosen_tree_law(),
+    ),
+    (
+        Fault(
+            "bonus from the row before",
+            "engine.verify:walk",
+            "verdict.emit = view.emit(at + 1)",
+            "verdict.emit = view.emit(at)",
+        ),
+        lambda zoo: test_verify.check_rows_of_the_bonus(),
+    ),
+    (
+        Fault(
+            "bonus from the first row",
+            "engine.verify:walk",
+            "verdict.emit = view.emit(at + 1)",
+            "verdict.emit = view.emit(0)",
+        ),
+        lambda zoo: test_verify.check_chain_law(),
+    ),
+    (
+        Fault("judged by its own row", "engine.verify:_greedy_step", "view.choice[at + 1]", "view.choice[kids[0] + 1]"),
+        lambda zoo: test_verify.check_rows_of_the_bonus(),
+    ),
+    (
+        Fault("sampled law of another row", "engine.verify:_sampled_step", "view.p[at + 1]", "view.p[kids[0] + 1]"),
+        lambda zoo: test_verify.check_chain_law(),
+    ),
     # laws and draws
-    (Fault("top-p drops the token that reaches it", "engine.sampling:_top_p", "p.cumsum(dim=-1) - p >= top_p", "p.cumsum(dim=-1) >= top_p"),
-     lambda zoo: test_sampling.check_warpers()),
-    (Fault("top-k after top-p", "engine.sampling:law", "x = x.masked_fill(x < kth, -torch.inf)", "x = x.masked_fill(x <= kth, -torch.inf)"),
-     lambda zoo: test_sampling.check_warpers()),
-    (Fault("draws from the left", "engine.sampling:pick", "right=True", "right=False"), lambda zoo: test_sampling.check_pick()),
-    (Fault("q of another temperature", "engine.drafters.model:ModelDrafter._next", "context.streams.uniform(\"draft\")), q",
-           "context.streams.uniform(\"draft\")), torch.softmax(row, -1)[0]"), sampled(HOT)),
-    (Fault("drawn from another law than told", "engine.drafters.model:ModelDrafter._next", "return pick(q, ",
-           "return pick(torch.softmax(row, -1)[0], "), lambda zoo: test_model.check_draws(zoo, COLD)),
-    (Fault("target not processed", "engine.view:RoundView.p", "law(self.logits, self.sampling)", "torch.softmax(self.logits, -1)"),
-     sampled(COLD)),
-    (Fault("corrected from the target", "engine.rules.exact:Exact.decide", "correction=self.correction", "correction=\"target\""), sampled()),
-    (Fault("one uniform for all tests of a round", "engine.loop:Decoding._view", "self.streams.uniforms(\"accept\", len(draft))",
-           "self.streams.uniforms(\"accept\", 1) * len(draft)"), lambda zoo: test_loop.check_uniforms(toy_lab())),
-    (Fault("streams start anew each time", "engine.streams:Streams.generator", "if name not in self._streams", "if True"), sampled()),
+    (
+        Fault(
+            "top-p drops the token that reaches it",
+            "engine.sampling:_top_p",
+            "p.cumsum(dim=-1) - p >= top_p",
+            "p.cumsum(dim=-1) >= top_p",
+        ),
+        lambda zoo: test_sampling.check_warpers(),
+    ),
+    (
+        Fault(
+            "top-k after top-p",
+            "engine.sampling:law",
+            "x = x.masked_fill(x < kth, -torch.inf)",
+            "x = x.masked_fill(x <= kth, -torch.inf)",
+        ),
+        lambda zoo: test_sampling.check_warpers(),
+    ),
+    (
+        Fault("draws from the left", "engine.sampling:pick", "right=True", "right=False"),
+        lambda zoo: test_sampling.check_pick(),
+    ),
+    (
+        Fault(
+            "q of another temperature",
+            "engine.drafters.model:ModelDrafter._next",
+            'context.streams.uniform("draft")), q',
+            'context.streams.uniform("draft")), torch.softmax(row, -1)[0]',
+        ),
+        sampled(HOT),
+    ),
+    (
+        Fault(
+            "drawn from another law than told",
+            "engine.drafters.model:ModelDrafter._next",
+            "return pick(q, ",
+            "return pick(torch.softmax(row, -1)[0], ",
+        ),
+        lambda zoo: test_model.check_draws(zoo, COLD),
+    ),
+    (
+        Fault(
+            "target not processed",
+            "engine.view:RoundView.p",
+            "law(self.logits, self.sampling)",
+            "torch.softmax(self.logits, -1)",
+        ),
+        sampled(COLD),
+    ),
+    (
+        Fault(
+            "corrected from the target",
+            "engine.rules.exact:Exact.decide",
+            "correction=self.correction",
+            'correction="target"',
+        ),
+        sampled(),
+    ),
+    (
+        Fault(
+            "one uniform for all tests of a round",
+            "engine.loop:Decoding._view",
+            'self.streams.uniforms("accept", len(draft))',
+            'self.streams.uniforms("accept", 1) * len(draft)',
+        ),
+        lambda zoo: test_loop.check_uniforms(toy_lab()),
+    ),
+    (
+        Fault(
+            "streams start anew each time",
+            "engine.streams:Streams.generator",
+            "if name not in self._streams",
+            "if True",
+        ),
+        sampled(),
+    ),
     # sessions and drafts
     (Fault("tree positions off by one", "engine.model.session:Session._layout", "n - 1 + depths", "n + depths"), tree),
-    (Fault("siblings see each other", "engine.model.session:Session._layout", "block[tail:, tail:] = draft.ancestors()", "pass"), tree),
-    (Fault("grandparents forgotten", "engine.draft:Draft.ancestors", "mask[i] |= mask[parent]", "mask[i, parent] = True"),
-     lambda zoo: test_draft.check_ancestors(BUSH)),
-    (Fault("grandparents forgotten, in a pass", "engine.draft:Draft.ancestors", "mask[i] |= mask[parent]", "mask[i, parent] = True"), tree),
-    (Fault("one slot off", "engine.model.session:Session._reuse", "slots.append(m + at)", "slots.append(m + at + 1)"), memo),
+    (
+        Fault(
+            "siblings see each other",
+            "engine.model.session:Session._layout",
+            "block[tail:, tail:] = draft.ancestors()",
+            "pass",
+        ),
+        tree,
+    ),
+    (
+        Fault(
+            "grandparents forgotten",
+            "engine.draft:Draft.ancestors",
+            "mask[i] |= mask[parent]",
+            "mask[i, parent] = True",
+        ),
+        lambda zoo: test_draft.check_ancestors(BUSH),
+    ),
+    (
+        Fault(
+            "grandparents forgotten, in a pass",
+            "engine.draft:Draft.ancestors",
+            "mask[i] |= mask[parent]",
+            "mask[i, parent] = True",
+        ),
+        tree,
+    ),
+    (
+        Fault(
+            "one slot off", "engine.model.session:Session._reuse", "slots.append(m + at)", "slots.append(m + at + 1)"
+        ),
+        memo,
+    ),
     (Fault("accepted rows not moved", "engine.model.lean:LeanCache.gather", "if n and", "if False and"), memo),
-    (Fault("accepted rows not moved, generic", "engine.model.generic:GenericCache.gather", "if n and", "if False and"), generic_memo),
+    (
+        Fault(
+            "accepted rows not moved, generic", "engine.model.generic:GenericCache.gather", "if n and", "if False and"
+        ),
+        generic_memo,
+    ),
     (Fault("guesses see the future", "engine.model.lean:LeanDecoder._mask", ".triu_(1)", ".triu_(2)"), memo),
-    (Fault("everything computed again", "engine.model.session:Session._reuse", "return m + len(slots)", "return m"), memo),
+    (
+        Fault("everything computed again", "engine.model.session:Session._reuse", "return m + len(slots)", "return m"),
+        memo,
+    ),
     # the loop
-    (Fault("draft cache misses the last guess", "engine.drafters.model:ModelDrafter.propose", "self.session.forward(tokens)",
-           "self.session.forward([t for i, t in enumerate(tokens) if i != start - 2])"),
-     lambda zoo: test_model.check_copy_accepts_all(zoo.lab("llama", draft="copy"))),
-    (Fault("draft computes everything again", "engine.drafters.model:ModelDrafter.propose", "row = self.session.forward(tokens)",
-           "self.session._tokens = []; row = self.session.forward(tokens)"), lambda zoo: test_model.check_rows_fed(noisy(zoo))),
-    (Fault("the end does not cut", "engine.loop:Decoding._commit", "if self.reason:", "if self.reason and token == new[-1]:"),
-     ends),
+    (
+        Fault(
+            "draft cache misses the last guess",
+            "engine.drafters.model:ModelDrafter.propose",
+            "self.session.forward(tokens)",
+            "self.session.forward([t for i, t in enumerate(tokens) if i != start - 2])",
+        ),
+        lambda zoo: test_model.check_copy_accepts_all(zoo.lab("llama", draft="copy")),
+    ),
+    (
+        Fault(
+            "draft computes everything again",
+            "engine.drafters.model:ModelDrafter.propose",
+            "row = self.session.forward(tokens)",
+            "self.session._tokens = []; row = self.session.forward(tokens)",
+        ),
+        lambda zoo: test_model.check_rows_fed(noisy(zoo)),
+    ),
+    (
+        Fault(
+            "the end does not cut",
+            "engine.loop:Decoding._commit",
+            "if self.reason:",
+            "if self.reason and token == new[-1]:",
+        ),
+        ends,
+    ),
     (Fault("stop ids ignored", "engine.loop:Decoding._end", "token in self.tokenizer.stop_ids", "False"), ends),
-    (Fault("draft one too long for the limit", "engine.loop:Decoding._context", "remaining - bool(self.method.knobs.get(\"bonus\", True))", "remaining"),
-     lambda zoo: test_loop.check_limits(toy_lab())),
-    (Fault("a token too many", "engine.loop:Decoding._end", ">= self.config.max_new_tokens", "> self.config.max_new_tokens"),
-     lambda zoo: test_loop.check_limits(toy_lab())),
-    (Fault("path counted before the cut", "engine.loop:Decoding._event", "min(len(verdict.path), len(emitted))", "len(verdict.path)"),
-     ends),
-    (Fault("greedy walk takes the first child", "engine.verify:_greedy_step", "if token == choice", "if token == choice or at < 0"),
-     lambda zoo: test_greedy.check_greedy_equality(noisy(zoo))),
-    (Fault("target fed the text without its root", "engine.loop:Decoding._round", "self.target.forward(self.tokens, draft)",
-           "self.target.forward(self.tokens[:-1] or self.tokens, draft)"), lambda zoo: test_greedy.check_greedy_equality(noisy(zoo))),
+    (
+        Fault(
+            "draft one too long for the limit",
+            "engine.loop:Decoding._context",
+            "remaining - bool(",
+            "remaining - 0 * bool(",
+        ),
+        lambda zoo: test_loop.check_limits(toy_lab()),
+    ),
+    (
+        Fault(
+            "a token too many",
+            "engine.loop:Decoding._end",
+            ">= self.config.max_new_tokens",
+            "> self.config.max_new_tokens",
+        ),
+        lambda zoo: test_loop.check_limits(toy_lab()),
+    ),
+    (
+        Fault(
+            "path counted before the cut",
+            "engine.loop:Decoding._event",
+            "min(len(verdict.path), len(emitted))",
+            "len(verdict.path)",
+        ),
+        ends,
+    ),
+    (
+        Fault(
+            "greedy walk takes the first child",
+            "engine.verify:_greedy_step",
+            "if token == choice",
+            "if token == choice or at < 0",
+        ),
+        lambda zoo: test_greedy.check_greedy_equality(noisy(zoo)),
+    ),
+    (
+        Fault(
+            "target fed the text without its root",
+            "engine.loop:Decoding._round",
+            "self.target.forward(self.tokens, draft)",
+            "self.target.forward(self.tokens[:-1] or self.tokens, draft)",
+        ),
+        lambda zoo: test_greedy.check_greedy_equality(noisy(zoo)),
+    ),
     # rules
-    (Fault("overlap above instead of at least", "engine.rules.entropy_veto:EntropyVeto._triggers", "overlap >= self.tau_overlap - 1e-9",
-           "overlap > self.tau_overlap"), lambda zoo: test_entropy_veto.check_overlap_boundary()),
-    (Fault("one unsure model is enough", "engine.rules.entropy_veto:EntropyVeto._triggers", "h_target > self.tau and unsure",
-           "(h_target > self.tau or unsure)"), lambda zoo: test_entropy_veto.check_condition()),
-    (Fault("an ablation of the wrong part", "engine.rules.entropy_veto:EntropyVeto._triggers",
-           "if self.ablation in (\"no_overlap\", \"target_entropy_only\")", "if self.ablation in (\"no_draft_entropy\",)"),
-     lambda zoo: test_entropy_veto.check_condition()),
-    (Fault("veto without renormalisation", "engine.view:RoundView.law_without", "return law(logits, self.sampling)",
-           "return law(self.logits[row], self.sampling) * (logits > -float('inf'))"), lambda zoo: test_entropy_veto.check_always_law()),
-    (Fault("veto after the processors", "engine.view:RoundView.law_without", "return law(logits, self.sampling)",
-           "p = law(self.logits[row], self.sampling) * (logits > -float('inf')); return p / p.sum() if p.sum() > 0 else self.p[row]"),
-     lambda zoo: test_entropy_veto.check_processors_after_veto()),
-    (Fault("veto emits the first choice again", "engine.view:RoundView.next_choice", "logits[list(removed)] = -float(\"inf\")", "pass"),
-     lambda zoo: test_entropy_veto.check_second_best()),
-    (Fault("threshold of the other reading", "engine.rules.gap:Gap.threshold", "self.mode == \"text\"", "self.mode != \"text\""),
-     lambda zoo: test_gap.check_direction("equation", -1)),
+    (
+        Fault(
+            "overlap above instead of at least",
+            "engine.rules.entropy_veto:EntropyVeto._triggers",
+            "overlap >= self.tau_overlap - 1e-9",
+            "overlap > self.tau_overlap",
+        ),
+        lambda zoo: test_entropy_veto.check_overlap_boundary(),
+    ),
+    (
+        Fault(
+            "one unsure model is enough",
+            "engine.rules.entropy_veto:EntropyVeto._triggers",
+            "h_target > self.tau and unsure",
+            "(h_target > self.tau or unsure)",
+        ),
+        lambda zoo: test_entropy_veto.check_condition(),
+    ),
+    (
+        Fault(
+            "an ablation of the wrong part",
+            "engine.rules.entropy_veto:EntropyVeto._triggers",
+            'if self.ablation in ("no_overlap", "target_entropy_only")',
+            'if self.ablation in ("no_draft_entropy",)',
+        ),
+        lambda zoo: test_entropy_veto.check_condition(),
+    ),
+    (
+        Fault(
+            "veto without renormalisation",
+            "engine.view:RoundView.law_without",
+            "return law(logits, self.sampling)",
+            "return law(self.logits[row], self.sampling) * (logits > -float('inf'))",
+        ),
+        lambda zoo: test_entropy_veto.check_always_law(),
+    ),
+    (
+        Fault(
+            "veto after the processors",
+            "engine.view:RoundView.law_without",
+            "return law(logits, self.sampling)",
+            "p = law(self.logits[row], self.sampling) * (logits > -float('inf')); return p / p.sum() if p.sum() > 0 else self.p[row]",
+        ),
+        lambda zoo: test_entropy_veto.check_processors_after_veto(),
+    ),
+    (
+        Fault(
+            "veto emits the first choice again",
+            "engine.view:RoundView.next_choice",
+            'logits[list(removed)] = -float("inf")',
+            "pass",
+        ),
+        lambda zoo: test_entropy_veto.check_second_best(),
+    ),
+    (
+        Fault(
+            "threshold of the other reading",
+            "engine.rules.gap:Gap.threshold",
+            'self.mode == "text"',
+            'self.mode != "text"',
+        ),
+        lambda zoo: test_gap.check_direction("equation", -1),
+    ),
     # the record
-    (Fault("entropy of the node's own row", "engine.stats:Stats.h_target", "self.parents[node] + 1", "node + 1"), recorded),
-    (Fault("origin of the row before", "engine.record:_measure", "verdict.path[-1] + 1 if verdict.path else 0", "0"), tokens),
-]  # fmt: skip
+    (
+        Fault("entropy of the node's own row", "engine.stats:Stats.h_target", "self.parents[node] + 1", "node + 1"),
+        recorded,
+    ),
+    (
+        Fault("origin of the row before", "engine.record:_measure", "verdict.path[-1] + 1 if verdict.path else 0", "0"),
+        tokens,
+    ),
+]
 
 
 @pytest.mark.parametrize(("fault", "check"), FAULTS, ids=[fault.name for fault, _ in FAULTS])

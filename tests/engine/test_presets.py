@@ -15,17 +15,23 @@ def written(folder: Path, text: str, name: str = "mine.toml") -> Path:
 
 
 def test_a_file_becomes_a_preset(tmp_path: Path) -> None:
-    path = written(tmp_path, 'point = "p"\npair = "tiny"\nprompts = ["a", "b"]\n[[lanes]]\nmethod = "sd"\nknobs = { gamma = 3 }\n')
+    path = written(
+        tmp_path, 'point = "p"\npair = "tiny"\nprompts = ["a", "b"]\n[[lanes]]\nmethod = "sd"\nknobs = { gamma = 3 }\n'
+    )
     preset = read_preset(path)
     assert (preset.name, preset.title, preset.kind, preset.prompts) == ("mine", "mine", "case", ("a", "b"))
     assert preset.lanes[0].method == "sd" and preset.lanes[0].knobs == {"gamma": 3}
     assert get_preset("mine", tmp_path) == preset
 
 
-@pytest.mark.parametrize(("text", "says"), [
-    ("point = ", "mine.toml is not valid TOML"), ('pont = "p"', r"mine.toml: Unknown key 'pont'. Did you mean 'point'"),
-    ('[[lanes]]\nmetod = "sd"', "names a method"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("point = ", "mine.toml is not valid TOML"),
+        ('pont = "p"', r"mine.toml: Unknown key 'pont'. Did you mean 'point'"),
+        ('[[lanes]]\nmetod = "sd"', "names a method"),
+    ],
+)
 def test_mistakes_have_a_sentence(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         read_preset(written(tmp_path, text))

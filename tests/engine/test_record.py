@@ -49,7 +49,10 @@ def check_nodes(lab: Lab, trace: Trace, sampling: Sampling) -> None:
             assert node.h_target == pytest.approx(float(entropy(target)), abs=1e-9)
             assert node.h_draft == pytest.approx(float(entropy(mine)), abs=1e-9)
             assert node.margin == pytest.approx(float(target.max() - target[node.token]), abs=1e-5)
-            assert node.top_target is not None and [t for t, _ in node.top_target] == target.argsort(descending=True).tolist()
+            assert (
+                node.top_target is not None
+                and [t for t, _ in node.top_target] == target.argsort(descending=True).tolist()
+            )
             assert node.top_draft is not None and node.top_draft[0][1] == pytest.approx(float(q_raw.max()), abs=1e-9)
             assert node.score == pytest.approx(
                 sum(_logq(draft, text + before[:k], t) for k, t in enumerate([*before, node.token])), abs=1e-5
@@ -61,7 +64,11 @@ def check_nodes(lab: Lab, trace: Trace, sampling: Sampling) -> None:
             assert (node.law_target is None) == sampling.greedy == (node.law_draft is None)
             if node.law_target is not None:
                 assert sum(x for _, x in node.law_target) == pytest.approx(1) and all(x > 0 for _, x in node.law_target)
-            assert node.rank == i + 1 and node.source == {"kind": "model", "role": "draft"} and node.rule == trace.head.rule
+            assert (
+                node.rank == i + 1
+                and node.source == {"kind": "model", "role": "draft"}
+                and node.rule == trace.head.rule
+            )
         text += [t.token for t in event.tokens]
 
 
@@ -131,9 +138,13 @@ def test_replay_sees_a_decision_that_does_not_follow(pair: Lab) -> None:
 
 
 @pytest.mark.parametrize(("method", "options"), CASES)
-def test_a_light_record_has_the_same_tokens(pair: Lab, method: tuple[str, dict[str, Any]], options: dict[str, Any]) -> None:
+def test_a_light_record_has_the_same_tokens(
+    pair: Lab, method: tuple[str, dict[str, Any]], options: dict[str, Any]
+) -> None:
     name, knobs = method
-    full, light = (pair.run(name, [0, 1, 2], max_new_tokens=40, record=r, **knobs, **options) for r in ("full", "light"))
+    full, light = (
+        pair.run(name, [0, 1, 2], max_new_tokens=40, record=r, **knobs, **options) for r in ("full", "light")
+    )
     assert light.token_ids == full.token_ids and light.text == full.text
     for a, b in zip(full.rounds, light.rounds, strict=True):
         assert (a.drafted, a.fed, a.levels, a.accepted, a.emitted, a.path, a.tcr) == (

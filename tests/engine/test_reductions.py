@@ -19,7 +19,9 @@ def counters(trace: Trace) -> list[tuple[int, ...]]:
     return [(r.start, r.drafted, r.fed, r.levels, r.accepted, r.emitted) for r in trace.rounds]
 
 
-def check_same(lab: Lab, a: tuple[str | Card, dict[str, Any]], b: tuple[str | Card, dict[str, Any]], **options: Any) -> Trace:
+def check_same(
+    lab: Lab, a: tuple[str | Card, dict[str, Any]], b: tuple[str | Card, dict[str, Any]], **options: Any
+) -> Trace:
     """Same ids and same counters."""
     options = {"max_new_tokens": 40, "record": "light"} | options
     one, two = (lab.run(name, [0, 1, 2] if lab.vocab < 10 else PROMPT, **knobs, **options) for name, knobs in (a, b))
@@ -50,17 +52,27 @@ def test_easd_that_never_triggers_is_sd_with_its_own_correction(pair: Lab, mode:
     check_same(pair, ("easd", {"tau_overlap": 1.01, "gamma": 4}), base, **mode)
     for ablation in ("no_overlap", "no_draft_entropy", "target_entropy_only"):
         check_same(pair, ("easd", {"tau_entropy": 20.0, "ablation": ablation, "gamma": 4}), base, **mode)
-    check_same(pair, ("easd", {"tau_entropy": 20.0, "correction": "residual", "gamma": 4}), ("sd", {"gamma": 4}), **mode)
+    check_same(
+        pair, ("easd", {"tau_entropy": 20.0, "correction": "residual", "gamma": 4}), ("sd", {"gamma": 4}), **mode
+    )
 
 
 def test_the_ablation_without_overlap_is_overlap_zero(pair: Lab, mode: dict[str, Any]) -> None:
     """Table 2 "w/o Overlap" equals tau_O = 0 with at-least, digit for digit (4.5.1); n >= V equals it as well."""
     loose = {"tau_entropy": 0.8, "gamma": 4}
     one = check_same(pair, ("easd", loose | {"ablation": "no_overlap"}), ("easd", loose | {"tau_overlap": 0.0}), **mode)
-    check_same(pair, ("easd", loose | {"overlap_n": 1000, "tau_overlap": 1.0}), ("easd", loose | {"tau_overlap": 0.0}), **mode)
-    check_same(pair, ("easd", loose | {"ablation": "target_entropy_only"}),
-               ("easd", loose | {"ablation": "no_overlap", "tau_entropy_draft": 0.0}), **mode)  # fmt: skip
-    plain = pair.run("sd", [0, 1, 2] if pair.vocab < 10 else PROMPT, max_new_tokens=40, gamma=4, correction="target", **mode)
+    check_same(
+        pair, ("easd", loose | {"overlap_n": 1000, "tau_overlap": 1.0}), ("easd", loose | {"tau_overlap": 0.0}), **mode
+    )
+    check_same(
+        pair,
+        ("easd", loose | {"ablation": "target_entropy_only"}),
+        ("easd", loose | {"ablation": "no_overlap", "tau_entropy_draft": 0.0}),
+        **mode,
+    )
+    plain = pair.run(
+        "sd", [0, 1, 2] if pair.vocab < 10 else PROMPT, max_new_tokens=40, gamma=4, correction="target", **mode
+    )
     assert one.token_ids != plain.token_ids, "no veto happened: the comparison says nothing"
 
 
@@ -95,8 +107,17 @@ def test_both_threshold_readings_meet_at_one_half(pair: Lab) -> None:
         for m in ("equation", "text")
     ]
     assert texts[0].token_ids != texts[1].token_ids or pair.vocab < 10
-    half = {"w_entropy": 0.0, "w_margin": 1.0, "w_soft": 0.0, "margin_scale": 0.01}  # sigma(0.01 * margin) is near one half
-    check_same(pair, ("cm_asd", wide | half | {"threshold_mode": "equation"}), ("cm_asd", wide | half | {"threshold_mode": "text"}))
+    half = {
+        "w_entropy": 0.0,
+        "w_margin": 1.0,
+        "w_soft": 0.0,
+        "margin_scale": 0.01,
+    }  # sigma(0.01 * margin) is near one half
+    check_same(
+        pair,
+        ("cm_asd", wide | half | {"threshold_mode": "equation"}),
+        ("cm_asd", wide | half | {"threshold_mode": "text"}),
+    )
 
 
 def test_the_widest_gap_writes_what_the_drafter_writes() -> None:
@@ -133,5 +154,7 @@ def test_a_wider_rule_never_accepts_less_on_one_draft(pair: Lab) -> None:
         ("specdec", "top_beta", (1, 2, 5)),
         ("specdec", "tau_base", (0, 1, 9)),
     ):
-        kept = [next(iter(pair.run(name, prompt, max_new_tokens=12, gamma=6, **{knob: v}).rounds)).accepted for v in values]
+        kept = [
+            next(iter(pair.run(name, prompt, max_new_tokens=12, gamma=6, **{knob: v}).rounds)).accepted for v in values
+        ]
         assert kept == sorted(kept)

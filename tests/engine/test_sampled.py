@@ -44,12 +44,21 @@ def p_value(counts: Counts, laws: Laws) -> float:
 
 def sampled(lab: Lab, method: str | Card, sampling: Sampling, **options: Any) -> Sequence[int]:
     """Tokens of one light run."""
-    trace = lab.run(method, [0, 1], record="light", temperature=sampling.temperature, top_k=sampling.top_k,
-                    top_p=sampling.top_p, **options)  # fmt: skip
+    trace = lab.run(
+        method,
+        [0, 1],
+        record="light",
+        temperature=sampling.temperature,
+        top_k=sampling.top_k,
+        top_p=sampling.top_p,
+        **options,
+    )
     return trace.token_ids
 
 
-def pair_test(lab: Lab, method: str | Card, sampling: Sampling, tokens: int = 1400, seed: int = 1, **knobs: Any) -> float:
+def pair_test(
+    lab: Lab, method: str | Card, sampling: Sampling, tokens: int = 1400, seed: int = 1, **knobs: Any
+) -> float:
     """p-value of one long run, read as pairs."""
     decoder = lab.target.decoder
     assert isinstance(decoder, ToyDecoder)

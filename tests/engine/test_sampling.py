@@ -59,11 +59,22 @@ def test_the_coldest_and_hottest_laws_are_finite() -> None:
         assert torch.isfinite(p).all() and p.sum().item() == pytest.approx(1) and p[0, 3] == 0
 
 
-@pytest.mark.parametrize(("given", "kept"), [(torch.float64, torch.float64), (torch.float32, torch.float32),
-                                             (torch.bfloat16, torch.float32), (torch.float16, torch.float32)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (torch.float64, torch.float64),
+        (torch.float32, torch.float32),
+        (torch.bfloat16, torch.float32),
+        (torch.float16, torch.float32),
+    ],
+)
 def test_precision_never_falls_below_fp32(given: torch.dtype, kept: torch.dtype) -> None:
     logits = torch.randn(2, 5).to(given)
-    assert wide(logits).dtype == kept and law(logits, Sampling(0.7, 3, 0.9)).dtype == kept and entropy(logits).dtype == kept
+    assert (
+        wide(logits).dtype == kept
+        and law(logits, Sampling(0.7, 3, 0.9)).dtype == kept
+        and entropy(logits).dtype == kept
+    )
     if given == kept:
         assert wide(logits) is logits
 
@@ -89,7 +100,9 @@ def test_entropy_matches_scipy() -> None:
     from scipy.stats import entropy as reference
 
     logits = 4 * torch.randn(30, 200, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    assert entropy(logits).tolist() == pytest.approx(reference(torch.softmax(logits, -1).numpy(), axis=1).tolist(), abs=1e-12)
+    assert entropy(logits).tolist() == pytest.approx(
+        reference(torch.softmax(logits, -1).numpy(), axis=1).tolist(), abs=1e-12
+    )
     assert entropy(logits.float()).tolist() == pytest.approx(entropy(logits).tolist(), abs=2e-5)
 
 
@@ -104,7 +117,15 @@ def check_pick() -> None:
     """`pick` cuts [0, 1) at the cumulative sums: each token owns exactly its share, and those of no mass own nothing."""
     p = torch.tensor([0.0, 0.25, 0.0, 0.5, 0.25, 0.0], dtype=torch.float64)
     just = 2**-53
-    for u, token in ((0.0, 1), (0.25 - just, 1), (0.25, 3), (0.75 - just, 3), (0.75, 4), (1 - just, 4), (1 - just / 2, 4)):
+    for u, token in (
+        (0.0, 1),
+        (0.25 - just, 1),
+        (0.25, 3),
+        (0.75 - just, 3),
+        (0.75, 4),
+        (1 - just, 4),
+        (1 - just / 2, 4),
+    ):
         assert pick(p, u) == token, u
         assert pick(8 * p, u) == token, u  # need not be normalised
         assert pick(p.float(), u) == token, u
@@ -115,8 +136,12 @@ def test_a_draw_owns_exactly_its_share() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(weights=st.lists(st.sampled_from([0.0, 1e-30, 1e-8, 0.1, 1.0]), min_size=1, max_size=9).filter(lambda w: sum(w) > 0),
-       u=st.floats(0, 1, exclude_max=True))  # fmt: skip
+@given(
+    weights=st.lists(st.sampled_from([0.0, 1e-30, 1e-8, 0.1, 1.0]), min_size=1, max_size=9).filter(
+        lambda w: sum(w) > 0
+    ),
+    u=st.floats(0, 1, exclude_max=True),
+)
 def test_a_draw_never_takes_a_token_without_mass(weights: list[float], u: float) -> None:
     for dtype in (torch.float32, torch.float64):
         assert torch.tensor(weights, dtype=dtype)[pick(torch.tensor(weights, dtype=dtype), u)] > 0

@@ -10,9 +10,12 @@ from engine.sampling import entropy
 from engine.stats import observe
 
 TREE = Draft(
-    (2, 0, 5, 1), (-1, -1, 0, 2), "without_replacement", (0, 0, 1, 2),
+    (2, 0, 5, 1),
+    (-1, -1, 0, 2),
+    "without_replacement",
+    (0, 0, 1, 2),
     logits=3 * torch.randn(3, 12, generator=torch.Generator().manual_seed(1)),
-)  # fmt: skip
+)
 ROWS = 3 * torch.randn(5, 12, generator=torch.Generator().manual_seed(2))
 
 

@@ -66,7 +66,13 @@ def test_json_round_trip_and_refusals(tmp_path: Path) -> None:
     strata.save(tmp_path / "strata.json")
     again = load_strata(tmp_path)
     assert again == strata and again.card == json.loads(json.dumps(strata.card))
-    for text in ("", "[]", '{"kind": "strata"}', '{"kind": "strata", "thresholds": [2, 1]}', '{"kind": "tree", "thresholds": []}'):
+    for text in (
+        "",
+        "[]",
+        '{"kind": "strata"}',
+        '{"kind": "strata", "thresholds": [2, 1]}',
+        '{"kind": "tree", "thresholds": []}',
+    ):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(AssetError, match="strata"):
             load_strata(tmp_path / "bad.json")

@@ -18,7 +18,9 @@ def table(levels: int, V: int, seed: int) -> dict[tuple[int, ...], torch.Tensor]
     return {path: 2 * torch.randn(V, generator=rng) for path in paths}
 
 
-def grow(laws: dict[tuple[int, ...], torch.Tensor], levels: int, width: int) -> tuple[Growth, list[list[tuple[int, ...]]]]:
+def grow(
+    laws: dict[tuple[int, ...], torch.Tensor], levels: int, width: int
+) -> tuple[Growth, list[list[tuple[int, ...]]]]:
     """A Growth fed from the table, and the frontier's paths at each level."""
     grown, paths = Growth(width, CPU), [[()]]
     for _ in range(levels):

@@ -11,7 +11,18 @@ from engine.config import Sampling
 from engine.draft import EMPTY, Draft, chain
 from engine.verify import Check, residual, step_point, step_sample, step_without_replacement, walk, walk_by
 from engine.view import RoundView
-from tests.engine.laws import SAMPLED, Tree, distance, outcomes, pairs, point_law, random_law, replacement_law, sample_law, worst
+from tests.engine.laws import (
+    SAMPLED,
+    Tree,
+    distance,
+    outcomes,
+    pairs,
+    point_law,
+    random_law,
+    replacement_law,
+    sample_law,
+    worst,
+)
 
 EXACT = 1e-12
 GREEDY = Sampling()
@@ -81,7 +92,9 @@ def test_sample_and_match_has_the_law_of_chosen_children() -> None:
 def test_the_wrong_visiting_order_is_biased(m: int) -> None:
     """Descending q and token order: 0.37 to 0.87 away in the table of the methods page."""
     found = pairs(40 // 4 ** (m - 1) + 2)
-    by_mass = max(distance(replacement_law(p, q, m, lambda ts, q=q: sorted(ts, key=lambda t: -float(q[t]))), p) for p, q in found)
+    by_mass = max(
+        distance(replacement_law(p, q, m, lambda ts, q=q: sorted(ts, key=lambda t: -float(q[t]))), p) for p, q in found
+    )
     by_id = max(distance(replacement_law(p, q, m, sorted), p) for p, q in found)
     assert by_mass > 0.05 and by_id > 0.05
 
@@ -255,13 +268,17 @@ def test_without_bonus_a_full_acceptance_emits_nothing_more() -> None:
 
 def test_a_veto_takes_the_second_best() -> None:
     """E14: removed from the raw logits; the token is vetoed, the block ends, and the next choice is emitted."""
-    verdict = greedy(chain([1, 2]), [1, 2, 3], veto=lambda view, node: {"id": "veto", "remove": view.draft.tokens[node]})
+    verdict = greedy(
+        chain([1, 2]), [1, 2, 3], veto=lambda view, node: {"id": "veto", "remove": view.draft.tokens[node]}
+    )
     assert verdict.checks[0].state == "vetoed" and not verdict.path
     assert (verdict.emit, verdict.origin) == (5, "correction")
 
 
 def test_a_veto_of_a_wrong_guess_changes_nothing_but_its_reason() -> None:
-    verdict = greedy(chain([4, 2]), [1, 2, 3], veto=lambda view, node: {"id": "veto", "remove": view.draft.tokens[node]})
+    verdict = greedy(
+        chain([4, 2]), [1, 2, 3], veto=lambda view, node: {"id": "veto", "remove": view.draft.tokens[node]}
+    )
     assert verdict.checks[0].state == "rejected" and verdict.emit == 1
 
 
@@ -281,7 +298,10 @@ def test_an_override_relaxes_only_what_was_refused() -> None:
 
 def test_a_vetoed_node_is_not_overridden() -> None:
     verdict = greedy(
-        chain([1]), [1, 2], veto=lambda view, node: {"id": "veto", "remove": 1}, override=lambda view, node: (True, {}, None)
+        chain([1]),
+        [1, 2],
+        veto=lambda view, node: {"id": "veto", "remove": 1},
+        override=lambda view, node: (True, {}, None),
     )
     assert not verdict.path and verdict.checks[0].state == "vetoed"
 

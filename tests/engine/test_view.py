@@ -33,7 +33,11 @@ def test_ranks_and_gaps_are_those_of_the_row_at_the_parent(view: RoundView) -> N
 def test_rank_one_is_the_choice_even_on_ties() -> None:
     draft = chain([3, 1])
     flat = RoundView(draft, torch.zeros(3, 5), Sampling(), [0.5, 0.5], 0.5)
-    assert flat.choice == [0, 0, 0] and [rank for rank, _ in flat.ranks] == [4, 2] and [gap for _, gap in flat.ranks] == [0, 0]
+    assert (
+        flat.choice == [0, 0, 0]
+        and [rank for rank, _ in flat.ranks] == [4, 2]
+        and [gap for _, gap in flat.ranks] == [0, 0]
+    )
 
 
 def test_no_nodes_no_ranks() -> None:
@@ -72,12 +76,20 @@ def test_draws_and_emissions(view: RoundView) -> None:
 def test_q_is_the_law_of_the_group(view: RoundView) -> None:
     laws = torch.softmax(torch.randn(3, 6), -1)
     with_laws = RoundView(
-        Draft(TREE.tokens, TREE.parents, "without_replacement", TREE.group, laws), view.logits, view.sampling, [0.1] * 4, 0.5
+        Draft(TREE.tokens, TREE.parents, "without_replacement", TREE.group, laws),
+        view.logits,
+        view.sampling,
+        [0.1] * 4,
+        0.5,
     )
     assert torch.equal(with_laws.q(1), laws[0]) and torch.equal(with_laws.q(3), laws[2])
     sparse = SparseLaws([[(2, 0.75), (0, 0.25)], [(5, 1.0)], [(1, 1.0)]], 6)
     few = RoundView(
-        Draft(TREE.tokens, TREE.parents, "without_replacement", TREE.group, sparse), view.logits, view.sampling, [0.1] * 4, 0.5
+        Draft(TREE.tokens, TREE.parents, "without_replacement", TREE.group, sparse),
+        view.logits,
+        view.sampling,
+        [0.1] * 4,
+        0.5,
     )
     assert few.q(0).tolist() == [0.25, 0, 0.75, 0, 0, 0] and few.q(2).tolist() == [0, 0, 0, 0, 0, 1]
     with pytest.raises(ValueError, match="no laws"):

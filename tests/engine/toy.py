@@ -88,10 +88,20 @@ def toy_model(table: Tensor, name: str = "toy", stop: Sequence[int] = ()) -> Mod
     """The table as a Model."""
     V = table.shape[-1]
     return Model(
-        name=name, decoder=ToyDecoder(table), tokenizer=Tokenizer(letters(V), stop), layers=8, width=V, vocab=V, context=4096,
-        parameters=table.numel(), bytes=8 * table.numel(), dtype="float64", device=torch.device("cpu"), revision="table",
+        name=name,
+        decoder=ToyDecoder(table),
+        tokenizer=Tokenizer(letters(V), stop),
+        layers=8,
+        width=V,
+        vocab=V,
+        context=4096,
+        parameters=table.numel(),
+        bytes=8 * table.numel(),
+        dtype="float64",
+        device=torch.device("cpu"),
+        revision="table",
         lean=False,
-    )  # fmt: skip
+    )
 
 
 def toy_lab(V: int = 5, seed: int = 0, stop: Sequence[int] = (), draft: Any = "near") -> Lab:

@@ -34,7 +34,9 @@ FAMILIES = ("llama", "qwen2", "qwen3", "gpt_neox")
 def characters(n: int) -> list[str]:
     """n printable characters: letters, digits, punctuation, then Latin and Greek."""
     plain = [chr(c) for c in range(32, 127)]
-    return ([c for c in plain if c.isalnum()] + [c for c in plain if not c.isalnum()] + [chr(c) for c in range(0xC0, 0x600)])[:n]
+    return (
+        [c for c in plain if c.isalnum()] + [c for c in plain if not c.isalnum()] + [chr(c) for c in range(0xC0, 0x600)]
+    )[:n]
 
 
 def save_tokenizer(folder: Path, vocab: int) -> PreTrainedTokenizerFast:
@@ -50,13 +52,23 @@ def save_tokenizer(folder: Path, vocab: int) -> PreTrainedTokenizerFast:
 
 def config_of(family: str, vocab: int, layers: int, hidden: int, **more: Any) -> Any:
     """A tiny configuration of a family with weights spread widely (std 0.3)."""
-    base = {"vocab_size": vocab, "initializer_range": 0.3, "eos_token_id": EOS, "pad_token_id": PAD, "bos_token_id": None}
+    base = {
+        "vocab_size": vocab,
+        "initializer_range": 0.3,
+        "eos_token_id": EOS,
+        "pad_token_id": PAD,
+        "bos_token_id": None,
+    }
     if family == "gpt2":
         return GPT2Config(**base | {"n_embd": hidden, "n_layer": layers, "n_head": 4, "n_positions": 512} | more)
     base |= {
-        "hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": 4, "intermediate_size": 2 * hidden,
-        "max_position_embeddings": 512, "tie_word_embeddings": False,
-    }  # fmt: skip
+        "hidden_size": hidden,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 4,
+        "intermediate_size": 2 * hidden,
+        "max_position_embeddings": 512,
+        "tie_word_embeddings": False,
+    }
     if family == "gpt_neox":
         return GPTNeoXConfig(**base | more)
     base["num_key_value_heads"] = 2
@@ -66,9 +78,17 @@ def config_of(family: str, vocab: int, layers: int, hidden: int, **more: Any) ->
 
 
 def make_model(
-    folder: Path, family: str = "llama", *, seed: int = 0, vocab: int = 96, layers: int = 8, hidden: int = 48,
-    zero_eos: bool = True, words: int = 0, **config: Any,
-) -> Path:  # fmt: skip
+    folder: Path,
+    family: str = "llama",
+    *,
+    seed: int = 0,
+    vocab: int = 96,
+    layers: int = 8,
+    hidden: int = 48,
+    zero_eos: bool = True,
+    words: int = 0,
+    **config: Any,
+) -> Path:
     """A random model with its tokenizer, saved to `folder`.
 
     `zero_eos` zeroes the rows of <eos>, <pad> and <unk> in the head (they tie at logit 0). `words` is the tokenizer's

@@ -35,7 +35,10 @@ def lines(trace: Trace) -> Iterator[dict[str, Any]]:
 
 
 def _nodes(event: Round) -> list[dict[str, Any]]:
-    return [{"token": n.token, "parent": n.parent, "state": n.state, "reason": _reason(n)} | _numbers(n) for n in event.nodes]
+    return [
+        {"token": n.token, "parent": n.parent, "state": n.state, "reason": _reason(n)} | _numbers(n)
+        for n in event.nodes
+    ]
 
 
 def _reason(node: Node) -> str:

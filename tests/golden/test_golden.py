@@ -31,4 +31,6 @@ def test_the_runs_are_worth_keeping() -> None:
     reasons = {node["reason"] for line in rounds["veto"] for node in line["nodes"]}
     assert {"accepted", "rejected"} <= states["sampled_chain"]
     assert any("veto" in reason for reason in reasons), reasons
-    assert any(node["parent"] == 0 for line in rounds["tree"] for node in line["nodes"]) and "accepted" in states["tree"]
+    assert (
+        any(node["parent"] == 0 for line in rounds["tree"] for node in line["nodes"]) and "accepted" in states["tree"]
+    )

@@ -45,7 +45,9 @@ def test_shares_are_those_of_the_tables(traces: list[Trace]) -> None:
     assert times["target"][1] == pytest.approx(mine.verify_ms.sum() / mine.emitted.sum())
 
 
-def test_a_report_stands_alone_and_escapes(traces: list[Trace], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_stands_alone_and_escapes(
+    traces: list[Trace], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     traces[0].head.prompt = "<script>alert(1)</script>"
     page = report(traces)
     assert page.count("plotly.js v") == 1 and 'src="http' not in page

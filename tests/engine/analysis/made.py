@@ -85,7 +85,10 @@ def chain(
         for i, (s, t) in enumerate(zip(states, guesses, strict=True))
     ]
     path = [i for i, s in enumerate(states) if s in "ax"]
-    tokens = [Token(start + i, guesses[i], WORDS[guesses[i]], "relaxed" if states[i] == "x" else "draft", index, i) for i in path]
+    tokens = [
+        Token(start + i, guesses[i], WORDS[guesses[i]], "relaxed" if states[i] == "x" else "draft", index, i)
+        for i in path
+    ]
     if last is not None:
         tokens.append(Token(start + len(path), last, WORDS[last], origin, index))
     n = len(nodes)

@@ -11,7 +11,9 @@ from tests.engine.analysis.made import CAT, DOG, HAS, IS, LINE, SAMPLED, SAT, WO
 TOP = [(DOG, 0.55), (CAT, 0.12), (HAS, 0.1)]
 
 
-def one(state: str, reason: dict[str, Any], greedy: bool = True, guess: int = CAT, last: int | None = DOG, **node: Any) -> str:
+def one(
+    state: str, reason: dict[str, Any], greedy: bool = True, guess: int = CAT, last: int | None = DOG, **node: Any
+) -> str:
     """The sentence for the first of three guesses, given its state and reason."""
     event = chain(0, 0, state + "dd", [guess, SAT, SAT], last, **node)
     event.nodes[0].reason = reason
@@ -66,9 +68,13 @@ def test_residual_is_only_given_a_number_when_the_laws_are_whole() -> None:
     half = one("r", ratio, greedy=False, law_target=[(DOG, 0.3)], law_draft=[(CAT, 0.4)])
     assert half.endswith("Replaced from the residual by `dog`.")
     law_t, law_d = [(DOG, 0.5), (HAS, 0.5)], [(CAT, 0.5), (HAS, 0.3), (DOG, 0.2)]
-    assert one("r", ratio, greedy=False, law_target=law_t, law_draft=law_d).endswith("by `dog` (0.60).")  # 0.3 / (0.3 + 0.2)
+    assert one("r", ratio, greedy=False, law_target=law_t, law_draft=law_d).endswith(
+        "by `dog` (0.60)."
+    )  # 0.3 / (0.3 + 0.2)
     target = ratio | {"correction": "target"}
-    assert one("r", target, greedy=False, law_target=law_t).endswith("Replaced from the target's own law by `dog` (0.50).")
+    assert one("r", target, greedy=False, law_target=law_t).endswith(
+        "Replaced from the target's own law by `dog` (0.50)."
+    )
 
 
 def test_ratio_accepts() -> None:
@@ -162,19 +168,25 @@ def test_veto_ablations_name_only_what_was_asked(ablation: str, said: str) -> No
     event = chain(0, 0, "v", [CAT], DOG)
     event.nodes[0].reason = reason
     assert said in why(head(knobs={"ablation": ablation}), event, node=0)
-    assert "draft's entropy (2.31 nats) exceeds 1.5 and the target's (2.18) 2.0" in one("v", reason | {"tau_h_draft": 1.5})
+    assert "draft's entropy (2.31 nats) exceeds 1.5 and the target's (2.18) 2.0" in one(
+        "v", reason | {"tau_h_draft": 1.5}
+    )
 
 
 def test_other_vetoes() -> None:
     reason = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "tau_h_draft": 2.0, "n": 5}
     assert one("v", reason, greedy=False).endswith("`cat` is barred, and the target draws `dog` from the rest.")
-    assert one("r", reason).startswith("Rejected: both") and one("r", reason).endswith("the exact rule refuses it as well.")
+    assert one("r", reason).startswith("Rejected: both") and one("r", reason).endswith(
+        "the exact rule refuses it as well."
+    )
     assert one("v", reason, last=None).endswith("the target's next choice is emitted.")
 
 
 def test_gap() -> None:
     base = {"rank": 2, "top_beta": 3, "gap": 0.05, "tau": 0.3, "choice": DOG, "confidence": 0.8}
-    assert one("a", base | {"id": "gap_accept", "rank": 1}, guess=DOG, top_target=TOP).startswith("Accepted: `dog` (0.55) is")
+    assert one("a", base | {"id": "gap_accept", "rank": 1}, guess=DOG, top_target=TOP).startswith(
+        "Accepted: `dog` (0.55) is"
+    )
     assert one("x", base | {"id": "gap_accept"}, top_target=TOP) == (
         "Kept although the target prefers `dog` (0.55): `cat` ranks 2 with the target, within the top 3, "
         "and is 0.05 nats behind, within 0.30, at confidence 0.80."

@@ -10,7 +10,7 @@ from engine.analysis.heterospec import (
     samples,
     tcr_histogram,
     tcr_quantiles,
-)  # fmt: skip
+)
 from engine.trace.events import Round, RunEnded, RunStarted, Token
 from engine.trace.store import Trace
 
@@ -18,38 +18,74 @@ from engine.trace.store import Trace
 def trace(rounds: list[tuple[int, int, dict[str, object]]], method: str = "eagle3") -> Trace:
     """Rounds of (accepted, tcr, extras), 59 guesses each, light; token ids count up."""
     head = RunStarted(
-        id="x", method=method, title="", drafter="", shape="", rule="", guarantee="lossless", knobs={}, models={"target": {"id": "t"}},
-        prompt="", prompt_ids=[0], prompt_pieces=["a"], sampling={"temperature": 0.0, "top_k": 0, "top_p": 1.0}, seed=0,
-        max_new_tokens=99, vocab=9, dtype="float32", device="cpu", record="light",
-    )  # fmt: skip
+        id="x",
+        method=method,
+        title="",
+        drafter="",
+        shape="",
+        rule="",
+        guarantee="lossless",
+        knobs={},
+        models={"target": {"id": "t"}},
+        prompt="",
+        prompt_ids=[0],
+        prompt_pieces=["a"],
+        sampling={"temperature": 0.0, "top_k": 0, "top_p": 1.0},
+        seed=0,
+        max_new_tokens=99,
+        vocab=9,
+        dtype="float32",
+        device="cpu",
+        record="light",
+    )
     made, start = Trace([head]), 0
     for index, (accepted, tcr, extras) in enumerate(rounds):
         tokens = [
-            Token(start + i, start + i, "", "draft" if i < accepted else "correction", index, i if i < accepted else None)
+            Token(
+                start + i, start + i, "", "draft" if i < accepted else "correction", index, i if i < accepted else None
+            )
             for i in range(accepted + 1)
         ]
         made.append(
             Round(
-                index=index, start=start, drafted=59, fed=60, levels=8, accepted=accepted, emitted=accepted + 1, path=list(range(accepted)),
-                draft_ms=2.0, verify_ms=5.0, other_ms=1.0, tcr=tcr, extras=dict(extras), tokens=tokens,
+                index=index,
+                start=start,
+                drafted=59,
+                fed=60,
+                levels=8,
+                accepted=accepted,
+                emitted=accepted + 1,
+                path=list(range(accepted)),
+                draft_ms=2.0,
+                verify_ms=5.0,
+                other_ms=1.0,
+                tcr=tcr,
+                extras=dict(extras),
+                tokens=tokens,
             )
-        )  # fmt: skip
+        )
         start += accepted + 1
     made.append(RunEnded("limit", 0.0, 8.0 * len(rounds), ""))
     return made
 
 
-RUN = trace([
-    (8, 8, {"phi": 1.0, "bin": 0, "levels": 12, "meta_path": [0, 1, 2, 3, 4, 5, 6, 7]}),
-    (0, 0, {"phi": 9.0, "bin": 2, "levels": 8, "meta_path": [1, 2]}),
-    (2, 20, {"phi": 5.0, "bin": 2, "levels": 8}),
-    (4, 8, {}),
-])  # fmt: skip
+RUN = trace(
+    [
+        (8, 8, {"phi": 1.0, "bin": 0, "levels": 12, "meta_path": [0, 1, 2, 3, 4, 5, 6, 7]}),
+        (0, 0, {"phi": 9.0, "bin": 2, "levels": 8, "meta_path": [1, 2]}),
+        (2, 20, {"phi": 5.0, "bin": 2, "levels": 8}),
+        (4, 8, {}),
+    ]
+)
 
 
 def test_samples_and_full_meta_paths() -> None:
     found = samples(RUN)
-    assert [(s.phi, s.tcr, s.accepted, s.full) for s in found] == [(1.0, 8, 8, True), (9.0, 0, 0, False), (5.0, 20, 2, False)]
+    assert [(s.phi, s.tcr, s.accepted, s.full) for s in found] == [
+        (1.0, 8, 8, True),
+        (9.0, 0, 0, False),
+        (5.0, 20, 2, False),
+    ]
 
 
 def test_figure_one() -> None:
@@ -70,7 +106,9 @@ def test_tables() -> None:
     assert frame["calls"].tolist() == [4, 2] and frame["tokens"].tolist() == [240, 120]
     assert frame["tau"].tolist() == [18 / 4, 9.0] and frame["calls_saved"].tolist() == [0.0, 0.5]
     times = runtime({"EAGLE-3": RUN})
-    assert times["total_s"].tolist() == pytest.approx([0.032]) and times["other_share"].tolist() == pytest.approx([0.125])
+    assert times["total_s"].tolist() == pytest.approx([0.032]) and times["other_share"].tolist() == pytest.approx(
+        [0.125]
+    )
     assert bins(RUN)["rounds"].tolist() == [1, 2] and bins(RUN)["tau"].tolist() == [9.0, 2.0]
 
 
@@ -80,4 +118,6 @@ def test_overlap_of_sets() -> None:
 
 def test_nothing_to_show() -> None:
     empty = trace([])
-    assert tcr_histogram(empty).empty and length_by_tcr(empty).empty and entropy_by_tcr(empty).empty and bins(empty).empty
+    assert (
+        tcr_histogram(empty).empty and length_by_tcr(empty).empty and entropy_by_tcr(empty).empty and bins(empty).empty
+    )

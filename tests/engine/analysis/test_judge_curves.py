@@ -49,8 +49,11 @@ def test_the_recall_threshold_is_the_largest_that_reaches_it(pairs: list[tuple[f
 
 def test_at_a_threshold_equal_scores_are_refused() -> None:
     assert at_threshold([0.3, 0.3, 0.1], [True, False, False], 0.3) == {
-        "threshold": 0.3, "recall": 1.0, "kept_unimportant": 0.5, "refused": pytest.approx(2 / 3),
-    }  # fmt: skip
+        "threshold": 0.3,
+        "recall": 1.0,
+        "kept_unimportant": 0.5,
+        "refused": pytest.approx(2 / 3),
+    }
     assert at_threshold([], [], 0.5) == {"threshold": 0.5, "recall": None, "kept_unimportant": None, "refused": None}
 
 

@@ -58,7 +58,9 @@ def test_acceptance_by_depth_leaves_untested_guesses_out() -> None:
 def test_a_light_chain_gives_the_same_numbers() -> None:
     full, small = metrics(sd()), metrics(light(sd()))
     unknown = {"penalised_rate", "penalised_per_tested"}
-    assert {name: small[name] for name in small if name not in unknown} == {n: full[n] for n in full if n not in unknown}
+    assert {name: small[name] for name in small if name not in unknown} == {
+        n: full[n] for n in full if n not in unknown
+    }
     assert small["penalised_rate"] is None
 
 
@@ -110,9 +112,15 @@ def test_speedup_is_a_quotient_of_speeds() -> None:
 
 @pytest.mark.parametrize(
     "changed",
-    [{"device": "cuda"}, {"dtype": "bfloat16"}, {"models": {"target": {"id": "u"}}}, {"extras": {"process": 7}},
-     {"prompt_ids": [0, 0]}, {"sampling": {"temperature": 1.0, "top_k": 0, "top_p": 1.0}}],
-)  # fmt: skip
+    [
+        {"device": "cuda"},
+        {"dtype": "bfloat16"},
+        {"models": {"target": {"id": "u"}}},
+        {"extras": {"process": 7}},
+        {"prompt_ids": [0, 0]},
+        {"sampling": {"temperature": 1.0, "top_k": 0, "top_p": 1.0}},
+    ],
+)
 def test_a_baseline_from_elsewhere_is_refused(changed: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="another"):
         metrics(sd(), baseline=ar([1], **changed))

@@ -18,7 +18,13 @@ def test_counts_and_speed_with_their_spread() -> None:
     eagle = [run("eagle", [(3, 3, None), (1, 20, None)], prompt=p) for p in "ab"]
     section = pool([plain(6, prompt="a"), plain(6, prompt="b"), *eagle])["sections"][0]
     found = rows(section)["EAGLE"]
-    assert (found["calls"], found["tokens"], found["generated"], section["prompts"], section["even"]) == (4, 240, 12, 2, True)
+    assert (found["calls"], found["tokens"], found["generated"], section["prompts"], section["even"]) == (
+        4,
+        240,
+        12,
+        2,
+        True,
+    )
     assert found["tau"] == {"mean": 3.0, "low": 3.0, "high": 3.0, "n": 2}
     assert found["speedup"]["mean"] == pytest.approx((6 / 20) / (6 / 60))
     assert rows(section)["AR"]["speedup"]["mean"] == 1.0
@@ -38,7 +44,9 @@ def test_no_quotient_without_a_fair_partner(partner: dict[str, Any]) -> None:
 
 
 def test_figures_by_rank() -> None:
-    drawn = pool([run("eagle", [(3, 3, 1.0), (1, 20, 4.0), (5, 20, 6.0), (0, 0, None)])])["sections"][0]["figures"]["EAGLE"]
+    drawn = pool([run("eagle", [(3, 3, 1.0), (1, 20, 4.0), (5, 20, 6.0), (0, 0, None)])])["sections"][0]["figures"][
+        "EAGLE"
+    ]
     assert drawn["ranks"] == {"tcr": [0, 3, 20], "tau": [1.0, 4.0, 4.0], "rounds": [1, 1, 2]}
     assert drawn["entropy"] == {"tcr": [3, 20], "phi": [1.0, 5.0], "tau": [4.0, 4.0], "rounds": [1, 2]}
     assert drawn["quantiles"] == {"quantile": [0.1, 0.25, 0.5, 0.75, 1.0], "share": [0.5, 0.5, 1.0, 1.0, 1.0]}
@@ -59,8 +67,12 @@ def test_sections_by_task() -> None:
 def test_methods_in_the_usual_order_and_named_by_their_unusual_knobs() -> None:
     more = run("binned", [(2, 2, 1.0)], knobs={**BINNED, "tnp": False, "low_bins": 2.5}, shape="binned")
     usual = {"eagle": TREE, "binned": BINNED}
-    traces = [more, run("binned", [(2, 2, 1.0)], knobs=BINNED, shape="binned"), run("eagle", [(3, 3, None)]),
-              run("eagle", [(3, 3, None)], temperature=1.0)]  # fmt: skip
+    traces = [
+        more,
+        run("binned", [(2, 2, 1.0)], knobs=BINNED, shape="binned"),
+        run("eagle", [(3, 3, None)]),
+        run("eagle", [(3, 3, None)], temperature=1.0),
+    ]
     labels = [row["label"] for row in pool(traces, usual)["sections"][0]["methods"]]
     assert labels == ["EAGLE", "EAGLE, temperature 1", "BINNED", "BINNED, tnp off, low_bins 2.5"]
 
@@ -71,10 +83,14 @@ def test_ablation_finds_its_rows() -> None:
         return run("binned", [(8, 8, 1.0)], knobs=knobs, shape="entropy_binned", fed=fed)
 
     traces = [
-        step(True, True, True, 60, low_bins=0), step(True, True, True, 22), step(True, True, False, 22), step(True, False, False, 64),
-        run("eagle", [(4, 4, None)], knobs={**TREE, "depth": 5}), run("eagle", [(4, 4, None)] * 2),
+        step(True, True, True, 60, low_bins=0),
+        step(True, True, True, 22),
+        step(True, True, False, 22),
+        step(True, False, False, 64),
+        run("eagle", [(4, 4, None)], knobs={**TREE, "depth": 5}),
+        run("eagle", [(4, 4, None)] * 2),
         plain(9),
-    ]  # fmt: skip
+    ]
     table = pool(traces)["sections"][0]["ablation"]
     assert [row["method"] for row in table] == ["EAGLE", "+DED", "+TNP", "+DCA"]
     assert table[1]["speedup"]["mean"] == pytest.approx(9.0) and table[0]["speedup"]["mean"] == pytest.approx(5.0)

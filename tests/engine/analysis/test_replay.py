@@ -84,7 +84,12 @@ def test_sampled_decisions_agree() -> None:
             "acceptance probability 0.3",
         ),
         (
-            trace("a", [{"id": "ratio_accept", "ratio": 0.9, "p": 0.9, "q": 1.0, "u": 0.1}], nodes=[{"u": 0.2}], sampling=SAMPLED),
+            trace(
+                "a",
+                [{"id": "ratio_accept", "ratio": 0.9, "p": 0.9, "q": 1.0, "u": 0.1}],
+                nodes=[{"u": 0.2}],
+                sampling=SAMPLED,
+            ),
             "draw of the decision",
         ),
         (greedy(nodes=[{"margin": 0.5, "p": 0.4, "top_target": [(CAT, 0.4)]}]), "the margin 0.5 is not 0"),
@@ -218,13 +223,18 @@ def test_the_gap_rule() -> None:
     assert (more.decisions, more.node, more.pos, more.now) == (1, 1, 1, "relaxed")
     assert what_if(gap(), tau_gamma=0.0).now == "rejected"
     assert not what_if(gap(), tau_base=5.0).changed
-    assert replay(trace("a", [{"id": "gap_accept", "rank": 1, "gap": 0.0, "confidence": None}], knobs={"top_beta": 1})).agrees
+    assert replay(
+        trace("a", [{"id": "gap_accept", "rank": 1, "gap": 0.0, "confidence": None}], knobs={"top_beta": 1})
+    ).agrees
 
 
 def test_top_k_and_judge() -> None:
     ranks = trace(
         "xrd",
-        [{"id": "topk_relaxed", "rank": 3, "k": 4, "choice": DOG}, {"id": "greedy_mismatch", "rank": 5, "k": 4, "choice": DOG}],
+        [
+            {"id": "topk_relaxed", "rank": 3, "k": 4, "choice": DOG},
+            {"id": "greedy_mismatch", "rank": 5, "k": 4, "choice": DOG},
+        ],
         knobs={"accept_k": 4},
     )
     assert replay(ranks).agrees and what_if(ranks, accept_k=5).pos == 1 and what_if(ranks, accept_k=2).now == "rejected"

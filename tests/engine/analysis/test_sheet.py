@@ -9,8 +9,28 @@ PROBLEM = Problem("arithmetic", "k", "How many?", "", "12")
 
 
 def run(number, pieces, ids, reason="eos", calls=1):
-    head = RunStarted("i", "m", "M", "d", "s", "exact", "lossless", {}, {}, "p", [1], ["p"], {}, 10_000 * number, 9, 9, "f", "cpu",
-                      "light", extras={"trajectory": number})  # fmt: skip
+    head = RunStarted(
+        "i",
+        "m",
+        "M",
+        "d",
+        "s",
+        "exact",
+        "lossless",
+        {},
+        {},
+        "p",
+        [1],
+        ["p"],
+        {},
+        10_000 * number,
+        9,
+        9,
+        "f",
+        "cpu",
+        "light",
+        extras={"trajectory": number},
+    )
     size = -(-len(ids) // calls)
     rounds = []
     for i in range(calls):
@@ -26,7 +46,9 @@ def test_reuse_marks_the_longest_run_that_an_earlier_trajectory_holds():
     assert reuse.order == [0] * 6, "a trajectory does not reuse itself"
     reuse.begin()
     reuse.extend([2, 3, 9, 4, 5, 6])
-    assert reuse.order == [2, 2, 0, 3, 3, 3] and reuse.first == [0, 0, -1, 0, 0, 0] and reuse.times == [1, 1, 0, 1, 1, 1]
+    assert (
+        reuse.order == [2, 2, 0, 3, 3, 3] and reuse.first == [0, 0, -1, 0, 0, 0] and reuse.times == [1, 1, 0, 1, 1, 1]
+    )
     reuse.begin()
     assert reuse.extend([2, 3]) == 0 and reuse.times == [2, 2]
     assert reuse.extend([4, 5, 6, 7]) == 0, "marks up to four tokens back may grow"
@@ -81,7 +103,9 @@ def test_whole_runs_in_turn_and_a_failed_one_ends_its_stream():
             yield from run(i, [name], [1], "error" if fails else "eos")
 
     order = [
-        key for key, event in by_turns({"a": stream("a", 2), "b": stream("b", 1), "c": stream("c", 3, True)}) if event.kind == "end"
+        key
+        for key, event in by_turns({"a": stream("a", 2), "b": stream("b", 1), "c": stream("c", 3, True)})
+        if event.kind == "end"
     ]
     assert order == ["a", "b", "c", "a"]
 

@@ -7,7 +7,9 @@ from engine.analysis import theory
 GRID = [(0.3, 0), *itertools.product((0.0, 1e-9, 0.25, 0.7, 0.999999, 1.0), (1, 2, 5, 12))]
 
 
-@pytest.mark.parametrize(("alpha", "k", "tokens"), [(0.0, 5, 1.0), (1.0, 5, 6.0), (0.5, 2, 1.75), (0.8, 4, 3.3616), (0.7, 0, 1.0)])
+@pytest.mark.parametrize(
+    ("alpha", "k", "tokens"), [(0.0, 5, 1.0), (1.0, 5, 6.0), (0.5, 2, 1.75), (0.8, 4, 3.3616), (0.7, 0, 1.0)]
+)
 def test_expected_tokens(alpha: float, k: int, tokens: float) -> None:
     assert theory.expected_tokens(alpha, k) == pytest.approx(tokens)
 
@@ -28,7 +30,11 @@ def test_speedup_and_best_length() -> None:
 def test_acceptance_is_one_minus_total_variation() -> None:
     p, q = [0.5, 0.3, 0.2], [0.2, 0.2, 0.6]
     exact = sum(b * min(1, a / b) for a, b in zip(p, q, strict=True))
-    assert theory.acceptance(p, q) == pytest.approx(exact) == pytest.approx(1 - sum(map(abs, map(float.__sub__, p, q))) / 2)
+    assert (
+        theory.acceptance(p, q)
+        == pytest.approx(exact)
+        == pytest.approx(1 - sum(map(abs, map(float.__sub__, p, q))) / 2)
+    )
 
 
 @pytest.mark.parametrize(("alpha", "k"), GRID[1:])

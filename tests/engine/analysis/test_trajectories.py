@@ -42,15 +42,28 @@ def test_overlap_by_hand():
 
 def row(method, problem, trajectory, tokens, rounds, answer="1"):
     return {
-        "method": method, "problem": problem, "trajectory": trajectory, "tokens": tokens, "rounds": rounds, "seconds": rounds / 10,
-        "verify_tokens": 5 * rounds, "answer": answer, "truth": "1",
-    }  # fmt: skip
+        "method": method,
+        "problem": problem,
+        "trajectory": trajectory,
+        "tokens": tokens,
+        "rounds": rounds,
+        "seconds": rounds / 10,
+        "verify_tokens": 5 * rounds,
+        "answer": answer,
+        "truth": "1",
+    }
 
 
 ROWS = [
-    row("a", "p", 1, 30, 10), row("a", "p", 0, 10, 10, "2"), row("a", "q", 0, 20, 10), row("a", "q", 1, 40, 10),
-    row("b", "p", 0, 10, 10), row("b", "p", 1, 10, 10), row("b", "q", 0, 12, 10), row("b", "q", 1, 12, 10),
-]  # fmt: skip
+    row("a", "p", 1, 30, 10),
+    row("a", "p", 0, 10, 10, "2"),
+    row("a", "q", 0, 20, 10),
+    row("a", "q", 1, 40, 10),
+    row("b", "p", 0, 10, 10),
+    row("b", "p", 1, 10, 10),
+    row("b", "q", 0, 12, 10),
+    row("b", "q", 1, 12, 10),
+]
 
 
 def test_tables_over_the_first_k():

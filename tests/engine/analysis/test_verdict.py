@@ -11,7 +11,9 @@ def run(states: list[str], draft: float = 0.3, verify: float = 10.0, other: floa
     """Rounds of three guesses with these states; `draft` ms a step."""
     rounds, start = [], 0
     for index, letters in enumerate(states):
-        event = chain(index, start, letters, [CAT, HAS, SAT][: len(letters)], DOG, "correction" if "r" in letters else "bonus")
+        event = chain(
+            index, start, letters, [CAT, HAS, SAT][: len(letters)], DOG, "correction" if "r" in letters else "bonus"
+        )
         event.draft_ms, event.verify_ms, event.other_ms = draft * len(letters), verify, other
         start += event.emitted
         rounds.append(event)
@@ -21,7 +23,10 @@ def run(states: list[str], draft: float = 0.3, verify: float = 10.0, other: floa
 def test_it_pays_off() -> None:
     said = verdict(run(["aaa"] * 8), ar([1] * 8))
     assert said.cause == "pays off" and said.speedup == pytest.approx((32 / 0.0912) / 100)
-    assert said.text == "SD is 3.5x faster than AR here (cpu, float32): 4.0 tokens a target call; a draft step costs 0.03 of one."
+    assert (
+        said.text
+        == "SD is 3.5x faster than AR here (cpu, float32): 4.0 tokens a target call; a draft step costs 0.03 of one."
+    )
 
 
 def test_without_a_baseline_no_quotient_is_claimed() -> None:
@@ -49,7 +54,9 @@ def test_overhead() -> None:
 def test_draft_too_costly() -> None:
     said = verdict(run(["aar"] * 8, draft=8.0), ar([1] * 8))
     assert said.cause == "draft too costly" and said.speedup == pytest.approx(3 / 34.5 * 10)
-    assert "1.15x slower than AR" in said.text and said.text.endswith("the draft is too costly: it takes 70% of the time.")
+    assert "1.15x slower than AR" in said.text and said.text.endswith(
+        "the draft is too costly: it takes 70% of the time."
+    )
 
 
 def test_target_call_too_costly() -> None:
@@ -86,7 +93,9 @@ def test_worth_is_zero_when_nothing_was_timed() -> None:
 
 
 def test_even() -> None:
-    assert verdict(run(["aaa"] * 8), ar([1] * 8, ms=2.85)).text.startswith("SD is as fast as AR here (cpu, float32): 4.0 tokens")
+    assert verdict(run(["aaa"] * 8), ar([1] * 8, ms=2.85)).text.startswith(
+        "SD is as fast as AR here (cpu, float32): 4.0 tokens"
+    )
 
 
 def test_the_larger_of_two_costs_is_named() -> None:

@@ -40,7 +40,9 @@ def test_compared_numbers_never_read_the_same() -> None:
     assert number(0.5, None, math.inf) == "0.50"
 
 
-@pytest.mark.parametrize(("value", "text"), [(2, "2.0"), (2.0, "2.0"), (0.12, "0.12"), (0.125, "0.125"), (math.inf, "infinite")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(2, "2.0"), (2.0, "2.0"), (0.12, "0.12"), (0.125, "0.125"), (math.inf, "infinite")]
+)
 def test_setting(value: float, text: str) -> None:
     assert setting(value) == text
 

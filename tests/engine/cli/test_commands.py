@@ -39,14 +39,25 @@ def strict(text: str) -> object:
 
 
 COUNTS = [
-    ("mine", "--task=arithmetic", "--items=0"), ("mine", "--task=arithmetic", "--limit=-1"), ("mine", "--task=arithmetic", "--most=-1"),
-    ("mine", "--task=arithmetic", "--minutes=-1"), ("judge-train", "--mined=a", "--out=b", "--recall=0"),
-    ("judge-train", "--mined=a", "--out=b", "--recall=1.5"), ("judge-eval", "--items=0"), ("judge-eval", "--window=x"),
-    ("compare", "--methods=ar", "--task=arithmetic", "--items=-3"), ("run", "ar", "abc", "--max-new-tokens=0"),
-    ("trajectories", "draw", "sam", "--task=arithmetic", "--n=0"), ("trajectories", "compare", "--items=0"),
-    ("trajectories", "speed", "--history=-5"), ("trajectories", "trees", "--minutes=soon"), ("tree", "grow", "--out=a", "--nodes=0"),
-    ("tree", "grow", "--out=a", "--first=1.5"), ("tree", "optimise", "--out=a", "--keep=-1"), ("automaton", "--out=a", "--tokens=0"),
-]  # fmt: skip
+    ("mine", "--task=arithmetic", "--items=0"),
+    ("mine", "--task=arithmetic", "--limit=-1"),
+    ("mine", "--task=arithmetic", "--most=-1"),
+    ("mine", "--task=arithmetic", "--minutes=-1"),
+    ("judge-train", "--mined=a", "--out=b", "--recall=0"),
+    ("judge-train", "--mined=a", "--out=b", "--recall=1.5"),
+    ("judge-eval", "--items=0"),
+    ("judge-eval", "--window=x"),
+    ("compare", "--methods=ar", "--task=arithmetic", "--items=-3"),
+    ("run", "ar", "abc", "--max-new-tokens=0"),
+    ("trajectories", "draw", "sam", "--task=arithmetic", "--n=0"),
+    ("trajectories", "compare", "--items=0"),
+    ("trajectories", "speed", "--history=-5"),
+    ("trajectories", "trees", "--minutes=soon"),
+    ("tree", "grow", "--out=a", "--nodes=0"),
+    ("tree", "grow", "--out=a", "--first=1.5"),
+    ("tree", "optimise", "--out=a", "--keep=-1"),
+    ("automaton", "--out=a", "--tokens=0"),
+]
 
 
 @pytest.mark.parametrize("argv", COUNTS, ids=" ".join)
@@ -57,7 +68,9 @@ def test_numbers_that_make_no_sense_are_refused(argv: tuple[str, ...], capsys: p
 
 
 @pytest.mark.parametrize("given", [[], ["--preset", "tiny"], ["--target", "T"]])
-def test_a_draft_is_passed_on(given: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_draft_is_passed_on(
+    given: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     seen: dict[str, object] = {}
 
     def load(*args: object, **options: object) -> None:
@@ -69,7 +82,9 @@ def test_a_draft_is_passed_on(given: list[str], monkeypatch: pytest.MonkeyPatch,
     assert seen["draft"] == "MY"
 
 
-def test_files_that_cannot_be_used_are_one_line(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_that_cannot_be_used_are_one_line(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("")
     inside = str(tmp_path / "file" / "x")
     assert "file" in refused(
@@ -118,7 +133,9 @@ def test_run_writes_text_metrics_and_a_trace_that_export_reads(
     assert "out of range" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma=-1")
 
 
-def test_run_reads_standard_input(pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_reads_standard_input(
+    pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     import io
 
     monkeypatch.setattr("sys.stdin", io.StringIO("abc"))
@@ -182,11 +199,15 @@ def test_prompt_files_with_marks_blank_lines_and_other_separators(
 
 
 @pytest.mark.parametrize("forced", [False, True])
-def test_calibrate_averages_the_largest_entropies(pair: list[str], forced: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_calibrate_averages_the_largest_entropies(
+    pair: list[str], forced: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
     more = ["--teacher-forced"] if forced else []
     assert main(["calibrate", "--task", "sentences", "--items", "2", *pair, *SHORT, *more, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["tau_entropy"] > 0 and found["positions"] > (40 if forced else 10) and found["teacher_forced"] is forced
+    assert (
+        found["tau_entropy"] > 0 and found["positions"] > (40 if forced else 10) and found["teacher_forced"] is forced
+    )
 
 
 def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,7 +227,9 @@ def test_bookkeeping_is_what_passes_leave(capsys: pytest.CaptureFixture[str]) ->
     lab = Lab.load("tiny")
     ids = [lab.target.tokenizer.encode(problem.prompt) for problem in load_problems("arithmetic", "heldout", 1)]
     plain = bookkeeping(lab, ids, 24, 1)
-    assert set(plain) == {"eagle2", "eagle3", "heterospec"} and all(0 < cost["share"]["median"] < 1 for cost in plain.values())
+    assert set(plain) == {"eagle2", "eagle3", "heterospec"} and all(
+        0 < cost["share"]["median"] < 1 for cost in plain.values()
+    )
     run = lab.target.decoder.run
     lab.target.decoder.run = lambda *args: (sleep(0.1), run(*args))[1]  # type: ignore[method-assign]
     slow = bookkeeping(lab, ids, 24, 1)
@@ -234,7 +257,10 @@ def test_trajectories_from_a_series_to_the_page_s_file(
     out = tmp_path / "results.json"
     assert main(["trajectories", "results", "--ks", "1,2", "--replay", "1", "--out", str(out), *pair]) == 0
     found = json.loads(out.read_text())
-    assert found["commands"][0].startswith("python -m engine trajectories compare --methods pld,sam") and found["trees"] is None
+    assert (
+        found["commands"][0].startswith("python -m engine trajectories compare --methods pld,sam")
+        and found["trees"] is None
+    )
     assert found["acceptance"]["all"]["n"] > 0 and found["overlap"]
     assert "pld, sam" in refused(capsys, "trajectories", "overlap", str(rows), "--method", "stand", *pair)
     assert main(["trajectories", "overlap", str(rows), "--ks", "1", *pair, "--json"]) == 0
@@ -245,7 +271,9 @@ def test_trajectories_from_a_series_to_the_page_s_file(
     rows.write_text(head + "\n")
     for action in ("tables", "overlap", "acceptance"):
         assert "no finished trajectory" in refused(capsys, "trajectories", action, str(rows), *pair)
-    assert "no finished trajectory" in refused(capsys, "trajectories", "results", "--replay", "0", "--out", str(out), *pair)
+    assert "no finished trajectory" in refused(
+        capsys, "trajectories", "results", "--replay", "0", "--out", str(out), *pair
+    )
     failed = json.dumps(json.loads(first) | {"rounds": 0, "tokens": 0, "ids": [], "seconds": 0.0})
     rows.write_text(f"{head}\n{failed}\n")
     for action in ("tables", "overlap"):
@@ -255,13 +283,18 @@ def test_trajectories_from_a_series_to_the_page_s_file(
     assert "compare` first" in refused(capsys, "trajectories", "results", *pair)
 
 
-def test_a_series_that_cannot_be_run_begins_no_file(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_series_that_cannot_be_run_begins_no_file(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = tmp_path / "rows.jsonl"
     series = ["trajectories", "compare", "--items", "1", "--n", "1", "--out", str(rows), *SHORT, *pair]
     for more, words in (
-        (["--methods", "pld,sma"], "Did you mean 'sam'"), (["--methods", "pld,pld"], "named twice"), (["--task", "poems"], "poems"),
-        (["--methods", "pld", "--temperature", "-1"], "temperature"), (["--methods", "pld:gama=2"], "gamma"),
-    ):  # fmt: skip
+        (["--methods", "pld,sma"], "Did you mean 'sam'"),
+        (["--methods", "pld,pld"], "named twice"),
+        (["--task", "poems"], "poems"),
+        (["--methods", "pld", "--temperature", "-1"], "temperature"),
+        (["--methods", "pld:gama=2"], "gamma"),
+    ):
         assert words in refused(capsys, *series, *more)
     assert not rows.exists()
 
@@ -296,7 +329,10 @@ def test_trees_are_grown_optimised_and_shown(
     assert main(["tree", "grow", "--nodes", "12", "--depth", "3", "--out", str(grown)]) == 0
     assert capsys.readouterr().out.startswith("12 nodes, depth 3")
     words = ["--items", "2", "--n", "2", "--max-new-tokens", "8"]
-    assert main(["tree", "optimise", *words, "--nodes", "30", "--depth", "4", "--keep", "5", "--out", str(tuned), *pair]) == 0
+    assert (
+        main(["tree", "optimise", *words, "--nodes", "30", "--depth", "4", "--keep", "5", "--out", str(tuned), *pair])
+        == 0
+    )
     assert main(["tree", "show", str(tuned)]) == 0
     assert "5 nodes, depth" in capsys.readouterr().out
     assert json.loads(tuned.read_text())["usage"]["nodes"] == 30
@@ -309,7 +345,9 @@ def test_a_tree_that_is_judged_on_its_own_prompts_is_told(
     pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen = {problem.prompt for problem in load_problems("arithmetic", "heldout", 1)}
-    monkeypatch.setattr("engine.cli.trajectories.met_again", lambda tree, prompts: len(seen & set(prompts)) * (len(tree) == 80))
+    monkeypatch.setattr(
+        "engine.cli.trajectories.met_again", lambda tree, prompts: len(seen & set(prompts)) * (len(tree) == 80)
+    )
     given = ["trajectories", "trees", "--items", "1", "--n", "1", "--out", str(tmp_path / "rows.jsonl"), *SHORT, *pair]
     assert main(given) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning")]
@@ -379,7 +417,9 @@ def test_trees_are_calibrated_on_lines(tmp_path: Path, capsys: pytest.CaptureFix
             tree._prompts(args)
 
 
-def test_an_automaton_is_built_from_files_or_a_task(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_automaton_is_built_from_files_or_a_task(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = tmp_path / "text.txt"
     text.write_text("abcabcabd")
     out = tmp_path / "automaton"

@@ -50,7 +50,9 @@ def test_from_a_task_to_results(
 
     mixed(mined)
     judge = tmp_path / "judge"
-    assert main(["judge-train", *pair, "--mined", str(mined), "--out", str(judge), "--split", "folds", "--ablations"]) == 0
+    assert (
+        main(["judge-train", *pair, "--mined", str(mined), "--out", str(judge), "--split", "folds", "--ablations"]) == 0
+    )
     card = capsys.readouterr().out
     assert "# Judge for arithmetic" in card and "| forest |" in card and "prev token, target model" in card
     made = load_judge(judge)
@@ -60,7 +62,10 @@ def test_from_a_task_to_results(
     options = ["--tasks", "arithmetic", "--window", "4", "--limit", "10", "--out", str(tmp_path / "results")]
     assert main(["judge-eval", *pair, *asset, *options, "--items", "1"]) == 0
     written = capsys.readouterr()
-    assert "on 1 held-out problems" in written.out and f"arithmetic: the judge in {judge} (judge:arithmetic)" in written.err
+    assert (
+        "on 1 held-out problems" in written.out
+        and f"arithmetic: the judge in {judge} (judge:arithmetic)" in written.err
+    )
     (kept,) = (tmp_path / "build" / "judge").glob("eval-arithmetic-*.jsonl")
     whole = kept.read_text()
     assert main(["judge-eval", *pair, *asset, *options, "--items", "2"]) == 0
@@ -79,7 +84,9 @@ def test_from_a_task_to_results(
     assert "trained for arithmetic" in capsys.readouterr().err
     another = tmp_path / "another"
     shutil.copytree(judge, another)
-    (another / "judge.json").write_text(json.dumps(json.loads((judge / "judge.json").read_text()) | {"task": "functions"}))
+    (another / "judge.json").write_text(
+        json.dumps(json.loads((judge / "judge.json").read_text()) | {"task": "functions"})
+    )
     preset = ["--asset", f"judge:arithmetic={judge}", "--asset", f"judge:functions={another}"]
     assert main(["judge-eval", *pair, *own, *preset, *options, "--items", "1"]) == 0
     assert f"the judge in {judge} (judge)" in capsys.readouterr().err
@@ -112,7 +119,12 @@ def test_refusals_are_sentences(pair: list[str], tmp_path: Path, capsys: pytest.
 def test_what_is_refused_begins_no_file(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     out = tmp_path / "m.jsonl"
     remote = ("--endpoint", "http://127.0.0.1:1/v1")
-    for more in (("--endpoint", "nowhere"), (*remote, "--temperature", "1"), ("--temperature", "-1"), ("--judge-endpoint", "x:/")):
+    for more in (
+        ("--endpoint", "nowhere"),
+        (*remote, "--temperature", "1"),
+        ("--temperature", "-1"),
+        ("--judge-endpoint", "x:/"),
+    ):
         assert mine(pair, out, "--items", "1", *more) == 2
         assert capsys.readouterr().err.startswith("error: ") and not out.exists()
     assert mine(pair, out, "--items", "1", *remote, "--requests", "1") == 2 and len(out.read_text().splitlines()) == 1
@@ -130,7 +142,9 @@ def test_each_task_has_its_own_limit() -> None:
         limit_of("gsm8")
 
 
-def test_published_problems_are_mined_with_their_limit(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_published_problems_are_mined_with_their_limit(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     rows, out = tmp_path / "rows.jsonl", tmp_path / "m.jsonl"
     rows.write_text("".join(json.dumps({"question": "?" * n, "answer": "#### 1"}) + "\n" for n in (1, 3000)))
     assert main(["mine", *pair, "--task", "gsm8k", "--source", str(rows), "--out", str(out)]) == 0
@@ -138,7 +152,9 @@ def test_published_problems_are_mined_with_their_limit(pair: list[str], tmp_path
     assert head["limit"] == 2048 and [p.skipped for p in prompts] == ["no answer", "too long"]
 
 
-def test_labels_of_a_server_can_be_learned_from_with_force(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_labels_of_a_server_can_be_learned_from_with_force(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     mined, judge = tmp_path / "mined.jsonl", tmp_path / "judge"
     assert mine(pair, mined, "--items", "12") == 0
     mixed(mined)
@@ -157,7 +173,9 @@ def test_labels_of_a_server_can_be_learned_from_with_force(pair: list[str], tmp_
     assert main(run) == 0, "it may be used with the models whose states it read"
 
 
-def test_files_that_do_not_fit_the_models_are_refused(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_files_that_do_not_fit_the_models_are_refused(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     mined = tmp_path / "mined.jsonl"
     assert mine(pair, mined, "--items", "2") == 0
     whole = mined.read_text()
@@ -177,7 +195,17 @@ def test_ablations_of_too_few_labels_say_so() -> None:
 
 def test_mining_along_an_eagle_heads_windows(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """With the embedded pair: resumed under the same settings only, scored by no draft model, and refused beside its opposites."""
-    given = ["mine", "--preset", "tiny", "--task", "arithmetic", "--eagle-online", "eagle2", "--out", str(tmp_path / "m.jsonl")]
+    given = [
+        "mine",
+        "--preset",
+        "tiny",
+        "--task",
+        "arithmetic",
+        "--eagle-online",
+        "eagle2",
+        "--out",
+        str(tmp_path / "m.jsonl"),
+    ]
     assert main([*given, "--items", "1"]) == 0
     head, prompts = read_mined(tmp_path / "m.jsonl")
     assert (head["eagle_online"], head["window"], head["unlikely"]) == ("eagle2", 8, 0.01)

@@ -18,7 +18,9 @@ def pair(zoo: Zoo) -> list[str]:
     return ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
 
 
-@pytest.mark.parametrize("given", ["prompt=x", "method=ar", "extras=1", "reuse=1", "self=1", "max_new_tokens=3", "record=light"])
+@pytest.mark.parametrize(
+    "given", ["prompt=x", "method=ar", "extras=1", "reuse=1", "self=1", "max_new_tokens=3", "record=light"]
+)
 def test_a_knob_is_a_knob_of_the_card(pair: list[str], given: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "sd", "abc", *pair, *SHORT, "--set", given]) == 2
     error = capsys.readouterr().err

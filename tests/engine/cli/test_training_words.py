@@ -20,17 +20,26 @@ def test_help_is_that_of_the_command(word: str, capsys: pytest.CaptureFixture[st
     assert f"engine.training {word}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("given", [
-    ["eval", "--json"], ["eval", "--items", "300"], ["train", "target", "--steps", "3"],
-    ["train", "--steps", "3", "draft", "--mix", "drills=1", "sums=0"], ["eval", "--help", "--", "-x"], ["train"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["eval", "--json"],
+        ["eval", "--items", "300"],
+        ["train", "target", "--steps", "3"],
+        ["train", "--steps", "3", "draft", "--mix", "drills=1", "sums=0"],
+        ["eval", "--help", "--", "-x"],
+        ["train"],
+    ],
+)
 def test_words_are_handed_on(given: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     monkeypatch.setattr(door, "training", seen.append)
     assert main(given) == 0 and seen == [given]
 
 
-def test_a_run_in_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_in_json_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     saved: list[int] = []
 
     def step(self: Trainer) -> float:

@@ -40,7 +40,9 @@ def decoding(
     from engine.methods import get_card
 
     card = get_card(method)
-    config = RunConfig(method, tuple(ids), max_new_tokens=n, seed=seed, sampling=Sampling(temperature), knobs=card.resolve(knobs))
+    config = RunConfig(
+        method, tuple(ids), max_new_tokens=n, seed=seed, sampling=Sampling(temperature), knobs=card.resolve(knobs)
+    )
     with torch.inference_mode():
         return lab._decoding(card, config, None)
 

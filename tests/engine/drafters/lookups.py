@@ -21,11 +21,23 @@ SAMPLED = Sampling(temperature=1.0)
 
 
 def context(
-    tokens: Sequence[int], prompt: int = 1, room: int = 50, space: int = 500, sampling: Sampling = SAMPLED, seed: int = 0
+    tokens: Sequence[int],
+    prompt: int = 1,
+    room: int = 50,
+    space: int = 500,
+    sampling: Sampling = SAMPLED,
+    seed: int = 0,
 ) -> Context:
     """A round that starts after these tokens."""
     return Context(
-        tokens=list(tokens), prompt=prompt, room=room, space=space, sampling=sampling, streams=Streams(seed), target=None, last=None
+        tokens=list(tokens),
+        prompt=prompt,
+        room=room,
+        space=space,
+        sampling=sampling,
+        streams=Streams(seed),
+        target=None,
+        last=None,
     )  # type: ignore[arg-type]
 
 

@@ -31,7 +31,9 @@ def p_value(name, runs, sampling, seed=0, **knobs):
         if i % 40 == 0:  # tables of the same problem that have seen a few trajectories, then forty more
             living = prepare(lab, name, **knobs)
             for j in range(3):
-                lab.run(name, PROMPT, reuse=living, max_new_tokens=12, seed=seed + 10**7 + 1000 * i + j, **options, **knobs)
+                lab.run(
+                    name, PROMPT, reuse=living, max_new_tokens=12, seed=seed + 10**7 + 1000 * i + j, **options, **knobs
+                )
         trace = lab.run(name, PROMPT, reuse=living, max_new_tokens=STEPS, seed=seed + i, **options, **knobs)
         counts[tuple(trace.token_ids)] += 1
         accepted += sum(r.accepted for r in trace.rounds)

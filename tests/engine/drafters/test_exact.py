@@ -54,7 +54,9 @@ def test_shared_noise_is_caught():
     assert worst(model.emitted(walk, drafts, 2), model.joint(2)) > 0.003
 
 
-@pytest.mark.parametrize("visit", [sorted, lambda order: sorted(order, reverse=True)], ids=["by probability", "reversed"])
+@pytest.mark.parametrize(
+    "visit", [sorted, lambda order: sorted(order, reverse=True)], ids=["by probability", "reversed"]
+)
 def test_wrong_order_is_caught(visit):
     model, stand = Tree(V, 3, 0), stand_with_table(0)
     drafts = list(stand_drafts(stand, TREES["three"], context([1, 2]), visit=visit))

@@ -30,8 +30,15 @@ def test_pld_copies_what_followed_the_first_match():
     draft = propose("pld", text, gamma=3)
     assert draft.tokens == (40, 41, 42) and draft.is_chain and draft.extras["match"] == 3
     assert draft.sources[0] == {
-        "kind": "ngram", "order": 3, "times": 2, "step": 0, "trajectory": 0, "ago": 0, "part": "prompt", "pos": 3,
-    }  # fmt: skip
+        "kind": "ngram",
+        "order": 3,
+        "times": 2,
+        "step": 0,
+        "trajectory": 0,
+        "ago": 0,
+        "part": "prompt",
+        "pos": 3,
+    }
 
 
 def test_pld_wants_a_full_continuation_and_hugging_face_does_not():
@@ -62,7 +69,9 @@ def test_pld_looks_in_earlier_trajectories_the_latest_first():
     grow(part, [1, 2, 10])
     draft = part.propose(context([1, 2, 10]), shape)
     assert draft.tokens == (20, 21)
-    assert draft.sources[0]["trajectory"] == 1 and draft.sources[0]["part"] == "response" and draft.sources[0]["pos"] == 1
+    assert (
+        draft.sources[0]["trajectory"] == 1 and draft.sources[0]["part"] == "response" and draft.sources[0]["pos"] == 1
+    )
     part, shape = drafter("pld", [1, 2], gamma=2, corpus="concatenated")
     for tail in ([10, 11, 12], [10, 20, 21]):
         grow(part, [1, 2, *tail])
@@ -85,8 +94,14 @@ def test_anpd_drafts_token_by_token_from_the_longest_context():
     assert draft.tokens[1] == 9
     draft = propose("anpd", text, gamma=1, ngram=3)
     assert draft.tokens == (5,) and draft.sources[0] | {"pos": 0} == {
-        "kind": "ngram", "order": 2, "seen": 2, "trajectory": 0, "ago": 0, "part": "prompt", "pos": 0,
-    }  # fmt: skip
+        "kind": "ngram",
+        "order": 2,
+        "seen": 2,
+        "trajectory": 0,
+        "ago": 0,
+        "part": "prompt",
+        "pos": 0,
+    }
     assert len(propose("anpd", [1, 2, 3], gamma=4)) == 0
 
 
@@ -97,14 +112,23 @@ def test_an_earlier_trajectory_is_named_with_how_often_the_run_stood_there():
     grow(part, [1, 2, 20, 10, 11, 12])
     draft = part.propose(context([1, 2, 20, 10, 11, 12]), shape)
     assert draft.tokens == (13,) and draft.sources[0] == {
-        "kind": "ngram", "order": 3, "times": 2, "step": 0, "trajectory": 0, "ago": 1, "part": "response", "pos": 3,
-    }  # fmt: skip
+        "kind": "ngram",
+        "order": 3,
+        "times": 2,
+        "step": 0,
+        "trajectory": 0,
+        "ago": 1,
+        "part": "response",
+        "pos": 3,
+    }
 
 
 def test_a_row_knows_where_its_token_was_read(zoo):
     """Kept tokens by their place in the text, refused guesses by the place of their round's root."""
     lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
-    first, second = lab.trajectories("recycle", PROMPTS[3], 2, temperature=0.3, max_new_tokens=30, record="full", seed=5)
+    first, second = lab.trajectories(
+        "recycle", PROMPTS[3], 2, temperature=0.3, max_new_tokens=30, record="full", seed=5
+    )
     sources = [n.source for r in second.rounds for n in r.nodes]
     assert {s["kept"] for s in sources} == {True, False} and {s["ago"] for s in sources} == {0, 1}
     for s in sources:
@@ -122,8 +146,15 @@ def test_sam_drafts_alpha_times_the_match():
     assert propose("sam", text, gamma=2).tokens == tuple(LONG[2:4])
     draft = propose("sam", text, alpha=1.0)
     assert draft.sources[1] == {
-        "kind": "automaton", "match": 2, "where": "dynamic", "step": 1, "trajectory": 0, "ago": 0, "part": "prompt", "pos": 3,
-    }  # fmt: skip
+        "kind": "automaton",
+        "match": 2,
+        "where": "dynamic",
+        "step": 1,
+        "trajectory": 0,
+        "ago": 0,
+        "part": "prompt",
+        "pos": 3,
+    }
     assert len(propose("sam", LONG)) == 0  # no match: a plain step
 
 
@@ -135,9 +166,16 @@ def test_static_matches_count_less_and_lose_ties():
     draft = part.propose(context(LONG[:6]), shape)
     assert draft.tokens == (60, 61, 62, 63)  # six matched, less two
     assert draft.sources[0] == {
-        "kind": "automaton", "match": 6, "where": "static", "seen": 1, "step": 0, "document": 0, "pos": 7,
-        "passage": [50, *LONG[:6], 60, 61, 62, 63, 64], "here": 7,
-    }  # fmt: skip
+        "kind": "automaton",
+        "match": 6,
+        "where": "static",
+        "seen": 1,
+        "step": 0,
+        "document": 0,
+        "pos": 7,
+        "passage": [50, *LONG[:6], 60, 61, 62, 63, 64],
+        "here": 7,
+    }
     part.matches.bias = 6
     assert len(part.propose(context(LONG[:6]), shape)) == 0
 
@@ -150,8 +188,10 @@ def test_sam_recycle_copies_long_matches_and_fills_a_tree_otherwise():
     part.adjacency.learn([LONG[3]], torch.arange(64.0)[None])
     draft = part.propose(context(text[:-1]), shape)
     assert draft.tokens == (63, 62, 61, 60, 59, 58, 57, 56) and draft.sources[0] == {
-        "kind": "adjacency", "row": LONG[3], "choice": 1,
-    }  # fmt: skip
+        "kind": "adjacency",
+        "row": LONG[3],
+        "choice": 1,
+    }
     part, shape = drafter("sam_recycle", text, len_threshold=1_000_000)
     other, _ = drafter("recycle", text)
     logits = torch.randn(3, 64, generator=torch.Generator().manual_seed(0))
@@ -206,7 +246,11 @@ def test_update_of_recycling_includes_the_root_and_refused_nodes():
     draft = Draft((5, 6), (-1, -1))
     logits = torch.randn(3, 64, generator=torch.Generator().manual_seed(0))
     verdict = SimpleNamespace(path=[])
-    part.observe(SimpleNamespace(tokens=[1, 9], emitted=[9], draft=draft, forward=SimpleNamespace(logits=logits), verdict=verdict))
+    part.observe(
+        SimpleNamespace(
+            tokens=[1, 9], emitted=[9], draft=draft, forward=SimpleNamespace(logits=logits), verdict=verdict
+        )
+    )
     for token, row in zip((1, 5, 6), logits, strict=True):
         assert part.adjacency.row(token) == tuple(row.topk(2).indices.tolist())
     assert part.adjacency.row(9) == ()
@@ -250,7 +294,8 @@ def test_limits_and_second_trajectory(zoo, name):
 def test_same_seed_same_text_and_the_trace_is_whole(zoo, name):
     lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
     runs = [
-        list(lab.trajectories(name, PROMPTS[3], 2, temperature=0.3, max_new_tokens=30, record="full", seed=5)) for _ in range(2)
+        list(lab.trajectories(name, PROMPTS[3], 2, temperature=0.3, max_new_tokens=30, record="full", seed=5))
+        for _ in range(2)
     ]
     assert [t.token_ids for t in runs[0]] == [t.token_ids for t in runs[1]]
     trace = runs[0][1]
@@ -295,8 +340,12 @@ def test_stand_learns_the_law_of_every_committed_position(zoo):
 
 
 def test_updating_with_the_drafts_own_law_is_caught(zoo, monkeypatch):
-    fault = Fault("law of the draft", "engine.drafters.stand:Stand._laws", "return outcome.view.p[rows]",
-                  "return outcome.view.p[[0 for _ in rows]]")  # fmt: skip
+    fault = Fault(
+        "law of the draft",
+        "engine.drafters.stand:Stand._laws",
+        "return outcome.view.p[rows]",
+        "return outcome.view.p[[0 for _ in rows]]",
+    )
     fault.plant(monkeypatch)
     with pytest.raises((AssertionError, KeyError)):
         test_stand_learns_the_law_of_every_committed_position(zoo)
@@ -356,7 +405,9 @@ def test_memory_is_bounded_by_the_knob(zoo):
 
 def test_tree_draft_follows_the_template(zoo):
     lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
-    trace = list(lab.trajectories("stand", PROMPTS[2], 2, temperature=0.9, max_new_tokens=30, record="full", tree="best_first"))[1]
+    trace = list(
+        lab.trajectories("stand", PROMPTS[2], 2, temperature=0.9, max_new_tokens=30, record="full", tree="best_first")
+    )[1]
     tree = best_first(80, 20)
     for round_ in trace.rounds:
         widths = Counter(n.parent for n in round_.nodes)

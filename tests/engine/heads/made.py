@@ -25,7 +25,9 @@ def fill(names: dict[str, tuple[int, ...]], seed: int = 0, std: float = 0.3) -> 
     return weights
 
 
-def save(folder: Path, config: dict[str, Any], weights: dict[str, torch.Tensor], file: str = "model.safetensors") -> Path:
+def save(
+    folder: Path, config: dict[str, Any], weights: dict[str, torch.Tensor], file: str = "model.safetensors"
+) -> Path:
     """A head's folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))
@@ -37,23 +39,46 @@ def save(folder: Path, config: dict[str, Any], weights: dict[str, torch.Tensor],
 
 
 def eagle(
-    folder: Path, target: Model, kind: Kind, *, draft_vocab: int = 0, seed: int = 0, file: str = "model.safetensors", **more: Any
+    folder: Path,
+    target: Model,
+    kind: Kind,
+    *,
+    draft_vocab: int = 0,
+    seed: int = 0,
+    file: str = "model.safetensors",
+    **more: Any,
 ) -> Path:
     """An EAGLE checkpoint: config keys and tensor names as published. `draft_vocab` reduces EAGLE-3's vocabulary."""
     D, V = target.width, target.vocab
     config: dict[str, Any] = {
-        "architectures": ["LlamaForCausalLM"], "hidden_size": D, "intermediate_size": 2 * D, "num_attention_heads": 4,
-        "num_key_value_heads": 2, "num_hidden_layers": 1, "hidden_act": "silu", "rms_norm_eps": 1e-6,
-        "max_position_embeddings": 2048, "vocab_size": V, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+        "architectures": ["LlamaForCausalLM"],
+        "hidden_size": D,
+        "intermediate_size": 2 * D,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 1,
+        "hidden_act": "silu",
+        "rms_norm_eps": 1e-6,
+        "max_position_embeddings": 2048,
+        "vocab_size": V,
+        "pad_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
         "tie_word_embeddings": False,
-    } | more  # fmt: skip
+    } | more
     if kind == "eagle3":
         config |= {"draft_vocab_size": draft_vocab or V}
     block = Spec(D, 2 * D, 4, 2, D // 4)
     spec = EagleSpec(
-        kind, block, D, V, draft_vocab or V, bias=config.get("bias", True), qkv_bias=config.get("qkv_bias", False),
+        kind,
+        block,
+        D,
+        V,
+        draft_vocab or V,
+        bias=config.get("bias", True),
+        qkv_bias=config.get("qkv_bias", False),
         own_embedding="target_hidden_size" in config,
-    )  # fmt: skip
+    )
     weights = fill(eagle_names(spec), seed)
     if "embed_tokens.weight" in weights and kind == "eagle2":
         weights["embed_tokens.weight"] = target.decoder.embed(torch.arange(V)).clone()
@@ -74,6 +99,12 @@ def hydra(folder: Path, target: Model, heads: int = 4, seed: int = 0) -> Path:
     """Hydra heads."""
     D = target.width
     spec = Spec(D, 2 * D, 4, 2, D // 4)
-    config = {"hydra_num_heads": heads, "hydra_num_layers": 1, "hydra_head_arch": "prefix-mlp", "num_attention_heads": 4,
-              "num_key_value_heads": 2, "intermediate_size": 2 * D}  # fmt: skip
+    config = {
+        "hydra_num_heads": heads,
+        "hydra_num_layers": 1,
+        "hydra_head_arch": "prefix-mlp",
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "intermediate_size": 2 * D,
+    }
     return save(folder, config, fill(hydra_names(spec, heads, 1, target.vocab), seed))

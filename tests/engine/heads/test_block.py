@@ -12,15 +12,24 @@ SPEC = Spec(width=32, mlp=64, heads=4, kv_heads=2, channels=8)
 def theirs(x: torch.Tensor, weights: dict[str, torch.Tensor]) -> torch.Tensor:
     """transformers' own layer, without the input norm that EAGLE-2's first layer lacks."""
     config = LlamaConfig(
-        hidden_size=32, intermediate_size=64, num_attention_heads=4, num_key_value_heads=2, rms_norm_eps=1e-6,
-        rope_parameters={"rope_type": "default", "rope_theta": 10000.0}, attn_implementation="eager",
-    )  # fmt: skip
+        hidden_size=32,
+        intermediate_size=64,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        rms_norm_eps=1e-6,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+        attn_implementation="eager",
+    )
     layer = LlamaDecoderLayer(config, 0)
-    layer.load_state_dict({n.removeprefix("b."): t for n, t in weights.items()} | {"input_layernorm.weight": torch.ones(32)})
+    layer.load_state_dict(
+        {n.removeprefix("b."): t for n, t in weights.items()} | {"input_layernorm.weight": torch.ones(32)}
+    )
     layer.input_layernorm = Identity()
     pos = torch.arange(len(x)).unsqueeze(0)
     mask = torch.full((len(x), len(x)), -torch.inf).triu(1)[None, None]
-    out = layer(x[None], attention_mask=mask, position_ids=pos, position_embeddings=LlamaRotaryEmbedding(config)(x, pos))
+    out = layer(
+        x[None], attention_mask=mask, position_ids=pos, position_embeddings=LlamaRotaryEmbedding(config)(x, pos)
+    )
     return (out[0] if isinstance(out, tuple) else out).squeeze(0).detach()
 
 

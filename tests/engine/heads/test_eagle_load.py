@@ -90,18 +90,31 @@ def test_d2t_holds_offsets_not_ids(tmp_path: Path, llama: Model) -> None:
         load_asset("eagle3", str(change(folder, d2t=ids)), llama)
 
 
-@pytest.mark.parametrize(("kind", "change_of"), [("eagle2", {"hidden_size": 64}), ("eagle3", {"hidden_size": 64}),
-                                                 ("eagle2", {"vocab_size": 33}), ("eagle3", {"vocab_size": 33})])  # fmt: skip
-def test_a_head_of_another_target_is_refused(tmp_path: Path, llama: Model, kind: Any, change_of: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "change_of"),
+    [
+        ("eagle2", {"hidden_size": 64}),
+        ("eagle3", {"hidden_size": 64}),
+        ("eagle2", {"vocab_size": 33}),
+        ("eagle3", {"vocab_size": 33}),
+    ],
+)
+def test_a_head_of_another_target_is_refused(
+    tmp_path: Path, llama: Model, kind: Any, change_of: dict[str, int]
+) -> None:
     folder = configured(made.eagle(tmp_path, llama, kind), **change_of)
     with pytest.raises(ModelMismatch, match="another target"):
         load_asset(kind, str(folder), llama)
 
 
 @pytest.mark.parametrize("kind", ["eagle2", "eagle3", "medusa", "hydra"])
-@pytest.mark.parametrize(("file", "record"), [
-    ("training.json", {"target": "sha256:0123"}), ("card.json", {"role": "head", "training": {"target": "sha256:0123"}}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("file", "record"),
+    [
+        ("training.json", {"target": "sha256:0123"}),
+        ("card.json", {"role": "head", "training": {"target": "sha256:0123"}}),
+    ],
+)
 def test_a_head_trained_on_another_target_of_the_same_shape_is_refused(
     tmp_path: Path, llama: Model, kind: str, file: str, record: dict[str, Any]
 ) -> None:
@@ -133,7 +146,9 @@ def test_own_embeddings_only_where_the_config_asks(tmp_path: Path, llama: Model)
     own = made.eagle(tmp_path / "own", llama, "eagle3", target_hidden_size=llama.width)
     head = load_asset("eagle3", str(own), llama)
     assert "embed_tokens.weight" in head.weights
-    stray = change(made.eagle(tmp_path / "stray", llama, "eagle3"), **{"embed_tokens.weight": torch.zeros(32, llama.width)})
+    stray = change(
+        made.eagle(tmp_path / "stray", llama, "eagle3"), **{"embed_tokens.weight": torch.zeros(32, llama.width)}
+    )
     with pytest.raises(AssetError, match="target_hidden_size"):
         load_asset("eagle3", str(stray), llama)
 

@@ -36,7 +36,9 @@ def search(target: Model, draft: Model, extract, limit: int = 20, chooser: Choos
     """A search over a toy pair whose answers are compared as text."""
     chooser = chooser or Chooser()
     same = SameAnswer(extract, lambda a, b: a == b)
-    return Search(LocalTarget(target, 64, chooser), DraftView(draft, 64, chooser), same, target.tokenizer, limit, **options)
+    return Search(
+        LocalTarget(target, 64, chooser), DraftView(draft, 64, chooser), same, target.tokenizer, limit, **options
+    )
 
 
 def prompt(text: str = "a", name: str = "p0") -> Prompt:

@@ -21,7 +21,10 @@ def test_guesses_never_change_the_text(zoo: Zoo, chooser: Chooser) -> None:
 
 def test_greedy_generation_is_autoregressive_decoding(zoo: Zoo) -> None:
     lab = zoo.lab("qwen2")
-    assert LocalTarget(lab.target, 128, Chooser()).generate(PROMPT, 30) == lab.run("ar", PROMPT, max_new_tokens=30).token_ids
+    assert (
+        LocalTarget(lab.target, 128, Chooser()).generate(PROMPT, 30)
+        == lab.run("ar", PROMPT, max_new_tokens=30).token_ids
+    )
 
 
 def test_a_right_guess_is_cheap(zoo: Zoo) -> None:
@@ -44,7 +47,9 @@ def test_generation_stops_at_stop_ids_and_at_the_capacity(zoo: Zoo) -> None:
 def test_choices_are_aligned_with_the_response(zoo: Zoo) -> None:
     model = zoo.model("llama")
     response = [11, 40, 3, 52, 8, 8]
-    one_by_one = [int(model.session(64).forward([*PROMPT, *response[:t]]).logits[0].argmax()) for t in range(len(response))]
+    one_by_one = [
+        int(model.session(64).forward([*PROMPT, *response[:t]]).logits[0].argmax()) for t in range(len(response))
+    ]
     view = DraftView(model, 64, Chooser())
     assert view.choices(PROMPT, response) == one_by_one
     assert view.choices([*PROMPT, *response[:2]], response[2:]) == one_by_one[2:]

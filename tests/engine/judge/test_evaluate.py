@@ -38,10 +38,17 @@ def test_numbers_of_the_report() -> None:
     result = report(scores)
     sd, own = result["rows"][0], result["rows"][1]
     assert (sd["tokens_per_call"], sd["accepted_per_call"], sd["accuracy"]["mean"]) == (2.0, 1.2, 0.5)
-    assert (own["tokens_per_call"], own["accepted_per_call"], own["accuracy"]["mean"], own["calls"]) == (5.0, 4.0, 1.0, 4)
+    assert (own["tokens_per_call"], own["accepted_per_call"], own["accuracy"]["mean"], own["calls"]) == (
+        5.0,
+        4.0,
+        1.0,
+        4,
+    )
     assert own["accuracy_drop"]["mean"] == -0.5 and sd["accuracy_drop"]["mean"] == 0
     assert (sd["same_text_as_sd"], own["same_text_as_sd"]) == (1.0, 0.0)
-    assert result["above_topk"] == 1.0 and result["gap_to_topk"] == pytest.approx(0.5)  # both from 0.5; one to 1, one to 0
+    assert result["above_topk"] == 1.0 and result["gap_to_topk"] == pytest.approx(
+        0.5
+    )  # both from 0.5; one to 1, one to 0
     assert result["above_transfer"] == 1.0 and result["gap_to_transfer"] == pytest.approx(0)
     assert "| sd | 2.00 | 50.0%" in table("a", result)
 

@@ -19,12 +19,18 @@ def test_every_method_runs_as_without_memory(zoo: Zoo, tmp_path: Path) -> None:
     give_judge(lab, tmp_path / "judge")
     again = Lab(remembering(lab.target), {"draft": remembering(lab.models["draft"])}, dict(lab.asset_paths))
     for method, knobs in (
-        ("sd", {"gamma": 6}), ("autojudge", {"gamma": 6, "judge_threshold": 0.4}), ("topk_lossy", {"gamma": 9, "accept_k": 3}),
-        ("sd", {"gamma": 2}), ("autojudge", {"gamma": 6, "judge_threshold": 0.6}), ("ar", {}),
-    ):  # fmt: skip
+        ("sd", {"gamma": 6}),
+        ("autojudge", {"gamma": 6, "judge_threshold": 0.4}),
+        ("topk_lossy", {"gamma": 9, "accept_k": 3}),
+        ("sd", {"gamma": 2}),
+        ("autojudge", {"gamma": 6, "judge_threshold": 0.6}),
+        ("ar", {}),
+    ):
         one, two = (x.run(method, PROMPT, max_new_tokens=40, **knobs) for x in (lab, again))
         assert one.token_ids == two.token_ids
-        assert [(r.drafted, r.accepted, r.emitted) for r in one.rounds] == [(r.drafted, r.accepted, r.emitted) for r in two.rounds]
+        assert [(r.drafted, r.accepted, r.emitted) for r in one.rounds] == [
+            (r.drafted, r.accepted, r.emitted) for r in two.rounds
+        ]
 
 
 def test_known_rows_are_not_run_again(zoo: Zoo) -> None:

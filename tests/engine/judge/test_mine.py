@@ -78,7 +78,9 @@ def test_other_settings_do_not_mix(tmp_path: Path) -> None:
         read_mined(tmp_path / "t.jsonl")
 
 
-@pytest.mark.parametrize("text", ['{"precious":1}', '{"precious":1}\n{"more":2}', "a note\nthat ends here", "words", "[1]\n", "\n"])
+@pytest.mark.parametrize(
+    "text", ['{"precious":1}', '{"precious":1}\n{"more":2}', "a note\nthat ends here", "words", "[1]\n", "\n"]
+)
 def test_a_file_that_was_not_mined_is_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / "one.json"
     path.write_text(text)
@@ -115,12 +117,16 @@ def test_other_line_separators_within_texts_are_no_line_ends(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda line: 7, lambda line: line | {"labels": [{"t": 1}]}, lambda line: line | {"labels": None},
-        lambda line: line | {"final": "abc"}, lambda line: line | {"prompt_ids": [1, -2]}, lambda line: line | {"text": None},
+        lambda line: 7,
+        lambda line: line | {"labels": [{"t": 1}]},
+        lambda line: line | {"labels": None},
+        lambda line: line | {"final": "abc"},
+        lambda line: line | {"prompt_ids": [1, -2]},
+        lambda line: line | {"text": None},
         lambda line: {k: v for k, v in line.items() if k != "first"},
         lambda line: line | {"labels": [line["labels"][0] | {"important": "yes"}]},
     ],
-)  # fmt: skip
+)
 def test_a_damaged_prompt_is_named_with_its_line(tmp_path: Path, damage) -> None:
     path = tmp_path / "mined.jsonl"
     list(mine(PROMPTS[:2], searches(), MinedFile(path, HEAD)))

@@ -79,7 +79,9 @@ def test_where_nothing_is_important_every_tried_token_stays(headed: Lab) -> None
     first = next(i for i, token in enumerate(done.final) if token != int(p[i].argmax()))
     assert first in tried, "the text leaves the target's own only where a swap was tried"
     assert all(t in tried for t, token in enumerate(done.final) if token != int(p[t].argmax()))
-    assert any(b.t - a.t == 1 for a, b in zip(done.labels, done.labels[1:], strict=False)), "a window goes on behind a kept token"
+    assert any(b.t - a.t == 1 for a, b in zip(done.labels, done.labels[1:], strict=False)), (
+        "a window goes on behind a kept token"
+    )
 
 
 def test_refusals_in_the_first_window_are_not_looked_at(headed: Lab) -> None:

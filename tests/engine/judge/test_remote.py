@@ -35,7 +35,12 @@ def prompts(lab: Lab) -> list[Prompt]:
 def search(lab: Lab, target, lock=None, **options) -> Search:
     criterion = SameAnswer(lambda text: text[-1:], lambda a, b: a == b)
     return Search(
-        target, DraftView(lab.models["draft"], 128, Chooser(), lab.vocab, lock), criterion, lab.target.tokenizer, 24, **options
+        target,
+        DraftView(lab.models["draft"], 128, Chooser(), lab.vocab, lock),
+        criterion,
+        lab.target.tokenizer,
+        24,
+        **options,
     )
 
 
@@ -145,7 +150,10 @@ def test_a_busy_server_is_asked_again_and_a_broken_one_is_reported(pair: Lab) ->
         Endpoint(url, "m").complete("abc", 2)
     assert len(seen) == 1
     for answer in (b"no json", {"choices": []}, {"choices": [{"message": {}}]}, [1]):
-        with serving(pair.target, spoil=lambda _, a=answer: a) as (url, _), pytest.raises(EngineFault, match="answered"):
+        with (
+            serving(pair.target, spoil=lambda _, a=answer: a) as (url, _),
+            pytest.raises(EngineFault, match="answered"),
+        ):
             Endpoint(url, "m").complete("abc", 2)
     with pytest.raises(EngineFault, match="did not answer"):
         Endpoint(url, "m", tries=2, sleep=waits.append).complete("abc", 2)

@@ -74,7 +74,11 @@ def test_a_stop_token_of_the_draft_ends_the_alternative_and_the_search_goes_on()
     done = run(*models(target, draft))
     first, second = done.labels
     assert (first.t, first.draft_token, first.important, first.draft_rest) == (1, STOP, True, [])
-    assert (second.t, LETTERS[second.draft_token], second.important) == (3, "f", False)  # A10: on after an important stop
+    assert (second.t, LETTERS[second.draft_token], second.important) == (
+        3,
+        "f",
+        False,
+    )  # A10: on after an important stop
 
 
 def test_responses_never_exceed_the_limit() -> None:

@@ -16,10 +16,15 @@ PROBLEM = Problem("chat", "k", "Say hello.", "", "")
 @pytest.mark.parametrize(
     ("text", "who"),
     [
-        ("[[A>>B]]", "A"), ("well [[A > B]].", "A"), ("[[B>A]]", "B"), ("[[B>>A]]", "B"), ("[[A=B]]", "tie"), ("no idea", "tie"),
+        ("[[A>>B]]", "A"),
+        ("well [[A > B]].", "A"),
+        ("[[B>A]]", "B"),
+        ("[[B>>A]]", "B"),
+        ("[[A=B]]", "tie"),
+        ("no idea", "tie"),
         ("first [[A>B]], on second thought [[B>A]]", "B"),
     ],
-)  # fmt: skip
+)
 def test_verdicts(text: str, who: str) -> None:
     assert verdict(text) == who
 
@@ -27,10 +32,14 @@ def test_verdicts(text: str, who: str) -> None:
 @pytest.mark.parametrize(
     ("votes", "paper", "unanimous"),
     [
-        (["A", "A", "B"], "A", "tie"), (["B", "tie", "tie"], "B", "tie"), (["A", "B", "tie"], "tie", "tie"),
-        (["tie"] * 3, "tie", "tie"), (["B", "B", "B"], "B", "B"), ([], "tie", "tie"),
+        (["A", "A", "B"], "A", "tie"),
+        (["B", "tie", "tie"], "B", "tie"),
+        (["A", "B", "tie"], "tie", "tie"),
+        (["tie"] * 3, "tie", "tie"),
+        (["B", "B", "B"], "B", "B"),
+        ([], "tie", "tie"),
     ],
-)  # fmt: skip
+)
 def test_votes(votes: list, paper: str, unanimous: str) -> None:
     assert (winner(votes), winner(votes, "unanimous")) == (paper, unanimous)
 
@@ -50,7 +59,9 @@ def test_a_swap_matters_when_the_alternative_is_strictly_worse() -> None:
         assert not judge.important(PROBLEM, first, current, Response("hello to you all", None))
         assert not judge.important(PROBLEM, first, current, Response("hello there", None))
         assert len(seen) == 6  # equal texts are not asked about
-        assert not JudgeModel(Endpoint(url, "judge"), how="unanimous").important(PROBLEM, first, current, Response("h", None))
+        assert not JudgeModel(Endpoint(url, "judge"), how="unanimous").important(
+            PROBLEM, first, current, Response("h", None)
+        )
     assert all(s["messages"][1]["content"].startswith("[Request]\nSay hello.") for s in seen)
     assert {s["seed"] for s in seen} == {0, 1, 2}
 

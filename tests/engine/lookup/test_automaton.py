@@ -71,7 +71,9 @@ def test_static_match_against_brute_force(corpus, text):
         assert match == best
         if best:
             tail = text[i + 1 - best : i + 1]
-            occurrences = [(n, a) for n, d in enumerate(corpus) for a in range(len(d) - best + 1) if d[a : a + best] == tail]
+            occurrences = [
+                (n, a) for n, d in enumerate(corpus) for a in range(len(d) - best + 1) if d[a : a + best] == tail
+            ]
             assert static.count[state] == len(occurrences)
             document, place = occurrences[0]
             at, follow = static.continuation(state, 5)
@@ -134,7 +136,9 @@ def test_forgetting_keeps_the_newer_half():
 
 def test_files(tmp_path, zoo):
     model = zoo.model("llama", vocab=64, layers=2)
-    static = build_static([[1, 2, 3, 1, 2], [2, 3]], {"tokenizer": tokenizer_mark(model.tokenizer), "title": "two texts"})
+    static = build_static(
+        [[1, 2, 3, 1, 2], [2, 3]], {"tokenizer": tokenizer_mark(model.tokenizer), "title": "two texts"}
+    )
     static.save(tmp_path)
     again = load_static(tmp_path, model)
     assert again.card["title"] == "two texts"
@@ -156,11 +160,14 @@ def test_files(tmp_path, zoo):
     ("name", "change", "words"),
     [
         ("link", lambda x: x + 1000 * (np.arange(len(x), dtype=np.int32) == 2), "contradicts"),
-        ("token", lambda x: x.astype(np.float32), "contradicts"), ("corpus", lambda x: x.astype(np.int64), "contradicts"),
-        ("count", lambda x: x.reshape(1, -1), "contradicts"), ("corpus", lambda x: np.where(x == 3, 64, x).astype(np.int32), "beyond the 64"),
-        ("token", lambda x: np.where(x == 3, 999, x).astype(np.int32), "beyond the 64"), ("card", lambda card: [card], "contradicts"),
+        ("token", lambda x: x.astype(np.float32), "contradicts"),
+        ("corpus", lambda x: x.astype(np.int64), "contradicts"),
+        ("count", lambda x: x.reshape(1, -1), "contradicts"),
+        ("corpus", lambda x: np.where(x == 3, 64, x).astype(np.int32), "beyond the 64"),
+        ("token", lambda x: np.where(x == 3, 999, x).astype(np.int32), "beyond the 64"),
+        ("card", lambda card: [card], "contradicts"),
     ],
-)  # fmt: skip
+)
 def test_damaged_files_are_refused(tmp_path, zoo, name, change, words):
     model = zoo.model("llama", vocab=64, layers=2)
     static = build_static([[1, 2, 3, 1, 2], [2, 3]])

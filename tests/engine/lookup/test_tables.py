@@ -162,7 +162,9 @@ def test_fill_takes_ranks_and_leaves_out_what_is_unknown():
     assert tokens[:3] == [0, 1, 2]
     assert fill(adjacency, tree, 7) == ([], [])
     tokens, parents = fill(adjacency, best_first(80, 6), 1)
-    assert all(len(set(kids)) == len(kids) for kids in ([t for t, p in zip(tokens, parents) if p == q] for q in range(-1, 80)))
+    assert all(
+        len(set(kids)) == len(kids) for kids in ([t for t, p in zip(tokens, parents) if p == q] for q in range(-1, 80))
+    )
 
 
 def test_noise_is_handed_out_once():
@@ -199,7 +201,9 @@ def chi_square(counts, law, n):
 def test_both_draws_have_the_law_without_replacement(kind, m):
     generator, cache, n = np.random.default_rng(1), NoiseCache(4096), 15_000
     draw = (
-        (lambda: sequential(ENTRIES, m, generator)) if kind == "sequential" else (lambda: gumbel_top(ENTRIES, m, cache, generator))
+        (lambda: sequential(ENTRIES, m, generator))
+        if kind == "sequential"
+        else (lambda: gumbel_top(ENTRIES, m, cache, generator))
     )
     counts = Counter(tuple(draw()) for _ in range(n))
     value, freedom = chi_square(counts, exact_draws(m), n)

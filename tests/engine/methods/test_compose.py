@@ -44,10 +44,13 @@ def test_no_two_parts_of_a_card_share_a_knob() -> None:
 
 def test_the_triples_are_those_of_the_design() -> None:
     want = {
-        "ar": ("none", "none", "exact"), "sd": ("model", "chain", "exact"), "easd": ("model", "chain", "entropy_veto"),
-        "specdec": ("model", "chain", "gap"), "cm_asd": ("model", "confidence_chain", "gap"),
+        "ar": ("none", "none", "exact"),
+        "sd": ("model", "chain", "exact"),
+        "easd": ("model", "chain", "entropy_veto"),
+        "specdec": ("model", "chain", "gap"),
+        "cm_asd": ("model", "confidence_chain", "gap"),
         "topk_lossy": ("model", "chain", "top_k"),
-    }  # fmt: skip
+    }
     for name, triple in want.items():
         card = get_card(name)
         assert (card.drafter, card.shape, card.rule) == triple

@@ -80,7 +80,9 @@ def test_damaged_folders_are_refused(source: Path, tmp_path: Path, edit: Edit, s
 
 
 def test_an_unknown_id_without_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(AssetError, match=r"Neither a folder here nor a model that the hub gives: 'nobody/nothing'.*local folder"):
+    with pytest.raises(
+        AssetError, match=r"Neither a folder here nor a model that the hub gives: 'nobody/nothing'.*local folder"
+    ):
         load_model("nobody/nothing", "cpu")
 
 
@@ -92,7 +94,11 @@ WINDOWS: list[tuple[str, Edit, str]] = [
         settings(model_type="qwen2", use_sliding_window=True, sliding_window=16, max_window_layers=0),
         "sliding",
     ),
-    ("some sliding layers", settings(model_type="qwen3", layer_types=["full_attention", "sliding_attention"]), "sliding_attention"),
+    (
+        "some sliding layers",
+        settings(model_type="qwen3", layer_types=["full_attention", "sliding_attention"]),
+        "sliding_attention",
+    ),
 ]
 
 

@@ -36,7 +36,11 @@ def fresh(model: Model, tokens: list[int], draft: Draft = EMPTY) -> torch.Tensor
 
 def reference(zoo: Zoo, family: str, tokens: list[int], **options: object) -> torch.Tensor:
     """Logits of transformers itself, one plain forward without cache [T, V]."""
-    hf = AutoModelForCausalLM.from_pretrained(zoo.path(family, **options), dtype=torch.float32).eval().requires_grad_(False)
+    hf = (
+        AutoModelForCausalLM.from_pretrained(zoo.path(family, **options), dtype=torch.float32)
+        .eval()
+        .requires_grad_(False)
+    )
     with torch.inference_mode():
         return hf(torch.tensor([tokens])).logits[0]
 
@@ -97,8 +101,18 @@ def test_logits_equal_those_of_transformers(zoo: Zoo, family: str) -> None:
 
 VARIANTS = [
     ("llama", {"rope_scaling": {"rope_type": "linear", "factor": 4.0}}),
-    ("llama", {"rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-                                "original_max_position_embeddings": 64}}),
+    (
+        "llama",
+        {
+            "rope_scaling": {
+                "rope_type": "llama3",
+                "factor": 8.0,
+                "low_freq_factor": 1.0,
+                "high_freq_factor": 4.0,
+                "original_max_position_embeddings": 64,
+            }
+        },
+    ),
     ("llama", {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}}),
     ("llama", {"rope_scaling": {"rope_type": "dynamic", "factor": 4.0}}),
     ("llama", {"tie_word_embeddings": True}),
@@ -106,7 +120,7 @@ VARIANTS = [
     ("llama", {"num_key_value_heads": 1, "head_dim": 16}),
     ("qwen3", {"num_key_value_heads": 1, "head_dim": 20}),
     ("qwen2", {"tie_word_embeddings": True, "rope_theta": 1e6}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("family", "options"), VARIANTS, ids=lambda x: str(x)[:40])
@@ -141,7 +155,9 @@ def test_hidden_rows_and_taps_are_those_of_transformers(zoo: Zoo) -> None:
         session = model.session(40, taps=(5, 2, 4))
         out = session.forward(PROMPT[:3], chain(PROMPT[3:]))
         assert out.tail == 3 and out.taps is not None
-        assert near(out.taps, torch.cat([states[i][0] for i in (2, 4, 5)], -1)) < CLOSE  # low to high, whatever the order asked
+        assert (
+            near(out.taps, torch.cat([states[i][0] for i in (2, 4, 5)], -1)) < CLOSE
+        )  # low to high, whatever the order asked
         assert near(out.last, states[-1][0]) < CLOSE and near(out.hidden, states[-1][0][2:]) < CLOSE
         assert near(model.decoder.head(out.hidden), out.logits) < CLOSE
         ids = torch.tensor(PROMPT)

@@ -37,11 +37,21 @@ def test_ids_are_taken_as_they_are(plain: Tokenizer) -> None:
     assert plain.encode([5, 6, EOS]) == [5, 6, EOS]
 
 
-@pytest.mark.parametrize(("prompt", "says"), [
-    ("", "empty"), ("  \n ", "empty"), ([], "empty"), ([5, 96], "96 is outside the vocabulary: allowed are 0 to 95"),
-    ([-1], "-1 is outside"), (["a"], "list of token ids"), ([[1, 2]], "list of token ids"), (None, "list of token ids"),
-    (7, "list of token ids"), ("half \ud83e of a pair", "not valid text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("prompt", "says"),
+    [
+        ("", "empty"),
+        ("  \n ", "empty"),
+        ([], "empty"),
+        ([5, 96], "96 is outside the vocabulary: allowed are 0 to 95"),
+        ([-1], "-1 is outside"),
+        (["a"], "list of token ids"),
+        ([[1, 2]], "list of token ids"),
+        (None, "list of token ids"),
+        (7, "list of token ids"),
+        ("half \ud83e of a pair", "not valid text"),
+    ],
+)
 def test_bad_prompts_are_refused(plain: Tokenizer, prompt: object, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         plain.encode(prompt)  # type: ignore[arg-type]
@@ -51,9 +61,7 @@ def test_chat_needs_a_template(plain: Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no chat template"):
         plain.encode("hello", chat=True)
     hf = save_tokenizer(tmp_path, 96)
-    hf.chat_template = (
-        "{% for m in messages %}[{{ m['role'][0] }}:{{ m['content'] }}]{% endfor %}{% if add_generation_prompt %}>{% endif %}"
-    )
+    hf.chat_template = "{% for m in messages %}[{{ m['role'][0] }}:{{ m['content'] }}]{% endfor %}{% if add_generation_prompt %}>{% endif %}"
     chatty = Tokenizer(hf, [EOS])
     assert chatty.decode(chatty.encode("hi", chat=True)) == "[u:hi]>"
 
@@ -66,7 +74,9 @@ def test_pieces_show_single_tokens(plain: Tokenizer, bytewise: Tokenizer) -> Non
     assert bytewise.piece(next(iter(bytewise.stop_ids))) == "<|end|>"
 
 
-def test_another_tokenizer_is_refused_with_the_first_differences(plain: Tokenizer, bytewise: Tokenizer, tmp_path: Path) -> None:
+def test_another_tokenizer_is_refused_with_the_first_differences(
+    plain: Tokenizer, bytewise: Tokenizer, tmp_path: Path
+) -> None:
     same_vocabulary(plain, Tokenizer(save_tokenizer(tmp_path / "same", 96), []))
     with pytest.raises(ModelMismatch, match=r"do not share a vocabulary: \d+ tokens differ \(.*missing"):
         same_vocabulary(bytewise, plain)

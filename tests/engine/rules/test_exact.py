@@ -26,4 +26,6 @@ def test_the_promise_depends_on_the_correction() -> None:
     residual, target = card.resolve({}), card.resolve({"correction": "target"})
     assert card.promise(residual, Sampling(1.0)) == "lossless" and card.promise(target, Sampling()) == "lossless"
     assert card.promise(target, Sampling(0.5)) == "lossy"
-    assert get_card("ar").promise({}, Sampling(1.0)) == "reference" and get_card("easd").promise({}, Sampling()) == "lossy"
+    assert (
+        get_card("ar").promise({}, Sampling(1.0)) == "reference" and get_card("easd").promise({}, Sampling()) == "lossy"
+    )

@@ -47,7 +47,9 @@ def test_the_limits_are_greedy_and_the_drafter() -> None:
 
 
 def test_the_set_grows_with_beta_and_tau() -> None:
-    sets = [accepted(rule(top_beta=b, tau_base=t, tau_gamma=0.0)) for b, t in ((1, 0), (2, 0.2), (3, 0.6), (4, 3), (5, 7))]
+    sets = [
+        accepted(rule(top_beta=b, tau_base=t, tau_gamma=0.0)) for b, t in ((1, 0), (2, 0.2), (3, 0.6), (4, 3), (5, 7))
+    ]
     assert all(a < b for a, b in zip(sets, sets[1:], strict=False))
 
 
@@ -86,9 +88,13 @@ def test_states_reasons_and_what_failed() -> None:
 
 def test_the_first_refusal_emits_the_first_choice() -> None:
     rows = torch.stack([ROW, ROW, ROW])
-    verdict = rule(top_beta=2, tau_base=1.0, tau_gamma=0.0).decide(RoundView(chain([3, 4]), rows, Sampling(), [0.5] * 2, 0.0))
+    verdict = rule(top_beta=2, tau_base=1.0, tau_gamma=0.0).decide(
+        RoundView(chain([3, 4]), rows, Sampling(), [0.5] * 2, 0.0)
+    )
     assert (verdict.path, verdict.emit, verdict.origin) == ([0], 1, "correction")
-    verdict = rule(top_beta=2, tau_base=1.0, tau_gamma=0.0).decide(RoundView(chain([3, 1]), rows, Sampling(), [0.5] * 2, 0.0))
+    verdict = rule(top_beta=2, tau_base=1.0, tau_gamma=0.0).decide(
+        RoundView(chain([3, 1]), rows, Sampling(), [0.5] * 2, 0.0)
+    )
     assert (verdict.path, verdict.emit, verdict.origin) == ([0, 1], 1, "bonus")
     alone = rule(top_beta=2, tau_base=1.0, tau_gamma=0.0, bonus=False)
     assert alone.decide(RoundView(chain([3, 1]), rows, Sampling(), [0.5] * 2, 0.0)).emit is None

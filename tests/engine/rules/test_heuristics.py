@@ -31,7 +31,9 @@ def test_top_one_is_speculative_decoding(lab: Lab) -> None:
 @pytest.mark.parametrize("whose", ["either", "draft", "target"])
 def test_decisions_look_at_the_right_token(lab: Lab, whose: str) -> None:
     symbols = "0123456789aeiouAEIOU"
-    trace = lab.run("math_rule", PROMPT, gamma=6, max_new_tokens=80, math_symbols=symbols, math_words="", math_token=whose)
+    trace = lab.run(
+        "math_rule", PROMPT, gamma=6, max_new_tokens=80, math_symbols=symbols, math_words="", math_token=whose
+    )
     asked = [n for r in trace.rounds for n in r.nodes if n.reason["id"].startswith("heuristic")]
     assert {n.state for n in asked} == {"relaxed", "rejected"}
     for node in asked:
@@ -43,7 +45,15 @@ def test_decisions_look_at_the_right_token(lab: Lab, whose: str) -> None:
 
 def test_words_count_only_whole() -> None:
     found = mathematical("+", "x,n")
-    for text, yes in ((" x", True), ("x", True), ("xs", False), ("max", False), ("n", True), (" +", True), ("the", False)):
+    for text, yes in (
+        (" x", True),
+        ("x", True),
+        ("xs", False),
+        ("max", False),
+        ("n", True),
+        (" +", True),
+        ("the", False),
+    ):
         assert bool(found.search(text)) == yes
 
 

@@ -18,7 +18,9 @@ def rule(**knobs: Any) -> TopK:
 
 def states(k: int) -> list[str]:
     rows = torch.stack([ROW, ROW])
-    return [rule(accept_k=k).decide(RoundView(chain([t]), rows, Sampling(), [0.5], 0.0)).checks[0].state for t in range(5)]
+    return [
+        rule(accept_k=k).decide(RoundView(chain([t]), rows, Sampling(), [0.5], 0.0)).checks[0].state for t in range(5)
+    ]
 
 
 def test_the_first_k_stay() -> None:
@@ -40,7 +42,9 @@ def test_when_sampled_only_refusals_are_asked() -> None:
     assert kept.checks[0].state == "accepted"
     sharp = torch.eye(5)[2:3].double()
     for k, state in ((2, "rejected"), (3, "relaxed")):
-        verdict = rule(accept_k=k).decide(RoundView(chain([2], draw="sample", laws=sharp), rows, Sampling(1.0), [0.999], 0.5))
+        verdict = rule(accept_k=k).decide(
+            RoundView(chain([2], draw="sample", laws=sharp), rows, Sampling(1.0), [0.999], 0.5)
+        )
         assert verdict.checks[0].state == state
 
 

@@ -9,13 +9,16 @@ from engine.rules.typical import Typical
 from engine.verify import walk
 from engine.view import RoundView
 
-LAWS = torch.tensor([
-    [0.70, 0.20, 0.10],  # after the root
-    [0.05, 0.90, 0.05],  # after node 0 (token 0)
-    [0.34, 0.33, 0.33],  # after node 1 (token 1)
-    [0.98, 0.01, 0.01],  # after node 2 (token 1 under 0)
-    [0.30, 0.30, 0.40],  # after node 3 (token 2 under 1)
-], dtype=torch.float64)  # fmt: skip
+LAWS = torch.tensor(
+    [
+        [0.70, 0.20, 0.10],  # after the root
+        [0.05, 0.90, 0.05],  # after node 0 (token 0)
+        [0.34, 0.33, 0.33],  # after node 1 (token 1)
+        [0.98, 0.01, 0.01],  # after node 2 (token 1 under 0)
+        [0.30, 0.30, 0.40],  # after node 3 (token 2 under 1)
+    ],
+    dtype=torch.float64,
+)
 TREE = Draft((0, 1, 1, 2), (-1, -1, 0, 1))
 
 

@@ -149,6 +149,10 @@ def test_a_length_chosen_after_the_fact_biases_the_exact_rule() -> None:
 
 
 def test_the_promise_says_so(toy: Lab) -> None:
-    for lookahead, temperature, promise in (("full", 0.0, "lossless"), ("full", 1.0, "lossy"), ("incremental", 1.0, "lossless")):
+    for lookahead, temperature, promise in (
+        ("full", 0.0, "lossless"),
+        ("full", 1.0, "lossy"),
+        ("incremental", 1.0, "lossless"),
+    ):
         card = toy.compose(drafter="model", shape="confidence_chain", rule="exact", lookahead=lookahead)
         assert toy.run(card, "ab", max_new_tokens=2, temperature=temperature).head.guarantee == promise

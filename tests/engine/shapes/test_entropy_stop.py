@@ -64,10 +64,18 @@ def test_the_first_token_is_always_drafted_and_the_stop_is_recorded() -> None:
 SURE, UNSURE = torch.tensor([9.0, 0, 0, 0]), torch.zeros(4)
 
 
-@pytest.mark.parametrize(("scope", "rows", "kept"), [
-    ("tree", [SURE, UNSURE], None), ("tree", [UNSURE, SURE], []), ("mean", [SURE, UNSURE], None), ("mean", [UNSURE, UNSURE], []),
-    ("branch", [SURE, UNSURE], [0]), ("branch", [UNSURE, SURE], [1]), ("branch", [UNSURE, UNSURE], []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("scope", "rows", "kept"),
+    [
+        ("tree", [SURE, UNSURE], None),
+        ("tree", [UNSURE, SURE], []),
+        ("mean", [SURE, UNSURE], None),
+        ("mean", [UNSURE, UNSURE], []),
+        ("branch", [SURE, UNSURE], [0]),
+        ("branch", [UNSURE, SURE], [1]),
+        ("branch", [UNSURE, UNSURE], []),
+    ],
+)
 def test_whose_entropy_stops_a_tree(scope: str, rows: list[torch.Tensor], kept: list[int] | None) -> None:
     kit: Any = SimpleNamespace(target=SimpleNamespace(context=512))
     shape = EntropyStopTree(kit, values(EntropyStopTree, scope=scope))  # log 4 = 1.386: 1 - sqrt(0.277) = 0.47

@@ -15,9 +15,12 @@ from engine.tasks.sandbox import run_python
 
 WORD = {"question": "Ann has 3 bags of 4 figs. How many?", "answer": "She has 3 * 4 = <<3*4=12>>12 figs.\n#### 12"}
 CODE = {
-    "task_id": "T/0", "entry_point": "twice", "prompt": 'import math\n\n\ndef twice(x: int) -> int:\n    """Double x."""\n',
-    "canonical_solution": "    return 2 * x\n", "test": "def check(candidate):\n    assert candidate(3) == 6\n    assert candidate(-1) == -2\n",
-}  # fmt: skip
+    "task_id": "T/0",
+    "entry_point": "twice",
+    "prompt": 'import math\n\n\ndef twice(x: int) -> int:\n    """Double x."""\n',
+    "canonical_solution": "    return 2 * x\n",
+    "test": "def check(candidate):\n    assert candidate(3) == 6\n    assert candidate(-1) == -2\n",
+}
 SHORT = {
     "task_id": 7,
     "text": "Write a function to add one.",
@@ -29,10 +32,19 @@ SHORT = {
 @pytest.mark.parametrize(
     ("a", "b", "same"),
     [
-        ("1.5", "3/2", True), ("1,000", "$1000.", True), (r"\frac{1}{2}", "0.5", True), ("2x+1", "1+2x", True), ("x^2", "x^3", False),
-        ("9^9^9^9", "1", False), ("99999999!", "1", False), ("5%", "5", True), ("1/0", "3", False), (None, "3", False), ("07", "7", True),
+        ("1.5", "3/2", True),
+        ("1,000", "$1000.", True),
+        (r"\frac{1}{2}", "0.5", True),
+        ("2x+1", "1+2x", True),
+        ("x^2", "x^3", False),
+        ("9^9^9^9", "1", False),
+        ("99999999!", "1", False),
+        ("5%", "5", True),
+        ("1/0", "3", False),
+        (None, "3", False),
+        ("07", "7", True),
     ],
-)  # fmt: skip
+)
 def test_numbers_compare_as_numbers(a: str | None, b: str, same: bool) -> None:
     assert same_number(a, b) is same and same_number(b, a) is same
 
@@ -40,11 +52,16 @@ def test_numbers_compare_as_numbers(a: str | None, b: str, same: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("The final answer is 18.", "18"), ("Hence the final answer is $1,200.", "1200"), ("The final answer is 3/2", "3/2"),
-        ("The final answer is 5. No. The final answer is 7.50", "7.50"), ("The final answer is -4 dogs.", "-4"),
-        (r"The final answer is \frac{1}{2}.", r"\frac{1}{2}"), ("It is 18", None), ("The final answer is 3\nQ: The final answer is 9", "3"),
+        ("The final answer is 18.", "18"),
+        ("Hence the final answer is $1,200.", "1200"),
+        ("The final answer is 3/2", "3/2"),
+        ("The final answer is 5. No. The final answer is 7.50", "7.50"),
+        ("The final answer is -4 dogs.", "-4"),
+        (r"The final answer is \frac{1}{2}.", r"\frac{1}{2}"),
+        ("It is 18", None),
+        ("The final answer is 3\nQ: The final answer is 9", "3"),
     ],
-)  # fmt: skip
+)
 def test_final_answers_are_found_in_the_response(text: str, answer: str | None) -> None:
     assert gsm8k.extract(text) == answer
 
@@ -96,14 +113,19 @@ def test_rows_come_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("family", "row", "words"),
     [
-        ("gsm8k", WORD | {"question": None}, "field 'question'; this row has null there"), ("gsm8k", WORD | {"answer": ["12"]}, "is text"),
-        ("gsm8k", {"question": "?"}, "field 'answer'; this row has question"), ("mbpp", SHORT | {"test_list": "assert inc(1) == 2"}, "list of texts"),
-        ("mbpp", SHORT | {"test_list": [None]}, "list of texts"), ("mbpp", SHORT | {"test_list": None}, "null there"),
-        ("mbpp", SHORT | {"text": None}, "null there"), ("humaneval", CODE | {"prompt": None}, "null there"),
-        ("humaneval", CODE | {"entry_point": "f()"}, "no function name"), ("humaneval", CODE | {"test": {}}, "is text"),
+        ("gsm8k", WORD | {"question": None}, "field 'question'; this row has null there"),
+        ("gsm8k", WORD | {"answer": ["12"]}, "is text"),
+        ("gsm8k", {"question": "?"}, "field 'answer'; this row has question"),
+        ("mbpp", SHORT | {"test_list": "assert inc(1) == 2"}, "list of texts"),
+        ("mbpp", SHORT | {"test_list": [None]}, "list of texts"),
+        ("mbpp", SHORT | {"test_list": None}, "null there"),
+        ("mbpp", SHORT | {"text": None}, "null there"),
+        ("humaneval", CODE | {"prompt": None}, "null there"),
+        ("humaneval", CODE | {"entry_point": "f()"}, "no function name"),
+        ("humaneval", CODE | {"test": {}}, "is text"),
         ("gsm8k", [WORD], "no JSON object"),
     ],
-)  # fmt: skip
+)
 def test_rows_that_are_no_problem_are_named(tmp_path: Path, family: str, row: object, words: str) -> None:
     path = tmp_path / "rows.jsonl"
     good = {"gsm8k": WORD, "mbpp": SHORT, "humaneval": CODE}[family]

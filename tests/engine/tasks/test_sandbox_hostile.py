@@ -56,7 +56,7 @@ for folder in sys.path:
             s.run_string(s.create(), 'open(%r, "w")' % PATH)""",
     "another process": "import multiprocessing\np = multiprocessing.get_context('fork').Process(target=open, args=(PATH, 'w'))\np.start()\np.join()",
     "foreign code": "import ctypes\nctypes.CDLL(None).creat(PATH.encode(), 0o600)",
-}  # fmt: skip
+}
 
 # Each attacks the process PID and prints what it learns.
 ATTACKS = {
@@ -97,7 +97,7 @@ FORGERIES = {
     "modules": CLAIM + "for m in list(sys.modules.values()):\n    search(vars(m))",
     "the collector": CLAIM + "import gc\nfor o in gc.get_objects():\n    search(o)\n    search(gc.get_referents(o))",
     "its own memory": CLAIM + "print(open('/proc/self/mem').read(1))",
-}  # fmt: skip
+}
 SKIPPED_TEST = """
 import sys
 def jump(frame, event, arg):
@@ -124,7 +124,9 @@ def test_nothing_is_written(code: str, tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     path = tmp_path / "left"
     body = "\n".join("    " + line for line in code.strip().splitlines())
-    outcome = run_python(f"PATH = {str(path)!r}\ntry:\n{body}\nexcept BaseException as e:\n    print(repr(e))\n", wall_s=3.0)
+    outcome = run_python(
+        f"PATH = {str(path)!r}\ntry:\n{body}\nexcept BaseException as e:\n    print(repr(e))\n", wall_s=3.0
+    )
     if "shell" in code or "sh'" in code:
         time.sleep(1.0)
     assert not path.exists(), outcome
@@ -135,7 +137,11 @@ def test_nothing_is_written(code: str, tmp_path: Path) -> None:
 def test_other_processes_are_out_of_reach(code: str, bystander: subprocess.Popen[bytes]) -> None:
     def state() -> tuple[object, ...]:
         pid = bystander.pid
-        return resource.prlimit(pid, resource.RLIMIT_CPU), os.getpriority(os.PRIO_PROCESS, pid), os.sched_getaffinity(pid)
+        return (
+            resource.prlimit(pid, resource.RLIMIT_CPU),
+            os.getpriority(os.PRIO_PROCESS, pid),
+            os.sched_getaffinity(pid),
+        )
 
     before = state()
     outcome = run_python(f"PID = {bystander.pid}\n{code}", wall_s=3.0)
@@ -145,7 +151,9 @@ def test_other_processes_are_out_of_reach(code: str, bystander: subprocess.Popen
 
 @pytest.mark.parametrize("code", FORGERIES.values(), ids=FORGERIES.keys())
 def test_a_pass_cannot_be_claimed(code: str) -> None:
-    assert not run_python(f"import os\ntry:\n    exec({code!r})\nexcept Exception as e:\n    print(repr(e))\nos._exit(0)").passed
+    assert not run_python(
+        f"import os\ntry:\n    exec({code!r})\nexcept Exception as e:\n    print(repr(e))\nos._exit(0)"
+    ).passed
 
 
 def test_a_failing_test_cannot_be_jumped_over() -> None:
@@ -158,14 +166,18 @@ def test_text_that_is_no_unicode_fails_as_code_does() -> None:
     assert not run_python("x = '\0'").passed
 
 
-@pytest.mark.parametrize("name", ["ctypes", "resource", "sqlite3", "multiprocessing", "_testcapi", "_ctypes", "readline"])
+@pytest.mark.parametrize(
+    "name", ["ctypes", "resource", "sqlite3", "multiprocessing", "_testcapi", "_ctypes", "readline"]
+)
 def test_modules_that_go_round_the_guards_cannot_be_imported(name: str) -> None:
     assert "ImportError" in run_python(f"import {name}").output
 
 
 def test_what_answers_need_still_works() -> None:
     modules = "math random re collections typing datetime hashlib itertools json decimal fractions statistics heapq string zoneinfo"
-    others = "asyncio unittest subprocess logging importlib.resources concurrent.futures tempfile threading uuid platform"
+    others = (
+        "asyncio unittest subprocess logging importlib.resources concurrent.futures tempfile threading uuid platform"
+    )
     code = f"""
 from __future__ import annotations
 import {", ".join((modules + " " + others).split())}

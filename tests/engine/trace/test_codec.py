@@ -32,7 +32,9 @@ def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.none() | strategy
 
 
-given_or_not = dict.fromkeys(("score", "q", "h_draft", "p", "h_target", "overlap", "accept_prob", "u", "margin"), numbers)
+given_or_not = dict.fromkeys(
+    ("score", "q", "h_draft", "p", "h_target", "overlap", "accept_prob", "u", "margin"), numbers
+)
 given_or_not |= dict.fromkeys(("top_draft", "law_draft", "top_target", "law_target"), tops)
 given_or_not |= {"rank": st.integers(1, 99), "rule": words, "source": objects, "reason": objects, "judge": numbers}
 details = st.lists(st.sampled_from(sorted(given_or_not)), max_size=3, unique=True).flatmap(
@@ -45,7 +47,9 @@ def nodes(draw: st.DrawFn) -> list[Node]:
     out: list[Node] = []
     for index in range(draw(st.integers(0, 4))):
         parent = draw(st.integers(-1, index - 1))
-        node = Node(draw(ids), parent, 1 + (out[parent].depth if parent >= 0 else 0), draw(st.sampled_from(NODE_STATES)))
+        node = Node(
+            draw(ids), parent, 1 + (out[parent].depth if parent >= 0 else 0), draw(st.sampled_from(NODE_STATES))
+        )
         for name, value in draw(details).items():
             setattr(node, name, value)
         out.append(node)
@@ -57,7 +61,11 @@ def traces(draw: st.DrawFn) -> Trace:
     kinds = {str: words, int: st.integers(0, 2**53), dict[str, Any]: objects, list[int]: st.lists(ids, max_size=3)}
     kinds |= {list[str]: st.lists(words, max_size=3), dict[str, str]: st.dictionaries(words, words, max_size=2)}
     kinds |= {dict[str, dict[str, Any]]: st.dictionaries(words, objects, max_size=2), str | None: maybe(words)}
-    kinds |= {list[str] | None: maybe(st.lists(words, max_size=3)), bool | None: maybe(st.booleans()), int | None: maybe(ids)}
+    kinds |= {
+        list[str] | None: maybe(st.lists(words, max_size=3)),
+        bool | None: maybe(st.booleans()),
+        int | None: maybe(ids),
+    }
     trace = Trace([RunStarted(**{field.name: draw(kinds[field.type]) for field in fields(RunStarted)})])
     for index in range(draw(st.integers(0, 3))):
         guessed, start = draw(nodes()), len(trace.tokens)
@@ -85,7 +93,9 @@ def traces(draw: st.DrawFn) -> Trace:
         path = draw(st.lists(point, max_size=2))
         trace.append(Round(index, start, *counts, path, *times, **extra, nodes=guessed, tokens=tokens, pieces=pieces))
     if draw(st.booleans()):
-        trace.append(RunEnded(draw(words), draw(maybe(st.just(1.5))), draw(maybe(st.floats(0, 1e9))), draw(words), draw(words)))
+        trace.append(
+            RunEnded(draw(words), draw(maybe(st.just(1.5))), draw(maybe(st.floats(0, 1e9))), draw(words), draw(words))
+        )
     return trace
 
 
@@ -148,7 +158,10 @@ def test_any_field_may_hold_anything(sound: dict[str, Any], data: st.DataObject)
 @settings(max_examples=60, deadline=None)
 @given(st.binary(min_size=1, max_size=4), st.floats(0, 1))
 def test_a_flipped_file_is_read_or_refused(noise: bytes, where: float) -> None:
-    head = {field.name: {} if "dict" in str(field.type) else [] if "list" in str(field.type) else 1 for field in fields(RunStarted)}
+    head = {
+        field.name: {} if "dict" in str(field.type) else [] if "list" in str(field.type) else 1
+        for field in fields(RunStarted)
+    }
     head["chat"] = True
     texts = {field.name: "x" for field in fields(RunStarted) if "str" in str(field.type) and head[field.name] == 1}
     good = b"".join(json.dumps(one).encode() + b"\n" for one in ({"kind": "run", "schema": 1, **head, **texts}, *SOUND))

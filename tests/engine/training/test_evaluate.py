@@ -38,7 +38,9 @@ def micro(words: PreTrainedTokenizerBase) -> Trainer:
         ([], 5, (0, 0, 0)),
     ],
 )
-def test_rounds_are_counted_as_chain_speculation_does(same: list[bool], gamma: int, expected: tuple[int, int, int]) -> None:
+def test_rounds_are_counted_as_chain_speculation_does(
+    same: list[bool], gamma: int, expected: tuple[int, int, int]
+) -> None:
     assert _rounds(same, gamma) == expected
 
 
@@ -72,11 +74,16 @@ def test_choices_are_found_in_the_tokens(words: PreTrainedTokenizerBase) -> None
 
 
 def test_the_share_of_all_families_weighs_them_by_their_guesses() -> None:
-    pair = {"a": {"accept_rate_tested": 0.9, "tested_guesses": 300.0}, "b": {"accept_rate_tested": 0.5, "tested_guesses": 100.0}}
+    pair = {
+        "a": {"accept_rate_tested": 0.9, "tested_guesses": 300.0},
+        "b": {"accept_rate_tested": 0.5, "tested_guesses": 100.0},
+    }
     assert accepted_share(pair) == pytest.approx(0.8)
 
 
-def test_a_missed_requirement_is_said_so_on_the_card(micro: Trainer, words: PreTrainedTokenizerBase, tmp_path: Path) -> None:
+def test_a_missed_requirement_is_said_so_on_the_card(
+    micro: Trainer, words: PreTrainedTokenizerBase, tmp_path: Path
+) -> None:
     row = {"accuracy": 0.5, "entropy_at_choices": 1.2, "accept_rate_tested": 0.7, "tested_guesses": 1200.0}
     metrics = dict.fromkeys(("arithmetic", "functions", "sentences"), row)
     checks = check(metrics, metrics, metrics)

@@ -26,9 +26,13 @@ def ground(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
     monkeypatch.setattr(eagle, "DRAFT_VOCAB", 24)
     model = zoo.model("llama", vocab=32)
     rng = torch.Generator().manual_seed(0)
-    lines = [([3 + i, 4, 5][: 2 + i % 2], torch.randint(3, 32, (5 + i % 4,), generator=rng).tolist()) for i in range(12)]
+    lines = [
+        ([3 + i, 4, 5][: 2 + i % 2], torch.randint(3, 32, (5 + i % 4,), generator=rng).tolist()) for i in range(12)
+    ]
     save_file(_states(model, lines), tmp_path / "part-0000.safetensors")
-    (tmp_path / "features.json").write_text(json.dumps({"target": model.revision, "texts": 12, "greedy": 0.5, "seed": 0}))
+    (tmp_path / "features.json").write_text(
+        json.dumps({"target": model.revision, "texts": 12, "greedy": 0.5, "seed": 0})
+    )
     return Ground(model, Features(tmp_path), 0, "cpu")
 
 
@@ -48,7 +52,9 @@ def test_batches_are_a_function_of_the_step_and_hold_the_texts(ground: Ground) -
 
 
 @pytest.mark.parametrize("kind", [Eagle3Recipe, Eagle2Recipe])
-def test_the_unrolled_steps_are_what_the_drafter_runs(ground: Ground, kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_unrolled_steps_are_what_the_drafter_runs(
+    ground: Ground, kind: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each step's logits, against the head run on the true path without any batching: catches shifts, masks and positions."""
     made = kind(ground)
     params = {

@@ -19,9 +19,13 @@ ROLES = ("target", "draft")
 
 
 def test_the_files_have_the_listed_sums() -> None:
-    listed = {name: wanted for wanted, name in (line.split("  ") for line in (ROOT / "SHA256SUMS").read_text().splitlines())}
+    listed = {
+        name: wanted for wanted, name in (line.split("  ") for line in (ROOT / "SHA256SUMS").read_text().splitlines())
+    }
     for name, wanted in listed.items():
-        assert hashlib.sha256((ROOT / name).read_bytes()).hexdigest() == wanted, f"{name}: run `python -m engine.training sums`"
+        assert hashlib.sha256((ROOT / name).read_bytes()).hexdigest() == wanted, (
+            f"{name}: run `python -m engine.training sums`"
+        )
     assert {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.safetensors")} <= set(listed)
 
 
@@ -29,7 +33,10 @@ def test_the_files_have_the_listed_sums() -> None:
 def test_the_corpus_has_not_changed_since_the_model_was_trained(role: str) -> None:
     training = json.loads((ROOT / role / "training.json").read_text())
     tokenizer = AutoTokenizer.from_pretrained(ROOT / role)
-    assert digest(tokenizer, Mix(**training["settings"]["mix"]), training["settings"]["seed"]) == training["data_sha256"][-1]
+    assert (
+        digest(tokenizer, Mix(**training["settings"]["mix"]), training["settings"]["seed"])
+        == training["data_sha256"][-1]
+    )
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -26,7 +26,9 @@ def test_every_digit_is_a_token_of_its_own(words: PreTrainedTokenizerBase) -> No
     assert [p for p in pieces if p.strip().isdigit()] == list("12345")
 
 
-@pytest.mark.parametrize("text", ["Grüße, 北京 ∑ 🙂", "a\tb\r\n  c \n\n", "x = {'k': [1, 22]}  # ok", " ", "don't do n't 's .", ""])
+@pytest.mark.parametrize(
+    "text", ["Grüße, 北京 ∑ 🙂", "a\tb\r\n  c \n\n", "x = {'k': [1, 22]}  # ok", " ", "don't do n't 's .", ""]
+)
 def test_any_text_comes_back(words: PreTrainedTokenizerBase, text: str) -> None:
     assert words.decode(words(text).input_ids, skip_special_tokens=True) == text
 

@@ -45,9 +45,18 @@ def test_series_write_rows_and_go_on(tmp_path, lab):
 
 def row(method="a", problem="p", trajectory=0, **more):
     return {
-        "method": method, "problem": problem, "trajectory": trajectory, "tokens": 4, "rounds": 2, "seconds": 0.1, "verify_tokens": 8,
-        "answer": None, "truth": "1", "ids": [1], **more,
-    }  # fmt: skip
+        "method": method,
+        "problem": problem,
+        "trajectory": trajectory,
+        "tokens": 4,
+        "rounds": 2,
+        "seconds": 0.1,
+        "verify_tokens": 8,
+        "answer": None,
+        "truth": "1",
+        "ids": [1],
+        **more,
+    }
 
 
 def lines(*rows):
@@ -58,7 +67,11 @@ def test_a_damaged_last_line_is_left_out(tmp_path):
     path = tmp_path / "s.jsonl"
     path.write_text(lines({"settings": {}}, row()) + '{"meth')
     assert read_rows(path)[1] == [row()]
-    for text in ('{"settings": {}}\n{"meth\n' + lines(row()), '{"settings": {}}\n7\n', '{"settings": {}}\n{"method": "a"}\n'):
+    for text in (
+        '{"settings": {}}\n{"meth\n' + lines(row()),
+        '{"settings": {}}\n7\n',
+        '{"settings": {}}\n{"method": "a"}\n',
+    ):
         path.write_text(text)
         with pytest.raises(ConfigError, match="line 2"):
             read_rows(path)
@@ -93,8 +106,13 @@ def test_a_set_that_was_cut_between_its_rows_is_not_counted_twice(tmp_path):
     assert not again.done("b", "p", 2) and again.done("b", "q", 2) and again.done("a", "p", 2)
     again.add([row("b"), row("b", trajectory=1)])
     assert [(r["method"], r["problem"], r["trajectory"]) for r in read_rows(path)[1]] == [
-        ("a", "p", 0), ("a", "p", 1), ("b", "q", 0), ("b", "q", 1), ("b", "p", 0), ("b", "p", 1),
-    ]  # fmt: skip
+        ("a", "p", 0),
+        ("a", "p", 1),
+        ("b", "q", 0),
+        ("b", "q", 1),
+        ("b", "p", 0),
+        ("b", "p", 1),
+    ]
     path.write_text(lines({"settings": SETTINGS}, row(tokens=1), row(tokens=2), row(trajectory=1)))
     assert Rows(path, SETTINGS).rows == [row(tokens=2), row(trajectory=1)]  # as earlier versions left it
 
@@ -158,11 +176,13 @@ def test_texts(tmp_path, lab):
 @pytest.mark.parametrize(
     ("name", "data", "place"),
     [
-        ("a.txt", b"one\ntwo \xe9", "line 2 is not UTF-8"), ("a.jsonl", b'"x"\n{"text": "\xe9"}\n', "line 2 is not JSON in UTF-8"),
-        ("a.jsonl", b'"x"\n{"text": \n', "line 2 is not JSON"), ("a.jsonl", b'"x"\n\n[1]\n', "line 3 has none"),
+        ("a.txt", b"one\ntwo \xe9", "line 2 is not UTF-8"),
+        ("a.jsonl", b'"x"\n{"text": "\xe9"}\n', "line 2 is not JSON in UTF-8"),
+        ("a.jsonl", b'"x"\n{"text": \n', "line 2 is not JSON"),
+        ("a.jsonl", b'"x"\n\n[1]\n', "line 3 has none"),
         ("a.jsonl", b'"x"\n{"text": null}\n', "line 2 has none"),
     ],
-)  # fmt: skip
+)
 def test_damaged_texts_are_named(tmp_path, name, data, place):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(ConfigError, match=place):
@@ -170,7 +190,9 @@ def test_damaged_texts_are_named(tmp_path, name, data, place):
 
 
 def test_texts_with_marks_and_other_separators(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + '{"text": "a\u2028b\x85c"}\n\n"d\u2029e"\n"the \\"schema\\""\n'.encode())
+    (tmp_path / "a.jsonl").write_bytes(
+        b"\xef\xbb\xbf" + '{"text": "a\u2028b\x85c"}\n\n"d\u2029e"\n"the \\"schema\\""\n'.encode()
+    )
     assert list(of_file(tmp_path / "a.jsonl")) == ["a\u2028b\x85c", "d\u2029e", 'the "schema"']
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbf" + "a\u2028b\r\nc".encode())
     assert list(of_file(tmp_path / "a.txt")) == ["a\u2028b\nc"]
