@@ -18,7 +18,7 @@ from app.service import Service
 from app.state import Limits
 from engine.analysis.pool import RECORDED, pool
 from engine.errors import LabError, TraceError
-from engine.stratify import study
+from engine.strata.learning import study
 from engine.trace.store import Trace
 
 MOST_RUNS = 200

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from engine.template import FOLDER, Template, best_first, load_template
+from engine.trees.template import FOLDER, Template, best_first, load_template
 
 
 def routes(folder: Path = FOLDER) -> list[BaseRoute]:

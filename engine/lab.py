@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import torch
 
-from engine.assets import LOADERS, describe, load_asset, obstacle
 from engine.config import Card, KnobValue, RunConfig, Sampling
 from engine.draft import chain
 from engine.drafters import DRAFTERS
@@ -27,12 +26,13 @@ from engine.methods.compose import build, make_card
 from engine.model import Model, load_model, same_vocabulary
 from engine.parts import Kit
 from engine.presets import Preset, get_preset, locate
+from engine.runs.assets import LOADERS, describe, load_asset, obstacle
+from engine.runs.trajectories import draw, follow
 from engine.sampling import entropy
 from engine.streams import Streams
 from engine.tasks import Problem
 from engine.trace.events import Event, Round, RunEnded, RunStarted
 from engine.trace.store import Trace
-from engine.trajectories import draw, follow
 
 TREE_ROOM = 700  # cache slots beyond the text, for the largest draft tree
 HEADS = ("eagle2", "eagle3", "medusa", "hydra")
@@ -201,7 +201,7 @@ class Lab:
     ) -> Iterator[Trace]:
         """Draw n answers to one prompt, one after another; what the method's tables learn from one serves the next.
 
-        `keep` is a method of `engine.trajectories.prepare` that lives on after this call (knob scope=global).
+        `keep` is a method of `engine.runs.trajectories.prepare` that lives on after this call (knob scope=global).
 
         Raises:
             ConfigError: as `stream`; at once for n below 1.

@@ -15,7 +15,7 @@ from engine.draft import Draft
 from engine.errors import ConfigError
 from engine.model import Forward, Model, Session
 from engine.streams import Streams
-from engine.tree import Growth, Plan
+from engine.trees.growth import Growth, Plan
 from engine.verify import Verdict
 from engine.view import RoundView
 

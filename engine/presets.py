@@ -49,7 +49,7 @@ class Preset:
     dtype: str = "auto"  # of a pair
     expect: Mapping[str, Any] = field(
         default_factory=dict
-    )  # what the recording must show (engine/cases.py); checked by tests
+    )  # what the recording must show (engine/cases/claims.py); checked by tests
 
 
 def list_presets(folder: Path = PRESETS) -> list[Preset]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.cases import failures
+from engine.cases.claims import failures
 from engine.errors import ConfigError
 from engine.presets import PRESETS, list_presets
 from engine.trace.store import Trace

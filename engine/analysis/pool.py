@@ -27,7 +27,7 @@ def pool(
     """One section a task, and one of all where there are several.
 
     `usual` gives each method's usual knobs, in the order in which methods are listed; `study` is the granularity study of
-    table 4 (`engine.stratify.study`), which may refuse too few samples with a ConfigError.
+    table 4 (`engine.strata.learning.study`), which may refuse too few samples with a ConfigError.
 
     Raises:
         ConfigError: no trace, or traces of different targets.

@@ -4,9 +4,9 @@ import argparse
 import json
 from typing import Any
 
-from engine.calibrate import entropies, tau_entropy
 from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
+from engine.tune.calibrate import entropies, tau_entropy
 
 
 def add_parser(subparsers: Any) -> None:

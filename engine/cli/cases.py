@@ -6,7 +6,8 @@ import argparse
 import json
 from typing import Any
 
-from engine.cases import failures, find, record
+from engine.cases.claims import failures
+from engine.cases.recording import find, record
 from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.lab import Lab

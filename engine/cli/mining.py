@@ -26,7 +26,7 @@ from engine.judge.store import MinedFile
 from engine.judge.vote import JudgeModel
 from engine.judge.weights import Judge
 from engine.lab import Lab
-from engine.online import WINDOW, online_search
+from engine.runs.mining import WINDOW, online_search
 from engine.tasks import Problem
 
 BUILD = Path("build/judge")

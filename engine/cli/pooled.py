@@ -10,7 +10,7 @@ from engine.analysis.pool import RECORDED, pool
 from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.methods import CARDS
-from engine.stratify import study
+from engine.strata.learning import study
 from engine.trace.store import Trace
 
 ENDINGS = (".jsonl", ".jsonl.gz")

@@ -21,7 +21,7 @@ from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.methods import get_card
 from engine.tasks import get_task, load_problems
-from engine.template import named_template, tree_names
+from engine.trees.template import named_template, tree_names
 from engine.tune.rows import Rows, read_rows
 from engine.tune.series import Plan, contenders, run_series
 from engine.tune.speed import measure

@@ -11,7 +11,7 @@ from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.tasks import load_problems
 from engine.tasks.rows import read_text
-from engine.template import FOLDER, Template, best_first, load_template, named_template
+from engine.trees.template import FOLDER, Template, best_first, load_template, named_template
 from engine.tune.trees import Usage, count_usage, prompt_marks, prompts_mark, require_countable, tree_mark, with_card
 
 

@@ -17,7 +17,7 @@ from engine.heads.canvas import Canvas, Canvases
 from engine.heads.eagle import EagleHead, tapped
 from engine.heads.follow import Follower
 from engine.parts import Context, Kit, Knobs, Outcome, TreeShape
-from engine.tree import Growth, Plan
+from engine.trees.growth import Growth, Plan
 
 
 class Eagle2:

@@ -15,7 +15,7 @@ from engine.heads.follow import Follower
 from engine.heads.hydra import HydraHead
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import wide
-from engine.template import Template
+from engine.trees.template import Template
 
 
 class Hydra:

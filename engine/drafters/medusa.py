@@ -16,7 +16,7 @@ from engine.heads.follow import Follower
 from engine.heads.medusa import MedusaHead
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import wide
-from engine.template import Template, chain_template
+from engine.trees.template import Template, chain_template
 
 
 class Medusa:

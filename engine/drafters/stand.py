@@ -19,7 +19,7 @@ from engine.lookup.laws import Entries, LawTable, cut
 from engine.lookup.noise import NoiseCache
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import law
-from engine.template import Template
+from engine.trees.template import Template
 
 
 class Stand:

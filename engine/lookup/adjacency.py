@@ -7,7 +7,7 @@ from torch import Tensor
 
 from engine.lookup.bounded import Bounded
 from engine.lookup.history import History
-from engine.template import Template
+from engine.trees.template import Template
 
 
 class Adjacency:

@@ -1,7 +1,7 @@
 """Cards of the model-free methods: PLD, ANPD, SAM, token recycling, SAM with recycling, STAND."""
 
 from engine.methods.compose import make_card
-from engine.template import tree_names
+from engine.trees.template import tree_names
 
 OPTIMISED = (
     "stand_stochastic" if "stand_stochastic" in tree_names() else "best_first"

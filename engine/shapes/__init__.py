@@ -5,8 +5,7 @@ from engine.shapes.chain import Chain
 from engine.shapes.confidence import ConfidenceChain
 from engine.shapes.dynamic_tree import DynamicTree
 from engine.shapes.entropy_binned import EntropyBinned
-from engine.shapes.entropy_stop import EntropyStop
-from engine.shapes.entropy_stop_tree import EntropyStopTree
+from engine.shapes.entropy_stop import EntropyStop, EntropyStopTree
 from engine.shapes.none import NoShape
 from engine.shapes.static_tree import StaticTree
 

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from engine.config import Knob
 from engine.parts import Context, Kit, Knobs, Outcome
-from engine.tree import TREE_KNOBS, Growth, Plan, check_size
+from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
 
 
 class DynamicTree:

@@ -11,8 +11,8 @@ from torch import Tensor
 from engine.config import Knob
 from engine.errors import ConfigError
 from engine.parts import Context, Kit, Knobs, Outcome
-from engine.strata import Strata
-from engine.tree import TREE_KNOBS, Growth, Plan, check_size
+from engine.strata.bins import Strata
+from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
 
 
 class EntropyBinned:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from engine.config import Knob
 from engine.parts import Context, Kit, Knobs, Outcome
-from engine.template import Template, best_first, named_template, tree_names
+from engine.trees.template import Template, best_first, named_template, tree_names
 
 GENERATED = "best_first"
 

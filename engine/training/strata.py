@@ -12,8 +12,8 @@ import torch
 
 from engine.analysis.heterospec import samples
 from engine.lab import Lab
-from engine.strata import Strata
-from engine.stratify import granularity, stratify
+from engine.strata.bins import Strata
+from engine.strata.learning import granularity, stratify
 from engine.tasks import FAMILIES, load_problems
 from engine.trace.store import Trace
 

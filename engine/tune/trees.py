@@ -15,8 +15,8 @@ from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import CARDS, get_card
 from engine.parts import Outcome
-from engine.template import Template, prefix_closed
-from engine.trajectories import prepare
+from engine.runs.trajectories import prepare
+from engine.trees.template import Template, prefix_closed
 from engine.tune.series import watch
 
 COPIES = (

@@ -6,7 +6,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import trees
-from engine.template import best_first
+from engine.trees.template import best_first
 from engine.tune.trees import Usage, with_card
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.analysis.pool import pool
-from engine.stratify import study
+from engine.strata.learning import study
 from engine.trace.store import Trace
 from tests.engine.analysis.made_trees import BINNED, TREE, plain, run
 

@@ -18,9 +18,9 @@ import engine.lab
 from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch
 from engine.lab import Lab, _process
 from engine.methods import CARDS
+from engine.runs.trajectories import prepare
 from engine.trace.events import Round, RunEnded, RunStarted
 from engine.trace.store import Trace
-from engine.trajectories import prepare
 from tests.engine.drafters.heads import headed
 from tests.engine.judge.chance import give_judge
 from tests.engine.toy import toy_lab

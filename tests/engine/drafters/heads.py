@@ -10,7 +10,7 @@ from engine.heads.block import Memory
 from engine.heads.eagle import EagleHead
 from engine.lab import Lab
 from engine.loop import Decoding
-from engine.strata import Strata
+from engine.strata.bins import Strata
 from tests.engine.heads import made
 from tests.engine.zoo import Zoo
 

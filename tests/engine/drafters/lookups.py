@@ -11,9 +11,9 @@ from engine.drafters.stand import Pen, Stand
 from engine.methods import get_card
 from engine.methods.compose import build
 from engine.parts import Context
+from engine.runs.trajectories import prepare
 from engine.streams import Streams
-from engine.template import Template
-from engine.trajectories import prepare
+from engine.trees.template import Template
 from tests.engine.toy import toy_lab
 
 NAMES = ("pld", "anpd", "sam", "recycle", "sam_recycle", "stand")

@@ -9,7 +9,7 @@ from engine.config import Sampling
 from engine.drafters.stand import Pen
 from engine.lookup.draws import first
 from engine.lookup.laws import cut
-from engine.template import from_paths
+from engine.trees.template import from_paths
 from engine.verify import walk
 from tests.engine.drafters.lookups import context, drafter, stand_drafts
 from tests.engine.laws import Tree, random_law, worst

@@ -9,8 +9,8 @@ import torch
 from engine.draft import Draft
 from engine.drafters.stand import Stand
 from engine.lookup.static import build_static
-from engine.template import best_first
-from engine.trajectories import prepare
+from engine.runs.trajectories import prepare
+from engine.trees.template import best_first
 from tests.engine.drafters.lookups import NAMES, context, drafter, grow
 from tests.engine.faults import Fault
 

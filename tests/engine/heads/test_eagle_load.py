@@ -8,10 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from engine.assets import load_asset
 from engine.errors import AssetError, ModelMismatch
 from engine.heads.eagle import EagleHead
 from engine.model import Model
+from engine.runs.assets import load_asset
 from tests.engine.heads import made
 from tests.engine.zoo import Zoo
 

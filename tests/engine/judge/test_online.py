@@ -13,7 +13,7 @@ from engine.judge.events import ForkGenerated, Labelled, MismatchFound, PromptFi
 from engine.judge.online import STRETCH
 from engine.judge.search import Prompt
 from engine.lab import Lab
-from engine.online import online_search
+from engine.runs.mining import online_search
 from engine.tasks.problem import Problem
 from tests.engine.heads import made
 from tests.engine.zoo import Zoo

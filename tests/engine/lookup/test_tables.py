@@ -18,7 +18,7 @@ from engine.lookup.history import History
 from engine.lookup.laws import LawTable, MeanLaw, merged
 from engine.lookup.noise import NoiseCache
 from engine.lookup.places import FirstPlaces
-from engine.template import best_first, from_paths
+from engine.trees.template import best_first, from_paths
 
 A, B, C, D = range(4)
 

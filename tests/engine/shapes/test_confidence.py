@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from engine.confidence import confidences
 from engine.draft import Draft, chain
 from engine.lab import Lab
-from engine.shapes.confidence import ConfidenceChain
+from engine.shapes.confidence import ConfidenceChain, confidences
 from engine.verify import walk
 from tests.engine.laws import Tree, worst
 

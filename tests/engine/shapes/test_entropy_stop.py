@@ -6,10 +6,8 @@ import pytest
 import torch
 
 from engine.draft import chain
-from engine.shapes.entropy_stop import EntropyStop
-from engine.shapes.entropy_stop_tree import EntropyStopTree
-from engine.stopping import EntropyBound
-from engine.tree import Growth
+from engine.shapes.entropy_stop import EntropyBound, EntropyStop, EntropyStopTree
+from engine.trees.growth import Growth
 
 
 def values(part: Any, **given: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from engine.config import Knob
 from engine.errors import ConfigError
 from engine.shapes.static_tree import StaticTree
-from engine.template import best_first
+from engine.trees.template import best_first
 
 
 def shape(**knobs):

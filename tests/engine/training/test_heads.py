@@ -7,9 +7,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from engine.assets import load_asset
 from engine.heads.eagle import EagleHead
 from engine.lab import Lab
+from engine.runs.assets import load_asset
 from engine.training import eagle
 from engine.training.eagle import Eagle2Recipe, Eagle3Recipe
 from engine.training.features import Features, _states

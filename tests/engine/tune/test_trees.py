@@ -4,7 +4,7 @@ import pytest
 
 from engine.draft import Draft
 from engine.tasks import load_problems
-from engine.template import best_first, from_paths, named_template
+from engine.trees.template import best_first, from_paths, named_template
 from engine.tune.trees import Usage, count_usage, met_again, prompt_marks, prompts_mark, with_card
 
 TREE = from_paths([(0,), (1,), (2,), (0, 0), (0, 1), (1, 0), (0, 0, 0)])

@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.errors import AssetError, unknown
 
-FOLDER = Path(__file__).resolve().parents[1] / "assets" / "trees"
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "trees"
 MOST = 4096  # nodes that a template file may hold
 
 

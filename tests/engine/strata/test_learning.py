@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from engine.analysis.heterospec import Sample
 from engine.errors import AssetError, ConfigError, ModelMismatch
-from engine.strata import Strata, load_strata
-from engine.stratify import granularity, stratify, study
+from engine.strata.bins import Strata, load_strata
+from engine.strata.learning import granularity, stratify, study
 
 
 def steps(n: int = 400, seed: int = 0) -> list[Sample]:

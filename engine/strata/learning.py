@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.analysis.heterospec import Sample, jaccard
 from engine.errors import ConfigError
-from engine.strata import Strata
+from engine.strata.bins import Strata
 
 Criterion = Literal["cart", "paper_eq2"]
 Filter = Literal["full", "all"]

@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from engine.tree import Growth
+from engine.trees.growth import Growth
 
 CPU = torch.device("cpu")
 

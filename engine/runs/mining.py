@@ -10,8 +10,8 @@ from engine.judge.criterion import Criterion
 from engine.judge.gumbel import Chooser
 from engine.judge.online import OnlineRule, OnlineSearch
 from engine.judge.search import Prompt
+from engine.runs.trajectories import prepare
 from engine.trace.events import Round
-from engine.trajectories import prepare
 
 if TYPE_CHECKING:
     from engine.lab import Lab

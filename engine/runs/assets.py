@@ -12,7 +12,7 @@ from engine.judge import weights
 from engine.judge.weights import load_judge
 from engine.lookup.static import load_static
 from engine.model import Model
-from engine.strata import load_strata
+from engine.strata.bins import load_strata
 
 Loader = Callable[[Path, Model], Any]
 LOADERS: dict[str, Loader] = {  # role (before a colon) -> loader

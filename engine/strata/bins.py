@@ -1,6 +1,6 @@
 """Strata: where the cumulative entropy of a draft tree is cut into bins (HeteroSpec, section 4.2), as plain data.
 
-Thresholds come from a regression tree (`engine.stratify`); a value equal to a threshold lies left of it, as in CART.
+Thresholds come from a regression tree (`engine.strata.learning`); a value equal to a threshold lies left of it, as in CART.
 """
 
 import json

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import AssetError
-from engine.template import (
+from engine.trees.template import (
     Template,
     best_first,
     chain_template,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.assets import LOADERS, load_asset
 from engine.errors import AssetError, ConfigError, LabError
 from engine.lab import Lab
+from engine.runs.assets import LOADERS, load_asset
 
 
 def test_an_unknown_role_is_refused(toy: Lab, tmp_path: Path) -> None:

@@ -1,19 +1,17 @@
-"""Cases: record the lanes of a preset, and check that the recording shows what the preset claims.
+"""What a recording must show: the claims of a case by name, and which of them its traces do not bear out.
 
 `expect` in a preset's TOML holds claims by name; lanes are counted from 0. The same claims find a prompt, guard the
 recording, and are tested on the recorded files.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.analysis.divergence import divergence
+from engine.cases.judging import digits_refused, naive_misses, words_kept
 from engine.errors import ConfigError, unknown
-from engine.judgeclaims import digits_refused, naive_misses, words_kept
-from engine.lab import Lab
-from engine.presets import Lane, Preset
-from engine.tasks import Problem, get_task, load_problems
+from engine.presets import Preset
+from engine.tasks import Problem, get_task
 from engine.trace.events import Round
 from engine.trace.store import Trace
 
@@ -106,31 +104,3 @@ def failures(preset: Preset, traces: Traces) -> list[str]:
         if name not in CLAIMS:
             raise ConfigError(f"{preset.name}: " + unknown("claim", name, CLAIMS))
     return [f"{name} = {value}" for name, value in preset.expect.items() if not CLAIMS[name](preset, traces, value)]
-
-
-def record(lab: Lab, preset: Preset, warm: bool = True) -> list[Trace]:
-    """The lanes of a case, one after the other on a free engine, after a warm-up."""
-    if warm:
-        lab.run(preset.lanes[0].method, preset.prompt, max_new_tokens=8, **_options(preset, preset.lanes[0].knobs))
-    extras = {"case": preset.name, "task": preset.task, "answer": preset.answer}
-    options: Mapping[str, Any] = {"max_new_tokens": preset.max_new_tokens, "extras": extras}
-    return [_lane(lab, preset, lane, options) for lane in preset.lanes]
-
-
-def _lane(lab: Lab, preset: Preset, lane: Lane, options: Mapping[str, Any]) -> Trace:
-    given = {**options, **_options(preset, lane.knobs)}
-    if not lane.trajectory:
-        return lab.run(lane.method, preset.prompt, **given)
-    *_, last = lab.trajectories(lane.method, preset.prompt, lane.trajectory, record="full", **given)
-    return last
-
-
-def _options(preset: Preset, knobs: Mapping[str, Any]) -> dict[str, Any]:
-    return {**preset.sampling, "seed": preset.seed, "chat": preset.chat, **knobs}
-
-
-def find(lab: Lab, preset: Preset, limit: int, first: int = 0) -> Iterator[tuple[Preset, list[str]]]:
-    """Try the case on held-out problems of its family; yields each with the claims that fail (none: found)."""
-    for problem in load_problems(preset.task, "heldout", first + limit)[first:]:
-        candidate = replace(preset, prompt=problem.prompt, answer=problem.answer)
-        yield candidate, failures(candidate, record(lab, candidate, warm=False))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.cases import CLAIMS, failures
+from engine.cases.claims import CLAIMS, failures
+from engine.cases.judging import digits_refused, naive_misses, words_kept
 from engine.cli.cases import PLANNED, filled
 from engine.judge.events import Label, PromptFinished, to_json
-from engine.judgeclaims import digits_refused, naive_misses, words_kept
 from engine.presets import Lane, Preset, list_presets
 from engine.trace.events import Node, Round, RunEnded, Token
 from engine.trace.store import Trace

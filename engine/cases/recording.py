@@ -1,0 +1,39 @@
+"""Record the lanes of a case on a lab, and look for a prompt that bears out what the case claims."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.cases.claims import failures
+from engine.lab import Lab
+from engine.presets import Lane, Preset
+from engine.tasks import load_problems
+from engine.trace.store import Trace
+
+
+def record(lab: Lab, preset: Preset, warm: bool = True) -> list[Trace]:
+    """The lanes of a case, one after the other on a free engine, after a warm-up."""
+    if warm:
+        lab.run(preset.lanes[0].method, preset.prompt, max_new_tokens=8, **_options(preset, preset.lanes[0].knobs))
+    extras = {"case": preset.name, "task": preset.task, "answer": preset.answer}
+    options: Mapping[str, Any] = {"max_new_tokens": preset.max_new_tokens, "extras": extras}
+    return [_lane(lab, preset, lane, options) for lane in preset.lanes]
+
+
+def _lane(lab: Lab, preset: Preset, lane: Lane, options: Mapping[str, Any]) -> Trace:
+    given = {**options, **_options(preset, lane.knobs)}
+    if not lane.trajectory:
+        return lab.run(lane.method, preset.prompt, **given)
+    *_, last = lab.trajectories(lane.method, preset.prompt, lane.trajectory, record="full", **given)
+    return last
+
+
+def _options(preset: Preset, knobs: Mapping[str, Any]) -> dict[str, Any]:
+    return {**preset.sampling, "seed": preset.seed, "chat": preset.chat, **knobs}
+
+
+def find(lab: Lab, preset: Preset, limit: int, first: int = 0) -> Iterator[tuple[Preset, list[str]]]:
+    """Try the case on held-out problems of its family; yields each with the claims that fail (none: found)."""
+    for problem in load_problems(preset.task, "heldout", first + limit)[first:]:
+        candidate = replace(preset, prompt=problem.prompt, answer=problem.answer)
+        yield candidate, failures(candidate, record(lab, candidate, warm=False))

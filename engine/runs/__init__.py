@@ -1,0 +1,1 @@
+"""What a `Lab` does with its models: read assets, run several times in a row, mine."""
