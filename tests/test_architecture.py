@@ -179,3 +179,11 @@ def test_every_module_has_its_layer() -> None:
         if (p.suffix == ".py" and p.stem != "__init__") or (p / "__init__.py").exists()
     }
     assert modules == placed
+
+
+def test_tools_are_not_in_the_repository() -> None:
+    """A link named .venv or node_modules, once committed, would replace those folders in every checkout."""
+    found = subprocess.run(
+        ["git", "ls-files", "--", ".venv", "node_modules"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert found.stdout.split() == [], "take them out: git rm --cached .venv node_modules"
