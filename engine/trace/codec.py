@@ -21,7 +21,7 @@ _NAMES = {"state": NODE_STATES, "origin": ORIGINS}
 
 _PROBABILITY = itemgetter(1)
 
-Reader = Callable[[object, str], Any]
+Reader = Callable[[object], Any]
 
 
 def event_json(event: Event) -> dict[str, Any]:
@@ -46,9 +46,10 @@ def event_from_json(data: object) -> Event:
         raise TraceError(unknown("kind of event", _short(kind), KINDS))
     if kind == RunStarted.kind and (data.get("schema") != SCHEMA or data["schema"] is True):
         raise TraceError(f"This trace has schema {_short(data.get('schema'))}; only schema {SCHEMA} can be read.")
-    event: Event = _read(KINDS[kind], data, kind)
-    if isinstance(event, Round):
-        check_round(event)
+    try:
+        event: Event = _read(KINDS[kind], data)
+    except _Wrong as wrong:
+        raise TraceError(str(_Wrong(wrong.said, (kind, *wrong.path)))) from None
     return event
 
 
@@ -97,109 +98,138 @@ def _plain(value: Any) -> Any:
     return _record(value)
 
 
-def _read(cls: type[Any], data: object, where: str) -> Any:
+def _read(cls: type[Any], data: object) -> Any:
     """One record of a dataclass from a JSON object."""
     if not isinstance(data, dict):
-        raise TraceError(f"{where} is a JSON object, not {_name(data)}.")
+        raise _Wrong(f" is a JSON object, not {_name(data)}.")
     values: dict[str, Any] = {}
     for name, reader, required in _FIELDS[cls]:
         given = data.get(name)
         if given is not None:
-            values[name] = reader(given, f"{where}.{name}")
+            try:
+                values[name] = reader(given)
+            except _Wrong as wrong:
+                raise _Wrong(wrong.said, (name, *wrong.path)) from None
         elif required:
-            raise TraceError(f"{where} has no field {name!r}; it is needed.")
+            raise _Wrong(f" has no field {name!r}; it is needed.")
     return cls(**values)
 
 
-def _int(value: object, where: str) -> int:
-    if type(value) is int and 0 < value <= _LARGEST:
+def _whole(low: int) -> Reader:
+    """The reader of whole numbers from `low` on."""
+
+    def read(value: object) -> int:
+        if type(value) is not int:
+            raise _Wrong(f" is a whole number, not {_name(value)}.")
+        if not low <= value <= _LARGEST:
+            raise _Wrong(f" is out of range: allowed are {low} to {_LARGEST}.")
         return value
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TraceError(f"{where} is a whole number, not {_name(value)}.")
-    low = _SMALLEST.get(where.rpartition(".")[2], 0)
-    if not low <= value <= _LARGEST:
-        raise TraceError(f"{where} is out of range: allowed are {low} to {_LARGEST}.")
-    return value
+
+    return read
 
 
-def _bool(value: object, where: str) -> bool:
+def _bool(value: object) -> bool:
     if not isinstance(value, bool):
-        raise TraceError(f"{where} is a switch, not {_name(value)}.")
+        raise _Wrong(f" is a switch, not {_name(value)}.")
     return value
 
 
-def _float(value: object, where: str) -> float:
+def _float(value: object) -> float:
     if type(value) is float and abs(value) < 1e308:
         return value
     if isinstance(value, str) and value in _INFINITE:
         return _INFINITE[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TraceError(f"{where} is a number, not {_name(value)}.")
+        raise _Wrong(f" is a number, not {_name(value)}.")
     if not abs(value) < 1e308:  # also an integer of many digits, and NaN
-        raise TraceError(f"{where} is out of range: it must be finite.")
+        raise _Wrong(" is out of range: it must be finite.")
     return float(value)
 
 
-def _str(value: object, where: str) -> str:
+def _str(value: object) -> str:
     if not isinstance(value, str):
-        raise TraceError(f"{where} is a text, not {_name(value)}.")
+        raise _Wrong(f" is a text, not {_name(value)}.")
     if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise TraceError(f"{where} holds half of a surrogate pair, which is no text.")
-    names = _NAMES.get(where.rpartition(".")[2])
-    if names and value not in names:
-        raise TraceError(unknown(where, _short(value), names))
+        raise _Wrong(" holds half of a surrogate pair, which is no text.")
     return value
 
 
-def _top(value: object, where: str) -> TopN:
+def _one_of(what: str, names: tuple[str, ...]) -> Reader:
+    """The reader of a name out of a closed list."""
+
+    def read(value: object) -> str:
+        if value not in names:
+            raise _Wrong(f": {unknown(what, _short(_str(value)), names)}")
+        return str(value)
+
+    return read
+
+
+def _top(value: object) -> TopN:
     out = []
-    for pair in _list(value, where):
+    for pair in _list(value):
         if type(pair) is not list or len(pair) != 2:
-            raise TraceError(f"{where} is a list of [token id, probability].")
-        out.append((_int(pair[0], where), _float(pair[1], where)))
+            raise _Wrong(" is a list of [token id, probability].")
+        token, share = pair
+        if type(token) is not int or not 0 <= token <= _LARGEST or type(share) is not float or not abs(share) < 1e308:
+            token, share = _COUNT(token), _float(share)
+        out.append((token, share))
     return out
 
 
-def _free(value: object, where: str, depth: int = 0) -> Any:
+def _free(value: object, depth: int = 0) -> Any:
     """Any JSON value, of limited depth."""
     if depth > MAX_DEPTH:
-        raise TraceError(f"{where} is nested deeper than {MAX_DEPTH} levels.")
+        raise _Wrong(f" is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, dict):
-        return {_str(key, where + "."): _free(item, where, depth + 1) for key, item in value.items()}
+        return {_str(key): _free(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_free(item, where, depth + 1) for item in value]
+        return [_free(item, depth + 1) for item in value]
     if isinstance(value, str):
-        return _INFINITE[value] if value in _INFINITE else _str(value, where + ".")
+        return _INFINITE[value] if value in _INFINITE else _str(value)
     if isinstance(value, float) or (isinstance(value, int) and abs(value) > _LARGEST):
-        return _float(value, where)
+        return _float(value)
     return value
 
 
-def _list(value: object, where: str) -> list[Any]:
+def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
-        raise TraceError(f"{where} is a list, not {_name(value)}.")
+        raise _Wrong(f" is a list, not {_name(value)}.")
     return value
 
 
-def _reader(kind: Any) -> Reader:
-    """The reader for a declared type."""
+def _mapping(value: object, item: Reader) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _Wrong(f" is a JSON object, not {_name(value)}.")
+    return {_str(key): item(one) for key, one in value.items()}
+
+
+def _reader(kind: Any, name: str = "") -> Reader:
+    """The reader for a declared type; a field's name narrows it."""
+    if name in _NAMES:
+        return _one_of(name, _NAMES[name])
+    if kind is int:
+        return _whole(_SMALLEST.get(name, 0))
     if kind in _READERS:
         return _READERS[kind]
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return _reader(next(part for part in inner if part is not type(None)))
+        return _reader(next(part for part in inner if part is not type(None)), name)
     if origin is list:
-        item = _reader(inner[0])
-        return lambda value, where: [item(one, where) for one in _list(value, where)]
+        item = _reader(inner[0], name)
+        return lambda value: [item(one) for one in _list(value)]
     if origin is dict:
-        return lambda value, where: _mapping(value, where, _reader(inner[1]))
-    return lambda value, where: _read(kind, value, where)
+        entry = _reader(inner[1])
+        return lambda value: _mapping(value, entry)
+    return lambda value: _read(kind, value)
 
 
-def _mapping(value: object, where: str, item: Reader) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TraceError(f"{where} is a JSON object, not {_name(value)}.")
-    return {_str(key, where + "."): item(one, where) for key, one in value.items()}
+class _Wrong(TraceError):
+    """What is wrong with a value, and the fields that lead to it."""
+
+    def __init__(self, said: str, path: tuple[str, ...] = ()) -> None:
+        super().__init__(".".join(path) + said)
+        self.said, self.path = said, path
 
 
 def _name(value: object) -> str:
@@ -212,14 +242,15 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else text[:40] + "..."
 
 
-_READERS: dict[Any, Reader] = {bool: _bool, int: _int, float: _float, str: _str, TopN: _top, Any: _free}
+_COUNT = _whole(0)
+_READERS: dict[Any, Reader] = {bool: _bool, float: _float, str: _str, TopN: _top, Any: _free}
 _RECORDS = (Node, Token, RunStarted, Round, RunEnded)
 _WRITTEN: dict[type[Any], list[tuple[str, bool]]] = {
     cls: [(field.name, field.type == TopN | None) for field in fields(cls)] for cls in _RECORDS
 }
 _FIELDS: dict[type[Any], list[tuple[str, Reader, bool]]] = {
     cls: [
-        (field.name, _reader(field.type), field.default is MISSING and field.default_factory is MISSING)
+        (field.name, _reader(field.type, field.name), field.default is MISSING and field.default_factory is MISSING)
         for field in fields(cls)
     ]
     for cls in _RECORDS

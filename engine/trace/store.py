@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import TraceError
+from engine.trace.bounds import Bounds
 from engine.trace.codec import check_round, event_from_json, event_json
 from engine.trace.events import Event, Round, RunEnded, RunStarted, Token
 
@@ -18,6 +19,7 @@ __all__ = ["MAX_BYTES", "MAX_NODES", "MAX_TOKENS", "Trace", "event_from_json", "
 MAX_BYTES = 20_000_000  # after decompression
 MAX_NODES = 50_000
 MAX_TOKENS = 100_000
+MAX_MARKS = 4_000_000  # commas, colons and opening brackets: each may cost a hundred bytes once it is read
 
 
 class Trace:
@@ -169,17 +171,21 @@ class Trace:
         """Read the bytes of a file; an unfinished last line is left out, as of a run that is still going.
 
         Raises:
-            TraceError: larger than a limit, of another schema, or damaged.
+            TraceError: larger than a limit, of another schema, damaged, or with a number beyond what the file can hold.
         """
         plain = _unpack(data, max_bytes)
+        if sum(map(plain.count, (b",", b":", b"[", b"{"))) > MAX_MARKS:
+            raise TraceError(f"The trace has more than {MAX_MARKS} values, which is the limit.")
         lines = plain.split(b"\n")
-        trace = cls()
+        trace, bounds = cls(), Bounds()
         nodes = 0
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
                 event = event_from_json(_parse(line))
+                trace.append(event)
+                bounds.check(event)
             except ValueError as error:
                 if number == len(lines) > 1:  # no newline after it: cut while it was written
                     break
@@ -188,7 +194,6 @@ class Trace:
                 raise TraceError(f"Line {number} is nested too deeply.") from None
             except TraceError as error:
                 raise TraceError(f"Line {number}: {error}") from None
-            trace.append(event)
             nodes += len(event.nodes) + len(event.pruned) if isinstance(event, Round) else 0
             if nodes > max_nodes:
                 raise TraceError(f"The trace has more than {max_nodes} nodes, which is the limit.")

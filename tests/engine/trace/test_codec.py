@@ -100,12 +100,12 @@ def traces(draw: st.DrawFn) -> Trace:
 
 
 @settings(max_examples=40, deadline=None)
-@given(traces(), st.booleans())
-def test_round_trip(trace: Trace, zipped: bool) -> None:
-    data = trace.to_bytes()
-    back = Trace.loads(gzip.compress(data) if zipped else data)
+@given(traces())
+def test_round_trip(trace: Trace) -> None:
+    """Of the codec alone: whether the numbers can be is for `bounds`."""
+    back = Trace(event_from_json(json.loads(line)) for line in trace.to_lines())
     assert list(back.events) == list(trace.events)
-    assert back.to_bytes() == data
+    assert back.to_bytes() == trace.to_bytes()
 
 
 @settings(max_examples=100, deadline=None)
@@ -162,7 +162,7 @@ def test_a_flipped_file_is_read_or_refused(noise: bytes, where: float) -> None:
         field.name: {} if "dict" in str(field.type) else [] if "list" in str(field.type) else 1
         for field in fields(RunStarted)
     }
-    head["chat"] = True
+    head |= {"chat": True, "vocab": 9}
     texts = {field.name: "x" for field in fields(RunStarted) if "str" in str(field.type) and head[field.name] == 1}
     good = b"".join(json.dumps(one).encode() + b"\n" for one in ({"kind": "run", "schema": 1, **head, **texts}, *SOUND))
     assert Trace.loads(good).end is not None

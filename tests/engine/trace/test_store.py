@@ -52,7 +52,7 @@ def round_(index: int = 0, start: int = 0) -> Round:
         ),
         Node(2, 0, 2, "rejected", p=1e-9, source={"order": 3}),
     ]
-    tokens = [Token(start, 1, "café ", "draft", index, 0), Token(start + 1, 3, "\n", "correction", index, h_target=2.5)]
+    tokens = [Token(start, 1, "café ", "draft", index, 0), Token(start + 1, 3, "\n", "correction", index, h_target=2.0)]
     return Round(
         index,
         start,
@@ -216,7 +216,7 @@ def _edit(*path: Any, value: Any) -> list[Any]:
         ((1, "nodes"), {}, "is a list, not an object"),
         ((1, "nodes", 0), 7, "is a JSON object, not a number"),
         ((1, "nodes", 0, "state"), "acepted", "Did you mean 'accepted'"),
-        ((1, "tokens", 0, "origin"), "x" * 500, "Unknown round.tokens.origin"),
+        ((1, "tokens", 0, "origin"), "x" * 500, "tokens.origin: Unknown origin"),
         ((1, "nodes", 0, "top_draft"), [[1, 0.5, 2]], r"list of \[token id, probability\]"),
         ((1, "nodes", 0, "top_draft"), [["1", 0.5]], "whole number"),
         ((1, "nodes", 1, "parent"), 1, "parent 1; a parent comes before"),

@@ -1,0 +1,304 @@
+"""What a trace may claim: every number is bounded by what the file itself holds, its vocabulary, its guesses, its tokens.
+
+Types were checked before, by `codec`; sums over a whole run are for `engine.analysis.identities`.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from engine.errors import TraceError
+from engine.trace.events import Event, Node, Round, RunEnded, RunStarted, Token, TopN
+
+MAX_DRAFT = 50_000  # guesses of one round, also of one that was recorded lightly
+MAX_VOCAB = 2**24
+MAX_MS = 1e10  # four months
+MAX_EXTRAS = 100  # names of extras in one trace: each is a column of the table of rounds
+SLACK = 1e-3  # of probabilities and entropies, which come from sums in 32 bits
+
+Check = Callable[[Any, str, "Bounds"], None]
+
+
+class Bounds:
+    """Checks the events of one trace, in order."""
+
+    def __init__(self) -> None:
+        """Nothing is known before the head."""
+        self.vocab, self.nats, self.guesses, self._room = 0, 0.0, 0, 0
+        self._extras: set[str] = set()
+
+    def check(self, event: Event) -> None:
+        """Check the next event, a head first.
+
+        Raises:
+            TraceError: a number beyond what the file can hold, or a known name with a value of another kind.
+        """
+        if isinstance(event, RunStarted):
+            self._head(event)
+        elif isinstance(event, Round):
+            self._round(event)
+        else:
+            self._end(event)
+
+    def _head(self, head: RunStarted) -> None:
+        _within(head.vocab, 1, MAX_VOCAB, "run.vocab")
+        self.vocab, self.nats, self._room = head.vocab, math.log(head.vocab) + SLACK, head.max_new_tokens
+        if head.prompt_ids:
+            _within(max(head.prompt_ids), 0, self.vocab - 1, "run.prompt_ids")
+        if head.prompt_pieces and len(head.prompt_pieces) != len(head.prompt_ids):
+            raise TraceError(
+                f"run.prompt_pieces must have one text for each of the {len(head.prompt_ids)} ids, "
+                f"not {len(head.prompt_pieces)}."
+            )
+        for name, about in head.models.items():
+            self._free(about, ABOUT, f"run.models.{name}")
+        self._free(head.sampling, SAMPLING, "run.sampling", _plain)
+        self._free(head.knobs, KNOBS, "run.knobs", _plain)
+        self._free(head.extras, HEAD_EXTRAS, "run.extras")
+
+    def _round(self, event: Round) -> None:
+        where = f"round {event.index}"
+        _within(event.drafted, 0, MAX_DRAFT, f"{where}: drafted")
+        if event.nodes and len(event.nodes) != event.drafted:
+            raise TraceError(f"{where}: drafted must be the number of its nodes, {len(event.nodes)}, not {event.drafted}.")
+        self.guesses = event.drafted
+        _within(event.fed, 0, event.drafted + 1, f"{where}: fed")
+        _within(event.levels, 0, event.drafted, f"{where}: levels")
+        _within(event.accepted, 0, event.levels, f"{where}: accepted")
+        _within(event.emitted, 0, len(event.tokens), f"{where}: emitted")
+        _within(event.tcr, 0, event.drafted, f"{where}: tcr")
+        _within(max(event.path, default=None), 0, event.drafted - 1, f"{where}: path")
+        for name in ("draft_ms", "verify_ms", "other_ms"):
+            _within(getattr(event, name), 0, MAX_MS, f"{where}: {name}")
+        self._free(event.extras, EXTRAS, f"{where}: extras")
+        self._extras.update(event.extras)
+        if len(self._extras) > MAX_EXTRAS:
+            raise TraceError(f"{where}: extras have more than {MAX_EXTRAS} names, which is the limit.")
+        for number, node in enumerate(event.nodes):
+            try:
+                self._node(node)
+            except TraceError as error:
+                raise TraceError(f"{where}, node {number}: {error}") from None
+        for out in event.pruned:
+            self._free(out, PRUNED, f"{where}: pruned")
+        for token in event.tokens:
+            self._token(event, token, where)
+        for key in event.pieces:
+            _within(int(key) if key.isascii() and key.isdigit() and len(key) < 10 else -1, 0, self.vocab - 1, f"{where}: pieces")
+
+    def _node(self, node: Node) -> None:
+        if not 0 <= node.token < self.vocab:
+            _within(node.token, 0, self.vocab - 1, "token")
+        if node.rank is not None and not 1 <= node.rank <= self.guesses:
+            _within(node.rank, 1, self.guesses, "rank")
+        for name in SHARES:
+            if (value := getattr(node, name)) is not None and not 0 <= value <= 1 + SLACK:
+                _within(value, 0, 1, name)
+        for name, value in (("h_draft", node.h_draft), ("h_target", node.h_target)):
+            if value is not None and not -SLACK <= value <= self.nats:
+                _within(value, 0, self.nats, name)
+        if node.score is not None and not node.score <= SLACK:
+            _within(node.score, -math.inf, 0, "score")
+        if node.margin is not None and not node.margin >= -SLACK:
+            _within(node.margin, 0, math.inf, "margin")
+        for name in TOPS:
+            self._top(getattr(node, name), name)
+        if node.reason:
+            self._free(node.reason, REASON, "reason")
+        if node.source:
+            self._free(node.source, SOURCE, "source")
+
+    def _top(self, top: TopN | None, name: str) -> None:
+        for token, share in top or ():
+            if not (0 <= token < self.vocab and 0 <= share <= 1 + SLACK):
+                _within(token, 0, self.vocab - 1, name)
+                _within(share, 0, 1, name)
+
+    def _token(self, event: Round, token: Token, where: str) -> None:
+        where = f"{where}, position {token.pos}"
+        _within(token.token, 0, self.vocab - 1, f"{where}: token")
+        _within(token.round, event.index, event.index, f"{where}: round")
+        _within(token.node, 0, event.drafted - 1, f"{where}: node")
+        _within(token.pos, 0, self._room - 1, f"{where}: pos")
+        for name, value in (("h_draft", token.h_draft), ("h_target", token.h_target)):
+            if value is not None and not -SLACK <= value <= self.nats:
+                _within(value, 0, self.nats, f"{where}: {name}")
+        self._top(token.top_target, f"{where}: top_target")
+
+    def _end(self, end: RunEnded) -> None:
+        _within(end.prefill_ms, 0, MAX_MS, "end.prefill_ms")
+        _within(end.total_ms, 0, MAX_MS, "end.total_ms")
+
+    def _free(self, given: Mapping[str, Any], table: Mapping[str, Check], where: str, other: Check | None = None) -> None:
+        """The values of a free object by the table's names; those of other names by `other`."""
+        for name, value in given.items():
+            check = table.get(name, other)
+            if check is not None and value is not None:
+                check(value, f"{where}.{name}", self)
+
+
+def _within(value: float | None, low: float, high: float, where: str) -> None:
+    """See that a number is within its range; one that is unknown is.
+
+    Raises:
+        TraceError: it is not.
+    """
+    if value is None or low <= value <= high:
+        return
+    if high < low:
+        raise TraceError(f"{where} = {value} refers to a guess, and the round has none.")
+    raise TraceError(f"{where} = {value:g} is out of range: allowed are {low:g} to {high:.6g}.")
+
+
+def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TraceError(f"{where} must be a number, not {_kind(value)}.")
+    return value
+
+
+def _whole(value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TraceError(f"{where} must be an integer, not {_kind(value)}.")
+    return value
+
+
+def _plain(value: Any, where: str, _bounds: Bounds) -> None:
+    if isinstance(value, list | dict):
+        raise TraceError(f"{where} must be a number, a text or a switch, not {_kind(value)}.")
+
+
+def _text(value: Any, where: str, _bounds: Bounds) -> None:
+    if not isinstance(value, str):
+        raise TraceError(f"{where} must be a text, not {_kind(value)}.")
+
+
+def _flag(value: Any, where: str, _bounds: Bounds) -> None:
+    if not isinstance(value, bool):
+        raise TraceError(f"{where} must be true or false, not {_kind(value)}.")
+
+
+def _real(value: Any, where: str, _bounds: Bounds) -> None:
+    _number(value, where)
+
+
+def _share(value: Any, where: str, _bounds: Bounds) -> None:
+    if not -SLACK <= _number(value, where) <= 1 + SLACK:
+        _within(value, 0, 1, where)
+
+
+def _entropy(value: Any, where: str, bounds: Bounds) -> None:
+    if not -SLACK <= _number(value, where) <= bounds.nats:
+        _within(value, 0, bounds.nats, where)
+
+
+def _sum_of_entropies(value: Any, where: str, bounds: Bounds) -> None:
+    _within(_number(value, where), -SLACK, bounds.nats * MAX_DRAFT, where)
+
+
+def _distance(value: Any, where: str, _bounds: Bounds) -> None:
+    _within(_number(value, where), -SLACK, math.inf, where)
+
+
+def _temperature(value: Any, where: str, _bounds: Bounds) -> None:
+    _within(_number(value, where), 0, 100, where)
+
+
+def _token(value: Any, where: str, bounds: Bounds) -> None:
+    _within(_whole(value, where), 0, bounds.vocab - 1, where)
+
+
+def _place(value: Any, where: str, bounds: Bounds) -> None:
+    """From 1, among all tokens."""
+    _within(_whole(value, where), 1, bounds.vocab, where)
+
+
+def _guess(value: Any, where: str, bounds: Bounds) -> None:
+    """A node of the round, or -1, its root."""
+    _within(_whole(value, where), -1, bounds.guesses - 1, where)
+
+
+def _few(value: Any, where: str, _bounds: Bounds) -> None:
+    _within(_whole(value, where), 0, MAX_DRAFT, where)
+
+
+def _count(value: Any, where: str, _bounds: Bounds) -> None:
+    _within(_whole(value, where), 0, 2**53, where)
+
+
+def _positive(value: Any, where: str, _bounds: Bounds) -> None:
+    _within(_whole(value, where), 1, 2**53, where)
+
+
+def _tokens(value: Any, where: str, bounds: Bounds) -> None:
+    for item in _list(value, where):
+        _token(item, where, bounds)
+
+
+def _texts(value: Any, where: str, bounds: Bounds) -> None:
+    """A list of lists of texts."""
+    for row in _list(value, where):
+        for item in _list(row, where):
+            _text(item, where, bounds)
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise TraceError(f"{where} must be a list, not {_kind(value)}.")
+    return value
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a switch", float: "a fraction", int: "an integer"}
+    return names.get(type(value), "null")
+
+
+def _each(check: Check, *names: str) -> dict[str, Check]:
+    return dict.fromkeys(names, check)
+
+
+SHARES = ("q", "p", "overlap", "accept_prob", "u", "judge", "confidence")
+TOPS = ("top_draft", "law_draft", "top_target", "law_target")
+
+# What the free objects hold by the names that the analysis and the page read; other names may hold any JSON.
+ABOUT = _each(_text, "id", "revision", "sha256", "dtype") | _each(
+    _count, "vocab", "context", "layers", "width", "parameters"
+)
+SAMPLING = {"temperature": _temperature, "top_p": _share, "top_k": _count}
+KNOBS = (
+    _each(_real, "tau_entropy", "tau_entropy_draft", "tau_overlap", "tau_base", "tau_gamma", "judge_threshold")
+    | _each(_real, "epsilon", "delta", "entropy_temperature")
+    | _each(_count, "top_beta", "accept_k", "math_k", "total_token", "depth", "tree_top_k", "low_bins")
+    | _each(_positive, "overlap_n")
+    | _each(_text, "ablation", "overlap_cmp", "penalize", "threshold_mode", "scope")
+    | _each(_flag, "ded", "tnp", "dca")
+)
+HEAD_EXTRAS = (
+    _each(_text, "task", "case", "process", "command", "answer", "key", "name")
+    | _each(_few, "trajectory", "trajectories")
+    | {"earlier": _texts, "chat": _flag}
+)
+EXTRAS = (
+    _each(_few, "bin", "n_verify", "levels", "d_extra", "k", "hit_order")
+    | _each(_share, "mean_confidence", "judge_threshold")
+    | _each(_real, "lambda")
+    | {"phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
+)
+PRUNED: dict[str, Check] = {"token": _token, "parent": _guess, "score": _real, "cause": _text}
+REASON = (
+    _each(_text, "id", "failed", "correction", "found")
+    | _each(_token, "choice", "strict", "remove")
+    | _each(_share, "p", "q", "p_left", "u", "overlap", "confidence")
+    | _each(_entropy, "h", "h_draft", "h_target")
+    | _each(_distance, "gap", "ratio")
+    | _each(_real, "tau", "tau_h", "tau_h_draft", "tau_o", "score", "threshold")
+    | _each(_place, "rank")
+    | _each(_few, "n", "k", "top_beta", "math_k")
+    | {"after": _guess, "fired": _flag, "edge": _flag}
+)
+SOURCE = (
+    _each(_text, "kind", "part", "role", "where")
+    | _each(_count, "pos", "here", "document", "times", "seen", "count")
+    | _each(_few, "step", "order", "match", "level", "index", "ago", "trajectory", "choice")
+    | _each(_share, "q")
+    | {"passage": _tokens, "row": _token, "kept": _flag}
+)
