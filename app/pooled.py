@@ -1,7 +1,6 @@
 """Many runs pooled into figures and tables: the repository's own, recorded, and a visitor's traces."""
 
 import json
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from app.recorded import guesses, parse, plain
 from app.service import Service
 from app.state import Limits
 from engine.analysis.pool import RECORDED, pool
+from engine.analysis.reading import MAX_RUNS, guesses, read_runs
 from engine.errors import LabError, TraceError
 from engine.strata.learning import study
-from engine.trace.store import Trace
-
-MOST_RUNS = 200
+from engine.trace.store import Trace, unpack
 
 
 def routes(service: Service, recorded: Path = RECORDED) -> list[BaseRoute]:
@@ -97,21 +94,26 @@ def read(files: list[tuple[str, bytes]], limits: Limits) -> list[Trace]:
         TraceError: with the name of the file that is damaged or too much.
     """
     traces: list[Trace] = []
-    runs, nodes, size = MOST_RUNS, limits.max_nodes, limits.max_upload_bytes
+    runs, nodes, size = MAX_RUNS, limits.max_nodes, limits.max_upload_bytes
     for name, data in files:
         try:
-            text = plain(data, replace(limits, max_upload_bytes=size))
-            if len(text) > size:
-                raise TraceError(
-                    f"with this file all are larger than {limits.max_upload_bytes / 1e6:g} MB together, which is the limit."
-                )
-            found = parse(text, replace(limits, max_lanes=MOST_RUNS))
+            text = _within(data, size, limits)
+            found = read_runs(text, limits.max_upload_bytes, limits.max_nodes)
         except TraceError as error:
             raise TraceError(f"{name}: {error}") from None
         runs, size = runs - len(found), size - len(text)
         nodes -= sum(map(guesses, found))
         if runs < 0 or nodes < 0:
-            what = f"{MOST_RUNS} runs" if runs < 0 else f"{limits.max_nodes:,} recorded guesses"
+            what = f"{MAX_RUNS} runs" if runs < 0 else f"{limits.max_nodes:,} recorded guesses"
             raise TraceError(f"{name}: with this file there are more than {what}, which is the limit.")
         traces += found
     return traces
+
+
+def _within(data: bytes, size: int, limits: Limits) -> bytes:
+    text = unpack(data, limits.max_upload_bytes)
+    if len(text) > size:
+        raise TraceError(
+            f"with this file all are larger than {limits.max_upload_bytes / 1e6:g} MB together, which is the limit."
+        )
+    return text

@@ -1,17 +1,15 @@
 """Traces as the page takes them: `{key, card, events}`, each guess and token with its sentence. No gradio, no torch."""
 
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from app.state import Limits
+from engine.analysis.reading import read_runs
 from engine.config import Card
-from engine.errors import TraceError
 from engine.trace.events import Event, Round, RunStarted, Token
 from engine.trace.store import Trace, event_json
 
 Sentence = Callable[[RunStarted, Round, int | None, Token | None, Mapping[int, str]], str]
-PIECE = 4096  # bytes gunzipped at a time: of many small members the rest is not copied for each
 FEW = 64  # in a larger tree only the guesses that were tested are explained
 
 
@@ -76,66 +74,9 @@ def _stand_in(head: RunStarted) -> dict[str, Any]:
 
 
 def parse(data: bytes, limits: Limits) -> list[Trace]:
-    """One or several traces in a file, each starting with its `run` line.
+    """One or several runs in a file, checked by the one reader.
 
     Raises:
-        TraceError: damaged, of another schema, or larger than a limit.
+        TraceError: damaged, of another schema, larger than a limit, or contradicting itself.
     """
-    data = plain(data, limits)
-    if len(data) > limits.max_upload_bytes:
-        raise TraceError(f"The file is larger than {limits.max_upload_bytes / 1e6:g} MB, which is the limit.")
-    starts = [0, *(i + 1 for i in _newlines(data) if _begins_run(data[i + 1 : i + 120]))]
-    ends = [*starts[1:], len(data)]
-    traces, room = list[Trace](), limits.max_nodes
-    for a, b in zip(starts, ends, strict=True):
-        traces.append(_one(data[a:b], limits))
-        room -= guesses(traces[-1])
-        if room < 0:
-            raise TraceError(
-                f"The runs of this file have more than {limits.max_nodes} nodes together, which is the limit."
-            )
-    if len(traces) > limits.max_lanes:
-        raise TraceError(f"The file holds {len(traces)} runs; at most {limits.max_lanes} fit side by side.")
-    return traces
-
-
-def guesses(trace: Trace) -> int:
-    """How many guesses a trace holds, those left out of a draft included."""
-    return sum(len(event.nodes) + len(event.pruned) for event in trace.rounds)
-
-
-def plain(data: bytes, limits: Limits) -> bytes:
-    """The bytes, gunzipped where they are gzipped (all members, one after another), but then at most one more than allowed.
-
-    Raises:
-        TraceError: gzipped but damaged; one cut short is left for the trace's own reader to describe.
-    """
-    if data[:2] != b"\x1f\x8b":
-        return data
-    parts, at, room = list[bytes](), 0, limits.max_upload_bytes + 1
-    stream = zlib.decompressobj(wbits=31)
-    while at < len(data) and room > 0:
-        piece = data[at : at + PIECE]
-        try:
-            parts.append(stream.decompress(piece, room))
-        except zlib.error:
-            raise TraceError("The file is gzipped but damaged.") from None
-        room, at = room - len(parts[-1]), at + len(piece) - len(stream.unused_data)
-        if stream.eof:
-            stream = zlib.decompressobj(wbits=31)
-    return b"".join(parts)
-
-
-def _begins_run(line: bytes) -> bool:
-    return line.replace(b" ", b"").startswith(b'{"kind":"run"')
-
-
-def _newlines(data: bytes) -> Iterable[int]:
-    at = data.find(b"\n")
-    while at >= 0:
-        yield at
-        at = data.find(b"\n", at + 1)
-
-
-def _one(data: bytes, limits: Limits) -> Trace:
-    return Trace.loads(data, max_bytes=limits.max_upload_bytes, max_nodes=limits.max_nodes)
+    return read_runs(data, limits.max_upload_bytes, limits.max_nodes, limits.max_lanes)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.figures import FIGURES
+from engine.analysis.reading import read_run
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
 from engine.errors import LabError
 from engine.trace.store import Trace
@@ -27,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     flags.add_argument("--out", type=Path, default=Path("report.html"), help="page to write (default: report.html)")
     args = flags.parse_args(argv)
     try:
-        page = report([Trace.load(path) for path in args.traces])
+        page = report([read_run(path) for path in args.traces])
         args.out.write_text(page, encoding="utf-8")
     except (LabError, OSError) as error:
         flags.exit(2, f"error: {error}\n")

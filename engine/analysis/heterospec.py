@@ -106,7 +106,7 @@ def runtime(runs: Mapping[str, Traces]) -> pd.DataFrame:
 def bins(traces: Traces) -> pd.DataFrame:
     """What HeteroSpec did in each bin: `rounds`, their `share`, mean `phi`, `tau`, `levels` and `n_verify`."""
     rows = [
-        (r.extras["bin"], r.extras["phi"], r.accepted + 1, r.extras.get("levels"), r.fed)
+        (r.extras["bin"], r.extras.get("phi"), r.accepted + 1, r.extras.get("levels"), r.fed)
         for t in as_list(traces)
         for r in t.rounds
         if r.extras.get("bin") is not None

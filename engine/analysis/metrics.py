@@ -5,6 +5,7 @@ Times are those of the rounds, so that drawing and waiting between rounds never 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 from engine.analysis import outcome
@@ -111,9 +112,13 @@ def accept_by_depth(rounds: Iterable[Round]) -> dict[str, list[Any]]:
     """
     drafting = [event for event in rounds if event.drafted]
     depths = range(1, max((event.levels for event in drafting), default=0) + 1)
-    accepted = [sum(event.accepted >= depth for event in drafting) for depth in depths]
-    stopped = [sum(event.accepted == depth - 1 and outcome.refused(event) for event in drafting) for depth in depths]
-    tested = [kept + lost for kept, lost in zip(accepted, stopped, strict=True)]
+    ended, stopped = [0] * (len(depths) + 1), [0] * (len(depths) + 1)  # by the number that was kept
+    for event in drafting:
+        kept = min(event.accepted, len(depths))  # a round that says more contradicts itself, which is for `identities`
+        ended[kept] += 1
+        stopped[kept] += outcome.refused(event)
+    accepted = list(accumulate(reversed(ended[1:])))[::-1]
+    tested = [kept + stopped[depth - 1] for depth, kept in zip(depths, accepted, strict=True)]
     return {
         "depth": list(depths),
         "accepted": accepted,

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.reading import read_run
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
-from engine.trace.store import Trace
 
 TABLES = {"tokens": tokens_df, "nodes": nodes_df, "rounds": rounds_df}
 
@@ -23,7 +23,7 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Write to standard output."""
-    traces = [Trace.load(path) for path in args.traces]
+    traces = [read_run(path) for path in args.traces]
     if args.table == "metrics":
         print(json.dumps([{"file": str(p), **t.metrics()} for p, t in zip(args.traces, traces, strict=True)], indent=1))
         return 0

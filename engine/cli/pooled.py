@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from engine.analysis.pool import RECORDED, pool
+from engine.analysis.reading import read_run
 from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.methods import CARDS
 from engine.strata.learning import study
-from engine.trace.store import Trace
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 
@@ -33,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Read, pool, print the tables; write the file on demand."""
     files = [path for folder in args.folders for path in _files(folder)]
-    found = pool((Trace.load(path) for path in track(files, "traces", quiet=not sys.stderr.isatty())), usual(), study)
+    found = pool((read_run(path) for path in track(files, "traces", quiet=not sys.stderr.isatty())), usual(), study)
     found["commands"].append(args.given)
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)

@@ -60,7 +60,9 @@ class Bounds:
         where = f"round {event.index}"
         _within(event.drafted, 0, MAX_DRAFT, f"{where}: drafted")
         if event.nodes and len(event.nodes) != event.drafted:
-            raise TraceError(f"{where}: drafted must be the number of its nodes, {len(event.nodes)}, not {event.drafted}.")
+            raise TraceError(
+                f"{where}: drafted must be the number of its nodes, {len(event.nodes)}, not {event.drafted}."
+            )
         self.guesses = event.drafted
         _within(event.fed, 0, event.drafted + 1, f"{where}: fed")
         _within(event.levels, 0, event.drafted, f"{where}: levels")
@@ -84,7 +86,12 @@ class Bounds:
         for token in event.tokens:
             self._token(event, token, where)
         for key in event.pieces:
-            _within(int(key) if key.isascii() and key.isdigit() and len(key) < 10 else -1, 0, self.vocab - 1, f"{where}: pieces")
+            _within(
+                int(key) if key.isascii() and key.isdigit() and len(key) < 10 else -1,
+                0,
+                self.vocab - 1,
+                f"{where}: pieces",
+            )
 
     def _node(self, node: Node) -> None:
         if not 0 <= node.token < self.vocab:
@@ -129,7 +136,9 @@ class Bounds:
         _within(end.prefill_ms, 0, MAX_MS, "end.prefill_ms")
         _within(end.total_ms, 0, MAX_MS, "end.total_ms")
 
-    def _free(self, given: Mapping[str, Any], table: Mapping[str, Check], where: str, other: Check | None = None) -> None:
+    def _free(
+        self, given: Mapping[str, Any], table: Mapping[str, Check], where: str, other: Check | None = None
+    ) -> None:
         """The values of a free object by the table's names; those of other names by `other`."""
         for name, value in given.items():
             check = table.get(name, other)

@@ -14,11 +14,12 @@ from engine.trace.bounds import Bounds
 from engine.trace.codec import check_round, event_from_json, event_json
 from engine.trace.events import Event, Round, RunEnded, RunStarted, Token
 
-__all__ = ["MAX_BYTES", "MAX_NODES", "MAX_TOKENS", "Trace", "event_from_json", "event_json"]
+__all__ = ["MAX_BYTES", "MAX_NODES", "MAX_TOKENS", "Trace", "event_from_json", "event_json", "unpack"]
 
 MAX_BYTES = 20_000_000  # after decompression
 MAX_NODES = 50_000
 MAX_TOKENS = 100_000
+PIECE = 4096  # bytes gunzipped at a time: of many small members the rest is not copied for each
 MAX_MARKS = 4_000_000  # commas, colons and opening brackets: each may cost a hundred bytes once it is read
 
 
@@ -173,7 +174,7 @@ class Trace:
         Raises:
             TraceError: larger than a limit, of another schema, damaged, or with a number beyond what the file can hold.
         """
-        plain = _unpack(data, max_bytes)
+        plain = unpack(data, max_bytes)
         if sum(map(plain.count, (b",", b":", b"[", b"{"))) > MAX_MARKS:
             raise TraceError(f"The trace has more than {MAX_MARKS} values, which is the limit.")
         lines = plain.split(b"\n")
@@ -204,22 +205,31 @@ class Trace:
         return trace
 
 
-def _unpack(data: bytes, max_bytes: int) -> bytes:
-    """Gunzip what is gzipped, never more than `max_bytes`. A file cut short gives what is there."""
-    parts, room = [], max_bytes + 1
+def unpack(data: bytes, max_bytes: int) -> bytes:
+    """The bytes, gunzipped where they are gzipped, all members one after another; of one that is cut short, what is there.
+
+    Raises:
+        TraceError: damaged, or more than `max_bytes`; no more than that is ever held.
+    """
     if data[:2] == b"\x1f\x8b":
-        while data and room > 0:
-            stream = zlib.decompressobj(wbits=31)
-            try:
-                parts.append(stream.decompress(data, room))
-            except zlib.error:
-                raise TraceError("The file is gzipped but damaged.") from None
-            room -= len(parts[-1])
-            data = stream.unused_data
-        data = b"".join(parts)
+        data = b"".join(_members(data, max_bytes + 1))
     if len(data) > max_bytes:
-        raise TraceError(f"The trace is larger than {max_bytes / 1e6:g} MB, which is the limit.")
+        raise TraceError(f"The file is larger than {max_bytes / 1e6:g} MB, which is the limit.")
     return data
+
+
+def _members(data: bytes, room: int) -> Iterator[bytes]:
+    at, stream = 0, zlib.decompressobj(wbits=31)
+    while at < len(data) and room > 0:
+        piece = data[at : at + PIECE]
+        try:
+            plain = stream.decompress(piece, room)
+        except zlib.error:
+            raise TraceError("The file is gzipped but damaged.") from None
+        yield plain
+        room, at = room - len(plain), at + len(piece) - len(stream.unused_data)
+        if stream.eof:
+            stream = zlib.decompressobj(wbits=31)
 
 
 def _parse(line: bytes) -> object:

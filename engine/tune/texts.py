@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.reading import read_run
 from engine.errors import ConfigError
 from engine.model import Tokenizer
 from engine.tasks import load_problems
 from engine.tasks.rows import json_lines, read_text
-from engine.trace.store import Trace
 
 FIELDS = ("text", "response", "solution", "answer", "completion", "output")
 HEAD = b'{"kind":"run"'  # of a trace
@@ -34,7 +34,7 @@ def of_file(path: Path, vocab: int | None = None) -> Iterator[list[int] | str]:
     if not path.is_file():
         raise ConfigError(f"There is no file {path}.")
     if path.name.endswith(".gz") or _is_trace(path):
-        trace = Trace.load(path)
+        trace = read_run(path)
         ids = [*trace.head.prompt_ids, *trace.token_ids]
         if vocab is not None and max(ids, default=0) >= vocab:
             raise ConfigError(

@@ -185,7 +185,7 @@ def _round(
         start=start,
         drafted=drafted,
         fed=drafted + 1,
-        levels=levels if drafted else 0,
+        levels=max((node.depth for node in nodes), default=0),
         accepted=len(path),
         emitted=len(tokens),
         path=path,

@@ -5,8 +5,9 @@ import pytest
 
 from app import recorded
 from app.state import Limits
+from engine.analysis.reading import guesses
 from engine.errors import ConfigError, TraceError
-from engine.trace.store import Trace
+from engine.trace.store import Trace, unpack
 from tests.app.fakes import sentence
 from tests.app.synthetic import CARDS, events
 
@@ -29,15 +30,16 @@ def test_gzipped_or_not():
 def test_all_members_of_a_gzipped_file_are_read():
     members = b"".join(gzip.compress(data(name)) for name in ("plain", "chain", "bush"))
     assert [trace.head.method for trace in recorded.parse(members, Limits())] == ["plain", "chain", "bush"]
-    large = Limits(max_upload_bytes=len(data("plain", "chain")))
-    assert len(recorded.plain(members, large)) == large.max_upload_bytes + 1
-    assert len(recorded.plain(gzip.compress(b"") * 50_000 + members, Limits())) == len(data("plain", "chain", "bush"))
+    whole = data("plain", "chain", "bush")
+    assert unpack(members, len(whole)) == whole == unpack(gzip.compress(b"") * 50_000 + members, len(whole))
+    with pytest.raises(TraceError, match="larger than"):
+        unpack(members, len(whole) - 1)
 
 
 def test_the_limit_of_guesses_holds_for_all_runs_of_a_file():
     bush = data("bush")
     (trace,) = recorded.parse(bush, Limits())
-    nodes = recorded.guesses(trace)
+    nodes = guesses(trace)
     assert len(recorded.parse(bush * 3, Limits(max_nodes=3 * nodes))) == 3
     with pytest.raises(TraceError, match="runs of this file have more than"):
         recorded.parse(bush * 3, Limits(max_nodes=3 * nodes - 1))

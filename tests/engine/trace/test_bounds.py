@@ -45,7 +45,7 @@ def test_counts_are_those_of_the_round(name: str, recorded: str, claimed: int) -
     [
         ((0, "vocab"), 0, "run.vocab = 0 is out of range: allowed are 1 to"),
         ((0, "vocab"), 2**40, "run.vocab"),
-        ((0, "vocab"), 2, "token = 3 is out of range: allowed are 0 to 1"),
+        ((0, "vocab"), 2, "h_draft = 1 is out of range: allowed are 0 to 0.69"),
         ((0, "prompt_ids"), [8], "run.prompt_ids = 8 is out of range: allowed are 0 to 7"),
         ((0, "prompt_pieces"), ["a", "b"], "one text for each of the 1 ids, not 2"),
         ((0, "max_new_tokens"), 6, "position 6: pos = 6 is out of range: allowed are 0 to 5"),

@@ -1,0 +1,68 @@
+"""The one reader of recorded runs, for uploads, pools, reports, the command line and the page.
+
+What it gives back is sound: types by `engine.trace.codec`, numbers within what the file holds by `engine.trace.bounds`, and
+nothing that contradicts itself by `identities`.
+"""
+
+import os
+from collections.abc import Iterator
+
+from engine.analysis.identities import identities
+from engine.errors import TraceError
+from engine.trace.store import MAX_BYTES, MAX_NODES, Trace, unpack
+
+MAX_RUNS = 200
+
+
+def read_run(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES) -> Trace:
+    """The run in a file.
+
+    Raises:
+        TraceError: no such file, larger than a limit, of another schema, damaged, several runs, or one that contradicts itself.
+    """
+    return _sound(Trace.load(path, max_bytes, max_nodes))
+
+
+def read_runs(
+    data: bytes, max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES, max_runs: int = MAX_RUNS
+) -> list[Trace]:
+    """The runs in the bytes of a file, gzipped or not, each starting with its `run` line; the limits are for all together.
+
+    Raises:
+        TraceError: larger than a limit, of another schema, damaged, or a run that contradicts itself.
+    """
+    data = unpack(data, max_bytes)
+    starts = [0, *(i + 1 for i in _newlines(data) if _begins_run(data[i + 1 : i + 120]))]
+    if len(starts) > max_runs:
+        raise TraceError(f"The file holds {len(starts)} runs; at most {max_runs} fit side by side.")
+    traces, room = list[Trace](), max_nodes
+    for a, b in zip(starts, [*starts[1:], len(data)], strict=True):
+        traces.append(_sound(Trace.loads(data[a:b], max_bytes, max_nodes)))
+        room -= guesses(traces[-1])
+        if room < 0:
+            raise TraceError(f"The runs of this file have more than {max_nodes} nodes together, which is the limit.")
+    return traces
+
+
+def guesses(trace: Trace) -> int:
+    """How many guesses a trace holds, those left out of a draft included."""
+    return sum(len(event.nodes) + len(event.pruned) for event in trace.rounds)
+
+
+def _sound(trace: Trace) -> Trace:
+    broken = identities(trace)
+    if broken:
+        more = f" And {len(broken) - 1} more." if len(broken) > 1 else ""
+        raise TraceError(f"The run of {trace.head.method[:40]!r} contradicts itself. {broken[0][:300]}{more}")
+    return trace
+
+
+def _begins_run(line: bytes) -> bool:
+    return line.replace(b" ", b"").startswith(b'{"kind":"run"')
+
+
+def _newlines(data: bytes) -> Iterator[int]:
+    at = data.find(b"\n")
+    while at >= 0:
+        yield at
+        at = data.find(b"\n", at + 1)

@@ -1,0 +1,77 @@
+"""The one reader: what it gives is sound, what it refuses it names."""
+
+import ast
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.analysis.metrics import accept_by_depth, metrics
+from engine.analysis.reading import read_run, read_runs
+from engine.errors import TraceError
+from engine.trace import Trace
+from tests.engine.analysis.made import bush, light, sd
+
+
+def changed(trace: Trace, edit: Callable[[list[dict[str, Any]]], Any]) -> bytes:
+    events = [json.loads(line) for line in trace.to_lines()]
+    edit(events)
+    return "".join(json.dumps(one) + "\n" for one in events).encode()
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda e: e[1].update(emitted=1), "Round 0: says 1 tokens and emits 2"),
+        (lambda e: e[1].update(path=[]), "Round 0: accepts 1 guesses on a path of 0"),
+        (lambda e: e[1].update(accepted=0), "accepts 0 guesses on a path of 1"),
+        (lambda e: e[1]["nodes"][1].update(state="accepted"), r"the kept guesses \[0, 1\] are not the path \[0\]"),
+        (lambda e: e[1]["tokens"][0].update(token=5), "the token at 0 is not that of its guess"),
+        (lambda e: e[2].update(tcr=2), "rank 2 of the last accepted guess is below 3"),
+        (lambda e: e[1].update(fed=0), "feeds 0 tokens"),
+        (lambda e: e[4].update(text="something else"), "do not make up the text"),
+        (lambda e: e[4].update(total_ms=1.0), "the rounds take 45.0 ms of 1.0"),
+        (lambda e: (e[1].update(emitted=1), e[2].update(emitted=1)), "And 1 more"),
+    ],
+)
+def test_a_run_that_contradicts_itself_is_refused(edit: Any, said: str, tmp_path: Path) -> None:
+    data = changed(sd(), edit)
+    with pytest.raises(TraceError, match=said):
+        read_runs(data)
+    (tmp_path / "x.jsonl").write_bytes(data)
+    with pytest.raises(TraceError, match=said):
+        read_run(tmp_path / "x.jsonl")
+
+
+def test_sound_runs_are_read_whole() -> None:
+    data = b"".join(trace.to_bytes() for trace in (sd(), bush(), light(sd())))
+    assert [len(list(trace.events)) for trace in read_runs(data)] == [5, 3, 5]
+    with pytest.raises(TraceError, match="holds 3 runs; at most 2"):
+        read_runs(data, max_runs=2)
+
+
+def test_the_recorded_cases_are_sound() -> None:
+    for path in sorted(Path("presets/traces").glob("*.jsonl.gz")):
+        assert read_run(path).end is not None
+
+
+def test_acceptance_by_depth_takes_one_pass() -> None:
+    """Its work is rounds + levels: a light file may hold 100,000 rounds of which one claims 50,000 levels."""
+    (first, *_), deep = light(sd()).rounds, light(sd()).rounds[0]
+    deep.drafted = deep.levels = 50_000
+    found = accept_by_depth([first] * 20_000 + [deep])
+    assert found["accepted"][:3] == [20_001, 0, 0] and len(found["depth"]) == 50_000
+    assert found["tested"][:3] == [20_001, 20_001, 0]
+    assert metrics(sd())["accept_by_depth"]["conditional"] == [1.0, 0.5, 1.0]
+
+
+def test_everybody_reads_through_it() -> None:
+    """`Trace.load` checks types and bounds, not contradictions, so nothing that shows a file's numbers calls it."""
+    for path in (*Path("app").rglob("*.py"), *Path("engine").rglob("*.py")):
+        if path == Path("engine/analysis/reading.py") or path.parent == Path("engine/trace"):
+            continue
+        calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        found = [f.attr for f in calls if isinstance(f, ast.Attribute) and ast.unparse(f.value) == "Trace"]
+        assert not {"load", "loads"} & set(found), path
