@@ -1,39 +1,57 @@
-# Five words: app, test, check, format, golden. Each sets up what it needs in .venv.
+# Five words: app, test, check, format, golden. Each sets up what it needs in .venv, and in node_modules where node is.
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 # A plain `pip install torch` brings gigabytes of CUDA; set TORCH=torch on a machine with a GPU.
 TORCH ?= torch==2.13.0
+# The page's development tools (Biome, tsc, node's test runner); nobody needs them to serve or to use the page.
+NODE := $(shell command -v node 2>/dev/null)
+BIN := node_modules/.bin
 export HF_HUB_DISABLE_TELEMETRY = 1
 export GRADIO_ANALYTICS_ENABLED = False
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: app test test-all test-browser check format golden setup setup-dev
+.PHONY: app test test-all test-browser test-page check check-page format format-page golden setup setup-dev
 
 app: setup
 	$(PY) -m app
 
-test: setup-dev
+test: setup-dev test-page
 	$(PY) -m pytest -q -n 2 -m "not slow and not browser"
 
 test-browser: setup-dev
 	$(PY) -m pytest -q -m browser tests/browser
 
-test-all: setup-dev
+test-all: setup-dev test-page
 	$(PY) -m pytest -q -m ""
 
-check: setup-dev
+check: setup-dev check-page
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
-format: setup-dev
+format: setup-dev format-page
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 
 golden: setup-dev
 	$(PY) -m tests.golden.record
+
+ifdef NODE
+check-page: node_modules/.tools
+	$(BIN)/biome format .
+	$(BIN)/tsc --project tsconfig.json
+
+test-page:
+	node --test tests/static/*.test.js
+
+format-page: node_modules/.tools
+	$(BIN)/biome check --write .
+else
+check-page test-page format-page:
+	@echo "$@ is left out: node is not installed. It runs Biome, tsc or the unit tests of app/static (CONTRIBUTING.md)."
+endif
 
 setup: $(VENV)/.app
 setup-dev: $(VENV)/.dev
@@ -49,4 +67,8 @@ $(VENV)/.app: requirements.txt | $(VENV)/bin/python
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.app
 	$(PY) -m pip install -q -r requirements-dev.txt
+	touch $@
+
+node_modules/.tools: package.json package-lock.json
+	npm install --no-save --no-audit --no-fund --silent
 	touch $@

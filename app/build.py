@@ -14,6 +14,7 @@ from app.presets import Shelf
 from app.recorded import Sentence
 from app.routes import catalogue_json, open_trace
 from app.service import Service
+from app.wire import Catalogue
 from engine.errors import LabError
 
 LOG = logging.getLogger(__name__)
@@ -105,9 +106,9 @@ class Handlers:
 
     def presets(self) -> list[dict[str, Any]]:
         """All presets."""
-        return self.shelf.listing()
+        return [dict(preset) for preset in self.shelf.listing()]
 
-    def catalogue(self, models: str = "") -> dict[str, Any]:
+    def catalogue(self, models: str = "") -> Catalogue:
         """Methods, presets, models and limits."""
         return catalogue_json(self.service, self.shelf, models)
 

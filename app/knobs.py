@@ -4,15 +4,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from app.wire import KnobKind, PageCard, PageKnob
 from engine.config import Card, Knob
 from engine.errors import ConfigError, unknown
 
 ORIGINS = {"paper": "the paper's default", "code": "the authors' code", "ours": "our choice"}
 
 
-def knob_json(knob: Knob) -> dict[str, Any]:
+def page_knob(knob: Knob) -> PageKnob:
     """A knob with the kind of control it needs and the origin of its default in words."""
-    kind = (
+    kind: KnobKind = (
         "choice"
         if knob.choices
         else "switch"
@@ -21,17 +22,14 @@ def knob_json(knob: Knob) -> dict[str, Any]:
         if isinstance(knob.default, str)
         else "number"
     )
-    return {
-        **asdict(knob),
-        "kind": kind,
-        "whole": kind == "number" and isinstance(knob.default, int),
-        "origin_text": ORIGINS[knob.origin],
-    }
+    whole = kind == "number" and isinstance(knob.default, int)
+    return PageKnob(**vars(knob), kind=kind, whole=whole, origin_text=ORIGINS[knob.origin])
 
 
 def card_json(card: Card, reason: str = "") -> dict[str, Any]:
     """A card for the page; `reason` says why it cannot run, empty when it can (or nobody knows yet)."""
-    return {**card.to_json(), "knobs": [knob_json(knob) for knob in card.knobs], "unavailable": reason}
+    given = {**vars(card), "knobs": tuple(page_knob(knob) for knob in card.knobs)}
+    return asdict(PageCard(**given, unavailable=reason))
 
 
 def catalogue(cards: Iterable[Card], reasons: Mapping[str, str] | None = None) -> list[dict[str, Any]]:

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from app import recorded
 from app.recorded import Sentence
 from app.state import Limits
+from app.wire import PagePreset
 from engine.config import Card
 from engine.errors import ConfigError, unknown
 from engine.presets import PRESETS, Preset
@@ -40,7 +40,7 @@ class Shelf:
         recorded_first = [preset.name for preset in self._presets.values() if preset.traces]
         self.first = first or next(iter([*recorded_first, *self._presets]), "")
 
-    def listing(self) -> list[dict[str, Any]]:
+    def listing(self) -> list[PagePreset]:
         """All presets in JSON types; `recorded` says whether traces come with it."""
         return [_plain(preset) for preset in self._presets.values()]
 
@@ -70,7 +70,7 @@ def _read(path: Path, limits: Limits) -> list[Trace]:
     return recorded.parse(path.read_bytes(), limits)
 
 
-def _plain(preset: Preset) -> dict[str, Any]:
+def _plain(preset: Preset) -> PagePreset:
     """A case as the run bar takes it; names of settings are those of a request."""
     return {
         "name": preset.name,

@@ -20,6 +20,7 @@ from app import evaluations, mining, pooled, recorded, trajectories, trees
 from app.presets import Shelf
 from app.recorded import Sentence
 from app.service import Service
+from app.wire import Catalogue
 from engine.errors import LabError, TraceError
 
 STATIC = Path(__file__).parent / "static"
@@ -90,7 +91,7 @@ async def catalogue(service: Service, shelf: Shelf, request: Request) -> Respons
     return JSONResponse(catalogue_json(service, shelf, request.query_params.get("models", "")))
 
 
-def catalogue_json(service: Service, shelf: Shelf, models: str = "") -> dict[str, Any]:
+def catalogue_json(service: Service, shelf: Shelf, models: str = "") -> Catalogue:
     """See `catalogue`."""
     limits = service.limits
     return {

@@ -11,11 +11,11 @@ from app.recorded import Narrator, Sentence
 from app.request import Request
 from app.state import Limits, RunLog, RunStore
 from app.turns import LabLike, Tail, Turns, in_turns
+from app.wire import RunMessage, StartedLane
 from engine.config import Card
 from engine.errors import LabError
 
 EVERY = 1 / 15  # seconds between messages to a page
-Message = dict[str, Any]
 
 
 class Service:
@@ -78,7 +78,7 @@ class Service:
         lab = self._labs.get(models or (self.models[0] if self.models else ""))
         return catalogue(self.cards, lab.unavailable() if lab else None)
 
-    def run(self, request: Request) -> Iterator[Message]:
+    def run(self, request: Request) -> Iterator[RunMessage]:
         """The comparison as messages `{id, seq, ...}`; `seq` counts the events before the message.
 
         Closing the iterator, or `stop`, ends every lane within one round.
@@ -87,7 +87,7 @@ class Service:
         yield {"id": request.run, "seq": 0, "phase": "queued" if request.models in self._labs else "loading"}
         try:
             lab = self.lab(request.models)
-            lanes = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
+            lanes: list[StartedLane] = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
             yield {"id": request.run, "seq": 0, "lanes": lanes, "methods": self.methods(request.models)}
             turns = self._turns(request.models, request) if self._turns else in_turns(lab, request)
             with self.engine():
@@ -96,7 +96,7 @@ class Service:
         finally:
             self.runs.close(request.run)
 
-    def _batches(self, request: Request, log: RunLog, events: Turns) -> Iterator[Message]:
+    def _batches(self, request: Request, log: RunLog, events: Turns) -> Iterator[RunMessage]:
         narrators = {lane.key: Narrator(self._sentence) for lane in request.lanes}
         sent, due = 0, self._clock()
         for key, event in events:
@@ -114,7 +114,7 @@ class Service:
             log.stopped.set()
         return log is not None
 
-    def resync(self, run: str, have: int) -> Message | None:
+    def resync(self, run: str, have: int) -> RunMessage | None:
         """What a page missed: all events from number `have` on."""
         log = self.runs.get(run)
         return (

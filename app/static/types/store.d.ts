@@ -1,0 +1,183 @@
+// The contract between views (docs/design/0008-page.md), written by hand: what the store holds and who hears of what.
+
+import type { Card } from "./card.js";
+import type { Event, Json, Node, Round, RunEnded, RunStarted, Token } from "./trace.js";
+
+/** Prefix sums over rounds: entry n covers the first n. Times in milliseconds. */
+export interface Sums {
+  readonly clock: readonly number[];
+  readonly tokens: readonly number[];
+  readonly drafted: readonly number[];
+  readonly accepted: readonly number[];
+  readonly draft: readonly number[];
+  readonly verify: readonly number[];
+  readonly other: readonly number[];
+}
+
+/** A lane: the trace's own events, recorded or live, and what every view needs of them. It grows; no view writes to it. */
+export interface Run {
+  readonly key: string;
+  /** the method's card */
+  readonly card: Card;
+  readonly head: RunStarted | null;
+  readonly rounds: readonly Round[];
+  /** all rounds' tokens; the index is the position in the response */
+  readonly tokens: readonly Token[];
+  readonly end: RunEnded | null;
+  /** the text of every token id that the trace names */
+  readonly pieces: ReadonlyMap<number, string>;
+  readonly sums: Sums;
+}
+
+/** The numbers of a run's first rounds; a rate whose denominator is 0 is null. Times in milliseconds. */
+export interface Stats {
+  readonly rounds: number;
+  readonly clock: number;
+  readonly tokens: number;
+  readonly drafted: number;
+  readonly accepted: number;
+  readonly draft: number;
+  readonly verify: number;
+  readonly other: number;
+  /** tokens a target call */
+  readonly tau: number | null;
+  /** tokens a second */
+  readonly perSecond: number | null;
+  readonly acceptRate: number | null;
+}
+
+/** A place in a lane: a round, a response position, a node of the round's draft. */
+export interface Selection {
+  readonly run: string;
+  readonly round: number | null;
+  readonly pos: number | null;
+  readonly node: number | null;
+}
+/** As much of a place as a view knows; the store fills in what it implies. */
+export type Place = Partial<Selection>;
+
+export interface Time {
+  readonly mode: "calls" | "clock";
+  /** rounds or milliseconds; Infinity is live */
+  readonly at: number;
+  readonly playing: boolean;
+  readonly speed: number;
+}
+
+/** A filter as data, so that a link can hold it; `filters.js` makes the filter. */
+export interface FilterSpec {
+  readonly kind: string;
+  readonly name?: string;
+  readonly [setting: string]: Json | undefined;
+}
+export interface Filter {
+  readonly label: string;
+  readonly spec?: FilterSpec;
+  /** positions, for a filter that a view set without a spec */
+  readonly range?: readonly [number, number];
+  test(run: Run, round: Round, node?: Node | null, token?: Token | null): boolean;
+}
+
+export interface Options {
+  readonly ghosts: boolean;
+  readonly whitespace: boolean;
+  readonly flags: boolean;
+  readonly law: "raw" | "sampled";
+  readonly order: "target" | "draft";
+  readonly topN: number;
+}
+
+export interface Status {
+  readonly phase: "empty" | "queued" | "loading" | "running" | "done";
+  /** name of the preset whose recorded runs are shown */
+  readonly recorded: string | null;
+  /** the run was started by Step */
+  readonly step: boolean;
+}
+
+/** A topic's payload; `undefined` where there is none. Emission is synchronous. */
+export interface Topics {
+  /** lanes were replaced */
+  runs: undefined;
+  /** key of the run that rounds were appended to */
+  data: string;
+  cursor: Moved;
+  hover: Moved;
+  time: undefined;
+  filters: undefined;
+  /** name of the option that changed */
+  options: keyof Options;
+  status: undefined;
+  /** light or dark */
+  theme: undefined;
+  /** flags above tokens changed (`flags.js`) */
+  flags: undefined;
+}
+export interface Moved {
+  readonly old: Selection | null;
+  readonly now: Selection | null;
+}
+
+export interface Emitter<M> {
+  /** Listen; the answer ends it. */
+  on<T extends keyof M>(topic: T, hear: (detail: M[T]) => void): () => void;
+  emit<T extends keyof M>(...given: M[T] extends undefined ? [topic: T] : [topic: T, detail: M[T]]): void;
+}
+
+export interface LaneStart {
+  readonly key: string;
+  readonly card: Card;
+}
+export interface LaneTrace extends LaneStart {
+  readonly events: readonly Event[];
+}
+
+export interface Store extends Emitter<Topics> {
+  readonly runs: ReadonlyMap<string, Run>;
+  /** keys in display order */
+  readonly lanes: readonly string[];
+  readonly cursor: Selection | null;
+  readonly hover: Selection | null;
+  readonly time: Time;
+  readonly filters: ReadonlyMap<string, Filter>;
+  readonly options: Options;
+  readonly status: Status;
+  readonly CALLS_PER_SECOND: number;
+
+  /** Draw in the next animation frame, once a key. */
+  frame(key: string, draw: () => void): void;
+  /** As `frame`, but at most once in `every` milliseconds: for what sums a run up while it streams. */
+  seldom(key: string, draw: () => void, every?: number): void;
+
+  begin(lanes: readonly LaneStart[], status?: Partial<Status>): void;
+  push(key: string, events: readonly Event[]): void;
+  load(traces: readonly LaneTrace[], status?: Partial<Status>): void;
+  setStatus(partial: Partial<Status>): void;
+
+  /** The run of a key, by default of the focus, else of the first lane that drafts. */
+  run(key?: string): Run | null;
+  round(sel?: Place | null): Round | null;
+  node(sel?: Place | null): Node | null;
+  token(sel?: Place | null): Token | null;
+  piece(run: Run, id: number): string;
+  /** Of the visible rounds. */
+  stats(run: Run): Stats;
+
+  /** What is hovered, else what is selected. */
+  focus(): Selection | null;
+  setCursor(place: Place): void;
+  setHover(place: Place | null): void;
+  clear(): void;
+  setTime(partial: Partial<Time>): void;
+  /** How many rounds of the run the time cursor shows. */
+  visibleRounds(run: Run): number;
+  /** The far end of the time axis: the most calls, or milliseconds, of any lane. */
+  span(mode?: Time["mode"]): number;
+  setFilter(name: string, filter: Filter | null): void;
+  passes(run: Run, round: Round, node?: Node | null, token?: Token | null): boolean;
+  setOption<K extends keyof Options>(name: K, value: Options[K]): void;
+  /** First position where two lanes emit different tokens. */
+  divergence(a: string, b: string): number;
+  /** The same place in another lane: {pos} up to the divergence, {round} after it. */
+  twin(sel: Selection | null, key: string): Place | null;
+}

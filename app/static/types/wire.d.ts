@@ -1,0 +1,151 @@
+// Written by `python -m app.types write` from app/wire.py; do not edit.
+
+import type { Card, Knob, KnobValue } from "./card.js";
+import type { Event } from "./trace.js";
+
+/** A knob with the control it needs. */
+export interface PageKnob extends Knob {
+  readonly kind: "choice" | "switch" | "text" | "number";
+  /** a number without decimals */
+  readonly whole: boolean;
+  /** where the default comes from, in words */
+  readonly origin_text: string;
+}
+
+/** A card of the catalogue. */
+export interface PageCard extends Omit<Card, "knobs"> {
+  readonly knobs: readonly PageKnob[];
+  /** why it cannot run with the models that are loaded; empty when it can, or nobody knows yet */
+  readonly unavailable: string;
+}
+
+/** One method of a comparison; knobs that are left out have their defaults. */
+export interface LaneRequest {
+  readonly method: string;
+  readonly knobs: Readonly<Record<string, KnobValue>>;
+}
+
+/** A comparison as the page asks for it: one prompt, sampling and seed for every lane (`app.request` checks it). */
+export interface RunRequest {
+  readonly models: string;
+  readonly prompt: string;
+  readonly lanes: readonly LaneRequest[];
+  readonly max_new_tokens: number;
+  readonly temperature: number;
+  readonly top_p: number;
+  readonly top_k: number;
+  readonly seed: number;
+  readonly chat: boolean;
+  /** the case that the settings come from, empty when none */
+  readonly preset?: string;
+  /** 32 hexadecimal digits, made by the page */
+  readonly id?: string;
+  readonly stop?: readonly string[];
+}
+
+/** Sampling of a case; what is left out has its default. */
+export interface PresetSampling {
+  readonly temperature?: number;
+  readonly top_k?: number;
+  readonly top_p?: number;
+}
+
+/** A case; names of settings are those of a request. */
+export interface PagePreset {
+  readonly name: string;
+  readonly title: string;
+  readonly story: string;
+  /** one sentence: what to see */
+  readonly point: string;
+  readonly models: string;
+  readonly prompt: string;
+  readonly lanes: readonly LaneRequest[];
+  readonly sampling: PresetSampling;
+  readonly seed: number;
+  readonly max_new_tokens: number;
+  readonly chat: boolean;
+  /** traces come with it */
+  readonly recorded: boolean;
+}
+
+/** What a visitor may ask for. */
+export interface PageLimits {
+  readonly tokens: number;
+  readonly lanes: number;
+  /** bytes */
+  readonly upload: number;
+  /** of all runs in an upload */
+  readonly nodes: number;
+}
+
+/** Everything the run bar needs: GET /lab/catalogue?models=NAME. */
+export interface Catalogue {
+  readonly methods: readonly PageCard[];
+  readonly presets: readonly PagePreset[];
+  readonly models: readonly string[];
+  /** the preset that the page opens with, empty when there is none */
+  readonly first: string;
+  readonly limits: PageLimits;
+}
+
+/** A whole run, each candidate and token with its sentence. */
+export interface Lane {
+  readonly key: string;
+  readonly card: Card;
+  readonly events: readonly Event[];
+}
+
+/** The runs in a visitor's file: POST /lab/open. */
+export interface Opened {
+  readonly lanes: readonly Lane[];
+}
+
+/** The recorded runs of a preset: GET /lab/trace?name=NAME. */
+export interface Recorded {
+  readonly recorded: string;
+  readonly lanes: readonly Lane[];
+}
+
+/** A lane whose run begins. */
+export interface StartedLane {
+  readonly key: string;
+  readonly card: Card;
+}
+
+/** A message of a running comparison; `seq` counts the events before it, so that a page notices what it missed. */
+export interface RunMessage {
+  readonly id: string;
+  readonly seq: number;
+  readonly phase?: "queued" | "loading";
+  readonly lanes?: readonly StartedLane[];
+  readonly methods?: readonly PageCard[];
+  readonly ev?: readonly (readonly [string, Event])[];
+  /** what went wrong */
+  readonly notice?: string;
+  readonly done?: boolean;
+}
+
+/** A recorded mined set in the list. */
+export interface MinedAbout {
+  readonly name: string;
+  readonly task: string;
+  readonly naive: boolean;
+  readonly prompts: number;
+  readonly command: string;
+}
+
+/** The recorded mined sets: GET /lab/mined. */
+export interface MinedList {
+  readonly sets: readonly MinedAbout[];
+}
+
+/** What is to be mined: POST /lab/mine, /lab/mine/kept (`app.miningjob` checks it). */
+export interface MineRequest {
+  readonly key: string;
+  readonly models: string;
+  readonly task: string;
+  readonly source: "heldout" | "train" | "prompt";
+  readonly n: number;
+  readonly naive: boolean;
+  readonly prompt?: string;
+}

@@ -1,0 +1,230 @@
+"""python -m app.types write | check: the page's type declarations, made from the dataclasses that its data come from.
+
+A field's comment and a class's docstring go along. `tsc` then checks the page against what the engine really sends.
+"""
+
+import inspect
+import re
+import sys
+import types
+import typing
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, Union, get_args, get_origin
+
+from app import wire
+from engine.config import Card, Knob
+from engine.judge import events as mining
+from engine.trace import events as trace
+
+FOLDER = Path(__file__).parent / "static" / "types"
+HEAD = "// Written by `python -m app.types write` from {sources}; do not edit.\n"
+JSON = """/** Any JSON value: what the engine leaves free. */
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: Json;
+}
+"""
+PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", Any: "Json", type(None): "null"}
+NAMED = {("Node", "state"): "NodeState", ("Token", "origin"): "Origin"}  # texts of which `trace` lists the values
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the declarations, or say which are not current."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given == ["write"]:
+        FOLDER.mkdir(exist_ok=True)
+        for name, text in declarations().items():
+            (FOLDER / name).write_text(text, encoding="utf-8")
+        return 0
+    if given == ["check"]:
+        old = stale()
+        say(f"not current, run `python -m app.types write`: {', '.join(old)}" if old else "current")
+        return 1 if old else 0
+    say(str(__doc__))
+    return 2
+
+
+def say(text: str) -> None:
+    """One line for the person at the terminal."""
+    sys.stdout.write(f"{text}\n")
+
+
+def stale(folder: Path = FOLDER) -> list[str]:
+    """Names of files that differ from what would be written."""
+    return [
+        name
+        for name, text in declarations().items()
+        if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text
+    ]
+
+
+def declarations() -> dict[str, str]:
+    """The text of each file."""
+    return {
+        "trace.d.ts": _file("engine/trace/events.py", [JSON, *_trace()]),
+        "card.d.ts": _file(
+            "engine/config.py",
+            [
+                "export type KnobValue = boolean | number | string;\n",
+                interface(Knob),
+                interface(Card),
+            ],
+        ),
+        "wire.d.ts": _file("app/wire.py", [IMPORTS, *_wire()]),
+        "mining.d.ts": _file(
+            "engine/judge/events.py",
+            [
+                'import type { JsonObject } from "./trace.js";\n',
+                interface(mining.Label, late=defaulted(mining.Label)),
+                *(interface(kind, late=defaulted(kind)) for kind in get_args(mining.MiningEvent)),
+                alias("MiningEvent", (kind.__name__ for kind in get_args(mining.MiningEvent))),
+            ],
+        ),
+    }
+
+
+TOP_N = """/** [token id, probability], most probable first. */
+export type TopN = readonly (readonly [number, number])[];
+"""
+IMPORTS = """import type { Card, Knob, KnobValue } from "./card.js";
+import type { Event } from "./trace.js";
+"""
+
+
+def _file(sources: str, parts: Sequence[str]) -> str:
+    return "\n".join([HEAD.format(sources=sources), *parts])
+
+
+def _trace() -> Iterator[str]:
+    for name, values in (("NodeState", trace.NODE_STATES), ("Origin", trace.ORIGINS)):
+        yield alias(name, quoted(values))
+    yield TOP_N
+    why = ("/** The sentence that the server adds. */", "readonly why?: string;")
+    yield from (interface(record, sparse=True, more=why) for record in (trace.Node, trace.Token))
+    yield from (interface(event, sparse=True) for event in get_args(trace.Event))
+    yield alias("Event", (kind.__name__ for kind in get_args(trace.Event)))
+
+
+def _wire() -> Iterator[str]:
+    for value in vars(wire).values():
+        here = isinstance(value, type) and value.__module__ == wire.__name__ and value is not wire.Shape
+        if here:
+            yield interface(value)
+
+
+def interface(kind: type[Any], sparse: bool = False, late: Collection[str] = (), more: Sequence[str] = ()) -> str:
+    """The declaration of a dataclass or TypedDict.
+
+    In a `sparse` record what is None is left out, as in a trace; fields that came `late` are missing in older files.
+    """
+    base = next((parent for parent in kind.__bases__ if is_dataclass(parent)), None)
+    inherited = {field.name for field in fields(base)} if base else set()
+    own = set(inspect.get_annotations(kind))
+    notes = comments(kind)
+    body: list[str] = []
+    for name, hint in typing.get_type_hints(kind, include_extras=True).items():
+        if name in inherited - own:
+            continue
+        if name in notes:
+            body.append(f"/** {notes[name]} */")
+        body.append(_member(kind, name, hint, sparse, name in late))
+    doc = " ".join((inspect.getdoc(kind) or "").split())
+    lines = "".join(f"  {line}\n" for line in [*body, *more])
+    return f"/** {doc} */\nexport interface {kind.__name__}{_parent(base, inherited & own)} {{\n{lines}}}\n"
+
+
+def _parent(base: type[Any] | None, anew: set[str]) -> str:
+    """What a dataclass extends, without the fields that it declares anew."""
+    if base is None:
+        return ""
+    return f" extends Omit<{base.__name__}, {union(quoted(sorted(anew)))}>" if anew else f" extends {base.__name__}"
+
+
+def defaulted(kind: type[Any]) -> set[str]:
+    """Fields of a dataclass that have a default."""
+    return {field.name for field in fields(kind) if (field.default, field.default_factory) != (MISSING, MISSING)}
+
+
+def _member(kind: type[Any], name: str, hint: Any, sparse: bool, late: bool) -> str:
+    if get_origin(hint) is ClassVar:
+        return f'readonly {name}: "{getattr(kind, name)}";'
+    if (kind.__name__, name) in NAMED:
+        return f"readonly {name}: {NAMED[kind.__name__, name]};"
+    optional = late
+    if get_origin(hint) is NotRequired:
+        (hint,) = get_args(hint)
+        optional = True
+    if not is_dataclass(kind):
+        optional |= name not in getattr(kind, "__required_keys__", ())
+    if sparse and type(None) in get_args(hint):
+        hint = Union[tuple(part for part in get_args(hint) if part is not type(None))]  # noqa: UP007
+        optional = True
+    return f"readonly {name}{'?' if optional else ''}: {typed(hint)};"
+
+
+def typed(hint: Any) -> str:
+    """A Python type as TypeScript.
+
+    Raises:
+        TypeError: a type that nothing is known of.
+    """
+    if hint == trace.TopN:
+        return "TopN"
+    if hint in PLAIN:
+        return PLAIN[hint]
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return typed(next((note.kind for note in hint.__metadata__ if isinstance(note, wire.Shape)), inner[0]))
+    if origin in (Union, types.UnionType):
+        if set(inner) == {bool, int, float, str}:
+            return "KnobValue"
+        if hint == trace.Event:
+            return "Event"
+        return union(dict.fromkeys(typed(part) for part in inner))
+    if origin is Literal:
+        return union(quoted(inner))
+    if origin is tuple and inner[-1] is not ...:
+        return f"readonly [{', '.join(map(typed, inner))}]"
+    if origin in (list, tuple):
+        item = typed(inner[0])
+        return f"readonly ({item})[]" if "|" in item or item.startswith("readonly") else f"readonly {item}[]"
+    if origin in (dict, Mapping):
+        return "JsonObject" if inner[1] is Any else f"Readonly<Record<string, {typed(inner[1])}>>"
+    if isinstance(hint, type):
+        return hint.__name__
+    raise TypeError(f"no TypeScript for {hint!r}")
+
+
+def alias(name: str, parts: typing.Iterable[str]) -> str:
+    """A type of alternatives under a name, broken as the formatter breaks it."""
+    found = list(parts)
+    line = f"export type {name} = {union(found)};\n"
+    if len(line) <= 121:
+        return line
+    return f"export type {name} =" + "".join(f"\n  | {part}" for part in found) + ";\n"
+
+
+def union(parts: typing.Iterable[str]) -> str:
+    """Alternatives."""
+    return " | ".join(parts)
+
+
+def quoted(values: typing.Iterable[str]) -> Iterator[str]:
+    """Texts as literals."""
+    return (f'"{value}"' for value in values)
+
+
+def comments(kind: type[Any]) -> dict[str, str]:
+    """What the source says of each field at the end of its line, those of dataclasses above it included."""
+    found: dict[str, str] = {}
+    for line in inspect.getsource(kind).splitlines():
+        field = re.match(r"\s{4}(\w+): .*?  # (.*)$", line)
+        if field and not field[2].startswith(("type:", "noqa")):
+            found[field[1]] = field[2].replace("*/", "")
+    return found
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

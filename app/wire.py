@@ -1,0 +1,180 @@
+"""What goes over the wire between server and page, as types; `app.types` writes the page's declarations from them.
+
+Answers are plain JSON. Where a value is made by `dataclasses.asdict`, or is an event of a trace, its shape is named by
+`Annotated[..., Shape(kind)]`: the annotation is for the page, the first type for this side.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from engine.config import Card, Knob, KnobValue
+from engine.trace.events import Event
+
+KnobKind = Literal["choice", "switch", "text", "number"]
+Phase = Literal["queued", "loading"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a plain JSON value is made from."""
+
+    kind: Any
+
+
+@dataclass(frozen=True)
+class PageKnob(Knob):
+    """A knob with the control it needs."""
+
+    kind: KnobKind = "number"
+    whole: bool = False  # a number without decimals
+    origin_text: str = ""  # where the default comes from, in words
+
+
+@dataclass(frozen=True)
+class PageCard(Card):
+    """A card of the catalogue."""
+
+    knobs: tuple[PageKnob, ...] = ()
+    unavailable: str = ""  # why it cannot run with the models that are loaded; empty when it can, or nobody knows yet
+
+
+Cards = Annotated[list[dict[str, Any]], Shape(list[PageCard])]
+PlainCard = Annotated[dict[str, Any], Shape(Card)]
+PlainEvent = Annotated[dict[str, Any], Shape(Event)]
+
+
+class LaneRequest(TypedDict):
+    """One method of a comparison; knobs that are left out have their defaults."""
+
+    method: str
+    knobs: dict[str, KnobValue]
+
+
+class RunRequest(TypedDict):
+    """A comparison as the page asks for it: one prompt, sampling and seed for every lane (`app.request` checks it)."""
+
+    models: str
+    prompt: str
+    lanes: list[LaneRequest]
+    max_new_tokens: int
+    temperature: float
+    top_p: float
+    top_k: int
+    seed: int
+    chat: bool
+    preset: NotRequired[str]  # the case that the settings come from, empty when none
+    id: NotRequired[str]  # 32 hexadecimal digits, made by the page
+    stop: NotRequired[list[str]]
+
+
+class PresetSampling(TypedDict, total=False):
+    """Sampling of a case; what is left out has its default."""
+
+    temperature: float
+    top_k: int
+    top_p: float
+
+
+class PagePreset(TypedDict):
+    """A case; names of settings are those of a request."""
+
+    name: str
+    title: str
+    story: str
+    point: str  # one sentence: what to see
+    models: str
+    prompt: str
+    lanes: list[LaneRequest]
+    sampling: Annotated[dict[str, Any], Shape(PresetSampling)]
+    seed: int
+    max_new_tokens: int
+    chat: bool
+    recorded: bool  # traces come with it
+
+
+class PageLimits(TypedDict):
+    """What a visitor may ask for."""
+
+    tokens: int
+    lanes: int
+    upload: int  # bytes
+    nodes: int  # of all runs in an upload
+
+
+class Catalogue(TypedDict):
+    """Everything the run bar needs: GET /lab/catalogue?models=NAME."""
+
+    methods: Cards
+    presets: list[PagePreset]
+    models: list[str]
+    first: str  # the preset that the page opens with, empty when there is none
+    limits: PageLimits
+
+
+class Lane(TypedDict):
+    """A whole run, each candidate and token with its sentence."""
+
+    key: str
+    card: PlainCard
+    events: list[PlainEvent]
+
+
+class Opened(TypedDict):
+    """The runs in a visitor's file: POST /lab/open."""
+
+    lanes: list[Lane]
+
+
+class Recorded(TypedDict):
+    """The recorded runs of a preset: GET /lab/trace?name=NAME."""
+
+    recorded: str
+    lanes: list[Lane]
+
+
+class StartedLane(TypedDict):
+    """A lane whose run begins."""
+
+    key: str
+    card: PlainCard
+
+
+class RunMessage(TypedDict):
+    """A message of a running comparison; `seq` counts the events before it, so that a page notices what it missed."""
+
+    id: str
+    seq: int
+    phase: NotRequired[Phase]
+    lanes: NotRequired[list[StartedLane]]
+    methods: NotRequired[Cards]
+    ev: NotRequired[list[tuple[str, PlainEvent]]]
+    notice: NotRequired[str]  # what went wrong
+    done: NotRequired[bool]
+
+
+class MinedAbout(TypedDict):
+    """A recorded mined set in the list."""
+
+    name: str
+    task: str
+    naive: bool
+    prompts: int
+    command: str
+
+
+class MinedList(TypedDict):
+    """The recorded mined sets: GET /lab/mined."""
+
+    sets: list[MinedAbout]
+
+
+class MineRequest(TypedDict):
+    """What is to be mined: POST /lab/mine, /lab/mine/kept (`app.miningjob` checks it)."""
+
+    key: str
+    models: str
+    task: str
+    source: Literal["heldout", "train", "prompt"]
+    n: int
+    naive: bool
+    prompt: NotRequired[str]
