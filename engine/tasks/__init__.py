@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from engine.tasks.catalogue import FAMILIES, Task, get_task, load_problems, stream
+from engine.tasks.catalogue import FAMILIES, Checked, Task, check_answer, family_of, get_task, load_problems, stream
 from engine.tasks.problem import Problem, split_of
 
-__all__ = ["FAMILIES", "Problem", "Task", "get_task", "load_problems", "split_of", "stream"]
+__all__ = [
+    "FAMILIES",
+    "Checked",
+    "Problem",
+    "Task",
+    "check_answer",
+    "family_of",
+    "get_task",
+    "load_problems",
+    "split_of",
+    "stream",
+]

@@ -20,10 +20,14 @@ class Task:
     """One family: `generate` draws a problem; the rest judges a model's text.
 
     `extract(text)` is the answer in a completion or None, `equivalent(a, b)` compares two
-    such answers, and `score(problem, text)` is 0 to 1.
+    such answers, and `score(problem, text)` is 0 to 1. A prompt begins with `opening` and ends with `cue`.
     """
 
     family: str
+    about: str  # what a problem asks for, in one line
+    opening: str
+    cue: str
+    textual: bool  # two answers can be compared as texts; programs have to be run instead
     generate: Callable[[Random], Problem]
     extract: Callable[[str], str | None]
     equivalent: Callable[[str | None, str | None], bool]
@@ -31,7 +35,17 @@ class Task:
 
 
 _TASKS = {
-    module.FAMILY: Task(module.FAMILY, module.generate, module.extract, module.equivalent, module.score)
+    module.FAMILY: Task(
+        module.FAMILY,
+        module.ABOUT,
+        module.OPENING,
+        module.CUE,
+        module.TEXTUAL,
+        module.generate,
+        module.extract,
+        module.equivalent,
+        module.score,
+    )
     for module in (arithmetic, functions, sentences)
 }
 FAMILIES = tuple(_TASKS)
@@ -46,6 +60,30 @@ def get_task(family: str) -> Task:
     if family not in _TASKS:
         raise ConfigError(unknown("task", family, FAMILIES))
     return _TASKS[family]
+
+
+def family_of(prompt: str) -> str | None:
+    """The family whose problems begin and end as the prompt does; None for a prompt of no family."""
+    text = prompt.strip()
+    return next((t.family for t in _TASKS.values() if text.startswith(t.opening) and text.endswith(t.cue)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An answer held against its reference."""
+
+    right: bool
+    answer: str | None  # as extracted from the text; None when the text holds none
+    reference: str
+
+
+def check_answer(family: str, reference: str, text: str) -> Checked | None:
+    """Whether a completion gives the reference answer; None for families whose answers must be run, or unknown ones."""
+    task = _TASKS.get(family)
+    if task is None or not task.textual or not reference:
+        return None
+    answer = task.extract(text)
+    return Checked(task.equivalent(answer, reference), answer, reference)
 
 
 def stream(family: str, split: str, seed: int = 0) -> Iterator[Problem]:

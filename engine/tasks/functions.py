@@ -24,6 +24,8 @@ from engine.tasks.snippets import (
 )
 
 FAMILY = "functions"
+ABOUT = "a small Python function to write from a description and one test"
+OPENING, CUE, TEXTUAL = "Task:", "Code:", False
 HIDDEN_TESTS = 4
 RESULTS = ("total", "result", "answer", "out")
 VARIABLES = ("x", "item", "value", "e")

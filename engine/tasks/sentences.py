@@ -27,6 +27,8 @@ from engine.tasks.lexicon import (
 from engine.tasks.problem import Problem, Writer
 
 FAMILY = "sentences"
+ABOUT = "an English sentence to translate into German"
+OPENING, CUE, TEXTUAL = "English:", "German:", True
 _CANONICAL = {w: ws[0] for ws in (*OPENERS.values(), *MIDDLES.values()) for w in ws}
 
 

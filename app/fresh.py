@@ -1,0 +1,60 @@
+"""What the embedded models were trained on, and fresh problems of each kind. No gradio, no torch."""
+
+import secrets
+from itertools import islice
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from engine.errors import ConfigError, LabError
+from engine.tasks import FAMILIES, get_task, stream
+
+MOST_SEED = 2**31 - 1
+
+
+def routes() -> list[BaseRoute]:
+    """One route: a problem that no model was trained on."""
+    return [Route("/lab/problem", problem)]
+
+
+def kinds() -> list[dict[str, Any]]:
+    """The families in words, and how their prompts begin and end, which tells a prompt of another kind."""
+    tasks = [get_task(family) for family in FAMILIES]
+    return [{"task": t.family, "about": t.about, "opening": t.opening, "cue": t.cue} for t in tasks]
+
+
+async def problem(request: Request) -> Response:
+    """A held-out problem of a family; the same seed gives the same problem, without one it is drawn."""
+    try:
+        seed = _seed(request.query_params.get("seed", ""))
+        body = await run_in_threadpool(drawn, request.query_params.get("task", ""), seed)
+    except LabError as error:
+        return JSONResponse({"error": str(error)}, status_code=400)
+    return JSONResponse(body)
+
+
+def drawn(family: str, seed: int) -> dict[str, Any]:
+    """A held-out problem: prompt, seed, and the reference answer where texts can be compared (else an empty one).
+
+    Raises:
+        ConfigError: an unknown family.
+    """
+    task = get_task(family)
+    (found,) = islice(stream(family, "heldout", seed), 1)
+    return {
+        "task": family,
+        "seed": seed,
+        "prompt": found.prompt,
+        "answer": found.answer if task.textual else "",
+    }
+
+
+def _seed(given: str) -> int:
+    if not given:
+        return secrets.randbelow(MOST_SEED)
+    if not given.isascii() or not given.isdigit() or int(given[:12]) > MOST_SEED:
+        raise ConfigError(f"seed must be an integer from 0 to {MOST_SEED}, got {given[:40]!r}.")
+    return int(given)

@@ -1,0 +1,51 @@
+"""Fresh problems for the page: held out, repeatable by their seed, refused with words."""
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import fresh
+from engine.tasks import FAMILIES, check_answer, family_of, get_task, load_problems, split_of, stream
+
+
+@pytest.fixture
+def http() -> TestClient:
+    return TestClient(Starlette(routes=fresh.routes()))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_problem_is_held_out_and_its_seed_brings_it_back(http, family):
+    first = http.get("/lab/problem", params={"task": family}).json()
+    again = http.get("/lab/problem", params={"task": family, "seed": first["seed"]}).json()
+    assert first == again and family_of(first["prompt"]) == family
+    problem = next(stream(family, "heldout", first["seed"]))
+    assert problem.prompt == first["prompt"] and split_of(problem.key) == "heldout"
+
+
+def test_draws_without_a_seed_differ(http):
+    prompts = {http.get("/lab/problem", params={"task": "arithmetic"}).json()["prompt"] for _ in range(4)}
+    assert len(prompts) == 4
+
+
+@pytest.mark.parametrize("query", [{"task": "aritmetic"}, {"task": "arithmetic", "seed": "-1"}, {"seed": "1e3"}])
+def test_what_cannot_be_drawn_is_told(http, query):
+    answer = http.get("/lab/problem", params={"task": "arithmetic", **query})
+    assert answer.status_code == 400 and answer.json()["error"]
+    if query["task" if "task" in query else "seed"] == "aritmetic":
+        assert "arithmetic" in answer.json()["error"]
+
+
+def test_a_prompt_of_no_family_is_known_as_one():
+    assert family_of("Why is the sky blue?") is None and family_of("Question: why?") is None
+    assert [kind["task"] for kind in fresh.kinds()] == list(FAMILIES)
+
+
+def test_an_answer_is_checked_where_texts_can_be_compared():
+    (problem,) = load_problems("arithmetic", "heldout", 1)
+    right = check_answer("arithmetic", problem.answer, problem.solution)
+    wrong = check_answer("arithmetic", problem.answer, f" The answer is {int(problem.answer) + 1}.")
+    assert right and right.right and right.answer == problem.answer
+    assert wrong and not wrong.right and wrong.reference == problem.answer
+    (code,) = load_problems("functions", "heldout", 1)
+    assert not get_task("functions").textual and check_answer("functions", code.answer, code.solution) is None
+    assert check_answer("", "1", "1") is None and check_answer("arithmetic", "", "The answer is 1.") is None
