@@ -20,7 +20,7 @@ from engine.methods import CARDS
 from engine.presets import list_presets
 
 PUBLIC_TOKENS = 256
-TAKEN = ("preset", "target", "draft", "eagle", "device", "dtype")  # names of `Lab.load` that are no roles
+TAKEN = ("preset", "target", "draft", "eagle", "device", "dtype", "threads")  # names of `Lab.load` that are no roles
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -44,7 +44,7 @@ def assemble(args: argparse.Namespace) -> tuple[Service, Shelf]:
         CARDS, loaders, why, limits, turns=zerogpu.borrowed() if zerogpu.here() else None, eager=not args.lazy
     )
     if zerogpu.here():
-        zerogpu.LABS.update({name: service.lab(name) for name in loaders})
+        zerogpu.prepare({name: service.lab(name) for name in loaders})
     try:
         shelf = Shelf(list_presets(), CARDS, why, limits, first=args.preset)
     except LabError as error:
@@ -58,21 +58,24 @@ def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
     Heads and other assets of the flags go with the flags' target, or with the presets' pairs where there is none.
     """
     loaders: dict[str, Callable[[], LabLike]] = {}
-    usual: dict[str, str] = {"device": args.device, "dtype": args.dtype}
+    usual: dict[str, str] = {"device": args.device, "dtype": args.dtype, "threads": args.threads}
     heads: dict[str, str] = dict(args.asset) | ({"eagle": args.eagle} if args.eagle else {})
     if args.target:
         name = f"{args.target} + {args.draft}" if args.draft else str(args.target)
         loaders[name] = partial(load, target=args.target, draft=args.draft, **usual, **heads)
     for preset in list_presets():
         if preset.kind == "pair":
-            loaders[preset.name] = partial(load, preset=preset.name, **usual, **({} if args.target else heads))
+            where = usual | {"device": zerogpu.device(preset.models, args.device)}
+            loaders[preset.name] = partial(load, preset=preset.name, **where, **({} if args.target else heads))
     return loaders
 
 
 def load(**given: str | None) -> LabLike:
-    """A lab; torch is imported here and not before."""
-    lab: LabLike = import_module("engine.lab").Lab.load(**given)
-    return lab
+    """A lab; torch is imported here and not before. How many threads it uses is told."""
+    lab = import_module("engine.lab").Lab.load(**given)
+    print(f"{given.get('preset') or given.get('target')}: on {lab.device}, torch uses {lab.threads}", flush=True)
+    loaded: LabLike = lab
+    return loaded
 
 
 def parser() -> argparse.ArgumentParser:
@@ -101,6 +104,11 @@ def parser() -> argparse.ArgumentParser:
     )
     flags.add_argument("--device", default=env("DRAFTSCOPE_DEVICE", "auto"), help="auto, cpu, cuda, cuda:1, mps")
     flags.add_argument("--dtype", default=env("DRAFTSCOPE_DTYPE", "auto"), help="auto, float32, bfloat16, float16")
+    flags.add_argument(
+        "--threads",
+        default=env("DRAFTSCOPE_THREADS", "auto"),
+        help="CPU threads of torch: a number, or auto, the fastest in a short measurement when models are loaded",
+    )
     flags.add_argument(
         "--max-tokens", type=int, default=int(env("DRAFTSCOPE_MAX_TOKENS", "1024")), help="most new tokens of a run"
     )

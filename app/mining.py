@@ -122,7 +122,7 @@ async def mine(service: Service, folder: Folder, request: Request) -> Response:
     """Mine live: events as JSON lines. Closing the connection stops after the fork in progress; finished prompts are kept."""
     try:
         job = await read_job(service, request)
-        if service.borrowed:
+        if await run_in_threadpool(service.borrows, job.models):
             raise ConfigError(
                 "Mining needs the device for minutes, and here it is only lent for seconds. Run the page yourself."
             )

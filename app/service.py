@@ -49,10 +49,9 @@ class Service:
                 self._labs[models] = self._loaders[models]()
             return self._labs[models]
 
-    @property
-    def borrowed(self) -> bool:
-        """Whether runs are computed elsewhere, on a device that is lent for seconds."""
-        return self._turns is not None
+    def borrows(self, models: str) -> bool:
+        """Whether runs of these models are computed elsewhere, on a device that is lent for seconds; those on the CPU are not."""
+        return self._turns is not None and self.lab(models).device != "cpu"
 
     @contextmanager
     def engine(self) -> Iterator[None]:
@@ -89,7 +88,8 @@ class Service:
             lab = self.lab(request.models)
             lanes: list[StartedLane] = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
             yield {"id": request.run, "seq": 0, "lanes": lanes, "methods": self.methods(request.models)}
-            turns = self._turns(request.models, request) if self._turns else in_turns(lab, request)
+            lend = self._turns if self.borrows(request.models) else None
+            turns = lend(request.models, request) if lend else in_turns(lab, request)
             with self.engine():
                 yield from self._batches(request, log, until_stopped(request, log, turns))
             yield {"id": request.run, "seq": len(log.messages), "done": True}

@@ -125,6 +125,10 @@ def lines(service: Service, job: Job) -> Lines:
     ask, problem = job.ask, known(job.ask.prompt)
     task = get_task(problem.family if problem else FAMILY)
     yield {"kind": "queued"}
+    if service.borrows(ask.models):
+        raise ConfigError(
+            "Trajectories need the device for minutes, and here it is only lent for seconds. Run the page yourself."
+        )
     lab = service.lab(ask.models)
     sheets = {lane.key: Sheet(task, problem) for lane in ask.lanes}
     yield {"kind": "begin", **_head(job, problem)}

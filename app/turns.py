@@ -17,6 +17,13 @@ Turns = Iterator[tuple[str, Event]]  # (lane key, event)
 class LabLike(Protocol):
     """What the page needs of `engine.lab.Lab`."""
 
+    @property
+    def device(self) -> str:
+        """Kind of the device that the models are on: "cpu", "cuda", ..."""
+
+    def prepare(self) -> None:
+        """Load heads, judges and tables now instead of at their first use."""
+
     def methods(self) -> list[Card]:
         """The cards that the loaded models can run."""
 

@@ -1,11 +1,12 @@
 """Hugging Face ZeroGPU: the engine runs in a forked process that is lent a GPU for a while. Elsewhere this file does nothing.
 
 A decorated generator gets and yields pickled values only, so it takes the models' name, not the models, and yields events.
-Models must be loaded before the server starts; see `app.__main__`.
+Models, heads and tables must be loaded before the server starts; see `app.__main__`. The embedded pair stays on the CPU, where
+it needs no loan and costs a visitor nothing.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from app.request import Request
@@ -18,6 +19,19 @@ SECONDS_PER_TOKEN = 0.06
 def here() -> bool:
     """Whether this is a ZeroGPU Space."""
     return os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "true", "t")
+
+
+def device(models: Mapping[str, str], wanted: str) -> str:
+    """Where a preset's models go: on a ZeroGPU Space those of this repository (`assets/...`) stay on the CPU."""
+    embedded = bool(models) and all(ref.startswith("assets/") for ref in models.values())
+    return "cpu" if here() and embedded else wanted
+
+
+def prepare(labs: Mapping[str, LabLike]) -> None:
+    """Load all that runs may need, and keep it for the processes that are forked later."""
+    for lab in labs.values():
+        lab.prepare()
+    LABS.update(labs)
 
 
 def seconds(_models: str, request: Request) -> int:

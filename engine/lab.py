@@ -17,13 +17,14 @@ import torch
 from engine.config import Card, KnobValue, RunConfig, Sampling
 from engine.draft import chain
 from engine.drafters import DRAFTERS
-from engine.errors import AssetError, ConfigError, EngineFault, unknown
+from engine.errors import AssetError, ConfigError, EngineFault, LabError, unknown
 from engine.judge.events import MiningEvent
 from engine.judge.local import Mining, local_mine
 from engine.loop import Decoding, Method
 from engine.methods import CARDS, get_card
 from engine.methods.compose import build, make_card
 from engine.model import Model, load_model, same_vocabulary
+from engine.model.threads import Threads, settle
 from engine.parts import Kit
 from engine.presets import Preset, get_preset, locate
 from engine.runs.assets import LOADERS, describe, load_asset, obstacle
@@ -36,7 +37,15 @@ from engine.trace.store import Trace
 
 TREE_ROOM = 700  # cache slots beyond the text, for the largest draft tree
 HEADS = ("eagle2", "eagle3", "medusa", "hydra")
-OPTIONS = ("preset", "target", "draft", "eagle", "device", "dtype")  # of Lab.load, besides the roles of assets
+OPTIONS = (
+    "preset",
+    "target",
+    "draft",
+    "eagle",
+    "device",
+    "dtype",
+    "threads",
+)  # of Lab.load, besides the roles of assets
 NO_MEMORY = "The device is out of memory: shorten the text, or use a smaller model."
 Stop = str | Sequence[str] | None
 
@@ -49,6 +58,7 @@ class Lab:
     models: dict[str, Model] = field(default_factory=dict)
     asset_paths: dict[str, str] = field(default_factory=dict)
     preset: str | None = None
+    threads: Threads | None = None  # what was chosen at load; None leaves torch's number alone
     lock: threading.Lock = field(default_factory=threading.Lock)
     _assets: dict[str, Any] = field(default_factory=dict)
     _described: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -63,11 +73,13 @@ class Lab:
         eagle: str | Path | None = None,
         device: str = "auto",
         dtype: str = "auto",
+        threads: int | str | None = None,
         **assets: str,
     ) -> "Lab":
         """A lab from a preset's name, or from any Hugging Face ids or local folders.
 
         `draft` replaces a preset's own; `eagle` is an EAGLE-3 head; further heads and judges go by role (`medusa="..."`).
+        `threads` is a number for torch, or "auto": the fastest in a short measurement on the target; None changes nothing.
 
         Raises:
             ConfigError: neither or both given, an unknown preset, device, dtype, option or role.
@@ -99,7 +111,19 @@ class Lab:
         for role, model in loaded.items():
             if role != "target":
                 same_vocabulary(model.tokenizer, loaded["target"].tokenizer)
-        return cls(loaded.pop("target"), loaded, {role: str(path) for role, path in assets.items()}, preset)
+        chosen = None if threads is None else settle(loaded["target"], threads)
+        return cls(loaded.pop("target"), loaded, {role: str(path) for role, path in assets.items()}, preset, chosen)
+
+    @property
+    def device(self) -> str:
+        """Kind of the device that the models are on: "cpu", "cuda", ..."""
+        return str(self.target.device.type)
+
+    def prepare(self) -> None:
+        """Load all heads, judges and tables now; one that cannot be used is told by `unavailable`, here and later."""
+        for role in self.asset_paths:
+            with suppress(LabError):
+                self.asset(role)
 
     @property
     def vocab(self) -> int:
@@ -364,6 +388,8 @@ class Lab:
             yield RunEnded("error", None, spent, "", str(fault))
 
     def _decoding(self, card: Card, config: RunConfig, reuse: Method | None) -> Decoding:
+        if self.threads:
+            torch.set_num_threads(self.threads.count)  # labs of one process may have settled on different numbers
         kit = self.kit(card, config)
         method = reuse or build(card, kit, config.knobs)
         taps = getattr(method.drafter, "taps", ()) if method.drafter.TAPS else ()

@@ -50,7 +50,6 @@ def add_parser(subparsers: Any) -> None:
         metavar="A,B,...",
         help=f"methods to set against ar, with knobs as sd:gamma=7 (default: all that this pair can run, and {EXTRA})",
     )
-    parser.add_argument("--threads", type=COUNT, help="CPU threads of torch (default: torch's own)")
     parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
     parser.add_argument("--no-lookups", action="store_true", help="leave out the cost of the lookup structures")
     parser.add_argument("--json", action="store_true", help="results as JSON")
@@ -59,8 +58,6 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the contests and print their ratios."""
-    if args.threads:
-        torch.set_num_threads(args.threads)
     if args.task not in FAMILIES:
         raise ConfigError(unknown("task", args.task, FAMILIES))
     lab = load_lab(args)

@@ -1,6 +1,7 @@
 """Options that several commands share: models, sampling, knobs, prompts; and how they become a Lab and a list of prompts."""
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -43,6 +44,7 @@ def option(kind: Callable[[str], T], fits: Callable[[T], bool], words: str) -> C
 COUNT = option(int, lambda n: n >= 1, "whole number from 1 on")
 SIZE = option(int, lambda n: n >= 0, "whole number from 0 on")
 MINUTES = option(float, lambda t: t >= 0, "number of minutes")
+THREADS = option(str, lambda n: n == "auto" or (n.isdigit() and int(n) >= 1), "'auto' or whole number from 1 on")
 SHARE = option(float, lambda p: 0 < p <= 1, "share above 0, up to 1")
 
 
@@ -62,6 +64,13 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
+    group.add_argument(
+        "--threads",
+        type=THREADS,
+        default="auto",
+        metavar="auto|N",
+        help="CPU threads of torch; auto is the fastest in a short measurement at load (default: auto)",
+    )
 
 
 def add_sampling(parser: argparse.ArgumentParser) -> None:
@@ -110,13 +119,12 @@ def add_prompts(parser: argparse.ArgumentParser) -> None:
 def load_lab(args: argparse.Namespace) -> Lab:
     """The lab that the model options name."""
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
-    if args.target:
-        return Lab.load(
-            target=args.target, draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype, **assets
-        )
-    return Lab.load(
-        args.preset or "tiny", draft=args.draft, eagle=args.eagle, device=args.device, dtype=args.dtype, **assets
-    )
+    which = {"target": args.target} if args.target else {"preset": args.preset or "tiny"}
+    names = ("draft", "eagle", "device", "dtype", "threads")
+    lab = Lab.load(**which, **{name: getattr(args, name) for name in names}, **assets)
+    if lab.threads and lab.threads.seconds:  # a choice was made
+        print(f"torch uses {lab.threads}", file=sys.stderr)
+    return lab
 
 
 def decoding(args: argparse.Namespace) -> dict[str, Any]:

@@ -24,6 +24,11 @@ class FakeLab:
     fail_at: int | None = None
     open_streams: list[str] = field(default_factory=list)
     loads: int = 0
+    device: str = "cpu"
+    prepared: bool = False
+
+    def prepare(self) -> None:
+        self.prepared = True
 
     def methods(self) -> list[Card]:
         return [card for card in CARDS if card.name != "copycat"]

@@ -142,8 +142,9 @@ def test_files_stay_few_and_the_oldest_go(folder: Folder) -> None:
     assert folder.file(KEY, 0).exists() and folder.file(KEY, 2).exists()
 
 
-def test_a_borrowed_device_is_not_mined_on(service: Service, client: TestClient) -> None:
+def test_a_borrowed_device_is_not_mined_on(service: Service, lab: FakeLab, client: TestClient) -> None:
     service._turns = lambda _models, _request: iter(())
+    lab.device = "cuda"
     assert "lent" in client.post("/lab/mine", json=JOB).json()["error"]
 
 

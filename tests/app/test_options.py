@@ -33,8 +33,9 @@ def test_heads_go_with_the_target_of_the_flags(loaded: Any) -> None:
         "judge:code": "a=b",
         "device": "auto",
         "dtype": "auto",
+        "threads": "auto",
     }
-    assert found["tiny"] == {"preset": "tiny", "device": "auto", "dtype": "auto"}
+    assert found["tiny"] == {"preset": "tiny", "device": "auto", "dtype": "auto", "threads": "auto"}
 
 
 def test_without_a_target_heads_go_with_the_presets(loaded: Any) -> None:

@@ -1,0 +1,81 @@
+"""Threads: the fastest number is taken, a larger one only where it pays, and the user's word stands."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from engine.errors import ConfigError
+from engine.lab import Lab
+from engine.model import threads
+from engine.model.threads import choices, fastest, settle
+from tests.engine.zoo import Zoo
+
+
+@pytest.fixture(autouse=True)
+def _as_before():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "count"),
+    [
+        ({1: 1.0, 2: 0.6, 4: 0.4}, 4),
+        ({1: 1.0, 2: 0.95, 4: 0.92}, 1),  # not worth another thread
+        ({1: 1.0, 2: 3.0, 4: 20.0}, 1),  # beside other busy processes
+        ({1: 1.0, 2: 1.2, 4: 0.5}, 4),
+    ],
+)
+def test_the_smallest_number_that_no_larger_one_beats_by_a_tenth(seconds, count):
+    chosen = fastest(sorted(seconds), seconds.__getitem__)
+    assert (chosen.count, chosen.seconds) == (count, seconds)
+    assert all(f"{n}: {1e3 * s:.2f}" in str(chosen) for n, s in seconds.items())
+
+
+def test_what_is_tried():
+    assert [choices(n) for n in (1, 2, 3, 6, 16)] == [[1], [1, 2], [1, 2, 3], [1, 2, 4, 6], [1, 2, 4, 8, 16]]
+
+
+def test_auto_measures_each_number_on_the_model(zoo: Zoo, monkeypatch):
+    monkeypatch.setattr(threads, "available", lambda: 2)
+    chosen = settle(zoo.model("llama"), "auto", environ={})
+    assert set(chosen.seconds) == {1, 2} and all(s > 0 for s in chosen.seconds.values())
+    assert torch.get_num_threads() == chosen.count in (1, 2)
+
+
+def test_the_users_number_is_taken_unmeasured(zoo: Zoo):
+    model = zoo.model("llama")
+    assert settle(model, "3").count == torch.get_num_threads() == 3
+    chosen = settle(model, "auto", environ={"OMP_NUM_THREADS": "2"})
+    assert (chosen.count, torch.get_num_threads(), dict(chosen.seconds)) == (2, 2, {})
+    assert "OMP_NUM_THREADS" in str(chosen)
+
+
+@pytest.mark.parametrize("wanted", [0, -1, "none", "2.5", True])
+def test_other_numbers_of_threads_are_refused(zoo: Zoo, wanted):
+    with pytest.raises(ConfigError, match="'auto' or an integer >= 1"):
+        settle(zoo.model("llama"), wanted)
+
+
+def test_a_lab_settles_only_when_asked(zoo: Zoo):
+    path = str(zoo.path("llama"))
+    assert Lab.load(target=path).threads is None
+    lab = Lab.load(target=path, threads=2)
+    torch.set_num_threads(1)  # another lab settled otherwise
+    lab.run("ar", "hello", max_new_tokens=2)
+    assert lab.threads is not None and torch.get_num_threads() == lab.threads.count == 2
+
+
+def test_threads_wait_passively_unless_told_otherwise():
+    """OpenMP reads its policy when torch is imported, so importing any part of the package must have set it by then."""
+    code = "import engine, os, sys; assert 'torch' not in sys.modules; print(os.environ['OMP_WAIT_POLICY'], os.environ['KMP_BLOCKTIME'])"
+    env = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "KMP_BLOCKTIME")}
+    told = [
+        subprocess.run([sys.executable, "-c", code], env=e, capture_output=True, text=True, check=True).stdout.split()
+        for e in (env, env | {"OMP_WAIT_POLICY": "ACTIVE"})
+    ]
+    assert told == [["PASSIVE", "0"], ["ACTIVE", "0"]]
