@@ -42,7 +42,6 @@ class SamRecycle:
             "climb",
             True,
             "take a shorter match if the longest is not followed by enough tokens",
-            origin="code",
             advanced=True,
         ),
         Knob("recycle", True, "fill a tree where no match is long enough; off drafts nothing there", advanced=True),

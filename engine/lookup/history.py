@@ -15,7 +15,6 @@ SCOPE = Knob(
     "problem",
     "what was seen is kept for one run, for all trajectories of a prompt, or for good",
     choices=("run", "problem", "global"),
-    origin="paper",
     advanced=True,
 )
 

@@ -108,7 +108,7 @@ STAND = make_card(
     rule="exact",
     family="lookup",
     defaults={"tree": OPTIMISED},
-    origins={"tree": "ours"},
+    origins={"tree": "ours", "scope": "paper"},
     summary="Keeps the target's own laws by the last one to four tokens and averages them over every visit. Children of a "
     "static tree "
     "are drawn from these laws without replacement, so that guesses are as varied as the target.",

@@ -54,7 +54,7 @@ class ConfidenceChain:
     KIND: ClassVar[str] = "chain"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("k_min", 1, "fewest drafted tokens verified", 1, 128, 1, "tokens"),
-        Knob("k_max", 25, "tokens drafted each round, and most verified", 1, 128, 1, "tokens", origin="paper"),
+        Knob("k_max", 25, "tokens drafted each round, and most verified", 1, 128, 1, "tokens"),
         Knob("alpha", 1.0, "share of k_max verified at full confidence", 0.0, 10.0, 0.05),
         Knob("adapt_k", True, "off fixes the length at k_max (ablation of table III)", origin="paper"),
         Knob("w_entropy", 1 / 3, "weight of 1 - H / log V", 0.0, 1.0, 0.05),

@@ -26,7 +26,7 @@ KNOBS: tuple[Knob, ...] = (
         0.0,
         10.0,
         0.05,
-        origin="paper",
+        origin="code",
     ),
     Knob("lambda0", 0.5, "first threshold: stop drafting when the bound falls below it", 0.0, 2.0, 0.05),
     Knob(
