@@ -83,7 +83,7 @@ class Card:
     summary: str  # what it does, two sentences
     helps: str = ""
     hurts: str = ""
-    contested: str = ""  # what the paper leaves open, with register ids of the methods page
+    contested: str = ""  # what the paper leaves open, with ids of docs/methods/register.md
     formula: str = ""
     knobs: tuple[Knob, ...] = ()  # of the three parts together, defaults of this card applied
     family: str = "chain"  # chain | tree | lookup | judge | baseline: how the page groups it

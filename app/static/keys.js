@@ -1,4 +1,4 @@
-// The keyboard: ui.md 2.5. Ignored inside inputs, and when a view has already used the key.
+// The keyboard. Ignored inside inputs, and when a view has already used the key.
 
 import { flagsAt } from "./flags.js";
 

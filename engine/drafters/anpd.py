@@ -1,4 +1,4 @@
-"""Adaptive n-gram drafting: counted n-grams, asked token by token. Ou et al. 2024 (2404.08698); methods page 4.10."""
+"""Adaptive n-gram drafting: counted n-grams, asked token by token. Ou et al. 2024 (2404.08698); docs/methods/anpd.md."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

@@ -1,4 +1,4 @@
-"""EAGLE-2 and EAGLE-3 drafters: a head writes features, a tree grows on them (2406.16858, 2503.01840; methods.md 4.19, 4.20).
+"""EAGLE-2 and EAGLE-3 drafters: a head writes features, a tree grows on them (2406.16858, 2503.01840; docs/methods/eagle3.md).
 
 Alignment: with committed tokens t_1 .. t_n (t_n is the root) the head has read the pairs (t_2, f_1) .. (t_n, f_{n-1}) at positions
 0 .. n-2, and its last row guesses what follows t_n. After a round the target's own features replace those that the head guessed:

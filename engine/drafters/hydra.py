@@ -1,4 +1,4 @@
-"""Hydra: heads that read the guesses before them, filled level by level into a static tree (2402.05109; methods.md 4.21).
+"""Hydra: heads that read the guesses before them, filled level by level into a static tree (2402.05109; docs/methods/hydra.md).
 
 Dimension key: P parents of a level, D width, V vocabulary.
 """

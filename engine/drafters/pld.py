@@ -1,4 +1,4 @@
-"""Prompt lookup: what followed the last tokens when they stood here before? Saxena 2023; methods page 4.9, register S8."""
+"""Prompt lookup: what followed the last tokens when they stood here before? Saxena 2023; docs/methods/pld.md, register S8."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar

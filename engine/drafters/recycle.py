@@ -1,4 +1,4 @@
-"""Token recycling: the target's own first choices, kept a row a token, fill a tree. Luo et al. 2024 (2408.08696); page 4.12."""
+"""Token recycling: the target's own first choices, kept a row a token, fill a tree. Luo et al. 2024 (2408.08696); docs/methods/recycle.md."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

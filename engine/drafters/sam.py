@@ -1,4 +1,4 @@
-"""Suffix-automaton drafting: copy what followed the longest match. Hu et al. 2024 (2411.10666); methods page 4.11."""
+"""Suffix-automaton drafting: copy what followed the longest match. Hu et al. 2024 (2411.10666); docs/methods/sam.md."""
 
 from collections.abc import Sequence
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""SAM with recycling: copy where a long match is found, else fill a tree with recycled candidates. 2411.10666; page 4.13."""
+"""SAM with recycling: copy where a long match is found, else fill a tree with recycled candidates. 2411.10666; docs/methods/sam_recycle.md."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

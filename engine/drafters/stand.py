@@ -1,6 +1,6 @@
 """STAND: stochastic adaptive n-gram drafting. Mean laws by context, children drawn without replacement into a static tree.
 
-Sections 4.1 and 4.2 of the paper; methods page 4.14 to 4.18. Register: S2 to S10, S14.
+Sections 4.1 and 4.2 of the paper; docs/methods/stand.md. Register S2 to S10, S14.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 EAGLE-1/2 (2401.15077, 2406.16858): features are the target's final-normed states, logits come from the target's own head.
 EAGLE-3 (2503.01840): features mix the inputs of three target layers, the head has its own (possibly smaller) vocabulary.
-Layouts as published (methods.md 4.19, 4.20). Dimension key: T rows, D width, F feature width, V' draft ids.
+Layouts as published (docs/methods/eagle2.md, docs/methods/eagle3.md). Dimension key: T rows, D width, F feature width, V' draft ids.
 """
 
 from collections.abc import Mapping

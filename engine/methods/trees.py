@@ -14,7 +14,7 @@ EAGLE2 = make_card(
     "likeliest guesses is grown level by level, and the best nodes are checked in one call.",
     helps="One target call checks many ways to go on, so an early second-best guess costs nothing.",
     hurts="Every round verifies total_token tokens, however sure the head is.",
-    contested="The paper's depth of 7 grows eight levels (methods page, 4.19).",
+    contested="The paper's depth of 7 grows eight levels (H4).",
     formula="value of a node = product of the head's probabilities on its path; verify the total_token - 1 best",
 )
 EAGLE3 = make_card(

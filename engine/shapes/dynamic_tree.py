@@ -1,4 +1,4 @@
-"""EAGLE's dynamic tree: grow depth + 1 levels, verify the likeliest nodes (2406.16858, section 4; methods.md 4.19)."""
+"""EAGLE's dynamic tree: grow depth + 1 levels, verify the likeliest nodes (2406.16858, docs/methods/eagle2.md)."""
 
 from typing import Any, ClassVar
 

@@ -1,6 +1,6 @@
-"""AdaEDL: draft on while an entropy bound with an online threshold allows, as a chain and on an EAGLE tree (Agrawal et al. 2024, 2410.18351, algorithm 1; methods.md 4.23).
+"""AdaEDL: draft on while an entropy bound with an online threshold allows, as a chain and on an EAGLE tree.
 
-The original was not at hand: the criterion and four constants agree in three public re-implementations; what they leave open
+Agrawal et al. 2024 (2410.18351), algorithm 1; docs/methods/adaedl.md. The original was not at hand: the criterion and four constants agree in three public re-implementations; what they leave open
 (first threshold, first acceptance rate, clipping) is ours and a knob. HeteroSpec compares against it on a tree (A.10); how it was
 ported there is not said.
 """

@@ -1,6 +1,6 @@
 """Which nodes of a large tree earn their place? Count how often each lies on the accepted path, keep the best, compact.
 
-STAND, section 4.2 and App. A.1; methods page 4.18, register S5, S6, S13.
+STAND, section 4.2 and App. A.1; docs/methods/stand.md, register S5, S6, S13.
 """
 
 import hashlib

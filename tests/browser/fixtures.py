@@ -1,4 +1,4 @@
-"""Write made-up traces as JSON for the static harness: python -m tests.browser.fixtures app/static/fixtures.json"""
+"""Write made-up traces as JSON for the static harness: python -m tests.browser.fixtures build/fixtures.json"""
 
 import json
 import sys

@@ -124,7 +124,7 @@ def test_every_card_is_complete() -> None:
 
 
 def test_defaults_are_those_of_the_papers() -> None:
-    """Section 8 of the methods page."""
+    """The values on the method pages in docs/methods/, typed here once more."""
     want = {
         "sd": {"gamma": 5, "correction": "residual"},
         "easd": {

@@ -59,7 +59,7 @@ def generate(folder: Path, prompt: Sequence[int], limit: int, memo: dict[Path, A
 
 
 def check_counts(trace: Trace, limit: int) -> None:
-    """The asserts of the methods page, 6.1, on one run."""
+    """The asserts of docs/methods/checks.md#greedy-equality, on one run."""
     ids, end = trace.token_ids, trace.end
     assert end is not None and 1 <= len(ids) <= limit
     assert EOS not in ids[:-1] and (end.reason == "eos") == (ids[-1] == EOS)

@@ -1,6 +1,6 @@
 """Deliberate faults, each of which a named check must notice: a test that survives its fault proves nothing.
 
-The list is that of the methods page, 6.4, and the classic faults of the field. A fault is planted by rebuilding one
+The list is that of docs/methods/checks.md#faults, and the classic faults of the field. A fault is planted by rebuilding one
 function from its own source with one piece replaced, so a rewrite of that function fails here until the fault is
 stated anew.
 """

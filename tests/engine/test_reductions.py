@@ -1,4 +1,4 @@
-"""Methods that must become one another at the ends of their knobs, bit for bit on the same uniforms (methods page, 6.3)."""
+"""Methods that become one another at the ends of their knobs, bit for bit (docs/methods/checks.md#reductions)."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def test_easd_that_never_triggers_is_sd_with_its_own_correction(pair: Lab, mode:
 
 
 def test_the_ablation_without_overlap_is_overlap_zero(pair: Lab, mode: dict[str, Any]) -> None:
-    """Table 2 "w/o Overlap" equals tau_O = 0 with at-least, digit for digit (4.5.1); n >= V equals it as well."""
+    """Table 2 "w/o Overlap" equals tau_O = 0 with at-least, digit for digit; n >= V equals it as well."""
     loose = {"tau_entropy": 0.8, "gamma": 4}
     one = check_same(pair, ("easd", loose | {"ablation": "no_overlap"}), ("easd", loose | {"tau_overlap": 0.0}), **mode)
     check_same(

@@ -1,4 +1,4 @@
-"""The kernels emit the target's law exactly: enumerated, not sampled (methods page, section 2)."""
+"""The kernels emit the target's law exactly: enumerated, not sampled (docs/methods/kernels.md)."""
 
 import itertools
 
@@ -90,7 +90,7 @@ def test_sample_and_match_has_the_law_of_chosen_children() -> None:
 
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_the_wrong_visiting_order_is_biased(m: int) -> None:
-    """Descending q and token order: 0.37 to 0.87 away in the table of the methods page."""
+    """Descending q and token order (docs/methods/kernels.md#k6)."""
     found = pairs(40 // 4 ** (m - 1) + 2)
     by_mass = max(
         distance(replacement_law(p, q, m, lambda ts, q=q: sorted(ts, key=lambda t: -float(q[t]))), p) for p, q in found

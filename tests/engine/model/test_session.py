@@ -14,7 +14,7 @@ from engine.errors import ConfigError, EngineFault
 from engine.model import Model, Session
 from tests.engine.zoo import FAMILIES, Zoo
 
-CLOSE = 2e-5  # fp32, 8 layers, relative to logits of order ten (methods page, 6.4)
+CLOSE = 2e-5  # fp32, 8 layers, relative to logits of order ten (docs/methods/checks.md#rounding)
 PROMPT = [5, 9, 33, 7, 60, 8, 21]
 TREE = Draft((4, 9, 9, 30, 2, 7, 7), (-1, -1, 0, 0, 1, 2, 5), group=(0,) * 7)
 
@@ -278,7 +278,7 @@ def test_a_failed_pass_leaves_a_usable_session(zoo: Zoo, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 5e-6), ("bfloat16", 0.15), ("float16", 0.03)])
 def test_other_precisions(zoo: Zoo, dtype: str, tolerance: float) -> None:
-    """Half types within what shapes alone change (methods page, section 7); transformers' norms are fp32 even in float64."""
+    """Half types within what shapes alone change (docs/methods/checks.md#rounding); transformers' norms are fp32 even in float64."""
     model = zoo.load(zoo.path("qwen3"), dtype)
     hf = AutoModelForCausalLM.from_pretrained(zoo.path("qwen3"), dtype=getattr(torch, dtype)).eval()
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""EASD against its closed forms: when it triggers, what it emits, and the law it gives (methods page, 4.5 and 6.3)."""
+"""EASD against its closed forms: when it triggers, what it emits, and the law it gives (docs/methods/easd.md)."""
 
 from typing import Any
 

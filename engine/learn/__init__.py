@@ -1,0 +1,1 @@
+"""What the lab teaches, as data: method pages, lessons and glossary. No torch."""

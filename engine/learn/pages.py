@@ -1,0 +1,95 @@
+"""The pages of docs/methods as data: what the lab's page shows of a method, its register and its kernels.
+
+A page is Markdown with a title and sections. Anchors are those that GitHub gives to headings, so a link that works in
+the repository works on the page.
+"""
+
+import re
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+from engine.errors import ConfigError, unknown
+from engine.presets import ROOT
+
+FOLDER = ROOT / "docs" / "methods"
+SECTIONS = ("What it computes", "Source", "Contested", "Our choices", "Pitfalls")  # of a method's page, in this order
+SHARED = ("README", "register", "kernels", "checks")  # pages that belong to no single method
+_HEADING = re.compile(r"^(#{1,6}) +(.+?) *#*$")
+_FENCE = re.compile(r"^ *(```|~~~)")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section, or an entry of the register: its anchor, its heading, and its Markdown without the heading."""
+
+    anchor: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of docs/methods. `path` is its place in the repository, `lead` the Markdown before the first section."""
+
+    name: str
+    path: str
+    title: str
+    lead: str
+    sections: tuple[Section, ...]
+
+    def section(self, title: str) -> Section | None:
+        """The section with that heading."""
+        return next((section for section in self.sections if section.title == title), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON types, for the page."""
+        return asdict(self)
+
+
+def anchor(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it: lower case, punctuation dropped, blanks as hyphens."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def headings(text: str) -> list[tuple[int, int, str]]:
+    """(line number from 0, level, text) of each heading that stands outside a fenced block."""
+    found, fenced = [], False
+    for number, line in enumerate(text.splitlines()):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and (match := _HEADING.match(line)):
+            found.append((number, len(match[1]), match[2]))
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """All pages, sorted."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.md")))
+
+
+@lru_cache(maxsize=64)
+def page(name: str) -> Page:
+    """The page of a method, or one of `SHARED`.
+
+    Raises:
+        ConfigError: there is none, with the nearest right name.
+    """
+    if name not in names():
+        raise ConfigError(unknown("page", name, names()))
+    return parse(name, (FOLDER / f"{name}.md").read_text(encoding="utf-8"))
+
+
+def parse(name: str, text: str) -> Page:
+    """A page from its Markdown; a section reaches from one `##` or `###` heading to the next."""
+    lines, found = text.splitlines(), headings(text)
+    title = next((heading for _, level, heading in found if level == 1), name)
+    cuts = [(number, heading) for number, level, heading in found if level in (2, 3)]
+    first = next((number for number, level, _ in found if level == 1), -1) + 1
+    ends = [number for number, _ in cuts[1:]] + [len(lines)]
+    sections = tuple(
+        Section(anchor(heading), heading, "\n".join(lines[number + 1 : end]).strip())
+        for (number, heading), end in zip(cuts, ends, strict=True)
+    )
+    lead = "\n".join(lines[first : cuts[0][0] if cuts else len(lines)]).strip()
+    return Page(name, f"docs/methods/{name}.md", title, lead, sections)

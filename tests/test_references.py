@@ -1,0 +1,158 @@
+"""Every citation names a place that exists: register and kernel numbers, pages, anchors, links and files.
+
+`dangling` finds what does not resolve in one text; the tests below run it over the repository and over planted mistakes.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from engine.learn.pages import FOLDER, SECTIONS, SHARED, anchor, headings, page
+from engine.learn.pages import names as page_names
+from engine.methods import CARDS
+from engine.presets import ROOT
+
+ROOMS = ("app", "engine", "tests", "docs", "presets")
+LOOSE = ("README.md", "CONTRIBUTING.md")
+SUFFIXES = {".py", ".md", ".js", ".toml", ".html", ".css", ".ts"}
+HERE = Path(__file__).name
+
+NUMBER = re.compile(r"(?<![\w./#'\"-])([EASHC]\d{1,2}|K\d{1,2})(?:')?(?![\w.-]*[\w])")
+NOWHERE = re.compile(  # names of papers that are not in the repository, and sections of them
+    r"methods page|\b(?:methods|ui2?|design|claims|gradio|style|peers|models)\.md\b|\bshared/|\b[Pp]age,? \d+\.\d"
+)
+LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
+FILE = re.compile(
+    r"(?<![\w/.$-])((?:app|assets|docs|engine|presets|tests)/[\w./-]*\.(?:css|html|json|js|md|py|toml)\b)(#[\w-]+)?"
+)
+INVENTED = re.compile(r"my_|/NAME|TASK|/X\.")  # files that a recipe tells the reader to write
+
+
+@cache
+def anchors(path: Path) -> frozenset[str]:
+    """Anchors of a Markdown file's headings."""
+    return frozenset(anchor(heading) for _, _, heading in headings(path.read_text(encoding="utf-8")))
+
+
+def numbered() -> frozenset[str]:
+    """All entries of the register and all kernels, such as E14 and K5."""
+    return frozenset(name.upper() for name in anchors(FOLDER / "register.md") | anchors(FOLDER / "kernels.md"))
+
+
+def prose(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers from 1, without the fenced blocks of Markdown."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if path.suffix == ".md" and line.lstrip().startswith("```"):
+            fenced = not fenced
+        if not fenced:
+            yield number, line
+
+
+def resolves(base: Path, goal: str) -> bool:
+    """Whether a relative link, with or without an anchor, names a file and a heading in it."""
+    where, _, mark = goal.partition("#")
+    file = (base.parent / where).resolve() if where else base
+    if not file.exists():
+        return False
+    return not mark or (file.suffix == ".md" and mark in anchors(file))
+
+
+def dangling(path: Path, text: str) -> list[str]:
+    """What a file cites that does not exist, as "line: citation"."""
+    known, found = numbered(), []
+    for number, line in prose(path, text):
+        lost = [m[1] for m in NUMBER.finditer(line) if path.suffix != ".css" and m[1] not in known]
+        lost += [m[0] for m in NOWHERE.finditer(line)]
+        lost += [
+            m[0]
+            for m in FILE.finditer(line)
+            if not INVENTED.search(m[0]) and not any(resolves(base, m[0]) for base in (ROOT / "x", path))
+        ]
+        if path.suffix == ".md":
+            lost += [m[1] for m in LINK.finditer(line) if "://" not in m[1] and not resolves(path, m[1])]
+        found += [f"{number}: {name}" for name in lost]
+    return found
+
+
+def texts() -> list[Path]:
+    """The files that may cite something."""
+    found = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*")) if path.suffix in SUFFIXES]
+    return [path for path in [*found, *(ROOT / name for name in LOOSE)] if path.name != HERE]
+
+
+def test_every_citation_resolves() -> None:
+    lost = {
+        str(path.relative_to(ROOT)): found
+        for path in texts()
+        if (found := dangling(path, path.read_text(encoding="utf-8")))
+    }
+    assert not lost, lost
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("as told (register E15)", "E15"),
+        ("kernel K11 decides", "K11"),
+        ("see the methods page, 4.19", "methods page"),
+        ("Luo et al. 2024; page 4.12", "page 4.1"),
+        ("ui2.md has it", "ui2.md"),
+        ("in docs/methods/sd.md#nowhere", "docs/methods/sd.md#nowhere"),
+        ("in engine/nothing.py", "engine/nothing.py"),
+        ("[there](register.md#e99)", "register.md#e99"),
+        ("[there](missing.md)", "missing.md"),
+    ],
+)
+def test_a_dangling_citation_is_found(text: str, what: str) -> None:
+    assert dangling(FOLDER / "sd.md", f"fine, E14 and K5'\n{text}") == [f"2: {what}"]
+
+
+def test_citations_that_resolve_pass() -> None:
+    fine = (
+        "E1 to E14, S2, K5', docs/methods/sd.md#source, engine/verify.py, [x](register.md#e1) [y](https://a.b/c.md#d)"
+    )
+    assert not dangling(FOLDER / "sd.md", fine)
+
+
+def test_every_method_has_its_page_and_every_page_a_method() -> None:
+    assert set(page_names()) == {card.name for card in CARDS} | set(SHARED)
+    for card in CARDS:
+        found = page(card.name)
+        assert tuple(section.title for section in found.sections) == SECTIONS, card.name
+        assert all(section.text for section in found.sections), card.name
+        assert card.title in found.title and f"`{card.name}`" in found.title
+
+
+ROW = re.compile(r"^\| `(\w+)` \| `([^`]*)` \| (\w+) \|", re.M)
+
+
+def shown(value: object) -> str:
+    """A default as the tables write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.3g}" if isinstance(value, float) else str(value) or "(empty)"
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_a_page_tells_every_default_and_its_origin_as_the_card_does(card) -> None:
+    choices = page(card.name).section("Our choices")
+    assert choices is not None
+    rows = {name: (default, origin) for name, default, origin in ROW.findall(choices.text)}
+    assert rows == {knob.name: (shown(knob.default), knob.origin) for knob in card.knobs}
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
+def test_what_a_card_calls_contested_is_on_its_page(card) -> None:
+    told = page(card.name).section("Contested")
+    assert told is not None
+    missing = []
+    for name in set(NUMBER.findall(card.contested)):
+        letter, number = name[0], int(name[1:])
+        spans = re.findall(rf"\[{letter}(\d+)\][^,\n]*? to \[{letter}(\d+)\]", told.text)
+        if f"[{name}]" not in told.text and not any(int(a) <= number <= int(b) for a, b in spans):
+            missing.append(name)
+    assert not missing
