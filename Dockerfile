@@ -28,6 +28,7 @@ COPY --chown=user app app
 COPY --chown=user assets assets
 COPY --chown=user presets presets
 COPY --chown=user docs/results docs/results
+COPY --chown=user docs/methods docs/methods
 
 EXPOSE 7860
 HEALTHCHECK --start-period=60s CMD python -c "import urllib.request as u; u.urlopen('http://127.0.0.1:7860/healthz', timeout=3)"

@@ -58,7 +58,7 @@ def test_what_the_container_copies_is_in_the_build(source):
 
 
 def test_the_container_copies_what_it_runs():
-    assert {"engine", "app", "assets", "presets", "docs/results", "requirements.txt"} <= set(SOURCES)
+    assert {"engine", "app", "assets", "presets", "docs/results", "docs/methods", "requirements.txt"} <= set(SOURCES)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 FILE = re.compile(
     r"(?<![\w/.$-])((?:app|assets|docs|engine|presets|tests)/[\w./-]*\.(?:css|html|json|js|md|py|toml)\b)(#[\w-]+)?"
 )
-INVENTED = re.compile(r"my_|/NAME|TASK|/X\.")  # files that a recipe tells the reader to write
+INVENTED = re.compile(r"my_|/NAME|TASK|/X\.|app/docs/page")  # files that a recipe tells the reader to write
 
 
 @cache

@@ -37,7 +37,7 @@ export interface Card {
   readonly summary: string;
   readonly helps: string;
   readonly hurts: string;
-  /** what the paper leaves open, with register ids of the methods page */
+  /** what the paper leaves open, with ids of docs/methods/register.md */
   readonly contested: string;
   readonly formula: string;
   /** of the three parts together, defaults of this card applied */
