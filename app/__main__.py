@@ -9,7 +9,7 @@ from importlib import import_module
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
 
 from app import zerogpu
-from app.presets import Shelf
+from app.presets import PresetCatalogue
 from app.serve import launch
 from app.service import Service
 from app.state import Limits
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     demo.block_thread()
 
 
-def assemble(args: argparse.Namespace) -> tuple[Service, Shelf]:
+def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
     """The service and the recorded cases that the flags ask for."""
     limits = Limits(
         max_tokens=min(args.max_tokens, PUBLIC_TOKENS) if args.public else args.max_tokens,
@@ -46,7 +46,7 @@ def assemble(args: argparse.Namespace) -> tuple[Service, Shelf]:
     if zerogpu.here():
         zerogpu.prepare({name: service.lab(name) for name in loaders})
     try:
-        shelf = Shelf(list_presets(), CARDS, why, limits, first=args.preset)
+        shelf = PresetCatalogue(list_presets(), CARDS, why, limits, first=args.preset)
     except LabError as error:
         raise SystemExit(str(error)) from None
     return service, shelf

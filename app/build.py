@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from app import request as requests
-from app.presets import Shelf
+from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import catalogue_json, open_trace
 from app.service import Service
@@ -26,7 +26,7 @@ PAGE_ON_LOAD = "window.draftscope.mount(element);"
 class Handlers:
     """What the events call: values in, values out."""
 
-    def __init__(self, service: Service, shelf: Shelf, sentence: Sentence | None) -> None:
+    def __init__(self, service: Service, shelf: PresetCatalogue, sentence: Sentence | None) -> None:
         """Take what the page works on."""
         self.service, self.shelf, self.sentence = service, shelf, sentence
 
@@ -152,7 +152,7 @@ def named(method: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def build(service: Service, shelf: Shelf, sentence: Sentence | None = None) -> gr.Blocks:
+def build(service: Service, shelf: PresetCatalogue, sentence: Sentence | None = None) -> gr.Blocks:
     """All components and events."""
     do = Handlers(service, shelf, sentence)
     with gr.Blocks(title="Draftscope", analytics_enabled=False, fill_width=True) as demo:

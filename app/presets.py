@@ -14,7 +14,7 @@ from engine.presets import PRESETS, Preset
 from engine.trace.store import Trace
 
 
-class Shelf:
+class PresetCatalogue:
     """The presets, and their traces read once."""
 
     def __init__(

@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import evaluations, mining, pooled, recorded, trajectories, trees
-from app.presets import Shelf
+from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.service import Service
 from app.wire import Catalogue
@@ -61,7 +61,7 @@ class Headers:
         await self.app(scope, receive, tagged if scope["type"] == "http" else send)
 
 
-def app_kwargs(service: Service, shelf: Shelf, sentence: Sentence | None) -> dict[str, Any]:
+def app_kwargs(service: Service, shelf: PresetCatalogue, sentence: Sentence | None) -> dict[str, Any]:
     """What `Blocks.launch` hands to its server."""
     zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     routes: list[BaseRoute] = [
@@ -84,14 +84,14 @@ async def health(_request: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-async def catalogue(service: Service, shelf: Shelf, request: Request) -> Response:
+async def catalogue(service: Service, shelf: PresetCatalogue, request: Request) -> Response:
     """Methods, presets, models and limits: everything the run bar needs. The first page to ask makes the models load."""
     if service.eager:
         service.warm()
     return JSONResponse(catalogue_json(service, shelf, request.query_params.get("models", "")))
 
 
-def catalogue_json(service: Service, shelf: Shelf, models: str = "") -> Catalogue:
+def catalogue_json(service: Service, shelf: PresetCatalogue, models: str = "") -> Catalogue:
     """See `catalogue`."""
     limits = service.limits
     return {
@@ -108,7 +108,7 @@ def catalogue_json(service: Service, shelf: Shelf, models: str = "") -> Catalogu
     }
 
 
-async def trace(shelf: Shelf, request: Request) -> Response:
+async def trace(shelf: PresetCatalogue, request: Request) -> Response:
     """The recorded traces of a preset."""
     try:
         body = await run_in_threadpool(shelf.body, request.query_params.get("name") or shelf.first)

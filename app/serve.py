@@ -5,7 +5,7 @@ from typing import Any
 import gradio as gr
 
 from app.build import build
-from app.presets import Shelf
+from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import app_kwargs
 from app.service import Service
@@ -14,7 +14,7 @@ from app.theme import head, theme
 
 def launch(
     service: Service,
-    shelf: Shelf,
+    shelf: PresetCatalogue,
     sentence: Sentence | None = None,
     *,
     host: str | None = None,

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from engine.analysis import outcome
 from engine.analysis.reasons import SENTENCES, neutral
 from engine.analysis.scene import Scene, share
 from engine.analysis.words import Pieces, count, number, quoted
+from engine.trace import outcome
 from engine.trace.events import Node, Round, RunStarted, Token
 from engine.trace.store import Trace
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from engine.analysis.metrics import pooled
 from engine.analysis.tables import Traces, as_list
 from engine.trace.events import Round
+from engine.trace.metrics import pooled
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 1.0)
 

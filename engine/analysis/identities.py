@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from engine.analysis import outcome
-from engine.analysis.metrics import metrics
+from engine.trace import outcome
 from engine.trace.events import Round
+from engine.trace.metrics import metrics
 from engine.trace.store import Trace
 
 

@@ -1,13 +1,16 @@
 """Means and shares with their 95 % intervals. Pure and seeded."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from engine.trace.metrics import pooled
+from engine.trace.store import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +119,21 @@ def ratio_interval(
         return Interval(mean, None, None, n)
     low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(mean, float(low), float(high), n)
+
+
+def intervals(traces: Iterable[Trace]) -> dict[str, Interval | None]:
+    """95 % intervals: `tau` over rounds, shares by Wilson's score, `tokens_per_s` over runs (t, from two runs on).
+
+    Raises:
+        ConfigError: no trace.
+    """
+    kept = list(traces)
+    counts = pooled(kept)
+    speeds = [speed for speed in (trace.metrics()["tokens_per_s"] for trace in kept) if speed is not None]
+    tested = None if counts["rejected"] is None else counts["accepted"] + counts["rejected"]
+    return {
+        "tau": mean_interval([event.emitted for trace in kept for event in trace.rounds]),
+        "accept_rate_drafted": wilson(counts["accepted"], counts["drafted"]),
+        "accept_rate_tested": None if tested is None else wilson(counts["accepted"], tested),
+        "tokens_per_s": mean_interval(speeds),
+    }

@@ -9,9 +9,9 @@ from typing import Any
 from engine.analysis import heterospec as paper
 from engine.analysis.grouping import Knobs, by_method, pair_names, task_of
 from engine.analysis.intervals import Interval, mean_interval, ratio_interval
-from engine.analysis.metrics import check_baseline, pooled
 from engine.errors import ConfigError
 from engine.presets import ROOT
+from engine.trace.metrics import check_baseline, pooled
 from engine.trace.store import Trace
 
 RECORDED = ROOT / "docs/results/heterospec.json"  # made by `python -m engine pooled`

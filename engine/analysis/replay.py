@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from engine.analysis.decisions import MOVABLE, Decision, acceptance, decide, greedy
-from engine.analysis.outcome import REFUSED
 from engine.analysis.words import quoted
 from engine.config import KnobValue
 from engine.errors import ConfigError, unknown
 from engine.trace.events import Node, Round
+from engine.trace.outcome import REFUSED
 from engine.trace.store import Trace
 
 CLOSE = 1e-6  # of two recorded numbers that must be equal; they may come from sums in another order

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from engine.analysis.metrics import metrics
 from engine.analysis.words import number
+from engine.trace.metrics import metrics
 from engine.trace.store import Trace
 
 Cause = Literal[

@@ -8,13 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.metrics import intervals, pooled
+from engine.analysis.intervals import intervals
 from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import Spec, file_name, label, once, parse_method, split
 from engine.errors import ConfigError, EngineFault, LabError
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.trace.metrics import pooled
 from engine.trace.store import Trace
 
 COLUMNS = ("tokens", "rounds", "verify_tokens", "tau", "accept_rate_tested", "tokens_per_s", "cost_ratio", "speedup")

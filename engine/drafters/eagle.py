@@ -13,9 +13,9 @@ from torch import Tensor
 
 from engine.config import Knob
 from engine.draft import EMPTY, Draft
-from engine.heads.canvas import Canvas, Canvases
 from engine.heads.eagle import EagleHead, tapped
 from engine.heads.follow import Follower
+from engine.heads.treemask import TreeMask, TreeMasks
 from engine.parts import Context, Kit, Knobs, Outcome, TreeShape
 from engine.trees.growth import Growth, Plan
 
@@ -37,7 +37,7 @@ class Eagle2:
         self.names = None if ids is None else ids[: int((ids < kit.vocab).sum())]  # rising, so common ids come first
         self.columns = kit.vocab if self.names is None else len(self.names)
         self.memory = self.head.memory(kit.capacity)
-        self.canvases = Canvases()
+        self.masks = TreeMasks()
         self.follower = Follower()
         self._next: Tensor | None = None  # the head's row after the last committed pair [1, D]
 
@@ -74,7 +74,7 @@ class Eagle2:
 
     def _grow(self, context: Context, shape: TreeShape, plan: Plan, hidden: Tensor) -> Draft:
         grown = Growth(plan.width, hidden.device, self.names, self.vocab)
-        canvas = self._canvas(plan)
+        tree_mask = self._mask(plan)
         logits = self.head.logits(hidden)[:, : self.columns]
         asked = False
         while True:
@@ -84,41 +84,41 @@ class Eagle2:
                     break
                 index = torch.tensor(rows, device=hidden.device)
                 grown.keep(index)
-                canvas.select(index)
+                tree_mask.select(index)
                 hidden, logits = hidden[index], logits[index]
             grown.add(logits)
             if grown.levels == plan.levels and not asked:
                 asked = True
-                plan, canvas = self._settle(shape, grown, plan, canvas)
+                plan, tree_mask = self._settle(shape, grown, plan, tree_mask)
             if grown.levels >= plan.levels:
                 break
-            hidden = self._step(grown, canvas, hidden)
+            hidden = self._step(grown, tree_mask, hidden)
             logits = self.head.logits(hidden)[:, : self.columns]
         extras = shape.report(grown, plan, context.full)
         usual = extras.pop("usual", None)
         draft = grown.draft(plan.nodes, full=context.full, usual=usual, extras=extras)
         draft.extras["n_verify"] = len(draft) + 1
         if context.full:
-            draft.extras.update(buffers_made=self.canvases.made, buffers_reused=self.canvases.reused)
+            draft.extras.update(buffers_made=self.masks.made, buffers_reused=self.masks.reused)
         return draft
 
-    def _settle(self, shape: TreeShape, grown: Growth, plan: Plan, canvas: Canvas) -> tuple[Plan, Canvas]:
+    def _settle(self, shape: TreeShape, grown: Growth, plan: Plan, tree_mask: TreeMask) -> tuple[Plan, TreeMask]:
         final = shape.settle(grown, plan)
         if final.levels <= plan.levels:
-            return final, canvas
-        wider = self._canvas(final)
-        wider.take(canvas)
+            return final, tree_mask
+        wider = self._mask(final)
+        wider.take(tree_mask)
         return final, wider
 
-    def _canvas(self, plan: Plan) -> Canvas:
+    def _mask(self, plan: Plan) -> TreeMask:
         stable = self.memory.length
         self.memory.reserve(stable + plan.levels * plan.width)
-        return self.canvases.get(plan.levels, plan.nodes, plan.width, self.memory.slots, self.memory.like, plan.reuse)
+        return self.masks.get(plan.levels, plan.nodes, plan.width, self.memory.slots, self.memory.like, plan.reuse)
 
-    def _step(self, grown: Growth, canvas: Canvas, hidden: Tensor) -> Tensor:
+    def _step(self, grown: Growth, tree_mask: TreeMask, hidden: Tensor) -> Tensor:
         """Run the frontier: each node with its parent's feature, seeing the committed pairs and its own ancestors [R, D]."""
         rows, stable, level = grown.rows, self.memory.length, grown.levels - 1
-        mask = canvas.level(rows, level, stable)
+        mask = tree_mask.level(rows, level, stable)
         where = slice(stable + level, stable + level + 1)
         return self.head.run(self.memory, grown.fresh, hidden[rows], where, stable + level * grown.width, mask)
 

@@ -13,6 +13,7 @@ from engine.errors import TraceError
 from engine.trace.bounds import Bounds
 from engine.trace.codec import check_round, event_from_json, event_json
 from engine.trace.events import Event, Round, RunEnded, RunStarted, Token
+from engine.trace.metrics import metrics
 
 __all__ = ["MAX_BYTES", "MAX_NODES", "MAX_TOKENS", "Trace", "event_from_json", "event_json", "unpack"]
 
@@ -109,9 +110,7 @@ class Trace:
         return known
 
     def metrics(self, baseline: "Trace | None" = None) -> dict[str, Any]:
-        """The numbers of this run by name; see `engine.analysis.metrics`."""
-        from engine.analysis.metrics import metrics  # noqa: PLC0415  (analysis lies above trace and needs pandas)
-
+        """The numbers of this run by name; see `engine.trace.metrics`."""
         return metrics(self, baseline=baseline)
 
     def to_lines(self) -> Iterator[str]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from engine.heads.block import Spec, rope
 from engine.heads.eagle import EagleHead, EagleSpec, wanted
 from engine.training.features import Batch
-from engine.training.heads import Ground, Params, rows_of, soft_loss
+from engine.training.heads import Params, TrainingContext, rows_of, soft_loss
 
 STEPS, DECAY = 7, 0.8  # unrolled steps and the weight of each next one (reference code)
 DRAFT_VOCAB = 448
@@ -48,15 +48,15 @@ def _config(spec: EagleSpec, context: int) -> dict[str, Any]:
 class Eagle3Recipe:
     """Seven unrolled steps: step j reads the head's own hidden rows of step j - 1 and the true token j places on."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground, model = ground, ground.model
-        counts = ground.features.counts(model.vocab)
+    def __init__(self, context: TrainingContext) -> None:
+        self.context, model = context, context.model
+        counts = context.features.counts(model.vocab)
         size = min(DRAFT_VOCAB, model.vocab)
         ids = counts.argsort(descending=True, stable=True)[:size].sort().values
-        self.ids = ids.to(ground.device)
+        self.ids = ids.to(context.device)
         self.covered = float(counts[ids].sum() / counts.sum())
         self.spec = EagleSpec("eagle3", _block(model.width), model.width, model.vocab, size)
-        self.matrix = ground.matrix()[self.ids]
+        self.matrix = context.matrix()[self.ids]
         self.frozen: Params = {}
         if size < model.vocab:
             marked = torch.zeros(model.vocab, dtype=torch.bool).index_fill_(0, ids, True)
@@ -68,17 +68,17 @@ class Eagle3Recipe:
         """Matrices small, the last tap passed through, the output head as the target's."""
         D = self.spec.block.width
         names = {n: s for n, s in wanted(self.spec).items() if n not in ("d2t", "t2d")}
-        params = self.ground.blank(names)
-        params["fc.weight"][:, 2 * D :] += torch.eye(D, device=self.ground.device)
+        params = self.context.blank(names)
+        params["fc.weight"][:, 2 * D :] += torch.eye(D, device=self.context.device)
         params["lm_head.weight"] = self.matrix.clone()
         return params
 
     def loss(self, params: Params, batch: Batch) -> tuple[Tensor, dict[str, float]]:
         """Sum over steps of 0.8^j times the cross-entropy against the target's law on the draft vocabulary."""
-        head = EagleHead(self.spec, params, self.ground.model.decoder)
+        head = EagleHead(self.spec, params, self.context.model.decoder)
         rows, hidden_all = rows_of(batch), head.feature(batch.taps)
         full = F.linear(
-            rows.take(batch.last, 1), self.ground.matrix()
+            rows.take(batch.last, 1), self.context.matrix()
         )  # judged rows, step 0; later steps read on in it
         inside, target = _inside(full, self.ids), full[..., self.ids]
         T = batch.ids.shape[1]
@@ -127,23 +127,23 @@ def _attend(q: Tensor, k0: Tensor, v0: Tensor, sees: Tensor, diagonal: list[tupl
 class Eagle2Recipe:
     """One step: from (token, feature) to the next feature; smooth L1 on it plus a tenth of the cross-entropy of its logits."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground, model = ground, ground.model
+    def __init__(self, context: TrainingContext) -> None:
+        self.context, model = context, context.model
         self.spec = EagleSpec("eagle2", _block(model.width), model.width, model.vocab, model.vocab)
-        self.frozen: Params = {"embed_tokens.weight": ground.embed(torch.arange(model.vocab, device=ground.device))}
+        self.frozen: Params = {"embed_tokens.weight": context.embed(torch.arange(model.vocab, device=context.device))}
         self.config = _config(self.spec, model.context) | {"bias": True}
-        self.cos, self.sin = rope(self.spec.block, model.context, ground.matrix())
+        self.cos, self.sin = rope(self.spec.block, model.context, context.matrix())
 
     def start(self) -> Params:
         """Matrices small, the feature passed through."""
         D = self.spec.block.width
-        params = self.ground.blank({n: s for n, s in wanted(self.spec).items() if n not in self.frozen})
-        params["fc.weight"][:, D:] += torch.eye(D, device=self.ground.device)
+        params = self.context.blank({n: s for n, s in wanted(self.spec).items() if n not in self.frozen})
+        params["fc.weight"][:, D:] += torch.eye(D, device=self.context.device)
         return params
 
     def loss(self, params: Params, batch: Batch) -> tuple[Tensor, dict[str, float]]:
         """EAGLE-1's two losses, with uniform noise on the features that go in."""
-        head = EagleHead(self.spec, {**self.frozen, **params}, self.ground.model.decoder)
+        head = EagleHead(self.spec, {**self.frozen, **params}, self.context.model.decoder)
         rows = rows_of(batch)
         noisy = batch.last + (torch.rand_like(batch.last) - 0.5) * 2 * NOISE
         pos = torch.arange(batch.ids.shape[1], device=batch.ids.device)
@@ -154,6 +154,6 @@ class Eagle2Recipe:
         goal, valid = rows.take(batch.last, 1), rows.valid(0)
         n = valid.sum().clamp(min=1)
         distance = (F.smooth_l1_loss(out, goal, reduction="none").mean(-1) * valid).sum() / n
-        loss, same = soft_loss(self.ground.head(out), self.ground.head(goal), valid)
+        loss, same = soft_loss(self.context.head(out), self.context.head(goal), valid)
         numbers = {"match_0": same, "distance": float(distance.detach()), "tokens": float(loss.detach())}
         return REGRESSION * distance + TOKENS * loss, numbers

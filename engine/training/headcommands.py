@@ -18,7 +18,8 @@ from engine.training import features
 from engine.training.card import write_sums
 from engine.training.headeval import TITLES, evaluate, write_card
 from engine.training.headloop import HeadSettings, HeadTrainer, read_head
-from engine.training.heads import KINDS, Ground
+from engine.training.heads import TrainingContext
+from engine.training.recipes import RECIPES
 
 ASSETS = Path("assets/tiny")
 
@@ -29,7 +30,7 @@ def register(add: Any) -> None:
     cache.add_argument("--texts", type=int, default=2400, help="texts in all")
     cache.add_argument("--greedy", type=float, default=0.5, help="share that the target writes itself, greedily")
     head = add("head", train_head, "train a head on cached features; checkpoint and export every two minutes")
-    head.add_argument("kind", choices=KINDS)
+    head.add_argument("kind", choices=tuple(RECIPES))
     head.add_argument("--minutes", type=float, default=12.0, help="wall-clock budget, minutes")
     head.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
     head.add_argument("--rows", type=int, default=8, help="texts a step")
@@ -41,7 +42,7 @@ def register(add: Any) -> None:
     head.add_argument("--out", type=Path, help="folder of the export; assets/tiny/KIND if not given")
     judge = add("head-eval", judge_heads, "measure heads on held-out problems, greedy, and write their cards")
     judge.add_argument(
-        "kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; all that are there if none is given"
+        "kinds", nargs="*", metavar="KIND", help=f"of {', '.join(RECIPES)}; all that are there if none is given"
     )
     judge.add_argument("--items", type=int, default=30, help="held-out problems a family")
     judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
@@ -78,7 +79,7 @@ def train_head(options: argparse.Namespace) -> None:
         matrix_lr=options.matrix_lr,
         other_lr=options.other_lr,
     )
-    trainer = HeadTrainer(settings, Ground(model, cache, options.seed, options.device))
+    trainer = HeadTrainer(settings, TrainingContext(model, cache, options.seed, options.device))
     work, out = options.work or Path("build") / options.kind, options.out or ASSETS / options.kind
     if options.resume:
         trainer.load(read_head(work))
@@ -109,7 +110,7 @@ def export(trainer: HeadTrainer, folder: Path) -> None:
 def _record(trainer: HeadTrainer) -> dict[str, Any]:
     """Every leg in order: its two commands, and which weights of the target its features came from."""
     s = trainer.settings
-    now = {"settings": asdict(s), "progress": asdict(trainer.progress), "features": trainer.ground.features.card}
+    now = {"settings": asdict(s), "progress": asdict(trainer.progress), "features": trainer.context.features.card}
     legs = [*trainer.legs, now]
     return {
         "commands": [line for i, leg in enumerate(legs) for line in _commands(leg, i > 0)],
@@ -117,9 +118,9 @@ def _record(trainer: HeadTrainer) -> dict[str, Any]:
         "settings": asdict(s),
         "progress": asdict(trainer.progress),
         "last": trainer.numbers,
-        "target": trainer.ground.features.card["target"],
+        "target": trainer.context.features.card["target"],
         "parameters": sum(p.numel() for p in trainer.params.values()),
-        "device": trainer.ground.device,
+        "device": trainer.context.device,
         "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
     }
 
@@ -138,7 +139,7 @@ def _commands(leg: dict[str, Any], later: bool) -> list[str]:
 def judge_heads(options: argparse.Namespace) -> None:
     """Measure heads and write card.json, README.md and SHA256SUMS."""
     torch.set_num_threads(options.threads)
-    kinds = options.kinds or [k for k in KINDS if (options.folder / k / "model.safetensors").exists()]
+    kinds = options.kinds or [k for k in RECIPES if (options.folder / k / "model.safetensors").exists()]
     for kind in kinds:
         found = evaluate(kind, options.target, options.folder / kind, options.items)
         for family, row in found.items():

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.metrics import pooled
 from engine.errors import EngineFault
 from engine.lab import Lab
 from engine.model import load_model
 from engine.tasks import FAMILIES, load_problems
+from engine.trace.metrics import pooled
 
 EVAL_SEED = 1
 TITLES = {"eagle3": "EAGLE-3 head", "eagle2": "EAGLE-2 head", "medusa": "Medusa heads", "hydra": "Hydra heads"}

@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from engine.training.heads import Ground, Params, Recipe, recipe
+from engine.training.heads import Params, Recipe, TrainingContext
 from engine.training.muon import Muon
+from engine.training.recipes import RECIPES
 
 CHECKPOINT = "head.pt"
 
@@ -47,9 +48,9 @@ class HeadProgress:
 class HeadTrainer:
     """A recipe, its parameters and optimisers; `run` trains to the end of the budget."""
 
-    def __init__(self, settings: HeadSettings, ground: Ground) -> None:
-        self.settings, self.ground = settings, ground
-        self.recipe: Recipe = recipe(settings.kind, ground)
+    def __init__(self, settings: HeadSettings, context: TrainingContext) -> None:
+        self.settings, self.context = settings, context
+        self.recipe: Recipe = RECIPES[settings.kind](context)
         self.params: Params = {n: nn.Parameter(t.clone()) for n, t in self.recipe.start().items()}
         heads = ("lm_head", f".{1}.weight") if settings.kind == "medusa" else ("lm_head",)
         matrices = [p for n, p in self.params.items() if p.ndim == 2 and not any(h in n for h in heads)]
@@ -91,7 +92,7 @@ class HeadTrainer:
         """One update; returns its loss in nats."""
         s, p = self.settings, self.progress
         torch.manual_seed(s.seed * 1_000_003 + p.step)
-        batch = self.ground.features.batch(p.step, s.rows, s.seed).to(self.ground.device)
+        batch = self.context.features.batch(p.step, s.rows, s.seed).to(self.context.device)
         loss, numbers = self.recipe.loss(self.params, batch)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.params.values(), s.clip)
@@ -143,7 +144,7 @@ class HeadTrainer:
             "frozen": self.recipe.frozen,
             "legs": self.legs,
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
-            "features": self.ground.features.card,
+            "features": self.context.features.card,
         }
 
     def load(self, state: dict[str, Any]) -> None:

@@ -5,7 +5,6 @@ Dimension key: B rows, T tokens, R answer positions, D width, V vocabulary, V' d
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 from zlib import crc32
@@ -17,7 +16,6 @@ from engine.model import Model
 from engine.training.features import Batch, Features
 
 Params = dict[str, Tensor]
-KINDS = ("eagle3", "eagle2", "medusa", "hydra")
 
 
 class Recipe(Protocol):
@@ -34,7 +32,7 @@ class Recipe(Protocol):
 
 
 @dataclass(frozen=True)
-class Ground:
+class TrainingContext:
     """What recipes stand on: the target's matrices and the cached texts."""
 
     model: Model
@@ -105,18 +103,3 @@ def soft_loss(logits: Tensor, wanted: Tensor, valid: Tensor) -> tuple[Tensor, fl
     each = -(wanted.softmax(-1) * logits.log_softmax(-1)).sum(-1)
     same = (logits.argmax(-1) == wanted.argmax(-1)) & valid
     return (each * valid).sum() / n, float(same.sum() / n)
-
-
-def recipe(kind: str, ground: Ground) -> Recipe:
-    """The recipe of that name."""
-    from engine.training.eagle import Eagle2Recipe, Eagle3Recipe  # noqa: PLC0415  (they use this module)
-    from engine.training.hydra import HydraRecipe  # noqa: PLC0415
-    from engine.training.medusa import MedusaRecipe  # noqa: PLC0415
-
-    table: dict[str, Callable[[Ground], Recipe]] = {
-        "eagle3": Eagle3Recipe,
-        "eagle2": Eagle2Recipe,
-        "medusa": MedusaRecipe,
-        "hydra": HydraRecipe,
-    }
-    return table[kind](ground)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from engine.heads.medusa import MedusaHead, wanted
 from engine.training.features import Batch
-from engine.training.heads import Ground, Params, rows_of
+from engine.training.heads import Params, TrainingContext, rows_of
 
 HEADS, DECAY = 4, 0.8
 
@@ -15,24 +15,24 @@ HEADS, DECAY = 4, 0.8
 class MedusaRecipe:
     """Hard labels: a head that does not see the tokens between can only learn what usually follows."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, context: TrainingContext) -> None:
+        self.context = context
         self.frozen: Params = {}
         self.config = {
             "model_type": "medusa",
             "medusa_num_heads": HEADS,
             "medusa_num_layers": 1,
-            "hidden_size": ground.model.width,
-            "vocab_size": ground.model.vocab,
+            "hidden_size": context.model.width,
+            "vocab_size": context.model.vocab,
         }
 
     def start(self) -> Params:
         """Medusa-1's first weights: the block adds nothing, the output matrix is the target's."""
-        model = self.ground.model
-        params = self.ground.blank(wanted(HEADS, 1, model.width, model.vocab))
+        model = self.context.model
+        params = self.context.blank(wanted(HEADS, 1, model.width, model.vocab))
         for i in range(HEADS):
             params[f"{i}.0.linear.weight"].zero_()
-            params[f"{i}.1.weight"] = self.ground.matrix()
+            params[f"{i}.1.weight"] = self.context.matrix()
         return params
 
     def loss(self, params: Params, batch: Batch) -> tuple[Tensor, dict[str, float]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.presets import Shelf
+from app.presets import PresetCatalogue
 from app.service import Service
 from engine.trace.store import Trace
 from tests.app.fakes import FakeLab, preset, sentence
@@ -30,11 +30,11 @@ def service(lab: FakeLab) -> Service:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, service: Service) -> Shelf:
+def shelf(tmp_path: Path, service: Service) -> PresetCatalogue:
     for name in ("plain", "chain"):
         Trace(events(name, 30)).save(tmp_path / f"{name}.jsonl.gz")
     presets = [
         preset("live", "Live", ("plain", "wary")),
         preset("apples", "Apples", ("plain", "chain"), ("plain.jsonl.gz", "chain.jsonl.gz")),
     ]
-    return Shelf(presets, CARDS, sentence, service.limits, folder=tmp_path)
+    return PresetCatalogue(presets, CARDS, sentence, service.limits, folder=tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
-from app.presets import Shelf
+from app.presets import PresetCatalogue
 from app.serve import launch
 from app.service import Service
 from engine.trace.store import Trace
@@ -27,13 +27,15 @@ FLAGS = [
 METHODS = ("plain", "chain", "bush", "lenient", "wary")
 
 
-def shelf_and_service(folder: Path, pause: float = 0.012, tokens: int = 120) -> tuple[Service, Shelf, FakeLab]:
+def shelf_and_service(
+    folder: Path, pause: float = 0.012, tokens: int = 120
+) -> tuple[Service, PresetCatalogue, FakeLab]:
     """A service over a FakeLab, and a preset with recorded traces."""
     paths = [str(Trace(events(name, tokens)).save(folder / f"{name}.jsonl")) for name in METHODS]
     lab = FakeLab(pause=pause)
     service = Service(CARDS, {"made-up": lambda: lab}, sentence)
     presets = [preset("apples", "Apples", METHODS, tuple(paths)), preset("live", "Not recorded", ("plain", "wary"))]
-    return service, Shelf(presets, CARDS, sentence, service.limits), lab
+    return service, PresetCatalogue(presets, CARDS, sentence, service.limits), lab
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine import analysis
-from engine.analysis.metrics import metrics
 from engine.analysis.names import BY_NAME, NAMES, public
+from engine.trace.metrics import metrics
 from tests.engine.analysis.made import sd
 
 

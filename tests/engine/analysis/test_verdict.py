@@ -1,8 +1,8 @@
 import pytest
 
-from engine.analysis.metrics import metrics
 from engine.analysis.verdict import verdict, worthwhile
 from engine.trace.events import RunEnded
+from engine.trace.metrics import metrics
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, SAT, ar, chain, head, sd
 

@@ -15,13 +15,14 @@ from engine.training.eagle import Eagle2Recipe, Eagle3Recipe
 from engine.training.features import Features, _states
 from engine.training.headcommands import export
 from engine.training.headloop import HeadSettings, HeadTrainer, read_head
-from engine.training.heads import KINDS, Ground, recipe, rows_of
+from engine.training.heads import TrainingContext, rows_of
+from engine.training.recipes import RECIPES
 from tests.engine.drafters.heads import reference
 from tests.engine.zoo import Zoo
 
 
 @pytest.fixture
-def ground(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
+def context(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainingContext:
     """Twelve texts of a random target, with a draft vocabulary smaller than its own."""
     monkeypatch.setattr(eagle, "DRAFT_VOCAB", 24)
     model = zoo.model("llama", vocab=32)
@@ -33,16 +34,16 @@ def ground(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
     (tmp_path / "features.json").write_text(
         json.dumps({"target": model.revision, "texts": 12, "greedy": 0.5, "seed": 0})
     )
-    return Ground(model, Features(tmp_path), 0, "cpu")
+    return TrainingContext(model, Features(tmp_path), 0, "cpu")
 
 
-def test_batches_are_a_function_of_the_step_and_hold_the_texts(ground: Ground) -> None:
-    one, two = (ground.features.batch(5, 4, seed=1) for _ in range(2))
+def test_batches_are_a_function_of_the_step_and_hold_the_texts(context: TrainingContext) -> None:
+    one, two = (context.features.batch(5, 4, seed=1) for _ in range(2))
     assert torch.equal(one.ids, two.ids) and one.ids.shape[0] == 4
     seen = [
         tuple(row[:n].tolist())
         for s in range(3)
-        for row, n in zip(ground.features.batch(s, 4, 0).ids, ground.features.batch(s, 4, 0).size)
+        for row, n in zip(context.features.batch(s, 4, 0).ids, context.features.batch(s, 4, 0).size)
     ]
     assert len(set(seen)) == 12
     rows = rows_of(one)
@@ -53,15 +54,15 @@ def test_batches_are_a_function_of_the_step_and_hold_the_texts(ground: Ground) -
 
 @pytest.mark.parametrize("kind", [Eagle3Recipe, Eagle2Recipe])
 def test_the_unrolled_steps_are_what_the_drafter_runs(
-    ground: Ground, kind: type, monkeypatch: pytest.MonkeyPatch
+    context: TrainingContext, kind: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each step's logits, against the head run on the true path without any batching: catches shifts, masks and positions."""
-    made = kind(ground)
+    made = kind(context)
     params = {
         n: torch.nn.Parameter(t + 0.2 * torch.randn(t.shape, generator=torch.Generator().manual_seed(1)))
         for n, t in made.start().items()
     }
-    batch = ground.features.batch(0, 4, 0).to("cpu")
+    batch = context.features.batch(0, 4, 0).to("cpu")
     seen: list[torch.Tensor] = []
     monkeypatch.setattr(
         eagle, "soft_loss", lambda logits, wanted, valid: (seen.append(logits.detach()), (logits.sum() * 0, 0.0))[1]
@@ -70,7 +71,7 @@ def test_the_unrolled_steps_are_what_the_drafter_runs(
         monkeypatch.setattr(eagle, "NOISE", 0.0)
     made.loss(params, batch)
     weights = {**made.frozen, **{n: p.detach() for n, p in params.items()}}
-    head = EagleHead(made.spec, weights, ground.model.decoder)
+    head = EagleHead(made.spec, weights, context.model.decoder)
     rows, states = rows_of(batch), batch.taps if kind is Eagle3Recipe else batch.last
     for b in (0, 3):
         ids = batch.ids[b, : batch.size[b]].tolist()
@@ -81,10 +82,10 @@ def test_the_unrolled_steps_are_what_the_drafter_runs(
                 torch.testing.assert_close(logits[b, r], want, atol=1e-3, rtol=1e-3)
 
 
-def test_targets_of_the_unrolled_steps(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_targets_of_the_unrolled_steps(context: TrainingContext, monkeypatch: pytest.MonkeyPatch) -> None:
     """Step j is judged by the target's law after the true token j places on, where its first choice can be drafted."""
-    made = Eagle3Recipe(ground)
-    batch = ground.features.batch(0, 4, 0).to("cpu")
+    made = Eagle3Recipe(context)
+    batch = context.features.batch(0, 4, 0).to("cpu")
     asked: list[tuple[torch.Tensor, torch.Tensor]] = []
     monkeypatch.setattr(
         eagle, "soft_loss", lambda logits, wanted, valid: (asked.append((wanted, valid)), (logits.sum() * 0, 0.0))[1]
@@ -94,15 +95,15 @@ def test_targets_of_the_unrolled_steps(ground: Ground, monkeypatch: pytest.Monke
     for j, (wanted, valid) in enumerate(asked):
         for b in range(4):
             for r in torch.nonzero(rows.valid(j)[b]).flatten().tolist():
-                truth = ground.head(batch.last[b, rows.at[b, r] + 1 + j])
+                truth = context.head(batch.last[b, rows.at[b, r] + 1 + j])
                 assert bool(valid[b, r]) == (int(truth.argmax()) in made.ids.tolist())
                 torch.testing.assert_close(wanted[b, r], truth[made.ids])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_head_learns_resumes_and_loads(ground: Ground, tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", RECIPES)
+def test_every_head_learns_resumes_and_loads(context: TrainingContext, tmp_path: Path, kind: str) -> None:
     settings = HeadSettings(kind, steps=6, rows=4, warmup_steps=1, matrix_lr=0.02, other_lr=0.01)
-    straight, first, second = (HeadTrainer(settings, ground) for _ in range(3))
+    straight, first, second = (HeadTrainer(settings, context) for _ in range(3))
     losses = [straight.step() for _ in range(6)]
     for _ in range(3):
         first.step()
@@ -111,13 +112,8 @@ def test_every_head_learns_resumes_and_loads(ground: Ground, tmp_path: Path, kin
     again = [second.step() for _ in range(3)]
     assert again == pytest.approx(losses[3:], abs=1e-6) and losses[-1] < losses[0]
     export(straight, tmp_path / kind)
-    head = load_asset(kind, str(tmp_path / kind), ground.model)
+    head = load_asset(kind, str(tmp_path / kind), context.model)
     assert head is not None
-    lab = Lab(ground.model, {}, {kind: str(tmp_path / kind)})
+    lab = Lab(context.model, {}, {kind: str(tmp_path / kind)})
     alone = lab.run("ar", [5, 6], max_new_tokens=8).token_ids
     assert lab.run(kind, [5, 6], max_new_tokens=8).token_ids == alone
-
-
-def test_an_unknown_kind() -> None:
-    with pytest.raises(KeyError):
-        recipe("nothing", None)  # type: ignore[arg-type]

@@ -1,16 +1,14 @@
 """Prepared attention masks for a growing tree, kept for each tree size (HeteroSpec's dynamic computational adaptation, 4.27).
 
-On CUDA a kept canvas is the place where a captured graph of the same (levels, nodes) would live; on a CPU it saves allocations.
+On CUDA a kept mask could hold a captured graph of the same (levels, nodes); on a CPU it saves allocations.
 Dimension key: R frontier rows, k width, S slots of committed pairs.
 """
-
-from typing import Any
 
 import torch
 from torch import Tensor
 
 
-class Canvas:
+class TreeMask:
     """Columns for S committed pairs, all visible, then k a level: at first each node of a level sees itself only."""
 
     def __init__(self, levels: int, width: int, slots: int, like: Tensor) -> None:
@@ -19,7 +17,6 @@ class Canvas:
         blank.view(width, levels, width).diagonal(dim1=0, dim2=2).fill_(0)
         self._blank = blank
         self._mask = torch.cat((like.new_zeros(width, slots), blank), -1)
-        self.graph: Any = None
 
     def wipe(self) -> None:
         """Ready for a new tree."""
@@ -30,8 +27,8 @@ class Canvas:
         tree = self._mask[:, self.slots :]
         tree[: len(rows)] = tree[rows]
 
-    def take(self, other: "Canvas") -> None:
-        """Go on from a smaller canvas."""
+    def take(self, other: "TreeMask") -> None:
+        """Go on from a smaller mask."""
         span = other._mask.shape[1] - other.slots
         self._mask[:, self.slots : self.slots + span] = other._mask[:, other.slots :]
 
@@ -44,22 +41,22 @@ class Canvas:
         return self._mask[:R, self.slots - stable : self.slots + done + R]
 
 
-class Canvases:
-    """A canvas for each (levels, nodes), made when first wanted; `made` and `reused` count."""
+class TreeMasks:
+    """A mask for each (levels, nodes), made when first wanted; `made` and `reused` count."""
 
     def __init__(self) -> None:
         self.made = self.reused = 0
-        self._kept: dict[tuple[int, ...], Canvas] = {}
+        self._kept: dict[tuple[int, ...], TreeMask] = {}
 
-    def get(self, levels: int, nodes: int, width: int, slots: int, like: Tensor, keep: bool = True) -> Canvas:
-        """A wiped canvas of that size; a fresh one if nothing is to be kept."""
+    def get(self, levels: int, nodes: int, width: int, slots: int, like: Tensor, keep: bool = True) -> TreeMask:
+        """A wiped mask of that size; a fresh one if nothing is to be kept."""
         key = (levels, nodes, width, slots)
         if keep and key in self._kept:
             self.reused += 1
             self._kept[key].wipe()
             return self._kept[key]
         self.made += 1
-        canvas = Canvas(levels, width, slots, like)
+        tree_mask = TreeMask(levels, width, slots, like)
         if keep:
-            self._kept[key] = canvas
-        return canvas
+            self._kept[key] = tree_mask
+        return tree_mask

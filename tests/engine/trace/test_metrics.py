@@ -2,10 +2,11 @@ import json
 
 import pytest
 
-from engine.analysis.metrics import intervals, metrics, pooled
+from engine.analysis.intervals import intervals
 from engine.analysis.names import BY_NAME
 from engine.errors import ConfigError
 from engine.presets import PRESETS
+from engine.trace.metrics import metrics, pooled
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, LINE, SAT, ar, bush, chain, head, light, sd
 

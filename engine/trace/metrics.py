@@ -1,4 +1,4 @@
-"""The numbers of a run, from its trace; every name is explained in `names`.
+"""The numbers of a run, from its trace; every name is explained in `engine.analysis.names`.
 
 Pooled over rounds, also when several traces are given: a share is a quotient of sums, never a mean of quotients.
 Times are those of the rounds, so that drawing and waiting between rounds never count.
@@ -6,18 +6,28 @@ Times are those of the rounds, so that drawing and waiting between rounds never 
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, Protocol
 
-from engine.analysis import outcome
-from engine.analysis.intervals import mean_interval, wilson
 from engine.errors import ConfigError
-from engine.trace.events import Round, RunStarted
-from engine.trace.store import Trace
+from engine.trace import outcome
+from engine.trace.events import Round, RunEnded, RunStarted, Token
 
 QUARTER = 0.25  # the share of the draft within which HeteroSpec looks for the last accepted rank
 
 
-def metrics(trace: Trace, baseline: Trace | None = None) -> dict[str, Any]:
+class Recorded(Protocol):
+    """What is read of a trace."""
+
+    rounds: list[Round]
+    tokens: list[Token]
+    end: RunEnded | None
+
+    @property
+    def head(self) -> RunStarted:
+        """The first event."""
+
+
+def metrics(trace: Recorded, baseline: Recorded | None = None) -> dict[str, Any]:
     """The numbers of one run; one that cannot be known is None, and `speedup` is there only with a baseline.
 
     Raises:
@@ -26,7 +36,7 @@ def metrics(trace: Trace, baseline: Trace | None = None) -> dict[str, Any]:
     return pooled([trace], None if baseline is None else [baseline])
 
 
-def pooled(traces: Iterable[Trace], baselines: Iterable[Trace] | None = None) -> dict[str, Any]:
+def pooled(traces: Iterable[Recorded], baselines: Iterable[Recorded] | None = None) -> dict[str, Any]:
     """The same numbers over several runs of one method.
 
     `baselines` are `ar` runs of the same prompts, measured in the same process, interleaved with these and after a warm-up.
@@ -50,21 +60,6 @@ def pooled(traces: Iterable[Trace], baselines: Iterable[Trace] | None = None) ->
     if baselines is not None:
         found |= _speedups(kept, list(baselines))
     return found
-
-
-def intervals(traces: Iterable[Trace]) -> dict[str, Any]:
-    """95 % intervals: `tau` over rounds, shares by Wilson's score, `tokens_per_s` over runs (t, from two runs on)."""
-    kept = list(traces)
-    rounds = [event for trace in kept for event in trace.rounds]
-    counts = _counts(rounds, sum(len(trace.tokens) for trace in kept))
-    speeds = [speed for speed in (_speed([trace]) for trace in kept) if speed is not None]
-    tested = None if counts["rejected"] is None else counts["accepted"] + counts["rejected"]
-    return {
-        "tau": mean_interval([event.emitted for event in rounds]),
-        "accept_rate_drafted": wilson(counts["accepted"], counts["drafted"]),
-        "accept_rate_tested": None if tested is None else wilson(counts["accepted"], tested),
-        "tokens_per_s": mean_interval(speeds),
-    }
 
 
 def _counts(rounds: Sequence[Round], tokens: int) -> dict[str, Any]:
@@ -141,7 +136,7 @@ def tcr_histogram(rounds: Iterable[Round]) -> dict[str, Any]:
     }
 
 
-def _speedups(traces: Sequence[Trace], baselines: Sequence[Trace]) -> dict[str, Any]:
+def _speedups(traces: Sequence[Recorded], baselines: Sequence[Recorded]) -> dict[str, Any]:
     for trace, baseline in _paired(traces, baselines):
         check_baseline(trace, baseline)
     found: dict[str, Any] = {"speedup": _ratio(_speed(traces), _speed(baselines))}
@@ -152,7 +147,7 @@ def _speedups(traces: Sequence[Trace], baselines: Sequence[Trace]) -> dict[str, 
     return found
 
 
-def _paired(traces: Sequence[Trace], baselines: Sequence[Trace]) -> Iterator[tuple[Trace, Trace]]:
+def _paired(traces: Sequence[Recorded], baselines: Sequence[Recorded]) -> Iterator[tuple[Recorded, Recorded]]:
     """Each trace with its baseline: in order where there is one a trace, else whichever has its prompt and sampling."""
     if len(traces) == len(baselines):
         yield from zip(traces, baselines, strict=True)
@@ -162,7 +157,7 @@ def _paired(traces: Sequence[Trace], baselines: Sequence[Trace]) -> Iterator[tup
         yield from ((ours.get(_question(one), traces[0]), one) for one in baselines)
 
 
-def check_baseline(trace: Trace, baseline: Trace) -> None:
+def check_baseline(trace: Recorded, baseline: Recorded) -> None:
     """See that a quotient of the two speeds means something.
 
     Raises:
@@ -192,11 +187,11 @@ def _process(head: RunStarted) -> str | None:
     return str(told) if told else f"{case} {head.created[:10]}" if case else None
 
 
-def _question(trace: Trace) -> tuple[Any, ...]:
+def _question(trace: Recorded) -> tuple[Any, ...]:
     return (*trace.head.prompt_ids, *sorted(trace.head.sampling.items()))
 
 
-def _speed(traces: Iterable[Trace]) -> float | None:
+def _speed(traces: Iterable[Recorded]) -> float | None:
     """Tokens a second of decoding, over all runs together."""
     kept = list(traces)
     ms = sum(event.draft_ms + event.verify_ms + event.other_ms for trace in kept for event in trace.rounds)
