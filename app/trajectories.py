@@ -134,13 +134,8 @@ def lines(service: Service, job: Job) -> Lines:
     yield {"kind": "begin", **_head(job, problem)}
     streams = {}
     for lane in ask.lanes:
-        settings = {
-            name: value for name, value in ask.arguments(lane).items() if name not in ("prompt", "record", *lane.knobs)
-        }
-        sampling = {name: settings.pop(name) for name in ("seed", "temperature")}
-        streams[lane.key] = lab.stream_trajectories(
-            lane.card.name, ask.prompt, job.n, **sampling, options=settings, **lane.knobs
-        )
+        settings = {name: value for name, value in ask.arguments(lane).items() if name not in ("prompt", "record")}
+        streams[lane.key] = lab.stream_trajectories(lane.card.name, ask.prompt, job.n, **settings)
     with contextlib.closing(by_turns(streams)) as turns:
         while True:
             with service.engine():

@@ -83,13 +83,14 @@ class Outcome:
 
 @runtime_checkable
 class Drafter(Protocol):
-    """Proposes a draft within a shape. `SHAPES` names the kinds it can fill, `NEEDS` the models it wants besides the target."""
+    """Proposes a draft within a shape. `SHAPES` names the kinds it can fill."""
 
     NAME: ClassVar[str]
     KNOBS: ClassVar[tuple[Knob, ...]]
     SHAPES: ClassVar[tuple[str, ...]]
-    NEEDS: ClassVar[tuple[str, ...]]
-    TAPS: ClassVar[bool]  # wants the target's tapped layer inputs (EAGLE-3)
+    NEEDS: ClassVar[tuple[str, ...]]  # roles of models and assets besides the target
+    WANTS: ClassVar[tuple[str, ...]]  # roles of assets that it uses where they are loaded
+    taps: tuple[int, ...]  # the target's layers whose inputs it reads (EAGLE-3)
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None: ...
     def begin(self, tokens: Sequence[int]) -> None:
@@ -108,6 +109,7 @@ class Shape(Protocol):
 
     NAME: ClassVar[str]
     KIND: ClassVar[str]  # "none" | "chain" | "static_tree" | "dynamic_tree"
+    NEEDS: ClassVar[tuple[str, ...]]  # roles of assets
     KNOBS: ClassVar[tuple[Knob, ...]]
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None: ...

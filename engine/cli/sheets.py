@@ -66,13 +66,8 @@ def _draw(lab: Lab, args: argparse.Namespace, problem: Problem, chosen: tuple[Co
     task = get_task(args.task)
     sheets = {c.label: Sheet(task, problem) for c in chosen}
     lab.run(chosen[0].method, problem.prompt, max_new_tokens=8, **chosen[0].knobs)  # a warm-up
-    options = {"max_new_tokens": args.max_new_tokens}
-    streams = {
-        c.label: lab.stream_trajectories(
-            c.method, problem.prompt, args.n, seed=args.seed, temperature=args.temperature, options=options, **c.knobs
-        )
-        for c in chosen
-    }
+    options = {"seed": args.seed, "temperature": args.temperature, "max_new_tokens": args.max_new_tokens}
+    streams = {c.label: lab.stream_trajectories(c.method, problem.prompt, args.n, **options, **c.knobs) for c in chosen}
     ended = (event for key, event in by_turns(streams) if sheets[key].see(event) and isinstance(event, RunEnded))
     for event in track(ended, "runs", total=len(chosen) * args.n):
         if event.reason == "error":

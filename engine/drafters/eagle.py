@@ -27,11 +27,11 @@ class Eagle2:
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("dynamic_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ("eagle2",)
-    TAPS: ClassVar[bool] = False
+    WANTS: ClassVar[tuple[str, ...]] = ()
+    taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.head: EagleHead = kit.assets[self.NAME]
-        self.taps = tapped(kit.target.layers) if self.TAPS else ()
         self.vocab = kit.vocab
         ids = self.head.names
         self.names = None if ids is None else ids[: int((ids < kit.vocab).sum())]  # rising, so common ids come first
@@ -56,7 +56,7 @@ class Eagle2:
     def _read(self, context: Context) -> None:
         """Run the head over the pairs that were committed since the last round, with the target's own features."""
         last = context.last
-        states = None if last is None else (last.taps if self.TAPS else last.last)
+        states = None if last is None else (last.taps if self.taps else last.last)
         first = self.follower.count
         fresh = self.follower.fresh(last, context.path, len(context.tokens), states)
         if fresh is None:
@@ -131,4 +131,7 @@ class Eagle3(Eagle2):
 
     NAME: ClassVar[str] = "eagle3"
     NEEDS: ClassVar[tuple[str, ...]] = ("eagle3",)
-    TAPS: ClassVar[bool] = True
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None:
+        super().__init__(kit, knobs)
+        self.taps = tapped(kit.target.layers)

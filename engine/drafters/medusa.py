@@ -26,7 +26,8 @@ class Medusa:
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree", "chain")
     NEEDS: ClassVar[tuple[str, ...]] = ("medusa",)
-    TAPS: ClassVar[bool] = False
+    WANTS: ClassVar[tuple[str, ...]] = ()
+    taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.head: MedusaHead = kit.assets["medusa"]

@@ -22,7 +22,8 @@ class ModelDrafter:
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ("draft",)
-    TAPS: ClassVar[bool] = False
+    WANTS: ClassVar[tuple[str, ...]] = ()
+    taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.session = kit.session("draft")

@@ -15,7 +15,8 @@ class NoDrafter:
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("none",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
-    TAPS: ClassVar[bool] = False
+    WANTS: ClassVar[tuple[str, ...]] = ()
+    taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None: ...
 

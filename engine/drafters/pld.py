@@ -38,7 +38,8 @@ class Pld:
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
-    TAPS: ClassVar[bool] = False
+    WANTS: ClassVar[tuple[str, ...]] = ()
+    taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.orders, self.entries = int(knobs["max_ngram"]), int(knobs["entries"])

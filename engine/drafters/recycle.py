@@ -29,7 +29,8 @@ class Recycle:
     KNOBS: ClassVar[tuple[Knob, ...]] = (WIDTH, FILL, PREFILL, SCOPE, entries_knob(200_000, "rows"))
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
-    TAPS: ClassVar[bool] = False
+    WANTS: ClassVar[tuple[str, ...]] = ()
+    taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.kit, self.width, self.entries = kit, int(knobs["width"]), int(knobs["entries"])

@@ -45,7 +45,7 @@ class Sam:
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
     WANTS: ClassVar[tuple[str, ...]] = ("automaton",)
-    TAPS: ClassVar[bool] = False
+    taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.alpha = float(knobs["alpha"])

@@ -52,7 +52,7 @@ class SamRecycle:
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
     WANTS: ClassVar[tuple[str, ...]] = ("automaton",)
-    TAPS: ClassVar[bool] = False
+    taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.knobs = dict(knobs)

@@ -55,9 +55,7 @@ def make_card(
         knobs[name] = replace(knobs[name], default=knobs[name].check(value))
     for name, origin in (origins or {}).items():
         knobs[name] = replace(knobs[name], origin=origin)  # type: ignore[arg-type]
-    wanted = tuple(
-        dict.fromkeys((*d.NEEDS, *getattr(s, "NEEDS", ()), *(n for n in r.NEEDS if n != "draft laws"), *needs))
-    )
+    wanted = tuple(dict.fromkeys((*d.NEEDS, *s.NEEDS, *(n for n in r.NEEDS if n != "draft laws"), *needs)))
     return Card(
         drafter=drafter,
         shape=shape,

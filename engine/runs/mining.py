@@ -1,27 +1,47 @@
-"""The online variant of mining on a lab's EAGLE head (register A9): what ties its rule to drafting and decoding here."""
+"""Mining AutoJudge's labels on a loaded pair: with its draft model, or with an EAGLE head as it drafts (register A9)."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
-from engine.errors import ConfigError, unknown
+from engine.errors import AssetError, ConfigError, unknown
 from engine.judge.continuation import LocalTarget
 from engine.judge.criterion import Criterion
+from engine.judge.events import MiningEvent
 from engine.judge.gumbel import Chooser
+from engine.judge.local import Mining, local_mine
 from engine.judge.online import OnlineRule, OnlineSearch
 from engine.judge.search import Prompt
-from engine.runs.trajectories import prepare
+from engine.runs.pair import Pair
+from engine.runs.running import prepare, stream
+from engine.tasks import Problem
 from engine.trace.events import Round
-
-if TYPE_CHECKING:
-    from engine.lab import Lab
 
 HEADS = ("eagle2", "eagle3")
 WINDOW = 8  # tokens a window in the published code, the root included
 
 
+def mine(
+    pair: Pair, task: str, found: Sequence[Problem], path: Path, settings: Mapping[str, Any]
+) -> Generator[MiningEvent, None, None]:
+    """Which mismatches of target and draft change the answer; see `engine.lab.Lab.mine`."""
+    if "draft" not in pair.models:
+        raise ConfigError("Mining needs a draft model, and none is loaded with this target.")
+    judges = {}
+    for role in (role for role in pair.roles("judge") if role in pair.asset_paths):
+        with suppress(AssetError):
+            judges[role] = pair.asset(role)
+    models = {"target": pair.target, "draft": pair.models["draft"]}
+    known = [item.name for item in fields(Mining)]
+    if wrong := next((name for name in settings if name not in known), None):
+        raise ConfigError(unknown("mining setting", wrong, known))
+    return local_mine(task, found, models, path, Mining(**settings), judges, pair.lock)
+
+
 def online_search(
-    lab: "Lab", head: str, prompts: Sequence[Prompt], criterion: Criterion, limit: int, window: int = WINDOW
+    pair: Pair, head: str, prompts: Sequence[Prompt], criterion: Criterion, limit: int, window: int = WINDOW
 ) -> OnlineSearch:
     """A search with room for these prompts and `limit` tokens of response, to give to `mine`. `head`: eagle2 | eagle3.
 
@@ -33,15 +53,16 @@ def online_search(
     if window < 2:
         raise ConfigError(f"A window of {window} has no room for a draft: give 2 or more.")
     knobs: dict[str, Any] = {"tree_top_k": 1, "depth": window - 1, "total_token": window}
-    method = prepare(lab, head, **knobs)
+    method = prepare(pair, head, **knobs)
 
     def decode(ids: Sequence[int], most: int, rule: OnlineRule) -> Iterator[list[int]]:
         method.rule = rule  # type: ignore[assignment]
-        with closing(lab.stream(head, ids, max_new_tokens=most, record="light", reuse=method, **knobs)) as events:  # type: ignore[type-var]
+        given = {"max_new_tokens": most, "record": "light", **knobs}
+        with closing(stream(pair, head, ids, given, method)) as events:  # type: ignore[type-var]
             for event in events:
                 if isinstance(event, Round):
                     yield [token.token for token in event.tokens]
 
-    capacity = min(max((len(prompt.ids) for prompt in prompts), default=1) + limit + 8, lab.target.context)
-    target = LocalTarget(lab.target, capacity, Chooser(), lab.vocab)
-    return OnlineSearch(decode, target, criterion, lab.target.tokenizer, limit, capacity, lock=lab.lock)
+    capacity = min(max((len(prompt.ids) for prompt in prompts), default=1) + limit + 8, pair.target.context)
+    target = LocalTarget(pair.target, capacity, Chooser(), pair.vocab)
+    return OnlineSearch(decode, target, criterion, pair.target.tokenizer, limit, capacity, lock=pair.lock)

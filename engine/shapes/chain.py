@@ -14,6 +14,7 @@ class Chain:
 
     NAME: ClassVar[str] = "chain"
     KIND: ClassVar[str] = "chain"
+    NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("gamma", 5, "tokens drafted each round", low=0, high=128, step=1, unit="tokens"),
     )

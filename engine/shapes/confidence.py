@@ -52,6 +52,7 @@ class ConfidenceChain:
 
     NAME: ClassVar[str] = "confidence_chain"
     KIND: ClassVar[str] = "chain"
+    NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("k_min", 1, "fewest drafted tokens verified", 1, 128, 1, "tokens"),
         Knob("k_max", 25, "tokens drafted each round, and most verified", 1, 128, 1, "tokens"),

@@ -14,6 +14,7 @@ class DynamicTree:
 
     NAME: ClassVar[str] = "dynamic_tree"
     KIND: ClassVar[str] = "dynamic_tree"
+    NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = TREE_KNOBS
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:

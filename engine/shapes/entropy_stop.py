@@ -97,6 +97,7 @@ class EntropyStop:
 
     NAME: ClassVar[str] = "entropy_stop"
     KIND: ClassVar[str] = "chain"
+    NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("gamma", 10, "most tokens drafted each round", 0, 128, 1, "tokens"),
         *KNOBS,
@@ -137,6 +138,7 @@ class EntropyStopTree:
 
     NAME: ClassVar[str] = "entropy_stop_tree"
     KIND: ClassVar[str] = "dynamic_tree"
+    NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         *TREE_KNOBS,
         Knob(

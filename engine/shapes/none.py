@@ -11,6 +11,7 @@ class NoShape:
 
     NAME: ClassVar[str] = "none"
     KIND: ClassVar[str] = "none"
+    NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None: ...

@@ -14,6 +14,7 @@ class StaticTree:
 
     NAME: ClassVar[str] = "static_tree"
     KIND: ClassVar[str] = "static_tree"
+    NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
             "tree",

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.lab import Lab
 from engine.loop import Method
-from engine.runs.trajectories import prepare
+from engine.runs.running import prepare
 from engine.tasks import get_task, load_problems
 from engine.tasks.problem import Problem
 from engine.tune.rows import Rows, row_of

@@ -13,7 +13,7 @@ from engine.draft import EMPTY, Draft, chain
 from engine.lab import Lab
 from engine.model import Forward
 from engine.parts import Context, Outcome
-from engine.runs.trajectories import prepare
+from engine.runs.running import prepare
 from engine.streams import Streams
 from engine.verify import Verdict
 from engine.view import RoundView

@@ -15,7 +15,7 @@ from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import CARDS, get_card
 from engine.parts import Outcome
-from engine.runs.trajectories import prepare
+from engine.runs.running import prepare
 from engine.trees.template import Template, prefix_closed
 from engine.tune.series import watch
 

@@ -55,13 +55,9 @@ class FakeLab:
         finally:
             self.open_streams.remove(method)
 
-    def stream_trajectories(
-        self, method: str, prompt: str, n: int, *, seed: int, temperature: float, options: Any, **knobs: Any
-    ):
+    def stream_trajectories(self, method: str, prompt: str, n: int, *, seed: int, **options: Any):
         for i in range(n):
-            for event in self.stream(
-                method, prompt=prompt, seed=seed + 10_000 * i, temperature=temperature, **options, **knobs
-            ):
+            for event in self.stream(method, prompt=prompt, seed=seed + 10_000 * i, **options):
                 if isinstance(event, RunStarted):
                     event = replace(event, extras={**event.extras, "trajectory": i, "trajectories": n})
                 yield event

@@ -17,6 +17,7 @@ from engine.config import Card, RunConfig
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.presets import ROOT
+from engine.runs.running import begin
 from engine.trace.store import Trace
 from tests.engine.zoo import EOS, FAMILIES, Zoo, noised
 
@@ -174,7 +175,7 @@ def check_rows_fed(lab: Lab) -> None:
     for name, knobs in (("ar", {}), *LOSSLESS[:7:3]):
         card = get_card(name)
         config = RunConfig(name, tuple(PROMPTS[3]), max_new_tokens=20, record="light", knobs=card.resolve(knobs))
-        decoding, fed, length = lab._decoding(card, config, None), len(PROMPTS[3]) - 1, len(PROMPTS[3])
+        decoding, fed, length = begin(lab, card, config), len(PROMPTS[3]) - 1, len(PROMPTS[3])
         for event in decoding.run():
             if event.kind == "end":
                 break

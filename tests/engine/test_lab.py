@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 import torch
 
-import engine.lab
+import engine.runs.pair
+import engine.runs.running
 from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch
-from engine.lab import Lab, _process
+from engine.lab import Lab
 from engine.methods import CARDS
-from engine.runs.trajectories import prepare
+from engine.runs.running import _process, prepare
 from engine.trace.events import Round, RunEnded, RunStarted
 from engine.trace.store import Trace
 from tests.engine.drafters.heads import headed
@@ -330,7 +331,7 @@ def test_chat_is_written_down(zoo: Zoo) -> None:
 def test_runs_of_one_process_carry_its_token(toy: Lab) -> None:
     one, two = (toy.run(name, "abc", max_new_tokens=4, extras={"process": "forged"}) for name in ("ar", "sd"))
     assert one.head.extras["process"] == two.head.extras["process"] not in ("", "forged")
-    code = "from engine.lab import _process; import os; print(_process(os.getpid()))"
+    code = "from engine.runs.running import _process; import os; print(_process(os.getpid()))"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert other and other != one.head.extras["process"] and _process(os.getpid() + 1) != one.head.extras["process"]
     assert two.metrics(one)["speedup"] > 0
@@ -339,7 +340,7 @@ def test_runs_of_one_process_carry_its_token(toy: Lab) -> None:
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, None])
 def test_trajectories_are_counted_from_one(toy: Lab, n: Any) -> None:
     for ask in (toy.trajectories, toy.stream_trajectories):
-        with pytest.raises(ConfigError, match="from 1 on"):
+        with pytest.raises(ConfigError, match="n must be an integer >= 1"):
             ask("sd", "abc", n)  # not even iterated
 
 
@@ -351,8 +352,8 @@ def test_every_asset_of_a_run_is_named_with_its_revision(
 ) -> None:
     lab = headed(zoo, tmp_path)
     read: list[str] = []
-    right = engine.lab.describe
-    monkeypatch.setattr(engine.lab, "describe", lambda *given: read.append(given[0]) or right(*given))
+    right = engine.runs.pair.describe
+    monkeypatch.setattr(engine.runs.pair, "describe", lambda *given: read.append(given[0]) or right(*given))
     for _ in range(2):
         models = lab.run("heterospec", [5, 6], max_new_tokens=2).head.models
     assert models.keys() == {"target", "eagle3", "strata"} and len(read) == 2  # once an asset
@@ -399,11 +400,11 @@ def test_a_missing_judge_is_refused_before_the_run_starts(zoo: Zoo, tmp_path: Pa
 
 def test_nothing_is_built_twice(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[str] = []
-    right = engine.lab.build
-    monkeypatch.setattr(engine.lab, "build", lambda card, *rest: built.append(card.name) or right(card, *rest))
+    living = prepare(toy, "sd")
+    right = engine.runs.running.build
+    monkeypatch.setattr(engine.runs.running, "build", lambda card, *rest: built.append(card.name) or right(card, *rest))
     toy.run("sd", "abc", max_new_tokens=4)
     assert built == ["sd"]
-    living = prepare(toy, "sd")
     toy.run("sd", "abc", max_new_tokens=4, reuse=living)
     assert built == ["sd"]
 
@@ -412,7 +413,7 @@ def test_no_memory_for_a_run_is_told_at_once(toy: Lab, monkeypatch: pytest.Monke
     def full(*_: Any) -> Any:
         raise torch.OutOfMemoryError("gone")
 
-    monkeypatch.setattr(engine.lab, "build", full)
+    monkeypatch.setattr(engine.runs.running, "build", full)
     with pytest.raises(EngineFault, match="out of memory"):
         toy.stream("sd", "abc")
     assert not toy.lock.locked()

@@ -9,6 +9,7 @@ import pytest
 from engine.config import RunConfig
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.runs.running import begin
 from engine.trace.events import Round, RunEnded, RunStarted
 from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo
@@ -94,7 +95,7 @@ def test_a_prompt_of_one_token_needs_no_prefill(zoo: Zoo) -> None:
     lab = zoo.lab("llama", draft="noise")
     for name, knobs in METHODS[:2]:
         card = get_card(name)
-        decoding = lab._decoding(card, RunConfig(name, (7,), max_new_tokens=6, knobs=card.resolve(knobs)), None)
+        decoding = begin(lab, card, RunConfig(name, (7,), max_new_tokens=6, knobs=card.resolve(knobs)))
         events = decoding.run()
         first = next(events)
         assert isinstance(first, Round) and decoding.target.fed == first.fed
@@ -103,8 +104,10 @@ def test_a_prompt_of_one_token_needs_no_prefill(zoo: Zoo) -> None:
 def test_times_come_from_the_clock_and_add_up(toy: Lab) -> None:
     """With a clock that ticks once a look, every share of a round is whole, and the total is their sum."""
     card = get_card("sd")
-    decoding = toy._decoding(
-        card, RunConfig("sd", (0, 1, 2), max_new_tokens=12, knobs=card.resolve({"gamma": 3})), None
+    decoding = begin(
+        toy,
+        card,
+        RunConfig("sd", (0, 1, 2), max_new_tokens=12, knobs=card.resolve({"gamma": 3})),
     )
     decoding.clock = itertools.count().__next__
     events = list(decoding.run())

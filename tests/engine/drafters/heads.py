@@ -10,6 +10,7 @@ from engine.heads.block import Memory
 from engine.heads.eagle import EagleHead
 from engine.lab import Lab
 from engine.loop import Decoding
+from engine.runs.running import begin
 from engine.strata.bins import Strata
 from tests.engine.heads import made
 from tests.engine.zoo import Zoo
@@ -44,7 +45,7 @@ def decoding(
         method, tuple(ids), max_new_tokens=n, seed=seed, sampling=Sampling(temperature), knobs=card.resolve(knobs)
     )
     with torch.inference_mode():
-        return lab._decoding(card, config, None)
+        return begin(lab, card, config)
 
 
 @torch.inference_mode()

@@ -11,7 +11,7 @@ from engine.drafters.stand import Pen, Stand
 from engine.methods import get_card
 from engine.methods.compose import build
 from engine.parts import Context
-from engine.runs.trajectories import prepare
+from engine.runs.running import prepare
 from engine.streams import Streams
 from engine.trees.template import Template
 from tests.engine.toy import toy_lab

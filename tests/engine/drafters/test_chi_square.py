@@ -9,7 +9,7 @@ import pytest
 from engine.config import Sampling
 from engine.lookup.draws import gumbel_top
 from engine.lookup.noise import NoiseCache
-from engine.runs.trajectories import prepare
+from engine.runs.running import prepare
 from tests.engine.drafters.lookups import NAMES
 from tests.engine.toy import joint_law, toy_lab
 

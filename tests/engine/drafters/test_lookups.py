@@ -9,7 +9,7 @@ import torch
 from engine.draft import Draft
 from engine.drafters.stand import Stand
 from engine.lookup.static import build_static
-from engine.runs.trajectories import prepare
+from engine.runs.running import prepare
 from engine.trees.template import best_first
 from tests.engine.drafters.lookups import NAMES, context, drafter, grow
 from tests.engine.faults import Fault

@@ -7,6 +7,7 @@ from engine.config import RunConfig, Sampling
 from engine.drafters.model import ModelDrafter
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.runs.running import begin
 from engine.sampling import law, pick
 from tests.engine.zoo import Zoo
 
@@ -22,7 +23,7 @@ def check_rows_fed(lab: Lab) -> None:
     """Per round the draft computes one row a guess, and one more for the last guess of a fully accepted round."""
     card = get_card("sd")
     config = RunConfig("sd", (5, 9, 33, 7), max_new_tokens=40, knobs=card.resolve({"gamma": 4}))
-    decoding = lab._decoding(card, config, None)
+    decoding = begin(lab, card, config)
     drafter = decoding.method.drafter
     assert isinstance(drafter, ModelDrafter)
     fed, full = 3, False  # the prompt but its last token
@@ -57,7 +58,7 @@ def check_draws(zoo: Zoo, sampling: Sampling) -> None:
     lab = zoo.lab("llama", draft="noise")
     card = get_card("sd")
     config = RunConfig("sd", (5, 9, 33, 7), max_new_tokens=12, sampling=sampling, knobs=card.resolve({"gamma": 4}))
-    decoding = lab._decoding(card, config, None)
+    decoding = begin(lab, card, config)
     decoding.method.drafter.begin(decoding.tokens)
     with torch.inference_mode():
         draft = decoding.method.drafter.propose(decoding._context(), decoding.method.shape)

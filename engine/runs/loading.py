@@ -1,0 +1,58 @@
+"""Which models and assets to load: from a preset's name, or from ids and folders; and loading the models."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.errors import ConfigError, unknown
+from engine.model import Model, load_model, same_vocabulary
+from engine.presets import get_preset, locate
+from engine.runs.assets import LOADERS
+
+OPTIONS = ("preset", "target", "draft", "eagle", "device", "dtype", "threads")  # of Lab.load, besides the roles of assets
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Models and assets by role, as folders or hub ids. `named`: the references themselves serve as the models' names."""
+
+    models: Mapping[str, str]
+    assets: Mapping[str, str]
+    dtype: str
+    named: bool
+
+
+def wanted(preset: str | None, models: Mapping[str, str], assets: Mapping[str, str], dtype: str) -> Wanted:
+    """What a preset names, with `models` and `assets` in place of its own; or just those.
+
+    Raises:
+        ConfigError: neither or both of preset and target given, an unknown preset, option or role.
+    """
+    if (preset is None) == ("target" not in models):
+        both = "Give either a preset's name or target=..., not both."
+        raise ConfigError(both if preset else "Give a preset's name, or target=...")
+    if preset is not None:
+        found = get_preset(preset)
+        found = found if found.kind == "pair" else get_preset(found.pair)  # a case names the preset of its models
+        models, assets = {**found.models, **models}, {**found.assets, **assets}
+        dtype = found.dtype if dtype == "auto" else dtype
+    for role in assets:
+        if (kind := role.split(":")[0]) not in LOADERS:
+            raise ConfigError(unknown("option or asset role", kind, (*OPTIONS, *LOADERS)))
+    return Wanted(models, assets, dtype, named=preset is not None)
+
+
+def load_models(found: Wanted, device: str) -> dict[str, Model]:
+    """The models by role, "target" among them.
+
+    Raises:
+        ConfigError: an unknown device or dtype. AssetError: files are missing. EngineFault: out of memory.
+        ModelMismatch: the pair cannot work together, with the reason.
+    """
+    loaded = {
+        role: load_model(locate(ref), device, found.dtype, name=ref if found.named else "")
+        for role, ref in found.models.items()
+    }
+    for role, model in loaded.items():
+        if role != "target":
+            same_vocabulary(model.tokenizer, loaded["target"].tokenizer)
+    return loaded

@@ -1,0 +1,123 @@
+"""What is loaded together: a target, further models, heads and data; what can run on them, and why not."""
+
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.config import Card, KnobValue, RunConfig
+from engine.drafters import DRAFTERS
+from engine.errors import AssetError, ConfigError, LabError
+from engine.model import Model
+from engine.model.threads import Threads
+from engine.parts import Kit
+from engine.presets import locate
+from engine.runs.assets import describe, load_asset, obstacle
+from engine.streams import Streams
+
+TREE_ROOM = 700  # cache slots beyond the text, for the largest draft tree
+
+
+@dataclass(eq=False)
+class Pair:
+    """Models by role, assets by role, and one lock: never two rounds at once on the same device."""
+
+    target: Model
+    models: dict[str, Model] = field(default_factory=dict)  # besides the target: "draft"
+    asset_paths: dict[str, str] = field(default_factory=dict)
+    preset: str | None = None
+    threads: Threads | None = None  # what was chosen at load; None leaves torch's number alone
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    _assets: dict[str, Any] = field(default_factory=dict)
+    _described: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def device(self) -> str:
+        """Kind of the device that the models are on: "cpu", "cuda", ..."""
+        return str(self.target.device.type)
+
+    def prepare(self) -> None:
+        """Load all heads, judges and tables now; one that cannot be used is told by `hindrance`, here and later."""
+        for role in self.asset_paths:
+            with suppress(LabError):
+                self.asset(role)
+
+    @property
+    def vocab(self) -> int:
+        """Ids that target and draft have in common; padding rows of wider heads are cut."""
+        return min(m.vocab for m in (self.target, *self.models.values()))
+
+    def asset(self, role: str) -> Any:
+        """A head, judge or table by role, loaded on first use.
+
+        Raises:
+            ConfigError: none is named for this pair. AssetError, ModelMismatch: it cannot be used.
+        """
+        if role not in self._assets:
+            if role not in self.asset_paths:
+                raise ConfigError(f"No {role} is loaded with this pair.")
+            self._assets[role] = load_asset(role, locate(self.asset_paths[role]), self.target)
+        return self._assets[role]
+
+    def describe_asset(self, role: str) -> dict[str, str]:
+        """An asset as a trace names it; its files are read once."""
+        if role not in self._described:
+            ref = self.asset_paths[role]
+            self._described[role] = describe(ref, locate(ref), self.asset(role))
+        return self._described[role]
+
+    def roles(self, need: str) -> list[str]:
+        """What is loaded for a need: the role itself, and for "judge" also "judge:arithmetic" and its like."""
+        return [role for role in (*self.models, *self.asset_paths) if role == need or role.startswith(f"{need}:")]
+
+    def assets_of(self, card: Card, knobs: Mapping[str, KnobValue]) -> list[str]:
+        """Roles of the assets that a run takes: those it needs, and those its drafter uses where there is one (`WANTS`)."""
+        needs = (*card.still_needs(knobs), *DRAFTERS[card.drafter].WANTS)
+        return [role for need in needs for role in self.roles(need) if role in self.asset_paths]
+
+    def missing(self, card: Card, knobs: Mapping[str, KnobValue]) -> str:
+        """What the card needs and is not loaded, as a sentence; empty when nothing is."""
+        for need in card.still_needs(knobs):
+            if not self.roles(need):
+                what = "draft model" if need == "draft" else need.replace(":", " for ")
+                return f"{card.title} needs a {what}, and none is loaded with this pair."
+        return ""
+
+    def hindrance(self, card: Card) -> str:
+        """Why a card cannot run at its defaults: something is not loaded, or an asset cannot be used; empty when it can."""
+        knobs = card.resolve({})
+        if reason := self.missing(card, knobs):
+            return reason
+        reason = next(filter(None, map(self._obstacle, self.assets_of(card, knobs))), "")
+        return f"{card.title} cannot run: {reason}" if reason else ""
+
+    def _obstacle(self, role: str) -> str:
+        """What the files of an asset say against it; nothing once it is loaded."""
+        if role in self._assets:
+            return ""
+        try:
+            return obstacle(role, locate(self.asset_paths[role]), self.target)
+        except AssetError as error:
+            return str(error)
+
+    def check_fit(self, ids: list[int]) -> None:
+        """See that the target can read these token ids.
+
+        Raises:
+            ConfigError: too many, or ids that target and draft do not share.
+        """
+        if len(ids) >= self.target.context:
+            raise ConfigError(
+                f"The prompt has {len(ids)} tokens, and the target reads at most {self.target.context}: shorten it."
+            )
+        if any(i >= self.vocab for i in ids):
+            raise ConfigError(f"The prompt holds token ids beyond the {self.vocab} that the pair has in common.")
+
+    def kit(self, card: Card, config: RunConfig) -> Kit:
+        """What the parts of one run may use."""
+        capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.context)
+        assets = {role: self.asset(role) for role in self.assets_of(card, config.knobs)}
+        return Kit(
+            self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab, config.task
+        )

@@ -1,0 +1,198 @@
+"""One run on a loaded pair, as events: from what a user asks to a checked configuration, and from that to a trace's events."""
+
+import importlib.metadata
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, Literal
+
+import torch
+
+from engine.config import Card, RunConfig, Sampling
+from engine.draft import chain
+from engine.errors import ConfigError, EngineFault
+from engine.loop import Decoding, Method
+from engine.methods import get_card
+from engine.methods.compose import build
+from engine.runs.pair import Pair
+from engine.sampling import entropy
+from engine.trace.events import Event, Round, RunEnded, RunStarted
+
+NO_MEMORY = "The device is out of memory: shorten the text, or use a smaller model."
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to decode: the keywords of `Lab.run` and `Lab.stream` besides the method's knobs."""
+
+    max_new_tokens: int = 128
+    temperature: float = 0.0  # 0 is greedy
+    top_p: float = 1.0  # 1 is off
+    top_k: int = 0  # 0 is off
+    seed: int = 0
+    chat: bool = False  # whether the prompt goes through the target's chat template
+    record: Literal["full", "light"] = "full"  # light: counts and timings only
+    stop: str | Sequence[str] | None = ()  # the response ends once it holds one of these
+    top_n: int = 10  # entries kept of each distribution in a full trace
+    extras: Mapping[str, Any] | None = field(default_factory=dict)  # noted in the trace's head, e.g. the task
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The stop strings.
+
+        Raises:
+            ConfigError: `stop` is neither one text nor several.
+        """
+        if self.stop is None or isinstance(self.stop, str):
+            return () if self.stop is None else (self.stop,)
+        if not isinstance(self.stop, Iterable):
+            raise ConfigError(f"stop must be a text or several, not {self.stop!r}.")
+        return tuple(self.stop)
+
+
+DECODING = frozenset(item.name for item in fields(Options))
+
+
+def stream(
+    pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Mapping[str, Any], reuse: Method | None = None
+) -> Iterator[Event]:
+    """RunStarted, a Round a target call, RunEnded; see `engine.lab.Lab.stream`. `given` holds `Options` and knobs by name."""
+    card = method if isinstance(method, Card) else get_card(method)
+    options = Options(**{name: value for name, value in given.items() if name in DECODING})
+    config = _configure(pair, card, prompt, options, {k: v for k, v in given.items() if k not in DECODING})
+    try:
+        with pair.lock, torch.inference_mode():
+            decoding = begin(pair, card, config, reuse)
+    except torch.OutOfMemoryError:
+        raise EngineFault(NO_MEMORY) from None
+    return _events(pair, _head(pair, card, config, options), decoding)
+
+
+def _configure(
+    pair: Pair, card: Card, prompt: str | Sequence[int], options: Options, knobs: Mapping[str, Any]
+) -> RunConfig:
+    values = card.resolve(knobs)
+    if reason := pair.missing(card, values):
+        raise ConfigError(reason)
+    ids = pair.target.tokenizer.encode(prompt, options.chat)
+    pair.check_fit(ids)
+    return RunConfig(
+        method=card.name,
+        prompt_ids=tuple(ids),
+        prompt=prompt if isinstance(prompt, str) else pair.target.tokenizer.decode(ids),
+        max_new_tokens=options.max_new_tokens,
+        sampling=Sampling(options.temperature, options.top_k, options.top_p),
+        seed=options.seed,
+        record=options.record,
+        stop=options.stops,
+        top_n=options.top_n,
+        knobs=values,
+        task=str((options.extras or {}).get("task") or ""),
+    )
+
+
+def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None) -> Decoding:
+    """A run that is ready to go: fresh parts, or those of `reuse`, and a fresh sequence on the target."""
+    if pair.threads:
+        torch.set_num_threads(pair.threads.count)  # labs of one process may have settled on different numbers
+    kit = pair.kit(card, config)
+    method = reuse or build(card, kit, config.knobs)
+    target = pair.target.session(kit.capacity, method.drafter.taps)
+    target.vocab = pair.vocab
+    return Decoding(method, target, pair.target.tokenizer, config, kit.streams)
+
+
+def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
+    """A method that lives through several runs: give it to `Lab.stream(reuse=...)` or to `Lab.trajectories(keep=...)`.
+
+    Raises:
+        ConfigError: an unknown method or knob, or a model that is missing.
+    """
+    card = method if isinstance(method, Card) else get_card(method)
+    config = RunConfig(card.name, (0,), max_new_tokens=pair.target.context, knobs=card.resolve(knobs))
+    return build(card, pair.kit(card, config), config.knobs)
+
+
+def _events(pair: Pair, head: RunStarted, decoding: Decoding) -> Iterator[Event]:
+    yield head
+    spent: float | None = None  # ms of the rounds so far; the prefill is told at the end only
+    run = decoding.run()
+    try:
+        while True:
+            with pair.lock, torch.inference_mode():
+                event = next(run, None)
+            if event is None:
+                return
+            if isinstance(event, Round):
+                spent = (spent or 0.0) + event.draft_ms + event.verify_ms + event.other_ms
+            yield event
+    except torch.OutOfMemoryError:
+        yield RunEnded("error", None, spent, "", NO_MEMORY)
+    except EngineFault as fault:
+        yield RunEnded("error", None, spent, "", str(fault))
+
+
+def _head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunStarted:
+    models = {"target": pair.target.describe()} | {
+        role: model.describe() for role, model in pair.models.items() if role in card.needs
+    }
+    models |= {role: pair.describe_asset(role) for role in pair.assets_of(card, config.knobs)}
+    piece = pair.target.tokenizer.piece
+    return RunStarted(
+        id=uuid.uuid4().hex,
+        method=card.name,
+        title=card.title,
+        drafter=card.drafter,
+        shape=card.shape,
+        rule=card.rule,
+        guarantee=card.promise(config.knobs, config.sampling),
+        knobs=dict(config.knobs),
+        models=models,
+        prompt=config.prompt,
+        prompt_ids=list(config.prompt_ids),
+        prompt_pieces=[piece(i) for i in config.prompt_ids],
+        sampling=vars(config.sampling).copy(),
+        seed=config.seed,
+        max_new_tokens=config.max_new_tokens,
+        vocab=pair.vocab,
+        dtype=pair.target.dtype,
+        device=str(pair.target.device),
+        record=config.record,
+        preset=pair.preset,
+        versions=_versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        stop=list(config.stop),
+        chat=bool(options.chat),
+        top_n=config.top_n,
+        extras={**(options.extras or {}), "process": _process(os.getpid())},
+    )
+
+
+def teacher_forced_entropies(pair: Pair, prompt: str, solution: str, chat: bool = False) -> list[float]:
+    """The target's entropy, nats, before each token of a given solution and after its last.
+
+    Raises:
+        ConfigError: prompt and solution do not fit the context.
+    """
+    ids = pair.target.tokenizer.encode(prompt, chat)
+    forced = list(pair.target.tokenizer.hf(solution, add_special_tokens=False)["input_ids"])
+    pair.check_fit([*ids, *forced])
+    with pair.lock, torch.inference_mode():
+        logits = pair.target.session(len(ids) + len(forced)).forward(ids, chain(forced)).logits
+        return entropy(logits[:, : pair.vocab]).tolist()  # type: ignore[no-any-return]
+
+
+@cache
+def _process(_pid: int) -> str:
+    """A token of this process; a fork has another number, and so another token."""
+    return uuid.uuid4().hex[:12]
+
+
+_version = cache(importlib.metadata.version)
+
+
+def _versions() -> dict[str, str]:
+    return {name: _version(name) for name in ("torch", "transformers")}
