@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from engine.analysis.metrics import accept_by_depth, metrics
 from engine.analysis.reading import read_run, read_runs
 from engine.errors import TraceError
 from engine.trace import Trace
+from engine.trace.metrics import accept_by_depth, metrics
 from tests.engine.analysis.made import bush, light, sd
 
 
