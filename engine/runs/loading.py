@@ -8,7 +8,15 @@ from engine.model import Model, load_model, same_vocabulary
 from engine.presets import get_preset, locate
 from engine.runs.assets import LOADERS
 
-OPTIONS = ("preset", "target", "draft", "eagle", "device", "dtype", "threads")  # of Lab.load, besides the roles of assets
+OPTIONS = (
+    "preset",
+    "target",
+    "draft",
+    "eagle",
+    "device",
+    "dtype",
+    "threads",
+)  # of Lab.load, besides the roles of assets
 
 
 @dataclass(frozen=True)
