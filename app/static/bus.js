@@ -1,39 +1,60 @@
+// @ts-check
 // The way to the engine: asks for runs and stops them, puts what comes back into the store, repairs gaps.
 
-const SILENCE = 20_000; // milliseconds without a message after which the page asks
-const EMPTY = { id: "", have: 0, started: false };
+import { createEmitter } from "./emitter.js";
 
-/** @param {ReturnType<import("./store.js").createStore>} store @param {(text: string) => void} notify */
+/**
+ * @typedef {import("./types/lab.js").Bus} Bus
+ * @typedef {import("./types/wire.js").RunMessage} RunMessage
+ * @typedef {import("./types/trace.js").Event} Event
+ * @typedef {{trigger: Parameters<Bus["attach"]>[1], server: Parameters<Bus["attach"]>[2]}} Gate
+ */
+
+const SILENCE = 20_000; // milliseconds without a message after which the page asks
+const LOST = "The connection to the engine was lost; what arrived so far is kept.";
+
+/** The run that this page asked for last. @param {string} id @param {boolean} step */
+const asked = (id, step) => ({ id, step, have: 0, heard: 0, started: false, ended: id === "" });
+
+/**
+ * @param {import("./types/store.js").Store} store
+ * @param {(text: string) => void} notify
+ * @returns {Bus}
+ */
 export function createBus(store, notify) {
-  let gate = null; // the hidden component: trigger and server functions
-  let current = { ...EMPTY };
-  let repairing = null;
+  /** @type {import("./types/store.js").Emitter<import("./types/lab.js").BusTopics>} */
+  const { on, emit } = createEmitter();
+  /** @type {Gate | null} the hidden component: trigger and server functions */
+  let gate = null;
+  let current = asked("", false);
+  let repairing = false;
+  /** @type {((gate: Gate) => void)[]} */
   const waiting = [];
 
+  /** @type {Bus} */
   const bus = {
-    /** Called by the hidden component once it is on the page. */
+    on,
     attach(props, trigger, server, watch) {
       gate = { trigger, server };
       watch("value", () => bus.receive(String(props.value ?? "")));
-      for (const go of waiting.splice(0)) go();
+      for (const go of waiting.splice(0)) go(gate);
     },
     get busy() {
-      return current.id !== "" && !current.ended;
+      return !current.ended;
     },
-    /** Start a comparison; whatever ran before in this page is stopped first. */
     async start(config, { step = false } = {}) {
       await bus.stop();
-      const id = [...crypto.getRandomValues(new Uint8Array(16))]
-        .map((byte) => byte.toString(16).padStart(2, "0"))
-        .join("");
-      current = { ...EMPTY, id, step };
+      const id = freshId();
+      current = asked(id, step);
       const request = JSON.stringify({ ...config, id });
-      const go = () => gate.trigger("run", { request });
+      /** @param {Gate} open */
+      const go = (open) => open.trigger("run", { request });
       store.setStatus({ phase: "queued", recorded: null, step });
-      gate ? go() : waiting.push(go);
+      if (gate) go(gate);
+      else waiting.push(go);
       return id;
     },
-    /** End the run after the round in progress. A run that still waits for its turn is taken from the queue. */
+    /** A run that still waits for its turn is taken from the queue. */
     async stop() {
       if (!bus.busy) return;
       const { id, started } = current;
@@ -41,16 +62,9 @@ export function createBus(store, notify) {
       const known = await gate?.server.stop(id).catch(() => false);
       if ((!started || !known) && current.id === id) finish();
     },
-    catalogue: (models) => gate?.server.catalogue(models),
     receive(text) {
-      if (!text) return;
-      let message;
-      try {
-        message = JSON.parse(text);
-      } catch {
-        return;
-      }
-      if (message.id && message.id !== current.id) return;
+      const message = parsed(text);
+      if (!message || (message.id && message.id !== current.id)) return;
       if (message.notice) {
         notify(message.notice);
         return finish();
@@ -59,34 +73,42 @@ export function createBus(store, notify) {
       current.heard = Date.now();
       if (message.phase) store.setStatus({ phase: message.phase });
       if (message.lanes) store.begin(message.lanes, { phase: "running", step: current.step });
-      if (message.methods) store.emit("methods", message.methods);
+      if (message.methods) emit("methods", message.methods);
       if (message.ev || message.done) take(message);
     },
   };
 
+  /** @param {RunMessage} message */
   function take(message) {
     if (message.seq > current.have) return void repair();
     const fresh = (message.ev ?? []).slice(current.have - message.seq);
     current.have += fresh.length;
+    /** @type {Map<string, Event[]>} */
     const lanes = new Map();
-    for (const [key, event] of fresh) lanes.has(key) ? lanes.get(key).push(event) : lanes.set(key, [event]);
+    for (const [key, event] of fresh) {
+      const events = lanes.get(key);
+      if (events) events.push(event);
+      else lanes.set(key, [event]);
+    }
     for (const [key, events] of lanes) store.push(key, events);
     if (message.done) finish();
   }
 
   /** A message was missed: ask for everything from the first missing event on. */
   async function repair() {
-    if (repairing) return;
-    repairing = gate.server.resync([current.id, current.have]);
-    const message = JSON.parse((await repairing.catch(() => "null")) ?? "null");
-    repairing = null;
+    if (repairing || !gate) return;
+    repairing = true;
+    const message = parsed(await gate.server.resync([current.id, current.have]).catch(() => ""));
+    repairing = false;
     if (message && message.id === current.id) return take(message);
     finish();
-    notify("The connection to the engine was lost; what arrived so far is kept.");
+    notify(LOST);
   }
 
   setInterval(() => {
-    if (bus.busy && current.started && Date.now() - current.heard > SILENCE) (current.heard = Date.now()), repair();
+    if (!bus.busy || !current.started || Date.now() - current.heard <= SILENCE) return;
+    current.heard = Date.now();
+    repair();
   }, 5000);
 
   function finish() {
@@ -94,4 +116,18 @@ export function createBus(store, notify) {
     store.setStatus({ phase: store.lanes.length ? "done" : "empty" });
   }
   return bus;
+}
+
+/** A message, or null where the text holds none. @param {string | null} text @returns {RunMessage | null} */
+function parsed(text) {
+  try {
+    return JSON.parse(text || "null");
+  } catch {
+    return null;
+  }
+}
+
+/** 128 random bits in hexadecimal digits. */
+export function freshId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

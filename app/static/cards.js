@@ -9,7 +9,7 @@ const PARTS = [
 ];
 
 export function drawCards(body, store, lab, first) {
-  const cards = [...(lab.catalogue?.methods ?? [])];
+  const cards = [...(lab.session.catalogue?.methods ?? [])];
   const shown = new Set([...store.runs.values()].map((run) => run.card.name));
   cards.sort((a, b) => shown.has(b.name) - shown.has(a.name));
   body.append(
@@ -24,13 +24,12 @@ export function drawCards(body, store, lab, first) {
 
 function drawCard(card, store, lab, first) {
   const run = [...store.runs.values()].find((item) => item.card.name === card.name);
-  const full = lab.config && lab.config.lanes.length >= lab.catalogue.limits.lanes;
+  const { session, ui } = lab;
+  const { lanes } = session.config;
+  const full = lanes.length >= session.catalogue.limits.lanes;
   const add = () => {
-    lab.config = { ...lab.config, lanes: [...lab.config.lanes, { method: card.name, knobs: {} }] };
-    store.setStatus({ recorded: null });
-    store.emit("reconfig");
-    store.emit("config");
-    lab.closeDrawer();
+    session.configure({ lanes: [...lanes, { method: card.name, knobs: {} }] });
+    ui.close();
   };
   return h(
     "article.card",

@@ -1,23 +1,34 @@
-// Token chips and ghosts: one span each, its sign from the token's origin or the guess's state. No layout here.
+// @ts-check
+// Token chips and ghosts: one span each, its sign from the token's origin or the candidate's state. No layout here.
 
 import { h, visible } from "./dom.js";
+import { textOf } from "./run.js";
 
+/**
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/trace.js").Round} Round
+ * @typedef {import("./types/trace.js").Node} Node
+ * @typedef {import("./types/trace.js").Token} Token
+ */
+
+/** @type {Record<string, string>} */
 const WORDS = {
-  draft: "accepted guess",
-  relaxed: "kept by the lossy rule",
+  draft: "accepted candidate",
+  relaxed: "accepted by the lossy rule",
   correction: "correction by the target",
   bonus: "bonus token of the target",
   target: "target",
-  rejected: "rejected guess",
-  discarded: "guess never tested",
-  vetoed: "vetoed guess",
+  rejected: "rejected candidate",
+  discarded: "candidate never tested",
+  vetoed: "vetoed candidate",
 };
 const MAX_GHOSTS = 3;
+const PLAIN = new Set(["draft", "target", "relaxed"]); // no box around the text
 
-/** The name of a sign in words, for labels and legends. */
+/** The name of a sign in words, for labels and legends. @param {string} name */
 export const signText = (name) => WORDS[name] ?? name;
 
-/** A chip of a token. A boxed sign keeps its leading blank outside the box. */
+/** A chip of a token. A boxed sign keeps its leading blank outside the box. @param {string} key @param {Token} token @param {boolean} whitespace */
 export function tokenChip(key, token, whitespace) {
   const text = whitespace ? marked(token.piece) : shown(token.piece);
   const chip = h(`span.k.${token.origin}`, {
@@ -26,68 +37,70 @@ export function tokenChip(key, token, whitespace) {
     role: "option",
     "aria-label": `${visible(token.piece)}, ${signText(token.origin)}, position ${token.pos}, round ${token.round}`,
   });
-  if (token.origin === "draft" || token.origin === "target" || token.origin === "relaxed") chip.textContent = text;
-  else {
-    const [, lead, body, tail] = text.match(/^( *)(.*?)(\s*)$/s);
-    if (body) chip.append(lead, h("b", { text: body }), tail);
-    else
-      chip.append(
-        h("b", { text: whitespace ? text : visible(token.piece) }),
-        tail.includes("\n") && !whitespace ? tail : "",
-      );
-  }
+  if (PLAIN.has(token.origin)) chip.textContent = text;
+  else chip.append(...boxed(token.piece, text, whitespace));
   return chip;
 }
 
-/** Spans of the guesses refused (and those after them) where a round's own token stands; many siblings are counted. */
-export function ghostChips(round, whitespace) {
-  const kept = new Set(round.path);
-  const tip = round.path.at(-1) ?? -1;
-  const ghosts = [];
-  const refused = round.nodes
-    .map((node, i) => [node, i])
-    .filter(([node, i]) => !kept.has(i) && node.parent === tip && node.state !== "discarded");
-  refused.sort((a, b) => (b[0].q ?? 0) - (a[0].q ?? 0));
-  for (const [node, i] of refused.slice(0, MAX_GHOSTS)) ghosts.push(ghost(round, node, i, whitespace));
-  for (const [node, i] of tail(round, refused[0]?.[1] ?? tip, kept)) ghosts.push(ghost(round, node, i, whitespace));
-  const more = round.nodes.length - kept.size - ghosts.length;
-  if (more > 0)
-    ghosts.push(
-      h("span.g.more", {
-        "data-r": round.index,
-        text: ` +${more}`,
-        title: `${more} more guesses in this round's tree`,
-      }),
-    );
+/** The text with a box around its body; white space alone is boxed as marks. @param {string} piece @param {string} text @param {boolean} whitespace */
+function boxed(piece, text, whitespace) {
+  const [, lead = "", body = "", tail = ""] = text.match(/^( *)(.*?)(\s*)$/s) ?? [];
+  if (body) return [lead, h("b", { text: body }), tail];
+  const line = tail.includes("\n") && !whitespace ? tail : "";
+  return [h("b", { text: whitespace ? text : visible(piece) }), line];
+}
+
+/**
+ * Spans of the candidates rejected (and those after them) where a round's own token stands; many siblings are counted.
+ * @param {Run} run
+ * @param {Round} round
+ * @param {boolean} whitespace
+ */
+export function ghostChips(run, round, whitespace) {
+  const accepted = new Set(round.path);
+  const end = round.path.at(-1) ?? -1;
+  const tested = [...round.nodes.keys()].filter((i) => {
+    const { parent, state } = round.nodes[i];
+    return !accepted.has(i) && parent === end && state !== "discarded";
+  });
+  tested.sort((a, b) => (round.nodes[b].q ?? 0) - (round.nodes[a].q ?? 0));
+  const places = [...tested.slice(0, MAX_GHOSTS), ...tail(round, tested[0] ?? end, accepted)];
+  const ghosts = places.map((i) => ghost(run, round, i, whitespace));
+  const more = round.nodes.length - accepted.size - ghosts.length;
+  if (more > 0) {
+    const title = `${more} more candidates in this round's tree`;
+    ghosts.push(h("span.g.more", { "data-r": round.index, text: ` +${more}`, title }));
+  }
   return ghosts;
 }
 
-/** The first child of each level below a refused guess: what the draft would have said next. */
-function tail(round, from, kept) {
+/** The first child of each level below a rejected candidate: what the draft would have said next. @param {Round} round @param {number} from @param {Set<number>} accepted */
+function tail(round, from, accepted) {
   const out = [];
   let parent = from;
   for (let i = from + 1; i < round.nodes.length && out.length < 8; i++) {
-    if (round.nodes[i].parent !== parent || kept.has(i)) continue;
-    if (round.nodes[i].state === "discarded") out.push([round.nodes[i], i]);
+    if (round.nodes[i].parent !== parent || accepted.has(i)) continue;
+    if (round.nodes[i].state === "discarded") out.push(i);
     parent = i;
   }
   return out;
 }
 
-function ghost(round, node, i, whitespace) {
-  const text = node.piece ?? round.textOf(node.token);
-  const label = `${visible(text)}, ${signText(node.state)}, round ${round.index}`;
-  return h(`span.g.${node.state}`, {
+/** @param {Run} run @param {Round} round @param {number} i @param {boolean} whitespace */
+function ghost(run, round, i, whitespace) {
+  const { token, state } = round.nodes[i];
+  const text = textOf(run, token);
+  return h(`span.g.${state}`, {
     "data-r": round.index,
     "data-n": i,
-    "aria-label": label,
+    "aria-label": `${visible(text)}, ${signText(state)}, round ${round.index}`,
     role: "option",
     text: shown(whitespace ? marked(text) : text).replaceAll("\n", whitespace ? "" : "↵"),
   });
 }
 
-/** Half characters of byte pieces get a visible replacement; everything else stays as it is. */
+/** Half characters of byte pieces get a visible replacement; everything else stays as it is. @param {string} piece */
 const shown = (piece) => (piece === "" ? "\u200b" : piece.replaceAll("\ufffd", "◇"));
 
-/** Blanks as marks; a zero-width space lets the line break after them, a newline still breaks. */
+/** Blanks as marks; a zero-width space lets the line break after them, a newline still breaks. @param {string} piece */
 const marked = (piece) => visible(piece).replaceAll("·", "·\u200b").replaceAll("→", "→\t").replaceAll("↵", "↵\n");

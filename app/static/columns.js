@@ -141,16 +141,6 @@ export function columnSelection(run, column) {
   return { run: run.key, round: column.round, pos: column.pos, node: column.token.node ?? null };
 }
 
-/** True when two selections name the same thing. @param {any} a @param {any} b @returns {boolean} */
-export function same(a, b) {
-  return (
-    a === b ||
-    Boolean(
-      a && b && a.run === b.run && a.round === b.round && a.pos === b.pos && (a.node ?? null) === (b.node ?? null),
-    )
-  );
-}
-
 /** The rank of the target's first choice in the draft's list: 1 is the top, Infinity below the list, null unknown.
  * @param {any} node @returns {number|null} */
 export function targetRank(node) {

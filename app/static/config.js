@@ -1,53 +1,90 @@
+// @ts-check
 // What is set in the run bar: plain data, and its form in a link.
 
-/** The request that a preset makes. */
+/**
+ * @typedef {import("./types/lab.js").Config} Config
+ * @typedef {import("./types/wire.js").PageCard} PageCard
+ * @typedef {import("./types/card.js").KnobValue} KnobValue
+ */
+
+/** The request that a preset makes. @param {import("./types/wire.js").PagePreset} preset @returns {Config} */
 export function presetConfig(preset) {
-  const { temperature = 0, top_p = 1, top_k = 0 } = preset.sampling ?? {};
+  const { temperature = 0, top_p = 1, top_k = 0 } = preset.sampling;
   const lanes = preset.lanes.map(({ method, knobs }) => ({ method, knobs: { ...knobs } }));
   const { name, models, prompt, seed, chat, max_new_tokens } = preset;
   return { preset: name, models, prompt, lanes, max_new_tokens, temperature, top_p, top_k, seed, chat };
 }
 
-/** The request that would repeat runs on the page, from their heads; null when they do not belong together. */
+/**
+ * The request that would repeat runs on the page, from their heads; null when they do not belong together.
+ * @param {readonly import("./types/store.js").Run[]} runs
+ * @param {string} models
+ * @returns {Config | null}
+ */
 export function headsConfig(runs, models) {
-  const heads = runs.map((run) => run.head);
-  if (!heads.length || heads.some((head) => !head || head.prompt !== heads[0].prompt)) return null;
-  const [{ prompt, sampling, seed, max_new_tokens }] = heads;
-  const lanes = heads.map(({ method, knobs }) => ({ method, knobs: { ...knobs } }));
-  const chat = Boolean(heads[0].chat ?? heads[0].extras?.chat);
+  const heads = runs.flatMap((run) => run.head ?? []);
+  if (!heads.length || heads.length < runs.length || heads.some((head) => head.prompt !== heads[0].prompt)) return null;
+  const [{ prompt, sampling, seed, max_new_tokens, chat, extras }] = heads;
   return {
     preset: "",
     models,
     prompt,
-    lanes,
+    lanes: heads.map(({ method, knobs }) => ({
+      method,
+      knobs: /** @type {Record<string, KnobValue>} */ ({ ...knobs }),
+    })),
     max_new_tokens,
-    temperature: sampling.temperature ?? 0,
-    top_p: sampling.top_p ?? 1,
-    top_k: sampling.top_k ?? 0,
+    temperature: Number(sampling.temperature ?? 0),
+    top_p: Number(sampling.top_p ?? 1),
+    top_k: Number(sampling.top_k ?? 0),
     seed,
-    chat,
+    chat: Boolean(chat ?? extras.chat),
   };
 }
 
-/** Whether two requests ask for the same runs. */
+/**
+ * What the page opens with when its address asks for nothing: the first preset, else the first two methods.
+ * @param {import("./types/wire.js").Catalogue} catalogue
+ * @returns {Config}
+ */
+export function firstConfig({ presets, first, models, methods, limits }) {
+  const preset = presets.find((item) => item.name === first);
+  if (preset) return presetConfig(preset);
+  return {
+    preset: "",
+    models: models[0] ?? "",
+    prompt: "",
+    lanes: methods.slice(0, Math.min(2, limits.lanes)).map(({ name }) => ({ method: name, knobs: {} })),
+    max_new_tokens: 128,
+    temperature: 0,
+    top_p: 1,
+    top_k: 0,
+    seed: 0,
+    chat: false,
+  };
+}
+
+/** Whether two requests ask for the same runs. @param {Config} a @param {Config} b */
 export const sameConfig = (a, b) => JSON.stringify(writeConfig(a)) === JSON.stringify(writeConfig(b));
 
-const NUMBERS = {
+/** Names in a link: the setting, and its value when the link does not name it. */
+const NUMBERS = /** @type {const} */ ({
   n: ["max_new_tokens", 128],
   t: ["temperature", 0],
   p: ["top_p", 1],
   k: ["top_k", 0],
   seed: ["seed", 0],
-};
+});
 
-/** The request as pairs of a query string; defaults are left out. */
+/** The request as pairs of a query string; defaults are left out. @param {Config} config @returns {[string, string][]} */
 export function writeConfig(config) {
+  /** @type {[string, string][]} */
   const pairs = [];
   if (config.preset) pairs.push(["preset", config.preset]);
   if (config.models) pairs.push(["models", config.models]);
   pairs.push(["prompt", config.prompt]);
   for (const { method, knobs } of config.lanes) {
-    const inside = Object.entries(knobs ?? {}).map((pair) => pair.map(encodeURIComponent).join(":")); // values may hold commas and colons
+    const inside = Object.entries(knobs).map((pair) => pair.map(encodeURIComponent).join(":")); // commas and colons inside
     pairs.push(["m", inside.length ? `${method}(${inside.join(",")})` : method]);
   }
   for (const [key, [name, fallback]] of Object.entries(NUMBERS))
@@ -56,41 +93,61 @@ export function writeConfig(config) {
   return pairs;
 }
 
-/** The request in a query string, or null when there is none; models that it does not name are the first. @param {URLSearchParams} query @param {object[]} cards @param {string[]=} models */
+/**
+ * The request in a query string, or null when there is none; models that it does not name are the first.
+ * @param {URLSearchParams} query
+ * @param {readonly PageCard[]} cards
+ * @param {readonly string[]} [models]
+ * @returns {Config | null}
+ */
 export function readConfig(query, cards, models = []) {
-  if (!query.has("prompt") || !query.has("m")) return null;
-  const config = {
+  const prompt = query.get("prompt");
+  if (prompt === null || !query.has("m")) return null;
+  /** @param {keyof typeof NUMBERS} key */
+  const number = (key) => Number(query.get(key) ?? NUMBERS[key][1]);
+  return {
     preset: query.get("preset") ?? "",
     models: query.get("models") || (models[0] ?? ""),
-    prompt: query.get("prompt"),
-    lanes: [],
+    prompt,
+    lanes: query.getAll("m").map((text) => laneOf(text, cards)),
+    max_new_tokens: number("n"),
+    temperature: number("t"),
+    top_p: number("p"),
+    top_k: number("k"),
+    seed: number("seed"),
     chat: query.has("chat"),
   };
-  for (const [key, [name, fallback]] of Object.entries(NUMBERS))
-    config[name] = query.has(key) ? Number(query.get(key)) : fallback;
-  for (const text of query.getAll("m")) {
-    const [, method, inside] = text.match(/^([^(]*)(?:\((.*)\))?$/) ?? [];
-    const card = cards.find((one) => one.name === method);
-    config.lanes.push({
-      method,
-      knobs: Object.fromEntries(pairsOf(inside ?? "").map(([name, value]) => [name, typed(card, name, value)])),
-    });
-  }
-  return config;
 }
 
-/** Names and values inside a method's brackets. Older links did not escape: there a part without a colon goes on with the value before. */
+/** "name(knob:value,...)" @param {string} text @param {readonly PageCard[]} cards */
+function laneOf(text, cards) {
+  const [, method, inside = ""] = text.match(/^([^(]*)(?:\((.*)\))?$/s) ?? [text, text];
+  const card = cards.find((one) => one.name === method);
+  return {
+    method,
+    knobs: Object.fromEntries(pairsOf(inside).map(([name, value]) => [name, typed(card, name, value)])),
+  };
+}
+
+/**
+ * Names and values inside a method's brackets. Older links did not escape: there a part without a colon goes on with
+ * the value before.
+ * @param {string} inside
+ */
 function pairsOf(inside) {
+  /** @type {[string, string][]} */
   const pairs = [];
   for (const part of inside.split(",").filter(Boolean)) {
     const at = part.indexOf(":");
-    if (at < 0 && pairs.length) pairs.at(-1)[1] += `,${plain(part)}`;
-    else if (at > 0) pairs.push([plain(part.slice(0, at)), plain(part.slice(at + 1))]);
+    const last = pairs.at(-1);
+    if (at < 0 && last) last[1] += `,${unescaped(part)}`;
+    else if (at > 0) pairs.push([unescaped(part.slice(0, at)), unescaped(part.slice(at + 1))]);
   }
   return pairs;
 }
 
-function plain(text) {
+/** @param {string} text */
+function unescaped(text) {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -98,6 +155,7 @@ function plain(text) {
   }
 }
 
+/** A knob's value from a link; the card says of what type. @param {PageCard | undefined} card @param {string} name @param {string} text */
 function typed(card, name, text) {
   const knob = card?.knobs.find((item) => item.name === name);
   if (knob?.kind === "switch") return text === "true";

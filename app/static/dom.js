@@ -1,32 +1,59 @@
+// @ts-check
 // Small DOM and number helpers shared by the views. Text enters the page only through textContent.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element: h("div.card", {title: "x", onclick: fn, hidden: true}, "text", child, ...). */
+/**
+ * @typedef {import("./types/dom.js").Attributes} Attributes
+ * @typedef {import("./types/dom.js").Children} Children
+ */
+
+/**
+ * An element: h("div.card", {title: "x", onclick: fn, hidden: true}, "text", child, ...).
+ * @template {string} S
+ * @param {S} spec tag and classes
+ * @param {Attributes} [attrs]
+ * @param {Children} children
+ * @returns {import("./types/dom.js").HtmlOf<S>}
+ */
 export function h(spec, attrs = {}, ...children) {
   const [tag, ...classes] = spec.split(".");
-  return fill(document.createElement(tag || "div"), classes, attrs, children);
+  const element = document.createElement(tag || "div");
+  fill(element, classes, attrs, children);
+  return /** @type {import("./types/dom.js").HtmlOf<S>} */ (element);
 }
 
-/** The same for SVG elements. */
+/**
+ * The same for SVG elements.
+ * @template {string} S
+ * @param {S} spec
+ * @param {Attributes} [attrs]
+ * @param {Children} children
+ * @returns {import("./types/dom.js").SvgOf<S>}
+ */
 export function s(spec, attrs = {}, ...children) {
   const [tag, ...classes] = spec.split(".");
-  return fill(document.createElementNS(SVG, tag), classes, attrs, children);
+  const element = document.createElementNS(SVG, tag);
+  fill(element, classes, attrs, children);
+  return /** @type {import("./types/dom.js").SvgOf<S>} */ (element);
 }
 
+/** @param {Element} element @param {string[]} classes @param {Attributes} attrs @param {Children} children */
 function fill(element, classes, attrs, children) {
   if (classes.length) element.setAttribute("class", classes.join(" "));
   for (const [name, value] of Object.entries(attrs)) {
     if (value == null || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "text") element.textContent = value;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    else if (name === "text") element.textContent = String(value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat().filter((child) => child != null && child !== false));
-  return element;
+  for (const child of children.flat()) if (child != null && child !== false) element.append(child);
 }
 
-/** 0.4137 -> "0.41"; tiny but not zero -> "<0.01"; unknown -> "–". */
+/**
+ * 0.4137 -> "0.41"; tiny but not zero -> "<0.01"; unknown -> "–".
+ * @param {number | null | undefined} value
+ */
 export function num(value, digits = 2) {
   if (value == null || Number.isNaN(value)) return "–";
   const small = 10 ** -digits;
@@ -34,18 +61,15 @@ export function num(value, digits = 2) {
   return value.toFixed(digits);
 }
 
-/** 0.4137 -> "41 %". */
-export const percent = (value) => (value == null ? "–" : `${Math.round(100 * value)} %`);
-
-/** 1234.5 ms -> "1.23 s"; 12.3 ms -> "12 ms". */
-export const duration = (ms) =>
-  ms == null
-    ? "–"
-    : ms >= 1000
-      ? `${(ms / 1000).toFixed(2)} s`
-      : ms >= 10
-        ? `${Math.round(ms)} ms`
-        : `${ms.toFixed(1)} ms`;
+/**
+ * 1234.5 ms -> "1.23 s"; 12.3 ms -> "12 ms"; 1.23 ms -> "1.2 ms".
+ * @param {number | null | undefined} ms
+ */
+export function duration(ms) {
+  if (ms == null) return "–";
+  if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`;
+  return `${ms >= 10 ? Math.round(ms) : ms.toFixed(1)} ms`;
+}
 
 const MARKS = new Map([
   [" ", "·"],
@@ -56,26 +80,33 @@ const MARKS = new Map([
   ["\ufffd", "◇"],
 ]);
 
-/** A piece with its blanks made visible; for labels in charts and trees, where a bare space would vanish. */
+/** A control character as its code. @param {string} char */
+const escaped = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
+
+/**
+ * A piece with its blanks made visible; for labels in charts and trees, where a bare space would vanish.
+ * @param {string} piece
+ */
 export function visible(piece) {
-  return piece === ""
-    ? "∅"
-    : [...piece]
-        .map(
-          (char) => MARKS.get(char) ?? (char < " " ? `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}` : char),
-        )
-        .join("");
+  if (piece === "") return "∅";
+  return [...piece].map((char) => MARKS.get(char) ?? (char < " " ? escaped(char) : char)).join("");
 }
 
+/** @type {Map<string, string>} */
 const inks = new Map();
-new MutationObserver(() => inks.clear()).observe(document.body, { attributeFilter: ["class"] }); // light or dark
+let watched = false;
 
-/** The value of a CSS custom property, for canvases: ink("--draft"). Remembered, since asking restyles the page. */
+/**
+ * The value of a CSS custom property, for canvases: ink("--draft"). Remembered, since asking restyles the page.
+ * @param {string} name
+ */
 export function ink(name) {
+  if (!watched) new MutationObserver(() => inks.clear()).observe(document.body, { attributeFilter: ["class"] });
+  watched = true; // light or dark: the class of the body
   const known = inks.get(name) ?? getComputedStyle(document.body).getPropertyValue(name).trim();
   if (known) inks.set(name, known);
   return known;
 }
 
-/** 1, "prompt" -> "1 prompt"; 3, "prompt" -> "3 prompts". */
+/** 1, "prompt" -> "1 prompt"; 3, "prompt" -> "3 prompts". @param {number} n @param {string} noun */
 export const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;

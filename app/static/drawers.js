@@ -38,7 +38,7 @@ export function mount(element, store, lab) {
   element.append(dialog);
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 
-  lab.drawer = (name, ...rest) => {
+  lab.ui.on("open", ({ name, rest }) => {
     if (name === "tour") return startTour(element, store, lab);
     const [text, draw, size] = DRAWERS[name];
     title.textContent = text;
@@ -49,7 +49,6 @@ export function mount(element, store, lab) {
     if (!dialog.open) dialog.showModal();
     body.scrollTop = 0;
     body.querySelector("[data-first]")?.scrollIntoView({ block: "start" });
-  };
-  lab.closeDrawer = () => dialog.close();
-  lab.showCard = (name) => lab.drawer("methods", name);
+  });
+  lab.ui.on("close", () => dialog.close());
 }

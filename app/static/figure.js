@@ -53,11 +53,7 @@ export function offer(element, lab, text) {
     const drawn = text();
     return drawn === null ? null : figureBlob(drawn, kind);
   };
-  if (lab)
-    (lab.figures ??= new Map()).set(
-      element.dataset.view,
-      () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element),
-    );
+  lab?.ui.figures.set(element.dataset.view, () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element));
 }
 
 /** Joins several figures under one another into one SVG. @param {SVGElement[]} figures @param {Element} element @returns {string} */

@@ -151,8 +151,8 @@ export function flagLines(run, pos, lab) {
       {},
       flagMark(kind, important),
       h("span", {}, words),
-      item && lab?.drawer
-        ? h("button.v-button", { type: "button", onclick: () => lab.drawer("workshop", item.key) }, "Open the fork")
+      item && lab
+        ? h("button.v-button", { type: "button", onclick: () => lab.ui.open("workshop", item.key) }, "Open the fork")
         : null,
     ),
   );

@@ -12,7 +12,7 @@ const TRAINING = "unseen labels of training: ";
 /** @param {HTMLElement} spot @param {any} ctx of workshop.js */
 export async function drawCurves(spot, ctx) {
   const { kept, lab } = ctx;
-  kept.judges ??= await lab.fetch("evaluations").then(
+  kept.judges ??= await lab.api.get("evaluations").then(
     (body) => body.tasks.filter((task) => task.judge),
     () => [],
   );
@@ -149,7 +149,7 @@ function changes({ store, lab }, threshold) {
   return runs.map((run) => {
     const { changed, marks, was, known } = replay(run, { ...knobsOf(run), judge_threshold: threshold });
     const go = () => {
-      lab.closeDrawer();
+      lab.ui.close();
       store.setCursor({ run: run.key, round: changed.round, node: changed.node });
     };
     const start = `${nameOf(store, run)}, run at ${fmt(knobsOf(run).judge_threshold)}: `;

@@ -22,7 +22,7 @@ const whole = (interval) => `${percent(interval.mean)} (${percent(interval.low)}
 export async function drawAccuracy(spot, ctx) {
   let body;
   try {
-    body = await ctx.lab.fetch("evaluations");
+    body = await ctx.lab.api.get("evaluations");
   } catch (error) {
     return void spot.append(h("p.warn", {}, error.message));
   }

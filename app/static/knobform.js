@@ -1,84 +1,108 @@
+// @ts-check
 // A method's knobs as form controls, drawn from its card: unit, range, help, and where the default comes from.
 
 import { h } from "./dom.js";
 
-/** A form for one lane; `onchange` runs after each accepted edit. Values equal to the default are not kept. */
-export function knobForm(card, lane, onchange) {
+/**
+ * @typedef {import("./types/wire.js").PageKnob} PageKnob
+ * @typedef {import("./types/card.js").KnobValue} KnobValue
+ * @typedef {Readonly<Record<string, KnobValue>>} Knobs
+ * @typedef {{knobs: Knobs, change: (name: string, value: KnobValue) => void}} Form what is set so far
+ */
+
+/**
+ * A form for one lane; `onchange` gets the knobs after each accepted edit. Values equal to the default are not kept.
+ * @param {import("./types/wire.js").PageCard} card
+ * @param {Knobs} given
+ * @param {(knobs: Knobs) => void} onchange
+ */
+export function knobForm(card, given, onchange) {
   const plain = card.knobs.filter((knob) => !knob.advanced);
   const advanced = card.knobs.filter((knob) => knob.advanced);
-  const row = (knob) => knobRow(knob, lane, onchange);
-  const open = advanced.some((knob) => knob.name in lane.knobs);
+  /** @type {Form} */
+  const form = {
+    knobs: given,
+    change(name, value) {
+      const { [name]: _old, ...others } = form.knobs;
+      const fallback = card.knobs.find((knob) => knob.name === name)?.default;
+      form.knobs = value === fallback ? others : { ...others, [name]: value };
+      onchange(form.knobs);
+    },
+  };
+  const rows = plain.map((knob) => knobRow(knob, form));
+  const more = advanced.map((knob) => knobRow(knob, form));
+  const open = advanced.some((knob) => knob.name in given);
   return h(
     "div.knobs",
     {},
     h("h3", {}, card.title),
     card.knobs.length ? null : h("p.quiet", {}, "Nothing to set."),
-    plain.map(row),
-    advanced.length
-      ? h("details", { open }, h("summary", {}, `Advanced (${advanced.length})`), advanced.map(row))
-      : null,
+    rows,
+    more.length ? h("details", { open }, h("summary", {}, `Advanced (${more.length})`), more) : null,
   );
 }
 
-function knobRow(knob, lane, onchange) {
-  const value = lane.knobs[knob.name] ?? knob.default;
-  const input = control(knob, value);
+/** @param {PageKnob} knob @param {Form} form */
+function knobRow(knob, form) {
+  const input = control(knob, form.knobs[knob.name] ?? knob.default);
   const reset = h(
     "button.plain.reset",
     { title: `Back to ${knob.default}`, "aria-label": `Reset ${knob.name}` },
     "reset",
   );
+  const origin = `${rangeText(knob)}${knob.origin_text}: ${knob.default}`;
   const row = h(
     `label.knob.${knob.kind}`,
-    { title: `${knob.help}\n${rangeText(knob)}${knob.origin_text}: ${knob.default}` },
+    { title: `${knob.help}\n${origin}` },
     h("span.name", {}, knob.name.replaceAll("_", " "), knob.unit ? h("i", {}, knob.unit) : null),
     input,
     reset,
-    h("span.help", {}, knob.help, " ", h("em", {}, `${rangeText(knob)}${knob.origin_text}: ${knob.default}.`)),
+    h("span.help", {}, knob.help, " ", h("em", {}, `${origin}.`)),
   );
-  const read = () =>
-    knob.kind === "switch" ? input.checked : knob.kind === "number" ? Number(input.value) : input.value;
-  const show = () => row.classList.toggle("changed", knob.name in lane.knobs);
-  input.addEventListener("change", () => {
-    if (knob.kind === "number" && (input.value === "" || !input.reportValidity())) return;
-    if (read() === knob.default) delete lane.knobs[knob.name];
-    else lane.knobs[knob.name] = read();
+  const show = () => row.classList.toggle("changed", knob.name in form.knobs);
+  /** @param {KnobValue} value */
+  const set = (value) => {
+    form.change(knob.name, value);
     show();
-    onchange();
+  };
+  input.addEventListener("change", () => {
+    if (knob.kind !== "number" || (input.value !== "" && input.reportValidity())) set(read(knob, input));
   });
   reset.addEventListener("click", (event) => {
     event.preventDefault();
-    delete lane.knobs[knob.name];
-    if (knob.kind === "switch") input.checked = knob.default;
-    else input.value = knob.default;
-    show();
-    onchange();
+    if (input instanceof HTMLInputElement && knob.kind === "switch") input.checked = knob.default === true;
+    else input.value = String(knob.default);
+    set(knob.default);
   });
   show();
   return row;
 }
 
-function control(knob, value) {
-  if (knob.kind === "switch") return h("input", { type: "checkbox", checked: value === true });
-  if (knob.kind === "choice")
-    return h(
-      "select",
-      {},
-      knob.choices.map((choice) => h("option", { value: choice, selected: choice === value }, choice)),
-    );
-  if (knob.kind === "text") return h("input", { type: "text", value });
-  const step = knob.step && Number.isInteger((knob.default - (knob.low ?? 0)) / knob.step) ? knob.step : "any";
-  return h("input", {
-    type: "number",
-    value,
-    min: knob.low,
-    max: knob.high,
-    step: knob.whole ? 1 : step,
-    required: true,
-  });
+/** @param {PageKnob} knob @param {HTMLInputElement | HTMLSelectElement} input @returns {KnobValue} */
+function read(knob, input) {
+  if (knob.kind === "switch") return input instanceof HTMLInputElement && input.checked;
+  return knob.kind === "number" ? Number(input.value) : input.value;
 }
 
-const rangeText = (knob) =>
-  knob.low == null && knob.high == null
-    ? ""
-    : `${knob.low ?? "−∞"} to ${knob.high ?? "∞"}${knob.unit ? ` ${knob.unit}` : ""}; `;
+/** @param {PageKnob} knob @param {KnobValue} value */
+function control(knob, value) {
+  if (knob.kind === "switch") return h("input", { type: "checkbox", checked: value === true });
+  if (knob.kind === "choice") {
+    const options = knob.choices.map((name) => h("option", { value: name, selected: name === value }, name));
+    return h("select", {}, options);
+  }
+  if (knob.kind === "text") return h("input", { type: "text", value });
+  const { low, high, whole } = knob;
+  return h("input", { type: "number", value, min: low, max: high, step: whole ? 1 : stepOf(knob), required: true });
+}
+
+/** The knob's step where the default lies on it, counted from the lower end; a browser would refuse the default else. */
+/** @param {PageKnob} knob */
+function stepOf({ step, low, default: fallback }) {
+  return step && Number.isInteger((Number(fallback) - (low ?? 0)) / step) ? step : "any";
+}
+
+/** @param {PageKnob} knob */
+function rangeText({ low, high, unit }) {
+  return low === null && high === null ? "" : `${low ?? "−∞"} to ${high ?? "∞"}${unit ? ` ${unit}` : ""}; `;
+}

@@ -2,7 +2,8 @@
 // Stretches end where a line does, so nobody sees them; they are cut when the browser has laid the text out anyway.
 
 import { ghostChips, tokenChip } from "./chips.js";
-import { h, num, percent } from "./dom.js";
+import { h, num } from "./dom.js";
+import { percent } from "./draw.js";
 import { flagsFor } from "./flags.js";
 
 const STRETCH = 40; // chips that a change may lay out again
@@ -97,8 +98,7 @@ export class Lane {
     const wrapper = this.wrapper(round.index, future);
     for (const token of round.tokens) {
       if (ghosts && (token.origin === "correction" || token.origin === "bonus")) {
-        round.textOf = (id) => store.piece(run, id);
-        wrapper.append(...ghostChips(round, whitespace));
+        wrapper.append(...ghostChips(run, round, whitespace));
       }
       const chip = tokenChip(run.key, token, whitespace);
       this.chips[token.pos] = chip;

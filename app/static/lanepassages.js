@@ -38,17 +38,18 @@ export function showPassages(element, store, lanes, lab, selection) {
       );
     });
   });
-  /** Scroll a lane to some of its tokens and mark them for a moment. @returns whether they are on the page */
-  if (lab)
-    lab.flash = (key, from, to) => {
-      const lane = lanes.get(key);
-      const chips =
-        lane?.chips.slice(from, to + 1).filter((chip) => chip?.getClientRects().length || chip?.isConnected) ?? [];
-      if (!chips.length) return false;
-      lane.element.scrollIntoView({ block: "nearest", inline: "nearest" });
-      lane.reveal(chips[0]);
-      for (const chip of chips) chip.classList.add("found");
-      setTimeout(() => chips.forEach((chip) => chip.classList.remove("found")), FOUND_MS);
-      return true;
-    };
+  /** Scroll a lane to some of its tokens and mark them for a moment, where they are on the page. */
+  lab?.ui.on("flash", ({ key, from, to, found }) => {
+    const lane = lanes.get(key);
+    const chips =
+      lane?.chips.slice(from, to + 1).filter((chip) => chip?.getClientRects().length || chip?.isConnected) ?? [];
+    if (!chips.length) return;
+    found();
+    lane.element.scrollIntoView({ block: "nearest", inline: "nearest" });
+    lane.reveal(chips[0]);
+    for (const chip of chips) chip.classList.add("found");
+    setTimeout(() => {
+      for (const chip of chips) chip.classList.remove("found");
+    }, FOUND_MS);
+  });
 }

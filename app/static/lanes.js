@@ -15,7 +15,7 @@ export function mount(element, store, lab) {
   function rebuild() {
     lanes.clear();
     marked = [];
-    const onTitle = (card) => lab?.showCard?.(card.name);
+    const onTitle = (card) => lab?.ui.open("methods", card.name);
     for (const key of store.lanes) lanes.set(key, new Lane(store, store.runs.get(key), onTitle));
     element.replaceChildren(...[...lanes.values()].map((lane) => lane.element));
     element.style.setProperty("--lanes", lanes.size);
@@ -134,7 +134,7 @@ export function mount(element, store, lab) {
     const sel = selection(event.target);
     if (sel) store.setCursor(sel);
   });
-  lab?.figures?.set("lanes", () => lanesFigure(element));
+  lab?.ui.figures.set("lanes", () => lanesFigure(element));
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
     if (width && now !== width) setTimeout(() => store.frame("lanes:rebuild", rebuild), 120);

@@ -6,8 +6,8 @@ import { makeFilter, specOf } from "./filters.js";
 const HUB = "https://huggingface.co";
 export const MAX_URL = 8000; // servers refuse longer ones
 
-/** @param {object} store @param {object} lab */
-export function createLink(store, lab) {
+/** @param {import("./types/store.js").Store} store @param {import("./types/lab.js").Session} session */
+export function createLink(store, session) {
   let pending = 0;
   let ready = false;
   const link = {
@@ -16,7 +16,7 @@ export function createLink(store, lab) {
       const query = new URLSearchParams(location.search);
       return {
         trace: query.get("trace"),
-        config: readConfig(query, lab.catalogue?.methods ?? [], lab.catalogue?.models),
+        config: readConfig(query, session.catalogue?.methods ?? [], session.catalogue?.models),
         view: readView(query),
       };
     },
@@ -34,7 +34,7 @@ export function createLink(store, lab) {
     },
     url() {
       const url = new URL(location.href);
-      url.search = new URLSearchParams(pairs(store, lab)).toString();
+      url.search = new URLSearchParams(pairs(store, session)).toString();
       url.hash = "";
       return url.href;
     },
@@ -49,14 +49,17 @@ export function createLink(store, lab) {
       }, 150);
     },
   };
-  for (const topic of ["cursor", "time", "filters", "options", "status", "config"])
-    store.on(topic, () => !store.time.playing && link.update());
+  const later = () => {
+    if (!store.time.playing) link.update();
+  };
+  for (const topic of ["cursor", "time", "filters", "options", "status"]) store.on(topic, later);
+  session.on("config", later);
   return link;
 }
 
-function pairs(store, lab) {
+function pairs(store, session) {
   const { cursor, time, options, status, filters } = store;
-  const out = status.recorded ? [["trace", status.recorded]] : lab.config ? writeConfig(lab.config) : [];
+  const out = status.recorded ? [["trace", status.recorded]] : session.config ? writeConfig(session.config) : [];
   if (cursor) out.push(["at", [cursor.run, cursor.round, cursor.pos, cursor.node].map((part) => part ?? "").join("~")]);
   if (time.at !== Infinity || time.mode !== "calls")
     out.push(["view", `${time.mode}~${time.at === Infinity ? "" : Math.round(time.at)}`]);

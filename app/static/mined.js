@@ -71,8 +71,8 @@ export function firstDifference(a, b) {
   return i;
 }
 
-/** The loaded sets: `list` what the server has, `sets` what is here; views subscribe. @param {any} lab */
-export function createMined(lab) {
+/** The loaded sets: `list` what the server has, `sets` what is here; views subscribe. @param {import("./types/lab.js").Api} api */
+export function createMined(api) {
   const listeners = new Set();
   const mined = {
     list: null,
@@ -82,7 +82,7 @@ export function createMined(lab) {
     emit: () => listeners.forEach((fn) => fn()),
     /** The recorded sets, once. */
     async recorded() {
-      mined.asked ??= lab.fetch("mined").then((body) => (mined.list = body.sets));
+      mined.asked ??= api.get("mined").then((body) => (mined.list = body.sets));
       return mined.asked;
     },
     /** A recorded set by name. */
@@ -90,7 +90,7 @@ export function createMined(lab) {
       if (!mined.sets.has(name))
         mined.sets.set(
           name,
-          readMined(await (await lab.answer(`mined?name=${encodeURIComponent(name)}`)).text(), name),
+          readMined(await (await api.answer(`mined?name=${encodeURIComponent(name)}`)).text(), name),
         );
       mined.emit();
       return mined.sets.get(name);

@@ -83,12 +83,12 @@ export function minePanel(store, lab, miner, kept, show) {
   function job() {
     const source = form.source;
     return {
-      models: lab.config?.models ?? lab.catalogue?.models[0] ?? "",
+      models: lab.session.config?.models ?? lab.session.catalogue?.models[0] ?? "",
       task: form.task,
       source,
       n: source === "prompt" ? 1 : form.n,
       naive: form.naive,
-      ...(source === "prompt" ? { prompt: lab.config?.prompt ?? "" } : {}),
+      ...(source === "prompt" ? { prompt: lab.session.config?.prompt ?? "" } : {}),
     };
   }
 

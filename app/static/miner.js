@@ -39,7 +39,7 @@ export function createMiner(lab) {
 
   /** What was mined before with these settings, as a set, or null. */
   async function kept(job) {
-    const text = await (await lab.answer("mine/kept", body(job))).text();
+    const text = await (await lab.api.answer("mine/kept", body(job))).text();
     const whole = text.slice(0, text.lastIndexOf("\n") + 1); // a line may be under way
     return whole.trim() ? readMined(whole, MINE) : null;
   }
@@ -51,7 +51,7 @@ export function createMiner(lab) {
     try {
       const before = await kept(job);
       if (before) lab.mined.put(before);
-      const answer = await lab.answer("mine", { ...body(job), signal: aborter.signal });
+      const answer = await lab.api.answer("mine", { ...body(job), signal: aborter.signal });
       let rest = "";
       for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ; ) {
         const { value, done } = await reader.read();

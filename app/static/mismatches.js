@@ -115,7 +115,7 @@ function runLinks(item, { store, lab }) {
       run.tokens[item.label.t],
   );
   const go = (run) => {
-    lab.closeDrawer();
+    lab.ui.close();
     store.setCursor({ run: run.key, pos: item.label.t });
   };
   if (reach.length)
@@ -133,7 +133,6 @@ function runLinks(item, { store, lab }) {
 }
 
 function take(item, lab) {
-  lab.config = { ...lab.config, preset: "", prompt: item.prompt.text };
-  lab.store.emit("reconfig");
-  lab.closeDrawer();
+  lab.session.configure({ preset: "", prompt: item.prompt.text });
+  lab.ui.close();
 }

@@ -77,7 +77,7 @@ export function drawNotes(body, store, lab) {
       keep([...all(), ...notes]);
       draw();
     } catch {
-      lab.notify("These are not case notes: each line must be a JSON object with a text.");
+      lab.ui.notify("These are not case notes: each line must be a JSON object with a text.");
     }
   }
 
@@ -117,10 +117,10 @@ export function drawNotes(body, store, lab) {
   function go(note) {
     const run = store.runs.get(note.run);
     if (run?.head?.id === note.trace) {
-      lab.closeDrawer();
+      lab.ui.close();
       store.setCursor({ run: note.run, round: note.round, pos: note.pos, node: note.node });
     } else if (typeof note.link === "string" && note.link.startsWith(`${location.origin}/`)) location.href = note.link;
-    else lab.notify("The run of this note is not on the page.");
+    else lab.ui.notify("The run of this note is not on the page.");
   }
 
   body.append(

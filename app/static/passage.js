@@ -108,15 +108,17 @@ export function followSource(store, lab) {
   const passage = run && passageOf(run, store.node(sel));
   if (!passage) return false;
   const lane = laneOf(store, run, passage);
-  if (
-    lane &&
-    lab.flash?.(
-      lane.key,
-      Math.max(0, passage.low - passage.prompt),
-      Math.min(passage.at, passage.pieces.length - 1) - passage.prompt,
-    )
-  )
-    return true;
+  let shown = false;
+  if (lane)
+    lab.ui.emit("flash", {
+      key: lane.key,
+      from: Math.max(0, passage.low - passage.prompt),
+      to: Math.min(passage.at, passage.pieces.length - 1) - passage.prompt,
+      found: () => {
+        shown = true;
+      },
+    });
+  if (shown) return true;
   openPassage(
     passage,
     passage.ago === null

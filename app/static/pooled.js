@@ -45,19 +45,17 @@ export function drawPooled(body, store, lab) {
     }
     busy.textContent = "";
   }
-  const recorded = () => take(false, () => lab.fetch("pooled"));
+  const recorded = () => take(false, () => lab.api.get("pooled"));
 
   function open(files) {
     const traces = files.filter((file) => ENDINGS.test(file.name));
-    const { upload } = lab.catalogue.limits;
+    const { upload } = lab.session.catalogue.limits;
     return take(true, () => {
       if (!traces.length) throw new Error("There is no trace among these files: traces end in .jsonl or .jsonl.gz.");
       if (traces.reduce((sum, file) => sum + file.size, 0) > upload)
         throw new Error(`These files are larger than ${Math.round(upload / 1e6)} MB together, which is the limit.`);
-      return lab.fetch("pooled", {
-        method: "POST",
-        body: new Blob(traces.flatMap((file) => [`${JSON.stringify({ file: file.name, bytes: file.size })}\n`, file])),
-      });
+      const parts = traces.flatMap((file) => [`${JSON.stringify({ file: file.name, bytes: file.size })}\n`, file]);
+      return lab.api.post("pooled", new Blob(parts));
     });
   }
 

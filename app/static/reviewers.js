@@ -87,7 +87,7 @@ function picker(words, ctx, take) {
         take(readLines(await given.text()));
         ctx.draw();
       } catch (error) {
-        ctx.lab.notify(error.message);
+        ctx.lab.ui.notify(error.message);
       }
     },
   });

@@ -1,58 +1,76 @@
+// @ts-check
 // A run on the page: the trace's own events plus the sums that every view needs. No DOM here.
 
 /**
- * @typedef {{key: string, head: object|null, rounds: object[], tokens: object[], end: object|null,
- *   pieces: Map<number, string>, card: object, sums: Sums}} Run
- * @typedef {{clock: number[], tokens: number[], drafted: number[], accepted: number[], draft: number[],
- *   verify: number[], other: number[]}} Sums  prefix sums; entry n covers the first n rounds
+ * @typedef {import("./types/store.js").Run} Run what views see
+ * @typedef {import("./types/store.js").Stats} Stats
+ * @typedef {import("./types/trace.js").Event} Event
+ * @typedef {import("./types/trace.js").Round} Round
+ * @typedef {import("./types/trace.js").Node} Node
+ * @typedef {keyof import("./types/store.js").Sums} Sum
+ * @typedef {Record<Sum, number[]>} Sums
+ * @typedef {{key: string, card: Run["card"], head: Run["head"], end: Run["end"], rounds: Round[],
+ *   tokens: Run["tokens"][number][], pieces: Map<number, string>, sums: Sums}} Growing the same while events come
  */
 
+/** @type {readonly Sum[]} */
 const SUMS = ["clock", "tokens", "drafted", "accepted", "draft", "verify", "other"];
 
-/** An empty run of a method; `card` is the method's card as JSON (engine.config.Card). @returns {Run} */
+/** An empty run of a method. @param {string} key @param {Run["card"]} card @returns {Growing} */
 export function makeRun(key, card) {
-  const sums = Object.fromEntries(SUMS.map((name) => [name, [0]]));
-  return { key, card: card ?? {}, head: null, rounds: [], tokens: [], end: null, pieces: new Map(), sums };
+  const sums = /** @type {Sums} */ (Object.fromEntries(SUMS.map((name) => [name, [0]])));
+  return { key, card, head: null, rounds: [], tokens: [], end: null, pieces: new Map(), sums };
 }
 
-/** Append one event of the trace (docs/design/0003-trace.md). */
+/** Append one event of the trace (docs/design/0003-trace.md). @param {Growing} run @param {Event} event */
 export function addEvent(run, event) {
   if (event.kind === "run") run.head = event;
   else if (event.kind === "end") run.end = event;
-  else if (event.kind === "round") addRound(run, event);
+  else addRound(run, { ...event, nodes: event.nodes.map(finite) });
 }
 
+/** JSON has no infinity: the trace writes the word. @param {Node} node @returns {Node} */
+function finite(node) {
+  const { score, margin } = node;
+  if (typeof score !== "string" && typeof margin !== "string") return node;
+  return {
+    ...node,
+    ...(score === undefined ? {} : { score: Number(score) }),
+    ...(margin === undefined ? {} : { margin: Number(margin) }),
+  };
+}
+
+/** @param {Growing} run @param {Round} round */
 function addRound(run, round) {
-  round.nodes ??= [];
-  round.tokens ??= [];
-  round.pruned ??= [];
-  round.path ??= [];
-  for (const [id, text] of Object.entries(round.pieces ?? {})) run.pieces.set(Number(id), text);
+  for (const [id, text] of Object.entries(round.pieces)) run.pieces.set(Number(id), text);
   for (const token of round.tokens) {
     run.pieces.set(token.token, token.piece);
     run.tokens.push(token);
   }
   run.rounds.push(round);
-  const { sums } = run;
-  const n = run.rounds.length - 1;
-  const add = (name, amount) => sums[name].push(sums[name][n] + (amount || 0));
-  add("clock", round.draft_ms + round.verify_ms + round.other_ms);
-  add("tokens", round.emitted ?? round.tokens.length);
-  add("drafted", round.drafted);
-  add("accepted", round.accepted);
-  add("draft", round.draft_ms);
-  add("verify", round.verify_ms);
-  add("other", round.other_ms);
+  const { draft_ms, verify_ms, other_ms, emitted, drafted, accepted } = round;
+  /** @type {Record<Sum, number>} */
+  const amounts = {
+    clock: draft_ms + verify_ms + other_ms,
+    tokens: emitted,
+    drafted,
+    accepted,
+    draft: draft_ms,
+    verify: verify_ms,
+    other: other_ms,
+  };
+  for (const name of SUMS) run.sums[name].push(run.sums[name][run.rounds.length - 1] + amounts[name]);
 }
 
-/** The text of a token id in this run, or `#id` when the trace never names it. */
-export function pieceOf(run, id) {
+/** The text of a token id in this run, or `#id` when the trace never names it. @param {Run} run @param {number} id */
+export function textOf(run, id) {
   return run.pieces.get(id) ?? `#${id}`;
 }
 
-/** Numbers of the first n rounds; a rate whose denominator is 0 is null. Times in milliseconds. */
+/** The numbers of the first n rounds. @param {Run} run @param {number} [n] @returns {Stats} */
 export function statsOf(run, n = run.rounds.length) {
-  const at = Object.fromEntries(SUMS.map((name) => [name, run.sums[name][n]]));
+  const at = /** @type {Record<Sum, number>} */ (Object.fromEntries(SUMS.map((name) => [name, run.sums[name][n]])));
+  /** @param {number} a @param {number} b */
   const ratio = (a, b) => (b > 0 ? a / b : null);
   return {
     rounds: n,
@@ -63,7 +81,7 @@ export function statsOf(run, n = run.rounds.length) {
   };
 }
 
-/** How many rounds had ended after `ms` milliseconds of decoding. */
+/** How many rounds had ended after `ms` milliseconds of decoding. @param {Run} run @param {number} ms */
 export function roundsAt(run, ms) {
   const ends = run.sums.clock;
   let low = 0;
@@ -76,7 +94,11 @@ export function roundsAt(run, ms) {
   return low;
 }
 
-/** First position where two runs emit different tokens; the shorter length when one is a prefix of the other. */
+/**
+ * First position where two runs emit different tokens; the shorter length when one is a prefix of the other.
+ * @param {Run} a
+ * @param {Run} b
+ */
 export function divergenceOf(a, b) {
   const n = Math.min(a.tokens.length, b.tokens.length);
   for (let pos = 0; pos < n; pos++) if (a.tokens[pos].token !== b.tokens[pos].token) return pos;

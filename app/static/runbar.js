@@ -1,6 +1,5 @@
-// The run bar: what to run, and Run, Step, Stop. It edits lab.config and nothing else.
+// The run bar: what to run, and Run, Step, Stop. It edits the session's settings and nothing else.
 
-import { presetConfig, sameConfig } from "./config.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { knobForm } from "./knobform.js";
@@ -19,16 +18,18 @@ const NUMBERS = [
   ["seed", "Seed", { min: 0, step: 1 }, "The same seed gives the same draws."],
 ];
 
+const ME = "runbar";
+
 /** @param {HTMLElement} element @param {object} store @param {object} lab */
 export function mount(element, store, lab) {
   const ui = {};
   let ownPrompt = "";
   let settingsOpen = false;
-  const card = (name) => lab.catalogue.methods.find((item) => item.name === name);
-  const changed = () => store.emit("config");
+  const { session } = lab;
+  const card = (name) => session.catalogue.methods.find((item) => item.name === name);
 
   function build() {
-    const { limits, models } = lab.catalogue;
+    const { limits, models } = session.catalogue;
     ui.preset = h("select", { "aria-label": "Preset", onchange: choosePreset });
     ui.point = h("p.point");
     ui.prompt = h("textarea", {
@@ -40,7 +41,7 @@ export function mount(element, store, lab) {
     });
     ui.models = h(
       "select",
-      { "aria-label": "Models", onchange: chooseModels },
+      { "aria-label": "Models", onchange: () => session.chooseModels(ui.models.value, ME) },
       models.map((name) => h("option", { value: name }, name)),
     );
     ui.chips = h("div.chips", { role: "group", "aria-label": "Methods" });
@@ -65,13 +66,13 @@ export function mount(element, store, lab) {
     );
     ui.run = h(
       "button.primary",
-      { onclick: () => run(false), title: "Run all lanes (Ctrl Enter)" },
+      { onclick: () => go(session.run), title: "Run all lanes (Ctrl Enter)" },
       icon("play"),
       "Run",
     );
     ui.step = h(
       "button",
-      { onclick: step, title: "Show one more target call in every lane (.)" },
+      { onclick: () => go(session.step), title: "Show one more target call in every lane (.)" },
       icon("forward"),
       "Step",
     );
@@ -109,10 +110,10 @@ export function mount(element, store, lab) {
     buttons();
   }
 
-  /** The controls as lab.config says. */
+  /** The controls as session.config says. */
   function show() {
-    if (!ui.run || !lab.config) return;
-    const { config, catalogue } = lab;
+    if (!ui.run || !session.config) return;
+    const { config, catalogue } = session;
     const options = [
       h("option", { value: "" }, "Own prompt"),
       ...catalogue.presets.map((item) => h("option", { value: item.name }, item.title)),
@@ -130,8 +131,8 @@ export function mount(element, store, lab) {
   }
 
   function chips() {
-    const { lanes } = lab.config;
-    const full = lanes.length >= lab.catalogue.limits.lanes;
+    const { lanes } = session.config;
+    const full = lanes.length >= session.catalogue.limits.lanes;
     const items = lanes.map((lane, i) => {
       const { title, guarantee } = card(lane.method) ?? { title: lane.method, guarantee: "" };
       const count = Object.keys(lane.knobs).length;
@@ -171,13 +172,13 @@ export function mount(element, store, lab) {
     const outside = (event) => !anchor.contains(event.target) && close();
     const escape = (event) => event.key === "Escape" && (close(), add.focus());
     if (anchor.querySelector(".picker")) return close();
-    const chosen = lab.config.lanes.map((lane) => lane.method);
+    const chosen = session.config.lanes.map((lane) => lane.method);
     anchor.append(
       methodPicker(
-        lab.catalogue.methods,
+        session.catalogue.methods,
         chosen,
         full,
-        (picked) => (close(), edit({ lanes: [...lab.config.lanes, { method: picked.name, knobs: {} }] })),
+        (picked) => (close(), edit({ lanes: [...session.config.lanes, { method: picked.name, knobs: {} }] })),
       ),
     );
     add.setAttribute("aria-expanded", "true");
@@ -197,9 +198,14 @@ export function mount(element, store, lab) {
   }
 
   function settings() {
-    const known = lab.config.lanes.filter((lane) => card(lane.method));
+    const set = (at, knobs) => {
+      edit({ lanes: session.config.lanes.map((lane, i) => (i === at ? { ...lane, knobs } : lane)) }, false);
+      chipCounts();
+    };
     ui.settings.replaceChildren(
-      ...known.map((lane) => knobForm(card(lane.method), lane, () => (edit({}, false), chipCounts()))),
+      ...session.config.lanes
+        .map((lane, at) => card(lane.method) && knobForm(card(lane.method), lane.knobs, (knobs) => set(at, knobs)))
+        .filter(Boolean),
     );
   }
 
@@ -211,54 +217,26 @@ export function mount(element, store, lab) {
   };
 
   function edit(partial, redraw = true) {
-    lab.config = { ...lab.config, ...partial };
-    store.setStatus({ recorded: null });
+    session.configure(partial, ME);
     if (redraw) show();
-    changed();
   }
 
   function typed() {
     ownPrompt = ui.prompt.value;
-    const leaving = lab.config.preset !== "";
+    const leaving = session.config.preset !== "";
     edit({ prompt: ui.prompt.value, preset: "" }, false);
     if (leaving) show();
   }
 
   function choosePreset() {
-    const preset = lab.catalogue.presets.find((item) => item.name === ui.preset.value);
+    const preset = session.catalogue.presets.find((item) => item.name === ui.preset.value);
     if (!preset) return edit({ preset: "", prompt: ownPrompt });
-    lab.config = presetConfig(preset);
-    show();
-    if (preset.recorded) lab.openRecorded(preset.name);
-    else {
-      store.setStatus({ recorded: null });
-      changed();
-    }
+    session.choosePreset(preset.name);
   }
 
-  /** What other models can run is known once they have been loaded. */
-  async function chooseModels() {
-    edit({ models: ui.models.value });
-    const body = await lab.fetch(`catalogue?models=${encodeURIComponent(ui.models.value)}`).catch(() => null);
-    if (body) store.emit("methods", body.methods);
-  }
-
-  async function run(stepping) {
-    const { config } = lab;
-    lab.clearNotices();
-    if (!config.prompt.trim())
-      return (lab.notify("The prompt is empty: write some text, or choose a preset."), ui.prompt.focus());
-    lab.ran = structuredClone(config);
-    if (stepping) store.setOption("ghosts", true);
-    await lab.bus.start(config, { step: stepping });
-  }
-
-  /** One more target call of what is shown; a new run when the settings have changed since. */
-  function step() {
-    const stale = !store.lanes.length || (!store.status.recorded && !(lab.ran && sameConfig(lab.ran, lab.config)));
-    if (stale) return void run(true);
-    store.setOption("ghosts", true);
-    lab.stepBy?.(1);
+  /** Run, or step; without a prompt the cursor goes there. */
+  async function go(begin) {
+    if (!(await begin())) ui.prompt.focus();
   }
 
   function buttons() {
@@ -271,17 +249,17 @@ export function mount(element, store, lab) {
   }
 
   element.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(false);
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go(session.run);
   });
-  store.on("catalogue", () => (ui.run ? show() : build()));
-  store.on("config", () => ui.preset && ui.preset.value !== (lab.config.preset ?? "") && show());
-  store.on("reconfig", show);
-  store.on("status", buttons);
-  store.on("methods", (methods) => {
-    lab.catalogue.methods = methods;
+  session.on("catalogue", () => {
+    if (!ui.run) build();
+  });
+  session.on("config", ({ by }) => {
+    if (by !== ME) show();
+  });
+  session.on("methods", () => {
     if (settingsOpen) settings();
   });
-  lab.runNow = run;
-  lab.stepNow = step;
-  if (lab.catalogue) build();
+  store.on("status", buttons);
+  if (session.catalogue) build();
 }

@@ -5,13 +5,16 @@ import { download, figureBlob, svgText } from "./figure.js";
 import { MAX_URL } from "./link.js";
 import { tables } from "./tables.js";
 
+/** JSON has no infinity: a trace writes the word. */
+const infinite = (_name, value) => (value === Infinity || value === -Infinity ? String(value) : value);
+
 /** The trace's own lines; what the page added for itself is left out. */
 export function traceText(run) {
   const lean = ({ why: _why, ...item }) => item;
-  const event = ({ textOf: _textOf, ...round }) =>
-    round.kind === "round" ? { ...round, nodes: round.nodes.map(lean), tokens: round.tokens.map(lean) } : round;
+  const event = (item) =>
+    item.kind === "round" ? { ...item, nodes: item.nodes.map(lean), tokens: item.tokens.map(lean) } : item;
   const events = [run.head, ...run.rounds, ...(run.end ? [run.end] : [])].filter(Boolean);
-  return events.map((item) => `${JSON.stringify(event(item))}\n`).join("");
+  return events.map((item) => `${JSON.stringify(event(item), infinite)}\n`).join("");
 }
 
 async function zipped(text) {
@@ -104,7 +107,7 @@ function figureRows(lab, name) {
   for (const spot of document.querySelectorAll("[data-view]")) {
     const view = spot.dataset.view;
     const figure =
-      lab.figures?.get(view) ??
+      lab.ui.figures.get(view) ??
       [...spot.querySelectorAll("svg:not(.icon)")].find((item) => item.getBoundingClientRect().width > 80);
     const canvas = [...spot.querySelectorAll("canvas")].find((item) => item.width > 100);
     if (!figure && !canvas) continue;

@@ -1,98 +1,81 @@
-// The one client store: runs, cursor, hover, time, filters, options. Views read and write only this (docs/design/0008-page.md).
-//
-// Beyond the contract of 0008 (all optional for a view):
-//   store.begin(lanes, status)  replace all lanes; lanes = [{key, card}]      -> emits "runs"
-//   store.push(key, events)     append events to a lane                       -> emits "data" (key)
-//   store.load(traces, status)  begin + push of whole traces: [{key, card, events}]
-//   store.run(key?)             the run of a key, by default of the focus, else of the first lane that drafts
-//   store.node(sel) store.token(sel) store.round(sel)   the objects a selection names, or null
-//   store.twin(sel, key)        the same place in another lane: {pos} up to the divergence, {round} after it
-//   store.divergence(a, b)      first position where two lanes differ
-//   store.stats(run)            tokens, tau, perSecond, acceptRate, ... of the visible rounds
-//   store.piece(run, id)        text of a token id
-//   store.status                {phase: "empty" | "running" | "done", recorded: name | null, step: bool}; topic "status"
+// @ts-check
+// The one client store: runs, cursor, hover, time, filters, options. Views read and write only this; the contract is
+// types/store.d.ts, explained in docs/design/0008-page.md.
 
-import { addEvent, divergenceOf, makeRun, pieceOf, roundsAt, statsOf } from "./run.js";
+import { createEmitter } from "./emitter.js";
+import { addEvent, divergenceOf, makeRun, roundsAt, statsOf, textOf } from "./run.js";
 
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Selection} Selection
+ * @typedef {import("./types/store.js").Place} Place
+ * @typedef {{-readonly [K in keyof Store]: Store[K]}} Open the store as it writes to itself
+ */
+
+/** @type {Store["options"]} */
 const OPTIONS = { ghosts: false, whitespace: false, flags: true, law: "raw", order: "target", topN: 8 };
 const CALLS_PER_SECOND = 6;
 
+/** @returns {Store} */
 export function createStore() {
-  const listeners = new Map();
-  const frames = new Map();
-  const drawn = new Map(); // key -> when it was last asked for, by data that kept coming
-  const waiting = new Set();
-  let frameAsked = false;
-  const caches = { divergence: new Map() };
+  const { frame, seldom } = createFrames();
+  /** @type {Map<string, ReturnType<typeof makeRun>>} */
+  let runs = new Map();
+  /** @type {Store["filters"] & Map<string, import("./types/store.js").Filter>} */
+  const filters = new Map();
+  /** @type {Map<string, number>} */
+  const divergences = new Map();
+  /** @type {import("./types/store.js").Emitter<import("./types/store.js").Topics>} */
+  const { on, emit } = createEmitter();
 
+  /** @param {"cursor" | "hover"} which @param {Selection | null} now */
+  const move = (which, now) => {
+    const old = store[which];
+    if (same(now, old)) return;
+    store[which] = now;
+    emit(which, { old, now });
+  };
+
+  /** @type {Open} */
   const store = {
-    runs: new Map(),
+    on,
+    emit,
+    frame,
+    seldom,
+    runs,
     lanes: [],
     cursor: null,
     hover: null,
     time: { mode: "calls", at: Infinity, playing: false, speed: 1 },
-    filters: new Map(),
+    filters,
     options: { ...OPTIONS },
     status: { phase: "empty", recorded: null, step: false },
     CALLS_PER_SECOND,
 
-    on(topic, fn) {
-      if (!listeners.has(topic)) listeners.set(topic, new Set());
-      listeners.get(topic).add(fn);
-      return () => listeners.get(topic).delete(fn);
-    },
-    emit(topic, detail) {
-      for (const fn of listeners.get(topic) ?? []) {
-        try {
-          fn(detail);
-        } catch (error) {
-          console.error(`view failed on ${topic}`, error);
-        }
-      }
-    },
-    frame(key, fn) {
-      frames.set(key, fn);
-      if (frameAsked) return;
-      frameAsked = true;
-      requestAnimationFrame(() => {
-        frameAsked = false;
-        const due = [...frames.values()];
-        frames.clear();
-        for (const draw of due) {
-          try {
-            draw();
-          } catch (error) {
-            console.error("view failed to draw", error);
-          }
-        }
-      });
-    },
-    /** As `frame`, but at most once in so many milliseconds: for what sums a run up while it streams. */
-    seldom(key, fn, every = 300) {
-      const wait = (drawn.get(key) ?? -Infinity) + every - performance.now();
-      if (waiting.has(key)) return;
-      waiting.add(key);
-      const go = () => (waiting.delete(key), drawn.set(key, performance.now()), store.frame(key, fn));
-      wait <= 0 ? go() : setTimeout(go, wait);
-    },
-
     begin(lanes, status = {}) {
-      store.runs = new Map(lanes.map(({ key, card }) => [key, makeRun(key, card)]));
+      const { cursor, hover } = store;
+      runs = new Map(lanes.map(({ key, card }) => [key, makeRun(key, card)]));
+      store.runs = runs;
       store.lanes = lanes.map(({ key }) => key);
       store.cursor = null;
       store.hover = null;
-      store.filters.clear();
+      filters.clear();
       store.time = { ...store.time, at: Infinity, playing: false };
-      caches.divergence.clear();
+      divergences.clear();
       store.status = { phase: "running", recorded: null, step: false, ...status };
-      for (const topic of ["runs", "cursor", "hover", "filters", "time", "status"]) store.emit(topic);
+      emit("runs");
+      emit("cursor", { old: cursor, now: null });
+      emit("hover", { old: hover, now: null });
+      emit("filters");
+      emit("time");
+      emit("status");
     },
     push(key, events) {
-      const run = store.runs.get(key);
+      const run = runs.get(key);
       if (!run) return;
       for (const event of events) addEvent(run, event);
-      caches.divergence.clear();
-      store.emit("data", key);
+      divergences.clear();
+      emit("data", key);
     },
     load(traces, status = {}) {
       store.begin(traces, { phase: "done", ...status });
@@ -100,126 +83,157 @@ export function createStore() {
     },
     setStatus(partial) {
       store.status = { ...store.status, ...partial };
-      store.emit("status");
+      emit("status");
     },
 
     run(key = store.focus()?.run) {
-      if (key !== undefined && store.runs.has(key)) return store.runs.get(key);
-      const drafting = store.lanes.find((lane) => store.runs.get(lane).card.guarantee !== "reference");
-      return store.runs.get(drafting ?? store.lanes[0]) ?? null;
+      const named = key === undefined ? undefined : runs.get(key);
+      if (named) return named;
+      const shown = store.lanes.flatMap((lane) => runs.get(lane) ?? []);
+      return shown.find((run) => run.card.guarantee !== "reference") ?? shown[0] ?? null;
     },
     round(sel = store.focus()) {
-      return (sel && store.runs.get(sel.run)?.rounds[sel.round]) ?? null;
+      return sel?.run == null || sel.round == null ? null : (runs.get(sel.run)?.rounds[sel.round] ?? null);
     },
     node(sel = store.focus()) {
       return sel?.node == null ? null : (store.round(sel)?.nodes[sel.node] ?? null);
     },
     token(sel = store.focus()) {
-      const token = sel?.pos == null ? null : store.runs.get(sel.run)?.tokens[sel.pos];
-      return token && (sel.node == null || token.node === sel.node) ? token : null;
+      const token = sel?.run == null || sel.pos == null ? null : runs.get(sel.run)?.tokens[sel.pos];
+      return token && (sel?.node == null || token.node === sel.node) ? token : null;
     },
-    piece: (run, id) => pieceOf(run, id),
+    piece: textOf,
     stats: (run) => statsOf(run, store.visibleRounds(run)),
 
     focus: () => store.hover ?? store.cursor,
-    setCursor(partial) {
-      const next = resolve(store, partial, store.cursor);
-      if (same(next, store.cursor)) return;
-      const old = store.cursor;
-      store.cursor = next;
-      store.emit("cursor", { old, now: next });
-    },
-    setHover(sel) {
-      const next = sel ? resolve(store, sel, null) : null;
-      if (same(next, store.hover)) return;
-      const old = store.hover;
-      store.hover = next;
-      store.emit("hover", { old, now: next });
-    },
+    setCursor: (place) => move("cursor", filledIn(store, place, store.cursor)),
+    setHover: (place) => move("hover", place ? filledIn(store, place, null) : null),
     clear() {
-      store.setHover(null);
-      if (!store.cursor) return;
-      const old = store.cursor;
-      store.cursor = null;
-      store.emit("cursor", { old, now: null });
+      move("hover", null);
+      move("cursor", null);
     },
 
     setTime(partial) {
       store.time = { ...store.time, ...partial };
-      store.emit("time");
+      emit("time");
     },
     visibleRounds(run) {
       const { mode, at } = store.time;
       if (at === Infinity) return run.rounds.length;
       return mode === "clock" ? roundsAt(run, at) : Math.max(0, Math.min(run.rounds.length, Math.floor(at)));
     },
-    /** The far end of the time axis: the most calls, or milliseconds, of any lane. */
     span(mode = store.time.mode) {
-      const lengths = [...store.runs.values()].map((run) =>
-        mode === "clock" ? run.sums.clock.at(-1) : run.rounds.length,
-      );
-      return Math.max(0, ...lengths);
+      const length = (/** @type {ReturnType<typeof makeRun>} */ run) =>
+        mode === "clock" ? run.sums.clock[run.rounds.length] : run.rounds.length;
+      return Math.max(0, ...[...runs.values()].map(length));
     },
 
     setFilter(name, filter) {
-      if (filter) store.filters.set(name, filter);
-      else if (!store.filters.delete(name)) return;
-      store.emit("filters");
+      if (filter) filters.set(name, filter);
+      else if (!filters.delete(name)) return;
+      emit("filters");
     },
     passes(run, round, node, token) {
-      for (const { test } of store.filters.values()) if (!test(run, round, node, token)) return false;
+      for (const filter of filters.values()) if (!filter.test(run, round, node, token)) return false;
       return true;
     },
     setOption(name, value) {
       if (store.options[name] === value) return;
       store.options = { ...store.options, [name]: value };
-      store.emit("options", name);
+      emit("options", name);
     },
 
     divergence(a, b) {
-      const id = `${a}\n${b}`;
-      if (!caches.divergence.has(id)) {
-        const [left, right] = [store.runs.get(a), store.runs.get(b)];
-        caches.divergence.set(id, left && right ? divergenceOf(left, right) : 0);
-      }
-      return caches.divergence.get(id);
+      const id = JSON.stringify([a, b]);
+      const [left, right] = [runs.get(a), runs.get(b)];
+      const pos = divergences.get(id) ?? (left && right ? divergenceOf(left, right) : 0);
+      divergences.set(id, pos);
+      return pos;
     },
     twin(sel, key) {
-      const other = store.runs.get(key);
+      const other = runs.get(key);
       if (!sel || !other || sel.run === key) return null;
       if (sel.pos != null && sel.pos < store.divergence(sel.run, key)) return { run: key, pos: sel.pos };
-      return sel.round < other.rounds.length ? { run: key, round: sel.round } : null;
+      return (sel.round ?? 0) < other.rounds.length ? { run: key, round: sel.round } : null;
     },
   };
-  watchTheme(store);
+  watchTheme(() => emit("theme"));
   return store;
 }
 
-/** Fill in what a partial selection implies: a position names its round and node, a node its position. */
-function resolve(store, partial, current) {
-  const key = partial.run ?? current?.run ?? store.lanes[0];
+/** Drawing: each key once an animation frame, or once in a while. */
+function createFrames() {
+  /** @type {Map<string, () => void>} */
+  const due = new Map();
+  /** @type {Map<string, number>} when a key was drawn last, by data that kept coming */
+  const drawn = new Map();
+  /** @type {Set<string>} */
+  const waiting = new Set();
+
+  function drawAll() {
+    const draws = [...due.values()];
+    due.clear();
+    for (const draw of draws) {
+      try {
+        draw();
+      } catch (error) {
+        console.error("view failed to draw", error);
+      }
+    }
+  }
+  /** @type {Store["frame"]} */
+  const frame = (key, draw) => {
+    if (!due.size) requestAnimationFrame(drawAll);
+    due.set(key, draw);
+  };
+  /** @type {Store["seldom"]} */
+  const seldom = (key, draw, every = 300) => {
+    if (waiting.has(key)) return;
+    const wait = (drawn.get(key) ?? -Infinity) + every - performance.now();
+    waiting.add(key);
+    const go = () => {
+      waiting.delete(key);
+      drawn.set(key, performance.now());
+      frame(key, draw);
+    };
+    if (wait <= 0) go();
+    else setTimeout(go, wait);
+  };
+  return { frame, seldom };
+}
+
+/**
+ * What a partial selection implies: a position names its round and node, a node its position.
+ * @param {Open} store
+ * @param {Place} place
+ * @param {Selection | null} current
+ * @returns {Selection | null}
+ */
+function filledIn(store, place, current) {
+  const key = place.run ?? current?.run ?? store.lanes[0];
   const run = store.runs.get(key);
   if (!run) return null;
-  let { round = null, pos = null, node = null } = partial;
-  if (pos != null && round == null && run.tokens[pos]) round = run.tokens[pos].round;
-  const event = run.rounds[round];
-  if (event && node != null && pos == null) pos = event.start + (event.nodes[node]?.depth ?? 1) - 1;
-  if (event && pos == null) pos = event.start;
-  if (node == null && partial.node !== null && run.tokens[pos]?.round === round) node = run.tokens[pos].node ?? null;
+  let { round = null, pos = null, node = null } = place;
+  if (pos !== null && round === null) round = run.tokens[pos]?.round ?? null;
+  const event = round === null ? undefined : run.rounds[round];
+  if (event && node !== null && pos === null) pos = event.start + (event.nodes[node]?.depth ?? 1) - 1;
+  if (event && pos === null) pos = event.start;
+  const token = pos === null ? undefined : run.tokens[pos];
+  if (node === null && place.node !== null && token?.round === round) node = token?.node ?? null;
   return { run: key, round, pos, node };
 }
 
+/** Whether two selections name the same place. @param {Selection | null} a @param {Selection | null} b */
 function same(a, b) {
-  return a === b || (a && b && a.run === b.run && a.round === b.round && a.pos === b.pos && a.node === b.node);
+  if (a === null || b === null) return a === b;
+  return a.run === b.run && a.round === b.round && a.pos === b.pos && a.node === b.node;
 }
 
-function watchTheme(store) {
-  if (typeof MutationObserver === "undefined" || typeof document === "undefined") return;
+/** Light or dark is a class of the body. @param {() => void} changed */
+function watchTheme(changed) {
+  if (typeof document === "undefined") return;
   const watch = () =>
-    new MutationObserver(() => store.emit("theme")).observe(document.body, {
-      attributes: true,
-      attributeFilter: ["class"],
-    });
+    new MutationObserver(changed).observe(document.body, { attributes: true, attributeFilter: ["class"] });
   if (document.body) watch();
   else addEventListener("DOMContentLoaded", watch);
 }

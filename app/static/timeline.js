@@ -231,8 +231,8 @@ export function mount(element, store, lab) {
   new ResizeObserver(([entry]) => ((width = Math.floor(entry.contentRect.width)), later())).observe(
     canvas.parentElement.querySelector("canvas"),
   );
-  lab.stepBy = stepBy;
-  lab.togglePlay = toggle;
+  lab.ui.on("step", stepBy);
+  lab.ui.on("play", toggle);
 }
 
 function fit(c, text, room) {

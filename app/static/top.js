@@ -19,10 +19,10 @@ export function mount(element, store, lab) {
     multiple: true,
     hidden: true,
     "aria-label": "Open a saved trace",
-    onchange: () => (lab.openFiles([...file.files]), (file.value = "")),
+    onchange: () => (lab.session.openFiles([...file.files]), (file.value = "")),
   });
   const door = (text, name, title) =>
-    h("button.plain", { onclick: () => lab.drawer(name), title, "aria-haspopup": "dialog" }, text);
+    h("button.plain", { onclick: () => lab.ui.open(name), title, "aria-haspopup": "dialog" }, text);
   const theme = h(
     "button.plain",
     {
@@ -53,7 +53,7 @@ export function mount(element, store, lab) {
     moreMenu(lab),
     h(
       "button.plain",
-      { onclick: () => lab.drawer("help"), "aria-label": "Help and keys", title: "Help and keys (?)" },
+      { onclick: () => lab.ui.open("help"), "aria-label": "Help and keys", title: "Help and keys (?)" },
       "?",
     ),
     theme,
@@ -63,7 +63,7 @@ export function mount(element, store, lab) {
   addEventListener("drop", (event) => {
     if (!event.dataTransfer?.files.length) return;
     event.preventDefault();
-    lab.openFiles([...event.dataTransfer.files]);
+    lab.session.openFiles([...event.dataTransfer.files]);
   });
 }
 
@@ -72,7 +72,7 @@ function moreMenu(lab) {
   const items = MORE.map(([text, name, title]) =>
     h(
       "button.plain",
-      { role: "menuitem", onclick: () => (toggle(false), lab.drawer(name)) },
+      { role: "menuitem", onclick: () => (toggle(false), lab.ui.open(name)) },
       h("span.title", {}, text),
       h("span.help", {}, title),
     ),

@@ -64,8 +64,8 @@ const STEPS = [
 ];
 
 export async function startTour(element, store, lab) {
-  const first = lab.catalogue?.first;
-  if (first && !store.lanes.length) await lab.openRecorded(first);
+  const first = lab.session.catalogue?.first;
+  if (first && !store.lanes.length) await lab.session.openRecorded(first);
   element.querySelector(".tour")?.remove();
   let at = 0;
   const count = h("span.quiet");

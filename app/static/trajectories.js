@@ -14,7 +14,7 @@ export async function drawTrajectories(body, store, lab) {
   const spot = h("div.trajectories");
   body.append(spot);
   try {
-    kept.recorded ??= await lab.fetch("trajectories");
+    kept.recorded ??= await lab.api.get("trajectories");
   } catch (error) {
     return void spot.append(h("p.warn", {}, error.message));
   }
@@ -94,7 +94,7 @@ export async function drawTrajectories(body, store, lab) {
     view.growth,
     view.votes,
     view.rows,
-    drawPool(kept.recorded.results, lab.catalogue.methods),
+    drawPool(kept.recorded.results, lab.session.catalogue.methods),
   );
   body.closest("dialog")?.addEventListener("close", () => job?.abort(), { once: true });
   draw();
@@ -108,18 +108,18 @@ export async function drawTrajectories(body, store, lab) {
 /** What the form starts with: the methods of the example, its problem, its numbers. */
 function start(lab) {
   const example = kept.recorded.examples[0];
-  const known = new Map(lab.catalogue.methods.map((card) => [card.name, card]));
+  const known = new Map(lab.session.catalogue.methods.map((card) => [card.name, card]));
   const family = [...known.values()].filter((card) => card.family === "lookup");
   const methods = (example?.methods.map((one) => one.method) ?? family.map((card) => card.name)).filter(
     (name) => known.has(name) && !known.get(name).unavailable,
   );
   return {
-    methods: methods.slice(0, lab.catalogue.limits.lanes),
+    methods: methods.slice(0, lab.session.catalogue.limits.lanes),
     n: FIRST,
     temperature: 0.6,
-    max_new_tokens: Math.min(160, lab.catalogue.limits.tokens),
+    max_new_tokens: Math.min(160, lab.session.catalogue.limits.tokens),
     seed: 0,
-    prompt: example?.prompt ?? kept.recorded.problems[0]?.prompt ?? lab.config.prompt,
+    prompt: example?.prompt ?? kept.recorded.problems[0]?.prompt ?? lab.session.config.prompt,
   };
 }
 
@@ -131,8 +131,8 @@ function progress(shown) {
 
 function drawForm(lab, act) {
   const { form, recorded } = kept;
-  const { limits } = lab.catalogue;
-  const cards = lab.catalogue.methods
+  const { limits } = lab.session.catalogue;
+  const cards = lab.session.catalogue.methods
     .filter((card) => !card.unavailable)
     .sort((a, b) => (b.family === "lookup") - (a.family === "lookup"));
   const chips = h("div.chips", { role: "group", "aria-label": "Methods to draw with" });
@@ -168,7 +168,7 @@ function drawForm(lab, act) {
         if (source.value === "") return prompt.focus();
         form.prompt =
           source.value === "bar"
-            ? lab.config.prompt
+            ? lab.session.config.prompt
             : source.value === "example"
               ? recorded.examples[0].prompt
               : recorded.problems[Number(source.value)].prompt;
@@ -226,7 +226,7 @@ function drawForm(lab, act) {
       onclick: () => {
         if (![...element.querySelectorAll("input")].every((input) => input.reportValidity())) return;
         act.run({
-          models: lab.config.models,
+          models: lab.session.config.models,
           prompt: form.prompt,
           lanes: form.methods,
           n: form.n,

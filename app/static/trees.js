@@ -14,7 +14,7 @@ export async function drawTrees(body, _store, lab) {
   const spot = h("div.trajectories.trees");
   body.append(spot);
   try {
-    kept.trees ??= (await lab.fetch("trees")).trees;
+    kept.trees ??= (await lab.api.get("trees")).trees;
   } catch (error) {
     return void spot.append(h("p.warn", {}, error.message));
   }

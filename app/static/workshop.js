@@ -99,7 +99,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   open();
 
   function save() {
-    if (!keep(reviews)) lab.notify("This browser keeps no data: export your reviews before you close the page.");
+    if (!keep(reviews)) lab.ui.notify("This browser keeps no data: export your reviews before you close the page.");
   }
 
   function itemsOf() {
@@ -113,7 +113,7 @@ export function drawWorkshop(body, store, lab, wanted) {
       await Promise.all(mined.list.map((set) => mined.open(set.name)));
       if (!mined.shown) mined.shown = mined.list.find((set) => !set.naive)?.name ?? "";
     } catch (error) {
-      lab.notify(error.message);
+      lab.ui.notify(error.message);
     }
     draw();
   }
@@ -131,13 +131,13 @@ export function drawWorkshop(body, store, lab, wanted) {
       mined.put(readMined(await given.text(), given.name));
       show(given.name);
     } catch (error) {
-      lab.notify(error.message);
+      lab.ui.notify(error.message);
     }
   }
 
   function exportSet() {
     const set = mined.sets.get(mined.shown);
-    if (!set) return lab.notify("Choose one set to export.");
+    if (!set) return lab.ui.notify("Choose one set to export.");
     download(
       new Blob([set.head, ...set.prompts].map((line) => `${JSON.stringify(line)}\n`)),
       `mined-${set.head.task}.jsonl`,

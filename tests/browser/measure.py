@@ -28,7 +28,7 @@ from tests.browser.harness import CHROMIUM, FLAGS, METHODS, shelf_and_service
 
 WATCH = """(from) => {
   const m = (window.measured = { late: [], frames: 0, slow: 0, began: 0, updates: 0 });
-  const { bus } = draftscope.lab, { store } = draftscope, receive = bus.receive;
+  const { bus } = draftscope, { store } = draftscope, receive = bus.receive;
   const mean = () => [...store.runs.values()].reduce((sum, run) => sum + run.tokens.length, 0) / store.runs.size;
   bus.receive = (text) => {
     const sent = Number(/"sent": ([0-9.]+)/.exec(text)?.[1]);
@@ -125,8 +125,8 @@ def opened(page: Page, port: int) -> float:
 def stream(page: Page, tokens: int) -> None:
     """Five lanes live; figures are of the part after `tokens` tokens a lane."""
     page.evaluate(WATCH, tokens)
-    page.evaluate("Object.assign(draftscope.lab.config, {max_new_tokens: 5000})")
-    assert page.evaluate("draftscope.lab.config.lanes.length") == len(METHODS)
+    page.evaluate("draftscope.session.configure({max_new_tokens: 5000})")
+    assert page.evaluate("draftscope.session.config.lanes.length") == len(METHODS)
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_function("draftscope.store.status.phase === 'running'", timeout=60_000)
     page.wait_for_function("draftscope.store.status.phase === 'done'", timeout=600_000)

@@ -236,11 +236,11 @@ def test_mistakes_are_told_and_nothing_typed_is_lost(visit):
     page.get_by_label("Prompt", exact=True).fill("My own words ${alert(1)} {{x}} <img src=x>")
     page.get_by_label("Tokens").fill("30")
     page.get_by_label("Tokens").press("Tab")
-    page.evaluate("draftscope.lab.config.lanes = [{method: 'copycat', knobs: {}}]")
+    page.evaluate("draftscope.session.configure({lanes: [{method: 'copycat', knobs: {}}]})")
     page.get_by_role("button", name="Run", exact=True).click()
     page.locator(".notice", has_text="longer prompt").wait_for()
     assert page.get_by_label("Prompt", exact=True).input_value().startswith("My own words ${")
-    page.evaluate("draftscope.lab.config.lanes = [{method: 'chain', knobs: {}}]")
+    page.evaluate("draftscope.session.configure({lanes: [{method: 'chain', knobs: {}}]})")
     page.get_by_role("button", name="Run", exact=True).click()
     wait(page, "s.status.phase === 'done' && s.lanes.length === 1")
 
@@ -266,7 +266,7 @@ def test_knobs_come_from_the_cards(visit):
     assert "paper's default" in row.inner_text()
     row.locator("input").fill("7")
     row.locator("input").press("Tab")
-    assert page.evaluate("draftscope.lab.config.lanes[1].knobs") == {"gamma": 7}
+    assert page.evaluate("draftscope.session.config.lanes[1].knobs") == {"gamma": 7}
     page.wait_for_function("decodeURIComponent(location.search).includes('chain(gamma:7)')")
 
 

@@ -120,7 +120,7 @@ def test_files_that_are_no_mined_sets_are_refused(visit, tmp_path):
         (tmp_path / "bad.jsonl").write_text(text)
         page.get_by_label("Open a mined file").set_input_files(tmp_path / "bad.jsonl")
         page.wait_for_selector(".notice")
-        page.evaluate("draftscope.lab.clearNotices()")
+        page.evaluate("draftscope.ui.clearNotices()")
     assert page.locator(".mismatch").count() == before
 
 
@@ -131,7 +131,7 @@ def test_mining_live_streams_stops_and_goes_on(visit, server, monkeypatch):
     page.get_by_label("Prompts", exact=True).last.fill("12")
     mine = page.locator(".mine .primary")
     mine.click()
-    page.wait_for_function("draftscope.lab.mined.sets.get('mined here')?.prompts.length >= 2")
+    page.wait_for_function("draftscope.mined.sets.get('mined here')?.prompts.length >= 2")
     assert mine.inner_text() == "Stop"
     mine.click()
     page.wait_for_function("document.querySelector('.going [role=status]').textContent.startsWith('Stopped')")
@@ -149,7 +149,7 @@ def test_mining_live_streams_stops_and_goes_on(visit, server, monkeypatch):
     page.wait_for_function("document.querySelector('.mine .primary').textContent === 'Resume'")
     page.locator(".mine .primary").click()
     page.wait_for_function("document.querySelector('.going [role=status]').textContent.startsWith('Done: 12 of 12')")
-    assert page.evaluate("draftscope.lab.mined.sets.get('mined here').prompts.length") == 12
+    assert page.evaluate("draftscope.mined.sets.get('mined here').prompts.length") == 12
 
 
 def test_leaving_the_page_ends_mining(visit, server, monkeypatch):

@@ -1,0 +1,65 @@
+// @ts-check
+// The server's answers over HTTP. One that says what is wrong becomes an error with those words.
+
+/** @typedef {import("./types/lab.js").Api} Api */
+
+/**
+ * @param {string | URL} base address of /lab/
+ * @param {typeof globalThis.fetch} [fetch]
+ * @returns {Api}
+ */
+export function createApi(base, fetch = (...given) => globalThis.fetch(...given)) {
+  /** @type {Api["answer"]} */
+  const answer = async (path, options) => {
+    const response = await fetch(new URL(path, base), options);
+    if (response.ok) return response;
+    const body = await response.json().catch(() => null);
+    throw new Error(body?.error ?? `The server answered ${response.status}.`);
+  };
+  /** @param {Response} response */
+  const json = (response) =>
+    response.json().catch(() => Promise.reject(new Error(`The server answered ${response.status} without JSON.`)));
+  return {
+    answer,
+    get: async (path, query = {}) => json(await answer(addressOf(path, query))),
+    post: async (path, body) => json(await answer(path, posted(body))),
+    async *lines(path, body, signal) {
+      const response = await answer(path, { ...posted(body), signal });
+      if (response.body) yield* linesOf(response.body);
+    },
+  };
+}
+
+/** A path with its query. @param {string} path @param {Readonly<Record<string, string>>} query */
+function addressOf(path, query) {
+  const pairs = new URLSearchParams(query).toString();
+  return pairs ? `${path}?${pairs}` : path;
+}
+
+/** A request with a body: plain values as JSON, a file as it is. @param {unknown} body @returns {RequestInit} */
+function posted(body) {
+  if (body instanceof Blob) return { method: "POST", body };
+  return { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+}
+
+/**
+ * The items of a stream with one JSON value a line; an unfinished last line is left out.
+ * @param {ReadableStream<Uint8Array>} stream
+ * @returns {AsyncGenerator<any, void, undefined>}
+ */
+export async function* linesOf(stream) {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) if (line.trim()) yield JSON.parse(line);
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,134 @@
+// @ts-check
+// What is set in the run bar and what becomes of it: a run, a recording, a visitor's files.
+
+import { firstConfig, headsConfig, presetConfig, sameConfig } from "./config.js";
+import { createEmitter } from "./emitter.js";
+
+/**
+ * @typedef {import("./types/lab.js").Session} Session
+ * @typedef {import("./types/lab.js").Config} Config
+ * @typedef {import("./types/store.js").LaneTrace} LaneTrace
+ */
+
+/**
+ * @param {Pick<import("./types/lab.js").Lab, "api" | "bus" | "ui"> & {store: import("./types/store.js").Store}} parts
+ * @returns {Session}
+ */
+export function createSession({ store, api, bus, ui }) {
+  /** @type {import("./types/store.js").Emitter<import("./types/lab.js").SessionTopics>} */
+  const { on, emit } = createEmitter();
+
+  /** Tell the visitor what went wrong; the page goes on. @param {() => Promise<void>} work */
+  const guarded = (work) => work().catch((error) => ui.notify(error instanceof Error ? error.message : String(error)));
+
+  /** @type {Session & {catalogue: any, config: any, ran: any}} */
+  const session = {
+    on,
+    emit,
+    catalogue: null,
+    config: null,
+    ran: null,
+
+    take(catalogue, config) {
+      session.catalogue = catalogue;
+      session.config = config ?? firstConfig(catalogue);
+      emit("catalogue");
+      emit("config", { by: "catalogue" });
+    },
+    configure(partial, by = "") {
+      if (!session.config) return;
+      session.config = { ...session.config, ...partial };
+      store.setStatus({ recorded: null });
+      emit("config", { by });
+    },
+    choosePreset(name, by = "") {
+      const preset = session.catalogue?.presets.find((/** @type {{name: string}} */ item) => item.name === name);
+      if (!preset) return;
+      if (!preset.recorded) return session.configure(presetConfig(preset), by);
+      session.config = presetConfig(preset);
+      emit("config", { by });
+      session.openRecorded(name);
+    },
+    openRecorded: (name, early) =>
+      guarded(async () => {
+        const body = await (early ?? api.get("trace", { name }));
+        await bus.stop();
+        const preset = session.catalogue?.presets.find(
+          (/** @type {{name: string}} */ item) => item.name === body.recorded,
+        );
+        if (preset) session.config = presetConfig(preset);
+        emit("config", { by: "recording" });
+        store.load(body.lanes, { recorded: body.recorded });
+      }),
+    openFiles: (files) => {
+      ui.clearNotices();
+      return guarded(async () => {
+        const lanes = await read(files);
+        await bus.stop();
+        store.load(keyed(lanes));
+        const config = headsConfig([...store.runs.values()], session.catalogue?.models[0] ?? "");
+        if (config) session.config = session.ran = config;
+        emit("config", { by: "files" });
+      });
+    },
+    async chooseModels(models, by = "") {
+      session.configure({ models }, by);
+      const body = await api.get("catalogue", { models }).catch(() => null);
+      if (body) session.takeMethods(body.methods);
+    },
+    takeMethods(methods) {
+      if (!session.catalogue) return;
+      session.catalogue = { ...session.catalogue, methods };
+      emit("methods");
+    },
+    async run({ step = false } = {}) {
+      const { config } = session;
+      ui.clearNotices();
+      if (!config?.prompt.trim()) {
+        ui.notify("The prompt is empty: write some text, or choose a preset.");
+        return false;
+      }
+      session.ran = structuredClone(config);
+      if (step) store.setOption("ghosts", true);
+      await bus.start(config, { step });
+      return true;
+    },
+    step() {
+      const { config, ran } = session;
+      const stale = !store.lanes.length || (!store.status.recorded && !(ran && config && sameConfig(ran, config)));
+      if (stale) return session.run({ step: true });
+      store.setOption("ghosts", true);
+      ui.emit("step", 1);
+      return Promise.resolve(true);
+    },
+  };
+
+  /** The lanes in some files, each checked by the server, which keeps none. @param {readonly File[]} files */
+  async function read(files) {
+    const { upload, lanes: most } = session.catalogue.limits;
+    /** @type {LaneTrace[]} */
+    const lanes = [];
+    for (const file of files) {
+      if (file.size > upload)
+        throw new Error(`${file.name} is larger than ${Math.round(upload / 1e6)} MB, which is the limit.`);
+      lanes.push(...(await api.post("open", file)).lanes);
+      if (lanes.length > most)
+        throw new Error(`These files hold ${lanes.length} runs; at most ${most} fit side by side.`);
+    }
+    return lanes;
+  }
+  bus.on("methods", session.takeMethods);
+  return session;
+}
+
+/** Lanes of several files with keys that differ. @param {readonly LaneTrace[]} lanes @returns {LaneTrace[]} */
+export function keyed(lanes) {
+  /** @type {Map<string, number>} */
+  const seen = new Map();
+  return lanes.map((lane) => {
+    const { name } = lane.card;
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    return { ...lane, key: count > 1 ? `${name}.${count}` : name };
+  });
+}

@@ -1,0 +1,134 @@
+// The page's modules besides the store (docs/design/0008-page.md), written by hand: the server, what is set, the page itself.
+
+import type { Json } from "./trace.js";
+import type { Emitter, FilterSpec, Options, Place, Store, Time } from "./store.js";
+import type { Catalogue, MinedList, Opened, PageCard, Recorded, RunMessage, RunRequest } from "./wire.js";
+
+/** What is set in the run bar: a request without its id. */
+export type Config = Omit<RunRequest, "id" | "stop" | "preset"> & { readonly preset: string };
+
+/** What the server answers at a path under /lab/. `any` where the server reads a file of results that no type describes yet. */
+export interface Answers {
+  catalogue: Catalogue;
+  trace: Recorded;
+  mined: MinedList;
+  evaluations: any;
+  pooled: any;
+  trajectories: any;
+  trees: any;
+}
+/** What it answers to a body. */
+export interface PostAnswers {
+  open: Opened;
+  pooled: any;
+}
+
+/** `api.js`: the server. Every method fails with an Error whose message is for the visitor. */
+export interface Api {
+  answer(path: string, options?: RequestInit): Promise<Response>;
+  get<P extends keyof Answers>(path: P, query?: Readonly<Record<string, string>>): Promise<Answers[P]>;
+  post<P extends keyof PostAnswers>(path: P, body: unknown): Promise<PostAnswers[P]>;
+  /** A stream with one JSON value a line; `signal` ends it. */
+  lines(path: string, body: unknown, signal?: AbortSignal): AsyncGenerator<any, void, undefined>;
+}
+
+export interface BusTopics {
+  /** which methods the loaded models can run */
+  methods: readonly PageCard[];
+}
+/** `bus.js`: the way to the engine. It puts what comes back into the store and repairs gaps. */
+export interface Bus extends Pick<Emitter<BusTopics>, "on"> {
+  readonly busy: boolean;
+  /** Start a comparison; whatever ran before in this page is stopped first. The answer is the run's id. */
+  start(config: Config, how?: { step?: boolean }): Promise<string>;
+  /** End the run after the round in progress. */
+  stop(): Promise<void>;
+  /** Called by the hidden component once it is on the page. */
+  attach(
+    props: { value?: unknown },
+    trigger: (event: string, data: unknown) => void,
+    server: Readonly<Record<string, (given: unknown) => Promise<any>>>,
+    watch: (name: string, changed: () => void) => void,
+  ): void;
+  receive(text: string): void;
+}
+
+export interface SessionTopics {
+  /** the catalogue has come */
+  catalogue: undefined;
+  /** `config` changed; `by` names who did it, so that a view need not answer itself */
+  config: { readonly by: string };
+  /** the catalogue's methods changed: other models, or models that are now loaded */
+  methods: undefined;
+}
+/** `session.js`: what is set, and what becomes of it. */
+export interface Session extends Emitter<SessionTopics> {
+  readonly catalogue: Catalogue | null;
+  readonly config: Config | null;
+  /** the settings of the last run that was started here */
+  readonly ran: Config | null;
+  take(catalogue: Catalogue, config: Config | null): void;
+  takeMethods(methods: readonly PageCard[]): void;
+  /** Change settings; what is shown is then no longer a recording of them. */
+  configure(partial: Partial<Config>, by?: string): void;
+  choosePreset(name: string, by?: string): void;
+  chooseModels(models: string, by?: string): Promise<void>;
+  /** Show the recorded runs of a preset; no model is involved. */
+  openRecorded(name: string, early?: Promise<Recorded> | null): Promise<void>;
+  /** Show a visitor's own files. */
+  openFiles(files: readonly File[]): Promise<void>;
+  /** Run what is set; false when there is no prompt. */
+  run(how?: { step?: boolean }): Promise<boolean>;
+  /** One more target call of what is shown; a new run when the settings have changed since. */
+  step(): Promise<boolean>;
+}
+
+export interface UiTopics {
+  /** a drawer, or the tour, is to open */
+  open: { readonly name: string; readonly rest: readonly unknown[] };
+  /** the open drawer is to close */
+  close: undefined;
+  /** play or pause */
+  play: undefined;
+  /** so many target calls on, or back */
+  step: number;
+  /** mark the positions `from` to `to` of a lane for a moment; who can, calls `found` */
+  flash: { readonly key: string; readonly from: number; readonly to: number; readonly found: () => void };
+}
+/** `ui.js`: what views ask of the page without knowing who answers. */
+export interface Ui extends Emitter<UiTopics> {
+  notify(text: string): void;
+  clearNotices(): void;
+  open(name: string, ...rest: unknown[]): void;
+  close(): void;
+  /** view -> its SVG document, null when nothing is drawn; for Save */
+  readonly figures: Map<string, () => string | null>;
+}
+
+/** What a link says of the view. */
+export interface LinkView {
+  readonly options: Partial<Options>;
+  readonly filters: readonly FilterSpec[];
+  readonly time: Pick<Time, "mode" | "at"> | null;
+  readonly cursor: Place | null;
+}
+/** `link.js`: the address bar. */
+export interface Link {
+  read(): { readonly trace: string | null; readonly config: Config | null; readonly view: LinkView };
+  restore(view: LinkView): void;
+  url(): string;
+  update(): void;
+}
+
+/** The page's modules, as a view's `mount` gets them. */
+export interface Lab {
+  readonly api: Api;
+  readonly bus: Bus;
+  readonly session: Session;
+  readonly ui: Ui;
+  readonly link: Link;
+  readonly mined: any;
+}
+
+/** A view: a file that exports this as `mount`. Views that work without the rest of the page take `lab` as optional. */
+export type Mount = (element: HTMLElement, store: Store, lab: Lab) => void;
