@@ -75,7 +75,7 @@ def _plain(preset: Preset) -> PagePreset:
     return {
         "name": preset.name,
         "title": preset.title,
-        "story": preset.story,
+        "story": preset.told,
         "point": preset.point,
         "models": preset.pair,
         "prompt": preset.prompt,

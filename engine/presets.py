@@ -36,6 +36,9 @@ class Preset:
     models: Mapping[str, str] = field(default_factory=dict)  # role -> folder or hub id
     assets: Mapping[str, str] = field(default_factory=dict)  # role -> folder: heads, judges, trees
     prompt: str = ""
+    searched: str = (
+        ""  # which problem a search for the claims stopped at; empty for the first one, or a prompt written by hand
+    )
     prompts: tuple[str, ...] = ()
     lanes: tuple[Lane, ...] = ()
     sampling: Mapping[str, Any] = field(default_factory=dict)  # temperature, top_k, top_p
@@ -50,6 +53,12 @@ class Preset:
     expect: Mapping[str, Any] = field(
         default_factory=dict
     )  # what the recording must show (engine/cases/claims.py); checked by tests
+
+    @property
+    def told(self) -> str:
+        """The story, and that the prompt was searched for where it was."""
+        found = f"The prompt was searched for until it showed this: {self.searched}." if self.searched else ""
+        return " ".join(filter(None, (self.story, found)))
 
 
 def list_presets(folder: Path = PRESETS) -> list[Preset]:

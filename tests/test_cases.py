@@ -7,6 +7,7 @@ import pytest
 from engine.cases.claims import failures
 from engine.errors import ConfigError
 from engine.presets import PRESETS, list_presets
+from engine.tasks import load_problems
 from engine.trace.store import Trace
 
 CASES = [preset for preset in list_presets() if preset.kind == "case"]
@@ -31,3 +32,27 @@ def test_a_claim_that_does_not_hold_is_told():
     assert failures(replace(case, expect={"differ": case.expect["same"]}), traces)
     with pytest.raises(ConfigError, match="same"):
         failures(replace(case, expect={"sme": [0, 1]}), traces)
+
+
+BY_HAND = {"copying"}  # a solved task, asked again
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.name not in BY_HAND], ids=lambda case: case.name)
+def test_a_searched_prompt_is_disclosed(case):
+    """A prompt that is not the first held-out problem was chosen for what it shows, and the page says so."""
+    held_out = [problem.prompt for problem in load_problems(case.task, "heldout", 400)]
+    number = held_out.index(case.prompt) + 1 if case.prompt in held_out else None
+    if number == 1:
+        assert not case.searched
+    elif number is None:
+        assert case.searched
+    else:
+        assert case.searched == f"number {number} of the held-out {case.task}"
+    assert case.searched in case.told
+
+
+@pytest.mark.parametrize(("name", "false"), [("first_look", {"departs": [0, 1]}), ("sd_loses", {"slower": [0, 1]})])
+def test_text_and_speed_are_claimed_of_the_lane_that_has_them(name, false):
+    case = next(c for c in CASES if c.name == name)
+    traces = [Trace.load(PRESETS / path) for path in case.traces]
+    assert failures(replace(case, expect=false), traces)

@@ -28,13 +28,6 @@ def _speed(trace: Trace) -> float:
     return float(trace.metrics()["tokens_per_s"] or 0.0)
 
 
-def _modelled(trace: Trace) -> float:
-    """Speed-up over one target call a token, from tau and the measured cost of this run's drafting."""
-    m = trace.metrics()
-    rounds, verify = m["rounds"], m["verify_s"]
-    return float(m["tau"] * verify / (verify + m["draft_s"] + m["other_s"])) if rounds and verify else 0.0
-
-
 def _tau(trace: Trace) -> float:
     return float(trace.metrics()["tau"])
 
@@ -69,12 +62,12 @@ CLAIMS: dict[str, Claim] = {
     "same": lambda _, traces, pair: traces[pair[0]].token_ids == traces[pair[1]].token_ids,
     "tau_above": lambda _, traces, given: traces[given[0]].metrics()["tau"] > given[1],
     "tau_below": lambda _, traces, given: traces[given[0]].metrics()["tau"] < given[1],
+    "departs": lambda _, traces, given: all(traces[i].token_ids != traces[given[0]].token_ids for i in given[1:]),
     "alike": lambda _, traces, lanes: len({tuple(traces[i].token_ids) for i in lanes}) == 1,
     "longer": lambda _, traces, given: _tau(traces[given[0]]) > _tau(traces[given[1]]) * given[2],
     "trajectories": lambda preset, traces, given: [t.head.extras.get("trajectory", -1) + 1 for t in traces] == given,
     "from_earlier": lambda _, traces, given: _from_earlier(traces[given[0]]) >= given[1],
     "slower": lambda _, traces, pair: _speed(traces[pair[0]]) < _speed(traces[pair[1]]),
-    "loses_time": lambda _, traces, lane: _modelled(traces[lane]) < 1,
     "vetoes": lambda _, traces, given: _states(traces[given[0]], "vetoed") >= given[1],
     "relaxed": lambda _, traces, given: _states(traces[given[0]], "relaxed") >= given[1],
     "words_kept": lambda _, traces, given: words_kept(traces[given[0]]) >= given[1],

@@ -34,6 +34,7 @@ def _options(preset: Preset, knobs: Mapping[str, Any]) -> dict[str, Any]:
 
 def find(lab: Lab, preset: Preset, limit: int, first: int = 0) -> Iterator[tuple[Preset, list[str]]]:
     """Try the case on held-out problems of its family; yields each with the claims that fail (none: found)."""
-    for problem in load_problems(preset.task, "heldout", first + limit)[first:]:
-        candidate = replace(preset, prompt=problem.prompt, answer=problem.answer)
+    for number, problem in enumerate(load_problems(preset.task, "heldout", first + limit)[first:], first + 1):
+        searched = f"number {number} of the held-out {preset.task}" if number > 1 else ""
+        candidate = replace(preset, prompt=problem.prompt, answer=problem.answer, searched=searched)
         yield candidate, failures(candidate, record(lab, candidate, warm=False))

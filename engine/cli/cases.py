@@ -35,7 +35,7 @@ def handle(args: argparse.Namespace) -> int:
     status = 0
     for case in cases:
         if args.action == "list":
-            print(f"{case.name:24} {case.title}: {case.point}")
+            print(f"{case.name:24} {case.title}: {case.point}" + f" [searched: {case.searched}]" * bool(case.searched))
             continue
         lab = labs.setdefault(case.pair, Lab.load(case.pair))
         status |= _record(lab, case) if args.action == "record" else _find(lab, case, args)
@@ -67,8 +67,8 @@ def _adopt(args: argparse.Namespace) -> int:
 
 
 def filled(text: str, case: Preset) -> str:
-    """A planned preset's text with the prompt and the answer that were found."""
-    for key, value in (("prompt", case.prompt), ("answer", case.answer)):
+    """A planned preset's text with the prompt and the answer that were found, and which problem that was."""
+    for key, value in (("prompt", case.prompt), ("answer", case.answer), ("searched", case.searched)):
         text = text.replace(f'{key} = ""\n', f"{key} = {json.dumps(value, ensure_ascii=False)}\n", 1)
     return text
 
@@ -91,7 +91,8 @@ def _record(lab: Lab, case: Preset) -> int:
 def _find(lab: Lab, case: Preset, args: argparse.Namespace) -> int:
     for candidate, broken in track(find(lab, case, args.limit, args.first), case.name, args.limit):
         if not broken:
-            print(f"# {case.name}\nprompt = {json.dumps(candidate.prompt)}\nanswer = {json.dumps(candidate.answer)}")
+            found = {"searched": candidate.searched, "prompt": candidate.prompt, "answer": candidate.answer}
+            print("\n".join([f"# {case.name}", *(f"{key} = {json.dumps(value)}" for key, value in found.items())]))
             return 0
     print(f"{case.name}: none of {args.limit} problems bears out {dict(case.expect)}")
     return 1
