@@ -1,4 +1,4 @@
-"""Speculative decoding on one page: guess, check in one pass, keep what holds, repeat.
+"""Speculative decoding on one page: propose a draft, check it in one pass, keep what holds, repeat.
 
 Every method is this loop with another drafter, shape and rule; autoregressive decoding is the empty draft.
 """
@@ -14,7 +14,7 @@ from engine.config import Card, KnobValue, RunConfig
 from engine.draft import EMPTY, Draft
 from engine.model import Forward, Session, Tokenizer
 from engine.parts import Context, Drafter, Outcome, Rule
-from engine.record import mentioned, nodes_of, tokens_of
+from engine.record import Recorder
 from engine.streams import Streams
 from engine.trace.events import Round, RunEnded
 from engine.verify import Verdict
@@ -30,6 +30,19 @@ class Method:
     shape: Any
     rule: Rule
     knobs: dict[str, KnobValue]
+
+
+class Stopwatch:
+    """Times the parts of a round, one after the other."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        """`now` is a clock in seconds; the watch starts at once."""
+        self._now, self._last = now, now()
+
+    def lap(self) -> float:
+        """Milliseconds since the start, or since the last lap."""
+        before, self._last = self._last, self._now()
+        return (self._last - before) * 1e3
 
 
 @dataclass(eq=False)
@@ -50,12 +63,12 @@ class Decoding:
         self.draft = EMPTY
         self.path: list[int] = []
         self.index, self.reason = 0, ""
-        self._seen: set[int] = set()
+        self._recorder = Recorder(self.tokenizer.piece, self.method.card.rule, self.full)
         self._entries = max(self.config.top_n if self.full else 1, self.method.rule.entries)
 
     @property
     def full(self) -> bool:
-        """Whether every guess is written down."""
+        """Whether every draft token is written down."""
         return self.config.record == "full"
 
     @property
@@ -65,12 +78,12 @@ class Decoding:
 
     def run(self) -> Iterator[Round | RunEnded]:
         """Prefill, then one Round a target call, then RunEnded. Closing the iterator between rounds is safe."""
-        began = self._now()
+        watch = Stopwatch(self._now)
         self.method.shape.begin()
         self.method.drafter.begin(self.tokens)
         if self.prompt > 1:
             self.last = self.target.forward(self.tokens[:-1])
-        prefill = (self._now() - began) * 1e3
+        prefill = watch.lap()
         total = 0.0
         while not self.reason:
             round_ = self._round()
@@ -79,30 +92,32 @@ class Decoding:
         yield RunEnded(self.reason, prefill, total, self.tokenizer.decode(self.response))
 
     def _round(self) -> Round:
-        t0 = self._now()
-        draft = self.method.drafter.propose(self._context(), self.method.shape)  # guess
-        t1 = self._now()
-        forward = self.target.forward(self.tokens, draft)  # check in one pass
-        t2 = self._now()
+        watch = Stopwatch(self._now)
+        draft = self.method.drafter.propose(self._context(), self.method.shape)
+        draft_ms = watch.lap()
+        forward = self.target.forward(self.tokens, draft)  # check all of it in one pass
+        verify_ms = watch.lap()
+        round_ = self._keep(draft, forward)
+        round_.draft_ms, round_.verify_ms, round_.other_ms = draft_ms, verify_ms, watch.lap()
+        return round_
+
+    def _keep(self, draft: Draft, forward: Forward) -> Round:
+        """Let the rule decide, commit what it accepts, tell the parts, and write the round down."""
         view = self._view(draft, forward)
-        verdict = self.method.rule.decide(view)  # keep what holds
+        verdict = self.method.rule.decide(view)
         start = len(self.response)
         emitted = self._commit(verdict, draft)
         outcome = Outcome(draft, forward, verdict, view, emitted, self.tokens)
         self.method.drafter.observe(outcome)
         self.method.shape.observe(outcome)
         self.last, self.draft, self.path = forward, draft, verdict.path
-        round_ = self._event(view, verdict, emitted, start)
-        round_.draft_ms, round_.verify_ms = (t1 - t0) * 1e3, (t2 - t1) * 1e3
+        round_ = self._recorder.round(view, verdict, emitted, start, self.index)
         self.index += 1
-        round_.other_ms = (self._now() - t2) * 1e3
         return round_
 
     def _context(self) -> Context:
         remaining = self.config.max_new_tokens - len(self.response)
-        room = remaining - bool(
-            self.method.knobs.get("bonus", True)
-        )  # a rule without bonus can fill the last position itself
+        room = remaining - self.method.rule.bonus  # without a bonus, the draft can fill the last position itself
         space = self.target.capacity - len(self.tokens)
         return Context(
             tokens=self.tokens,
@@ -144,34 +159,6 @@ class Decoding:
         if len(self.response) >= self.config.max_new_tokens:
             return "limit"
         return "context" if len(self.tokens) >= self.target.capacity else ""
-
-    def _event(self, view: RoundView, verdict: Verdict, emitted: list[int], start: int) -> Round:
-        draft, accepted = view.draft, min(len(verdict.path), len(emitted))
-        pieces = [self.tokenizer.piece(token) for token in emitted]
-        tokens = tokens_of(view, verdict, emitted, pieces, start, self.index, self.full)
-        nodes = nodes_of(view, verdict, accepted, self.method.card.rule) if self.full else []
-        fresh = mentioned(nodes, tokens) - self._seen if self.full else set()
-        self._seen |= fresh
-        tcr = (draft.ranks[verdict.path[accepted - 1]] if accepted else 0) if len(draft) else None
-        return Round(
-            index=self.index,
-            start=start,
-            drafted=len(draft),
-            fed=len(draft) + 1,
-            levels=draft.levels,
-            accepted=accepted,
-            emitted=len(emitted),
-            path=verdict.path[:accepted],
-            draft_ms=0,
-            verify_ms=0,
-            other_ms=0,
-            tcr=tcr,
-            extras=draft.extras | verdict.extras,
-            nodes=nodes,
-            pruned=list(draft.pruned) if self.full else [],
-            tokens=tokens,
-            pieces={str(i): self.tokenizer.piece(i) for i in sorted(fresh)},
-        )
 
     def _now(self) -> float:
         """The clock, after the device has caught up."""

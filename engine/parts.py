@@ -146,7 +146,7 @@ class TreeShape(Shape, Protocol):
         """The final plan, asked once, when the planned levels have grown; more levels are then grown."""
 
     def report(self, grown: Growth, plan: Plan, full: bool) -> dict[str, Any]:
-        """Numbers of this round for the trace; `usual` among them is the number of nodes that a plain tree would verify."""
+        """Numbers of this round for the trace."""
 
 
 @runtime_checkable
@@ -158,6 +158,7 @@ class Rule(Protocol):
     GUARANTEE: ClassVar[Guarantee]
     NEEDS: ClassVar[tuple[str, ...]]
     SHAPES: ClassVar[tuple[str, ...]]  # kinds the rule can judge; empty is any
+    bonus: bool  # whether the target's next token follows a draft that is accepted whole
     entries: int  # entries of each law that the rule wants in `view.stats`; 0 when it looks at none
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None: ...

@@ -1,11 +1,56 @@
 """From a decided round to the nodes and tokens of the trace."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from engine.draft import Draft
 from engine.sampling import wide
-from engine.trace.events import Node, Token, TopN
+from engine.trace.events import Node, Round, Token, TopN
 from engine.verify import Verdict
 from engine.view import RoundView
+
+
+class Recorder:
+    """Writes the rounds of one run down; `full` with every draft token and its numbers, else counts and tokens only."""
+
+    def __init__(self, piece: Callable[[int], str], rule: str, full: bool) -> None:
+        """`piece` gives a token's text, `rule` is the name that nodes carry."""
+        self._piece, self._rule, self._full = piece, rule, full
+        self._seen: set[int] = set()
+
+    def round(self, view: RoundView, verdict: Verdict, emitted: Sequence[int], start: int, index: int) -> Round:
+        """The round that committed `emitted`, the first of them at `start` in the response; its times are for the loop to tell."""
+        draft, accepted = view.draft, min(len(verdict.path), len(emitted))
+        pieces = [self._piece(token) for token in emitted]
+        tokens = tokens_of(view, verdict, emitted, pieces, start, index, self._full)
+        nodes = nodes_of(view, verdict, accepted, self._rule) if self._full else []
+        fresh = mentioned(nodes, tokens) - self._seen if self._full else set()
+        self._seen |= fresh
+        return Round(
+            index=index,
+            start=start,
+            drafted=len(draft),
+            fed=len(draft) + 1,
+            levels=draft.levels,
+            accepted=accepted,
+            emitted=len(emitted),
+            path=verdict.path[:accepted],
+            draft_ms=0,
+            verify_ms=0,
+            other_ms=0,
+            tcr=_last_rank(draft, verdict.path[:accepted]),
+            extras=draft.extras | verdict.extras,
+            nodes=nodes,
+            pruned=list(draft.pruned) if self._full else [],
+            tokens=tokens,
+            pieces={str(i): self._piece(i) for i in sorted(fresh)},
+        )
+
+
+def _last_rank(draft: Draft, path: Sequence[int]) -> int | None:
+    """HeteroSpec's TCR (section 3): rank of the last accepted node by cumulative draft probability, 0 for none of a draft."""
+    if not len(draft):
+        return None
+    return draft.ranks[path[-1]] if path else 0
 
 
 def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str) -> list[Node]:

@@ -95,8 +95,7 @@ class Eagle2:
             hidden = self._step(grown, tree_mask, hidden)
             logits = self.head.logits(hidden)[:, : self.columns]
         extras = shape.report(grown, plan, context.full)
-        usual = extras.pop("usual", None)
-        draft = grown.draft(plan.nodes, full=context.full, usual=usual, extras=extras)
+        draft = grown.draft(plan.nodes, full=context.full, spared=plan.spared, extras=extras)
         draft.extras["n_verify"] = len(draft) + 1
         if context.full:
             draft.extras.update(buffers_made=self.masks.made, buffers_reused=self.masks.reused)

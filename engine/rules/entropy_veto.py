@@ -109,11 +109,11 @@ class EntropyVeto:
         self.strictly = knobs["overlap_cmp"] == "gt"
         self.ablation = str(knobs["ablation"])
         self.temperature = float(knobs["entropy_temperature"])
-        self.entries = self.n
+        self.entries, self.bonus = self.n, bool(knobs["bonus"])
 
     def decide(self, view: RoundView) -> Verdict:
         correction = cast(Correction, self.knobs["correction"])
-        verdict = walk(view, correction=correction, bonus=bool(self.knobs["bonus"]), veto=self._veto)
+        verdict = walk(view, correction=correction, bonus=self.bonus, veto=self._veto)
         verdict.overlap_n = self.n
         if self.temperature != 1.0:  # the entropies of a node are recorded at temperature 1
             for node, check in verdict.checks.items():

@@ -27,6 +27,7 @@ class Exact:
     NEEDS: ClassVar[tuple[str, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ()
     entries = 0
+    bonus = True
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.correction = cast(Correction, knobs["correction"])

@@ -20,6 +20,7 @@ class Typical:
     NEEDS: ClassVar[tuple[str, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ()
     entries = 0
+    bonus = True
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
             "epsilon", 0.09, "a guess above this probability always stays", 0.0, 1.0, 0.01, "probability", origin="code"

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from engine.config import Knob
 from engine.parts import Context, Kit, Knobs, Outcome
+from engine.strata.metapath import meta_path
 from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
 
 
@@ -35,7 +36,7 @@ class DynamicTree:
         """Levels and, in a full trace of a tree of full depth, the cumulative entropy that HeteroSpec's strata are learnt from."""
         if not full or grown.levels <= self.depth:
             return {"levels": grown.levels}
-        phi, path = grown.meta_path(grown.width)
+        phi, path = meta_path(grown, grown.width)
         return {"levels": grown.levels, "phi": phi, "meta_path": path}
 
     def observe(self, outcome: Outcome) -> None: ...

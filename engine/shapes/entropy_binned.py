@@ -3,6 +3,7 @@
 The decision depends on the draft alone, and the drafts are chosen, not drawn, so the output law stays exact (H12).
 """
 
+from dataclasses import replace
 from math import ceil, floor
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from engine.config import Knob
 from engine.errors import ConfigError
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.strata.bins import Strata
+from engine.strata.metapath import meta_path
 from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
 
 
@@ -94,7 +96,13 @@ class EntropyBinned:
     def plan(self, context: Context) -> Plan:
         self._room, self._space, self._seen = context.room, context.space, {}
         nodes = min(self.total - 1, context.space)
-        return Plan(min(self.depth + 1, context.room), self.width, nodes, bool(self.knobs["dca"]))
+        return Plan(
+            min(self.depth + 1, context.room),
+            self.width,
+            nodes,
+            bool(self.knobs["dca"]),
+            ("entropy bin", self.total - 1),
+        )
 
     def admit(self, grown: Growth, logits_RV: Tensor) -> list[int] | None:
         return None
@@ -103,7 +111,7 @@ class EntropyBinned:
         """D' and N' of the bin; a tree cut short by the end of the response is left as it is."""
         if grown.levels <= self.depth or self.strata is None:
             return plan
-        phi, path = grown.meta_path(int(self.knobs["phi_top_k"]), self.meta_path == "cumulative")
+        phi, path = meta_path(grown, int(self.knobs["phi_top_k"]), self.meta_path == "cumulative")
         place = self.strata.bin(phi)
         self._seen = {"phi": phi, "bin": place, "meta_path": path}
         if place >= self.low:
@@ -111,11 +119,11 @@ class EntropyBinned:
         delta = max(0, self.alpha - place) if self.knobs["ded"] else 0
         size = floor(self.gammas[min(place, 2)] * self.total + 1e-9) + delta if self.knobs["tnp"] else self.total
         levels = min(plan.levels + delta, self._room)
-        return Plan(levels, plan.width, min(max(size, 2) - 1, self._space), plan.reuse)
+        return replace(plan, levels=levels, nodes=min(max(size, 2) - 1, self._space))
 
     def report(self, grown: Growth, plan: Plan, full: bool) -> dict[str, Any]:
         more = max(0, grown.levels - self.depth - 1)
-        return {**self._seen, "levels": grown.levels, "d_extra": more, "usual": self.total - 1}
+        return {**self._seen, "levels": grown.levels, "d_extra": more}
 
     def observe(self, outcome: Outcome) -> None: ...
 

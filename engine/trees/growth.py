@@ -32,6 +32,7 @@ class Plan:
     width: int  # children a node, and nodes expanded a level
     nodes: int  # verified, root excluded
     reuse: bool = True  # whether prepared buffers may be kept for the next round of this size
+    spared: tuple[str, int] | None = None  # a cause, and how many nodes would be verified if it were not for it
 
 
 def check_size(knobs: Mapping[str, KnobValue], context: int) -> tuple[int, int, int]:
@@ -64,7 +65,7 @@ class Growth:
         self.best = torch.zeros(1, device=device)  # cumulative scores of the frontier [R]
         self.count = 0
         self._starts: list[int] = []
-        self._kept: dict[int, Tensor] = {}
+        self.kept_rows: dict[int, Tensor] = {}  # by level: frontier rows of before that alone had children there
 
     @property
     def levels(self) -> int:
@@ -73,7 +74,7 @@ class Growth:
 
     def keep(self, rows: Tensor) -> None:
         """Let only these frontier rows have children in the next level."""
-        self._kept[self.levels] = rows
+        self.kept_rows[self.levels] = rows
         self.frontier, self.best = self.frontier[rows], self.best[rows]
 
     def add(self, logits_RV: Tensor) -> None:
@@ -105,47 +106,19 @@ class Growth:
         """Tokens of the frontier [R]."""
         return self.tokens[-1][self.picks[-1]]
 
-    def meta_path(self, k: int, cumulative: bool = False) -> tuple[float, list[int]]:
-        """Phi of HeteroSpec, eq. 1, in nats, and the meta-path's tokens: the summed entropy of the renormalised first k
-        probabilities along that path.
-
-        The meta-path ends at the frontier node whose last token has the highest conditional probability (register H7), or
-        the highest cumulative one.
-        """
-        tops = [self._top(level, values, k) for level, values in enumerate(self.values)]
-        logp = torch.log_softmax(torch.cat(tops), -1)
-        entropies: list[float] = (-(logp.exp() * logp).nan_to_num_(0.0).sum(-1)).tolist()
-        last = self.values[-1].flatten()[self.picks[-1]]
-        row = 0 if cumulative else int(last.argmax())
-        total, first, path = 0.0, len(entropies), list[int]()
-        for level in reversed(range(self.levels)):
-            first -= len(tops[level])
-            place = int(self.picks[level][row])
-            path.append(int(self.tokens[level][place]))
-            row = place // self.values[level].shape[1]
-            total += entropies[first + row]
-            row = int(self._kept[level][row]) if level in self._kept else row
-        return total, path[::-1]
-
-    def _top(self, level: int, values: Tensor, k: int) -> Tensor:
-        if k <= values.shape[1]:
-            return values[:, :k]
-        x = wide(self.logits[level])
-        return x.topk(min(k, x.shape[1]), -1).values
-
     def draft(
         self,
         nodes: int,
         *,
         full: bool = False,
-        usual: int | None = None,
+        spared: tuple[str, int] | None = None,
         source: str = "head",
         extras: dict[str, Any] | None = None,
     ) -> Draft:
         """The best `nodes` candidates by cumulative score, in level order; children in the order of their probability.
 
-        With `full` also the logits they came from, their source, and the best of those left out: "entropy bin" if the
-        `usual` number of nodes would have kept it, "rank" if it was never expanded, else "budget".
+        With `full` also the logits they came from, their source, and the best of those left out with the cause: that of `spared`
+        (see `Plan`) for the nodes it tells of, "rank" for one that was never expanded, else "budget".
         """
         if not self.tokens:
             return EMPTY
@@ -164,9 +137,7 @@ class Growth:
             return new
         group, logits = self._laws(numbers[1])
         sources = tuple({"kind": source, "level": d} for d in new.depths)
-        pruned = self._pruned(
-            order[nodes:], scores, tokens, parents, place, set(order[:usual].tolist()) if usual else set()
-        )
+        pruned = self._pruned(order[nodes:], scores, tokens, parents, place, _cause(order, spared))
         return Draft(new.tokens, new.parents, group=group, logits=logits, sources=sources, pruned=pruned, **plain)
 
     def _laws(self, parents: Sequence[int]) -> tuple[tuple[int, ...], Tensor]:
@@ -186,7 +157,13 @@ class Growth:
         return tuple(place[p] for p in parents), logits
 
     def _pruned(
-        self, left: Tensor, scores: Tensor, tokens: Tensor, parents: Tensor, place: dict[int, int], usual: set[int]
+        self,
+        left: Tensor,
+        scores: Tensor,
+        tokens: Tensor,
+        parents: Tensor,
+        place: dict[int, int],
+        cause: dict[int, str],
     ) -> tuple[dict[str, Any], ...]:
         expanded = set(torch.cat(self.parents).tolist())
         out = []
@@ -194,8 +171,13 @@ class Growth:
             parent = int(parents[c])
             if parent not in place:
                 continue
-            cause = "entropy bin" if c in usual else "budget" if c in expanded else "rank"
-            out.append({"token": int(tokens[c]), "parent": place[parent], "score": float(scores[c]), "cause": cause})
+            why = cause.get(c, "budget" if c in expanded else "rank")
+            out.append({"token": int(tokens[c]), "parent": place[parent], "score": float(scores[c]), "cause": why})
             if len(out) == MOST_PRUNED:
                 break
         return tuple(out)
+
+
+def _cause(order: Tensor, spared: tuple[str, int] | None) -> dict[int, str]:
+    """The cause for each candidate that a tree of the spared size would hold; `order` is best first."""
+    return {} if spared is None else dict.fromkeys(order[: spared[1]].tolist(), spared[0])

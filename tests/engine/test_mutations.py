@@ -298,8 +298,8 @@ FAULTS: list[tuple[Fault, Check]] = [
         Fault(
             "draft one too long for the limit",
             "engine.loop:Decoding._context",
-            "remaining - bool(",
-            "remaining - 0 * bool(",
+            "remaining - self.method.rule.bonus",
+            "remaining",
         ),
         lambda zoo: test_loop.check_limits(toy_lab()),
     ),
@@ -315,7 +315,7 @@ FAULTS: list[tuple[Fault, Check]] = [
     (
         Fault(
             "path counted before the cut",
-            "engine.loop:Decoding._event",
+            "engine.record:Recorder.round",
             "min(len(verdict.path), len(emitted))",
             "len(verdict.path)",
         ),

@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 
+from engine.strata.metapath import meta_path
 from engine.trees.growth import Growth
 
 CPU = torch.device("cpu")
@@ -67,7 +68,7 @@ def test_equal_scores_keep_the_tree_closed() -> None:
 def test_the_meta_path_and_its_entropy_by_hand() -> None:
     laws = table(3, 6, 1)
     grown, paths = grow(laws, 3, 3)
-    phi, path = grown.meta_path(3)
+    phi, path = meta_path(grown, 3)
     last = {p: float(laws[p[:-1]].log_softmax(-1)[p[-1]]) for p in paths[-1]}
     assert tuple(path) == max(last, key=lambda p: last[p])
     want = 0.0
@@ -77,8 +78,8 @@ def test_the_meta_path_and_its_entropy_by_hand() -> None:
     assert phi == pytest.approx(want, abs=1e-5)
     assert 0 <= phi <= 3 * math.log(3)
     whole = brute(laws, 3, 3)
-    assert tuple(grown.meta_path(3, cumulative=True)[1]) == max(paths[-1], key=lambda p: whole[p])
-    wider, _ = grown.meta_path(5)
+    assert tuple(meta_path(grown, 3, cumulative=True)[1]) == max(paths[-1], key=lambda p: whole[p])
+    wider, _ = meta_path(grown, 5)
     assert wider != pytest.approx(phi)
 
 
@@ -92,5 +93,5 @@ def test_left_out_branches_and_their_laws() -> None:
     draft = grown.draft(9, full=True)
     assert draft.parents == (-1, -1, 1, 1)
     assert draft.logits is not None and torch.equal(draft.logits[draft.group[2]], laws[(second,)])
-    phi, path = grown.meta_path(2)
+    phi, path = meta_path(grown, 2)
     assert path[0] == second and phi > 0

@@ -1,0 +1,38 @@
+"""HeteroSpec's cumulative meta-path entropy of a grown tree (section 4.1, eq. 1)."""
+
+import torch
+from torch import Tensor
+
+from engine.sampling import wide
+from engine.trees.growth import Growth
+
+
+def meta_path(grown: Growth, k: int, cumulative: bool = False) -> tuple[float, list[int]]:
+    """Phi of HeteroSpec, eq. 1, in nats, and the meta-path's tokens: the summed entropy of the renormalised first k
+    probabilities along that path.
+
+    The meta-path ends at the frontier node whose last token has the highest conditional probability (register H7), or
+    the highest cumulative one.
+    """
+    tops = [_top(grown, level, k) for level in range(grown.levels)]
+    logp = torch.log_softmax(torch.cat(tops), -1)
+    entropies: list[float] = (-(logp.exp() * logp).nan_to_num_(0.0).sum(-1)).tolist()
+    last = grown.values[-1].flatten()[grown.picks[-1]]
+    row = 0 if cumulative else int(last.argmax())
+    total, first, path = 0.0, len(entropies), list[int]()
+    for level in reversed(range(grown.levels)):
+        first -= len(tops[level])
+        place = int(grown.picks[level][row])
+        path.append(int(grown.tokens[level][place]))
+        row = place // grown.values[level].shape[1]
+        total += entropies[first + row]
+        row = int(grown.kept_rows[level][row]) if level in grown.kept_rows else row
+    return total, path[::-1]
+
+
+def _top(grown: Growth, level: int, k: int) -> Tensor:
+    values = grown.values[level]
+    if k <= values.shape[1]:
+        return values[:, :k]
+    x = wide(grown.logits[level])
+    return x.topk(min(k, x.shape[1]), -1).values
