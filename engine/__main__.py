@@ -1,4 +1,5 @@
-"""`python -m engine`: methods | run | compare | bench | calibrate | train | eval | export, and the commands of other rooms."""
+"""`python -m engine`: methods | run | compare | bench | calibrate | train | eval | export, and the commands of other
+rooms."""
 
 import sys
 

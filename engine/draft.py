@@ -40,9 +40,9 @@ class Draft:
     """What a drafter proposes in one round.
 
     `draw` says how siblings came about: "point" (chosen, not drawn: q is one), "sample" (a single independent draw a
-    parent), "without_replacement" (several, visited in draw order). `laws[group[i]]` is the law that node i was drawn from
-    (needed unless "point"); `logits[group[i]]` the drafter's raw logits there (for the trace, and for rules that look
-    at them).
+    parent), "without_replacement" (several, visited in draw order). `laws[group[i]]` is the law that node i was drawn
+    from (needed unless "point"); `logits[group[i]]` the drafter's raw logits there (for the trace, and for rules that
+    look at them).
     """
 
     tokens: tuple[int, ...] = ()

@@ -1,4 +1,5 @@
-"""The flat family of errors a user can meet; every message says what was given, what is allowed, and the nearest name."""
+"""The flat family of errors a user can meet; every message says what was given, what is allowed, and the nearest
+name."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -20,8 +20,8 @@ from engine.trace.store import Trace
 class Lab(Pair):
     """Models, heads and data of one pair, and what can be done with them.
 
-    `options` of a run are `engine.runs.running.Options` (max_new_tokens, temperature, top_p, top_k, seed, chat, record, stop,
-    top_n, extras), and the method's knobs beside them: `lab.run("sd", "...", temperature=0.7, gamma=4)`.
+    `options` of a run are `engine.runs.running.Options` (max_new_tokens, temperature, top_p, top_k, seed, chat, record,
+    stop, top_n, extras), and the method's knobs beside them: `lab.run("sd", "...", temperature=0.7, gamma=4)`.
     """
 
     @classmethod
@@ -39,8 +39,9 @@ class Lab(Pair):
     ) -> "Lab":
         """A lab from a preset's name, or from any Hugging Face ids or local folders.
 
-        `draft` replaces a preset's own; `eagle` is an EAGLE-3 head; further heads and judges go by role (`medusa="..."`).
-        `threads` is a number for torch, or "auto": the fastest in a short measurement on the target; None changes nothing.
+        `draft` replaces a preset's own; `eagle` is an EAGLE-3 head; further heads and judges go by role
+        (`medusa="..."`). `threads` is a number for torch, or "auto": the fastest in a short measurement on the target;
+        None changes nothing.
 
         Raises:
             ConfigError: neither or both given, an unknown preset, device, dtype, option or role.
@@ -92,8 +93,8 @@ class Lab(Pair):
         `reuse` runs a method that already lived through other prompts (its tables carry over; see `trajectories`).
 
         Raises:
-            ConfigError, AssetError, ModelMismatch: at once, for anything about the request that cannot be; nothing has run then.
-            EngineFault: at once, when there is no memory for the run.
+            ConfigError, AssetError, ModelMismatch: at once, for anything about the request that cannot be; nothing has
+            run then. EngineFault: at once, when there is no memory for the run.
         """
         return running.stream(self, method, prompt, options, reuse)
 
@@ -108,8 +109,8 @@ class Lab(Pair):
     ) -> Iterator[Trace]:
         """Draw n answers to one prompt, one after another; what the method's tables learn from one serves the next.
 
-        Unless told otherwise, answers have at most 256 tokens at temperature 0.6 and are recorded lightly. `keep` is a method of
-        `engine.runs.running.prepare` that lives on after this call (knob scope=global).
+        Unless told otherwise, answers have at most 256 tokens at temperature 0.6 and are recorded lightly. `keep` is a
+        method of `engine.runs.running.prepare` that lives on after this call (knob scope=global).
 
         Raises:
             ConfigError: as `stream`; at once for n below 1.

@@ -140,7 +140,8 @@ class Decoding:
         )
 
     def _commit(self, verdict: Verdict, draft: Draft) -> list[int]:
-        """Append path and emitted token, cut at the first stop id, the limit, a stop string or the end of the context."""
+        """Append path and emitted token, cut at the first stop id, the limit, a stop string or the end of the
+        context."""
         new = [draft.tokens[i] for i in verdict.path] + ([] if verdict.emit is None else [verdict.emit])
         kept: list[int] = []
         for token in new:

@@ -134,7 +134,8 @@ class ChainShape(Shape, Protocol):
 
 
 class TreeShape(Shape, Protocol):
-    """The questions of a tree that grows level by level (EAGLE): how far, which branches go on, and how much of it to verify."""
+    """The questions of a tree that grows level by level (EAGLE): how far, which branches go on, and how much of it to
+    verify."""
 
     def plan(self, context: Context) -> Plan:
         """Levels, width and nodes of this round, within the context's room and space."""

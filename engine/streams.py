@@ -1,4 +1,5 @@
-"""Named streams of uniforms from one seed, so that methods which draw alike decide alike, and a trace can be replayed."""
+"""Named streams of uniforms from one seed, so that methods which draw alike decide alike, and a trace can be
+replayed."""
 
 import hashlib
 from typing import cast
@@ -7,7 +8,8 @@ import numpy as np
 
 
 class Streams:
-    """Independent counter-based (Philox) streams: "draft" for drafting, "accept" for tests, "emit" for corrections and bonus."""
+    """Independent counter-based (Philox) streams: "draft" for drafting, "accept" for tests, "emit" for corrections and
+    bonus."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

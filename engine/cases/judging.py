@@ -30,7 +30,8 @@ def digits_refused(trace: Trace) -> int:
 
 
 def naive_misses(prompt: str, task: str, folder: Path = MINED) -> int:
-    """How many fewer labels of a prompt are important when each mismatch is tried by itself; 0 when it is not in both sets."""
+    """How many fewer labels of a prompt are important when each mismatch is tried by itself; 0 when it is not in both
+    sets."""
     search, naive = (_labels(folder / f"{task}{kind}.jsonl", prompt) for kind in ("", "-naive"))
     if search is None or naive is None:
         return 0

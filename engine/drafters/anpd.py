@@ -1,4 +1,5 @@
-"""Adaptive n-gram drafting: counted n-grams, asked token by token. Ou et al. 2024 (2404.08698); docs/methods/anpd.md."""
+"""Adaptive n-gram drafting: counted n-grams, asked token by token. Ou et al. 2024 (2404.08698);
+docs/methods/anpd.md."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -13,7 +14,8 @@ from engine.parts import ChainShape, Context, Kit, Knobs, Outcome
 class Anpd:
     """Each drafted token is the most frequent one after the longest known context, of equals the one seen last.
 
-    The reference counts the prompt twice and drafts a default token where nothing matches; here it counts once and stops.
+    The reference counts the prompt twice and drafts a default token where nothing matches; here it counts once and
+    stops.
     """
 
     NAME: ClassVar[str] = "anpd"

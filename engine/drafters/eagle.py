@@ -1,8 +1,10 @@
-"""EAGLE-2 and EAGLE-3 drafters: a head writes features, a tree grows on them (2406.16858, 2503.01840; docs/methods/eagle3.md).
+"""EAGLE-2 and EAGLE-3 drafters: a head writes features, a tree grows on them (2406.16858, 2503.01840;
+docs/methods/eagle3.md).
 
-Alignment: with committed tokens t_1 .. t_n (t_n is the root) the head has read the pairs (t_2, f_1) .. (t_n, f_{n-1}) at positions
-0 .. n-2, and its last row guesses what follows t_n. After a round the target's own features replace those that the head guessed:
-only committed pairs stay in its memory. Dimension key: R frontier rows, D head width, F feature width.
+Alignment: with committed tokens t_1 .. t_n (t_n is the root) the head has read the pairs (t_2, f_1) .. (t_n, f_{n-1})
+at positions 0 .. n-2, and its last row guesses what follows t_n. After a round the target's own features replace those
+that the head guessed: only committed pairs stay in its memory. Dimension key: R frontier rows, D head width, F feature
+width.
 """
 
 from collections.abc import Sequence
@@ -115,7 +117,8 @@ class Eagle2:
         return self.masks.get(plan.levels, plan.nodes, plan.width, self.memory.slots, self.memory.like, plan.reuse)
 
     def _step(self, grown: Growth, tree_mask: TreeMask, hidden: Tensor) -> Tensor:
-        """Run the frontier: each node with its parent's feature, seeing the committed pairs and its own ancestors [R, D]."""
+        """Run the frontier: each node with its parent's feature, seeing the committed pairs and its own ancestors [R,
+        D]."""
         rows, stable, level = grown.rows, self.memory.length, grown.levels - 1
         mask = tree_mask.level(rows, level, stable)
         where = slice(stable + level, stable + level + 1)

@@ -1,4 +1,5 @@
-"""Hydra: heads that read the guesses before them, filled level by level into a static tree (2402.05109; docs/methods/hydra.md).
+"""Hydra: heads that read the guesses before them, filled level by level into a static tree (2402.05109;
+docs/methods/hydra.md).
 
 Dimension key: P parents of a level, D width, V vocabulary.
 """

@@ -1,7 +1,8 @@
-"""Medusa: independent heads on the state before the root, filled into a static tree or a chain (2401.10774; docs/methods/medusa.md).
+"""Medusa: independent heads on the state before the root, filled into a static tree or a chain (2401.10774;
+docs/methods/medusa.md).
 
-Head d guesses depth d + 1 from the same state, so all nodes of a depth share one list of guesses. On a chain this is blockwise
-parallel decoding (Stern et al. 2018). Dimension key: K heads, V vocabulary.
+Head d guesses depth d + 1 from the same state, so all nodes of a depth share one list of guesses. On a chain this is
+blockwise parallel decoding (Stern et al. 2018). Dimension key: K heads, V vocabulary.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""Prompt lookup: what followed the last tokens when they stood here before? Saxena 2023; docs/methods/pld.md, register S8."""
+"""Prompt lookup: what followed the last tokens when they stood here before? Saxena 2023; docs/methods/pld.md, register
+S8."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -69,7 +70,8 @@ class Pld:
         return shape.keep(chain(tokens, sources=sources if context.full else None, extras=extras))
 
     def _find(self, limit: int) -> tuple[int, int, int, int]:
-        """Order, first and end of the continuation, and how often the n-gram stood there; order 0 when there is none."""
+        """Order, first and end of the continuation, and how often the n-gram stood there; order 0 when there is
+        none."""
         tokens = self.history.tokens
         for n in range(min(self.orders, len(tokens) - self.history.start), 0, -1):
             for group in self._groups():

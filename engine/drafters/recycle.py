@@ -1,4 +1,5 @@
-"""Token recycling: the target's own first choices, kept a row a token, fill a tree. Luo et al. 2024 (2408.08696); docs/methods/recycle.md."""
+"""Token recycling: the target's own first choices, kept a row a token, fill a tree. Luo et al. 2024 (2408.08696);
+docs/methods/recycle.md."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -20,9 +21,11 @@ PREFILL = Knob("update_prompt", False, "learn from the prompt's own logits too",
 
 
 class Recycle:
-    """After each round every node of the draft, refused ones too, replaces the row of its token with the target's first choices.
+    """After each round every node of the draft, refused ones too, replaces the row of its token with the target's first
+    choices.
 
-    The paper's matrix lives as long as the server (`scope` global); the default forgets between problems like the others here.
+    The paper's matrix lives as long as the server (`scope` global); the default forgets between problems like the
+    others here.
     """
 
     NAME: ClassVar[str] = "recycle"

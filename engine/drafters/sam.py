@@ -11,10 +11,11 @@ from engine.parts import ChainShape, Context, Kit, Knobs, Outcome
 
 
 class Sam:
-    """Drafts min(limit, alpha x match) tokens: after the first occurrence in this problem's text, or in a static collection.
+    """Drafts min(limit, alpha x match) tokens: after the first occurrence in this problem's text, or in a static
+    collection.
 
-    The static match counts `len_bias` less, and the dynamic one wins ties. Short continuations stay short: the reference pads
-    them with token 0.
+    The static match counts `len_bias` less, and the dynamic one wins ties. Short continuations stay short: the
+    reference pads them with token 0.
     """
 
     NAME: ClassVar[str] = "sam"

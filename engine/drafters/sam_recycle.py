@@ -1,4 +1,5 @@
-"""SAM with recycling: copy where a long match is found, else fill a tree with recycled candidates. 2411.10666; docs/methods/sam_recycle.md."""
+"""SAM with recycling: copy where a long match is found, else fill a tree with recycled candidates. 2411.10666;
+docs/methods/sam_recycle.md."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -12,7 +13,8 @@ from engine.parts import Context, Kit, Knobs, Outcome
 
 
 class SamRecycle:
-    """A match of at least `len_threshold` tokens gives a chain, anything shorter the tree; the rows are learned either way."""
+    """A match of at least `len_threshold` tokens gives a chain, anything shorter the tree; the rows are learned either
+    way."""
 
     NAME: ClassVar[str] = "sam_recycle"
     KNOBS: ClassVar[tuple[Knob, ...]] = (

@@ -1,4 +1,5 @@
-"""STAND: stochastic adaptive n-gram drafting. Mean laws by context, children drawn without replacement into a static tree.
+"""STAND: stochastic adaptive n-gram drafting. Mean laws by context, children drawn without replacement into a static
+tree.
 
 Sections 4.1 and 4.2 of the paper; docs/methods/stand.md. Register S2 to S10, S14.
 """
@@ -156,7 +157,8 @@ class Pen:
         self._paths: list[tuple[int, ...]] = []
 
     def draft(self, tree: Template) -> Draft:
-        """Breadth first: children of each node that is there; with fewer candidates than children the later ones are left out."""
+        """Breadth first: children of each node that is there; with fewer candidates than children the later ones are
+        left out."""
         root = tuple(self.context.tokens[-self.orders :])
         placed: list[int] = [-1] * len(tree)
         hit = 0

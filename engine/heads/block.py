@@ -1,7 +1,7 @@
 """One Llama decoder block as pure functions over named weights, for heads: the same code trains and drafts.
 
-Dimension key: T rows, D width, I input width of the attention, H query heads, K key-value heads, C channels a head. Leading
-batch dimensions are allowed everywhere.
+Dimension key: T rows, D width, I input width of the attention, H query heads, K key-value heads, C channels a head.
+Leading batch dimensions are allowed everywhere.
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,8 @@ def shapes(spec: Spec, at: str, wide: int, *, biased: bool = False) -> dict[str,
 
 
 class Block:
-    """Fused views of a block's weights. Autograd passes through, so training builds one from its parameters each step."""
+    """Fused views of a block's weights. Autograd passes through, so training builds one from its parameters each
+    step."""
 
     def __init__(self, weights: Mapping[str, Tensor], at: str, spec: Spec) -> None:
         self.spec, a = spec, f"{at}.self_attn"

@@ -1,8 +1,10 @@
-"""The EAGLE heads: one decoder layer that writes the target's next hidden feature from a token and the feature before it.
+"""The EAGLE heads: one decoder layer that writes the target's next hidden feature from a token and the feature before
+it.
 
-EAGLE-1/2 (2401.15077, 2406.16858): features are the target's final-normed states, logits come from the target's own head.
-EAGLE-3 (2503.01840): features mix the inputs of three target layers, the head has its own (possibly smaller) vocabulary.
-Layouts as published (docs/methods/eagle2.md, docs/methods/eagle3.md). Dimension key: T rows, D width, F feature width, V' draft ids.
+EAGLE-1/2 (2401.15077, 2406.16858): features are the target's final-normed states, logits come from the target's own
+head. EAGLE-3 (2503.01840): features mix the inputs of three target layers, the head has its own (possibly smaller)
+vocabulary. Layouts as published (docs/methods/eagle2.md, docs/methods/eagle3.md). Dimension key: T rows, D width, F
+feature width, V' draft ids.
 """
 
 from collections.abc import Mapping
@@ -55,7 +57,8 @@ def wanted(spec: EagleSpec) -> dict[str, tuple[int, ...]]:
 
 
 class EagleHead:
-    """A head's weights and its pure functions. `names` [V'] gives the target's id of each draft id, None when they are the same."""
+    """A head's weights and its pure functions. `names` [V'] gives the target's id of each draft id, None when they are
+    the same."""
 
     def __init__(
         self, spec: EagleSpec, weights: Mapping[str, Tensor], target: Decoder, card: dict[str, Any] | None = None
@@ -75,11 +78,13 @@ class EagleHead:
         return self.target.embed(ids_T) if own is None else F.embedding(ids_T, own)
 
     def feature(self, states_TF: Tensor) -> Tensor:
-        """The head's hidden rows [T, D] from the target's: the taps mixed by `fc`, or the final-normed states as they are."""
+        """The head's hidden rows [T, D] from the target's: the taps mixed by `fc`, or the final-normed states as they
+        are."""
         return states_TF if self.kind == "eagle2" else F.linear(states_TF, self.weights["fc.weight"])
 
     def mix(self, embedded_TD: Tensor, hidden_TD: Tensor) -> tuple[Tensor, Tensor]:
-        """The residual [T, D] and the attention's input: `fc` of both (EAGLE-2), or both normed side by side [T, 2D] (EAGLE-3)."""
+        """The residual [T, D] and the attention's input: `fc` of both (EAGLE-2), or both normed side by side [T, 2D]
+        (EAGLE-3)."""
         w, D, eps = self.weights, self.width, self.spec.block.eps
         if self.kind == "eagle2":
             x = F.linear(torch.cat((embedded_TD, hidden_TD), -1), w["fc.weight"], w.get("fc.bias"))

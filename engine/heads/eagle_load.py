@@ -1,4 +1,5 @@
-"""Load an EAGLE-2 or EAGLE-3 head for a target, or say why it cannot be: official checkpoints and our own have one layout."""
+"""Load an EAGLE-2 or EAGLE-3 head for a target, or say why it cannot be: official checkpoints and our own have one
+layout."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +30,8 @@ def load_eagle3(path: Path, target: Model) -> EagleHead:
     """An EAGLE-3 head, by folder or hub id.
 
     Raises:
-        AssetError: files, names or shapes are wrong. ModelMismatch: made for another target, or one of fewer than 7 layers.
+        AssetError: files, names or shapes are wrong. ModelMismatch: made for another target, or one of fewer than 7
+        layers.
     """
     return _load("eagle3", path, target)
 

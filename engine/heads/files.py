@@ -1,6 +1,7 @@
 """Weights of a head on disk: a folder or a hub id, a config, exactly the tensors that are wanted, nothing random.
 
-The reference code of EAGLE loads with strict=False, so a renamed tensor is silently random; here every name and shape is checked.
+The reference code of EAGLE loads with strict=False, so a renamed tensor is silently random; here every name and shape
+is checked.
 """
 
 import json

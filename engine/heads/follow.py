@@ -1,4 +1,5 @@
-"""Which rows of the target's passes belong to committed tokens: the features f_1 .. f_{n-1} before the round's root t_n.
+"""Which rows of the target's passes belong to committed tokens: the features f_1 .. f_{n-1} before the round's root
+t_n.
 
 Dimension key: F feature width.
 """
@@ -11,7 +12,8 @@ from engine.model import Forward
 
 
 class Follower:
-    """Reads each pass once. The prefill gives f_1 .. f_{n-1}; each round then its tail rows and those of its accepted path."""
+    """Reads each pass once. The prefill gives f_1 .. f_{n-1}; each round then its tail rows and those of its accepted
+    path."""
 
     def __init__(self) -> None:
         self.count = 0  # features seen so far

@@ -1,8 +1,8 @@
 """Hydra heads (2402.05109), variant "prefix-mlp" (Hydra++): each head also reads the tokens guessed before it.
 
-One extra decoder layer over the target's final-normed states gives a prefix embedding; head i is an MLP over that embedding and
-those of the root and the i guesses before. Tensor names are those of the published checkpoints (`prefix_embeding_layer` is
-spelt so there). Dimension key: T rows, D width, V vocabulary.
+One extra decoder layer over the target's final-normed states gives a prefix embedding; head i is an MLP over that
+embedding and those of the root and the i guesses before. Tensor names are those of the published checkpoints
+(`prefix_embeding_layer` is spelt so there). Dimension key: T rows, D width, V vocabulary.
 """
 
 from collections.abc import Mapping

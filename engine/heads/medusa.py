@@ -45,7 +45,8 @@ class MedusaHead:
 
 
 def load_medusa(path: Path, target: Model) -> MedusaHead:
-    """Medusa heads by folder or hub id. How many there are is read off the tensors: published configs name another number.
+    """Medusa heads by folder or hub id. How many there are is read off the tensors: published configs name another
+    number.
 
     Raises:
         AssetError: files, names or shapes are wrong. ModelMismatch: made for another target.

@@ -1,4 +1,5 @@
-"""Prepared attention masks for a growing tree, kept for each tree size (HeteroSpec's dynamic computational adaptation, 4.27).
+"""Prepared attention masks for a growing tree, kept for each tree size (HeteroSpec's dynamic computational adaptation,
+4.27).
 
 On CUDA a kept mask could hold a captured graph of the same (levels, nodes); on a CPU it saves allocations.
 Dimension key: R frontier rows, k width, S slots of committed pairs.

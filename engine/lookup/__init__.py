@@ -1,1 +1,2 @@
-"""Lookup structures of the model-free drafters: history, suffix automata, n-gram tables, adjacency, noise. No model here."""
+"""Lookup structures of the model-free drafters: history, suffix automata, n-gram tables, adjacency, noise. No model
+here."""

@@ -1,4 +1,5 @@
-"""Token Recycling's adjacency: for each token, the target's first choices when it was last read (Luo et al. 2024, 2408.08696)."""
+"""Token Recycling's adjacency: for each token, the target's first choices when it was last read (Luo et al. 2024,
+2408.08696)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +12,8 @@ from engine.trees.template import Template
 
 
 class Adjacency:
-    """A row of `width` next-token candidates a token, best first; the last writer wins. Each row knows where its token was read."""
+    """A row of `width` next-token candidates a token, best first; the last writer wins. Each row knows where its token
+    was read."""
 
     def __init__(self, width: int, entries: int) -> None:
         self.width = width
@@ -23,11 +25,13 @@ class Adjacency:
         return self._rows.find(token) or ()
 
     def place(self, token: int) -> int | None:
-        """Where a token was last read: a position of the history, or ~position of the root of a draft that was not kept there."""
+        """Where a token was last read: a position of the history, or ~position of the root of a draft that was not kept
+        there."""
         return self._places.get(token)
 
     def learn(self, tokens: Sequence[int], logits_NV: Tensor, places: Sequence[int] = ()) -> None:
-        """Row i of the logits [N, V] was computed after tokens[i], read at places[i]; later rows overwrite earlier ones."""
+        """Row i of the logits [N, V] was computed after tokens[i], read at places[i]; later rows overwrite earlier
+        ones."""
         width = min(self.width, logits_NV.shape[-1])
         for token, row in zip(tokens, logits_NV.topk(width, dim=-1).indices.tolist(), strict=True):
             self._rows.put(token, tuple(row))
@@ -40,8 +44,8 @@ class Adjacency:
 def fill(adjacency: Adjacency, tree: Template, root: int, anything: bool = False) -> tuple[list[int], list[int]]:
     """Tokens and parents of a draft: a node of rank j takes the j-th candidate of its father's token.
 
-    Where a father has no row there is nothing to draft; with `anything` rank j takes token j there (the reference fills with
-    token 0, which would repeat among siblings).
+    Where a father has no row there is nothing to draft; with `anything` rank j takes token j there (the reference fills
+    with token 0, which would repeat among siblings).
     """
     tokens: list[int] = []
     parents: list[int] = []
@@ -62,7 +66,8 @@ def fill(adjacency: Adjacency, tree: Template, root: int, anything: bool = False
 
 
 def places_of(root: int, nodes: int, path: Sequence[int]) -> list[int]:
-    """Where the root and each of the nodes of a round were read, for `Adjacency.learn`; `path` was kept, the others were not."""
+    """Where the root and each of the nodes of a round were read, for `Adjacency.learn`; `path` was kept, the others
+    were not."""
     places = [root] + [~root] * nodes
     for depth, node in enumerate(path, 1):
         places[node + 1] = root + depth

@@ -27,7 +27,8 @@ class Followers:
 
 
 class CountTable:
-    """Contexts of 1 to `longest` tokens and what followed them; at most `entries` contexts (ANPD's tables 2 to N = longest + 1)."""
+    """Contexts of 1 to `longest` tokens and what followed them; at most `entries` contexts (ANPD's tables 2 to N =
+    longest + 1)."""
 
     def __init__(self, longest: int, entries: int) -> None:
         self.longest = longest

@@ -1,7 +1,8 @@
-"""History: the sequences of a problem end to end, and where in them a position lies. Scope: how long they are remembered.
+"""History: the sequences of a problem end to end, and where in them a position lies. Scope: how long they are
+remembered.
 
-A problem is a prompt. Its trajectories are drawn one after another, and what was learned from one serves the next (STAND,
-section 5.1; register S10).
+A problem is a prompt. Its trajectories are drawn one after another, and what was learned from one serves the next
+(STAND, section 5.1; register S10).
 """
 
 from bisect import bisect_right
@@ -88,7 +89,8 @@ class History:
         return self.tokens[at : min(at + n, self.end(self.of(at)))]
 
     def place(self, at: int) -> dict[str, Any]:
-        """Where a position lies, for the trace: trajectory (and how many ago), part of it, and position within that part."""
+        """Where a position lies, for the trace: trajectory (and how many ago), part of it, and position within that
+        part."""
         trajectory = self.of(at)
         pos = at - self._starts[trajectory]
         inside = pos < self._prompts[trajectory]

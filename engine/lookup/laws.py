@@ -40,7 +40,8 @@ def cut(entries: Entries, most: int) -> Entries:
 
 
 def merged(old: Entries, count: int, new: Entries, most: int) -> Entries:
-    """The old entries weigh count / (count + 1), the new 1 / (count + 1); a token that one side lacks has zero there."""
+    """The old entries weigh count / (count + 1), the new 1 / (count + 1); a token that one side lacks has zero
+    there."""
     share = 1.0 / (count + 1)
     keep = count * share
     mean = {token: p * keep for token, p in old}
@@ -61,8 +62,8 @@ class LawTable:
     ) -> None:
         """The target's law after `context`, its largest entries first.
 
-        With `full`, which gives the probability of any token, the whole law takes part in the mean and not only its stored
-        entries (register S14, option merge_full).
+        With `full`, which gives the probability of any token, the whole law takes part in the mean and not only its
+        stored entries (register S14, option merge_full).
         """
         law = law[: self.stored]
         context = tuple(context[-self.orders :])

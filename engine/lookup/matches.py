@@ -1,4 +1,5 @@
-"""Where the text matches something seen: in this problem (dynamic) or in a fixed collection (static), as SAM-Decoding compares."""
+"""Where the text matches something seen: in this problem (dynamic) or in a fixed collection (static), as SAM-Decoding
+compares."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ class Copied:
 
 
 class Matches:
-    """Both automata, kept in step with one sequence. The static match is reduced by `bias`; the dynamic one wins ties."""
+    """Both automata, kept in step with one sequence. The static match is reduced by `bias`; the dynamic one wins
+    ties."""
 
     def __init__(
         self, scope: str, entries: int, static: StaticAutomaton | None, bias: int, likely: bool = False

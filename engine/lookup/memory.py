@@ -7,7 +7,8 @@ from engine.lookup.history import History
 
 
 class DynamicMemory:
-    """The automaton of all trajectories in scope; past `entries` states it is rebuilt over the newer half of the text."""
+    """The automaton of all trajectories in scope; past `entries` states it is rebuilt over the newer half of the
+    text."""
 
     def __init__(self, scope: str, entries: int) -> None:
         self.history = History(scope)
@@ -60,10 +61,11 @@ class DynamicMemory:
         return self.automaton.match()[1]
 
     def continuation(self, n: int, climb: bool = False) -> tuple[int, int, list[int]]:
-        """What followed the first occurrence of the longest match: its length, a history position, and at most n tokens.
+        """What followed the first occurrence of the longest match: its length, a history position, and at most n
+        tokens.
 
-        With `climb`, shorter matches are taken until one is followed by n tokens (SAM-Decoding with recycling); if none is, the
-        longest match stays.
+        With `climb`, shorter matches are taken until one is followed by n tokens (SAM-Decoding with recycling); if none
+        is, the longest match stays.
         """
         state, match = self.automaton.match()
         if match == 0 or n < 1:

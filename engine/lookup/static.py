@@ -1,6 +1,7 @@
 """A suffix automaton over a fixed collection of texts, frozen into arrays (SAM-Decoding's static automaton).
 
-Role "automaton": a folder with `automaton.safetensors` and `card.json`. Dimension key: S states, E edges, C corpus tokens.
+Role "automaton": a folder with `automaton.safetensors` and `card.json`. Dimension key: S states, E edges, C corpus
+tokens.
 """
 
 import hashlib
@@ -27,7 +28,8 @@ NAMES = ("link", "length", "first", "count", "offset", "token", "goal", "corpus"
 
 @dataclass(eq=False)
 class StaticAutomaton:
-    """`token` and `goal` [E] are the edges, of state s those from offset[s] on, by token; negative tokens separate texts."""
+    """`token` and `goal` [E] are the edges, of state s those from offset[s] on, by token; negative tokens separate
+    texts."""
 
     link: Ints  # [S]
     length: Ints  # [S]
@@ -102,7 +104,8 @@ class StaticAutomaton:
 
 
 def build_static(texts: Iterable[Sequence[int]], card: dict[str, Any] | None = None) -> StaticAutomaton:
-    """The frozen automaton of a collection of token sequences. Takes about 10 microseconds and 600 bytes a token while it runs."""
+    """The frozen automaton of a collection of token sequences. Takes about 10 microseconds and 600 bytes a token while
+    it runs."""
     live = SuffixAutomaton()
     for separators, text in enumerate(texts, 1):
         for token in text:

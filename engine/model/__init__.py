@@ -1,4 +1,5 @@
-"""Models behind one face: load any Hugging Face causal model, run it over a sequence and a tree. Only here are KV caches known."""
+"""Models behind one face: load any Hugging Face causal model, run it over a sequence and a tree. Only here are KV
+caches known."""
 
 from engine.model.load import Model, load_model
 from engine.model.session import Forward, Session

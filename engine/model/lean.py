@@ -1,8 +1,9 @@
 """A lean forward over the weights of Llama-like models (Llama, Mistral without window, Qwen2, Qwen3).
 
-A small model on a CPU spends its time in framework calls, so there are few of them a layer: fused q,k,v and gate,up products
-over transposed weights, rotary positions as one complex product in place, one write to a preallocated cache, grouped queries
-folded into rows, norms whose weights live in the next product. Checked against transformers in tests/engine/model.
+A small model on a CPU spends its time in framework calls, so there are few of them a layer: fused q,k,v and gate,up
+products over transposed weights, rotary positions as one complex product in place, one write to a preallocated cache,
+grouped queries folded into rows, norms whose weights live in the next product. Checked against transformers in
+tests/engine/model.
 
 Dimension key as in decoder.py; H query heads, K key-value heads, C channels a head, L layers.
 """
@@ -151,7 +152,8 @@ def _plus(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def lean_from(hf: Any) -> LeanDecoder | None:
-    """A lean decoder over a loaded transformers model, or None when its family, rope or placement needs transformers itself.
+    """A lean decoder over a loaded transformers model, or None when its family, rope or placement needs transformers
+    itself.
 
     A model that fits is emptied: its weights move over layer by layer, so that two copies never exist at once.
     """

@@ -105,7 +105,8 @@ class Session:
 
 
 def _common(a: list[int], b: list[int], limit: int) -> int:
-    """Length of the common prefix of two lists, at most `limit`; by halving, since list comparison is fast and a loop is not."""
+    """Length of the common prefix of two lists, at most `limit`; by halving, since list comparison is fast and a loop
+    is not."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2

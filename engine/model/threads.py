@@ -1,7 +1,8 @@
-"""How many CPU threads torch uses: measured on the model at hand, since on small models, or beside other busy processes, one is best.
+"""How many CPU threads torch uses: measured on the model at hand, since on small models, or beside other busy
+processes, one is best.
 
-Threads that wait for each other spin by default, and spinning threads starve when others want the same cores; the package
-therefore asks OpenMP to wait passively (`engine/__init__.py`, before torch is imported).
+Threads that wait for each other spin by default, and spinning threads starve when others want the same cores; the
+package therefore asks OpenMP to wait passively (`engine/__init__.py`, before torch is imported).
 """
 
 import os

@@ -19,7 +19,8 @@ class Tokenizer:
         """Ids of a prompt; a list of ids is taken as it is.
 
         Raises:
-            ConfigError: nothing to encode, no valid text, an id outside the vocabulary, or `chat` without a chat template.
+            ConfigError: nothing to encode, no valid text, an id outside the vocabulary, or `chat` without a chat
+            template.
         """
         if not isinstance(prompt, str):
             ids = _ids(prompt)

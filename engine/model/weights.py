@@ -1,7 +1,7 @@
 """The weights of one Llama-like block, fused, transposed and reordered for the lean forward.
 
-Rows of the q and k projections are reordered so that the two channels which rotary positions turn together (i and i + C/2)
-lie side by side; queries and keys meet only in dot products, which do not mind.
+Rows of the q and k projections are reordered so that the two channels which rotary positions turn together (i and i +
+C/2) lie side by side; queries and keys meet only in dot products, which do not mind.
 """
 
 from dataclasses import dataclass

@@ -62,7 +62,8 @@ def kind_of(role: str) -> str:
 
 
 def obstacle(role: str, path: str, target: Model) -> str:
-    """What speaks against an asset before any weights are read: files that are missing, another target; empty is nothing.
+    """What speaks against an asset before any weights are read: files that are missing, another target; empty is
+    nothing.
 
     A hub id is taken to be there, and whether a judge fits is for the run that uses it (it can be forced).
     """
@@ -85,7 +86,8 @@ def obstacle(role: str, path: str, target: Model) -> str:
 
 
 def describe(ref: str, path: str, asset: Any) -> dict[str, str]:
-    """An asset as a trace names it: id, and the sha256 of its weights (of its JSON where it has none) or its hub commit."""
+    """An asset as a trace names it: id, and the sha256 of its weights (of its JSON where it has none) or its hub
+    commit."""
     place = Path(path)
     name = place.name if Path(ref).is_absolute() else ref
     if not place.exists():

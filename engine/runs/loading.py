@@ -21,7 +21,8 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Wanted:
-    """Models and assets by role, as folders or hub ids. `named`: the references themselves serve as the models' names."""
+    """Models and assets by role, as folders or hub ids. `named`: the references themselves serve as the models'
+    names."""
 
     models: Mapping[str, str]
     assets: Mapping[str, str]

@@ -1,4 +1,5 @@
-"""Mining AutoJudge's labels on a loaded pair: with its draft model, or with an EAGLE head as it drafts (register A9)."""
+"""Mining AutoJudge's labels on a loaded pair: with its draft model, or with an EAGLE head as it drafts (register
+A9)."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress

@@ -72,7 +72,8 @@ class Pair:
         return [role for role in (*self.models, *self.asset_paths) if role == need or role.startswith(f"{need}:")]
 
     def assets_of(self, card: Card, knobs: Mapping[str, KnobValue]) -> list[str]:
-        """Roles of the assets that a run takes: those it needs, and those its drafter uses where there is one (`WANTS`)."""
+        """Roles of the assets that a run takes: those it needs, and those its drafter uses where there is one
+        (`WANTS`)."""
         needs = (*card.still_needs(knobs), *DRAFTERS[card.drafter].WANTS)
         return [role for need in needs for role in self.roles(need) if role in self.asset_paths]
 
@@ -85,7 +86,8 @@ class Pair:
         return ""
 
     def hindrance(self, card: Card) -> str:
-        """Why a card cannot run at its defaults: something is not loaded, or an asset cannot be used; empty when it can."""
+        """Why a card cannot run at its defaults: something is not loaded, or an asset cannot be used; empty when it
+        can."""
         knobs = card.resolve({})
         if reason := self.missing(card, knobs):
             return reason

@@ -1,4 +1,5 @@
-"""One run on a loaded pair, as events: from what a user asks to a checked configuration, and from that to a trace's events."""
+"""One run on a loaded pair, as events: from what a user asks to a checked configuration, and from that to a trace's
+events."""
 
 import importlib.metadata
 import os
@@ -59,7 +60,8 @@ DECODING = frozenset(item.name for item in fields(Options))
 def stream(
     pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Mapping[str, Any], reuse: Method | None = None
 ) -> Iterator[Event]:
-    """RunStarted, a Round a target call, RunEnded; see `engine.lab.Lab.stream`. `given` holds `Options` and knobs by name."""
+    """RunStarted, a Round a target call, RunEnded; see `engine.lab.Lab.stream`. `given` holds `Options` and knobs by
+    name."""
     card = method if isinstance(method, Card) else get_card(method)
     options = Options(**{name: value for name, value in given.items() if name in DECODING})
     config = _configure(pair, card, prompt, options, {k: v for k, v in given.items() if k not in DECODING})

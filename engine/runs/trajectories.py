@@ -1,4 +1,5 @@
-"""Trajectories: several answers to one prompt, one after another, by one method whose tables carry over (STAND, section 5.1)."""
+"""Trajectories: several answers to one prompt, one after another, by one method whose tables carry over (STAND, section
+5.1)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -23,11 +24,12 @@ def follow(
     given: Mapping[str, Any],
     keep: Method | None = None,
 ) -> Iterator[Event]:
-    """The events of n runs of one prompt, run after run. Trajectory i has the seed `seed + 10000 i`; closing stops within a round.
+    """The events of n runs of one prompt, run after run. Trajectory i has the seed `seed + 10000 i`; closing stops
+    within a round.
 
-    `given` is that of `running.stream`, over `DEFAULTS`. `keep` is a method of `prepare` that outlives this call: with the knob
-    scope=global its tables go on to the next prompt. The `extras` of each run name its trajectory, from 0, and n; recorded in
-    full they hold the texts of the earlier ones too (`earlier`), for draft tokens that come from there.
+    `given` is that of `running.stream`, over `DEFAULTS`. `keep` is a method of `prepare` that outlives this call: with
+    the knob scope=global its tables go on to the next prompt. The `extras` of each run name its trajectory, from 0, and
+    n; recorded in full they hold the texts of the earlier ones too (`earlier`), for draft tokens that come from there.
 
     Raises:
         ConfigError: at once, for n below 1.

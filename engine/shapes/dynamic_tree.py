@@ -33,7 +33,8 @@ class DynamicTree:
         return plan
 
     def report(self, grown: Growth, plan: Plan, full: bool) -> dict[str, Any]:
-        """Levels and, in a full trace of a tree of full depth, the cumulative entropy that HeteroSpec's strata are learnt from."""
+        """Levels and, in a full trace of a tree of full depth, the cumulative entropy that HeteroSpec's strata are
+        learnt from."""
         if not full or grown.levels <= self.depth:
             return {"levels": grown.levels}
         phi, path = meta_path(grown, grown.width)

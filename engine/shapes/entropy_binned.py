@@ -1,4 +1,5 @@
-"""HeteroSpec's tree: where the draft is sure of itself, draft deeper and verify less (sections 4.1 to 4.3; register H1 to H4, H7).
+"""HeteroSpec's tree: where the draft is sure of itself, draft deeper and verify less (sections 4.1 to 4.3; register H1
+to H4, H7).
 
 The decision depends on the draft alone, and the drafts are chosen, not drawn, so the output law stays exact (H12).
 """
@@ -18,7 +19,8 @@ from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
 
 
 class EntropyBinned:
-    """Bin i of the low-entropy bins grows Delta = alpha - i more levels and verifies floor(gamma_i N) + Delta tokens."""
+    """Bin i of the low-entropy bins grows Delta = alpha - i more levels and verifies floor(gamma_i N) + Delta
+    tokens."""
 
     NAME: ClassVar[str] = "entropy_binned"
     KIND: ClassVar[str] = "dynamic_tree"

@@ -1,8 +1,8 @@
 """AdaEDL: draft on while an entropy bound with an online threshold allows, as a chain and on an EAGLE tree.
 
-Agrawal et al. 2024 (2410.18351), algorithm 1; docs/methods/adaedl.md. The original was not at hand: the criterion and four constants agree in three public re-implementations; what they leave open
-(first threshold, first acceptance rate, clipping) is ours and a knob. HeteroSpec compares against it on a tree (A.10); how it was
-ported there is not said.
+Agrawal et al. 2024 (2410.18351), algorithm 1; docs/methods/adaedl.md. The original was not at hand: the criterion and
+four constants agree in three public re-implementations; what they leave open (first threshold, first acceptance rate,
+clipping) is ours and a knob. HeteroSpec compares against it on a tree (A.10); how it was ported there is not said.
 """
 
 import math
@@ -93,7 +93,8 @@ class EntropyBound:
 
 
 class EntropyStop:
-    """The first token is always drafted; at temperature 0 the entropy is of the unscaled softmax, or it would never stop."""
+    """The first token is always drafted; at temperature 0 the entropy is of the unscaled softmax, or it would never
+    stop."""
 
     NAME: ClassVar[str] = "entropy_stop"
     KIND: ClassVar[str] = "chain"
@@ -133,7 +134,8 @@ class EntropyStop:
 class EntropyStopTree:
     """Level by level: the first always grows; later ones while the bound holds for the entropy of the frontier.
 
-    `scope` "tree" asks the likeliest frontier node, "mean" the mean of the frontier, and "branch" every node for itself.
+    `scope` "tree" asks the likeliest frontier node, "mean" the mean of the frontier, and "branch" every node for
+    itself.
     """
 
     NAME: ClassVar[str] = "entropy_stop_tree"

@@ -1,4 +1,5 @@
-"""A static tree: the same template of ranks in every round. Medusa, Token Recycling, STAND (section 4.2, App. A.1). S5, S6."""
+"""A static tree: the same template of ranks in every round. Medusa, Token Recycling, STAND (section 4.2, App. A.1). S5,
+S6."""
 
 from typing import ClassVar
 
@@ -10,7 +11,8 @@ GENERATED = "best_first"
 
 
 class StaticTree:
-    """A shipped template by name, or one generated best-first; cut to the levels and cache slots that a round has left."""
+    """A shipped template by name, or one generated best-first; cut to the levels and cache slots that a round has
+    left."""
 
     NAME: ClassVar[str] = "static_tree"
     KIND: ClassVar[str] = "static_tree"

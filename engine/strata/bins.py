@@ -1,6 +1,7 @@
 """Strata: where the cumulative entropy of a draft tree is cut into bins (HeteroSpec, section 4.2), as plain data.
 
-Thresholds come from a regression tree (`engine.strata.learning`); a value equal to a threshold lies left of it, as in CART.
+Thresholds come from a regression tree (`engine.strata.learning`); a value equal to a threshold lies left of it, as in
+CART.
 """
 
 import json
@@ -18,7 +19,8 @@ MOST_BINS = 64
 
 @dataclass(frozen=True)
 class Strata:
-    """Strictly rising thresholds in nats; bins count from 0, lowest entropy first. `card` says what they were learnt from."""
+    """Strictly rising thresholds in nats; bins count from 0, lowest entropy first. `card` says what they were learnt
+    from."""
 
     thresholds: tuple[float, ...]
     card: Mapping[str, Any] = field(default_factory=dict, compare=False)

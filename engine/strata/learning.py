@@ -1,4 +1,5 @@
-"""Learn the bins of HeteroSpec: a regression tree from cumulative entropy to TCR (section 4.2, A.3, A.4; register H5, H6, H11).
+"""Learn the bins of HeteroSpec: a regression tree from cumulative entropy to TCR (section 4.2, A.3, A.4; register H5,
+H6, H11).
 
 scikit-learn is needed here and nowhere else; the engine reads the thresholds from JSON.
 """
@@ -35,8 +36,8 @@ def stratify(
 ) -> Strata:
     """Strata from samples.
 
-    "cart" is scikit-learn's tree (size-weighted variance); "paper_eq2" minimises eq. 2 as printed, which weighs the sums of
-    squares by size once more.
+    "cart" is scikit-learn's tree (size-weighted variance); "paper_eq2" minimises eq. 2 as printed, which weighs the
+    sums of squares by size once more.
 
     Raises:
         ConfigError: too few samples, or all of one entropy.
@@ -63,14 +64,16 @@ def stratify(
 
 
 def granularity(found: Sequence[Sample], depths: Sequence[int] = (4, 5, 6), **options: Any) -> dict[str, float]:
-    """Table 4: Jaccard of the low-entropy rounds under 3 layers and under 4, 5, 6, with a proportional number of low bins."""
+    """Table 4: Jaccard of the low-entropy rounds under 3 layers and under 4, 5, 6, with a proportional number of low
+    bins."""
     kept = chosen(found, options.get("train_filter", "full"))
     base = _low(stratify(found, layers=3, **options), kept)
     return {f"3L-{d}L": jaccard(base, _low(stratify(found, layers=d, **options), kept)) for d in depths}
 
 
 def study(found: Sequence[Sample]) -> dict[str, Any]:
-    """`granularity` of what these rounds allow: of the fully accepted ones where they fill the bins, else of all ("rounds").
+    """`granularity` of what these rounds allow: of the fully accepted ones where they fill the bins, else of all
+    ("rounds").
 
     Raises:
         ConfigError: too few rounds, or all of one entropy.

@@ -1,4 +1,5 @@
-"""How EAGLE heads are trained: EAGLE-3 by training-time test (2503.01840, 3.2), EAGLE-2 by regression on features (2401.15077).
+"""How EAGLE heads are trained: EAGLE-3 by training-time test (2503.01840, 3.2), EAGLE-2 by regression on features
+(2401.15077).
 
 Dimension key as in `heads`; C channels, H heads.
 """
@@ -110,7 +111,8 @@ def _inside(full: Tensor, ids: Tensor) -> Tensor:
 
 
 def _attend(q: Tensor, k0: Tensor, v0: Tensor, sees: Tensor, diagonal: list[tuple[Tensor, Tensor]]) -> Tensor:
-    """Attention of R rows over T committed keys they may see, and over one own key of each earlier unrolled step [B, H, R, C]."""
+    """Attention of R rows over T committed keys they may see, and over one own key of each earlier unrolled step [B, H,
+    R, C]."""
     scale = q.shape[-1] ** -0.5
     groups = q.shape[1] // k0.shape[1]
     k0, v0 = k0.repeat_interleave(groups, 1), v0.repeat_interleave(groups, 1)
@@ -125,7 +127,8 @@ def _attend(q: Tensor, k0: Tensor, v0: Tensor, sees: Tensor, diagonal: list[tupl
 
 
 class Eagle2Recipe:
-    """One step: from (token, feature) to the next feature; smooth L1 on it plus a tenth of the cross-entropy of its logits."""
+    """One step: from (token, feature) to the next feature; smooth L1 on it plus a tenth of the cross-entropy of its
+    logits."""
 
     def __init__(self, context: TrainingContext) -> None:
         self.context, model = context, context.model

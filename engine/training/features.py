@@ -1,7 +1,7 @@
 """What heads learn from: texts with the target's hidden states, computed once and kept on disk for all heads.
 
-Half of the texts are the target's own greedy answers to training prompts, the rest reference solutions; held-out problems are
-never used. Dimension key: N tokens of all texts, B rows, T tokens, D width.
+Half of the texts are the target's own greedy answers to training prompts, the rest reference solutions; held-out
+problems are never used. Dimension key: N tokens of all texts, B rows, T tokens, D width.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ class Features:
 def build(
     target: Path, folder: Path, texts: int, greedy: float, seed: int, report: Callable[[str], None], device: str = "cpu"
 ) -> None:
-    """Write the cache: `texts` in all, the given share answered greedily by the target itself; finished parts are kept."""
+    """Write the cache: `texts` in all, the given share answered greedily by the target itself; finished parts are
+    kept."""
     folder.mkdir(parents=True, exist_ok=True)
     model = load_model(target, device=device, dtype="float32")
     card = {"target": model.revision, "texts": texts, "greedy": greedy, "seed": seed}

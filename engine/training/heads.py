@@ -1,4 +1,5 @@
-"""The heads of the embedded target: their sizes, first weights and losses. Names of weights are those of the checkpoints.
+"""The heads of the embedded target: their sizes, first weights and losses. Names of weights are those of the
+checkpoints.
 
 Dimension key: B rows, T tokens, R answer positions, D width, V vocabulary, V' draft vocabulary.
 """

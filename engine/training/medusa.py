@@ -1,4 +1,5 @@
-"""How Medusa heads are trained: cross-entropy of head k against the token k + 2 places on, weight 0.8^k (2401.10774, eq. 1)."""
+"""How Medusa heads are trained: cross-entropy of head k against the token k + 2 places on, weight 0.8^k (2401.10774,
+eq. 1)."""
 
 from __future__ import annotations
 

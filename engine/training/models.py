@@ -49,8 +49,8 @@ def build(shape: str, tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaFor
 def grown(small: LlamaForCausalLM, shape: str, tokenizer: PreTrainedTokenizerBase, seed: int) -> LlamaForCausalLM:
     """A deeper model that computes what `small` does: new layers, evenly spread, add nothing to the stream yet.
 
-    Each is a copy of the layer below it whose two output projections are zero (block expansion: Wu et al. 2024, arXiv 2401.02415).
-    Raises ValueError when `shape` differs in more than depth or is not deeper.
+    Each is a copy of the layer below it whose two output projections are zero (block expansion: Wu et al. 2024, arXiv
+    2401.02415). Raises ValueError when `shape` differs in more than depth or is not deeper.
     """
     big = build(shape, tokenizer, seed)
     (old, *width), (new, *same) = (

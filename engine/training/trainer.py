@@ -80,7 +80,8 @@ class Trainer:
         self.history = [self._leg()]
 
     def _leg(self) -> dict[str, Any]:
-        """The settings that hold from the present step on, and a digest of their data; a resumed run has several legs."""
+        """The settings that hold from the present step on, and a digest of their data; a resumed run has several
+        legs."""
         settings = self.settings
         sha = digest(self.corpus.tokenizer, settings.mix, settings.seed)
         return {"from_step": self.progress.step, "settings": asdict(settings), "data_sha256": sha}
@@ -171,7 +172,8 @@ class Trainer:
         torch.set_rng_state(state["rng"])
 
     def grow(self, state: dict[str, Any]) -> None:
-        """Take over the `state` of a shallower model: its function and its place, with fresh optimisers and silent new layers."""
+        """Take over the `state` of a shallower model: its function and its place, with fresh optimisers and silent new
+        layers."""
         small = build(state["settings"]["shape"], self.corpus.tokenizer, self.settings.seed)
         small.load_state_dict(state["model"])
         self.model.load_state_dict(

@@ -1,7 +1,8 @@
 """A draft tree while it grows: levels of candidates with cumulative scores, then the best of them as a Draft.
 
-EAGLE-2 (2406.16858), sections 4.1 and 4.2: expansion takes the best `width` children of each of the best `width` nodes a
-level; reranking keeps the best nodes of all levels. Dimension key: R frontier rows, k children a row, M candidates, V vocabulary.
+EAGLE-2 (2406.16858), sections 4.1 and 4.2: expansion takes the best `width` children of each of the best `width` nodes
+a level; reranking keeps the best nodes of all levels. Dimension key: R frontier rows, k children a row, M candidates, V
+vocabulary.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,10 +51,12 @@ def check_size(knobs: Mapping[str, KnobValue], context: int) -> tuple[int, int, 
 
 
 class Growth:
-    """All candidates of a round, on the drafter's device. Candidate ids count through the levels, so parents come first."""
+    """All candidates of a round, on the drafter's device. Candidate ids count through the levels, so parents come
+    first."""
 
     def __init__(self, width: int, device: torch.device, names: Tensor | None = None, vocab: int = 0) -> None:
-        """`names` [V'] gives the target's id of each draft id (EAGLE-3's reduced vocabulary); `vocab` the target's V."""
+        """`names` [V'] gives the target's id of each draft id (EAGLE-3's reduced vocabulary); `vocab` the target's
+        V."""
         self.width, self.names, self.vocab = width, names, vocab
         self.tokens: list[Tensor] = []
         self.scores: list[Tensor] = []
@@ -117,8 +120,8 @@ class Growth:
     ) -> Draft:
         """The best `nodes` candidates by cumulative score, in level order; children in the order of their probability.
 
-        With `full` also the logits they came from, their source, and the best of those left out with the cause: that of `spared`
-        (see `Plan`) for the nodes it tells of, "rank" for one that was never expanded, else "budget".
+        With `full` also the logits they came from, their source, and the best of those left out with the cause: that of
+        `spared` (see `Plan`) for the nodes it tells of, "rank" for one that was never expanded, else "budget".
         """
         if not self.tokens:
             return EMPTY

@@ -1,7 +1,7 @@
 """Template: the shape of a static draft tree as plain data. Which rank of guess hangs where, before any token is known.
 
-Node i hangs under parents[i] < i (-1 is the round's root) and takes the `ranks[i]`-th best guess there, from 0. Nodes stand
-breadth first, siblings by rank.
+Node i hangs under parents[i] < i (-1 is the round's root) and takes the `ranks[i]`-th best guess there, from 0. Nodes
+stand breadth first, siblings by rank.
 """
 
 import heapq
@@ -142,8 +142,8 @@ def from_paths(paths: Iterable[Sequence[int]], card: Mapping[str, Any] | None = 
 def best_first(nodes: int, depth: int, first: float = 0.75, ratio: float = 0.5, ranks: int = 10) -> Template:
     """The `nodes` likeliest paths if rank 0 holds with probability `first` and rank r > 0 with (1 - first) * ratio^r.
 
-    Greedy over the product of rank probabilities, ties by path. 625 nodes and depth 20 give STAND's initial tree (App. A.1
-    names only these two numbers; register S5): it reaches exactly depth 20, with at most 92 nodes a level.
+    Greedy over the product of rank probabilities, ties by path. 625 nodes and depth 20 give STAND's initial tree (App.
+    A.1 names only these two numbers; register S5): it reaches exactly depth 20, with at most 92 nodes a level.
     """
     weights = [first] + [(1 - first) * ratio**r for r in range(1, ranks)]
     heap: list[tuple[float, tuple[int, ...]]] = [(-w, (r,)) for r, w in enumerate(weights)]
