@@ -10,7 +10,7 @@ from engine.errors import ConfigError, unknown
 KnobValue = bool | int | float | str
 Guarantee = Literal["reference", "lossless", "lossy"]
 Origin = Literal["paper", "code", "ours"]
-MIN_TEMPERATURE = 1e-3  # below it a law is the argmax, and logits / temperature lose their digits
+MIN_TEMPERATURE = 1e-3  # below it a distribution is the argmax, and logits / temperature lose their digits
 MAX_SEED = 2**53  # whole numbers beyond it do not survive JSON readers
 
 
@@ -118,7 +118,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the target's logits become a law: temperature (0 is greedy), then top-k (0 is off), then top-p."""
+    """How the target's logits become a distribution: temperature (0 is greedy), then top-k (0 is off), then top-p."""
 
     temperature: float = 0.0
     top_k: int = 0

@@ -1,4 +1,4 @@
-"""Draft: a tree of guesses, with the laws they were drawn from. A chain is a tree with one branch.
+"""Draft: a tree of draft tokens, with the distributions they were drawn from. A chain is a tree with one branch.
 
 Node i hangs under parents[i] < i, or under the root (-1), which is the last committed token. Dimension key: N nodes,
 G groups (one per expanded parent; siblings share one), V vocabulary.
@@ -16,10 +16,10 @@ Draw = Literal["point", "sample", "without_replacement"]
 
 
 class SparseLaws:
-    """Laws with few entries: behaves as a [G, V] tensor that is indexed by group, one dense row at a time."""
+    """Distributions with few entries: behaves as a [G, V] tensor that is indexed by group, one dense row at a time."""
 
     def __init__(self, entries: Sequence[Sequence[tuple[int, float]]], vocab: int) -> None:
-        """`entries[g]` are the tokens of law g with their probabilities."""
+        """`entries[g]` are the tokens of distribution g with their probabilities."""
         self.entries, self.vocab = entries, vocab
         self._last: tuple[int, Tensor] = (-1, torch.empty(0))
 
@@ -27,7 +27,7 @@ class SparseLaws:
         return len(self.entries)
 
     def __getitem__(self, group: int) -> Tensor:
-        """Law [V] in fp64, of that group; the last one asked for is kept, since siblings ask in turn."""
+        """Distribution [V] in fp64, of that group; the last one asked for is kept, since siblings ask in turn."""
         if self._last[0] != group:
             row, few = torch.zeros(self.vocab, dtype=torch.float64), self.entries[group]
             row[[token for token, _ in few]] = torch.tensor([p for _, p in few], dtype=torch.float64)
@@ -40,9 +40,9 @@ class Draft:
     """What a drafter proposes in one round.
 
     `draw` says how siblings came about: "point" (chosen, not drawn: q is one), "sample" (a single independent draw a
-    parent), "without_replacement" (several, visited in draw order). `laws[group[i]]` is the law that node i was drawn
-    from (needed unless "point"); `logits[group[i]]` the drafter's raw logits there (for the trace, and for rules that
-    look at them).
+    parent), "without_replacement" (several, visited in draw order). `laws[group[i]]` is the distribution that node i
+    was drawn from (needed unless "point"); `logits[group[i]]` the drafter's raw logits there (for the trace, and for
+    rules that look at them).
     """
 
     tokens: tuple[int, ...] = ()

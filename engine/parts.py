@@ -1,7 +1,7 @@
 """The three parts of a method, as protocols, and what they are given. A part holds only its own state.
 
-A drafter answers "what might come next?", a shape "how much to guess this round?", a rule "what counts as right?".
-Parts are classes with `KNOBS`, built fresh for each run as `Part(kit, knobs)`.
+A drafter answers "what might come next?", a shape "how much to draft this round?", a rule "what counts as
+right?". Parts are classes with `KNOBS`, built fresh for each run as `Part(kit, knobs)`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ class Context:
     last: Forward | None  # the target's last pass: the prefill, then the previous round
     path: Sequence[int] = ()  # nodes of the previous draft that were accepted
     draft: Draft | None = None  # the previous draft
-    full: bool = True  # whether the trace wants laws and sources
+    full: bool = True  # whether the trace wants distributions and sources
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class Drafter(Protocol):
 
 @runtime_checkable
 class Shape(Protocol):
-    """How much to guess. `KIND` tells drafters which questions the shape answers."""
+    """How much to draft. `KIND` tells drafters which questions the shape answers."""
 
     NAME: ClassVar[str]
     KIND: ClassVar[str]  # "none" | "chain" | "static_tree" | "dynamic_tree"
@@ -160,7 +160,7 @@ class Rule(Protocol):
     NEEDS: ClassVar[tuple[str, ...]]
     SHAPES: ClassVar[tuple[str, ...]]  # kinds the rule can judge; empty is any
     bonus: bool  # whether the target's next token follows a draft that is accepted whole
-    entries: int  # entries of each law that the rule wants in `view.stats`; 0 when it looks at none
+    entries: int  # entries of each distribution that the rule wants in `view.stats`; 0 when it looks at none
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None: ...
     def decide(self, view: RoundView) -> Verdict:

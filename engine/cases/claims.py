@@ -33,7 +33,7 @@ def _tau(trace: Trace) -> float:
 
 
 def _from_earlier(trace: Trace) -> float:
-    """Share of the accepted guesses that stood in an earlier trajectory."""
+    """Share of the accepted draft tokens that stood in an earlier trajectory."""
     kept = [node.source or {} for event in trace.rounds for node in event.nodes if node.state == "accepted"]
     return sum(bool(source.get("ago")) for source in kept) / max(len(kept), 1)
 

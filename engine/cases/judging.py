@@ -1,4 +1,4 @@
-"""Claims of cases about judges: which guesses were let pass or refused, and what naive mining overlooks."""
+"""Claims of cases about judges: which draft tokens were accepted or rejected, and what naive mining overlooks."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,12 +16,12 @@ _WORD = re.compile(r"[^\W\d_]")
 
 
 def words_kept(trace: Trace) -> int:
-    """Guesses that the judge let pass although the target prefers another, where both are words."""
+    """Draft tokens that the judge accepted although the target prefers another, where both are words."""
     return sum(all(map(_is_word, pair)) for node, *pair in _asked(trace) if node.state == "relaxed")
 
 
 def digits_refused(trace: Trace) -> int:
-    """Guesses of a digit that the judge refused in favour of another digit."""
+    """Draft tokens that are digits and were rejected by the judge in favour of another digit."""
     return sum(
         all(piece.strip().isdigit() for piece in pair)
         for node, *pair in _asked(trace)
@@ -39,7 +39,7 @@ def naive_misses(prompt: str, task: str, folder: Path = MINED) -> int:
 
 
 def _asked(trace: Trace) -> Iterator[tuple[Node, str, str]]:
-    """Each guess that the judge was asked about, its text, and that of the target's first choice."""
+    """Each draft token that the judge was asked about, its text, and that of the target's first choice."""
     pieces: Mapping[int, str] = trace.pieces
     for event in trace.rounds:
         for node in event.nodes:

@@ -2,9 +2,9 @@
 docs/methods/eagle3.md).
 
 Alignment: with committed tokens t_1 .. t_n (t_n is the root) the head has read the pairs (t_2, f_1) .. (t_n, f_{n-1})
-at positions 0 .. n-2, and its last row guesses what follows t_n. After a round the target's own features replace those
-that the head guessed: only committed pairs stay in its memory. Dimension key: R frontier rows, D head width, F feature
-width.
+at positions 0 .. n-2, and its last row predicts what follows t_n. After a round the target's own features replace
+those that the head predicted: only committed pairs stay in its memory. Dimension key: R frontier rows, D head width, F
+feature width.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,8 @@ class Eagle2:
         self.follower.begin(len(tokens))
 
     def propose(self, context: Context, shape: TreeShape) -> Draft:
-        """The best nodes of a tree of head guesses; empty while there is no feature yet (a prompt of one token)."""
+        """The best nodes of a tree of the head's draft tokens; empty while there is no feature yet (a prompt of one
+        token)."""
         self._read(context)
         plan = shape.plan(context)
         if self._next is None or plan.levels < 1 or plan.nodes < 1:

@@ -1,4 +1,4 @@
-"""Hydra: heads that read the guesses before them, filled level by level into a static tree (2402.05109;
+"""Hydra: heads that read the draft tokens before them, filled level by level into a static tree (2402.05109;
 docs/methods/hydra.md).
 
 Dimension key: P parents of a level, D width, V vocabulary.
@@ -20,7 +20,7 @@ from engine.trees.template import Template
 
 
 class Hydra:
-    """Each parent of a level gets its own list of guesses, from the prefix embedding and its path's embeddings."""
+    """Each parent of a level gets its own list of draft tokens, from the prefix embedding and its path's embeddings."""
 
     NAME: ClassVar[str] = "hydra"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()

@@ -1,8 +1,8 @@
 """Medusa: independent heads on the state before the root, filled into a static tree or a chain (2401.10774;
 docs/methods/medusa.md).
 
-Head d guesses depth d + 1 from the same state, so all nodes of a depth share one list of guesses. On a chain this is
-blockwise parallel decoding (Stern et al. 2018). Dimension key: K heads, V vocabulary.
+Head d predicts depth d + 1 from the same state, so all nodes of a depth share one list of draft tokens. On a chain
+this is blockwise parallel decoding (Stern et al. 2018). Dimension key: K heads, V vocabulary.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from engine.trees.template import Template, chain_template
 
 
 class Medusa:
-    """K lists of guesses a round; the shape says which combinations are verified."""
+    """K lists of draft tokens a round; the shape says which combinations are verified."""
 
     NAME: ClassVar[str] = "medusa"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
@@ -41,7 +41,8 @@ class Medusa:
         self.follower.begin(len(tokens))
 
     def propose(self, context: Context, shape: Any) -> Draft:
-        """The guesses in the shape's template, or a chain of first guesses; empty while there is no state yet."""
+        """The draft tokens in the shape's template, or a chain of first draft tokens; empty while there is no state
+        yet."""
         last = context.last
         fresh = self.follower.fresh(last, context.path, len(context.tokens), None if last is None else last.last)
         self._state = self._state if fresh is None else fresh[-1:]

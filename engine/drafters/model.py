@@ -16,7 +16,7 @@ from engine.sampling import first_argmax, law, pick
 
 
 class ModelDrafter:
-    """Drafts a chain token by token: argmax when greedy, else a draw from its own processed law."""
+    """Drafts a chain token by token: argmax when greedy, else a draw from its own processed distribution."""
 
     NAME: ClassVar[str] = "model"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()

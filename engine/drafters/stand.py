@@ -1,5 +1,5 @@
-"""STAND: stochastic adaptive n-gram drafting. Mean laws by context, children drawn without replacement into a static
-tree.
+"""STAND: stochastic adaptive n-gram drafting. Mean distributions by context, children drawn without replacement into a
+static tree.
 
 Sections 4.1 and 4.2 of the paper; docs/methods/stand.md. Register S2 to S10, S14.
 """
@@ -24,7 +24,7 @@ from engine.trees.template import Template
 
 
 class Stand:
-    """A node's children follow the law of the longest known context of committed tokens, root and path.
+    """A node's children follow the distribution of the longest known context of committed tokens, root and path.
 
     At temperature 0 every variant takes the most probable tokens: a draw could only miss them.
     """
@@ -95,7 +95,8 @@ class Stand:
         return partial(gumbel_top, cache=self.noise, generator=generator)
 
     def observe(self, outcome: Outcome) -> None:
-        """The law of every committed position joins the mean of its contexts, that of the bonus included (S9)."""
+        """The distribution of every committed position joins the mean of its contexts, that of the bonus included
+        (S9)."""
         tokens, base = outcome.tokens, len(outcome.tokens) - len(outcome.emitted)
         self.history.extend(tokens)
         nodes = [-1, *outcome.verdict.path][: len(outcome.emitted)]
@@ -119,7 +120,7 @@ class Stand:
         return Sampling(temperature, sampling.top_k, sampling.top_p)
 
     def _learn_prompt(self, context: Context) -> None:
-        """The laws that the prefill has shown after each prompt token but the last."""
+        """The distributions that the prefill has shown after each prompt token but the last."""
         assert context.last is not None
         logits = self.kit.target.decoder.head(context.last.last)[:, : self.kit.vocab]
         n, start = len(logits), len(context.tokens) - 1 - len(logits)

@@ -1,7 +1,7 @@
 """Hydra heads (2402.05109), variant "prefix-mlp" (Hydra++): each head also reads the tokens guessed before it.
 
 One extra decoder layer over the target's final-normed states gives a prefix embedding; head i is an MLP over that
-embedding and those of the root and the i guesses before. Tensor names are those of the published checkpoints
+embedding and those of the root and the i draft tokens before. Tensor names are those of the published checkpoints
 (`prefix_embeding_layer` is spelt so there). Dimension key: T rows, D width, V vocabulary.
 """
 
@@ -76,7 +76,7 @@ class HydraHead:
         return self.normed(self.block.close(states_TD, a), "norm")
 
     def logits(self, inputs_TE: Tensor, head: int) -> Tensor:
-        """Raw logits [T, V] of head i from (prefix embedding, root, i guesses) side by side, [T, (i + 2) D]."""
+        """Raw logits [T, V] of head i from (prefix embedding, root, i draft tokens) side by side, [T, (i + 2) D]."""
         x, w = inputs_TE, self.weights
         for j in range(self.layers):
             at = f"hydra_mlp.{head}.{2 * j + 1}"

@@ -1,4 +1,5 @@
-"""Medusa heads (2401.10774): head i guesses the token i + 2 places after a final-normed state, from that state alone.
+"""Medusa heads (2401.10774): head i predicts the token i + 2 places after a final-normed state, from that state
+alone.
 
 Dimension key: T rows, D width, V vocabulary, n heads.
 """

@@ -1,4 +1,4 @@
-"""Shapes: how much to guess this round? SHAPES is the list of all."""
+"""Shapes: how much to draft this round? SHAPES is the list of all."""
 
 from engine.parts import Shape
 from engine.shapes.chain import Chain

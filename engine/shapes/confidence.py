@@ -109,7 +109,7 @@ class ConfidenceChain:
     def keep(self, draft: Draft) -> Draft:
         """The first k_j nodes, with their confidences; all of them when drafting was incremental.
 
-        A length chosen after the fact looks at the guesses that it keeps or drops, so above temperature 0 even the
+        A length chosen after the fact looks at the draft tokens that it keeps or drops, so above temperature 0 even the
         exact rule is biased by it. Incremental drafting stops on what came before, which is harmless.
         """
         if draft.logits is None:

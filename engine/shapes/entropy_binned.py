@@ -1,7 +1,8 @@
 """HeteroSpec's tree: where the draft is sure of itself, draft deeper and verify less (sections 4.1 to 4.3; register H1
 to H4, H7).
 
-The decision depends on the draft alone, and the drafts are chosen, not drawn, so the output law stays exact (H12).
+The decision depends on the draft alone, and the drafts are chosen, not drawn, so the output distribution stays exact
+(H12).
 """
 
 from dataclasses import replace

@@ -117,7 +117,8 @@ def _split(x: NDArray[Any], y: NDArray[Any], layers: int, min_leaf: int) -> list
 
 
 def _facts(strata: Strata, found: Sequence[Sample], kept: Sequence[Sample]) -> dict[str, Any]:
-    """Counts for the reader: rounds seen and kept, and of each bin its rounds, mean TCR and mean accepted guesses."""
+    """Counts for the reader: rounds seen and kept, and of each bin its rounds, mean TCR and mean accepted draft
+    tokens."""
     rows = []
     for b in range(strata.bins):
         inside = [s for s in found if strata.bin(s.phi) == b]

@@ -1,7 +1,8 @@
-"""Template: the shape of a static draft tree as plain data. Which rank of guess hangs where, before any token is known.
+"""Template: the shape of a static draft tree as plain data. Which rank of draft token hangs where, before any token is
+known.
 
-Node i hangs under parents[i] < i (-1 is the round's root) and takes the `ranks[i]`-th best guess there, from 0. Nodes
-stand breadth first, siblings by rank.
+Node i hangs under parents[i] < i (-1 is the round's root) and takes the `ranks[i]`-th best draft token there, from 0.
+Nodes stand breadth first, siblings by rank.
 """
 
 import heapq
@@ -65,7 +66,7 @@ class Template:
 
     @cached_property
     def width(self) -> int:
-        """Most guesses wanted of one parent: its highest rank plus one."""
+        """Most draft tokens wanted of one parent: its highest rank plus one."""
         return max(self.ranks, default=-1) + 1
 
     @cached_property
@@ -160,7 +161,7 @@ def best_first(nodes: int, depth: int, first: float = 0.75, ratio: float = 0.5, 
 
 
 def chain_template(length: int) -> Template:
-    """One node a level, always the first guess."""
+    """One node a level, always the first draft token."""
     return Template(tuple(range(-1, length - 1)), (0,) * length, {"name": f"chain_{length}"})
 
 
