@@ -21,6 +21,7 @@ from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.service import Service
 from app.wire import Catalogue
+from engine.analysis import names
 from engine.errors import LabError, TraceError
 
 STATIC = Path(__file__).parent / "static"
@@ -99,6 +100,7 @@ def catalogue_json(service: Service, shelf: PresetCatalogue, models: str = "") -
         "presets": shelf.listing(),
         "models": list(service.models),
         "first": shelf.first,
+        "names": names.told(),
         "limits": {
             "tokens": limits.max_tokens,
             "lanes": limits.max_lanes,

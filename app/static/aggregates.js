@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { tip } from "./draw.js";
 import { offer, stack } from "./figure.js";
 import { FIGURES } from "./figures.js";
-import { NAMES } from "./names.js";
+import { known } from "./names.js";
 import { roundsOf, siblings } from "./numbers.js";
 import { TCR_FIGURES } from "./tcr.js";
 
@@ -28,7 +28,7 @@ export function mount(element, store, lab) {
     parts.tabs,
     h("div.v-aggbody", {}, h("div", {}, parts.body, parts.caption), parts.others),
   );
-  const draw = () => show(store, state, parts);
+  const draw = () => show(store, state, parts, lab?.catalogue);
   const later = () => store.frame("aggregates", draw);
   const live = () => store.seldom("aggregates", draw, LIVE_MS);
   const buttons = ALL.map((figure) => {
@@ -70,7 +70,7 @@ export function mount(element, store, lab) {
   later();
 }
 
-function show(store, state, parts) {
+function show(store, state, parts, catalogue) {
   const run = lockedRun(store);
   state.run = run;
   const group = run ? siblings(store, run) : [];
@@ -107,7 +107,7 @@ function show(store, state, parts) {
   const focused = document.activeElement?.closest?.(".v-pick")?.getAttribute("aria-label");
   parts.body.replaceChildren(figure.draw({ ...common, rounds, width, height: 236, small: false, title: figure.name }));
   if (focused) parts.body.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
-  parts.caption.replaceChildren(caption(figure));
+  parts.caption.replaceChildren(caption(figure, catalogue));
   const room = state.room || width;
   const columns = Math.max(1, Math.min(others.length, Math.floor(room / 150)));
   const each = Math.min(230, Math.floor((room - 8 * (columns - 1)) / columns) - 3);
@@ -134,14 +134,14 @@ function show(store, state, parts) {
 
 const cut = (text, room) => (text.length > room ? `${text.slice(0, Math.floor(room) - 1)}…` : text);
 
-function caption(figure) {
+function caption(figure, catalogue) {
   const words = h("span", { text: figure.caption });
-  const known = figure.names.filter((name) => NAMES[name]);
-  if (!known.length) return words;
+  const told = known(catalogue?.names, figure.names);
+  if (!told.length) return words;
   const names = h("button.v-names", { type: "button", text: "formula and names" });
   tip(names, () => [
     "Formula, and the name elsewhere",
-    ...known.map((name) => `${name} = ${NAMES[name][0]}${NAMES[name][1] ? `\n    ${NAMES[name][1]}` : ""}`),
+    ...told.map(({ name, formula, elsewhere }) => `${name} = ${formula}${elsewhere ? `\n    ${elsewhere}` : ""}`),
   ]);
   return h("span", {}, words, " ", names);
 }

@@ -116,7 +116,7 @@ export function binned(pairs, width) {
 /** Wilson's 95 % interval of a share. @param {number} kept @param {number} n @returns {[number, number]} */
 export function wilson(kept, n) {
   if (!n) return [0, 1];
-  const z = 1.96;
+  const z = 1.959963984540054; // the normal quantile at 0.975
   const share = kept / n;
   const centre = (share + (z * z) / (2 * n)) / (1 + (z * z) / n);
   const half = (z * Math.sqrt((share * (1 - share)) / n + (z * z) / (4 * n * n))) / (1 + (z * z) / n);

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from engine.trace.metrics import pooled
 from engine.trace.store import Trace
@@ -41,7 +41,7 @@ def mean_interval(
         means = np.array([data[generator.integers(0, n, n)].mean() for _ in range(2_000)])
         low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
         return Interval(mean, float(low), float(high), n)
-    half = t_quantile(n - 1, confidence) * float(data.std(ddof=1)) / math.sqrt(n)
+    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * float(data.std(ddof=1)) / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n)
 
 
@@ -55,44 +55,8 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
         raise ValueError(f"{successes} successes of {n}")
     if n == 0:
         return None
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share = successes / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # at the ends the formula gives the end itself, up to rounding
-    low = 0.0 if successes == 0 else middle - half
-    return Interval(share, low, 1.0 if successes == n else middle + half, n)
-
-
-def t_quantile(freedom: int, confidence: float = 0.95) -> float:
-    """The t with P(|T| <= t) = confidence, by bisection.
-
-    Raises:
-        ValueError: no degree of freedom, or a confidence outside (0, 1).
-    """
-    if freedom < 1 or not 0 < confidence < 1:
-        raise ValueError(f"freedom {freedom}, confidence {confidence}")
-    low, high = 0.0, 1.0
-    while _t_inside(high, freedom) < confidence:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_inside(middle, freedom) < confidence else (low, middle)
-    return (low + high) / 2
-
-
-def _t_inside(t: float, freedom: int) -> float:
-    """P(|T| <= t) for a whole number of degrees of freedom: Abramowitz and Stegun 26.7.3 and 26.7.4."""
-    if freedom > 10_000:  # the series grows long, and the normal law is right to 0.0003
-        return 2 * NormalDist().cdf(t) - 1
-    angle = math.atan(t / math.sqrt(freedom))
-    odd = freedom % 2
-    term = math.cos(angle) if odd else 1.0
-    total = term if freedom > 1 else 0.0
-    for step in range(2 + odd, freedom - 1, 2):
-        term *= math.cos(angle) ** 2 * (step - 1) / step
-        total += term
-    return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
+    low, high = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
+    return Interval(successes / n, float(low), float(high), n)
 
 
 def ratio_interval(

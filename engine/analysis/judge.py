@@ -1,10 +1,10 @@
-"""How well a judge tells important swaps from others, and how well two reviewers agree. Pure; no torch.
+"""How well a judge tells important swaps from others. Pure; no torch.
 
 `scores` are p(important) in [0, 1], `labels` say whether a swap was important. A swap is refused when its score is at least
 the threshold (register A4), so recall is the share of important swaps that are refused.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,22 +119,6 @@ def calibration_error(scores: Sequence[float], labels: Sequence[bool], bins: int
     if not total:
         return None
     return sum(b.n * abs((b.mean_score or 0.0) - b.share.mean) for b in filled if b.share) / total
-
-
-def cohens_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
-    """Agreement of two reviewers over chance (Cohen 1960); None when there is nothing to agree on, or chance explains all.
-
-    Raises:
-        ValueError: the reviewers judged different numbers of items.
-    """
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} and {len(second)} judgements; both reviewers must judge the same items")
-    n = len(first)
-    if not n:
-        return None
-    observed = sum(a == b for a, b in zip(first, second, strict=True)) / n
-    chance = sum(first.count(label) * second.count(label) for label in {*first, *second}) / n**2
-    return None if chance >= 1 else (observed - chance) / (1 - chance)
 
 
 def accuracy(correct: Sequence[float | bool]) -> Interval | None:

@@ -142,7 +142,32 @@ NAMES: tuple[Name, ...] = (
     Name(name="speedup_perprompt_mean", unit="times", formula="mean over the prompts of their own speedups"),
 )
 
+TITLES: dict[Engine, str] = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "llama_cpp": "llama.cpp",
+    "lm_studio": "LM Studio",
+    "aiperf": "AIPerf",
+}
 BY_NAME: dict[str, Name] = {name.name: name for name in NAMES}
+
+
+def told() -> list[dict[str, str]]:
+    """Every number as the page shows it: name, unit, formula, and one line on its names elsewhere with the note."""
+    return [
+        {
+            "name": name.name,
+            "unit": name.unit,
+            "formula": name.formula,
+            "elsewhere": ". ".join(part for part in (_elsewhere(name), name.note) if part),
+        }
+        for name in NAMES
+    ]
+
+
+def _elsewhere(name: Name) -> str:
+    fields = ((title, getattr(name, engine)) for engine, title in TITLES.items())
+    return ", ".join(f"{title} {field}" for title, field in fields if field)
 
 
 def public(found: Mapping[str, Any], engine: Engine) -> dict[str, Any]:

@@ -95,6 +95,7 @@ def test_catalogue_and_recorded_traces(http, lab):
     assert [lane["key"] for lane in http.get("/lab/trace").json()["lanes"]] == ["plain", "chain"]
     assert http.get("/lab/trace?name=..%2Fetc").status_code == 404
     assert lab.loads == 0, "a recorded run needs no model"
+    assert {"name", "unit", "formula", "elsewhere"} == set(body["names"][0])
 
 
 def test_uploads(http):

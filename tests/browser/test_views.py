@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from engine.analysis.names import NAMES
 from tests.app.synthetic import BY_NAME
 from tests.browser.fixtures import traces
 from tests.browser.views_page import VIEWS, open_views, static_server
@@ -220,17 +219,12 @@ def test_bars_filter_and_the_filters_fit_in_a_link(page: Any, base: str) -> None
         assert page.locator(".v-chart svg").count() >= 1
 
 
-def test_public_names_are_those_of_the_engine(page: Any, base: str) -> None:
-    open_views(page, base, [])
-    ours = page.evaluate("async () => (await import('./names.js')).NAMES")
-    by_name = {name.name: name for name in NAMES}
-    for name, (_formula, elsewhere) in ours.items():
-        known = by_name[name]
-        for engine, field in (("vLLM", known.vllm), ("SGLang", known.sglang), ("llama.cpp", known.llama_cpp)):
-            if engine in elsewhere:
-                assert f"{engine} {field}" in elsewhere
-            else:
-                assert field == "", (name, engine)
+def test_a_figure_tells_its_formula_and_its_names_elsewhere(page: Any, base: str) -> None:
+    open_views(page, base, traces(METHODS))
+    page.click("[data-tab=position]")
+    page.hover(".v-names")
+    said = page.inner_text(".v-tip")
+    assert "accept_by_depth = marginal" in said and "vLLM spec_decode_num_accepted_tokens_per_pos" in said
 
 
 def split(

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sklearn.metrics import cohen_kappa_score, roc_auc_score
+from sklearn.metrics import cohen_kappa_score
 
-from engine.analysis.judge import at_threshold, cohens_kappa, reliability
 from engine.judge.store import read_mined
 from engine.presets import PRESETS
 from tests.browser.fixtures import traces
@@ -166,39 +165,6 @@ def test_leaving_the_page_ends_mining(visit, server, monkeypatch):
             break
         other.wait_for_timeout(50)
     assert "mine" not in server.lab.open_streams
-
-
-def test_kappa_and_curves_are_those_of_sklearn_and_the_engine(visit):
-    page = visit()
-    draw = random.Random(2)
-    first = [draw.choice(("agree", "disagree", "unsure")) for _ in range(80)]
-    second = [verdict if draw.random() < 0.6 else draw.choice(("agree", "unsure")) for verdict in first]
-    module = f"import(new URL('kappa.js', {STATIC}))"
-    found = page.evaluate(f"async ([a, b]) => (await {module}).agreement(a, b)", [first, second])
-    assert (
-        found["kappa"] == pytest.approx(cohen_kappa_score(first, second)) == pytest.approx(cohens_kappa(first, second))
-    )
-    assert found["n"] == 80 and found["observed"] == pytest.approx(
-        sum(a == b for a, b in zip(first, second, strict=True)) / 80
-    )
-    assert page.evaluate(f"async () => (await {module}).agreement(['agree'], ['agree']).kappa") is None
-    rows = scored()
-    scores, truth = [row["score"] for row in rows], [row["important"] for row in rows]
-    module = f"import(new URL('judgement.js', {STATIC}))"
-    assert page.evaluate(f"async (rows) => (await {module}).roc(rows).auc", rows) == pytest.approx(
-        roc_auc_score(truth, scores)
-    )
-    for threshold in (0.0, 0.3, 0.5, 1.0):
-        here = page.evaluate(f"async ([rows, t]) => (await {module}).atThreshold(rows, t)", [rows, threshold])
-        there = at_threshold(scores, truth, threshold)
-        assert here["recall"] == pytest.approx(there["recall"])
-        assert here["keptUnimportant"] == pytest.approx(there["kept_unimportant"])
-        assert here["kept"] == sum(score < threshold for score in scores)
-    bins = page.evaluate(f"async (rows) => (await {module}).reliability(rows)", rows)
-    for here, there in zip(bins, reliability(scores, truth), strict=True):
-        assert (here["low"], here["n"], here["mean"]) == (there.low, there.n, pytest.approx(there.mean_score))
-        assert here["share"] == (there.share and pytest.approx(there.share.mean))
-        assert not there.share or here["interval"] == pytest.approx([there.share.low, there.share.high], abs=1e-4)
 
 
 def test_two_reviewers_are_compared(visit, tmp_path):

@@ -9,6 +9,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.names import told
+
 STATIC = Path(__file__).parents[2] / "app" / "static"
 VIEWS = ("verdict", "ribbon", "inspector", "tree", "aggregates", "divergence", "whatif")
 PAGE = """<!doctype html><meta charset="utf-8"><title>Views</title><link rel="icon" href="data:,">
@@ -16,14 +18,17 @@ PAGE = """<!doctype html><meta charset="utf-8"><title>Views</title><link rel="ic
 <body><div class="lab">SPOTS</div><script type="module">
 import { createStore } from "./store.js";
 const store = (window.store = createStore());
-for (const spot of document.querySelectorAll("[data-view]")) (await import(`./${spot.dataset.view}.js`)).mount(spot, store);
+const lab = { catalogue: { names: NAMES } };
+for (const spot of document.querySelectorAll("[data-view]")) (await import(`./${spot.dataset.view}.js`)).mount(spot, store, lab);
 const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 window.settle = frame;
 window.view = (name) => document.querySelector(`[data-view="${name}"]`);
 store.load(await (await fetch("traces.json")).json());
 await frame();
 window.ready = true;
-</script>""".replace("SPOTS", "".join(f'<section class="panel" data-view="{name}"></section>' for name in VIEWS))
+</script>""".replace("NAMES", json.dumps(told())).replace(
+    "SPOTS", "".join(f'<section class="panel" data-view="{name}"></section>' for name in VIEWS)
+)
 
 
 class Quiet(SimpleHTTPRequestHandler):

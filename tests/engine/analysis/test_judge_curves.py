@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
 from engine.analysis.judge import (
     accuracy,
     at_threshold,
     calibration_error,
-    cohens_kappa,
     histogram,
     mean_gap,
     quantile_thresholds,
@@ -80,22 +79,6 @@ def test_histogram_counts_each_label() -> None:
     found = histogram([0.0, 0.05, 0.5, 1.0], [True, False, False, True], bins=10)
     assert sum(found["important"]) == 2 and sum(found["unimportant"]) == 2
     assert found["important"][0] == 1 and found["important"][-1] == 1 and len(found["edges"]) == 11
-
-
-@given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("xyz")), min_size=1, max_size=30))
-def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[str, str]]) -> None:
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    ours = cohens_kappa(first, second)
-    if ours is None:
-        assert len({*first, *second}) == 1
-    else:
-        assert ours == pytest.approx(cohen_kappa_score(first, second))
-
-
-def test_kappa_of_nothing_and_of_unequal_lists() -> None:
-    assert cohens_kappa([], []) is None
-    with pytest.raises(ValueError, match="same items"):
-        cohens_kappa([1], [1, 2])
 
 
 def test_accuracy_has_a_wilson_interval() -> None:

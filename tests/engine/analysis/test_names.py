@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine import analysis
-from engine.analysis.names import BY_NAME, NAMES, public
+from engine.analysis.names import BY_NAME, NAMES, public, told
 from engine.trace.metrics import metrics
 from tests.engine.analysis.made import sd
 
@@ -15,6 +15,13 @@ from tests.engine.analysis.made import sd
 def test_every_number_has_unit_and_formula_once() -> None:
     assert len(BY_NAME) == len(NAMES)
     assert all(name.unit and name.formula for name in NAMES)
+
+
+def test_what_the_page_is_told() -> None:
+    rows = {row["name"]: row for row in told()}
+    assert list(rows) == list(BY_NAME)
+    assert rows["accepted"]["elsewhere"].startswith("vLLM num_accepted_draft_tokens, SGLang spec_num_correct_drafts")
+    assert rows["accept_rate_tested"]["elsewhere"] == "Leviathan's alpha, for a chain."
 
 
 def test_vllm_names_and_its_identity() -> None:

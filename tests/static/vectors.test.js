@@ -1,0 +1,78 @@
+// What the page computes beside the engine gives the engine's numbers (tests/vectors).
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { atThreshold } from "../../app/static/judgement.js";
+import { agreement } from "../../app/static/kappa.js";
+import { byPosition, incomparable, summary, tcrOf, wilson } from "../../app/static/numbers.js";
+import { divergenceOf, statsOf } from "../../app/static/run.js";
+import { alike, recordedRun, vectorsOf } from "./recorded.js";
+
+/** @param {any} found @param {any} wanted @param {string} what */
+function same(found, wanted, what) {
+  if (Array.isArray(wanted)) {
+    assert.equal(found.length, wanted.length, what);
+    wanted.forEach((one, i) => same(found[i], one, `${what}[${i}]`));
+  } else assert.ok(alike(found, wanted), `${what}: ${found}, the engine has ${wanted}`);
+}
+
+test("statistics of the visible rounds are the engine's", () => {
+  for (const { run: name, rounds, numbers, by_depth, tcr } of vectorsOf("numbers").cases) {
+    const run = recordedRun(name);
+    const shown = run.rounds.slice(0, rounds);
+    const found = summary(shown);
+    const what = `${name}, ${rounds} rounds`;
+    for (const key of ["tokens", "rounds", "drafted", "accepted", "tau"])
+      same(found[key], numbers[key], `${what}: ${key}`);
+    for (const key of ["draft", "verify", "other"]) same(found[key] / 1000, numbers[`${key}_s`], `${what}: ${key}`);
+    same(found.costRatio, numbers.cost_ratio, `${what}: cost ratio`);
+    same(found.perSecond, numbers.tokens_per_s, `${what}: tokens a second`);
+    same(found.histogram, numbers.accepted_histogram, `${what}: histogram`);
+    const depth = byPosition(shown);
+    for (const key of ["accepted", "tested", "marginal", "conditional"])
+      same(depth[key], by_depth[key], `${what}: ${key}`);
+    same(shown.map(tcrOf), tcr, `${what}: TCR`);
+    const sums = statsOf(run, rounds);
+    same(sums.tau, numbers.tau, `${what}: tau of the sums`);
+    same(sums.perSecond, numbers.tokens_per_s, `${what}: speed of the sums`);
+  }
+});
+
+test("the same runs are fair baselines", () => {
+  for (const { run, baseline, fair } of vectorsOf("comparable").cases)
+    assert.equal(incomparable(recordedRun(run), recordedRun(baseline)) === "", fair, `${run} against ${baseline}`);
+});
+
+test("lanes part at the engine's position", () => {
+  for (const { runs, pos } of vectorsOf("first_difference").cases)
+    assert.equal(divergenceOf(recordedRun(runs[0]), recordedRun(runs[1])), pos, runs.join(" and "));
+});
+
+test("Wilson's interval is the engine's", () => {
+  for (const { kept, n, low, high } of vectorsOf("intervals").cases)
+    same(wilson(kept, n), [low, high], `${kept} of ${n}`);
+});
+
+test("a threshold does what the engine says", () => {
+  const { scores, important, cases } = vectorsOf("judgement");
+  const scored = scores.map((/** @type {number} */ score, /** @type {number} */ i) => ({
+    score,
+    important: important[i],
+  }));
+  for (const { threshold, recall, kept_unimportant, refused } of cases) {
+    const found = atThreshold(scored, threshold);
+    same(found.recall, recall, `recall at ${threshold}`);
+    same(found.keptUnimportant, kept_unimportant, `others at ${threshold}`);
+    same(1 - found.kept / found.n, refused, `rejected at ${threshold}`);
+  }
+});
+
+test("agreement of reviewers is scikit-learn's", () => {
+  for (const { first, second, observed, kappa } of vectorsOf("kappa").cases) {
+    const found = agreement(first, second);
+    same([found.observed, found.kappa], [observed, kappa], `${first.length} items`);
+  }
+  assert.equal(agreement(["agree"], ["agree"]).kappa, null);
+  assert.deepEqual(agreement([], []).observed, null);
+  assert.throws(() => agreement(["agree"], []), /same items/);
+});

@@ -1,0 +1,29 @@
+"""Statistics of the visible rounds: the page computes them while time is scrubbed, the engine for whole runs."""
+
+from typing import Any
+
+from engine.analysis.metrics import metrics
+from engine.analysis.outcome import tcr
+from engine.presets import PRESETS
+from engine.trace.store import Trace
+
+RUNS = ("first_look-0-ar", "first_look-1-sd", "first_look-2-easd", "tree_code-2-eagle3", "copying-1-pld")
+NAMES = ("tokens", "rounds", "drafted", "accepted", "tau", "draft_s", "verify_s", "other_s", "cost_ratio")
+
+
+def vectors() -> dict[str, Any]:
+    return {"cases": [_case(run, part) for run in RUNS for part in (3, 8, None)]}
+
+
+def _case(name: str, rounds: int | None) -> dict[str, Any]:
+    """Numbers of the first so many rounds (all if None) of a run in presets/traces."""
+    whole = Trace.load(PRESETS / "traces" / f"{name}.jsonl.gz")
+    shown = whole.rounds[:rounds]
+    found = metrics(Trace([whole.head, *shown]))
+    return {
+        "run": name,
+        "rounds": len(shown),
+        "numbers": {key: found[key] for key in (*NAMES, "tokens_per_s", "accepted_histogram")},
+        "by_depth": {key: found["accept_by_depth"][key] for key in ("accepted", "tested", "marginal", "conditional")},
+        "tcr": [tcr(event) for event in shown],
+    }
