@@ -12,7 +12,7 @@ import gradio as gr
 from app import request as requests
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
-from app.routes import catalogue_json, open_trace
+from app.routes import catalogue_json, open_traces
 from app.service import Service
 from app.wire import Catalogue
 from engine.errors import LabError
@@ -115,9 +115,12 @@ class Handlers:
     def load_trace(self, text: str) -> list[dict[str, Any]]:
         """The lanes in a trace file's text, checked: {key, card, events} with the sentence of every decision."""
         try:
-            return open_trace(self.service, self.sentence, text.encode("utf-8", "replace"))
+            found: list[dict[str, Any]] = open_traces(self.service, self.sentence, text.encode("utf-8", "replace"))[
+                "lanes"
+            ]
         except LabError as error:
             raise gr.Error(str(error)) from None
+        return found
 
     def explain(self, text: str, round_index: int, node: int | None = None) -> list[str]:
         """Why the guesses and tokens of one round of a trace came out as they did; one guess if `node` is given."""

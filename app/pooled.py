@@ -1,6 +1,5 @@
 """Many runs pooled into figures and tables: the repository's own, recorded, and a visitor's traces."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from app.recorded import split
 from app.service import Service
 from app.state import Limits
 from engine.analysis.pool import RECORDED, pool
@@ -64,27 +64,6 @@ def pooled(service: Service, body: bytes) -> dict[str, Any]:
     """
     usual = {card.name: card.resolve({}) for card in service.cards}
     return pool(read(split(body), service.limits), usual, study)
-
-
-def split(body: bytes) -> list[tuple[str, bytes]]:
-    """Name and bytes of each file: a line of JSON {"file", "bytes"}, then so many bytes, and so on.
-
-    Raises:
-        TraceError: a line or its bytes are missing.
-    """
-    files, at = [], 0
-    while at < len(body):
-        end = body.find(b"\n", at)
-        try:
-            head = json.loads(body[at:end])
-            name, size = str(head["file"])[:120], int(head["bytes"])
-        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-            raise TraceError("The request is damaged: each file follows a line with its name and its size.") from None
-        at = end + 1 + size
-        if size < 0 or at > len(body):
-            raise TraceError(f"{name} did not arrive whole.")
-        files.append((name, body[end + 1 : at]))
-    return files
 
 
 def read(files: list[tuple[str, bytes]], limits: Limits) -> list[Trace]:

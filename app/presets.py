@@ -59,10 +59,8 @@ class PresetCatalogue:
             traces = [
                 trace for path in self._presets[name].traces for trace in _read(self._folder / path, self._limits)
             ]
-            lanes = recorded.lanes(traces, self._cards, self._sentence)
-            self._bodies[name] = json.dumps({"recorded": name, "lanes": lanes}, ensure_ascii=False).encode(
-                "utf-8", "replace"
-            )
+            found = recorded.body(traces, self._cards, self._sentence)
+            self._bodies[name] = json.dumps({"recorded": name, **found}, ensure_ascii=False).encode("utf-8", "replace")
         return self._bodies[name]
 
 

@@ -1,15 +1,20 @@
 """Traces as the page takes them: `{key, card, events}`, each guess and token with its sentence. No gradio, no torch."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from app.state import Limits
+from engine.analysis.compared import compared
 from engine.analysis.reading import read_runs
 from engine.config import Card
+from engine.errors import TraceError
 from engine.trace.events import Event, Round, RunStarted, Token
 from engine.trace.store import Trace, event_json
 
 Sentence = Callable[[RunStarted, Round, int | None, Token | None, Mapping[int, str]], str]
+FRAMED = b'{"file":'  # several files in one body begin so; a trace begins with its run
 FEW = 64  # in a larger tree only the guesses that were tested are explained
 
 
@@ -58,6 +63,12 @@ def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | N
     return out
 
 
+def body(traces: Sequence[Trace], cards: Sequence[Card], sentence: Sentence | None) -> dict[str, Any]:
+    """Whole traces as the page takes them: their lanes, and what these say about each other."""
+    shown = lanes(traces, cards, sentence)
+    return {"lanes": shown, "compared": asdict(compared(dict(zip((lane["key"] for lane in shown), traces, strict=True))))}
+
+
 def _stand_in(head: RunStarted) -> dict[str, Any]:
     return {
         "name": head.method,
@@ -71,6 +82,27 @@ def _stand_in(head: RunStarted) -> dict[str, Any]:
         "family": "",
         "paper": "",
     }
+
+
+def split(body: bytes) -> list[tuple[str, bytes]]:
+    """Name and bytes of each file: a line of JSON {"file", "bytes"}, then so many bytes, and so on.
+
+    Raises:
+        TraceError: a line or its bytes are missing.
+    """
+    files, at = [], 0
+    while at < len(body):
+        end = body.find(b"\n", at)
+        try:
+            head = json.loads(body[at:end])
+            name, size = str(head["file"])[:120], int(head["bytes"])
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            raise TraceError("The request is damaged: each file follows a line with its name and its size.") from None
+        at = end + 1 + size
+        if size < 0 or at > len(body):
+            raise TraceError(f"{name} did not arrive whole.")
+        files.append((name, body[end + 1 : at]))
+    return files
 
 
 def parse(data: bytes, limits: Limits) -> list[Trace]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from app.service import Service
 from app.wire import Catalogue
 from engine.analysis import names
 from engine.errors import LabError, TraceError
+from engine.trace.store import Trace
 
 STATIC = Path(__file__).parent / "static"
 POLICY = (  # Gradio compiles templates in the page, hence 'unsafe-eval'
@@ -100,7 +102,7 @@ def catalogue_json(service: Service, shelf: PresetCatalogue, models: str = "") -
         "presets": shelf.listing(),
         "models": list(service.models),
         "first": shelf.first,
-        "names": names.told(),
+        "names": [asdict(name) for name in names.told()],
         "limits": {
             "tokens": limits.max_tokens,
             "lanes": limits.max_lanes,
@@ -120,7 +122,7 @@ async def trace(shelf: PresetCatalogue, request: Request) -> Response:
 
 
 async def upload(service: Service, sentence: Sentence | None, request: Request) -> Response:
-    """A visitor's own trace: read in memory, answered, forgotten."""
+    """A visitor's own traces: read in memory, answered, forgotten."""
     limits = service.limits
     parts, size = [], 0
     async for part in request.stream():
@@ -131,21 +133,30 @@ async def upload(service: Service, sentence: Sentence | None, request: Request) 
             )
         parts.append(part)
     try:
-        lanes = await run_in_threadpool(open_trace, service, sentence, b"".join(parts))
+        found = await run_in_threadpool(open_traces, service, sentence, b"".join(parts))
     except LabError as error:
         return _refused(error, 400)
-    return Response(
-        json.dumps({"lanes": lanes}, ensure_ascii=False).encode("utf-8", "replace"), media_type="application/json"
-    )
+    return Response(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"), media_type="application/json")
 
 
-def open_trace(service: Service, sentence: Sentence | None, data: bytes) -> list[dict[str, Any]]:
-    """The lanes in a file's bytes.
+def open_traces(service: Service, sentence: Sentence | None, data: bytes) -> dict[str, Any]:
+    """The lanes in the bytes of one file, or of several (see `recorded.split`), and what they say about each other.
 
     Raises:
         TraceError: damaged, of another schema, or larger than a limit.
     """
-    return recorded.lanes(recorded.parse(data, service.limits), service.cards, sentence)
+    if not data.startswith(recorded.FRAMED):
+        return recorded.body(recorded.parse(data, service.limits), service.cards, sentence)
+    traces: list[Trace] = []
+    for name, part in recorded.split(data):
+        try:
+            traces += recorded.parse(part, service.limits)
+        except TraceError as error:
+            raise TraceError(f"{name}: {error}") from None
+    most = service.limits.max_lanes
+    if len(traces) > most:
+        raise TraceError(f"These files hold {len(traces)} runs; at most {most} fit side by side.")
+    return recorded.body(traces, service.cards, sentence)
 
 
 def _refused(error: LabError, status: int) -> Response:

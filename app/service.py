@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -12,8 +13,11 @@ from app.request import Request
 from app.state import Limits, RunLog, RunStore
 from app.turns import LabLike, Tail, Turns, in_turns
 from app.wire import RunMessage, StartedLane
+from engine.analysis.compared import compared
 from engine.config import Card
 from engine.errors import LabError
+from engine.trace.events import RunStarted
+from engine.trace.store import Trace
 
 EVERY = 1 / 15  # seconds between messages to a page
 
@@ -92,20 +96,24 @@ class Service:
             turns = lend(request.models, request) if lend else in_turns(lab, request)
             with self.engine():
                 yield from self._batches(request, log, until_stopped(request, log, turns))
-            yield {"id": request.run, "seq": len(log.messages), "done": True}
+            yield {"id": request.run, "seq": len(log.messages), "done": True, "compared": log.compared}
         finally:
             self.runs.close(request.run)
 
     def _batches(self, request: Request, log: RunLog, events: Turns) -> Iterator[RunMessage]:
         narrators = {lane.key: Narrator(self._sentence) for lane in request.lanes}
         sent, due = 0, self._clock()
+        traces = {lane.key: Trace() for lane in request.lanes}
         for key, event in events:
+            if isinstance(event, RunStarted) or traces[key].started:  # a lane that could not start has only an end
+                traces[key].append(event)
             log.messages.append((key, narrators[key].message(event)))
             if self._clock() >= due:
                 yield {"id": request.run, "seq": sent, "ev": log.messages[sent:]}
                 sent, due = len(log.messages), self._clock() + EVERY
         if sent < len(log.messages):
             yield {"id": request.run, "seq": sent, "ev": log.messages[sent:]}
+        log.compared = asdict(compared(traces))
 
     def stop(self, run: str) -> bool:
         """Ask a run to end after the round in progress; false when nobody knows it."""
@@ -118,7 +126,7 @@ class Service:
         """What a page missed: all events from number `have` on."""
         log = self.runs.get(run)
         return (
-            {"id": run, "seq": have, "ev": log.messages[have:], "done": log.ended is not None}
+            {"id": run, "seq": have, "ev": log.messages[have:], "done": log.ended is not None, "compared": log.compared}
             if log and have >= 0
             else None
         )

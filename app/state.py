@@ -31,6 +31,7 @@ class RunLog:
 
     messages: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # (lane key, event)
     stopped: threading.Event = field(default_factory=threading.Event)
+    compared: dict[str, Any] | None = None  # see `engine.analysis.compared`, once all lanes have ended
     ended: float | None = None
 
 

@@ -7,6 +7,8 @@ Answers are plain JSON. Where a value is made by `dataclasses.asdict`, or is an 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from engine.analysis.compared import Compared
+from engine.analysis.names import Told
 from engine.config import Card, Knob, KnobValue
 from engine.trace.events import Event
 
@@ -40,6 +42,7 @@ class PageCard(Card):
 
 Cards = Annotated[list[dict[str, Any]], Shape(list[PageCard])]
 PlainCard = Annotated[dict[str, Any], Shape(Card)]
+PlainCompared = Annotated[dict[str, Any], Shape(Compared)]
 PlainEvent = Annotated[dict[str, Any], Shape(Event)]
 
 
@@ -109,6 +112,7 @@ class Catalogue(TypedDict):
     models: list[str]
     first: str  # the preset that the page opens with, empty when there is none
     limits: PageLimits
+    names: Annotated[list[dict[str, str]], Shape(list[Told])]  # what the numbers are called elsewhere
 
 
 class Lane(TypedDict):
@@ -120,9 +124,10 @@ class Lane(TypedDict):
 
 
 class Opened(TypedDict):
-    """The runs in a visitor's file: POST /lab/open."""
+    """The runs in a visitor's files: POST /lab/open."""
 
     lanes: list[Lane]
+    compared: PlainCompared
 
 
 class Recorded(TypedDict):
@@ -130,6 +135,7 @@ class Recorded(TypedDict):
 
     recorded: str
     lanes: list[Lane]
+    compared: PlainCompared
 
 
 class StartedLane(TypedDict):
@@ -150,6 +156,7 @@ class RunMessage(TypedDict):
     ev: NotRequired[list[tuple[str, PlainEvent]]]
     notice: NotRequired[str]  # what went wrong
     done: NotRequired[bool]
+    compared: NotRequired[PlainCompared | None]  # with the last message, once all lanes have ended
 
 
 class MinedAbout(TypedDict):

@@ -91,7 +91,7 @@ export function createBus(store, notify) {
       else lanes.set(key, [event]);
     }
     for (const [key, events] of lanes) store.push(key, events);
-    if (message.done) finish();
+    if (message.done) finish(message.compared);
   }
 
   /** A message was missed: ask for everything from the first missing event on. */
@@ -111,9 +111,10 @@ export function createBus(store, notify) {
     repair();
   }, 5000);
 
-  function finish() {
+  /** What the lanes say about each other comes with the last message (engine/analysis/compared.py). */
+  function finish(compared = null) {
     current.ended = true;
-    store.setStatus({ phase: store.lanes.length ? "done" : "empty" });
+    store.setStatus({ phase: store.lanes.length ? "done" : "empty", compared });
   }
   return bus;
 }

@@ -5,8 +5,13 @@ import { h, s } from "./dom.js";
 import { MONO, fmt, label, linear, pieceOf, prob, rich } from "./draw.js";
 import { download, offer, svgText } from "./figure.js";
 
-/** Gaps of log-probability, nats, that another order of the same sums can turn round (as engine/analysis/divergence.py, measured). */
-export const NEAR = { float64: 1e-6, float32: 1e-3, float16: 0.06, bfloat16: 0.25 };
+/** What the causes are called; which one holds is the engine's to say (engine/analysis/divergence.py). @type {Record<string, string>} */
+const CAUSES = {
+  "near-tie": "Near-tie",
+  "lossy rule": "Lossy rule",
+  "sampling draw": "Sampling draw",
+  unexplained: "Unexplained",
+};
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
@@ -89,7 +94,7 @@ function show(store, state, parts) {
       }),
     );
   }
-  const found = explain(a, b, pos);
+  const found = explain(store, a, b, pos);
   parts.body.replaceChildren(...card(store, state, a, b, found));
 }
 
@@ -99,65 +104,35 @@ function options(store, select, runs, chosen) {
   );
 }
 
-/** Both tokens under the target's own law, and the cause. @returns {any} */
-export function explain(a, b, pos) {
+/** Both tokens at the place where two lanes part, with what the engine says of it once both have ended.
+ * @param {any} store @param {any} a @param {any} b @param {number} pos */
+export function explain(store, a, b, pos) {
   const [left, right] = [a, b].map((run) => columns(run)[pos]);
-  const [one, two] = [left.token.token, right.token.token];
-  const rows = [left, right]
-    .map((column) => column.node?.top_target ?? column.token.top_target)
-    .filter((list) => list?.length);
-  const law = rows.find((list) => [one, two].every((id) => list.some((entry) => entry[0] === id))) ?? rows[0] ?? null;
-  const p = new Map(law ?? []);
-  for (const list of rows) for (const [id, value] of list) if (!p.has(id)) p.set(id, value);
-  const gap = p.get(one) > 0 && p.get(two) > 0 ? Math.abs(Math.log(p.get(one) / p.get(two))) : null;
-  const near = Math.max(...[a, b].map((run) => NEAR[String(run.head.dtype).replace("torch.", "")] ?? NEAR.float32));
-  return { pos, left, right, one, two, law, p, gap, near, ...cause({ a, b, left, right, gap, near }) };
-}
-
-/** Whether a lossy rule had a hand in a token; without recorded nodes, whether it may have had. */
-function bent(run, { pos, token, round }) {
-  const event = run.rounds[round];
-  if (token.origin === "relaxed") return true;
-  if (event.drafted && !event.nodes?.length) return run.head.guarantee === "lossy" && token.origin === "correction";
-  return (
-    token.node == null && event.nodes.some((node) => node.state === "vetoed" && node.depth === pos - event.start + 1)
+  const found = { pos, left, right, one: left.token.token, two: right.token.token };
+  const told = store.status.compared?.divergences.find(
+    (/** @type {any} */ pair) => pair.pos === pos && pair.lanes.includes(a.key) && pair.lanes.includes(b.key),
   );
+  if (!told)
+    return { ...found, p: [null, null], cause: "", title: "Cause", words: "It is named when both runs have ended." };
+  const p = told.lanes[0] === a.key ? told.p : [...told.p].reverse();
+  return {
+    ...found,
+    ...told,
+    p,
+    title: CAUSES[told.cause],
+    words: [told.text, ...rulesSaid(a, left, b, right, told)].join(" "),
+  };
 }
 
-function cause({ a, b, left, right, gap, near }) {
-  const lossy = [
+/** Where a lossy rule decided: what it said itself. */
+function rulesSaid(a, left, b, right, told) {
+  if (told.cause !== "lossy rule") return [];
+  return [
     [a, left],
     [b, right],
-  ].find(([run, column]) => bent(run, column));
-  if (lossy) {
-    const [run, column] = lossy;
-    return {
-      id: "lossy",
-      title: "Lossy rule",
-      words: `${run.card?.title ?? run.key}: ${column.node?.why ?? column.token.why ?? "its rule decided on purpose against the target's first choice."}`,
-    };
-  }
-  if ([a, b].some((run) => run.head.sampling?.temperature > 0)) {
-    const exact = [a, b].every((run) => run.head.guarantee !== "lossy");
-    return {
-      id: "sampling",
-      title: "Sampling draw",
-      words: exact
-        ? "Both tokens are draws from one law; the lanes draw their own numbers."
-        : "The lanes draw their own numbers, and one of them does not promise the target's law.",
-    };
-  }
-  if (gap !== null && gap <= near)
-    return {
-      id: "tie",
-      title: "Near-tie",
-      words: `The two tokens are ${fmt(gap, 2)} nats apart; up to ${near} nats, ${a.head.dtype} does not settle which comes first when several tokens are checked in one call.`,
-    };
-  return {
-    id: "unexplained",
-    title: "Unexplained",
-    words: `Both lanes are greedy, no lossy rule had a hand in it, and the gap is above ${near} nats. This should not happen: please report it with both traces.`,
-  };
+  ]
+    .filter(([run]) => run.head.guarantee === "lossy")
+    .map(([, column]) => column.node?.why ?? column.token.why ?? "");
 }
 
 function card(store, state, a, b, found) {
@@ -192,13 +167,13 @@ function card(store, state, a, b, found) {
       h("b.v-two", { text: pieceOf(b, two) }),
     ),
     state.figure,
-    h("p.v-cause", { "data-cause": found.id }, h("b", { text: found.title }), h("span", {}, ...rich(found.words))),
+    h("p.v-cause", { "data-cause": found.cause }, h("b", { text: found.title }), h("span", {}, ...rich(found.words))),
     h(
       "p.v-row",
       {},
       jump(a),
       jump(b),
-      found.id === "unexplained"
+      found.cause === "unexplained"
         ? h("button.v-button", { type: "button", text: "Save both traces", onclick: () => [a, b].forEach(save) })
         : null,
     ),
@@ -207,28 +182,28 @@ function card(store, state, a, b, found) {
   return nodes;
 }
 
-function bars(store, a, b, { one, two, p, gap, near, law }) {
+function bars(store, a, b, { one, two, p, gap, near }) {
   const width = 420;
   const figure = s("svg.v-figure", {
-    viewBox: `0 0 ${width} 92`,
+    viewBox: `0 0 ${width} ${near ? 92 : 72}`,
     width,
-    height: 92,
+    height: near ? 92 : 72,
     role: "img",
-    "aria-label": `Target probability ${prob(p.get(one))} and ${prob(p.get(two))}`,
+    "aria-label": `Target probability ${prob(p[0])} and ${prob(p[1])}`,
   });
-  const x = linear(0, Math.max(0.05, p.get(one) ?? 0, p.get(two) ?? 0, law?.[0]?.[1] ?? 0), 0, width - 250);
+  const x = linear(0, Math.max(0.05, ...p), 0, width - 250);
   [
     [a, one],
     [b, two],
   ].forEach(([run, id], i) => {
     const y = 8 + i * 24;
-    const value = p.get(id);
+    const long = Math.max(1, x(p[i] ?? 0));
     figure.append(label(112, y + 13, cut(nameOf(store, run), 19), { "text-anchor": "end" }));
     figure.append(
       s("rect", {
         x: 196,
         y: y + 2,
-        width: Math.max(1, x(value ?? 0)),
+        width: long,
         height: 14,
         fill: i ? "none" : "var(--target)",
         stroke: "var(--target)",
@@ -238,17 +213,18 @@ function bars(store, a, b, { one, two, p, gap, near, law }) {
     figure.append(
       label(120, y + 13, pieceOf(run, id, 10), { "font-family": MONO, fill: "var(--ink)", "font-weight": 700 }),
     );
-    figure.append(label(202 + Math.max(1, x(value ?? 0)), y + 13, value === undefined ? "not listed" : prob(value)));
+    figure.append(label(202 + long, y + 13, p[i] === null ? "not listed" : prob(p[i])));
   });
   figure.append(label(196, 66, "target's probability, same prefix", { "font-size": 10, fill: "var(--ink-3)" }));
-  figure.append(
-    label(
-      0,
-      86,
-      `gap ${gap === null ? "not recorded" : `${fmt(gap, 2)} nats`}; a near-tie is ${near} nats or less`,
-      {},
-    ),
-  );
+  if (near)
+    figure.append(
+      label(
+        0,
+        86,
+        `gap ${gap === null ? "not recorded" : `${fmt(gap, 2)} nats`}; a near-tie is ${near} nats or less`,
+        {},
+      ),
+    );
   return figure;
 }
 

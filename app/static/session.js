@@ -7,7 +7,6 @@ import { createEmitter } from "./emitter.js";
 /**
  * @typedef {import("./types/lab.js").Session} Session
  * @typedef {import("./types/lab.js").Config} Config
- * @typedef {import("./types/store.js").LaneTrace} LaneTrace
  */
 
 /**
@@ -58,14 +57,14 @@ export function createSession({ store, api, bus, ui }) {
         );
         if (preset) session.config = presetConfig(preset);
         emit("config", { by: "recording" });
-        store.load(body.lanes, { recorded: body.recorded });
+        store.load(body.lanes, { recorded: body.recorded, compared: body.compared });
       }),
     openFiles: (files) => {
       ui.clearNotices();
       return guarded(async () => {
-        const lanes = await read(files);
+        const { lanes, compared } = await read(files);
         await bus.stop();
-        store.load(keyed(lanes));
+        store.load(lanes, { compared });
         const config = headsConfig([...store.runs.values()], session.catalogue?.models[0] ?? "");
         if (config) session.config = session.ran = config;
         emit("config", { by: "files" });
@@ -103,32 +102,17 @@ export function createSession({ store, api, bus, ui }) {
     },
   };
 
-  /** The lanes in some files, each checked by the server, which keeps none. @param {readonly File[]} files */
+  /** What is in some files, checked by the server, which keeps none. @param {readonly File[]} files */
   async function read(files) {
-    const { upload, lanes: most } = session.catalogue.limits;
-    /** @type {LaneTrace[]} */
-    const lanes = [];
-    for (const file of files) {
-      if (file.size > upload)
-        throw new Error(`${file.name} is larger than ${Math.round(upload / 1e6)} MB, which is the limit.`);
-      lanes.push(...(await api.post("open", file)).lanes);
-      if (lanes.length > most)
-        throw new Error(`These files hold ${lanes.length} runs; at most ${most} fit side by side.`);
-    }
-    return lanes;
+    const { upload } = session.catalogue.limits;
+    if (files.reduce((sum, file) => sum + file.size, 0) > upload)
+      throw new Error(`These files are larger than ${Math.round(upload / 1e6)} MB together, which is the limit.`);
+    return api.post("open", framed(files));
   }
   bus.on("methods", session.takeMethods);
   return session;
 }
 
-/** Lanes of several files with keys that differ. @param {readonly LaneTrace[]} lanes @returns {LaneTrace[]} */
-export function keyed(lanes) {
-  /** @type {Map<string, number>} */
-  const seen = new Map();
-  return lanes.map((lane) => {
-    const { name } = lane.card;
-    const count = (seen.get(name) ?? 0) + 1;
-    seen.set(name, count);
-    return { ...lane, key: count > 1 ? `${name}.${count}` : name };
-  });
-}
+/** Several files in one body, as the server splits them: a line with name and size before each. @param {readonly File[]} files */
+export const framed = (files) =>
+  new Blob(files.flatMap((file) => [`${JSON.stringify({ file: file.name, bytes: file.size })}\n`, file]));

@@ -49,7 +49,7 @@ export function createStore() {
     time: { mode: "calls", at: Infinity, playing: false, speed: 1 },
     filters,
     options: { ...OPTIONS },
-    status: { phase: "empty", recorded: null, step: false },
+    status: { phase: "empty", recorded: null, compared: null, step: false },
     CALLS_PER_SECOND,
 
     begin(lanes, status = {}) {
@@ -62,7 +62,7 @@ export function createStore() {
       filters.clear();
       store.time = { ...store.time, at: Infinity, playing: false };
       divergences.clear();
-      store.status = { phase: "running", recorded: null, step: false, ...status };
+      store.status = { phase: "running", recorded: null, compared: null, step: false, ...status };
       emit("runs");
       emit("cursor", { old: cursor, now: null });
       emit("hover", { old: hover, now: null });

@@ -1,13 +1,11 @@
-/** The verdict: one sentence from measured numbers, its dominant cause, and how it was measured. */
+/** The verdict: the engine's sentence on the selected run, its dominant cause, and how it was measured. */
 
 import { lockedRun, nameOf } from "./columns.js";
-import { h, s } from "./dom.js";
-import { FONT, fmt, percent } from "./draw.js";
+import { count, h, s } from "./dom.js";
+import { FONT, fmt } from "./draw.js";
 import { offer, svgText } from "./figure.js";
-import { byPosition, incomparable, plainOf, roundsOf, summary } from "./numbers.js";
+import { plainOf, roundsOf, summary } from "./numbers.js";
 
-const SAME = 0.02; // speeds closer than this are called equal
-const FEW = 8; // rounds below which nothing is concluded
 const LIVE_MS = 250;
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
@@ -65,123 +63,44 @@ function subject(store) {
   );
 }
 
-/** The sentence, its cause and its basis. @param {any} store @returns {{line: string, cause: string, how: string, id: string}} */
+/** The sentence, its cause and its basis: the engine's where the runs have ended and are shown whole, else numbers so far.
+ * @param {any} store @returns {{line: string, cause: string, how: string, id: string}} */
 export function verdict(store) {
-  const run = subject(store);
-  if (!run) return nothing(store);
-  const rounds = roundsOf(store, [run]);
-  const numbers = summary(rounds);
-  const name = nameOf(store, run);
-  const perCall = `**${fmt(numbers.tau)}** tokens a target call`;
-  const cost = numbers.costRatio === null ? "" : `; a draft step costs **${fmt(numbers.costRatio, 2)}** of one`;
-  const baseline = plainOf(store, run);
-  const plain = baseline ? summary(roundsOf(store, [baseline])) : null;
-  const found = dominant(rounds, numbers, plain);
-  const soFar = run.end ? "" : " so far";
-  if (rounds.length < FEW)
-    return {
-      line: `${name}: ${perCall}${cost}${soFar}.`,
-      cause: `Only ${rounds.length} round${rounds.length === 1 ? "" : "s"}: too few to name a cause. `,
-      how: how(store, run, null),
-      id: "few",
-    };
-  const blocked = baseline ? "" : reason(store, run);
-  if (blocked || !numbers.perSecond || !plain?.perSecond) {
-    return {
-      line: `${name} makes ${perCall}${cost}${soFar}.`,
-      cause: `${found.words} `,
-      how: `No speed is claimed: ${blocked || "no times were recorded"}.`,
-      id: found.id,
-    };
-  }
-  const speed = numbers.perSecond / plain.perSecond;
-  const who = nameOf(store, baseline);
-  const claim =
-    Math.abs(speed - 1) < SAME
-      ? `is as fast as ${who}`
-      : speed > 1
-        ? `is **${times(speed)}** faster than ${who}`
-        : `is **${times(1 / speed)}** slower than ${who}`;
+  const run = subject(store) ?? lockedRun(store);
+  if (!run || !store.visibleRounds(run)) return EMPTY;
+  const whole = store.time.at === Infinity && store.status.compared?.verdicts[run.key];
+  if (!whole) return soFar(store, run);
+  const told = whole.speedup === null && whole.unsaid ? `No speed is claimed: ${whole.unsaid}.` : "";
   return {
-    line: `${name} ${claim} here${soFar}: ${perCall}${cost}.`,
-    cause: `${found.words} `,
-    how: how(store, run, baseline),
-    id: found.id,
+    line: whole.line,
+    cause: `${whole.why} `,
+    how: `${told || how(store, run, plainOf(store, run))}`,
+    id: whole.cause.replaceAll(" ", "-"),
   };
 }
 
-/** Why there is no lane to compare with. */
-function reason(store, run) {
-  const other = store.lanes
-    .map((key) => store.runs.get(key))
-    .find((one) => one?.rounds.length && one.rounds.every((round) => !round.drafted));
-  return other ? `${nameOf(store, other)} has ${incomparable(run, other)}` : "no lane without a draft was run";
-}
+const EMPTY = {
+  line: "The verdict appears here: what speculation gained or lost, and why.",
+  cause: "",
+  how: "",
+  id: "empty",
+};
 
-const times = (x) => `${x >= 10 ? x.toFixed(0) : x < 1.095 ? x.toFixed(2) : x.toFixed(1)}x`;
-
-function nothing(store) {
-  const run = lockedRun(store);
-  const seen = run ? store.visibleRounds(run) : 0;
-  if (!run || !seen)
-    return {
-      line: "The verdict appears here: what speculation gained or lost, and why.",
-      cause: "",
-      how: "",
-      id: "empty",
-    };
+/** Numbers of the rounds that are shown, while a run streams or time is scrubbed. No cause: that is the engine's to name. */
+function soFar(store, run) {
   const numbers = summary(roundsOf(store, [run]));
+  const baseline = plainOf(store, run);
+  const plain = baseline && summary(roundsOf(store, [baseline]));
+  const ratio =
+    numbers.drafted && numbers.perSecond && plain?.perSecond
+      ? `, **${fmt(numbers.perSecond / plain.perSecond)}x** the speed of ${nameOf(store, baseline)} so far (once)`
+      : "";
   return {
-    line: `${nameOf(store, run)}: **${fmt(numbers.tau)}** tokens a target call.`,
-    cause: "Speculation inactive: nothing was drafted. ",
-    how: how(store, run, null),
-    id: "inactive",
+    line: `${nameOf(store, run)}, ${count(numbers.rounds, "target call")}: **${fmt(numbers.tau)}** tokens a target call${ratio}.`,
+    cause: "",
+    how: how(store, run, baseline),
+    id: "so-far",
   };
-}
-
-/** Leading draft positions that pay: kept(d) tokens for one more draft step, against tokens a millisecond now. */
-function worthwhile(marginal, numbers) {
-  if (!numbers.perSecond || numbers.step === null) return 0;
-  const first = marginal.findIndex((share) => share <= (numbers.perSecond / 1000) * numbers.step);
-  return first < 0 ? marginal.length : first;
-}
-
-/** What decides the speed most, in words; the order and limits are those of engine/analysis/verdict.py. */
-function dominant(rounds, numbers, plain) {
-  const total = numbers.draft + numbers.verify + numbers.other || 1;
-  const [draft, other] = [numbers.draft / total, numbers.other / total];
-  const active = numbers.drafting / rounds.length;
-  const call = plain?.call ? numbers.call / plain.call : 1;
-  const gain = plain?.perSecond ? numbers.perSecond / plain.perSecond : numbers.tau * (1 - draft - other);
-  const { marginal } = byPosition(rounds);
-  const worth = worthwhile(marginal, numbers);
-  const costly = { id: "draft", words: `Draft too costly: it takes ${percent(draft)} of the time.` };
-  const overhead = { id: "overhead", words: `Overhead-bound: ${percent(other)} of the time is in neither model.` };
-  if (active < 0.1)
-    return { id: "inactive", words: `Speculation inactive: ${percent(active)} of the calls had a draft.` };
-  if (other >= 0.25 && other > draft) return overhead;
-  if (gain < 1 && numbers.costRatio >= 0.3) return costly;
-  if (gain < 1 && call >= 1.5)
-    return {
-      id: "call",
-      words: `Target call too costly: over a draft of ${fmt(numbers.drafted / numbers.drafting)} guesses it takes ${fmt(call, 2)} plain ones.`,
-    };
-  if (worth === 0)
-    return {
-      id: "acceptance",
-      words: `Acceptance is too low from the first position on: kept in ${percent(marginal[0])} of the rounds, less than a draft step costs.`,
-    };
-  if (worth < marginal.length)
-    return {
-      id: "acceptance",
-      words: `Acceptance falls after position ${worth}: position ${worth + 1} is kept in ${percent(marginal[worth])} of the rounds, less than its draft step costs.`,
-    };
-  if (gain >= 1 - SAME)
-    return {
-      id: "pays",
-      words: `Every draft position pays for itself, up to position ${marginal.length} (kept in ${percent(marginal.at(-1))} of the rounds).`,
-    };
-  return other > draft ? overhead : costly;
 }
 
 function how(store, run, baseline) {

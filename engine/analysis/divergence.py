@@ -30,8 +30,8 @@ class Divergence:
     text: str
 
 
-def divergence(one: Trace, other: Trace) -> Divergence | None:
-    """The first difference; None while one response is a prefix of the other.
+def divergence(one: Trace, other: Trace, names: tuple[str, str] | None = None) -> Divergence | None:
+    """The first difference; None while one response is a prefix of the other. `names` are what the runs are called.
 
     Raises:
         ConfigError: the runs have different prompts or targets.
@@ -48,7 +48,7 @@ def divergence(one: Trace, other: Trace) -> Divergence | None:
     gap = abs(math.log(shares[0] / shares[1])) if shares[0] and shares[1] else None
     near = max(_near(one), _near(other))
     cause = _cause(one, other, pos, gap, near)
-    text = _text(one, other, pos, shares, gap, near, cause)
+    text = _text(one, other, pos, names, shares, gap, near, cause)
     return Divergence(pos, tokens, (one.tokens[pos].piece, other.tokens[pos].piece), shares, gap, near, cause, text)
 
 
@@ -98,6 +98,7 @@ def _text(
     one: Trace,
     other: Trace,
     pos: int,
+    called: tuple[str, str] | None,
     shares: tuple[float | None, float | None],
     gap: float | None,
     near: float,
@@ -105,7 +106,9 @@ def _text(
 ) -> str:
     names = one.pieces | other.pieces | {trace.tokens[pos].token: trace.tokens[pos].piece for trace in (one, other)}
     a, b = (quoted(trace.tokens[pos].token, names) for trace in (one, other))
-    titles = (one.head.title, other.head.title) if one.head.title != other.head.title else ("the first", "the second")
+    titles = called or (one.head.title, other.head.title)
+    if titles[0] == titles[1]:
+        titles = ("the first", "the second")
     given = [f" ({number(x, y)})" if x is not None else "" for x, y in (shares, shares[::-1])]
     head = f"At position {pos} {titles[0]} has {a}{given[0]} and {titles[1]} {b}{given[1]}"
     exact = "lossy" not in (one.head.guarantee, other.head.guarantee)
@@ -113,7 +116,7 @@ def _text(
     why = {
         "near-tie": f"a near-tie, {apart}, which {one.head.dtype} does not settle",
         "lossy rule": f"a lossy rule decided, {apart}",
-        "sampling draw": f"{'both are draws from one law' if exact else 'the draws differ'}, {apart}",
+        "sampling draw": f"{'both are draws from one distribution' if exact else 'the draws differ'}, {apart}",
         "unexplained": f"unexplained, {apart}: two exact greedy runs should agree here",
     }
     return f"{head}: {why[cause]}."

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from engine.analysis.labels import word
 from engine.trace.store import Trace
 
 Knobs = Mapping[str, Any]
@@ -26,7 +27,7 @@ def by_method(kept: Sequence[Trace], usual: Mapping[str, Knobs]) -> dict[str, li
     )
     named: dict[str, list[Trace]] = {}
     for runs in listed:
-        words = [f"{name} {_word(value)}" for name, value in _unusual(runs[0], usual, found.values()).items()]
+        words = [f"{name} {word(value)}" for name, value in _unusual(runs[0], usual, found.values()).items()]
         named.setdefault(", ".join([runs[0].head.title or runs[0].head.method, *words]), []).extend(runs)
     return named
 
@@ -40,16 +41,6 @@ def _unusual(trace: Trace, usual: Mapping[str, Knobs], groups: Iterable[list[Tra
     first = next(_settings(runs[0]) for runs in groups if runs[0].head.method == trace.head.method)
     known = {**usual.get(trace.head.method, first), "temperature": 0.0}
     return {name: value for name, value in _settings(trace).items() if value != known.get(name, first.get(name))}
-
-
-def _word(value: Any) -> str:
-    return (
-        {True: "on", False: "off"}[value]
-        if isinstance(value, bool)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
 
 
 def pair_names(runs: Iterable[Trace]) -> list[tuple[Any, ...]]:

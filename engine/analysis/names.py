@@ -152,17 +152,20 @@ TITLES: dict[Engine, str] = {
 BY_NAME: dict[str, Name] = {name.name: name for name in NAMES}
 
 
-def told() -> list[dict[str, str]]:
-    """Every number as the page shows it: name, unit, formula, and one line on its names elsewhere with the note."""
-    return [
-        {
-            "name": name.name,
-            "unit": name.unit,
-            "formula": name.formula,
-            "elsewhere": ". ".join(part for part in (_elsewhere(name), name.note) if part),
-        }
-        for name in NAMES
-    ]
+@dataclass(frozen=True)
+class Told:
+    """A number as the page tells it."""
+
+    name: str
+    unit: str
+    formula: str
+    elsewhere: str  # its names in other engines, and the note
+
+
+def told() -> list[Told]:
+    """Every number as the page tells it."""
+    parts = ((name, [part for part in (_elsewhere(name), name.note) if part]) for name in NAMES)
+    return [Told(name.name, name.unit, name.formula, ". ".join(words)) for name, words in parts]
 
 
 def _elsewhere(name: Name) -> str:

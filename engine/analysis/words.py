@@ -49,6 +49,11 @@ def setting(value: float | None) -> str:
     return text if "." in text or "e" in text else text + ".0"
 
 
+def percent(share: float) -> str:
+    """A share with its sign: 42 %, 4.2 %."""
+    return f"{100 * share:.1f} %" if 0 < share < 0.1 else f"{100 * share:.0f} %"
+
+
 def count(n: int, one: str) -> str:
     """A number and its noun: 1 guess, 2 guesses."""
     plural = one + ("es" if one.endswith("s") else "s")

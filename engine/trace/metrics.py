@@ -163,8 +163,17 @@ def check_baseline(trace: Recorded, baseline: Recorded) -> None:
     Raises:
         ConfigError: the baseline drafts, or differs in target, device, dtype, prompt, sampling or process (unknown is another).
     """
-    if any(event.drafted for event in baseline.rounds):
+    what = unfair(trace, baseline)
+    if what == "a draft":
         raise ConfigError(f"{baseline.head.method} is no baseline: a speedup is taken against a run without a draft.")
+    if what:
+        raise ConfigError(f"The baseline has {what}; a speedup is measured in one process, on one target and prompt.")
+
+
+def unfair(trace: Trace, baseline: Trace) -> str:
+    """What the baseline has that makes a quotient of the two speeds mean nothing, as "another prompt"; empty if it is fair."""
+    if any(event.drafted for event in baseline.rounds):
+        return "a draft"
     ours, theirs = trace.head, baseline.head
     for what, one, other in (
         ("target", ours.models.get("target"), theirs.models.get("target")),
@@ -175,10 +184,8 @@ def check_baseline(trace: Recorded, baseline: Recorded) -> None:
         ("process", _process(ours), _process(theirs)),
     ):
         if one != other or one is None:
-            word = "no known" if None in (one, other) else "another"
-            raise ConfigError(
-                f"The baseline has {word} {what}; a speedup is measured in one process, on one target and prompt."
-            )
+            return f"{'no known' if None in (one, other) else 'another'} {what}"
+    return ""
 
 
 def _process(head: RunStarted) -> str | None:

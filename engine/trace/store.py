@@ -79,6 +79,11 @@ class Trace:
         return self._head
 
     @property
+    def started(self) -> bool:
+        """Whether the first event has come."""
+        return self._head is not None
+
+    @property
     def events(self) -> Iterator[Event]:
         """All events so far, in order."""
         if self._head is not None:

@@ -123,7 +123,16 @@ def test_the_verdict_claims_no_speed_without_a_plain_lane(page: Any, base: str) 
 def test_the_verdict_compares_only_runs_of_one_target(page: Any, base: str) -> None:
     plain, chain = traces(("plain", "chain"))
     open_views(page, base, [renamed(plain, "other", device="cuda"), chain])
-    assert "No speed is claimed" in page.inner_text("[data-view=verdict]")
+    assert "No speed is claimed: Plain decoding has another device." in page.inner_text("[data-view=verdict]")
+
+
+def test_while_time_is_scrubbed_the_verdict_gives_numbers_and_no_cause(page: Any, base: str) -> None:
+    open_views(page, base, traces(("plain", "chain")))
+    page.evaluate("async () => { store.setTime({ at: 5 }); await settle(); await settle(); }")
+    page.wait_for_function("view('verdict').dataset.cause === 'so-far'")
+    said = page.inner_text(".v-verdict-line")
+    assert "5 target calls" in said and "the speed of Plain decoding so far (once)" in said
+    assert page.inner_text(".v-verdict-cause") == ""
 
 
 def test_brushing_the_ribbon_filters(page: Any, base: str) -> None:
@@ -245,9 +254,9 @@ def split(
 @pytest.mark.parametrize(
     ("probabilities", "head", "cause"),
     [
-        ((0.4000, 0.3998), {}, "tie"),
+        ((0.4000, 0.3998), {}, "near-tie"),
         ((0.6, 0.2), {}, "unexplained"),
-        ((0.6, 0.2), {"sampling": {"temperature": 1.0, "top_k": 0, "top_p": 1.0}}, "sampling"),
+        ((0.6, 0.2), {"sampling": {"temperature": 1.0, "top_k": 0, "top_p": 1.0}}, "sampling draw"),
         ((0.6, 0.2), {"guarantee": "lossy"}, "unexplained"),
     ],
 )
@@ -265,7 +274,7 @@ def test_a_relaxed_token_is_a_lossy_difference(page: Any, base: str) -> None:
     open_views(page, base, [plain, lenient])
     pos = page.evaluate("store.divergence('plain', 'lenient')")
     origin = page.evaluate("(pos) => store.runs.get('lenient').tokens[pos].origin", pos)
-    assert page.get_attribute(".v-cause", "data-cause") == ("lossy" if origin == "relaxed" else "unexplained")
+    assert page.get_attribute(".v-cause", "data-cause") == ("lossy rule" if origin == "relaxed" else "unexplained")
 
 
 def test_dark_mode_redraws_the_canvas(page: Any, base: str) -> None:

@@ -4,12 +4,16 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.compared import compared
 from engine.analysis.names import told
+from engine.trace.events import SCHEMA
+from engine.trace.store import Trace, event_from_json
 
 STATIC = Path(__file__).parents[2] / "app" / "static"
 VIEWS = ("verdict", "ribbon", "inspector", "tree", "aggregates", "divergence", "whatif")
@@ -23,10 +27,11 @@ for (const spot of document.querySelectorAll("[data-view]")) (await import(`./${
 const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 window.settle = frame;
 window.view = (name) => document.querySelector(`[data-view="${name}"]`);
-store.load(await (await fetch("traces.json")).json());
+const { lanes, compared } = await (await fetch("traces.json")).json();
+store.load(lanes, { compared });
 await frame();
 window.ready = true;
-</script>""".replace("NAMES", json.dumps(told())).replace(
+</script>""".replace("NAMES", json.dumps([asdict(name) for name in told()])).replace(
     "SPOTS", "".join(f'<section class="panel" data-view="{name}"></section>' for name in VIEWS)
 )
 
@@ -49,13 +54,20 @@ def static_server() -> Iterator[str]:
         server.shutdown()
 
 
+def _trace(lane: dict[str, Any]) -> Trace:
+    """A lane as a trace; events on the page carry no schema."""
+    return Trace(event_from_json({"schema": SCHEMA, **event}) for event in json.loads(json.dumps(lane["events"])))
+
+
 def open_views(page: Any, base: str, traces: list[dict[str, Any]]) -> list[str]:
     """Open the page with these traces; what is appended to the list returned are console errors."""
     problems: list[str] = []
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.route("**/views.html", lambda route: route.fulfill(body=PAGE, content_type="text/html"))
-    page.route("**/traces.json", lambda route: route.fulfill(body=json.dumps(traces), content_type="application/json"))
+    found = asdict(compared({lane["key"]: _trace(lane) for lane in traces}))
+    body = json.dumps({"lanes": traces, "compared": found})
+    page.route("**/traces.json", lambda route: route.fulfill(body=body, content_type="application/json"))
     page.goto(f"{base}/views.html")
     page.wait_for_function("window.ready === true")
     return problems

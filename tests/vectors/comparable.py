@@ -3,7 +3,7 @@
 from itertools import permutations
 from typing import Any
 
-from engine.analysis.metrics import check_baseline
+from engine.trace.metrics import check_baseline
 from engine.errors import ConfigError
 from engine.presets import PRESETS
 from engine.trace.store import Trace

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from engine.analysis.metrics import metrics
-from engine.analysis.outcome import tcr
+from engine.trace.metrics import metrics
+from engine.trace.outcome import tcr
 from engine.presets import PRESETS
 from engine.trace.store import Trace
 

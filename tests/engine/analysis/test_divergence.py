@@ -79,7 +79,7 @@ def test_a_light_lossy_run_may_have_bent_it() -> None:
 
 def test_draws_differ_when_sampling() -> None:
     found = divergence(base(sampling=SAMPLED), other(sampling=SAMPLED))
-    assert found is not None and found.cause == "sampling draw" and "both are draws from one law" in found.text
+    assert found is not None and found.cause == "sampling draw" and "both are draws from one distribution" in found.text
     lossy = divergence(base(sampling=SAMPLED), other(sampling=SAMPLED, guarantee="lossy"))
     assert lossy is not None and "the draws differ" in lossy.text
 

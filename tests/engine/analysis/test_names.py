@@ -18,10 +18,10 @@ def test_every_number_has_unit_and_formula_once() -> None:
 
 
 def test_what_the_page_is_told() -> None:
-    rows = {row["name"]: row for row in told()}
+    rows = {row.name: row for row in told()}
     assert list(rows) == list(BY_NAME)
-    assert rows["accepted"]["elsewhere"].startswith("vLLM num_accepted_draft_tokens, SGLang spec_num_correct_drafts")
-    assert rows["accept_rate_tested"]["elsewhere"] == "Leviathan's alpha, for a chain."
+    assert rows["accepted"].elsewhere.startswith("vLLM num_accepted_draft_tokens, SGLang spec_num_correct_drafts")
+    assert rows["accept_rate_tested"].elsewhere == "Leviathan's alpha, for a chain."
 
 
 def test_vllm_names_and_its_identity() -> None:

@@ -1,6 +1,8 @@
 import pytest
 
-from engine.analysis.verdict import verdict, worthwhile
+from engine.analysis.labels import labels
+from engine.analysis.verdict import verdict, verdicts, worthwhile
+from engine.presets import PRESETS, Preset, list_presets
 from engine.trace.events import RunEnded
 from engine.trace.metrics import metrics
 from engine.trace.store import Trace
@@ -25,59 +27,66 @@ def test_it_pays_off() -> None:
     assert said.cause == "pays off" and said.speedup == pytest.approx((32 / 0.0912) / 100)
     assert (
         said.text
-        == "SD is 3.5x faster than AR here (cpu, float32): 4.0 tokens a target call; a draft step costs 0.03 of one."
+        == "SD is 3.5x faster than AR (once, cpu, float32): 4.0 tokens a target call; a draft step costs 0.03 of one. "
+        "Every draft position pays for itself, up to position 3 (accepted in 100 % of the 8 rounds with a draft)."
     )
 
 
 def test_without_a_baseline_no_quotient_is_claimed() -> None:
     said = verdict(run(["aaa"] * 8))
     assert said.speedup is None and said.call_ratio is None
-    assert said.text == "SD here (cpu, float32): 4.0 tokens a target call; a draft step costs 0.03 of one."
+    assert said.line == "SD (cpu, float32): **4.0** tokens a target call; a draft step costs **0.03** of one."
+    assert said.unsaid == "no lane without a draft was run"
 
 
 def test_acceptance_falls() -> None:
     said = verdict(run(["ard"] * 9 + ["aar"]), ar([1] * 8))  # marginals 1, 0.1, 0; a step costs 0.06 tokens
     assert (said.cause, said.worth) == ("acceptance falls", 2)
-    assert said.text.endswith("; acceptance falls after position 2.")
+    assert said.why == (
+        "Acceptance falls after position 2: position 3 is accepted in 0 % of the 10 rounds with a draft, "
+        "less than its draft step costs."
+    )
     costly = verdict(run(["ard"] * 9 + ["aar"], draft=2.0), ar([1] * 8))  # now a step costs 0.25 tokens
     assert (costly.cause, costly.worth) == ("acceptance falls", 1)
     never = verdict(run(["rdd"] * 8), ar([1] * 8))
-    assert never.text.endswith("; acceptance is too low from the first position on.") and never.worth == 0
+    assert never.why.startswith("Acceptance is too low from the first position on: accepted in 0 % of the 8 rounds")
+    assert never.worth == 0
 
 
 def test_overhead() -> None:
     said = verdict(run(["aaa"] * 8, other=10.0))
     assert said.cause == "overhead-bound" and said.other_share == pytest.approx(10 / 20.9)
-    assert said.text.endswith("; overhead-bound: 48% of the time is in neither model.")
+    assert said.why == "Overhead-bound: 48 % of its decoding time is in neither model."
 
 
 def test_draft_too_costly() -> None:
     said = verdict(run(["aar"] * 8, draft=8.0), ar([1] * 8))
     assert said.cause == "draft too costly" and said.speedup == pytest.approx(3 / 34.5 * 10)
-    assert "1.15x slower than AR" in said.text and said.text.endswith(
-        "the draft is too costly: it takes 70% of the time."
-    )
+    assert "1.15x slower than AR" in said.text
+    assert said.why == "Draft too costly: it takes 70 % of the decoding time."
 
 
 def test_target_call_too_costly() -> None:
     said = verdict(run(["aar"] * 8, verify=40.0), ar([1] * 8, ms=10.0))
     assert said.cause == "target call too costly" and said.call_ratio == pytest.approx(4.0)
-    assert said.text.endswith("a target call over the draft costs 4.00 plain ones.")
+    assert said.why == "Target call too costly: over a draft of 3.00 tokens it takes 4.00 plain ones."
 
 
 def test_inactive_and_plain() -> None:
     rare = run(["aaa"] + [""] * 19)
     assert verdict(rare).cause == "speculation inactive"
-    assert verdict(rare).text.endswith("speculation inactive: 5% of the calls had a draft.")
-    plain = verdict(ar([1] * 8), ar([1, 2]))
-    assert plain.cause == "plain decoding" and plain.text == "AR here (cpu, float32): one token a target call."
+    assert verdict(rare).why == "Speculation inactive: 1 of its 20 target calls had a draft."
+    plain = verdict(ar([1] * 8))
+    assert plain.cause == "plain decoding"
+    assert plain.text == "AR (cpu, float32): one token a target call. Nothing was drafted."
 
 
 def test_too_early() -> None:
     said = verdict(Trace([head(dtype="torch.bfloat16", device="cuda")]))
-    assert said.cause == "too early" and said.text == "SD here (cuda, bfloat16): no token yet."
-    few = verdict(run(["rdd"] * 7))
-    assert few.cause == "too early" and few.text.endswith("a draft step costs 0.03 of one.")
+    assert said.cause == "too early" and said.line == "SD (cuda, bfloat16): no token yet."
+    few = verdict(run(["rdd"] * 7), ar([1] * 8))
+    assert few.cause == "too early" and few.why == "Only 7 target calls: too few to name a cause."
+    assert few.line.startswith("SD is **1.14x** slower than AR (once, "), "the ratio is told however few the rounds"
 
 
 def test_slow_although_every_position_pays() -> None:
@@ -94,10 +103,29 @@ def test_worth_is_zero_when_nothing_was_timed() -> None:
 
 def test_even() -> None:
     assert verdict(run(["aaa"] * 8), ar([1] * 8, ms=2.85)).text.startswith(
-        "SD is as fast as AR here (cpu, float32): 4.0 tokens"
+        "SD is as fast as AR (once, cpu, float32): 4.0 tokens"
     )
 
 
 def test_the_larger_of_two_costs_is_named() -> None:
     said = verdict(run(["aar"] * 8, draft=8.0, verify=10.0, other=13.0))
     assert said.other_share > 0.25 and said.cause == "draft too costly"
+
+
+def test_each_run_is_compared_with_the_first_fair_baseline() -> None:
+    elsewhere = Trace([head(method="ar", title="AR", device="cuda"), *ar([1] * 8).rounds])
+    ours = run(["aaa"] * 8)
+    found = verdicts([elsewhere, ours, ar([1] * 8)], ["A", "B", "C"])
+    assert found[1].line.startswith("B is **3.5x** faster than C (once")
+    assert found[0].unsaid == "C has another device" and found[2].cause == "plain decoding"
+    alone = verdicts([elsewhere, ours], ["A", "B"])[1]
+    assert alone.speedup is None and alone.unsaid == "A has another device"
+
+
+@pytest.mark.parametrize("case", [preset for preset in list_presets() if preset.traces], ids=lambda case: case.name)
+def test_every_recorded_case_with_a_fair_baseline_states_its_ratio(case: Preset) -> None:
+    traces = [Trace.load(PRESETS / path) for path in case.traces]
+    plain = [trace for trace in traces if trace.head.method == "ar"]
+    for trace, said in zip(traces, verdicts(traces, labels(traces)), strict=True):
+        if any(event.drafted for event in trace.rounds) and plain:
+            assert said.speedup is not None and ("x** " in said.line or "as fast as" in said.line), said.text
