@@ -66,7 +66,10 @@ def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | N
 def body(traces: Sequence[Trace], cards: Sequence[Card], sentence: Sentence | None) -> dict[str, Any]:
     """Whole traces as the page takes them: their lanes, and what these say about each other."""
     shown = lanes(traces, cards, sentence)
-    return {"lanes": shown, "compared": asdict(compared(dict(zip((lane["key"] for lane in shown), traces, strict=True))))}
+    return {
+        "lanes": shown,
+        "compared": asdict(compared(dict(zip((lane["key"] for lane in shown), traces, strict=True)))),
+    }
 
 
 def _stand_in(head: RunStarted) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from typing import Any
 
 from app.knobs import catalogue

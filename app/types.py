@@ -14,6 +14,10 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, Union, get_args, get_origin
 
 from app import wire
+from engine.analysis.compared import Compared, Parting
+from engine.analysis.divergence import Divergence
+from engine.analysis.names import Told
+from engine.analysis.verdict import Verdict
 from engine.config import Card, Knob
 from engine.judge import events as mining
 from engine.trace import events as trace
@@ -72,6 +76,7 @@ def declarations() -> dict[str, str]:
                 interface(Card),
             ],
         ),
+        "analysis.d.ts": _file("engine/analysis", [interface(kind) for kind in ANALYSIS]),
         "wire.d.ts": _file("app/wire.py", [IMPORTS, *_wire()]),
         "mining.d.ts": _file(
             "engine/judge/events.py",
@@ -88,7 +93,9 @@ def declarations() -> dict[str, str]:
 TOP_N = """/** [token id, probability], most probable first. */
 export type TopN = readonly (readonly [number, number])[];
 """
-IMPORTS = """import type { Card, Knob, KnobValue } from "./card.js";
+ANALYSIS = (Verdict, Divergence, Parting, Compared, Told)
+IMPORTS = """import type { Compared, Told } from "./analysis.js";
+import type { Card, Knob, KnobValue } from "./card.js";
 import type { Event } from "./trace.js";
 """
 

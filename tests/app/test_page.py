@@ -101,6 +101,15 @@ def test_catalogue_and_recorded_traces(http, lab):
 def test_uploads(http):
     good = http.post("/lab/open", content=Trace(events("bush", 20)).to_bytes())
     assert good.status_code == 200 and good.json()["lanes"][0]["key"] == "bush"
+    several = b"".join(
+        json.dumps({"file": name, "bytes": len(data)}).encode() + b"\n" + data
+        for name, data in ((f"{kind}.jsonl", Trace(events(kind, 20)).to_bytes()) for kind in ("plain", "bush"))
+    )
+    found = http.post("/lab/open", content=several).json()
+    assert [lane["key"] for lane in found["lanes"]] == ["plain", "bush"] == list(found["compared"]["verdicts"])
+    assert found["compared"]["verdicts"]["bush"]["speedup"] > 0, "runs of two files are compared"
+    framed = json.dumps({"file": "broken.jsonl", "bytes": 2}).encode() + b"\n{}"
+    assert http.post("/lab/open", content=framed).json()["error"].startswith("broken.jsonl: ")
     bad = http.post("/lab/open", content=b"{}")
     assert bad.status_code == 400 and "kind" in bad.json()["error"]
     huge = http.post("/lab/open", content=b"x" * 20_000_001)

@@ -11,7 +11,7 @@ import pytest
 from app import wire
 from app.build import Handlers
 from app.mining import MINED, _about
-from app.routes import catalogue_json, open_trace
+from app.routes import catalogue_json, open_traces
 from app.types import declarations, defaulted, main, stale
 from engine.judge import events as mining
 from engine.trace import events as trace
@@ -103,7 +103,7 @@ def test_a_run_and_a_recording_are_as_declared(service, shelf):
     assert [text for message in messages for text in problems(message, wire.RunMessage)] == []
     body = json.loads(shelf.body(shelf.first))
     assert problems(body, wire.Recorded) == []
-    opened = {"lanes": open_trace(service, sentence, Trace(events("bush", 24)).to_bytes())}
+    opened = json.loads(json.dumps(open_traces(service, sentence, Trace(events("bush", 24)).to_bytes())))
     assert problems(opened, wire.Opened) == []
 
 

@@ -1,6 +1,7 @@
 // The contract between views (docs/design/0008-page.md), written by hand: what the store holds and who hears of what.
 
 import type { Card } from "./card.js";
+import type { Compared } from "./analysis.js";
 import type { Event, Json, Node, Round, RunEnded, RunStarted, Token } from "./trace.js";
 
 /** Prefix sums over rounds: entry n covers the first n. Times in milliseconds. */
@@ -91,6 +92,8 @@ export interface Status {
   readonly phase: "empty" | "queued" | "loading" | "running" | "done";
   /** name of the preset whose recorded runs are shown */
   readonly recorded: string | null;
+  /** what lanes that have ended say about each other */
+  readonly compared: Compared | null;
   /** the run was started by Step */
   readonly step: boolean;
 }

@@ -1,5 +1,6 @@
 // Written by `python -m app.types write` from app/wire.py; do not edit.
 
+import type { Compared, Told } from "./analysis.js";
 import type { Card, Knob, KnobValue } from "./card.js";
 import type { Event } from "./trace.js";
 
@@ -86,6 +87,8 @@ export interface Catalogue {
   /** the preset that the page opens with, empty when there is none */
   readonly first: string;
   readonly limits: PageLimits;
+  /** what the numbers are called elsewhere */
+  readonly names: readonly Told[];
 }
 
 /** A whole run, each candidate and token with its sentence. */
@@ -95,15 +98,17 @@ export interface Lane {
   readonly events: readonly Event[];
 }
 
-/** The runs in a visitor's file: POST /lab/open. */
+/** The runs in a visitor's files: POST /lab/open. */
 export interface Opened {
   readonly lanes: readonly Lane[];
+  readonly compared: Compared;
 }
 
 /** The recorded runs of a preset: GET /lab/trace?name=NAME. */
 export interface Recorded {
   readonly recorded: string;
   readonly lanes: readonly Lane[];
+  readonly compared: Compared;
 }
 
 /** A lane whose run begins. */
@@ -123,6 +128,8 @@ export interface RunMessage {
   /** what went wrong */
   readonly notice?: string;
   readonly done?: boolean;
+  /** with the last message, once all lanes have ended */
+  readonly compared?: Compared | null;
 }
 
 /** A recorded mined set in the list. */

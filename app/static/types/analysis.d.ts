@@ -1,0 +1,57 @@
+// Written by `python -m app.types write` from engine/analysis; do not edit.
+
+/** The sentence, its cause and what both rest on. Shares are of the rounds' time. */
+export interface Verdict {
+  /** what stands between double stars is to be stressed */
+  readonly line: string;
+  /** the dominant cause in a sentence, or why none is named */
+  readonly why: string;
+  /** why no ratio of speeds is told; empty where one is */
+  readonly unsaid: string;
+  readonly cause: "too early" | "plain decoding" | "speculation inactive" | "overhead-bound" | "draft too costly" | "target call too costly" | "acceptance falls" | "pays off";
+  readonly speedup: number | null;
+  readonly tau: number | null;
+  readonly cost_ratio: number | null;
+  readonly draft_share: number;
+  readonly other_share: number;
+  /** share of the calls that verified a draft */
+  readonly active: number;
+  /** a target call of this run / one of the baseline */
+  readonly call_ratio: number | null;
+  /** leading draft positions that earn more than they cost */
+  readonly worth: number;
+}
+
+/** The first position with two tokens. Probabilities are the target's, raw softmax; None where not recorded. */
+export interface Divergence {
+  readonly pos: number;
+  readonly tokens: readonly [number, number];
+  readonly pieces: readonly [string, string];
+  readonly p: readonly [number | null, number | null];
+  /** |log p - log p|, nats */
+  readonly gap: number | null;
+  /** the gap below which the cause is a near-tie, for the less exact of the two dtypes */
+  readonly near: number;
+  readonly cause: "near-tie" | "lossy rule" | "sampling draw" | "unexplained";
+  readonly text: string;
+}
+
+/** Where two lanes, named by their keys, part. */
+export interface Parting extends Divergence {
+  readonly lanes: readonly [string, string];
+}
+
+/** Verdicts by lane key, and the pairs that part; pairs of other prompts or targets have no place in it. */
+export interface Compared {
+  readonly verdicts: Readonly<Record<string, Verdict>>;
+  readonly divergences: readonly Parting[];
+}
+
+/** A number as the page tells it. */
+export interface Told {
+  readonly name: string;
+  readonly unit: string;
+  readonly formula: string;
+  /** its names in other engines, and the note */
+  readonly elsewhere: string;
+}
