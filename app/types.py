@@ -168,7 +168,10 @@ def _member(kind: type[Any], name: str, hint: Any, sparse: bool, late: bool) -> 
     if sparse and type(None) in get_args(hint):
         hint = Union[tuple(part for part in get_args(hint) if part is not type(None))]  # noqa: UP007
         optional = True
-    return f"readonly {name}{'?' if optional else ''}: {typed(hint)};"
+    line = f"readonly {name}{'?' if optional else ''}: {typed(hint)};"
+    if get_origin(hint) is Literal and len(line) > 118:  # broken as the formatter breaks it
+        return line[: line.index(":") + 1] + "".join(f"\n    | {part}" for part in quoted(get_args(hint))) + ";"
+    return line
 
 
 def typed(hint: Any) -> str:

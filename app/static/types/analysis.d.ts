@@ -8,7 +8,15 @@ export interface Verdict {
   readonly why: string;
   /** why no ratio of speeds is told; empty where one is */
   readonly unsaid: string;
-  readonly cause: "too early" | "plain decoding" | "speculation inactive" | "overhead-bound" | "draft too costly" | "target call too costly" | "acceptance falls" | "pays off";
+  readonly cause:
+    | "too early"
+    | "plain decoding"
+    | "speculation inactive"
+    | "overhead-bound"
+    | "draft too costly"
+    | "target call too costly"
+    | "acceptance falls"
+    | "pays off";
   readonly speedup: number | null;
   readonly tau: number | null;
   readonly cost_ratio: number | null;
