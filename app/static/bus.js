@@ -111,7 +111,10 @@ export function createBus(store, notify) {
     repair();
   }, 5000);
 
-  /** What the lanes say about each other comes with the last message (engine/analysis/compared.py). */
+  /**
+   * What the lanes say about each other comes with the last message (engine/analysis/compared.py).
+   * @param {import("./types/analysis.js").Compared | null=} compared
+   */
   function finish(compared = null) {
     current.ended = true;
     store.setStatus({ phase: store.lanes.length ? "done" : "empty", compared });

@@ -170,7 +170,7 @@ def check_baseline(trace: Recorded, baseline: Recorded) -> None:
         raise ConfigError(f"The baseline has {what}; a speedup is measured in one process, on one target and prompt.")
 
 
-def unfair(trace: Trace, baseline: Trace) -> str:
+def unfair(trace: Recorded, baseline: Recorded) -> str:
     """What the baseline has that makes a quotient of the two speeds mean nothing, as "another prompt"; empty if it is fair."""
     if any(event.drafted for event in baseline.rounds):
         return "a draft"

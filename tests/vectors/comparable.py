@@ -3,9 +3,9 @@
 from itertools import permutations
 from typing import Any
 
-from engine.trace.metrics import check_baseline
 from engine.errors import ConfigError
 from engine.presets import PRESETS
+from engine.trace.metrics import check_baseline
 from engine.trace.store import Trace
 
 RUNS = ("first_look-0-ar", "first_look-1-sd", "code-0-ar", "sampled-0-ar", "sampled-1-sd")

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from engine.presets import PRESETS
 from engine.trace.metrics import metrics
 from engine.trace.outcome import tcr
-from engine.presets import PRESETS
 from engine.trace.store import Trace
 
 RUNS = ("first_look-0-ar", "first_look-1-sd", "first_look-2-easd", "tree_code-2-eagle3", "copying-1-pld")
