@@ -8,7 +8,7 @@ from engine.presets import PRESETS
 from engine.trace.metrics import check_baseline
 from engine.trace.store import Trace
 
-RUNS = ("first_look-0-ar", "first_look-1-sd", "code-0-ar", "sampled-0-ar", "sampled-1-sd")
+RUNS = ("easd_helps-0-ar", "easd_helps-1-sd", "code-0-ar", "sampled-0-ar", "sampled-1-sd")
 
 
 def vectors() -> dict[str, Any]:

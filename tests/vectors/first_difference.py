@@ -10,7 +10,7 @@ PAIRS = (
     ("near_tie-0-ar", "near_tie-1-sd"),
     ("easd_hurts-0-ar", "easd_hurts-2-easd"),
     ("sampled-1-sd", "sampled-2-sd"),
-    ("first_look-0-ar", "first_look-1-sd"),
+    ("easd_helps-0-ar", "easd_helps-1-sd"),
 )
 
 
