@@ -1,0 +1,209 @@
+"""Recorded cases as lessons use them: find a place by what happened there, and compute a number by its name.
+
+A lane is named by its method, `stand:2` being the second lane of that method. A number is `LANE.NAME` with a name of
+`engine.analysis.metrics`, a state of drafted tokens, `correction`, `bonus`, `longest` (most accepted in a round),
+`empty_rounds` (drafted, none accepted) or `knobs.NAME`; `here.NAME` is a field of the place that a step points at. Two
+terms may be joined by one of + - * /: "ar.rounds / sd.rounds".
+"""
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from engine.analysis.metrics import metrics
+from engine.errors import ConfigError, unknown
+from engine.presets import PRESETS, Preset, get_preset
+from engine.trace.events import NODE_STATES, ORIGINS, Node, Round
+from engine.trace.store import Trace
+
+TERM = re.compile(r"^(here|[a-z][\w]*(?::\d+)?)\.([\w.]+)$")
+OPERATIONS: dict[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+BOUND = re.compile(r"^(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)$")
+BOUNDS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+}
+NUMBERS = ("q", "p", "h_draft", "h_target", "overlap", "accept_prob", "u", "judge", "confidence", "margin")
+WORDS = ("state", "piece", "origin", "rule")
+PLACE = ("round", "depth", "pos", "rank")
+FIELDS = (*WORDS, *PLACE, *NUMBERS)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A drafted token (with `node`), or an emitted token without one, and what was recorded there."""
+
+    lane: int
+    round: int
+    node: int | None
+    pos: int  # in the response, from 0
+    fields: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The place alone, in JSON types."""
+        return {name: value for name, value in asdict(self).items() if name != "fields"}
+
+
+class Case:
+    """A preset with its recorded traces."""
+
+    def __init__(self, preset: Preset) -> None:
+        """Take a preset that was recorded."""
+        self.preset = preset
+
+    @cached_property
+    def traces(self) -> list[Trace]:
+        """One trace a lane."""
+        return [Trace.load(PRESETS / path) for path in self.preset.traces]
+
+    @cached_property
+    def lanes(self) -> dict[str, int]:
+        """Names of the lanes: the method, and `method:2` for a second lane of it."""
+        named: dict[str, int] = {}
+        for index, lane in enumerate(self.preset.lanes):
+            count = sum(other.method == lane.method for other in self.preset.lanes[:index]) + 1
+            named[lane.method if count == 1 else f"{lane.method}:{count}"] = index
+        return named
+
+    def lane(self, name: str) -> int:
+        """The index of a lane.
+
+        Raises:
+            ConfigError: the case has no such lane, with the nearest right name.
+        """
+        if name not in self.lanes:
+            raise ConfigError(unknown(f"lane of {self.preset.name}", name, self.lanes))
+        return self.lanes[name]
+
+    def places(self, lane: str) -> Iterator[Place]:
+        """Every drafted token of a lane, then every emitted token that was not drafted, round by round."""
+        index = self.lane(lane)
+        trace = self.traces[index]
+        for event in trace.rounds:
+            for number, node in enumerate(event.nodes):
+                yield Place(index, event.index, number, event.start + node.depth - 1, _drafted(trace, event, node))
+            for token in event.tokens:
+                if token.node is None:
+                    said = {"origin": token.origin, "piece": token.piece, "round": event.index, "pos": token.pos}
+                    yield Place(index, event.index, None, token.pos, said | {"h_target": token.h_target})
+
+    def find(self, lane: str, where: Mapping[str, Any]) -> list[Place]:
+        """The places of a lane at which all conditions hold, in order.
+
+        Raises:
+            ConfigError: an unknown field, state or origin, or a bound that cannot be read.
+        """
+        _check(where)
+        return [place for place in self.places(lane) if all(_holds(place.fields, k, v) for k, v in where.items())]
+
+    def value(self, formula: str, here: Place | None = None) -> float | int | str:
+        """The number that a formula names; a word for `here.piece` and the like.
+
+        Raises:
+            ConfigError: an unknown lane or name, a number that was not recorded, or a formula that cannot be read.
+        """
+        parts = formula.split()
+        if len(parts) == 1:
+            return self._term(parts[0], here)
+        if len(parts) != 3 or parts[1] not in OPERATIONS:
+            raise ConfigError(f"{formula!r} is no number: write LANE.NAME, or two of them with + - * or / between.")
+        left, right = (self._term(part, here) for part in (parts[0], parts[2]))
+        if isinstance(left, str) or isinstance(right, str):
+            raise ConfigError(f"{formula!r} reckons with a word.")
+        if parts[1] == "/" and right == 0:
+            raise ConfigError(f"{formula!r} divides by zero in {self.preset.name}.")
+        return OPERATIONS[parts[1]](left, right)
+
+    def _term(self, term: str, here: Place | None) -> float | int | str:
+        if re.fullmatch(r"-?\d+(\.\d+)?", term):
+            return float(term) if "." in term else int(term)
+        match = TERM.match(term)
+        if match is None:
+            raise ConfigError(f"{term!r} is no number of a recorded run: write LANE.NAME, such as sd.rounds.")
+        lane, name = match.groups()
+        found = self._here(name, here) if lane == "here" else self._of(self.lane(lane), name)
+        if not isinstance(found, int | float | str) or isinstance(found, bool):
+            raise ConfigError(
+                f"{term!r} is not known in {self.preset.name}: it was not recorded, or it is no single number."
+            )
+        return found
+
+    def _here(self, name: str, here: Place | None) -> Any:
+        if here is None:
+            raise ConfigError(f"here.{name} is told, but the step points at no token: give it `at`.")
+        if name not in FIELDS:
+            raise ConfigError(unknown("field of a place", name, FIELDS))
+        return here.fields.get(name)
+
+    def _of(self, lane: int, name: str) -> Any:
+        trace = self.traces[lane]
+        if name.startswith("knobs."):
+            knobs = trace.head.knobs
+            if name[6:] not in knobs:
+                raise ConfigError(unknown(f"knob of {trace.head.method}", name[6:], knobs))
+            return knobs[name[6:]]
+        numbers = self._numbers(lane)
+        if name not in numbers:
+            raise ConfigError(unknown(f"number of {trace.head.method}", name, numbers))
+        return numbers[name]
+
+    def _numbers(self, lane: int) -> dict[str, Any]:
+        trace = self.traces[lane]
+        states = dict.fromkeys(NODE_STATES, 0)
+        for event in trace.rounds:
+            for node in event.nodes:
+                states[node.state] += 1
+        longest = max((event.accepted for event in trace.rounds), default=0)
+        empty = sum(event.drafted > 0 and event.accepted == 0 for event in trace.rounds)
+        origins = {name: sum(token.origin == name for token in trace.tokens) for name in ("correction", "bonus")}
+        return states | origins | {"longest": longest, "empty_rounds": empty} | metrics(trace)
+
+
+@lru_cache(maxsize=64)
+def case(name: str) -> Case:
+    """A recorded case.
+
+    Raises:
+        ConfigError: no such preset, or nothing was recorded for it.
+    """
+    preset = get_preset(name)
+    if not preset.traces:
+        raise ConfigError(f"Nothing is recorded for {name!r}, so no lesson can use it.")
+    return Case(preset)
+
+
+def _drafted(trace: Trace, event: Round, node: Node) -> dict[str, Any]:
+    emitted = next((t.origin for t in event.tokens if t.node is not None and event.nodes[t.node] is node), None)
+    said = {name: getattr(node, name) for name in NUMBERS}
+    said |= {"state": node.state, "rule": node.rule, "rank": node.rank, "depth": node.depth, "origin": emitted}
+    pos = event.start + node.depth - 1
+    return said | {"round": event.index, "pos": pos, "piece": trace.pieces.get(node.token)}
+
+
+def _check(where: Mapping[str, Any]) -> None:
+    for name, wanted in where.items():
+        if name not in FIELDS:
+            raise ConfigError(unknown("field of a place", name, FIELDS))
+        known = {"state": NODE_STATES, "origin": ORIGINS}.get(name)
+        if known and wanted not in known:
+            raise ConfigError(unknown(name, wanted, known))
+        if name in NUMBERS and isinstance(wanted, str) and not BOUND.match(wanted):
+            raise ConfigError(f"{name} = {wanted!r} is no bound: write a number, or <, <=, > or >= and a number.")
+
+
+def _holds(fields: Mapping[str, Any], name: str, wanted: Any) -> bool:
+    found = fields.get(name)
+    if found is None:
+        return False
+    bound = BOUND.match(wanted) if isinstance(wanted, str) and name not in WORDS else None
+    return BOUNDS[bound[1]](float(found), float(bound[2])) if bound else bool(found == wanted)

@@ -1,0 +1,156 @@
+"""Lessons: every task can be solved on its recorded traces, wrong answers are refused, and a bad file says what is wrong."""
+
+import json
+import re
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.learn.lessons import Lesson, Step, check, lessons, lessons_json, parse
+from engine.learn.recorded import case
+
+LESSONS = lessons()
+TASKS = [(lesson, step) for lesson in LESSONS for step in lesson.steps if step.task]
+HEAD = '+++\ntitle = "T"\nteaches = "x"\ncase = "first_look"\n+++\n'
+GOOD = HEAD + "Intro.\n\n## One\n\n```toml\n{}\n```\n\nText.\n"
+
+
+def name(item: object) -> str:
+    return item.name if isinstance(item, Lesson) else item.title if isinstance(item, Step) else ""
+
+
+def right_and_wrong(step: Step) -> tuple[list, list]:
+    """Answers that must pass, and answers that must not."""
+    task = step.task
+    assert task is not None
+    if task.kind == "choice":
+        indices = range(len(task.options))
+        return list(task.answer), [i for i in indices if i not in task.answer] + [-1, len(task.options)]
+    if task.kind == "predict":
+        far = task.tolerance * 1.01 + 0.01
+        return [task.answer, task.answer + task.tolerance], [task.answer + far, task.answer - far, None]
+    if task.kind == "select":
+        recorded = case(step.case)
+        lane = next(key for key, index in recorded.lanes.items() if index == task.lane)
+        good = [place.to_json() for place in task.answer]
+        chosen = {(p["round"], p["node"], p["pos"]) for p in good}
+        others = [p.to_json() for p in recorded.places(lane) if (p.round, p.node, p.pos) not in chosen]
+        return good, [p for p in others if not any(q["round"] == p["round"] and q["pos"] == p["pos"] for q in good)]
+    good = [value for value, count in task.counts if count == task.answer]
+    return good, [value for value, count in task.counts if count != task.answer] + [task.counts[0][0] - 1, 1e6]
+
+
+@pytest.mark.parametrize(("lesson", "step"), TASKS, ids=name)
+def test_a_task_can_be_solved_and_refuses_wrong_answers(lesson: Lesson, step: Step) -> None:
+    right, wrong = right_and_wrong(step)
+    assert right and wrong
+    assert all(check(step.task, given) for given in right)
+    assert not any(check(step.task, given) for given in wrong)
+
+
+def test_a_set_task_counts_what_the_run_recorded_at_its_own_setting() -> None:
+    """The recorded knob gives the recorded number of decisions of that state."""
+    tasks = [(step, step.task) for _, step in TASKS if step.task.kind == "set"]
+    for step, task in tasks:
+        trace = case(step.case).traces[task.lane]
+        own = trace.head.knobs[task.knob]
+        assert task.counts[0][0] <= own <= task.counts[-1][0]
+        counted = [count for value, count in task.counts if value <= own + 1e-9][-1]
+        assert counted == sum(node.state == task.state for event in trace.rounds for node in event.nodes)
+
+
+def test_there_are_lessons_for_every_subject_and_they_are_short() -> None:
+    assert len({lesson.order for lesson in LESSONS}) == len(LESSONS)
+    for lesson in LESSONS:
+        assert 3 <= len(lesson.steps) <= 9 and 3 <= lesson.minutes <= 8, lesson.name
+        assert sum(step.task is not None for step in lesson.steps) >= 3, lesson.name
+        words = sum(len(text.split()) for text in (lesson.text, *(step.text for step in lesson.steps)))
+        assert 120 <= words <= 700, (lesson.name, words)
+
+
+def test_no_slot_is_left_and_all_is_json() -> None:
+    text = json.dumps(lessons_json(), allow_nan=False, ensure_ascii=False)
+    assert not re.search(r"\{\{[^\"{}]*\}\}", text)
+
+
+def test_links_name_pages_cases_and_lessons() -> None:
+    known = {f"lessons/{lesson.name}" for lesson in LESSONS}
+    for lesson in LESSONS:
+        for link in lesson.links:
+            room, _, where = link.partition("/")
+            if room == "methods":
+                from engine.learn.pages import names
+
+                assert where in names(), link
+            elif room == "cases":
+                assert case(where)
+            else:
+                assert link in known, link
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ('lane = "sdd"', "lane of first_look 'sdd'.*sd"),
+        ('room = "kitchen"', "room 'kitchen'"),
+        ('view = "scores"', "view 'scores'.*score"),
+        ('lain = "sd"', "setting of a step 'lain'.*lane"),
+        ('case = "first"', "preset 'first'"),
+        ('lane = "sd"\nat = { state = "refused" }', "state 'refused'"),
+        ('lane = "sd"\nat = { state = "vetoed" }', "place 1 of 0"),
+        ('lane = "sd"\nat = { h_target = "big" }', "no bound"),
+        ('task = { kind = "guess" }', "kind of task 'guess'"),
+        ('task = { kind = "predict", ask = "?" }', "needs 'metric'"),
+        ('task = { kind = "predict", ask = "?", metric = "sd.calls" }', "number of sd 'calls'"),
+        ('task = { kind = "predict", ask = "?", metric = "sd.accept_by_depth" }', "no single number"),
+        ('task = { kind = "predict", ask = "?", metric = "sd.rounds sd.tokens" }', "no number"),
+        ('task = { kind = "predict", ask = "{{here.p}}", metric = "sd.rounds" }', "points at no token"),
+        ('task = { kind = "select", ask = "?", lane = "sd", where = { state = "vetoed" } }', "for 0 tokens"),
+        ('task = { kind = "choice", ask = "?", options = [{ text = "a" }, { text = "b" }] }', "option that is right"),
+        (
+            'task = { kind = "set", ask = "?", lane = "sd", knob = "gamma", range = [1, 9, 1], '
+            'count = { state = "accepted" }, want = 99 }',
+            "99 accepted is reached by none",
+        ),
+        ("lane = ", "not valid TOML"),
+    ],
+)
+def test_a_bad_step_says_what_is_wrong_and_where(settings: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        parse("mine", GOOD.replace("{}", settings))
+    assert "mine, step 1 (One)" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("## One\n", "TOML header"),
+        (HEAD.replace("title", "titel") + "## One\n", "key of the header 'titel'.*title"),
+        (HEAD.replace('case = "first_look"', "") + "## One\n", "needs 'case'"),
+        (HEAD + "no steps\n", "steps"),
+        (HEAD + "{{sd.rounds | zz}}\n## One\n", "no such format"),
+    ],
+)
+def test_a_bad_file_says_what_is_wrong(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse("mine", text)
+
+
+def test_numbers_come_from_the_trace() -> None:
+    """Slots, formats, two terms, and the place that a step points at."""
+    body = "{{sd.rounds}} {{ar.rounds / sd.rounds | .1f}} {{sd.accept_rate_tested | .0%}} {{here.state}} {{here.q}}"
+    lesson = parse(
+        "mine", GOOD.replace("{}", 'lane = "sd"\nat = { state = "rejected", nth = 1 }').replace("Text.", body)
+    )
+    recorded = case("first_look")
+    sd, ar = recorded.traces[1].metrics(), recorded.traces[0].metrics()
+    node = next(n for e in recorded.traces[1].rounds for n in e.nodes if n.state == "rejected")
+    want = [
+        sd["rounds"],
+        f"{ar['rounds'] / sd['rounds']:.1f}",
+        f"{sd['accept_rate_tested']:.0%}",
+        "rejected",
+        f"{node.q:.2f}",
+    ]
+    assert lesson.steps[0].text.split() == [str(value) for value in want]
+    assert lesson.steps[0].at.to_json() == {"lane": 1, "round": 0, "node": 0, "pos": 0}
