@@ -1,4 +1,4 @@
-"""The glossary: every word of the page, as data (presets/glossary.toml; fields in docs/design/0013-learn.md)."""
+"""The glossary: every word of the page, as data (presets/lessons/glossary.toml; fields in docs/design/0013-learn.md)."""
 
 import tomllib
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ from engine.learn.pages import anchor
 from engine.learn.recorded import NUMBERS
 from engine.presets import PRESETS
 
-FILE = PRESETS / "glossary.toml"
+FILE = PRESETS / "lessons" / "glossary.toml"
 KEYS = ("term", "text", "formula", "symbols", "see", "names")
 
 
