@@ -1,4 +1,4 @@
-"""The glossary: every word of the page, as data (presets/lessons/glossary.toml; fields in docs/design/0013-learn.md)."""
+"""The glossary: every word of the page, as data (presets/lessons/glossary.toml, docs/design/0013-learn.md)."""
 
 import tomllib
 from dataclasses import asdict, dataclass
