@@ -43,10 +43,10 @@ def numbered() -> frozenset[str]:
 
 
 def prose(path: Path, text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers from 1, without the fenced blocks of Markdown."""
+    """Lines with their numbers from 1, without the fenced blocks of Markdown, unless they are a lesson's tasks."""
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
-        if path.suffix == ".md" and line.lstrip().startswith("```"):
+        if path.suffix == ".md" and line.lstrip().startswith("```") and path.parent.name != "lessons":
             fenced = not fenced
         if not fenced:
             yield number, line

@@ -220,6 +220,8 @@ def _step(title: str, content: str, before: Mapping[str, Any]) -> tuple[dict[str
     lane = recorded.lane(now["lane"]) if "lane" in now else None
     at = _place(recorded, now.get("lane"), said["at"]) if "at" in said else None
     task = _task(recorded, said["task"], at) if "task" in said else None
+    if at is not None and task is not None and task.kind == "select" and check(task, at.to_json()):
+        raise ConfigError("`at` points at an answer of the step's own task.")
     step = Step(
         title,
         _filled(text.strip(), recorded, at),
@@ -304,12 +306,16 @@ def _set(recorded: Case, said: Mapping[str, Any], at: Place | None, words: dict[
     if not 2 <= size <= GRID:
         raise ConfigError(f"range = {said['range']} is [first, last, step] with 2 to {GRID} values.")
     tested = [node for event in trace.rounds for node in event.nodes if node.state != "discarded"]
-    counts = []
-    for i in range(size):
-        value = round(low + i * stride, 9)
-        made = (decide(trace.head, node, trace.head.knobs | {knob: value}) for node in tested)
-        counts.append((value, sum(one is not None and one.state == where["state"] for one in made)))
+
+    def count(knobs: Mapping[str, Any]) -> int:
+        made = (decide(trace.head, node, knobs) for node in tested)
+        return sum(one is not None and one.state == where["state"] for one in made)
+
+    values = [round(low + i * stride, 9) for i in range(size)]
+    counts = [(value, count(trace.head.knobs | {knob: value})) for value in values]
     want = int(said["want"])
+    if want == count(trace.head.knobs):
+        raise ConfigError(f"the run has {want} {where['state']} already, so there is nothing to set.")
     if want not in {count for _, count in counts} or all(count == want for _, count in counts):
         raise ConfigError(f"{want} {where['state']} is reached by none or by all of the settings.")
     return Task("set", answer=want, lane=lane, knob=knob, state=where["state"], counts=tuple(counts), **words)

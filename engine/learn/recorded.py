@@ -2,8 +2,8 @@
 
 A lane is named by its method, `stand:2` being the second lane of that method. A number is `LANE.NAME` with a name of
 `engine.analysis.metrics`, a state of drafted tokens, `correction`, `bonus`, `longest` (most accepted in a round),
-`empty_rounds` (drafted, none accepted) or `knobs.NAME`; `here.NAME` is a field of the place that a step points at. Two
-terms may be joined by one of + - * /: "ar.rounds / sd.rounds".
+`empty_rounds` (drafted, none accepted) or `knobs.NAME`; `here.NAME` is a field of the place that a step points at.
+Terms may be joined, from left to right, by + and - or by * and /: "100 * sd.rounds / ar.rounds".
 """
 
 import operator
@@ -113,16 +113,20 @@ class Case:
             ConfigError: an unknown lane or name, a number that was not recorded, or a formula that cannot be read.
         """
         parts = formula.split()
-        if len(parts) == 1:
-            return self._term(parts[0], here)
-        if len(parts) != 3 or parts[1] not in OPERATIONS:
-            raise ConfigError(f"{formula!r} is no number: write LANE.NAME, or two of them with + - * or / between.")
-        left, right = (self._term(part, here) for part in (parts[0], parts[2]))
-        if isinstance(left, str) or isinstance(right, str):
-            raise ConfigError(f"{formula!r} reckons with a word.")
-        if parts[1] == "/" and right == 0:
-            raise ConfigError(f"{formula!r} divides by zero in {self.preset.name}.")
-        return OPERATIONS[parts[1]](left, right)
+        signs = set(parts[1::2])
+        if len(parts) % 2 == 0 or not (signs <= {"+", "-"} or signs <= {"*", "/"}):
+            raise ConfigError(
+                f"{formula!r} is no number: write LANE.NAME, or several joined by + and -, or by * and /."
+            )
+        found = self._term(parts[0], here)
+        for sign, part in zip(parts[1::2], parts[2::2], strict=True):
+            other = self._term(part, here)
+            if isinstance(found, str) or isinstance(other, str):
+                raise ConfigError(f"{formula!r} reckons with a word.")
+            if sign == "/" and other == 0:
+                raise ConfigError(f"{formula!r} divides by zero in {self.preset.name}.")
+            found = OPERATIONS[sign](found, other)
+        return found
 
     def _term(self, term: str, here: Place | None) -> float | int | str:
         if re.fullmatch(r"-?\d+(\.\d+)?", term):

@@ -51,21 +51,28 @@ def test_a_task_can_be_solved_and_refuses_wrong_answers(lesson: Lesson, step: St
 def test_a_set_task_counts_what_the_run_recorded_at_its_own_setting() -> None:
     """The recorded knob gives the recorded number of decisions of that state."""
     tasks = [(step, step.task) for _, step in TASKS if step.task.kind == "set"]
+    assert tasks
     for step, task in tasks:
         trace = case(step.case).traces[task.lane]
         own = trace.head.knobs[task.knob]
+        if own < 0:  # the judge's own
+            own = trace.rounds[0].extras["judge_threshold"]
         assert task.counts[0][0] <= own <= task.counts[-1][0]
         counted = [count for value, count in task.counts if value <= own + 1e-9][-1]
         assert counted == sum(node.state == task.state for event in trace.rounds for node in event.nodes)
 
 
 def test_there_are_lessons_for_every_subject_and_they_are_short() -> None:
-    assert len({lesson.order for lesson in LESSONS}) == len(LESSONS)
+    assert len(LESSONS) >= 8 and len({lesson.order for lesson in LESSONS}) == len(LESSONS)
     for lesson in LESSONS:
         assert 3 <= len(lesson.steps) <= 9 and 3 <= lesson.minutes <= 8, lesson.name
         assert sum(step.task is not None for step in lesson.steps) >= 3, lesson.name
         words = sum(len(text.split()) for text in (lesson.text, *(step.text for step in lesson.steps)))
         assert 120 <= words <= 700, (lesson.name, words)
+
+
+def test_every_kind_of_task_is_used() -> None:
+    assert {step.task.kind for _, step in TASKS} == {"choice", "predict", "select", "set"}
 
 
 def test_no_slot_is_left_and_all_is_json() -> None:
@@ -104,6 +111,8 @@ def test_links_name_pages_cases_and_lessons() -> None:
         ('task = { kind = "predict", ask = "?", metric = "sd.calls" }', "number of sd 'calls'"),
         ('task = { kind = "predict", ask = "?", metric = "sd.accept_by_depth" }', "no single number"),
         ('task = { kind = "predict", ask = "?", metric = "sd.rounds sd.tokens" }', "no number"),
+        ('task = { kind = "predict", ask = "?", metric = "1 + sd.rounds / ar.rounds" }', "no number"),
+        ('task = { kind = "predict", ask = "?", metric = "sd.rounds / sd.vetoed" }', "divides by zero"),
         ('task = { kind = "predict", ask = "{{here.p}}", metric = "sd.rounds" }', "points at no token"),
         ('task = { kind = "select", ask = "?", lane = "sd", where = { state = "vetoed" } }', "for 0 tokens"),
         ('task = { kind = "choice", ask = "?", options = [{ text = "a" }, { text = "b" }] }', "option that is right"),
@@ -111,6 +120,16 @@ def test_links_name_pages_cases_and_lessons() -> None:
             'task = { kind = "set", ask = "?", lane = "sd", knob = "gamma", range = [1, 9, 1], '
             'count = { state = "accepted" }, want = 99 }',
             "99 accepted is reached by none",
+        ),
+        (
+            'task = { kind = "set", ask = "?", lane = "easd", knob = "tau_entropy", range = [0, 1, 0.5], '
+            'count = { state = "vetoed" }, want = 0 }',
+            "nothing to set",
+        ),
+        (
+            'lane = "sd"\nat = { state = "rejected" }\n'
+            'task = { kind = "select", ask = "?", lane = "sd", where = { state = "rejected" } }',
+            "points at an answer",
         ),
         ("lane = ", "not valid TOML"),
     ],
