@@ -3,9 +3,9 @@
 import re
 
 import pytest
+from engine.analysis.metrics import metrics
 from latex2mathml.converter import convert
 
-from engine.analysis.metrics import metrics
 from engine.errors import ConfigError
 from engine.learn.glossary import glossary, glossary_json, read_glossary
 from engine.learn.lessons import lessons_json
