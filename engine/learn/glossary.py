@@ -25,7 +25,7 @@ class Term:
     formula: str = ""
     symbols: tuple[tuple[str, str], ...] = ()
     see: tuple[str, ...] = ()  # anchors of other terms, or methods/NAME
-    names: tuple[str, ...] = ()  # numbers of a run that this word explains, as `engine.analysis.metrics` calls them
+    names: tuple[str, ...] = ()  # numbers of a run that this word explains, as `engine.trace.metrics` calls them
 
 
 def read_glossary(text: str) -> list[Term]:

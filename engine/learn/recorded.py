@@ -1,7 +1,7 @@
 """Recorded cases as lessons use them: find a place by what happened there, and compute a number by its name.
 
 A lane is named by its method, `stand:2` being the second lane of that method. A number is `LANE.NAME` with a name of
-`engine.analysis.metrics`, a state of drafted tokens, `correction`, `bonus`, `longest` (most accepted in a round),
+`engine.trace.metrics`, a state of drafted tokens, `correction`, `bonus`, `longest` (most accepted in a round),
 `empty_rounds` (drafted, none accepted) or `knobs.NAME`; `here.NAME` is a field of the place that a step points at.
 Terms may be joined, from left to right, by + and - or by * and /: "100 * sd.rounds / ar.rounds".
 """
@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from engine.analysis.metrics import metrics
 from engine.errors import ConfigError, unknown
 from engine.presets import PRESETS, Preset, get_preset
 from engine.trace.events import NODE_STATES, ORIGINS, Node, Round
+from engine.trace.metrics import metrics
 from engine.trace.store import Trace
 
 TERM = re.compile(r"^(here|[a-z][\w]*(?::\d+)?)\.([\w.]+)$")

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from engine.analysis.metrics import metrics
 from latex2mathml.converter import convert
 
 from engine.errors import ConfigError
@@ -11,6 +10,7 @@ from engine.learn.glossary import glossary, glossary_json, read_glossary
 from engine.learn.lessons import lessons_json
 from engine.learn.pages import names, page
 from engine.learn.recorded import case
+from engine.trace.metrics import metrics
 
 ENTRY = '[[word]]\nterm = "A"\ntext = "x"\n'
 

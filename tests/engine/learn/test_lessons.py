@@ -122,7 +122,7 @@ def test_links_name_pages_cases_and_lessons() -> None:
             "99 accepted is reached by none",
         ),
         (
-            'task = { kind = "set", ask = "?", lane = "easd", knob = "tau_entropy", range = [0, 1, 0.5], '
+            'case = "easd_helps"\ntask = { kind = "set", ask = "?", lane = "easd", knob = "tau_entropy", range = [0, 1, 0.5], '
             'count = { state = "vetoed" }, want = 0 }',
             "nothing to set",
         ),
