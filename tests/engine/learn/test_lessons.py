@@ -123,7 +123,7 @@ def test_links_name_pages_cases_and_lessons() -> None:
         ),
         (
             'case = "easd_helps"\ntask = { kind = "set", ask = "?", lane = "easd", knob = "tau_entropy", range = [0, 1, 0.5], '
-            'count = { state = "vetoed" }, want = 0 }',
+            'count = { state = "vetoed" }, want = 1 }',
             "nothing to set",
         ),
         (
