@@ -44,6 +44,7 @@ class Preset:
     sampling: Mapping[str, Any] = field(default_factory=dict)  # temperature, top_k, top_p
     seed: int = 0
     max_new_tokens: int = 128
+    top_n: int = 10  # entries recorded of each distribution
     chat: bool = False
     traces: tuple[str, ...] = ()  # recorded runs, relative to presets/
     order: int = 100  # place in lists

@@ -6,6 +6,7 @@ import { drawPool } from "./trajectorypool.js";
 import { drawGrowth, drawRows, drawVotes } from "./trajectoryrows.js";
 
 const FIRST = 4;
+const SIDE_BY_SIDE = 6; // methods of a family
 /** Kept while the page lives, so that closing the drawer loses nothing. */
 const kept = { recorded: null, shown: null, form: null, method: null };
 
@@ -114,7 +115,7 @@ function start(lab) {
     (name) => known.has(name) && !known.get(name).unavailable,
   );
   return {
-    methods: methods.slice(0, lab.session.catalogue.limits.lanes),
+    methods: methods.slice(0, SIDE_BY_SIDE),
     n: FIRST,
     temperature: 0.6,
     max_new_tokens: Math.min(160, lab.session.catalogue.limits.tokens),
@@ -180,7 +181,7 @@ function drawForm(lab, act) {
   prompt.value = form.prompt;
   source.value = form.prompt === recorded.examples[0]?.prompt ? "example" : "";
   function methods() {
-    const full = form.methods.length >= limits.lanes;
+    const full = form.methods.length >= SIDE_BY_SIDE;
     const open =
       chips.querySelector("details")?.open ||
       cards.some((card) => card.family !== "lookup" && form.methods.includes(card.name));

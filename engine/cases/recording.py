@@ -29,7 +29,7 @@ def _lane(lab: Lab, preset: Preset, lane: Lane, options: Mapping[str, Any]) -> T
 
 
 def _options(preset: Preset, knobs: Mapping[str, Any]) -> dict[str, Any]:
-    return {**preset.sampling, "seed": preset.seed, "chat": preset.chat, **knobs}
+    return {**preset.sampling, "seed": preset.seed, "chat": preset.chat, "top_n": preset.top_n, **knobs}
 
 
 def find(lab: Lab, preset: Preset, limit: int, first: int = 0) -> Iterator[tuple[Preset, list[str]]]:

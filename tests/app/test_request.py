@@ -34,7 +34,7 @@ def test_every_lane_gets_the_same_prompt_and_law():
         ({"prompt": "x" * 30_000}, "30000 characters"),
         ({"lanes": []}, "No method"),
         ({"lanes": ["chian"]}, "Did you mean 'chain'"),
-        ({"lanes": ["plain"] * 7}, "at most 6"),
+        ({"lanes": ["plain"] * 33}, "at most 32"),
         ({"lanes": [{"method": "chain", "knobs": {"gama": 3}}]}, "Did you mean 'gamma'"),
         ({"lanes": [{"method": "chain", "knobs": {"gamma": 99}}]}, "1 to 16"),
         ({"lanes": [{"method": "chain", "knobs": 3}]}, "knobs"),
