@@ -131,6 +131,16 @@ export class SvgContext {
   closePath() {
     this.parts.push("Z");
   }
+  roundRect(x, y, width, height, radius) {
+    const [w, t] = [Math.max(0, width), Math.max(0, height)];
+    const r = Math.min(radius, w / 2, t / 2);
+    const arc = (dx, dy) => `a${r} ${r} 0 0 1 ${dx} ${dy}`;
+    const side = (name, length) => `${name}${length.toFixed(2)}`;
+    this.parts.push(
+      `M${(x + r).toFixed(2)} ${y.toFixed(2)}${side("h", w - 2 * r)}${arc(r, r)}${side("v", t - 2 * r)}${arc(-r, r)}`,
+      `${side("h", 2 * r - w)}${arc(-r, -r)}${side("v", 2 * r - t)}${arc(r, -r)}Z`,
+    );
+  }
   rect() {}
   clip() {}
 

@@ -42,6 +42,10 @@ function moves(store, lab) {
     w: () => store.setOption("whitespace", !store.options.whitespace),
     "?": () => lab.ui.open("help"),
     Escape: () => store.clear(),
+    1: () => store.setOption("stage", "text"),
+    2: () => store.setOption("stage", "score"),
+    3: () => store.setOption("stage", "trees"),
+    4: () => store.setOption("stage", "shares"),
   };
 }
 

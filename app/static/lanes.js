@@ -11,8 +11,13 @@ export function mount(element, store, lab) {
   let marked = [];
   let width = 0;
   let following = false;
+  let stale = false; // something changed while another view of the stage was open
+
+  const active = () => store.options.stage === "text";
 
   function rebuild() {
+    stale = !active();
+    if (stale) return;
     lanes.clear();
     marked = [];
     const onTitle = (card) => lab?.ui.open("methods", card.name);
@@ -33,7 +38,7 @@ export function mount(element, store, lab) {
     const done = store.status.phase === "done" && lanes.size > 0;
     const most = Math.max(0, ...[...lanes.values()].map((lane) => lane.height));
     element.style.setProperty("--flow", done ? `${most}px` : "40vh");
-    element.closest("[data-lab]")?.classList.toggle("blank", lanes.size === 0);
+    element.closest("[data-lab]")?.classList.toggle("blank", store.lanes.length === 0);
     if (done && again) setTimeout(() => settle(false), 50);
   }
 
@@ -55,14 +60,24 @@ export function mount(element, store, lab) {
   }
 
   const later = () => store.frame("lanes:rebuild", rebuild);
-  const each = (name) => () => store.frame(`lanes:${name}`, () => lanes.forEach((lane) => lane[name]()));
+  const each = (name) => () =>
+    store.frame(`lanes:${name}`, () => {
+      if (active()) lanes.forEach((lane) => lane[name]());
+      else stale = true;
+    });
 
   store.on("runs", rebuild);
   store.on("data", (key) => {
+    if (!active()) return void (stale = true);
     store.frame(`lane:${key}`, () => (lanes.get(key)?.grow(), follow()));
     if (store.status.phase === "done") store.frame("lanes:settle", () => settle());
   });
-  store.on("status", () => store.frame("lanes:status", () => (lanes.forEach((lane) => lane.grow()), settle())));
+  store.on("status", () => {
+    element.closest("[data-lab]")?.classList.toggle("blank", store.lanes.length === 0);
+    if (!active()) return void (stale = true);
+    store.frame("lanes:status", () => (lanes.forEach((lane) => lane.grow()), settle()));
+  });
+  store.on("options", (name) => name === "stage" && active() && stale && later());
   store.on("time", each("scrub"));
   store.on("filters", each("dim"));
   store.on("options", (name) => (name === "ghosts" || name === "whitespace") && later());
@@ -137,8 +152,8 @@ export function mount(element, store, lab) {
   lab?.ui.figures.set("lanes", () => lanesFigure(element));
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
-    if (width && now !== width) setTimeout(() => store.frame("lanes:rebuild", rebuild), 120);
-    width = now;
+    if (width && now && now !== width) setTimeout(() => store.frame("lanes:rebuild", rebuild), 120);
+    width = now || width;
   }).observe(element);
   rebuild();
 }

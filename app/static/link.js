@@ -2,6 +2,7 @@
 
 import { readConfig, writeConfig } from "./config.js";
 import { makeFilter, specOf } from "./filters.js";
+import { readStage, stagePairs } from "./stage/stagelink.js";
 
 const HUB = "https://huggingface.co";
 export const MAX_URL = 8000; // servers refuse longer ones
@@ -71,6 +72,7 @@ function pairs(store, session) {
   if (shown.length) out.push(["show", shown.join("~")]);
   if (options.law !== "raw") out.push(["law", options.law]);
   if (options.order !== "target") out.push(["order", options.order]);
+  out.push(...stagePairs(store));
   return out;
 }
 
@@ -85,6 +87,7 @@ function readView(query) {
     if (name === "ghosts" || name === "whitespace") view.options[name] = true;
   if (["raw", "sampled"].includes(query.get("law"))) view.options.law = query.get("law");
   if (["target", "draft"].includes(query.get("order"))) view.options.order = query.get("order");
+  Object.assign(view.options, readStage(query));
   for (const text of query.getAll("f").slice(0, 20)) {
     try {
       view.filters.push(JSON.parse(text));

@@ -3,6 +3,7 @@
 // types/store.d.ts, explained in docs/design/0008-page.md.
 
 import { createEmitter } from "./emitter.js";
+import { USUAL } from "./stage/usual.js";
 import { addEvent, divergenceOf, makeRun, roundsAt, statsOf, textOf } from "./run.js";
 
 /**
@@ -13,7 +14,18 @@ import { addEvent, divergenceOf, makeRun, roundsAt, statsOf, textOf } from "./ru
  */
 
 /** @type {Store["options"]} */
-const OPTIONS = { ghosts: false, whitespace: false, flags: true, law: "raw", order: "target", topN: 8 };
+const OPTIONS = {
+  ghosts: false,
+  whitespace: false,
+  flags: true,
+  law: "raw",
+  order: "target",
+  topN: 8,
+  stage: "text",
+  folded: false,
+  sort: "given",
+  tracks: USUAL,
+};
 const CALLS_PER_SECOND = 6;
 
 /** @returns {Store} */

@@ -5,6 +5,7 @@ import { icon } from "./icons.js";
 
 const ROW = 10;
 const GAP = 4;
+const FEW = 8; // more lanes than this are drawn as thin lines without names
 const AXIS = 15;
 const LABEL = 132;
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
@@ -54,7 +55,8 @@ export function mount(element, store, lab) {
 
   const lanes = () => store.lanes.map((key) => store.runs.get(key));
   const now = () => Math.min(store.time.at, store.span());
-  const left = () => (width > 560 ? LABEL : 0);
+  const thin = () => store.lanes.length > FEW;
+  const left = () => (width > 560 && !thin() ? LABEL : 0);
 
   function seek(at) {
     const end = store.span();
@@ -100,7 +102,8 @@ export function mount(element, store, lab) {
 
   function draw() {
     const rows = lanes();
-    const height = Math.max(1, rows.length) * (ROW + GAP) + AXIS;
+    const [row, gap] = thin() ? [2, 1] : [ROW, GAP];
+    const height = Math.max(1, rows.length) * (row + gap) + AXIS;
     const ratio = devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio);
@@ -126,19 +129,19 @@ export function mount(element, store, lab) {
     };
     c.font = `11px ${ink("--sans") || "sans-serif"}`;
     c.textBaseline = "middle";
-    rows.forEach((run, i) => drawRow(c, run, i * (ROW + GAP), x, x0, colours));
+    rows.forEach((run, i) => drawRow(c, run, i * (row + gap), row, x, x0, colours));
     axis(c, span, x, height, colours);
     if (store.time.at !== Infinity || store.status.phase !== "running") playhead(c, x(now()), height - AXIS, colours);
     words();
   }
 
-  function drawRow(c, run, top, x, x0, colours) {
+  function drawRow(c, run, top, tall, x, x0, colours) {
     const clock = store.time.mode === "clock";
     const shown = store.visibleRounds(run);
     const reference = run.card.guarantee === "reference";
     if (x0) {
       c.fillStyle = colours.text;
-      c.fillText(fit(c, run.card.title ?? run.key, x0 - 12), 0, top + ROW / 2 + 0.5);
+      c.fillText(fit(c, run.card.title ?? run.key, x0 - 12), 0, top + tall / 2 + 0.5);
     }
     const gap = x(1) - x(0) > 4 && !clock ? 1 : 0;
     for (let i = 0; i < run.rounds.length; i++) {
@@ -150,10 +153,10 @@ export function mount(element, store, lab) {
         const split = a + ((b - a) * round.draft_ms) / (run.sums.clock[i + 1] - run.sums.clock[i] || 1);
         c.globalAlpha = i < shown ? 1 : 0.22;
         c.fillStyle = colours.soft;
-        c.fillRect(a, top, Math.max(0.6, split - a), ROW);
+        c.fillRect(a, top, Math.max(0.6, split - a), tall);
         c.fillStyle = colours.target;
-        c.fillRect(split, top, Math.max(0.6, b - split - (b - a > 4 ? 1 : 0)), ROW);
-      } else c.fillRect(a, top, Math.max(0.6, b - a - gap - (clock && b - a > 4 ? 1 : 0)), ROW);
+        c.fillRect(split, top, Math.max(0.6, b - split - (b - a > 4 ? 1 : 0)), tall);
+      } else c.fillRect(a, top, Math.max(0.6, b - a - gap - (clock && b - a > 4 ? 1 : 0)), tall);
     }
     c.globalAlpha = 1;
     const focus = store.focus();
@@ -164,7 +167,7 @@ export function mount(element, store, lab) {
       if (b !== undefined)
         (c.strokeStyle = colours.select),
           (c.lineWidth = 1.5),
-          c.strokeRect(x(a) - 0.5, top - 0.5, Math.max(3, x(b) - x(a)), ROW + 1);
+          c.strokeRect(x(a) - 0.5, top - 0.5, Math.max(3, x(b) - x(a)), tall + 1);
     }
   }
 

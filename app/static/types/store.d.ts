@@ -86,6 +86,14 @@ export interface Options {
   readonly law: "raw" | "sampled";
   readonly order: "target" | "draft";
   readonly topN: number;
+  /** view of the stage */
+  readonly stage: "text" | "score" | "trees" | "shares";
+  /** the score's bands show their spans alone */
+  readonly folded: boolean;
+  /** order of the bands: `SORTS` of stage/bands.js */
+  readonly sort: string;
+  /** ids of the score's tracks */
+  readonly tracks: readonly string[];
 }
 
 export interface Status {

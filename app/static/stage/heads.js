@@ -1,0 +1,104 @@
+// @ts-check
+// The head of a band: the method, its figures, the names of its tracks.
+
+import { h } from "../dom.js";
+import { fmt, percent } from "../draw.js";
+import { agreement } from "./bands.js";
+
+/** @typedef {{calls: number, tau: number|null, perSecond: number|null, ratio: number|null, guarantee: string, parts: number|null,
+ *   agrees: number|null, failed: string}} Figures */
+
+/** @param {any} store @param {any} run @param {any} reference @param {number|null} parts @returns {Figures} */
+export function figuresOf(store, run, reference, parts) {
+  const stats = store.stats(run);
+  const base = reference && reference !== run ? store.stats(reference).perSecond : null;
+  return {
+    calls: stats.rounds,
+    tau: stats.tau,
+    perSecond: stats.perSecond,
+    ratio: base && stats.perSecond ? stats.perSecond / base : null,
+    guarantee: run.card.guarantee ?? run.head?.guarantee ?? "",
+    parts,
+    agrees: agreement(store, run, reference),
+    failed: run.end?.reason === "error" ? "failed" : "",
+  };
+}
+
+/** @param {any} run @param {{fold: () => void, card: () => void}} act */
+export function buildHead(run, { fold, card }) {
+  const title = h("button.plain.title", { type: "button", onclick: card });
+  const arrow = h("button.plain.arrow", { type: "button", onclick: fold });
+  const lines = h("div.figs");
+  const labels = h("div.labels");
+  const element = h("div.head", { "data-band": run.key, role: "group" }, arrow, title, lines, labels);
+  return { run, element, title, arrow, lines, labels, stamp: "" };
+}
+
+/** @param {any} item @param {{store: any, place: import("./layout.js").Place, name: string, figures: Figures, labels: string[],
+ *   narrow: boolean, width: number, room: number, focus: boolean}} now */
+export function updateHead(item, { place, name, figures, labels, narrow, width, room, focus }) {
+  item.element.classList.toggle("focus", focus);
+  const stamp = JSON.stringify([place.height, place.folded, name, figures, labels, narrow, width, room]);
+  if (item.stamp === stamp) return;
+  item.stamp = stamp;
+  item.element.classList.toggle("folded", place.folded);
+  item.element.classList.toggle("narrow", narrow);
+  item.element.style.width = narrow ? `${room}px` : `${width}px`;
+  item.element.setAttribute("aria-label", spoken(name, figures));
+  item.title.textContent = name;
+  item.title.title = `${name}: what this method does`;
+  item.arrow.textContent = place.folded ? "▸" : "▾";
+  item.arrow.setAttribute("aria-expanded", String(!place.folded));
+  item.arrow.setAttribute("aria-label", place.folded ? `Open the tracks of ${name}` : `Fold ${name} to its spans`);
+  const { calls, tau, perSecond, ratio, guarantee, failed } = figures;
+  const speed = ratio ? `${fmt(ratio, 2)}×` : `${fmt(perSecond, 3)}/s`;
+  const kind = failed || guarantee;
+  item.lines.replaceChildren(
+    ...(place.folded && !narrow
+      ? [
+          h(`span.kind.${guarantee}`, { text: kind }),
+          h("b", { text: calls }),
+          h("b", { text: fmt(tau, 3) }),
+          h("b", { text: speed }),
+        ]
+      : [
+          h(
+            "span",
+            {},
+            h("b", { text: calls }),
+            ` ${calls === 1 ? "call" : "calls"} · `,
+            h("b", { text: fmt(tau, 3) }),
+            narrow ? " a call" : " tokens a call",
+          ),
+          h(
+            "span",
+            {},
+            h("b", { text: ratio ? `${fmt(ratio, 2)}× speed` : `${fmt(perSecond, 3)} tokens/s` }),
+            ` · ${kind}`,
+          ),
+          ...parting(figures),
+        ]),
+  );
+  item.labels.replaceChildren(
+    ...(place.folded
+      ? []
+      : place.tracks.map((track, i) => {
+          const label = h("span", { text: labels[i] });
+          label.style.top = `${track.y - place.top + track.height / 2 - 8}px`;
+          return label;
+        })),
+  );
+}
+
+/** @param {Figures} figures */
+function parting({ parts, agrees }) {
+  if (parts === null) return [];
+  return [h("span.parts", { text: `another text from ${parts} on (${percent(agrees)} agrees)` })];
+}
+
+/** @param {string} name @param {Figures} figures */
+function spoken(name, { calls, tau, ratio, perSecond, guarantee, parts }) {
+  const speed = ratio ? `${fmt(ratio, 2)} times the reference's speed` : `${fmt(perSecond, 3)} tokens a second`;
+  const other = parts === null ? "" : `, another text than the reference from position ${parts} on`;
+  return `${name}: ${calls} target calls, ${fmt(tau, 3)} tokens a call, ${speed}, ${guarantee}${other}`;
+}

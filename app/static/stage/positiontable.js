@@ -1,0 +1,130 @@
+// @ts-check
+// The same position in every method, in words and numbers: what the score shows, for eyes and ears that need a table.
+
+import { columns, nameOf } from "../columns.js";
+import { h } from "../dom.js";
+import { SIGNS, fmt, pieceOf, prob } from "../draw.js";
+import { overlapAt } from "../thresholds.js";
+import { tcrOf } from "../numbers.js";
+import { partsAt, referenceOf } from "./bands.js";
+
+/** What a run has at a position. @param {any} store @param {any} run @param {number} pos @returns {any} */
+export function entryAt(store, run, pos) {
+  const column = columns(run)[pos];
+  const parts = partsAt(store, run, referenceOf(store));
+  const other = parts !== null && pos >= parts;
+  if (!column || column.round >= store.visibleRounds(run)) {
+    const why = run.end ? `ended at ${run.tokens.length}` : "not there yet";
+    return { column: null, words: why, other };
+  }
+  const round = run.rounds[column.round];
+  const { node, token } = column;
+  const origin = token.origin === "draft" ? "accepted" : token.origin;
+  const state = column.ghost && node.state === "vetoed" ? "vetoed" : origin;
+  return { column, round, node, token, state, other, tcr: round.drafted ? tcrOf(round) : null };
+}
+
+/** One line of a method at a position: "accepted, p 0.44, rank 2". @param {any} store @param {any} run @param {number} pos @returns {string} */
+export function lineAt(store, run, pos) {
+  const entry = entryAt(store, run, pos);
+  if (!entry.column) return entry.words;
+  const { column, node, token, state, other } = entry;
+  const parts = [];
+  if (column.ghost)
+    parts.push(
+      `${pieceOf(run, node.token, 12)} ${node.state}${node.p != null ? `, p ${prob(node.p)}` : ""}, ${pieceOf(run, token.token, 12)} instead`,
+    );
+  else {
+    parts.push(SIGNS[state]?.label ?? state);
+    if (node?.p != null) parts.push(`p ${prob(node.p)}`);
+    if (node?.q != null) parts.push(`q ${prob(node.q)}`);
+    if (node?.rank != null && entry.round.drafted > entry.round.levels) parts.push(`rank ${node.rank}`);
+  }
+  if (node?.judge != null) parts.push(`judge ${fmt(node.judge, 2)}`);
+  if (other) parts.push("another text");
+  return parts.join(", ");
+}
+
+/** @param {any} store @param {() => string[]} order */
+export function positionTable(store, order) {
+  const summary = h("summary", {}, "Table of a position");
+  const body = h("tbody");
+  const names = [
+    "Method",
+    "Token",
+    "Decision",
+    "H draft, nats",
+    "H target, nats",
+    "Overlap",
+    "P(accept)",
+    "TCR",
+    "Importance",
+  ];
+  const element = h(
+    "details.position",
+    { ontoggle: () => update() },
+    summary,
+    h(
+      "table",
+      {},
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          names.map((name) => h("th", { scope: "col" }, name)),
+        ),
+      ),
+      body,
+    ),
+  );
+  const focus = () => store.cursor ?? store.hover;
+
+  function update() {
+    const pos = focus()?.pos;
+    summary.textContent = pos == null ? "Table of a position" : `Table of position ${pos}`;
+    if (!(/** @type {HTMLDetailsElement} */ (element).open)) return;
+    if (pos == null) {
+      body.replaceChildren(h("tr", {}, h("td", { colspan: names.length }, "Choose a position.")));
+      return;
+    }
+    body.replaceChildren(...order().map((key) => row(store.runs.get(key), pos)));
+  }
+
+  /** @param {any} run @param {number} pos */
+  function row(run, pos) {
+    const entry = entryAt(store, run, pos);
+    const name = h("th", { scope: "row" }, nameOf(store, run));
+    if (!entry.column) return h("tr", {}, name, h("td", { colspan: names.length - 1 }, entry.words));
+    const { node, token, state, tcr, round } = entry;
+    const cells = [
+      pieceOf(run, token.token),
+      `${SIGNS[state]?.label ?? state}${entry.other ? ", another text" : ""}`,
+      fmt(token.h_draft ?? node?.h_draft),
+      fmt(token.h_target ?? node?.h_target),
+      fmt(overlapAt(run, node)),
+      fmt(node?.accept_prob),
+      tcr === null ? "–" : `${tcr} of ${round.extras?.n_verify ?? round.drafted + 1}`,
+      fmt(node?.judge),
+    ];
+    return h(
+      "tr",
+      {},
+      name,
+      cells.map((cell) => h("td", {}, cell)),
+    );
+  }
+
+  return {
+    element,
+    update,
+    /** @param {any} sel @returns {string} */
+    sentence(sel) {
+      const run = store.runs.get(sel.run);
+      const token = run?.tokens[sel.pos];
+      if (!token) return `position ${sel.pos}`;
+      return `${nameOf(store, run)}, position ${sel.pos}: ${pieceOf(run, token.token)}, ${lineAt(store, run, sel.pos)}`;
+    },
+  };
+}

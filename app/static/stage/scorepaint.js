@@ -1,0 +1,127 @@
+// @ts-check
+// The score as a picture: ruler, bands, marks; on a canvas, or on the recorder that writes SVG.
+
+import { FONT } from "../draw.js";
+import { tickStep } from "./axis.js";
+import { trackOf } from "./tracks.js";
+
+/**
+ * @typedef {{key: string, run: any, band: import("./bands.js").Band, list: any[], parts: number|null, sampled: boolean, knobs?: any,
+ *   passes: ((column: any) => boolean)|null}} Lane
+ * @typedef {{px: number, scroll: number, width: number, ink: (name: string) => string, tops: Map<string, number>, widest: number}} Look
+ */
+
+/** The bands' tracks and marks; y grows from the first place. @param {any} ctx @param {import("./layout.js").Place[]} places
+ * @param {Map<string, Lane>} lanes @param {Look} look */
+export function paintBands(ctx, places, lanes, look) {
+  for (const place of places) {
+    const lane = lanes.get(place.key);
+    if (lane) paintBand(ctx, place, lane, look);
+  }
+}
+
+/** @param {any} ctx @param {import("./layout.js").Place} place @param {Lane} lane @param {Look} look */
+function paintBand(ctx, place, lane, look) {
+  const { px, scroll, width, ink } = look;
+  const { list, parts } = lane;
+  const first = Math.max(0, Math.min(list.length, Math.floor(scroll / px)));
+  const last = Math.max(first, Math.min(list.length, Math.ceil((scroll + width) / px)));
+  paintGrid(ctx, place, look);
+  if (parts !== null && parts < list.length) {
+    const x = Math.max(0, parts * px - scroll);
+    const end = Math.min(width, list.length * px - scroll);
+    if (end > x) {
+      ctx.fillStyle = ink("--judge-soft");
+      ctx.globalAlpha = 0.55;
+      ctx.fillRect(x, place.top + 1, end - x, place.height - 2);
+      ctx.globalAlpha = 1;
+    }
+  }
+  for (const { id, y, height } of place.tracks) {
+    const track = trackOf(id);
+    if (!track.has(lane.run)) {
+      ctx.font = `11px ${FONT}`;
+      ctx.textAlign = "left";
+      ctx.fillStyle = ink("--ink-3");
+      ctx.fillText(track.none, 8, y + height / 2 + 4);
+      continue;
+    }
+    track.paint(ctx, { ...lane, ...look, first, last, y, height, top: look.tops.get(id) ?? 1 });
+  }
+  if (lane.passes) veil(ctx, place, lane, look, first, last);
+  if (parts !== null && parts * px >= scroll && parts * px <= scroll + width) {
+    const x = Math.round(parts * px - scroll) + 0.5;
+    ctx.strokeStyle = ink("--judge");
+    ctx.lineWidth = 1.25;
+    ctx.setLineDash([2, 2]);
+    ctx.beginPath();
+    ctx.moveTo(x, place.top + 1);
+    ctx.lineTo(x, place.top + place.height - 1);
+    ctx.stroke();
+    ctx.setLineDash([]);
+  }
+  ctx.fillStyle = ink("--line");
+  ctx.fillRect(0, place.top + place.height - 1, width, 1);
+}
+
+/** Fade what the filters leave out. @param {any} ctx @param {import("./layout.js").Place} place @param {Lane} lane @param {Look} look @param {number} first @param {number} last */
+function veil(ctx, place, lane, look, first, last) {
+  const passes = /** @type {(column: any) => boolean} */ (lane.passes);
+  ctx.fillStyle = look.ink("--panel");
+  ctx.globalAlpha = 0.74;
+  for (let i = first; i < last; i += 1) {
+    if (passes(lane.list[i])) continue;
+    let end = i + 1;
+    while (end < last && !passes(lane.list[end])) end += 1;
+    ctx.fillRect(i * look.px - look.scroll, place.top + 1, (end - i) * look.px, place.height - 2);
+    i = end;
+  }
+  ctx.globalAlpha = 1;
+}
+
+/** @param {any} ctx @param {import("./layout.js").Place} place @param {Look} look */
+function paintGrid(ctx, place, { px, scroll, width, ink }) {
+  const step = tickStep(px);
+  ctx.fillStyle = ink("--line");
+  ctx.globalAlpha = 0.7;
+  for (let pos = Math.ceil(scroll / px / step) * step; pos * px - scroll <= width; pos += step)
+    ctx.fillRect(Math.round(pos * px - scroll), place.top, 1, place.height);
+  ctx.globalAlpha = 1;
+}
+
+/** The ruler of positions. @param {any} ctx @param {number} height @param {Look} look */
+export function paintRuler(ctx, height, { px, scroll, width, ink }) {
+  const step = tickStep(px);
+  ctx.font = `11px ${FONT}`;
+  ctx.textAlign = "left";
+  for (let pos = Math.ceil(scroll / px / step) * step; pos * px - scroll <= width - 8; pos += step) {
+    const x = Math.round(pos * px - scroll);
+    ctx.fillStyle = ink("--line-2");
+    ctx.fillRect(x, height - 5, 1, 5);
+    ctx.fillStyle = ink("--ink-2");
+    if (x >= 0) ctx.fillText(String(pos), x + 3, height - 7);
+  }
+  ctx.fillStyle = ink("--line-2");
+  ctx.fillRect(0, height - 1, width, 1);
+}
+
+/** A head in words, for pictures that leave the page. @param {any} ctx @param {import("./layout.js").Place} place
+ * @param {{title: string, figures: string, labels: string[]}} head @param {number} width @param {(name: string) => string} ink */
+export function paintHead(ctx, place, { title, figures, labels }, width, ink) {
+  ctx.textAlign = "left";
+  ctx.fillStyle = ink("--ink");
+  ctx.font = `12.5px ${FONT}`;
+  ctx.fillText(title, 0, place.top + (place.folded ? 17 : 20));
+  ctx.fillStyle = ink("--ink-2");
+  ctx.font = `11px ${FONT}`;
+  if (place.folded) ctx.textAlign = "right";
+  if (place.folded) ctx.fillText(figures, width - 10, place.top + 17);
+  else ctx.fillText(figures, 0, place.top + 36);
+  ctx.textAlign = "right";
+  ctx.fillStyle = ink("--ink-3");
+  for (const [i, track] of place.tracks.entries())
+    ctx.fillText(labels[i] ?? "", width - 10, track.y + track.height / 2 + 4);
+  ctx.textAlign = "left";
+  ctx.fillStyle = ink("--line");
+  ctx.fillRect(0, place.top + place.height - 1, width, 1);
+}

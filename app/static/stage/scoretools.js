@@ -1,0 +1,79 @@
+// @ts-check
+// The score's tools: order, fold, tracks, zoom, saving.
+
+import { h } from "../dom.js";
+import { SORTS } from "./bands.js";
+import { TRACKS } from "./tracks.js";
+import { wordsOf } from "./numbertracks.js";
+
+/** @param {any} store @param {{zoom: (by: number) => void, fit: () => void, refold: () => void, numbers: () => string[],
+ *   save: (kind: "svg"|"png") => Promise<void>}} act */
+export function scoreTools(store, act) {
+  const button = (/** @type {string} */ text, /** @type {() => void} */ onclick, /** @type {any} */ attrs = {}) =>
+    h("button.v-button", { type: "button", onclick, ...attrs }, text);
+  const sort = h(
+    "select.v-select",
+    { "aria-label": "Order of the bands", onchange: () => store.setOption("sort", sort.value) },
+    SORTS.map(({ id, name }) => h("option", { value: id }, name)),
+  );
+  const fold = button("Fold all", () => {
+    act.refold();
+    store.setOption("folded", !store.options.folded);
+  });
+  const toggle = (/** @type {string} */ id) => {
+    const now = store.options.tracks;
+    const next = now.includes(id) ? now.filter((/** @type {string} */ one) => one !== id) : [...now, id];
+    store.setOption("tracks", next);
+  };
+  const tracks = TRACKS.slice(1).map((track) => ({
+    id: track.id,
+    button: button(track.name, () => toggle(track.id), { title: track.title }),
+  }));
+  const more = h("details.more", {}, h("summary", {}, "More numbers"), h("div.list"));
+  const list = /** @type {HTMLElement} */ (more.querySelector(".list"));
+  const group = (/** @type {string} */ name, /** @type {any[]} */ ...items) =>
+    h("span.group", { role: "group", "aria-label": name }, ...items);
+  const element = h(
+    "div.tools",
+    {},
+    h("label.sort", {}, "Sort by ", sort),
+    fold,
+    group("Tracks", ...tracks.map((track) => track.button), more),
+    h(
+      "span.group.end",
+      { role: "group", "aria-label": "Zoom" },
+      button("−", () => act.zoom(-1), { "aria-label": "Zoom out", title: "Zoom out (-, S, ctrl wheel)" }),
+      button("+", () => act.zoom(1), { "aria-label": "Zoom in", title: "Zoom in (+, W, ctrl wheel)" }),
+      button("Fit", act.fit, { title: "All positions in view" }),
+    ),
+    group(
+      "Save the score",
+      button("SVG", () => act.save("svg"), { "aria-label": "Save the score as SVG" }),
+      button("PNG", () => act.save("png"), { "aria-label": "Save the score as PNG" }),
+    ),
+  );
+  let stamp = "";
+  return {
+    element,
+    update(/** @type {any} */ from, /** @type {string[]} */ shown) {
+      sort.value = from.options.sort;
+      fold.textContent = from.options.folded ? "Open all" : "Fold all";
+      for (const track of tracks) track.button.setAttribute("aria-pressed", String(shown.includes(track.id)));
+      const numbers = act.numbers();
+      more.hidden = numbers.length === 0;
+      const now = `${numbers}|${shown}`;
+      if (now === stamp) return;
+      stamp = now;
+      list.replaceChildren(
+        ...numbers.map((id) =>
+          h(
+            "button.v-button",
+            { type: "button", "aria-pressed": String(shown.includes(id)), onclick: () => toggle(id) },
+            wordsOf(id),
+            h("i", {}, { node: "draft token", reason: "rule", round: "round" }[id.split(".")[0]] ?? ""),
+          ),
+        ),
+      );
+    },
+  };
+}

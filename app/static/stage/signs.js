@@ -1,0 +1,47 @@
+// @ts-check
+// Small signs on a canvas or anything like it.
+
+import { FLAGS } from "../flagmarks.js";
+
+/** @param {any} ctx @param {number} x centre @param {number} y @param {number} r @param {(name: string) => string} ink */
+export function paintPlus(ctx, x, y, r, ink) {
+  ctx.fillStyle = ink("--target");
+  ctx.fillRect(x - r, y - 0.75, 2 * r, 1.5);
+  ctx.fillRect(x - 0.75, y - r, 1.5, 2 * r);
+}
+
+/** A circle with a bar: a veto. @param {any} ctx @param {number} x centre @param {number} y @param {number} r @param {(name: string) => string} ink */
+export function paintVeto(ctx, x, y, r, ink) {
+  ctx.strokeStyle = ink("--judge");
+  ctx.lineWidth = 1.25;
+  ctx.beginPath();
+  ctx.roundRect(x - r, y - r, 2 * r, 2 * r, r);
+  ctx.moveTo(x - r * 0.7, y + r * 0.7);
+  ctx.lineTo(x + r * 0.7, y - r * 0.7);
+  ctx.stroke();
+}
+
+/** @type {Map<string, any>} */
+const paths = new Map();
+
+/** @param {string} d @returns {any} a path that also remembers its text, for SVG */
+function pathOf(d) {
+  if (!paths.has(d)) paths.set(d, Object.assign(new Path2D(d), { d }));
+  return paths.get(d);
+}
+
+/** A flag of importance: mined above, judged below it. @param {any} ctx @param {"mined"|"judge"} kind @param {boolean} important
+ * @param {number} x centre @param {number} y top @param {number} size 1: ten pixels @param {(name: string) => string} ink */
+export function paintFlag(ctx, kind, important, x, y, size, ink) {
+  const { d, pole } = FLAGS[kind];
+  ctx.save();
+  ctx.translate(x - 5 * size, y + (kind === "judge" ? 10 : 0));
+  ctx.scale(size, size);
+  ctx.strokeStyle = ink("--judge");
+  ctx.fillStyle = ink(important ? "--judge" : "--panel");
+  ctx.lineWidth = 1.2;
+  ctx.fill(pathOf(d));
+  ctx.stroke(pathOf(d));
+  if (pole) ctx.stroke(pathOf(pole));
+  ctx.restore();
+}

@@ -1,0 +1,84 @@
+// @ts-check
+// The stage: four views of the same runs, one at a time. The choice is an option of the store, and so part of the link.
+
+import { h } from "../dom.js";
+
+export const VIEWS = [
+  { id: "text", name: "Text", title: "What came out, token by token" },
+  { id: "score", name: "Score", title: "Every signal of every method on one axis of positions" },
+  { id: "trees", name: "Trees", title: "The drafts of all methods at the position under the cursor" },
+  { id: "shares", name: "Shares", title: "How often each method's draft tokens are accepted, and where its time goes" },
+];
+const MANY = 6; // more lanes than this open in the score, folded
+
+/** @param {HTMLElement} element @param {any} store @param {any} lab */
+export function mount(element, store, lab) {
+  const panes = new Map(
+    VIEWS.map(({ id }) => [id, /** @type {HTMLElement} */ (document.querySelector(`[data-stage="${id}"]`))]),
+  );
+  const views = VIEWS.filter(({ id }) => panes.get(id));
+  const tabs = views.map(({ id, name, title }, i) =>
+    h(
+      "button.tab",
+      {
+        type: "button",
+        role: "tab",
+        id: `stage-tab-${id}`,
+        "aria-controls": `stage-${id}`,
+        title: `${title} (${i + 1})`,
+        onclick: () => store.setOption("stage", id),
+      },
+      name,
+      h("kbd", { "aria-hidden": "true" }, String(i + 1)),
+    ),
+  );
+  const bar = h("div.tabs", { role: "tablist", "aria-label": "Views of the runs" }, tabs);
+  const all = h("button.v-button", {
+    type: "button",
+    text: "All methods",
+    title: "The recorded runs of every method that the pair can run, in one picture",
+    onclick: () => lab.session.openRecorded("all_methods").then(() => store.setOption("stage", "score")),
+  });
+  element.append(bar, h("span.v-view", {}, all));
+
+  function show() {
+    const { stage } = store.options;
+    tabs.forEach((tab, i) => {
+      const on = views[i].id === stage;
+      tab.setAttribute("aria-selected", String(on));
+      tab.tabIndex = on ? 0 : -1;
+    });
+    for (const [id, pane] of panes) if (pane) pane.hidden = id !== stage;
+    element.closest("[data-lab]")?.setAttribute("data-stage-view", stage);
+    all.hidden =
+      store.status.recorded === "all_methods" ||
+      !lab.session.catalogue?.presets.some((/** @type {any} */ preset) => preset.name === "all_methods" && preset.recorded);
+  }
+
+  bar.addEventListener("keydown", (event) => {
+    const by = /** @type {Object<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1 })[event.key];
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const at = views.findIndex(({ id }) => id === store.options.stage);
+    const next = (at + by + views.length) % views.length;
+    store.setOption("stage", views[next].id);
+    tabs[next].focus();
+  });
+  store.on("options", show);
+  store.on("status", show);
+  lab.session.on("catalogue", show);
+  store.on("runs", () => {
+    const many = store.lanes.length > MANY;
+    store.setOption("folded", many);
+    if (many && store.options.stage === "text") store.setOption("stage", "score");
+    show();
+  });
+  for (const [id, pane] of panes) {
+    if (!pane) continue;
+    pane.id = `stage-${id}`;
+    pane.setAttribute("role", "tabpanel");
+    pane.setAttribute("aria-labelledby", `stage-tab-${id}`);
+  }
+  show();
+}

@@ -1,0 +1,36 @@
+// @ts-check
+// What the stage shows, as pairs of a query string; what is usual is left out.
+
+import { USUAL } from "./usual.js";
+
+const VIEWS = ["text", "score", "trees", "shares"];
+const SORTS = ["given", "calls", "tau", "speed", "agreement", "name"];
+const TRACK = /^[a-z_0-9.]{1,40}$/i;
+
+/** @param {any} store @returns {[string, string][]} */
+export function stagePairs({ options, lanes }) {
+  /** @type {[string, string][]} */
+  const out = [];
+  const many = lanes.length > 6;
+  if (options.stage !== (many ? "score" : "text")) out.push(["v", options.stage]);
+  if (options.folded !== many) out.push(["fold", options.folded ? "1" : "0"]);
+  if (options.sort !== "given") out.push(["sort", options.sort]);
+  if (options.tracks.join() !== USUAL.join()) out.push(["tracks", options.tracks.join("~")]);
+  return out;
+}
+
+/** @param {URLSearchParams} query @returns {Object<string, any>} the options that the address sets */
+export function readStage(query) {
+  /** @type {Object<string, any>} */
+  const options = {};
+  const [view, fold, sort, tracks] = ["v", "fold", "sort", "tracks"].map((name) => query.get(name));
+  if (view && VIEWS.includes(view)) options.stage = view;
+  if (fold === "0" || fold === "1") options.folded = fold === "1";
+  if (sort && SORTS.includes(sort)) options.sort = sort;
+  if (tracks !== null)
+    options.tracks = tracks
+      .split("~")
+      .filter((id) => TRACK.test(id))
+      .slice(0, 40);
+  return options;
+}

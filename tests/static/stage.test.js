@@ -1,0 +1,165 @@
+// The score without a browser: scales, layout, and what its bands say of recorded runs.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { autoWidth, cells, inView, keepAnchor, stepWidth, tickStep } from "../../app/static/stage/axis.js";
+import { agreement, bandOf, breadthOf, firstFrom, partsAt, referenceOf, sorted } from "../../app/static/stage/bands.js";
+import { layoutBands, placeAt, shownPlaces } from "../../app/static/stage/layout.js";
+import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
+import { recordedStore } from "./storeofcase.js";
+
+const store = recordedStore("all_methods");
+const runs = [...store.runs.values()];
+
+test("zooming keeps what lies under the pointer", () => {
+  for (const [scroll, anchor, before, after] of [
+    [0, 100, 12, 18],
+    [640, 33, 2, 1],
+  ]) {
+    const position = (scroll + anchor) / before;
+    assert.ok(Math.abs((keepAnchor(scroll, anchor, before, after) + anchor) / after - position) < 1e-9);
+  }
+  assert.equal(stepWidth(12, 1), 18);
+  assert.equal(stepWidth(13.4, -1), 12);
+  assert.equal(stepWidth(64, 1), 64);
+});
+
+test("a finished run fits the room; a growing one keeps a readable step", () => {
+  assert.equal(autoWidth(740, 74, false), 10);
+  assert.equal(autoWidth(740, 10, false), 28);
+  assert.equal(autoWidth(740, 74, true), 8);
+  assert.equal(autoWidth(740, 9000, true), 3);
+  assert.ok(tickStep(0.5) * 0.5 >= 56 && tickStep(40) === 2);
+});
+
+test("cells cover every position once, in order, also below a pixel each", () => {
+  for (const width of [0.3, 0.5, 1, 2.7, 12]) {
+    const seen = [];
+    let right = -Infinity;
+    for (const [x0, x1, from, to] of cells(17, 400, width, 5)) {
+      assert.ok(x0 >= right - 1 && x1 > x0);
+      right = x1;
+      for (let i = from; i < to; i += 1) seen.push(i);
+    }
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 383 }, (_, i) => i + 17),
+    );
+  }
+  assert.deepEqual(inView(120, 100, 10, 74), [12, 23]);
+});
+
+test("bands stand under one another; a folded one keeps its spans alone", () => {
+  const tracks = [
+    { id: "spans", height: 18 },
+    { id: "entropy", height: 28 },
+  ];
+  const { places, height } = layoutBands(
+    ["a", "b", "c"],
+    () => tracks,
+    (key) => key === "b",
+    { head: 0 },
+  );
+  assert.deepEqual(
+    places.map((place) => place.tracks.length),
+    [2, 1, 2],
+  );
+  places.reduce((top, place) => (assert.equal(place.top, top), top + place.height), 0);
+  assert.equal(height, places.at(-1).top + places.at(-1).height);
+  for (const place of places)
+    for (const track of place.tracks)
+      assert.ok(track.y >= place.top && track.y + track.height < place.top + place.height);
+  assert.equal(placeAt(places, places[1].top + 3).key, "b");
+  assert.equal(placeAt(places, height + 1), null);
+  assert.deepEqual(
+    shownPlaces(places, places[1].top, 5).map((place) => place.key),
+    ["b"],
+  );
+});
+
+test("spans cover each token of every recorded method once and agree with the counts", () => {
+  assert.equal(runs.length, 24);
+  for (const run of runs) {
+    const { spans, overhangs, drafts } = bandOf(run);
+    spans.reduce((at, span) => (assert.equal(span.from, at, run.key), span.to), 0);
+    assert.equal(spans.at(-1).to, run.tokens.length);
+    const length = (kinds) =>
+      spans.filter(({ kind }) => kinds.includes(kind)).reduce((sum, one) => sum + one.to - one.from, 0);
+    const accepted = run.rounds.reduce((sum, round) => sum + round.tokens.filter(({ node }) => node != null).length, 0);
+    assert.equal(length(["accepted", "relaxed"]), accepted, run.key);
+    assert.equal(drafts.length, run.rounds.length);
+    for (const one of overhangs) assert.ok(run.rounds[one.round].levels > run.rounds[one.round].accepted);
+    for (const round of run.rounds)
+      if (round.nodes.length)
+        assert.equal(
+          breadthOf(round).reduce((a, b) => a + b, 0),
+          round.drafted,
+          run.key,
+        );
+  }
+});
+
+test("an accepted run never crosses a target call", () => {
+  const { spans } = bandOf(store.runs.get("autojudge"));
+  for (const span of spans) {
+    const round = store.runs.get("autojudge").rounds[span.round];
+    assert.ok(span.from >= round.start && span.to <= round.start + round.tokens.length);
+  }
+  assert.equal(firstFrom(spans, spans[2].from), 2);
+});
+
+test("a band grows with its run and reads only what is new", () => {
+  const whole = store.runs.get("eagle3");
+  const growing = { ...whole, rounds: whole.rounds.slice(0, 3) };
+  growing.rounds = growing.rounds.slice();
+  const early = bandOf(growing).spans.length;
+  growing.rounds.push(...whole.rounds.slice(3));
+  assert.deepEqual(bandOf(growing).spans, bandOf(whole).spans);
+  assert.ok(early < bandOf(growing).spans.length);
+});
+
+test("where texts part: the first token that differs, never for a lossless greedy method", () => {
+  const reference = referenceOf(store);
+  assert.equal(reference.key, "ar");
+  for (const run of runs) {
+    const at = partsAt(store, run, reference);
+    if (run.card.guarantee === "lossless") assert.equal(at, null, run.key);
+    if (at === null) continue;
+    assert.notEqual(run.tokens[at].token, reference.tokens[at].token);
+    assert.deepEqual(
+      run.tokens.slice(0, at).map((t) => t.token),
+      reference.tokens.slice(0, at).map((t) => t.token),
+    );
+    assert.equal(agreement(store, run, reference), at / reference.tokens.length);
+  }
+  assert.ok(runs.some((run) => partsAt(store, run, reference) !== null));
+});
+
+test("sorting puts the fewest calls, the most tokens a call, the fastest and the most faithful first", () => {
+  const values = {
+    calls: (run) => run.rounds.length,
+    tau: (run) => -store.stats(run).tau,
+    speed: (run) => -store.stats(run).perSecond,
+    agreement: (run) => -agreement(store, run, referenceOf(store)),
+  };
+  for (const [by, value] of Object.entries(values)) {
+    const order = sorted(store, by).map((key) => value(store.runs.get(key)));
+    assert.deepEqual(
+      order,
+      [...order].sort((a, b) => a - b),
+      by,
+    );
+    assert.equal(order.length, 24);
+  }
+  assert.deepEqual(sorted(store, "given"), store.lanes);
+  const names = sorted(store, "name").map((key) => store.runs.get(key).card.title);
+  assert.equal(names[0], "AdaEDL");
+});
+
+test("the stage in a link comes back as it was; what nobody knows is left out", () => {
+  const options = { stage: "score", folded: true, sort: "calls", tracks: ["entropy", "reason.gap"] };
+  const query = new URLSearchParams(stagePairs({ options, lanes: ["a", "b"] }));
+  assert.deepEqual(readStage(query), options);
+  assert.deepEqual(readStage(new URLSearchParams("v=cellar&fold=2&sort=luck&tracks=<b>")), { tracks: [] });
+});
