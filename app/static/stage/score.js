@@ -64,8 +64,11 @@ export function mount(element, store, lab) {
   const folded = (/** @type {string} */ key) => state.own.get(key) ?? store.options.folded;
   const tools = scoreTools(store, {
     zoom: (by) => zoom(by),
-    fit: () => ((state.auto = true), later()),
-    refold: () => (state.own.clear(), later()),
+    fit: () => {
+      state.auto = true;
+      later();
+    },
+    refold: () => state.own.clear(),
     numbers: () => [...new Set([...store.runs.values()].flatMap((run) => [...numbersIn(run)]))].sort(),
     save: async (kind) => download(await figureBlob(picture(), kind), `draftscope-score.${kind}`),
   });
@@ -205,7 +208,7 @@ export function mount(element, store, lab) {
       if (!item || item.run !== lane.run) {
         item?.element.remove();
         item = buildHead(lane.run, {
-          fold: () => (state.own.set(place.key, !folded(place.key)), later()),
+          fold: () => turn(place.key),
           card: () => lab?.ui.open("methods", lane.run.card.name),
         });
         state.elements.set(place.key, item);
@@ -324,13 +327,13 @@ export function mount(element, store, lab) {
 
   /** @type {{x: number, pos: number, pan: boolean, from: number}|null} */
   let down = null;
-  scroll.addEventListener("pointerdown", (event) => {
+  scroll.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
     if (event.button !== 0 || /** @type {HTMLElement} */ (event.target).closest("button")) return;
     const { x, y, pos } = under(event);
     if (x < 0 || x > state.room - state.headWidth || y > scroll.clientHeight - RULER) return;
     down = { x: event.clientX, pos, pan: y < 0 || event.shiftKey, from: scroll.scrollLeft };
   });
-  scroll.addEventListener("pointermove", (event) => {
+  scroll.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
     const at = under(event);
     if (down && Math.abs(event.clientX - down.x) > 4) {
       scroll.setPointerCapture(event.pointerId);
@@ -348,7 +351,7 @@ export function mount(element, store, lab) {
     scroll.classList.toggle("panning", at.y < 0 && at.x >= 0);
     store.setHover(at.column ? columnSelection(at.lane?.run, at.column) : null);
   });
-  scroll.addEventListener("pointerup", (event) => {
+  scroll.addEventListener("pointerup", (/** @type {PointerEvent} */ event) => {
     const { lane, column } = under(event);
     if (down && state.brush) store.setFilter("range", makeFilter({ kind: "range", range: state.brush }));
     else if (down && !down.pan && column && lane) store.setCursor(choose(lane.run, column));
@@ -359,7 +362,7 @@ export function mount(element, store, lab) {
   scroll.addEventListener("pointerleave", () => down || store.setHover(null));
   scroll.addEventListener(
     "wheel",
-    (event) => {
+    (/** @type {WheelEvent} */ event) => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       zoom(event.deltaY > 0 ? -1 : 1, Math.max(0, plot(event).x));
@@ -370,13 +373,13 @@ export function mount(element, store, lab) {
     state.stick = scroll.scrollLeft + scroll.clientWidth >= scroll.scrollWidth - 40;
     later();
   });
-  clip.addEventListener("focusin", (event) => {
+  clip.addEventListener("focusin", (/** @type {FocusEvent} */ event) => {
     const place = state.places.find(
       (one) => one.key === /** @type {any} */ (event.target).closest("[data-band]")?.dataset.band,
     );
     if (place) show(place);
   });
-  scroll.addEventListener("keydown", (event) => {
+  scroll.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== scroll) return;
     const room = state.room - state.headWidth;
     const pan = (/** @type {number} */ by) => (scroll.scrollLeft += by * room * 0.25);
@@ -391,7 +394,7 @@ export function mount(element, store, lab) {
       d: () => pan(1),
       ArrowUp: () => band(-1),
       ArrowDown: () => band(1),
-      Enter: () => fold(),
+      Enter: () => turn(store.cursor?.run),
     };
     if (event.key === "Escape" && store.filters.has("range")) store.setFilter("range", null);
     else if (moves[event.key]) moves[event.key]();
@@ -409,8 +412,8 @@ export function mount(element, store, lab) {
     if (lane && column) store.setCursor(choose(lane.run, column));
   }
 
-  function fold() {
-    const key = store.cursor?.run;
+  /** Fold a band, or open it. */
+  function turn(/** @type {string} */ key) {
     if (!state.lanes.has(key)) return;
     state.own.set(key, !folded(key));
     later();

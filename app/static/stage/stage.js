@@ -55,7 +55,7 @@ export function mount(element, store, lab) {
       !lab.session.catalogue?.presets.some((/** @type {any} */ preset) => preset.name === "all_methods" && preset.recorded);
   }
 
-  bar.addEventListener("keydown", (event) => {
+  bar.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     const by = /** @type {Object<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1 })[event.key];
     if (!by) return;
     event.preventDefault();
