@@ -23,13 +23,13 @@ def record(lab: Lab, preset: Preset, warm: bool = True) -> list[Trace]:
 def _lane(lab: Lab, preset: Preset, lane: Lane, options: Mapping[str, Any]) -> Trace:
     given = {**options, **_options(preset, lane.knobs)}
     if not lane.trajectory:
-        return lab.run(lane.method, preset.prompt, **given)
+        return lab.run(lane.method, preset.prompt, top_n=preset.top_n, **given)
     *_, last = lab.trajectories(lane.method, preset.prompt, lane.trajectory, record="full", **given)
     return last
 
 
 def _options(preset: Preset, knobs: Mapping[str, Any]) -> dict[str, Any]:
-    return {**preset.sampling, "seed": preset.seed, "chat": preset.chat, "top_n": preset.top_n, **knobs}
+    return {**preset.sampling, "seed": preset.seed, "chat": preset.chat, **knobs}
 
 
 def find(lab: Lab, preset: Preset, limit: int, first: int = 0) -> Iterator[tuple[Preset, list[str]]]:

@@ -109,7 +109,7 @@ export function agreement(store, run, reference) {
   return store.divergence(reference.key, run.key) / reference.tokens.length;
 }
 
-/** The orders in which bands may stand; `best` tells what comes first. @type {{id: string, name: string}[]} */
+/** The orders in which bands may come. @type {{id: string, name: string}[]} */
 export const SORTS = [
   { id: "given", name: "as chosen" },
   { id: "calls", name: "target calls" },

@@ -1,5 +1,5 @@
 // @ts-check
-// Where bands and their tracks stand, in pixels from the top. No DOM here.
+// Where bands and their tracks lie, in pixels from the top. No DOM here.
 
 /** @typedef {{id: string, height: number}} Sized
  * @typedef {{key: string, top: number, height: number, folded: boolean, tracks: {id: string, y: number, height: number}[]}} Place */

@@ -403,7 +403,7 @@ export function mount(element, store, lab) {
     event.stopPropagation();
   });
 
-  /** Up or down a band, as they stand here. */
+  /** Up or down a band, as they are here. */
   function band(/** @type {number} */ by) {
     const at = state.order.indexOf(store.cursor?.run);
     const key = state.order[Math.max(0, Math.min(state.order.length - 1, at + by))];
