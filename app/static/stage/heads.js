@@ -57,7 +57,7 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
     ...(place.folded && !narrow
       ? [
           h(`span.kind.${guarantee}`, { text: kind }),
-          h("b", { text: calls }),
+          h("b", { text: String(calls) }),
           h("b", { text: fmt(tau, 3) }),
           h("b", { text: speed }),
         ]
@@ -65,7 +65,7 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
           h(
             "span",
             {},
-            h("b", { text: calls }),
+            h("b", { text: String(calls) }),
             ` ${calls === 1 ? "call" : "calls"} · `,
             h("b", { text: fmt(tau, 3) }),
             narrow ? " a call" : " tokens a call",

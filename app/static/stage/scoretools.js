@@ -11,6 +11,7 @@ import { wordsOf } from "./numbertracks.js";
 export function scoreTools(store, act) {
   const button = (/** @type {string} */ text, /** @type {() => void} */ onclick, /** @type {any} */ attrs = {}) =>
     h("button.v-button", { type: "button", onclick, ...attrs }, text);
+  /** @type {any} */
   const sort = h(
     "select.v-select",
     { "aria-label": "Order of the bands", onchange: () => store.setOption("sort", sort.value) },

@@ -52,7 +52,9 @@ export function mount(element, store, lab) {
     element.closest("[data-lab]")?.setAttribute("data-stage-view", stage);
     all.hidden =
       store.status.recorded === "all_methods" ||
-      !lab.session.catalogue?.presets.some((/** @type {any} */ preset) => preset.name === "all_methods" && preset.recorded);
+      !lab.session.catalogue?.presets.some(
+        (/** @type {any} */ preset) => preset.name === "all_methods" && preset.recorded,
+      );
   }
 
   bar.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
