@@ -52,7 +52,7 @@ export function barFigure(given) {
   const rest = (list, key) => (list ? Math.max(0, 1 - rows.reduce((sum, row) => sum + (row[key] ?? 0), 0)) : null);
   const other = { id: null, q: rest(given.draft, "q"), p: rest(given.target, "p"), shared: false };
   const high = Math.min(1, Math.max(0.1, ...[...rows, other].flatMap((row) => [row.q ?? 0, row.p ?? 0])) * 1.02);
-  const length = linear(0, high, 0, half - 46);
+  const length = linear(0, high, 0, half - 54);
   const left = half - 6;
   const right = half + middle + 6;
   head(figure, given, half, middle);

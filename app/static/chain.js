@@ -36,8 +36,8 @@ export function chainFigure({ run, round, width, groups }) {
     label(14, y - 8, last ? pieceOf(run, last.token, 8) : "prompt", { "font-family": MONO, fill: "var(--ink)" }),
   );
   figure.append(
-    label(0, TOP + 11, "target p", { "font-size": 10, fill: "var(--target)" }),
-    label(0, TOP + 22, "draft q", { "font-size": 10, fill: "var(--draft)" }),
+    label(0, TOP + 11, "target p", { "font-size": 11, fill: "var(--target)" }),
+    label(0, TOP + 22, "draft q", { "font-size": 11, fill: "var(--draft)" }),
   );
   const places = [{ index: -1, x: 0, y: 0, kids: 1, hidden: 0 }];
   let from = 12;
@@ -52,7 +52,7 @@ export function chainFigure({ run, round, width, groups }) {
         "stroke-dasharray": node.state === "discarded" ? "1.5 2.5" : null,
       }),
     );
-    figure.append(label(x, 12, `position ${round.start + i}`, { "font-size": 10, fill: "var(--ink-3)" }));
+    figure.append(label(x, 12, `position ${round.start + i}`, { "font-size": 11, fill: "var(--ink-3)" }));
     const group = s("g", {
       "data-node": i,
       id: `v-node-${i}`,
@@ -83,7 +83,7 @@ export function chainFigure({ run, round, width, groups }) {
         x + 1,
         y + 20,
         node.state === "discarded" ? "never tested" : node.accept_prob == null ? "" : `keep ${prob(node.accept_prob)}`,
-        { "font-size": 10 },
+        { "font-size": 11 },
       ),
     );
     group.append(ladder(run, node, x, column - 14));
@@ -108,7 +108,7 @@ function ladder(run, node, x, width) {
       label(x + name - 4, y + 15, pieceOf(run, entry.id, Math.floor((name - 4) / 6.3)), {
         "text-anchor": "end",
         "font-family": MONO,
-        "font-size": 10.5,
+        "font-size": 11,
         "font-weight": own ? 700 : 400,
         fill: own ? "var(--ink)" : "var(--ink-2)",
       }),
@@ -135,9 +135,9 @@ function ladder(run, node, x, width) {
   const y = TOP + SHOWN * ROW + 12;
   group.append(
     s("path", { d: `M${x + name} ${y - 9}H${x + name + length(high)}`, stroke: "var(--line-2)" }),
-    label(x + name, y, "0", { "font-size": 9, fill: "var(--ink-3)", "font-family": FONT }),
+    label(x + name, y, "0", { "font-size": 11, fill: "var(--ink-3)", "font-family": FONT }),
     label(x + name + length(high), y, prob(high), {
-      "font-size": 9,
+      "font-size": 11,
       "text-anchor": "end",
       fill: "var(--ink-3)",
       "font-family": FONT,

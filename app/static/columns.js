@@ -2,14 +2,16 @@
 
 const cache = new WeakMap();
 
-/** The guess whose refusal ended a round: the last one refused at the end of the kept path.
+/** The draft token whose rejection ended a round: of those rejected at the end of the accepted path the leading one, by rank.
  * @param {any} round @returns {number|null} index in round.nodes */
 export function refusedNode(round) {
   const last = round.path?.length ? round.path[round.path.length - 1] : -1;
-  const found = (round.nodes ?? []).findLastIndex(
-    (node) => node.parent === last && (node.state === "rejected" || node.state === "vetoed"),
-  );
-  return found < 0 ? null : found;
+  let found = null;
+  (round.nodes ?? []).forEach((node, index) => {
+    if (node.parent !== last || (node.state !== "rejected" && node.state !== "vetoed")) return;
+    if (found === null || (node.rank ?? Infinity) < (round.nodes[found].rank ?? Infinity)) found = index;
+  });
+  return found;
 }
 
 /** One entry a response position: its token, its round and the guess that was judged there (`ghost`: it was refused).

@@ -90,7 +90,13 @@ export const SIGNS = {
     fill: false,
   },
   rejected: { label: "rejected", colour: "--target", d: "M-.75-.75L.75.75M.75-.75L-.75.75", fill: false, wide: true },
-  vetoed: { label: "vetoed", colour: "--judge", d: "M-.9-.75H.9L0 .85z", fill: true },
+  vetoed: {
+    label: "vetoed",
+    colour: "--judge",
+    d: "M-.85 0a.85.85 0 1 0 1.7 0a.85.85 0 1 0-1.7 0zM-.6.6L.6-.6",
+    fill: false,
+    wide: true,
+  },
   discarded: {
     label: "never tested",
     colour: "--neutral",

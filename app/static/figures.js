@@ -36,7 +36,7 @@ const position = {
       x: [0.5, domain.depth + 0.5],
       y: [0, 1],
       xName: "position in the draft",
-      yName: "share kept",
+      yName: "share accepted",
       xWhole: true,
       yFormat: percent,
       yTicks: [0, 0.25, 0.5, 0.75, 1],
@@ -113,7 +113,7 @@ const histogram = {
       title,
       x: [-0.5, domain.x + 0.5],
       y: [0, domain.y * 1.12],
-      xName: "guesses kept in a round",
+      xName: "draft tokens accepted in a round",
       yName: "share of rounds",
       xWhole: true,
       yFormat: percent,
@@ -165,7 +165,7 @@ const entropy = {
       x: [0, high],
       y: [-0.28, 1],
       xName: "entropy, nats",
-      yName: "share kept",
+      yName: "share accepted",
       yFormat: percent,
       yTicks: [0, 0.25, 0.5, 0.75, 1],
       key: true,
@@ -231,7 +231,7 @@ const entropy = {
       keyLine(chart.figure, chart.left, 9, [
         { words: "by H(draft)", colour: "--draft", shape: "disc" },
         { words: "by H(target)", colour: "--target", shape: "square" },
-        { words: "guesses by H(target)", colour: "--neutral-soft", shape: "bar" },
+        ...(width > 420 ? [{ words: "draft tokens by H(target)", colour: "--neutral-soft", shape: "bar" }] : []),
       ]);
     return chart.figure;
   },

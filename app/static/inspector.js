@@ -17,6 +17,7 @@ export function mount(element, store, lab) {
     name: h("h3", { text: "Why this token" }),
     place: h("span.v-sub"),
     why: h("p.v-why", { "aria-live": "polite" }),
+    which: h("p.v-which"),
     from: h("p.v-from"),
     flags: h("div.v-flags"),
     bars: h("div.v-bars"),
@@ -37,6 +38,7 @@ export function mount(element, store, lab) {
       h("span.v-tools", {}, parts.law, parts.order, parts.back, parts.next),
     ),
     parts.why,
+    parts.which,
     parts.from,
     parts.flags,
     parts.bars,
@@ -89,7 +91,8 @@ function show(store, parts) {
     parts.why.textContent =
       "Choose a token: the sentence here says in the rule's own terms why it was kept or refused.";
     parts.place.textContent = "";
-    for (const part of [parts.from, parts.flags, parts.bars, parts.strip, parts.numbers]) part.replaceChildren();
+    for (const part of [parts.which, parts.from, parts.flags, parts.bars, parts.strip, parts.numbers])
+      part.replaceChildren();
     return;
   }
   const { run, round, node, emitted, own } = it;
@@ -126,8 +129,11 @@ function show(store, parts) {
   const sampled = Boolean(node?.law_target ?? node?.law_draft);
   const law = sampled && store.options.law === "sampled" ? "sampled" : "raw";
   parts.law.disabled = !sampled;
-  parts.law.textContent = `law: ${law}`;
+  parts.law.textContent = `distribution: ${law}`;
   parts.law.title = "raw: softmax at temperature 1. sampled: after temperature, top-k and top-p.";
+  parts.which.textContent = sampled
+    ? `The sentence speaks of the sampled distributions (after temperature, top-k and top-p); the bars show the ${law} ones.`
+    : "";
   parts.order.textContent = `order: ${store.options.order}`;
   const draft = (law === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
   const target = (law === "sampled" ? node?.law_target : null) ?? node?.top_target ?? it.token?.top_target ?? null;

@@ -2,6 +2,7 @@
 
 import { flagsAt } from "./flags.js";
 
+import { refusedNode } from "./columns.js";
 import { followSource } from "./passage.js";
 
 const TYPING = "input, textarea, select, [contenteditable], dialog, [role=menu]";
@@ -42,6 +43,7 @@ function moves(store, lab) {
     w: () => store.setOption("whitespace", !store.options.whitespace),
     "?": () => lab.ui.open("help"),
     Escape: () => store.clear(),
+    h: () => store.setOption("details", store.options.details === "hidden" ? "auto" : "hidden"),
     1: () => store.setOption("stage", "text"),
     2: () => store.setOption("stage", "score"),
     3: () => store.setOption("stage", "trees"),
@@ -92,10 +94,7 @@ function next(store, wanted) {
   if (!run) return;
   const order = [...run.rounds.slice((at.round ?? -1) + 1), ...run.rounds.slice(0, (at.round ?? -1) + 1)];
   for (const item of order) {
-    const tip = item.path.at(-1) ?? -1;
-    const refused = item.nodes.findIndex(
-      (node) => node.parent === tip && (node.state === "rejected" || node.state === "vetoed"),
-    );
+    const refused = refusedNode(item);
     const node = item.nodes[refused];
     const facts = { node, rejected: node?.state === "rejected", vetoed: node?.state === "vetoed" };
     if (wanted(facts)) return select(store, { run: at.run, round: item.index, node: refused });

@@ -9,6 +9,7 @@ import { createLink } from "./link.js";
 import { createMined } from "./mined.js";
 import { withOldNames } from "./oldnames.js";
 import { createSession } from "./session.js";
+import { watchCards } from "./stage/hovercard.js";
 import { createStore } from "./store.js";
 import { restoreTheme } from "./top.js";
 import { createUi } from "./ui.js";
@@ -21,9 +22,12 @@ const VIEWS = [
   "strip",
   "lanes",
   "stage/score",
-  "ribbon",
-  "inspector",
+  "stage/treegrid",
   "tree",
+  "stage/shares",
+  "stage/details",
+  "inspector",
+  "stage/others",
   "aggregates",
   "divergence",
   "whatif",
@@ -65,6 +69,7 @@ async function mount(element) {
   }
   bindKeys(store, lab);
   watchFlags(store, lab);
+  watchCards(store);
   try {
     await begin();
   } catch (error) {

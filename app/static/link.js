@@ -70,7 +70,7 @@ function pairs(store, session) {
   }
   const shown = ["ghosts", "whitespace"].filter((name) => options[name]);
   if (shown.length) out.push(["show", shown.join("~")]);
-  if (options.law !== "raw") out.push(["law", options.law]);
+  if (options.law !== "sampled") out.push(["law", options.law]);
   if (options.order !== "target") out.push(["order", options.order]);
   out.push(...stagePairs(store));
   return out;

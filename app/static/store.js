@@ -18,13 +18,14 @@ const OPTIONS = {
   ghosts: false,
   whitespace: false,
   flags: true,
-  law: "raw",
+  law: "sampled", // where a run samples, the distribution that its decisions were made on; else the raw one
   order: "target",
   topN: 8,
   stage: "text",
   folded: false,
   sort: "given",
   tracks: USUAL,
+  details: "auto", // the dock: auto, right, bottom or hidden
 };
 const CALLS_PER_SECOND = 6;
 

@@ -17,7 +17,7 @@ const STEPS = [
     "lanes",
     "Two ways to write the same text",
     "Each lane is one method on the same prompt. The reference asks the large model for one token a call. The others let a small draft guess first and ask the large model once for several guesses.",
-    (store) => (store.clear(), store.setTime({ at: Infinity, playing: false })),
+    (store) => (store.setOption("stage", "text"), store.clear(), store.setTime({ at: Infinity, playing: false })),
   ],
   [
     "lanes",
@@ -44,10 +44,10 @@ const STEPS = [
     (store) => (store.setOption("ghosts", true), rejection(store) && store.setCursor(rejection(store))),
   ],
   [
-    "ribbon",
-    "The whole run in one band",
-    "One column is one position: decision, both entropies, overlap. Refusals gather where the models are unsure. Drag across it to keep a range in view.",
-    (store) => store.setHover(null),
+    "stage/score",
+    "Every method on one axis",
+    "One band a method, one column a position: decisions, both entropies, overlap, drafts. Rejections gather where the models are unsure. Drag across the bands to keep a range in view.",
+    (store) => (store.setHover(null), store.setOption("stage", "score")),
   ],
   [
     "verdict",

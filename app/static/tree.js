@@ -10,7 +10,7 @@ import { sourceWords } from "./source.js";
 import { buildTree } from "./treefigure.js";
 
 const LIVE_MS = 250;
-const LEAST = 0.7; // scale of a tree that nobody zoomed
+const LEAST = 0.96; // scale of a tree that nobody zoomed: text of at least 11 pixels
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
@@ -225,7 +225,8 @@ function listen(store, state, box, redraw) {
   });
   box.addEventListener("click", (event) => {
     const index = over(event);
-    if (index >= 0) store.setCursor(nodeSelection(state.run, state.roundIndex, index));
+    if (index >= 0 && event.target.closest("[data-unfold]")) fold(index);
+    else if (index >= 0) store.setCursor(nodeSelection(state.run, state.roundIndex, index));
   });
   const fold = (index) => {
     const place = state.plan.places.find((one) => one.index === index);

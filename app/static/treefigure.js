@@ -5,14 +5,15 @@ import { FONT, MONO, SIGNS, label, pieceOf, prob, sign } from "./draw.js";
 import { layout } from "./treelayout.js";
 
 /** Sets `state.plan`, with its figure, and fills `state.groups`.
- * @param {any} state the tree view's own @param {number} room width in pixels @param {any} run @param {any} round */
-export function buildTree(state, room, run, round) {
+ * @param {any} state the tree view's own @param {number} room width in pixels @param {any} run @param {any} round
+ * @param {{column: number, row: number, limit: number}=} fixed a scale that several trees share, instead of one for the room */
+export function buildTree(state, room, run, round, fixed) {
   const count = round.nodes.length;
   const dense = count > 90;
-  const row = dense ? 15 : 21;
-  const limit = state.all ? Infinity : dense ? 110 : 70;
+  const row = fixed?.row ?? (dense ? 17 : 21);
+  const limit = fixed?.limit ?? (state.all ? Infinity : dense ? 110 : 70);
   const deepest = Math.max(...round.nodes.map((node) => node.depth)) + (round.pruned?.length ? 1 : 0);
-  const column = Math.max(dense ? 118 : 108, Math.min(168, (room - 40) / (deepest + 1)));
+  const column = fixed?.column ?? Math.max(dense ? 124 : 116, Math.min(168, (room - 40) / (deepest + 1)));
   const plan = layout(round, { column, row, limit, open: state.open, shut: state.shut });
   const left = 12;
   const top = 28;
@@ -22,7 +23,6 @@ export function buildTree(state, room, run, round) {
   for (let depth = 1; depth <= plan.levels; depth += 1) {
     figure.append(
       label(left + depth * column, 12, `position ${round.start + depth - 1}`, {
-        "font-size": 10,
         fill: "var(--ink-3)",
       }),
     );
@@ -69,7 +69,7 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
   const root = place.index < 0;
   const group = s("g", {
     "data-node": place.index,
-    id: `v-node-${place.index}`,
+    id: `${state.prefix ?? "v-node-"}${place.index}`,
     role: "treeitem",
     "aria-level": place.depth + 1,
     style: "cursor:pointer",
@@ -109,7 +109,7 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
     x: x + 10,
     y: y + 4,
     "font-family": MONO,
-    "font-size": row > 16 ? 11.5 : 10,
+    "font-size": 11.5,
     fill: faded ? "var(--ink-3)" : "var(--ink)",
     "font-weight": kept(node) ? 700 : 400,
   });
@@ -126,7 +126,7 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
         text: number,
         "font-family": FONT,
         "font-weight": 400,
-        "font-size": row > 16 ? 10 : 9,
+        "font-size": 11,
         fill: node.q != null ? "var(--ink-3)" : "var(--target)",
       }),
     );
@@ -137,12 +137,14 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
         text: `+${place.hidden}`,
         "font-family": FONT,
         "font-weight": 600,
-        "font-size": 10,
-        fill: "var(--judge)",
+        "font-size": 11,
+        fill: "var(--draft)",
+        "data-unfold": place.index,
+        "text-decoration": "underline",
       }),
     );
   group.append(text);
-  const size = row > 16 ? [7, 6.1] : [6.1, 5.5];
+  const size = [7, 6.6];
   place.label =
     17 + name.length * size[0] + number.length * size[1] + (place.hidden ? 5 + 7 * `+${place.hidden}`.length : 0);
   state.groups.set(place.index, group);
@@ -168,6 +170,6 @@ function stubFigure(run, stub, parent, left, top, row, edges) {
       ? `${pieceOf(run, stub.stub[0].token, 10)}: ${stub.stub[0].cause ?? "pruned"}`
       : [...causes].map(([cause, count]) => `${count} left out: ${cause}`).join(", ");
   const group = s("g", { "data-stub": JSON.stringify(stub.stub.slice(0, 8)) });
-  group.append(label(x + 6, y + 3.5, words, { "font-size": 9.5, fill: "var(--ink-3)", "font-style": "italic" }));
+  group.append(label(x + 6, y + 3.5, words, { "font-size": 11, fill: "var(--ink-3)", "font-style": "italic" }));
   return group;
 }

@@ -68,7 +68,7 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
             h("b", { text: String(calls) }),
             ` ${calls === 1 ? "call" : "calls"} · `,
             h("b", { text: fmt(tau, 3) }),
-            narrow ? " a call" : " tokens a call",
+            narrow ? " a call" : tau === 1 ? " token a call" : " tokens a call",
           ),
           h(
             "span",

@@ -142,7 +142,7 @@ export function mount(element, store, lab) {
 
   function paint() {
     state.narrow = state.room < NARROW;
-    state.headWidth = state.narrow ? 86 : store.options.folded ? 392 : 290;
+    state.headWidth = state.narrow ? 86 : store.options.folded ? 392 : 316;
     gather();
     tools.update(store, tracks());
     const none = state.count === 0;

@@ -5,6 +5,7 @@ import { USUAL } from "./usual.js";
 
 const VIEWS = ["text", "score", "trees", "shares"];
 const SORTS = ["given", "calls", "tau", "speed", "agreement", "name"];
+const DOCKS = ["right", "bottom", "hidden"];
 const TRACK = /^[a-z_0-9.]{1,40}$/i;
 
 /** @param {any} store @returns {[string, string][]} */
@@ -16,6 +17,7 @@ export function stagePairs({ options, lanes }) {
   if (options.folded !== many) out.push(["fold", options.folded ? "1" : "0"]);
   if (options.sort !== "given") out.push(["sort", options.sort]);
   if (options.tracks.join() !== USUAL.join()) out.push(["tracks", options.tracks.join("~")]);
+  if (options.details !== "auto") out.push(["dock", options.details]);
   return out;
 }
 
@@ -32,5 +34,7 @@ export function readStage(query) {
       .split("~")
       .filter((id) => TRACK.test(id))
       .slice(0, 40);
+  const dock = query.get("dock");
+  if (dock && DOCKS.includes(dock)) options.details = dock;
   return options;
 }

@@ -94,6 +94,8 @@ export interface Options {
   readonly sort: string;
   /** ids of the score's tracks */
   readonly tracks: readonly string[];
+  /** where the details are */
+  readonly details: "auto" | "right" | "bottom" | "hidden";
 }
 
 export interface Status {

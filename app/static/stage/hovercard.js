@@ -1,0 +1,86 @@
+// @ts-check
+// A card beside the pointer for the token under it, in any view of the stage: its numbers and why it came out so.
+
+import { columns, nameOf, samples } from "../columns.js";
+import { SIGNS, fmt, hideTip, pieceOf, prob, rich, showTip, stateOf } from "../draw.js";
+import { h } from "../dom.js";
+import { flagsAt } from "../flags.js";
+import { passageOf, passageText } from "../passage.js";
+import { partsAt, referenceOf } from "./bands.js";
+
+const WAIT = 90; // ms, so that a pointer on its way shows nothing
+
+/** The lines of a selection. @param {any} store @param {any} sel @returns {(string|Node)[]} */
+export function cardLines(store, sel) {
+  const run = store.runs.get(sel.run);
+  const column = sel.pos == null ? null : columns(run)[sel.pos];
+  const round = run?.rounds[sel.round ?? column?.round ?? -1];
+  if (!round) return [];
+  const token = sel.node == null || column?.token.node === sel.node ? (column?.token ?? null) : null;
+  const node = sel.node != null ? round.nodes?.[sel.node] : (column?.node ?? null);
+  const state = token ? stateOf(token, column?.ghost ? null : node) : node?.state;
+  const why = token?.why ?? node?.why;
+  const known = (/** @type {any} */ value) => value !== null && value !== undefined;
+  const h1 = token?.h_draft ?? node?.h_draft;
+  const h2 = token?.h_target ?? node?.h_target;
+  const passage = passageOf(run, node);
+  const parts = partsAt(store, run, referenceOf(store));
+  const kind = samples(run) ? "sampled distribution" : "raw distribution";
+  const numbers = [
+    known(node?.p) ? `p ${prob(node.p)}` : "",
+    known(node?.q) ? `q ${prob(node.q)}` : "",
+    known(node?.accept_prob) ? `P(accept) ${prob(node.accept_prob)}` : "",
+  ].filter(Boolean);
+  return [
+    `${pieceOf(run, (token ?? node)?.token)}  ${SIGNS[state]?.label ?? state ?? ""}`,
+    `${nameOf(store, run)}, position ${sel.pos}, round ${sel.round ?? column?.round}`,
+    column?.ghost && token ? `rejected there: ${pieceOf(run, node.token)}` : "",
+    numbers.length ? `${numbers.join(", ")} (${kind})` : "",
+    known(h1) || known(h2)
+      ? `entropy: ${[known(h1) ? `draft ${fmt(h1)}` : "", known(h2) ? `target ${fmt(h2)}` : ""].filter(Boolean).join(", ")} nats`
+      : "",
+    ...(token ? flagsAt(run, sel.pos).map((flag) => flag.words) : []),
+    parts !== null && sel.pos >= parts ? `another text than the reference since position ${parts}` : "",
+    why ? h("span.why", {}, ...rich(why)) : "",
+    passage ? h("span", {}, passageText(passage), " (s: go there)") : "",
+  ].filter(Boolean);
+}
+
+/** @param {any} store */
+export function watchCards(store) {
+  let [x, y] = [0, 0];
+  let inside = false;
+  let timer = 0;
+  let shown = false;
+  addEventListener(
+    "pointermove",
+    (event) => {
+      [x, y] = [event.clientX, event.clientY];
+      const target = /** @type {HTMLElement} */ (event.target);
+      inside =
+        event.pointerType !== "touch" &&
+        Boolean(target.closest?.("[data-stage]")) &&
+        !target.closest(".v-treebox, .shares, .v-aggregates");
+    },
+    { passive: true, capture: true },
+  );
+  const hide = () => {
+    clearTimeout(timer);
+    if (shown) hideTip();
+    shown = false;
+  };
+  store.on("hover", () => {
+    clearTimeout(timer);
+    if (!store.hover || !inside) return hide();
+    timer = setTimeout(
+      () => {
+        const lines = store.hover && inside ? cardLines(store, store.hover) : [];
+        if (!lines.length) return hide();
+        showTip(x, y, lines);
+        shown = true;
+      },
+      shown ? 0 : WAIT,
+    );
+  });
+  for (const topic of ["cursor", "runs", "options"]) store.on(topic, hide);
+}

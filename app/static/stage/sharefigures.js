@@ -1,0 +1,203 @@
+// @ts-check
+// The figures of Shares: three of the aggregates as they are, the histogram of ranks, and the time of a token.
+
+import { bar, frame, keyLine } from "../charts.js";
+import { refusedNode } from "../columns.js";
+import { s } from "../dom.js";
+import { fmt, label, linear, percent } from "../draw.js";
+import { makeFilter } from "../filterkinds.js";
+import { FIGURES } from "../figures.js";
+import { byPosition, summary, tcrOf, tested } from "../numbers.js";
+
+/** @typedef {{id: string, name: string, caption: string, none: string, of: (rounds: any[]) => string, needs: (rounds: any[]) => boolean,
+ *   domain: (all: any[][]) => any, draw: (given: any) => SVGElement}} Share  `of`: the denominator in words */
+
+const figure = (/** @type {string} */ id) => /** @type {any} */ (FIGURES.find((one) => one.id === id));
+const drafting = (/** @type {any[]} */ rounds) => rounds.filter((round) => round.drafted > 0);
+const counted = (/** @type {number} */ n, /** @type {string} */ noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+
+/** Rounds by the rank of their last accepted draft token, and by the rank of the one that was rejected after it.
+ * @param {any[]} rounds @returns {{accepted: number[], rejected: number[], n: number}} index is the rank, 0: none accepted */
+export function ranksOf(rounds) {
+  /** @type {number[]} */
+  const accepted = [];
+  /** @type {number[]} */
+  const rejected = [];
+  const found = drafting(rounds);
+  for (const round of found) {
+    const rank = tcrOf(round);
+    if (rank !== null) accepted[rank] = (accepted[rank] ?? 0) + 1;
+    const index = refusedNode(round);
+    const lost = index === null ? null : (round.nodes[index].rank ?? null);
+    if (lost !== null) rejected[lost] = (rejected[lost] ?? 0) + 1;
+  }
+  const whole = (/** @type {number[]} */ list) => Array.from(list, (count) => count ?? 0);
+  return { accepted: whole(accepted), rejected: whole(rejected), n: found.length };
+}
+
+/** @type {Share} */
+const tcr = {
+  id: "tcr",
+  name: "Terminal-confidence-rank",
+  caption:
+    "Terminal-confidence-rank (TCR): rank by cumulative draft probability of a round's last accepted draft token, 0 when none was accepted. Solid: accepted. Outlined: tested and rejected after it.",
+  none: "No draft tokens.",
+  of: (rounds) => `of ${counted(drafting(rounds).length, "round")} with a draft`,
+  needs: (rounds) => drafting(rounds).length > 0,
+  domain: (all) => {
+    const lists = all.map(ranksOf);
+    return {
+      x: Math.max(4, ...lists.map(({ accepted, rejected }) => Math.max(accepted.length, rejected.length) - 1)),
+      y: Math.max(
+        0.1,
+        ...lists.flatMap(({ accepted, rejected, n }) =>
+          binned(accepted, rejected, 24).flatMap((one) => [one.accepted / n, one.rejected / n]),
+        ),
+      ),
+    };
+  },
+  draw({ rounds, width, height, title, domain, store }) {
+    const { accepted, rejected, n } = ranksOf(rounds);
+    const chart = frame({
+      width,
+      height,
+      title,
+      key: true,
+      x: [-0.5, domain.x + 0.5],
+      y: [0, domain.y * 1.1],
+      xName: "rank among the round's draft tokens",
+      yName: "share of rounds",
+      xWhole: true,
+      yFormat: percent,
+    });
+    const step = Math.max(1, Math.ceil((domain.x + 1) / 24));
+    for (let low = 0; low <= domain.x; low += step) {
+      const high = low + step - 1;
+      const sum = (/** @type {number[]} */ list) => list.slice(low, high + 1).reduce((a, b) => a + b, 0);
+      const [kept, lost] = [sum(accepted), sum(rejected)];
+      const words = low === high ? `rank ${low}` : `ranks ${low} to ${high}`;
+      const x0 = chart.x(low - 0.5) + 1;
+      const x1 = chart.x(high + 0.5) - 1;
+      bar(chart, {
+        x0,
+        x1,
+        value: kept / n,
+        colour: low === 0 && step === 1 ? "--neutral" : "--draft-2",
+        store,
+        lines: [words, `last accepted: ${kept} of ${n} rounds`, `rejected after it: ${lost} of ${n} rounds`],
+        pick: { name: "tcr", filter: makeFilter({ kind: "tcr", low, high }) },
+      });
+      if (lost) {
+        const mark = bar(chart, { x0, x1, value: lost / n, colour: "--target", outline: true });
+        mark.setAttribute("pointer-events", "none");
+      }
+    }
+    keyLine(chart.figure, chart.left, 9, [
+      { words: "last accepted", colour: "--draft-2", shape: "bar" },
+      { words: "tested, rejected", colour: "--target", shape: "box" },
+    ]);
+    return chart.figure;
+  },
+};
+
+/** @param {number[]} accepted @param {number[]} rejected @param {number} most bars */
+function binned(accepted, rejected, most) {
+  const length = Math.max(accepted.length, rejected.length, 5);
+  const step = Math.max(1, Math.ceil(length / most));
+  const out = [];
+  for (let low = 0; low < length; low += step) {
+    const sum = (/** @type {number[]} */ list) => list.slice(low, low + step).reduce((a, b) => a + b, 0);
+    out.push({ accepted: sum(accepted), rejected: sum(rejected) });
+  }
+  return out;
+}
+
+const PARTS = [
+  ["draft", "draft", "--draft-2"],
+  ["verify", "target", "--target-2"],
+  ["other", "other", "--neutral"],
+];
+
+/** @type {Share} */
+const time = {
+  id: "time",
+  name: "Time budget",
+  caption: "Milliseconds a token: in the drafter, in the target, and in neither. The prefill lies outside.",
+  none: "No rounds yet.",
+  of: (rounds) => `over ${counted(summary(rounds).tokens, "token")}`,
+  needs: (rounds) => rounds.length > 0,
+  domain: (all) => ({
+    x: Math.max(
+      0.01,
+      ...all.map((rounds) => {
+        const numbers = summary(rounds);
+        return (numbers.draft + numbers.verify + numbers.other) / Math.max(1, numbers.tokens);
+      }),
+    ),
+  }),
+  draw({ rounds, width, height, title, domain }) {
+    const numbers = summary(rounds);
+    const total = numbers.draft + numbers.verify + numbers.other;
+    const each = (/** @type {string} */ part) => numbers[part] / Math.max(1, numbers.tokens);
+    const chart = frame({
+      width,
+      height,
+      title,
+      x: [0, domain.x * 1.02],
+      y: [0, 4],
+      yTicks: [],
+      rightPad: 92,
+      xName: "milliseconds a token",
+      yName: "",
+    });
+    const x = linear(0, domain.x * 1.02, chart.left, chart.right);
+    let base = 0;
+    PARTS.forEach(([part, words, colour], i) => {
+      const value = each(part);
+      const y = chart.y(2.9 - i);
+      chart.plot.append(
+        s("rect", {
+          x: x(base),
+          y: chart.y(3.85),
+          width: Math.max(0, x(value) - x(0)),
+          height: chart.y(3.05) - chart.y(3.85),
+          fill: `var(${colour})`,
+        }),
+        s("rect", { x: x(0), y: y + 4, width: Math.max(0.5, x(value) - x(0)), height: 9, fill: `var(${colour})` }),
+        label(chart.left - 5, y + 12, words, { "text-anchor": "end" }),
+      );
+      const text = `${fmt(value, 2)} ms, ${percent(value / (total / Math.max(1, numbers.tokens)))}`;
+      chart.plot.append(label(chart.right + 8, y + 12, text));
+      base += value;
+    });
+    chart.plot.append(
+      label(chart.left - 5, chart.y(3.3), "all", { "text-anchor": "end" }),
+      label(chart.right + 8, chart.y(3.3), `${fmt(base, 2)} ms`, { fill: "var(--ink)" }),
+    );
+    return chart.figure;
+  },
+};
+
+/** @param {string} id @param {Partial<Share>} more @returns {Share} */
+const share = (id, more) => ({ ...figure(id), ...more });
+
+/** @type {Share[]} */
+export const SHARES = [
+  share("position", {
+    name: "Acceptance by depth",
+    none: "No draft tokens.",
+    of: (rounds) => `of ${counted(byPosition(rounds).drafting, "round")} with a draft`,
+  }),
+  share("accepted", {
+    name: "Accepted a round",
+    none: "No draft tokens.",
+    of: (rounds) => `of ${counted(rounds.length, "target call")}`,
+  }),
+  tcr,
+  share("entropy", {
+    name: "Acceptance and entropy",
+    none: "No draft tokens with entropies.",
+    of: (rounds) => `of ${counted(tested(rounds, (node) => node.h_target).length, "tested draft token")}`,
+  }),
+  time,
+];

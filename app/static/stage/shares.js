@@ -1,0 +1,113 @@
+// @ts-check
+// Shares: small multiples, one a method, on the same axes.
+
+import { nameOf } from "../columns.js";
+import { h } from "../dom.js";
+import { offer, stack } from "../figure.js";
+import { roundsOf } from "../numbers.js";
+import { SHARES } from "./sharefigures.js";
+import { sorted } from "./bands.js";
+
+const HEIGHT = 190;
+const MANY = 6; // more methods than this show one figure at a time until somebody asks for all
+
+/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+export function mount(element, store, lab) {
+  /** @type {string|null} */
+  let chosen = null;
+  let width = 0;
+  const tabs = [{ id: "all", name: "All" }, ...SHARES].map(({ id, name }) =>
+    h("button.v-tab", { type: "button", "data-share": id, "aria-pressed": "false", onclick: () => choose(id) }, name),
+  );
+  const caption = h("p.v-caption");
+  const grid = h("div.grid");
+  element.classList.add("v-view", "shares");
+  element.replaceChildren(
+    h(
+      "header.v-head",
+      {},
+      h("h3", { text: "Shares" }),
+      h("span.v-tabs", { role: "group", "aria-label": "Figures" }, tabs),
+    ),
+    caption,
+    grid,
+  );
+
+  function choose(/** @type {string} */ id) {
+    chosen = id;
+    later();
+  }
+
+  const active = () => store.options.stage === "shares";
+
+  function draw() {
+    if (!active()) return;
+    const runs = sorted(store, store.options.sort)
+      .map((key) => store.runs.get(key))
+      .filter((run) => run?.head);
+    const which = chosen ?? (runs.length > MANY ? SHARES[0].id : "all");
+    for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab.dataset.share === which));
+    const figures = which === "all" ? SHARES : SHARES.filter(({ id }) => id === which);
+    caption.textContent =
+      figures.length === 1
+        ? figures[0].caption
+        : "One row a method; the axes of a column are the same for all methods.";
+    const rows = runs.map((run) => ({ run, rounds: roundsOf(store, [run]) }));
+    const room = width || 900;
+    const columns =
+      which === "all"
+        ? Math.max(1, Math.min(SHARES.length, Math.floor((room + 12) / 272)))
+        : Math.max(1, Math.floor((room + 12) / 312));
+    const each = Math.floor((room - 12 * (columns - 1)) / columns) - 18;
+    const domains = new Map(
+      figures.map((figure) => [
+        figure.id,
+        figure.domain(rows.filter(({ rounds }) => rounds.length && figure.needs(rounds)).map(({ rounds }) => rounds)),
+      ]),
+    );
+    grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+    const cell = (/** @type {any} */ { run, rounds }, /** @type {any} */ figure) => {
+      const title = which === "all" ? figure.name : nameOf(store, run);
+      const drawn = rounds.length > 0 && figure.needs(rounds);
+      return h(
+        "figure.share",
+        { "data-run": run.key, "data-figure": figure.id },
+        h("figcaption", {}, h("b", {}, title), h("span.v-sub", {}, drawn ? figure.of(rounds) : "")),
+        drawn
+          ? figure.draw({
+              rounds,
+              width: each,
+              height: HEIGHT,
+              small: false,
+              title: `${nameOf(store, run)}: ${figure.name}`,
+              domain: domains.get(figure.id),
+              store,
+              run,
+            })
+          : h("p.v-empty", { text: figure.none }),
+      );
+    };
+    grid.replaceChildren(
+      ...(which === "all"
+        ? rows.flatMap((row) => [
+            h("h4.method", {}, nameOf(store, row.run)),
+            ...figures.map((figure) => cell(row, figure)),
+          ])
+        : rows.map((row) => cell(row, figures[0]))),
+    );
+  }
+
+  const later = () => store.frame("shares", draw);
+  for (const topic of ["runs", "time", "filters", "options"]) store.on(topic, later);
+  store.on("data", () => store.seldom("shares", draw, 400));
+  new ResizeObserver(([entry]) => {
+    const now = Math.floor(entry.contentRect.width);
+    if (now && now !== width) later();
+    width = now || width;
+  }).observe(grid);
+  offer(element, lab, () => {
+    const drawn = [...element.querySelectorAll("svg.v-figure")];
+    return drawn.length ? stack(/** @type {any} */ (drawn), element) : null;
+  });
+  later();
+}

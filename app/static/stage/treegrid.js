@@ -1,0 +1,232 @@
+// @ts-check
+// Trees: the drafts of all methods that cover the position under the cursor, small, on one scale; one can be maximised.
+
+import { columns, nameOf, nodeSelection } from "../columns.js";
+import { h } from "../dom.js";
+import { SIGNS, legend } from "../draw.js";
+import { offer, stack } from "../figure.js";
+import { buildTree } from "../treefigure.js";
+import { partsAt, referenceOf } from "./bands.js";
+
+const COLUMN = 116; // pixels a depth, the same in all trees
+const ROW = 20;
+const ROWS = 12; // rows of a small tree before its least probable branches fold
+
+/** Why no draft covers a position of a run; an empty string when one does. @param {any} run @param {any} round */
+export function whyNone(run, round) {
+  if (!round) return run.end ? `The text ended at position ${run.tokens.length - 1}.` : "Not decoded yet.";
+  if (round.nodes?.length) return "";
+  if (round.drafted)
+    return `${round.drafted} draft tokens were made; this trace was recorded lightly and does not keep them.`;
+  if (run.rounds.every((/** @type {any} */ one) => !one.drafted))
+    return "Plain decoding: the target makes each token alone, without a draft.";
+  return "No draft in this round: the drafter found nothing to propose, so the target made its one token alone.";
+}
+
+/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+export function mount(element, store, lab) {
+  const about = h("h3");
+  const key = h("span.v-keys");
+  const grid = h("div.grid");
+  const back = h("button.v-button", {
+    type: "button",
+    text: "All methods",
+    hidden: true,
+    onclick: () => maximise(null),
+  });
+  const steps = [-1, 1].map((by) =>
+    h("button.v-button", {
+      type: "button",
+      text: by < 0 ? "‹ position" : "position ›",
+      "aria-label": by < 0 ? "One position back" : "One position on",
+      onclick: () => move(by),
+    }),
+  );
+  element.classList.add("v-view", "treegrid");
+  element.replaceChildren(
+    h("header.v-head", {}, about, key, h("span.v-tools", {}, ...steps, back)),
+    h("p.v-sub", {
+      text: "Number beside a token: the draft's probability; orange: the target's, where the drafter gives none. A +number opens a folded branch.",
+    }),
+    grid,
+  );
+  const single = /** @type {HTMLElement|null} */ (element.parentElement?.querySelector('[data-view="tree"]') ?? null);
+  /** @type {Map<string, any>} */
+  const cards = new Map();
+  /** @type {string|null} */
+  let big = null;
+
+  const active = () => store.options.stage === "trees";
+
+  /** Where the grid looks: the cursor, else the first place where a draft was left. */
+  function place() {
+    if (store.cursor?.pos != null) return store.cursor;
+    for (const lane of store.lanes) {
+      const run = store.runs.get(lane);
+      const column = columns(run).find((one) => one.ghost);
+      if (column) return { run: lane, pos: column.pos, round: column.round, node: column.index };
+    }
+    return { run: store.lanes[0], pos: 0, round: 0, node: null };
+  }
+
+  function move(/** @type {number} */ by) {
+    const at = place();
+    const run = store.runs.get(at.run);
+    const pos = Math.max(0, Math.min((run?.tokens.length ?? 1) - 1, at.pos + by));
+    if (run) store.setCursor({ run: at.run, pos });
+  }
+
+  function draw() {
+    if (!active()) return;
+    const at = place();
+    about.textContent = store.lanes.length ? `Drafts at position ${at.pos}` : "Drafts at a position";
+    if (big && store.cursor?.run && store.cursor.run !== big) big = store.cursor.run;
+    back.hidden = big === null;
+    for (const step of steps) step.hidden = big !== null;
+    grid.hidden = big !== null;
+    if (single) single.hidden = big === null;
+    if (big !== null) return;
+    for (const [lane, card] of cards)
+      if (!store.runs.has(lane)) {
+        card.element.remove();
+        cards.delete(lane);
+      }
+    const states = new Set();
+    for (const lane of store.lanes) {
+      const card = cards.get(lane) ?? make(lane);
+      fill(card, store.runs.get(lane), at);
+      for (const node of card.round?.nodes ?? []) states.add(node.state);
+    }
+    const shown = Object.keys(SIGNS).filter((name) => states.has(name));
+    if (key.dataset.states !== shown.join()) {
+      key.dataset.states = shown.join();
+      key.replaceChildren(legend(shown));
+    }
+  }
+
+  function make(/** @type {string} */ lane) {
+    const name = h("b");
+    const words = h("span.v-sub");
+    const grow = h("button.v-button", { type: "button", text: "Maximise", onclick: () => maximise(lane) });
+    const box = h("div.box", { tabindex: "0", role: "tree" });
+    const card = {
+      element: h("article.card", { "data-tree": lane }, h("header", {}, name, words, grow), box),
+      name,
+      words,
+      grow,
+      box,
+      round: null,
+      stamp: "",
+      state: {
+        all: false,
+        open: new Set(),
+        shut: new Set(),
+        groups: new Map(),
+        plan: /** @type {any} */ (null),
+        prefix: `t-${lane}-`,
+      },
+    };
+    const over = (/** @type {any} */ event) =>
+      Number(event.target.closest?.("[data-node]")?.getAttribute("data-node") ?? -1);
+    const select = (/** @type {number} */ index) => nodeSelection(store.runs.get(lane), roundOf(card), index);
+    box.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
+      const index = over(event);
+      store.setHover(index < 0 ? null : select(index));
+    });
+    box.addEventListener("pointerleave", () => store.setHover(null));
+    box.addEventListener("click", (/** @type {any} */ event) => {
+      const index = over(event);
+      if (index < 0) return;
+      if (event.target.closest("[data-unfold]")) {
+        card.state.open.add(index);
+        card.stamp = "";
+        return later();
+      }
+      store.setCursor(select(index));
+    });
+    cards.set(lane, card);
+    grid.append(card.element);
+    return card;
+  }
+
+  const roundOf = (/** @type {any} */ card) => card.roundIndex;
+
+  function fill(/** @type {any} */ card, /** @type {any} */ run, /** @type {any} */ at) {
+    const column = columns(run)[at.pos];
+    const own = at.run === run.key && at.round != null;
+    const index = own ? at.round : (column?.round ?? -1);
+    const round = index < store.visibleRounds(run) ? (run.rounds[index] ?? null) : null;
+    const why = whyNone(run, round);
+    const parts = partsAt(store, run, referenceOf(store));
+    const other = parts !== null && at.pos >= parts ? `; another text since ${parts}` : "";
+    card.name.textContent = nameOf(store, run);
+    card.element.classList.toggle("focus", at.run === run.key);
+    card.grow.hidden = Boolean(why);
+    card.box.setAttribute("aria-label", `Draft of ${nameOf(store, run)}`);
+    card.words.textContent = round?.nodes?.length
+      ? `round ${index}: ${round.nodes.length} draft ${round.nodes.length === 1 ? "token" : "tokens"}, ${round.accepted} accepted${other}`
+      : "";
+    card.round = round;
+    card.roundIndex = index;
+    if (why) {
+      if (card.stamp !== why) card.box.replaceChildren(h("p.v-empty", { text: why }));
+      card.stamp = why;
+      return;
+    }
+    const stamp = `${index}/${round.nodes.length}/${card.state.open.size}`;
+    if (card.stamp !== stamp || card.drawn !== round) {
+      if (card.drawn !== round) card.state.open.clear();
+      card.drawn = round;
+      card.stamp = `${index}/${round.nodes.length}/${card.state.open.size}`;
+      card.state.groups = new Map();
+      buildTree(card.state, 0, run, round, { column: COLUMN, row: ROW, limit: ROWS });
+      const { figure, wide, tall } = card.state.plan;
+      figure.setAttribute("width", wide);
+      figure.setAttribute("height", tall);
+      card.box.replaceChildren(figure);
+    }
+    mark(card, run, at, column);
+  }
+
+  /** Ring the chosen node, else the one on the path at this position, and bring it into view. */
+  function mark(/** @type {any} */ card, /** @type {any} */ run, /** @type {any} */ at, /** @type {any} */ column) {
+    const chosen = at.run === run.key ? (at.node ?? column?.index ?? null) : (column?.index ?? null);
+    for (const [index, group] of card.state.groups) {
+      const on = index === chosen;
+      group.firstChild.setAttribute("stroke", on ? "var(--select)" : "none");
+      group.firstChild.setAttribute("stroke-width", at.run === run.key ? "1.75" : "1");
+    }
+    const spot = card.state.plan.places.find((/** @type {any} */ one) => one.index === chosen);
+    if (!spot) return;
+    const { box } = card;
+    if (spot.x < box.scrollLeft || spot.x > box.scrollLeft + box.clientWidth - COLUMN)
+      box.scrollLeft = Math.max(0, spot.x - COLUMN);
+    if (spot.y < box.scrollTop || spot.y > box.scrollTop + box.clientHeight - 2 * ROW)
+      box.scrollTop = Math.max(0, spot.y - ROW * 2);
+  }
+
+  function maximise(/** @type {string|null} */ lane) {
+    const at = place();
+    big = lane;
+    if (lane) {
+      const card = cards.get(lane);
+      const same = at.run === lane ? at : { run: lane, round: card.roundIndex, pos: at.pos };
+      store.setCursor(same);
+    }
+    later();
+  }
+
+  const later = () => store.frame("treegrid", draw);
+  for (const topic of ["runs", "cursor", "time", "options"]) store.on(topic, later);
+  store.on("data", () => store.seldom("treegrid", draw, 250));
+  store.on("runs", () => {
+    big = null;
+    cards.clear();
+    grid.replaceChildren();
+  });
+  offer(element, lab, () => {
+    const figures = [...element.querySelectorAll("svg.v-figure")];
+    return figures.length ? stack(/** @type {any} */ (figures), element) : null;
+  });
+  later();
+}
