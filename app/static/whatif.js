@@ -90,7 +90,7 @@ function show(store, state, parts) {
   if (state.knobs) publish(store, state, result);
 }
 
-/** Tells the ribbon; other views may read it too. */
+/** Tells the score; other views may read it too. */
 function publish(store, state, result) {
   if (!result || !state.run) {
     if (store.options.whatif) store.setOption("whatif", null);

@@ -82,7 +82,7 @@ export function mount(element, store, lab) {
     state.lanes = new Map(
       state.order.map((key) => {
         const run = store.runs.get(key);
-        const whatif = store.options.whatif?.run === key ? store.options.whatif.knobs : undefined;
+        const whatif = store.options.whatif?.run === key ? store.options.whatif : null;
         const passes =
           store.filters.size === 0
             ? null
@@ -96,7 +96,8 @@ export function mount(element, store, lab) {
             list: visibleColumns(store, run),
             parts: partsAt(store, run, reference),
             sampled: samples(run),
-            knobs: whatif,
+            knobs: whatif?.knobs,
+            whatif,
             passes,
           },
         ];

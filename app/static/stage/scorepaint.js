@@ -7,7 +7,7 @@ import { trackOf } from "./tracks.js";
 
 /**
  * @typedef {{key: string, run: any, band: import("./bands.js").Band, list: any[], parts: number|null, sampled: boolean, knobs?: any,
- *   passes: ((column: any) => boolean)|null}} Lane
+ *   whatif: {marks: Set<number>, changed: number|null}|null, passes: ((column: any) => boolean)|null}} Lane
  * @typedef {{px: number, scroll: number, width: number, ink: (name: string) => string, tops: Map<string, number>, widest: number}} Look
  */
 
@@ -49,6 +49,7 @@ function paintBand(ctx, place, lane, look) {
     track.paint(ctx, { ...lane, ...look, first, last, y, height, top: look.tops.get(id) ?? 1 });
   }
   if (lane.passes) veil(ctx, place, lane, look, first, last);
+  if (lane.whatif) paintWhatIf(ctx, place, lane.whatif, list.length, look);
   if (parts !== null && parts * px >= scroll && parts * px <= scroll + width) {
     const x = Math.round(parts * px - scroll) + 0.5;
     ctx.strokeStyle = ink("--judge");
@@ -62,6 +63,36 @@ function paintBand(ctx, place, lane, look) {
   }
   ctx.fillStyle = ink("--line");
   ctx.fillRect(0, place.top + place.height - 1, width, 1);
+}
+
+/** Where a moved threshold would act, and beyond its first changed decision the text that nobody has run.
+ * @param {any} ctx @param {import("./layout.js").Place} place @param {{marks: Set<number>, changed: number|null}} whatif @param {number} count @param {Look} look */
+function paintWhatIf(ctx, place, { marks, changed }, count, { px, scroll, width, ink }) {
+  ctx.fillStyle = ink("--judge");
+  for (const pos of marks) {
+    const x = (pos + 0.5) * px - scroll;
+    if (x < 0 || x > width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x - 4, place.top + 1);
+    ctx.lineTo(x + 4, place.top + 1);
+    ctx.lineTo(x, place.top + 7);
+    ctx.closePath();
+    ctx.fill();
+  }
+  if (changed === null) return;
+  const from = Math.max(0, (changed + 1) * px - scroll);
+  const end = Math.min(width, count * px - scroll);
+  if (end <= from) return;
+  ctx.fillStyle = ink("--panel");
+  ctx.globalAlpha = 0.7;
+  ctx.fillRect(from, place.top + 8, end - from, place.height - 10);
+  ctx.globalAlpha = 1;
+  const words = "from here the text would differ: run to see";
+  if (end - from < words.length * 6) return;
+  ctx.font = `11px ${FONT}`;
+  ctx.textAlign = "left";
+  ctx.fillStyle = ink("--judge");
+  ctx.fillText(words, from + 6, place.top + place.height - 6);
 }
 
 /** Fade what the filters leave out. @param {any} ctx @param {import("./layout.js").Place} place @param {Lane} lane @param {Look} look @param {number} first @param {number} last */
