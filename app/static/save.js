@@ -105,9 +105,11 @@ export function drawSave(body, store, lab) {
 function figureRows(lab, name) {
   const rows = [];
   for (const spot of document.querySelectorAll("[data-view]")) {
-    const view = spot.dataset.view;
+    const { view: path } = spot.dataset;
+    const view = path.split("/").at(-1);
+    if (view !== "score" && !spot.checkVisibility()) continue; // views of the stage that are not open draw nothing
     const figure =
-      lab.ui.figures.get(view) ??
+      lab.ui.figures.get(path) ??
       [...spot.querySelectorAll("svg:not(.icon)")].find((item) => item.getBoundingClientRect().width > 80);
     const canvas = [...spot.querySelectorAll("canvas")].find((item) => item.width > 100);
     if (!figure && !canvas) continue;

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from app.presets import Shelf
+from app.presets import PresetCatalogue
 from app.serve import launch
 from app.service import Service
 from app.state import Limits
@@ -27,7 +27,7 @@ def address() -> Iterator[str]:
     """The page over the recorded cases; no model is loaded."""
     limits = Limits()
     service = Service(CARDS, {"tiny": FakeLab}, why, limits)
-    shelf = Shelf(list_presets(), CARDS, why, limits)
+    shelf = PresetCatalogue(list_presets(), CARDS, why, limits)
     port = free_port()
     demo = launch(service, shelf, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
     yield f"http://127.0.0.1:{port}/"
@@ -201,6 +201,7 @@ def test_bands_fold_and_open_and_tracks_switch(visit: Any) -> None:
         height < 30
         for height in page.locator(".score .head").evaluate_all("(all) => all.map((one) => one.offsetHeight)")
     )
+    page.wait_for_function("location.search.includes('fold=1')")
     other = visit(page.url.split("/")[-1])
     assert other.evaluate(f"[{S}.options.stage, {S}.options.folded]") == ["score", True]
     assert "overlap" not in other.evaluate(f"{S}.options.tracks")
