@@ -84,7 +84,7 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 5000);
 }
 
-/** The part of CanvasRenderingContext2D that the ribbon uses, writing SVG instead of pixels. */
+/** The part of CanvasRenderingContext2D that the score uses, writing SVG instead of pixels. */
 export class SvgContext {
   /** @param {number} width @param {number} height */
   constructor(width, height) {

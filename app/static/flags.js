@@ -2,7 +2,7 @@
 
 import { columns } from "./columns.js";
 import { h, visible } from "./dom.js";
-import { FLAGS, flagMark } from "./flagmarks.js";
+import { flagMark } from "./flagmarks.js";
 import { pieceOfLabel } from "./mined.js";
 
 const WAIT = 1200; // ms after the page stands, before the recorded sets are read
@@ -118,28 +118,6 @@ export function flagLegend() {
     entry("judge", true, "judge: important"),
     entry("judge", false, "judge: let pass"),
   );
-}
-
-/** The row of the ribbon: mined labels above, judges below. @param {any} ctx @param {any} row @param {any} view as ribbonpaint has it */
-export function paintFlags(ctx, row, { run, list, first, last, width, ink }) {
-  const size = Math.max(0.5, Math.min(1, width / 10));
-  for (let i = first; i < last; i += 1) {
-    for (const { kind, important } of flagsAt(run, list[i].pos)) {
-      const look = FLAGS[kind];
-      ctx.save();
-      ctx.translate((i - first + 0.5) * width - 5 * size, row.y + (kind === "mined" ? 0 : row.height / 2));
-      ctx.scale(size, size);
-      ctx.strokeStyle = ink("--judge");
-      ctx.fillStyle = ink(important ? "--judge" : "--panel");
-      ctx.lineWidth = 1.2;
-      look.path ??= Object.assign(new Path2D(look.d), { d: look.d });
-      look.stem ??= Object.assign(new Path2D(look.pole), { d: look.pole });
-      ctx.fill(look.path);
-      ctx.stroke(look.path);
-      if (look.pole) ctx.stroke(look.stem);
-      ctx.restore();
-    }
-  }
 }
 
 /** The flags of a position in words; a mined one opens its fork. @param {any} run @param {number|null} pos @param {any=} lab @returns {HTMLElement[]} */

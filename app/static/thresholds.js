@@ -128,7 +128,7 @@ export function rulesOf(run) {
   return THRESHOLDS.filter((rule) => rule.needs.every((name) => typeof knobs[name] === "number"));
 }
 
-/** The lines to draw in a row of the ribbon. @param {any} run @param {string} row @param {any=} knobs @returns {{knob: string, value: number}[]} */
+/** The lines to draw in a row of numbers. @param {any} run @param {string} row @param {any=} knobs @returns {{knob: string, value: number}[]} */
 export function linesOf(run, row, knobs = knobsOf(run)) {
   return rulesOf(run)
     .flatMap((rule) => rule.lines)

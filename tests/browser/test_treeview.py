@@ -60,7 +60,7 @@ def test_sixty_guesses_are_all_there_with_state_rank_source_and_cause(page: Any,
     assert problems == []
 
 
-def test_tree_lane_and_ribbon_point_at_each_other(page: Any, base: str) -> None:
+def test_tree_and_cursor_point_at_each_other(page: Any, base: str) -> None:
     problems = open_views(page, base, [tree_lane(60)])
     index = a_round(page)
     page.evaluate("async () => { const box = document.querySelector('[role=tree]'); box.focus(); await settle(); }")
@@ -72,9 +72,7 @@ def test_tree_lane_and_ribbon_point_at_each_other(page: Any, base: str) -> None:
     assert page.evaluate("store.cursor.node") != node
     page.keyboard.press("ArrowUp")
     assert page.evaluate("store.cursor.node") == node
-    page.evaluate(
-        "async () => { const box = document.querySelector('.v-scroll'); store.setHover({ run: 'bush', pos: 0 }); await settle(); }"
-    )
+    page.evaluate("async () => { store.setHover({ run: 'bush', pos: 0 }); await settle(); }")
     assert "round 0:" in page.locator('[data-view="tree"] .v-sub').inner_text()
     assert problems == []
 

@@ -64,7 +64,7 @@ def test_every_view_can_be_saved(page: Any, base: str, kind: str) -> None:
         size = page.evaluate("async ([name, kind]) => (await view(name).exportFigure(kind)).size", [view, kind])
         assert size > 300, view
     if kind == "svg":
-        text = page.evaluate("async () => (await view('ribbon').exportFigure('svg')).text()")
+        text = page.evaluate("async () => (await view('stage/score').exportFigure('svg')).text()")
         assert "var(--" not in text
         assert "NaN" not in text
     assert problems == []
@@ -105,7 +105,7 @@ def scripting(page: Any, act: str, times: int = 10) -> float:
 def test_two_thousand_positions(page: Any, base: str) -> None:
     problems = open_views(page, base, a_run("chain", 2000))
     page.evaluate("async () => { store.setCursor({ run: 'chain', pos: 1900 }); await settle(); }")
-    assert scripting(page, "view('ribbon').querySelector('.v-scroll').scrollLeft = 700 * i") < 16
+    assert scripting(page, "view('stage/score').querySelector('.scroller').scrollLeft = 700 * i") < 16
     page.click("text=Fit >> nth=0")
     assert problems == []
 
@@ -133,22 +133,6 @@ def test_while_time_is_scrubbed_the_verdict_gives_numbers_and_no_cause(page: Any
     said = page.inner_text(".v-verdict-line")
     assert "5 target calls" in said and "the speed of Plain decoding so far (once)" in said
     assert page.inner_text(".v-verdict-cause") == ""
-
-
-def test_brushing_the_ribbon_filters(page: Any, base: str) -> None:
-    open_views(page, base, traces(METHODS))
-    page.evaluate("async () => { store.setCursor({ run: 'chain', pos: 3 }); await settle(); }")
-    box = page.locator(".v-ribbon .v-scroll").bounding_box()
-    page.mouse.move(box["x"] + 30, box["y"] + 60)
-    assert page.evaluate("store.hover.run") == "chain"
-    page.mouse.down()
-    page.mouse.move(box["x"] + 200, box["y"] + 60, steps=4)
-    page.mouse.up()
-    low, high = page.evaluate("store.filters.get('range').range")
-    assert low < high
-    page.locator(".v-ribbon .v-scroll").focus()
-    page.keyboard.press("Escape")
-    assert page.evaluate("store.filters.size") == 0
 
 
 def test_the_inspector_keeps_its_height(page: Any, base: str) -> None:
@@ -305,12 +289,11 @@ def test_the_overlap_is_named_by_the_n_of_its_rule(page: Any, base: str) -> None
     )
     assert ["overlap@2", "1 of 2"] in facts and "barred" in dict(facts)
     said = page.evaluate(
-        """async () => { const run = store.runs.get('wide'); const { rowsOf } = await import('./ribbonrows.js');
-        const { columns } = await import('./columns.js'); const { linesOf } = await import('./thresholds.js');
-        return [rowsOf(run, columns(run), 12).find((row) => row.key === 'overlap').label, linesOf(run, 'overlap').length,
-          view('ribbon').querySelector('[role=slider]').getAttribute('aria-valuetext')]; }"""
+        """async () => { const run = store.runs.get('wide'); const { trackOf } = await import('./stage/tracks.js');
+        const { linesOf } = await import('./thresholds.js');
+        return [trackOf('overlap').label(run), linesOf(run, 'overlap').length]; }"""
     )
-    assert said[:2] == ["overlap@2", 1] and "overlap@2 0.5" in said[2]
+    assert said == ["overlap@2", 1]
     assert problems == []
 
 

@@ -16,12 +16,13 @@ from engine.trace.events import SCHEMA
 from engine.trace.store import Trace, event_from_json
 
 STATIC = Path(__file__).parents[2] / "app" / "static"
-VIEWS = ("verdict", "ribbon", "inspector", "tree", "aggregates", "divergence", "whatif")
+VIEWS = ("verdict", "stage/score", "inspector", "tree", "aggregates", "divergence", "whatif")
 PAGE = """<!doctype html><meta charset="utf-8"><title>Views</title><link rel="icon" href="data:,">
-<link rel="stylesheet" href="tokens.css"><link rel="stylesheet" href="lab.css"><link rel="stylesheet" href="views.css">
+<link rel="stylesheet" href="tokens.css"><link rel="stylesheet" href="lab.css"><link rel="stylesheet" href="views.css"><link rel="stylesheet" href="stage.css">
 <body><div class="lab">SPOTS</div><script type="module">
 import { createStore } from "./store.js";
 const store = (window.store = createStore());
+store.setOption("stage", "score");
 const lab = { catalogue: { names: NAMES } };
 for (const spot of document.querySelectorAll("[data-view]")) (await import(`./${spot.dataset.view}.js`)).mount(spot, store, lab);
 const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
