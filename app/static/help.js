@@ -17,6 +17,9 @@ export const KEYS = [
   [["g"], "ghosts: refused guesses at their place"],
   [["w"], "blanks, newlines and tabs"],
   [["Esc"], "clear the selection"],
+  [["1", "2", "3", "4"], "text, score, trees, shares"],
+  [["h"], "hide or show the details"],
+  [["+", "-"], "in the score: zoom; there W and S zoom too, A and D pan, Enter folds a band"],
   [["Ctrl", "Enter"], "run"],
   [["?"], "this page"],
 ];

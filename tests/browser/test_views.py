@@ -263,7 +263,7 @@ def test_a_relaxed_token_is_a_lossy_difference(page: Any, base: str) -> None:
 
 def test_dark_mode_redraws_the_canvas(page: Any, base: str) -> None:
     open_views(page, base, traces(METHODS))
-    shot = "async () => { await settle(); return document.querySelector('.v-stage canvas').toDataURL(); }"
+    shot = "async () => { await settle(); return document.querySelector('.score .pin > canvas:not([class])').toDataURL(); }"
     light = page.evaluate(shot)
     page.evaluate("document.body.classList.add('dark')")
     assert page.evaluate(shot) != light
@@ -275,7 +275,7 @@ def test_no_method_is_named_in_the_views(page: Any, base: str) -> None:
 
 
 def test_the_overlap_is_named_by_the_n_of_its_rule(page: Any, base: str) -> None:
-    """Ribbon, its hint and the inspector say overlap@N; the line of the threshold stays; a barred token is shown."""
+    """Score and inspector say overlap@N; the line of the threshold stays; a barred token is shown."""
     (lane,) = a_run("chain")
     knobs = lane["events"][0]["knobs"] | {"tau_entropy": 2.0, "tau_overlap": 0.5, "overlap_n": 2}
     wide = renamed(lane, "wide", knobs=knobs)
