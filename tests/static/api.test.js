@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createApi, linesOf } from "../../app/static/api.js";
+
+const BASE = "http://127.0.0.1/lab/";
+/** An api over answers by address; `asked` gets what was fetched. */
+const over = (answer, asked = []) =>
+  createApi(BASE, async (url, options) => {
+    asked.push([url.href, options?.method ?? "GET", options?.body]);
+    return answer;
+  });
+
+test("a query is escaped, a body is JSON unless it is a file", async () => {
+  const asked = [];
+  const file = new Blob(["{}"]);
+  await over(Response.json({ a: 1 }), asked).get("trace", { name: "a b&c" });
+  await over(Response.json({ a: 1 }), asked).get("catalogue");
+  await over(Response.json({ lanes: [] }), asked).post("open", file);
+  await over(Response.json({}), asked).post("pooled", { a: [1] });
+  assert.deepEqual(asked, [
+    [`${BASE}trace?name=a+b%26c`, "GET", undefined],
+    [`${BASE}catalogue`, "GET", undefined],
+    [`${BASE}open`, "POST", file],
+    [`${BASE}pooled`, "POST", '{"a":[1]}'],
+  ]);
+});
+
+test("the server's words are the error; without any, its status is", async () => {
+  const refused = Response.json({ error: "No preset 'aple'; did you mean 'apple'?" }, { status: 404 });
+  await assert.rejects(over(refused).get("trace"), { message: "No preset 'aple'; did you mean 'apple'?" });
+  await assert.rejects(over(new Response("oops", { status: 500 })).get("trace"), {
+    message: "The server answered 500.",
+  });
+  await assert.rejects(over(new Response("<html>")).get("trace"), { message: "The server answered 200 without JSON." });
+});
+
+const stream = (...parts) =>
+  new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+async function all(lines) {
+  const out = [];
+  for await (const line of lines) out.push(line);
+  return out;
+}
+
+test("lines come whole however they were cut, also inside a character", async () => {
+  const bytes = new TextEncoder().encode('{"a":"ü"}\n\n{"b":2}\n{"c":');
+  const cut = bytes.indexOf(0xc3) + 1;
+  assert.deepEqual(await all(linesOf(stream(bytes.slice(0, cut), bytes.slice(cut)))), [{ a: "ü" }, { b: 2 }]);
+});
+
+test("a reader who leaves ends the stream", async () => {
+  let ended = false;
+  const endless = new ReadableStream({
+    pull: (controller) => controller.enqueue(new TextEncoder().encode("1\n")),
+    cancel: () => {
+      ended = true;
+    },
+  });
+  for await (const line of linesOf(endless)) if (line) break;
+  assert.equal(ended, true);
+});

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { createBus } from "../../app/static/bus.js";
+import { createStore } from "../../app/static/store.js";
+import { card, round, trace } from "./runs.js";
+
+globalThis.setInterval = () => 0; // the bus asks the server after silence; no test waits that long
+
+const EVENTS = trace(
+  "chain",
+  [1, 0, 1].map((n) => round({ drafted: 1, accepted: n })),
+).events;
+let store;
+let bus;
+let sent;
+let said;
+let server;
+const receive = (message) => bus.receive(JSON.stringify(message));
+
+beforeEach(() => {
+  store = createStore();
+  said = [];
+  sent = [];
+  server = { stop: async () => true, resync: async () => "null" };
+  bus = createBus(store, (text) => said.push(text));
+});
+const attach = () =>
+  bus.attach(
+    {},
+    (event, data) => sent.push([event, data]),
+    server,
+    () => {},
+  );
+/** Start a run; gives its id. */
+async function started() {
+  attach();
+  const id = await bus.start({ prompt: "x" });
+  receive({ id, seq: 0, lanes: [{ key: "chain", card: card("chain") }] });
+  return id;
+}
+const pairs = (events) => events.map((event) => ["chain", event]);
+
+test("a run that was asked for before the engine's door was there starts with it", async () => {
+  const id = await bus.start({ prompt: "x" });
+  assert.deepEqual(sent, []);
+  assert.equal(store.status.phase, "queued");
+  attach();
+  assert.deepEqual(JSON.parse(sent[0][1].request), { prompt: "x", id });
+  assert.match(id, /^[0-9a-f]{32}$/);
+});
+
+test("events go to their lanes in order; what comes twice is taken once", async () => {
+  const id = await started();
+  receive({ id, seq: 0, ev: pairs(EVENTS.slice(0, 2)) });
+  receive({ id, seq: 1, ev: pairs(EVENTS.slice(1, 4)) });
+  assert.deepEqual(
+    store.runs.get("chain").rounds.map((one) => one.index),
+    [0, 1, 2],
+  );
+  receive({ id, seq: 4, ev: pairs(EVENTS.slice(4)), done: true });
+  assert.equal(store.status.phase, "done");
+  assert.equal(bus.busy, false);
+});
+
+test("messages of another run are not this run's", async () => {
+  await started();
+  receive({ id: "f".repeat(32), seq: 0, ev: pairs(EVENTS) });
+  assert.equal(store.runs.get("chain").rounds.length, 0);
+  assert.equal(bus.busy, true);
+});
+
+test("a gap is repaired from the first event that is missing", async () => {
+  const id = await started();
+  const asked = [];
+  server.resync = async (given) => {
+    asked.push(given);
+    return JSON.stringify({ id, seq: 2, ev: pairs(EVENTS.slice(2)), done: true });
+  };
+  receive({ id, seq: 0, ev: pairs(EVENTS.slice(0, 2)) });
+  receive({ id, seq: 3, ev: pairs(EVENTS.slice(3)) });
+  receive({ id, seq: 3, ev: pairs(EVENTS.slice(3)) });
+  await new Promise((done) => setTimeout(done));
+  assert.deepEqual(asked, [[id, 2]]);
+  assert.equal(store.runs.get("chain").rounds.length, 3);
+  assert.equal(store.status.phase, "done");
+});
+
+test("a gap that nobody can fill ends the run and says so", async () => {
+  const id = await started();
+  receive({ id, seq: 9, ev: [] });
+  await new Promise((done) => setTimeout(done));
+  assert.match(said[0], /connection to the engine was lost/);
+  assert.equal(bus.busy, false);
+});
+
+test("a notice ends the run; text that is no message is passed over", async () => {
+  const id = await started();
+  bus.receive("{");
+  bus.receive("");
+  assert.equal(bus.busy, true);
+  receive({ id, seq: -1, notice: "The prompt is too long.", done: true });
+  assert.deepEqual(said, ["The prompt is too long."]);
+  assert.equal(bus.busy, false);
+});
+
+test("a run that waits for its turn is taken from the queue; one that runs is asked to end", async () => {
+  attach();
+  await bus.start({ prompt: "x" });
+  await bus.stop();
+  assert.deepEqual(
+    sent.map(([event]) => event),
+    ["run", "halt"],
+  );
+  assert.equal(bus.busy, false);
+  sent.splice(0);
+  await started();
+  sent.splice(0);
+  await bus.stop();
+  assert.deepEqual(sent, []);
+  assert.equal(bus.busy, true); // its last message ends it
+});

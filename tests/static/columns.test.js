@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  columns,
+  lockedRun,
+  nameOf,
+  nodeSelection,
+  refusedNode,
+  resolve,
+  selectedRun,
+  targetRank,
+  visibleColumns,
+} from "../../app/static/columns.js";
+import { createStore } from "../../app/static/store.js";
+import { round, trace } from "./runs.js";
+
+const loaded = (...lanes) => {
+  const store = createStore();
+  store.load(lanes);
+  return store;
+};
+
+test("a correction's column has the rejected candidate as its ghost", () => {
+  const store = loaded(trace("chain", [round({ drafted: 3, accepted: 1 }), round({ drafted: 1, accepted: 1 })]));
+  const list = columns(store.runs.get("chain"));
+  assert.deepEqual(
+    list.map(({ pos, round: at, index, ghost }) => ({ pos, at, index, ghost })),
+    [
+      { pos: 0, at: 0, index: 0, ghost: false },
+      { pos: 1, at: 0, index: 1, ghost: true },
+      { pos: 2, at: 1, index: 0, ghost: false },
+      { pos: 3, at: 1, index: null, ghost: false },
+    ],
+  );
+});
+
+test("columns grow with the run", () => {
+  const whole = trace("chain", [round({ drafted: 1, accepted: 0 }), round({ drafted: 1, accepted: 1 })]);
+  const store = createStore();
+  store.begin([whole]);
+  store.push("chain", whole.events.slice(0, 2));
+  const run = store.runs.get("chain");
+  assert.equal(columns(run).length, 1);
+  store.push("chain", whole.events.slice(2));
+  assert.equal(columns(run).length, 3);
+});
+
+test("of several rejected siblings the last one ended the round; children of others do not count", () => {
+  const nodes = [
+    { parent: -1, depth: 1, state: "rejected" },
+    { parent: 0, depth: 2, state: "discarded" },
+    { parent: -1, depth: 1, state: "rejected" },
+    { parent: 2, depth: 2, state: "rejected" },
+  ];
+  assert.equal(refusedNode({ path: [], nodes }), 2);
+  assert.equal(refusedNode({ path: [2], nodes }), 3);
+  assert.equal(refusedNode({ path: [1], nodes }), null);
+});
+
+test("time hides the columns of later rounds", () => {
+  const store = loaded(
+    trace(
+      "chain",
+      [2, 1, 0].map((n) => round({ drafted: 2, accepted: n })),
+    ),
+  );
+  const run = store.runs.get("chain");
+  assert.equal(visibleColumns(store, run).length, 6);
+  store.setTime({ at: 2 });
+  assert.equal(visibleColumns(store, run).length, 5);
+  store.setTime({ at: 0 });
+  assert.equal(visibleColumns(store, run).length, 0);
+});
+
+test("nothing selected: a finished run shows its first rejection, one under way its last token", () => {
+  const whole = trace("chain", [round({ drafted: 1, accepted: 1 }), round({ drafted: 2, accepted: 1 })]);
+  const store = loaded(whole);
+  const { roundIndex, index, pos, token } = resolve(store);
+  assert.deepEqual({ roundIndex, index, pos, token }, { roundIndex: 1, index: 1, pos: 3, token: null });
+  store.setTime({ at: 1 });
+  assert.equal(resolve(store).pos, 1);
+});
+
+test("a node that was never emitted resolves to its place below the round's start", () => {
+  const store = loaded(trace("chain", [round({ drafted: 1, accepted: 1 }), round({ drafted: 3, accepted: 0 })]));
+  const found = resolve(store, { run: "chain", round: 1, node: 2 });
+  assert.equal(found.pos, 4);
+  assert.equal(found.token, null);
+  assert.equal(found.node.depth, 3);
+  assert.deepEqual(nodeSelection(found.run, 1, 2), { run: "chain", round: 1, pos: 4, node: 2 });
+});
+
+test("a hovered lane is the selected one, but not the locked one", () => {
+  const store = loaded(trace("plain", [round()]), trace("chain", [round({ drafted: 1, accepted: 1 })]));
+  assert.equal(selectedRun(store).key, "chain");
+  store.setHover({ run: "plain", round: 0 });
+  assert.equal(selectedRun(store).key, "plain");
+  assert.equal(lockedRun(store).key, "chain");
+  store.setCursor({ run: "plain", round: 0 });
+  assert.equal(lockedRun(store).key, "plain");
+});
+
+test("lanes of one title are told apart by the knobs that differ", () => {
+  const named = (key, knobs) => {
+    const lane = trace(key, [round()], { knobs });
+    return { ...lane, card: { ...lane.card, title: "Chain" } };
+  };
+  const store = loaded(named("a", { gamma: 4, hold: true }), named("b", { gamma: 7, hold: true }));
+  assert.equal(nameOf(store, store.runs.get("a")), "Chain (gamma 4)");
+  assert.equal(nameOf(store, store.runs.get("b")), "Chain (gamma 7)");
+  const alone = loaded(named("a", { gamma: 4 }));
+  assert.equal(nameOf(alone, alone.runs.get("a")), "Chain");
+});
+
+test("the target's first choice has a rank in the draft's list", () => {
+  const lists = (target, draft) => ({
+    top_target: target.map((id) => [id, 0.5]),
+    top_draft: draft.map((id) => [id, 0.5]),
+  });
+  assert.equal(targetRank(lists([3], [1, 3])), 2);
+  assert.equal(targetRank(lists([9], [1, 3])), Infinity);
+  assert.equal(targetRank({ top_target: [[1, 1]] }), null);
+});

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  firstConfig,
+  headsConfig,
+  presetConfig,
+  readConfig,
+  sameConfig,
+  writeConfig,
+} from "../../app/static/config.js";
+import { createStore } from "../../app/static/store.js";
+import { card, round, trace } from "./runs.js";
+
+const knob = (name, kind) => ({ name, kind });
+const CARDS = [card("chain", { knobs: [knob("gamma", "number"), knob("hold", "switch"), knob("words", "text")] })];
+const CONFIG = {
+  preset: "",
+  models: "tiny",
+  prompt: "a & b = ü\n\t100 %",
+  lanes: [
+    { method: "chain", knobs: { gamma: 7, hold: true, words: "a,b:c(d)" } },
+    { method: "plain", knobs: {} },
+  ],
+  max_new_tokens: 64,
+  temperature: 0.7,
+  top_p: 0.9,
+  top_k: 5,
+  seed: 3,
+  chat: true,
+};
+const there = (config) => new URLSearchParams(new URLSearchParams(writeConfig(config)).toString());
+
+test("a link holds the whole request", () => {
+  assert.deepEqual(readConfig(there(CONFIG), CARDS), CONFIG);
+});
+
+test("a link leaves defaults out and reads them back", () => {
+  const plain = { ...CONFIG, lanes: [{ method: "plain", knobs: {} }], temperature: 0, top_p: 1, top_k: 0, seed: 0 };
+  const config = { ...plain, max_new_tokens: 128, chat: false };
+  const pairs = writeConfig(config);
+  assert.deepEqual(
+    pairs.map(([key]) => key),
+    ["models", "prompt", "m"],
+  );
+  assert.deepEqual(readConfig(there(config), CARDS), config);
+});
+
+test("older links did not escape what is in brackets", () => {
+  const query = new URLSearchParams([
+    ["prompt", "x"],
+    ["m", "chain(words:a,b,gamma:3)"],
+  ]);
+  const { lanes, models } = readConfig(query, CARDS, ["first", "second"]);
+  assert.deepEqual(lanes, [{ method: "chain", knobs: { words: "a,b", gamma: 3 } }]);
+  assert.equal(models, "first");
+  const bare = readConfig(
+    new URLSearchParams([
+      ["prompt", "x"],
+      ["m", "chain(words:50%)"],
+    ]),
+    CARDS,
+  );
+  assert.equal(bare.lanes[0].knobs.words, "50%");
+});
+
+test("a switch is a switch and the text of a number a number", () => {
+  const query = new URLSearchParams([
+    ["prompt", "x"],
+    ["m", "chain(hold:false,gamma:4,words:12,other:5)"],
+  ]);
+  assert.deepEqual(readConfig(query, CARDS).lanes[0].knobs, { hold: false, gamma: 4, words: "12", other: 5 });
+});
+
+test("an address without prompt or methods asks for nothing", () => {
+  assert.equal(readConfig(new URLSearchParams("prompt=x"), CARDS), null);
+  assert.equal(readConfig(new URLSearchParams("m=chain"), CARDS), null);
+});
+
+test("a preset's request is its own copy", () => {
+  const preset = { name: "a", title: "A", models: "tiny", prompt: "x", seed: 1, chat: false, max_new_tokens: 9 };
+  const lanes = [{ method: "chain", knobs: { gamma: 2 } }];
+  const config = presetConfig({ ...preset, lanes, sampling: { temperature: 1 } });
+  assert.deepEqual([config.preset, config.temperature, config.top_p, config.top_k], ["a", 1, 1, 0]);
+  assert.notEqual(config.lanes[0].knobs, lanes[0].knobs);
+  assert.deepEqual(config.lanes, lanes);
+});
+
+test("runs of different prompts belong to no one request", () => {
+  const store = createStore();
+  const knobs = { gamma: 2 };
+  store.load([trace("a", [round()], { knobs, seed: 5, chat: true }), trace("b", [round()])]);
+  const config = headsConfig([...store.runs.values()], "tiny");
+  assert.deepEqual(config.lanes, [
+    { method: "a", knobs },
+    { method: "b", knobs: {} },
+  ]);
+  assert.deepEqual([config.seed, config.chat, config.max_new_tokens, config.models], [5, true, 64, "tiny"]);
+  store.load([trace("a", [round()]), trace("b", [round()], { prompt: "other" })]);
+  assert.equal(headsConfig([...store.runs.values()], "tiny"), null);
+  assert.equal(headsConfig([], "tiny"), null);
+});
+
+test("the page opens with its first preset, else with two methods", () => {
+  const catalogue = {
+    presets: [],
+    first: "",
+    models: ["tiny"],
+    methods: [card("a"), card("b"), card("c")],
+    limits: { lanes: 6 },
+  };
+  assert.deepEqual(
+    firstConfig(catalogue).lanes.map((lane) => lane.method),
+    ["a", "b"],
+  );
+  assert.equal(firstConfig({ ...catalogue, models: [] }).models, "");
+});
+
+test("requests that ask for the same are the same", () => {
+  assert.ok(sameConfig(CONFIG, structuredClone(CONFIG)));
+  assert.ok(!sameConfig(CONFIG, { ...CONFIG, seed: 4 }));
+});

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { createEmitter } from "../../app/static/emitter.js";
+import "../../app/static/filterkinds.js";
+import { makeFilter } from "../../app/static/filters.js";
+import { createLink } from "../../app/static/link.js";
+import { createStore } from "../../app/static/store.js";
+import { card, round, trace } from "./runs.js";
+
+const CONFIG = {
+  preset: "",
+  models: "tiny",
+  prompt: "a b",
+  lanes: [{ method: "chain", knobs: { gamma: 3 } }],
+  max_new_tokens: 128,
+  temperature: 0,
+  top_p: 1,
+  top_k: 0,
+  seed: 0,
+  chat: false,
+};
+const LANES = [trace("chain", [round({ drafted: 2, accepted: 2 }), round({ drafted: 2, accepted: 1 })])];
+
+const replaced = []; // addresses that the link wrote into the address bar
+globalThis.window = globalThis;
+globalThis.parent = globalThis;
+globalThis.history = { replaceState: (_state, _title, url) => replaced.push(url) };
+beforeEach(() => {
+  globalThis.location = new URL("http://127.0.0.1/?");
+});
+/** A store, and the link of it and a session. */
+function made() {
+  const store = createStore();
+  const session = { ...createEmitter(), config: CONFIG, catalogue: { methods: [card("chain")], models: ["tiny"] } };
+  return { store, link: createLink(store, session) };
+}
+/** What another browser shows that opens the address. */
+function reopened(url) {
+  globalThis.location = new URL(url);
+  const { store, link } = made();
+  const { trace: name, config, view } = link.read();
+  store.load(LANES);
+  link.restore(view);
+  return { store, name, config };
+}
+
+test("a link restores cursor, time, filters and options", () => {
+  const { store, link } = made();
+  store.load(LANES);
+  store.setCursor({ run: "chain", round: 1, node: 1 });
+  store.setTime({ mode: "clock", at: 12.4 });
+  store.setFilter("sign", makeFilter({ kind: "sign", sign: "rejected" }));
+  store.setFilter("brush", makeFilter({ kind: "range", range: [1, 4] }));
+  store.setOption("ghosts", true);
+  store.setOption("law", "sampled");
+  store.setOption("order", "draft");
+  const again = reopened(link.url());
+  assert.deepEqual(again.store.cursor, store.cursor);
+  assert.deepEqual([again.store.time.mode, again.store.time.at], ["clock", 12]);
+  assert.deepEqual([...again.store.filters.keys()], ["sign", "brush"]);
+  assert.equal(again.store.filters.get("sign").label, "rejected");
+  assert.deepEqual(again.store.options, store.options);
+  assert.deepEqual(again.config, CONFIG);
+  assert.equal(again.name, null);
+});
+
+test("the link of a recording names it and asks for no run", () => {
+  const { store, link } = made();
+  store.load(LANES, { recorded: "apples" });
+  const again = reopened(link.url());
+  assert.equal(again.name, "apples");
+  assert.equal(again.config, null);
+  assert.equal(again.store.time.at, Infinity);
+});
+
+test("a cursor of a run that is still to come is set as soon as its round is there", () => {
+  globalThis.location = new URL("http://127.0.0.1/?at=chain~1~~1");
+  const { store, link } = made();
+  store.begin(LANES);
+  link.restore(link.read().view);
+  store.push("chain", LANES[0].events.slice(0, 2));
+  assert.equal(store.cursor, null);
+  store.push("chain", LANES[0].events.slice(2));
+  assert.deepEqual(store.cursor, { run: "chain", round: 1, pos: 4, node: 1 });
+});
+
+test("what is damaged or unknown in an address is left out", () => {
+  globalThis.location = new URL(
+    "http://127.0.0.1/?at=chain~x&view=days~3&f={&f={%22kind%22:%22colour%22}&show=all&law=own",
+  );
+  const { store, link } = made();
+  store.load(LANES);
+  const before = structuredClone(store.options);
+  link.restore(link.read().view);
+  assert.deepEqual([store.cursor, store.filters.size, store.time.mode], [null, 0, "calls"]);
+  assert.deepEqual(store.options, before);
+});
+
+test("the address follows what is shown, once for many changes, but not while it plays", async () => {
+  const { store, link } = made();
+  store.load(LANES);
+  link.restore(link.read().view);
+  await new Promise((done) => setTimeout(done, 200));
+  replaced.splice(0);
+  for (const pos of [0, 1, 2]) store.setCursor({ run: "chain", pos });
+  await new Promise((done) => setTimeout(done, 200));
+  assert.equal(replaced.length, 1);
+  assert.match(replaced[0], /at=chain%7E0%7E2/);
+  store.setTime({ playing: true });
+  store.setCursor({ run: "chain", pos: 0 });
+  await new Promise((done) => setTimeout(done, 200));
+  assert.equal(replaced.length, 1);
+});

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  binned,
+  byPosition,
+  incomparable,
+  lengthCurve,
+  plainOf,
+  refused,
+  summary,
+  tcrOf,
+  tested,
+} from "../../app/static/numbers.js";
+import { createStore } from "../../app/static/store.js";
+import { round, trace } from "./runs.js";
+
+const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
+
+test("acceptance by position: what was drafted, what was tested, what held", () => {
+  const rounds = [
+    round({ drafted: 3, accepted: 3 }),
+    round({ drafted: 3, accepted: 1 }),
+    round({ drafted: 3, accepted: 0 }),
+    round(),
+  ];
+  const found = byPosition(rounds);
+  assert.equal(found.drafting, 3);
+  assert.deepEqual(found.accepted, [2, 1, 1]);
+  assert.deepEqual(found.tested, [3, 2, 1]);
+  assert.deepEqual(found.marginal, [2 / 3, 1 / 3, 1 / 3]);
+  assert.deepEqual(found.conditional, [2 / 3, 1 / 2, 1]);
+});
+
+test("a draft that ends with its last candidate accepted was not rejected", () => {
+  assert.equal(refused(round({ drafted: 2, accepted: 2 })), false);
+  assert.equal(refused(round({ drafted: 2, accepted: 1 })), true);
+  assert.equal(refused({ ...round({ drafted: 2, accepted: 1 }), nodes: [] }), true);
+  assert.equal(refused({ ...round({ drafted: 2, accepted: 2 }), nodes: [] }), false);
+});
+
+test("a summary's step is the draft's time a level, its call the target's time a round", () => {
+  const rounds = [
+    round({ drafted: 2, accepted: 1, draft_ms: 8, verify_ms: 20, other_ms: 2 }),
+    round({ drafted: 2, accepted: 2, draft_ms: 4, verify_ms: 20, other_ms: 6 }),
+  ];
+  const { step, call, costRatio, tau, perSecond, histogram, fed } = summary(rounds);
+  assert.deepEqual({ step, call, tau, fed }, { step: 3, call: 20, tau: 2.5, fed: 6 });
+  close(costRatio, 0.15);
+  close(perSecond, 5000 / 60);
+  assert.deepEqual(histogram, [0, 1, 1]);
+  assert.equal(summary([round()]).step, null);
+});
+
+test("pairs leave out what was never tested; bins give shares and intervals", () => {
+  const rounds = [round({ drafted: 3, accepted: 1 })];
+  const pairs = tested(rounds, (node) => node.depth / 10);
+  assert.deepEqual(pairs, [
+    [0.1, true],
+    [0.2, false],
+  ]);
+  const bins = binned(
+    [
+      [0.05, true],
+      [0.07, false],
+      [0.25, true],
+    ],
+    0.1,
+  );
+  assert.deepEqual(
+    bins.map(({ n, kept, share }) => [n, kept, share]),
+    [
+      [2, 1, 0.5],
+      [0, 0, null],
+      [1, 1, 1],
+    ],
+  );
+  assert.ok(bins[0].interval[0] < 0.5 && bins[0].interval[1] > 0.5);
+});
+
+test("the rank of the last accepted candidate: its length in a chain, its node's rank in a tree", () => {
+  assert.equal(tcrOf(round({ drafted: 4, accepted: 3 })), 3);
+  assert.equal(tcrOf({ ...round(), tcr: 7, accepted: 2 }), 7);
+  const tree = { accepted: 1, levels: 1, drafted: 3, path: [2], nodes: [{ rank: 1 }, { rank: 2 }, { rank: 3 }] };
+  assert.equal(tcrOf(tree), 3);
+  assert.equal(tcrOf({ ...tree, accepted: 0, path: [] }), 0);
+});
+
+test("two speeds may be compared only when target, machine, prompt, sampling and process are the same", () => {
+  const store = createStore();
+  const same = { extras: { process: "p" } };
+  const lane = (key, more, drafted = 1) => trace(key, [round({ drafted, accepted: 0 })], { ...same, ...more });
+  store.load([
+    lane("plain", {}, 0),
+    lane("chain", {}),
+    lane("device", { device: "cuda" }),
+    lane("prompt", { prompt_ids: [2] }),
+    lane("sampling", { sampling: { temperature: 1 } }),
+    lane("target", { models: { target: { id: "other" } } }),
+    lane("process", { extras: { process: "q" } }),
+    lane("unknown", { extras: {} }),
+  ]);
+  const plain = store.runs.get("plain");
+  const why = (key) => incomparable(store.runs.get(key), plain);
+  assert.equal(why("chain"), "");
+  assert.match(why("device"), /device/);
+  assert.match(why("prompt"), /prompt/);
+  assert.match(why("sampling"), /sampling/);
+  assert.match(why("target"), /target/);
+  assert.match(why("process"), /process/);
+  assert.match(why("unknown"), /process/);
+  assert.match(incomparable(plain, store.runs.get("chain")), /draft/);
+  assert.equal(plainOf(store, store.runs.get("chain")), plain);
+  assert.equal(plainOf(store, store.runs.get("device")), null);
+});
+
+test("a free draft of which all is accepted gains one call a level", () => {
+  const rounds = [round({ drafted: 2, accepted: 2, verify_ms: 10 })];
+  const curve = lengthCurve(rounds);
+  assert.deepEqual(
+    curve.map(({ k, calls, speed }) => [k, calls, speed]),
+    [
+      [0, 1, 1],
+      [1, 2, 2],
+      [2, 3, 3],
+    ],
+  );
+  const dear = lengthCurve([round({ drafted: 2, accepted: 2, verify_ms: 10, draft_ms: 20 })]);
+  assert.deepEqual(
+    dear.map(({ speed }) => speed),
+    [1, 1, 1],
+  );
+});

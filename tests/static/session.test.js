@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createEmitter } from "../../app/static/emitter.js";
+import { createSession, keyed } from "../../app/static/session.js";
+import { createStore } from "../../app/static/store.js";
+import { card, round, trace } from "./runs.js";
+
+const preset = (name, recorded) => ({
+  name,
+  title: name,
+  story: "",
+  point: "",
+  models: "tiny",
+  prompt: `prompt of ${name}`,
+  lanes: [{ method: "chain", knobs: {} }],
+  sampling: {},
+  seed: 0,
+  max_new_tokens: 32,
+  chat: false,
+  recorded,
+});
+const CATALOGUE = {
+  methods: [card("chain"), card("plain")],
+  presets: [preset("apples", true), preset("pears", false)],
+  models: ["tiny"],
+  first: "apples",
+  limits: { tokens: 512, lanes: 2, upload: 1_000_000, nodes: 100 },
+};
+
+/** A session whose server and engine are lists of what they were asked. */
+function made(answers = {}) {
+  const asked = [];
+  const said = [];
+  const store = createStore();
+  const api = {
+    get: async (path, query) => {
+      asked.push([path, query]);
+      if (!(path in answers)) throw new Error(`no ${path}`);
+      return answers[path];
+    },
+    post: async (path, file) => {
+      asked.push([path, file.name]);
+      return { lanes: file.lanes };
+    },
+  };
+  const bus = {
+    ...createEmitter(),
+    start: async (config, how) => asked.push(["start", config.prompt, how]),
+    stop: async () => asked.push(["stop"]),
+  };
+  const ui = { ...createEmitter(), notify: (text) => said.push(text), clearNotices: () => said.splice(0) };
+  const session = createSession({ store, api, bus, ui });
+  session.take(CATALOGUE, null);
+  return { asked, said, store, session, bus, ui };
+}
+
+test("the page opens with the first preset's settings", () => {
+  const { session } = made();
+  assert.equal(session.config.preset, "apples");
+  session.take(CATALOGUE, { ...session.config, prompt: "of a link" });
+  assert.equal(session.config.prompt, "of a link");
+});
+
+test("settings are replaced, never edited, and what is shown is then no recording of them", () => {
+  const { session, store } = made();
+  const before = session.config;
+  store.setStatus({ recorded: "apples" });
+  const heard = [];
+  session.on("config", ({ by }) => heard.push(by));
+  session.configure({ seed: 9 }, "me");
+  assert.equal(before.seed, 0);
+  assert.equal(session.config.seed, 9);
+  assert.equal(store.status.recorded, null);
+  assert.deepEqual(heard, ["me"]);
+});
+
+test("a preset that was recorded opens its runs; another only sets", async () => {
+  const lanes = [trace("chain", [round({ drafted: 1, accepted: 1 })])];
+  const { session, store, asked } = made({ trace: { recorded: "apples", lanes } });
+  session.choosePreset("pears");
+  assert.equal(session.config.prompt, "prompt of pears");
+  assert.deepEqual(asked, []);
+  session.choosePreset("apples");
+  await new Promise((done) => setTimeout(done));
+  assert.deepEqual(asked, [["trace", { name: "apples" }], ["stop"]]);
+  assert.equal(store.status.recorded, "apples");
+  assert.deepEqual(store.lanes, ["chain"]);
+});
+
+test("an answer that does not come is told, and the page goes on", async () => {
+  const { session, said } = made();
+  await session.openRecorded("apples");
+  assert.deepEqual(said, ["no trace"]);
+});
+
+test("nothing runs without a prompt", async () => {
+  const { session, said, asked } = made();
+  session.configure({ prompt: "  \n" });
+  assert.equal(await session.run(), false);
+  assert.match(said[0], /prompt is empty/);
+  assert.deepEqual(asked, []);
+  session.configure({ prompt: "x" });
+  assert.equal(await session.run(), true);
+  assert.deepEqual(asked, [["start", "x", { step: false }]]);
+});
+
+test("a step goes on in what is shown, and runs anew when the settings have changed since", async () => {
+  const { session, store, asked, ui } = made();
+  const steps = [];
+  ui.on("step", (by) => steps.push(by));
+  await session.step();
+  assert.deepEqual(asked.at(-1), ["start", "prompt of apples", { step: true }]);
+  assert.equal(store.options.ghosts, true);
+  store.load([trace("chain", [round()])]);
+  await session.step();
+  assert.deepEqual(steps, [1]);
+  session.configure({ seed: 2 });
+  await session.step();
+  assert.equal(asked.length, 2);
+  store.load([trace("chain", [round()])], { recorded: "apples" });
+  await session.step();
+  assert.deepEqual(steps, [1, 1]);
+});
+
+test("files that are too large or too many are refused before they replace what is shown", async () => {
+  const file = (name, size, lanes) => ({ name, size, lanes });
+  const lane = () => trace("chain", [round()]);
+  const { session, store, said, asked } = made();
+  await session.openFiles([file("big.jsonl", 1_000_001, [])]);
+  assert.match(said[0], /big.jsonl is larger than 1 MB/);
+  assert.deepEqual(asked, []);
+  await session.openFiles([file("a", 1, [lane(), lane()]), file("b", 1, [lane()])]);
+  assert.match(said[0], /hold 3 runs; at most 2/);
+  assert.deepEqual(store.lanes, []);
+  await session.openFiles([file("a", 1, [lane()]), file("b", 1, [lane()])]);
+  assert.deepEqual(said, []);
+  assert.deepEqual(store.lanes, ["chain", "chain.2"]);
+  assert.equal(session.config.lanes.length, 2);
+});
+
+test("a lane that comes twice gets a key of its own, and its source stays as it is", () => {
+  const lane = trace("chain", []);
+  assert.deepEqual(
+    keyed([lane, trace("plain", []), lane]).map(({ key }) => key),
+    ["chain", "plain", "chain.2"],
+  );
+  assert.equal(lane.key, "chain");
+});
+
+test("methods that loaded models can run replace the catalogue's", async () => {
+  const { session, bus } = made({ catalogue: { ...CATALOGUE, methods: [card("other")] } });
+  const before = session.catalogue;
+  bus.emit("methods", [card("new")]);
+  assert.deepEqual(
+    session.catalogue.methods.map(({ name }) => name),
+    ["new"],
+  );
+  assert.equal(before.methods.length, 2);
+  await session.chooseModels("tiny");
+  assert.deepEqual(
+    session.catalogue.methods.map(({ name }) => name),
+    ["other"],
+  );
+});
