@@ -52,10 +52,8 @@ export async function* linesOf(stream) {
   const decoder = new TextDecoder();
   let rest = "";
   try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      const lines = (rest + decoder.decode(part.value, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) if (line.trim()) yield JSON.parse(line);
     }

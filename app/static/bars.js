@@ -1,7 +1,7 @@
 /** Draft and target probabilities as mirrored bars on one order and one scale. */
 
 import { s } from "./dom.js";
-import { FONT, MONO, SIGNS, fmt, label, linear, pieceOf, prob, sign } from "./draw.js";
+import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./draw.js";
 
 const ROW = 19;
 const TOP = 22;

@@ -1,32 +1,36 @@
+// @ts-check
 // Method cards: what it does, the formula, where it helps, where it hurts, what is contested, the paper.
 
 import { h } from "./dom.js";
 
+/**
+ * @typedef {import("./types/wire.js").PageCard} PageCard
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/lab.js").Lab} Lab
+ */
+
+const INTRO = "A method is three answers: what drafts (drafter), how much (shape), and what counts as right (rule).";
+const TRIPLE = /** @type {const} */ (["drafter", "shape", "rule"]);
+/** @type {["Helps" | "Hurts" | "Contested", "helps" | "hurts" | "contested"][]} */
 const PARTS = [
   ["Helps", "helps"],
   ["Hurts", "hurts"],
   ["Contested", "contested"],
 ];
 
+/** @param {HTMLElement} body @param {Store} store @param {Lab} lab @param {string} [first] the method to scroll to */
 export function drawCards(body, store, lab, first) {
-  const cards = [...(lab.session.catalogue?.methods ?? [])];
   const shown = new Set([...store.runs.values()].map((run) => run.card.name));
-  cards.sort((a, b) => shown.has(b.name) - shown.has(a.name));
-  body.append(
-    h(
-      "p.quiet",
-      {},
-      "A method is three answers: who guesses (drafter), how much (shape), and what counts as right (rule).",
-    ),
-    ...cards.map((card) => drawCard(card, store, lab, card.name === first)),
-  );
+  const cards = [...(lab.session.catalogue?.methods ?? [])];
+  cards.sort((a, b) => Number(shown.has(b.name)) - Number(shown.has(a.name)));
+  const articles = cards.map((card) => drawCard(card, shown.has(card.name), lab, card.name === first));
+  body.append(h("p.quiet", {}, INTRO), ...articles);
 }
 
-function drawCard(card, store, lab, first) {
-  const run = [...store.runs.values()].find((item) => item.card.name === card.name);
-  const { session, ui } = lab;
-  const { lanes } = session.config;
-  const full = lanes.length >= session.catalogue.limits.lanes;
+/** @param {PageCard} card @param {boolean} shown @param {Lab} lab @param {boolean} first */
+function drawCard(card, shown, { session, ui }, first) {
+  const lanes = session.config?.lanes ?? [];
+  const full = lanes.length >= (session.catalogue?.limits.lanes ?? 0);
   const add = () => {
     session.configure({ lanes: [...lanes, { method: card.name, knobs: {} }] });
     ui.close();
@@ -39,7 +43,7 @@ function drawCard(card, store, lab, first) {
       {},
       h("h3", {}, card.title),
       h(`span.badge.${card.guarantee}`, {}, card.guarantee),
-      run
+      shown
         ? h("i.quiet", {}, "on the page")
         : h("button", { onclick: add, disabled: Boolean(card.unavailable) || full }, "Add"),
     ),
@@ -48,7 +52,7 @@ function drawCard(card, store, lab, first) {
     h(
       "p.triple",
       {},
-      ["drafter", "shape", "rule"].map((part) => h("span", {}, h("i", {}, part), String(card[part] ?? "–"))),
+      TRIPLE.map((part) => h("span", {}, h("i", {}, part), card[part])),
     ),
     card.formula ? h("pre.formula", {}, card.formula) : null,
     h(

@@ -1,7 +1,7 @@
 /** A chain, guess by guess: under each guess what both models thought of its place, most probable for the target first. */
 
 import { s } from "./dom.js";
-import { FONT, MONO, SIGNS, label, linear, pieceOf, prob, sign } from "./draw.js";
+import { FONT, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./draw.js";
 
 const ROW = 24;
 const SHOWN = 10;

@@ -2,7 +2,7 @@
 
 import { columns, nameOf } from "./columns.js";
 import { h, s } from "./dom.js";
-import { MONO, fmt, label, linear, pieceOf, prob, rich } from "./draw.js";
+import { fmt, label, linear, MONO, pieceOf, prob, rich } from "./draw.js";
 import { download, offer, svgText } from "./figure.js";
 
 /** What the causes are called; which one holds is the engine's to say (engine/analysis/divergence.py). @type {Record<string, string>} */

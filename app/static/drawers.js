@@ -1,3 +1,4 @@
+// @ts-check
 // One drawer at the right, opened by name; Escape or a click beside it closes it and gives the focus back.
 
 import { drawCards } from "./cards.js";
@@ -12,7 +13,12 @@ import { drawTrajectories } from "./trajectories.js";
 import { drawTrees } from "./trees.js";
 import { drawWorkshop } from "./workshop.js";
 
-/** Name: title, what draws it, and "wide" for a room of its own. */
+/** @typedef {(body: HTMLElement, store: import("./types/store.js").Store, lab: import("./types/lab.js").Lab, ...rest: any[]) => unknown} Draw */
+
+/**
+ * Name: title, what draws it, and "wide" for a room of its own.
+ * @type {Record<string, [title: string, draw: Draw, size?: "wide"]>}
+ */
 const DRAWERS = {
   methods: ["Methods", drawCards],
   notes: ["Case notes", drawNotes],
@@ -25,21 +31,23 @@ const DRAWERS = {
   workshop: ["Judge workshop", drawWorkshop, "wide"],
 };
 
-/** @param {HTMLElement} element @param {object} store @param {object} lab */
+/** @type {import("./types/lab.js").Mount} */
 export function mount(element, store, lab) {
   const title = h("h2");
   const body = h("div.drawer-body");
-  const dialog = h(
-    "dialog.drawer",
-    { "aria-label": "Drawer" },
-    h("header", {}, title, h("button.plain", { "aria-label": "Close", onclick: () => dialog.close() }, icon("close"))),
+  const dialog = h("dialog.drawer", { "aria-label": "Drawer" });
+  const close = () => dialog.close();
+  dialog.append(
+    h("header", {}, title, h("button.plain", { "aria-label": "Close", onclick: close }, icon("close"))),
     body,
   );
   element.append(dialog);
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) close();
+  });
 
   lab.ui.on("open", ({ name, rest }) => {
-    if (name === "tour") return startTour(element, store, lab);
+    if (name === "tour") return void startTour(element, store, lab);
     const [text, draw, size] = DRAWERS[name];
     title.textContent = text;
     dialog.classList.toggle("wide", size === "wide");
@@ -50,5 +58,5 @@ export function mount(element, store, lab) {
     body.scrollTop = 0;
     body.querySelector("[data-first]")?.scrollIntoView({ block: "start" });
   });
-  lab.ui.on("close", () => dialog.close());
+  lab.ui.on("close", close);
 }

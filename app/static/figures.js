@@ -1,10 +1,10 @@
 /** The aggregate figures: each draws a lane's rounds at a size, alone or as one of the small multiples on the same scales. */
 
 import { bar, frame, keyLine, line, marker, pickable, point } from "./charts.js";
-import { s } from "./dom.js";
 import { nameOf } from "./columns.js";
-import { makeFilter } from "./filterkinds.js";
+import { s } from "./dom.js";
 import { fmt, label, linear, percent, tip } from "./draw.js";
+import { makeFilter } from "./filterkinds.js";
 import { binned, byPosition, lengthCurve, plainOf, roundsOf, summary, tested, wilson } from "./numbers.js";
 
 /** @typedef {{id: string, name: string, names: string[], caption: string, needs: (rounds: any[]) => boolean, domain: (all: any[][]) => any,

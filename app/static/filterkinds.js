@@ -1,9 +1,12 @@
-/** The filters that charts set, as data, so that a link can hold them (filters.js keeps the table). */
+// @ts-check
+// The filters that charts set, as data, so that a link can hold them (filters.js keeps the table).
 
 import { kinds } from "./filters.js";
 import { tcrOf } from "./numbers.js";
 
+/** @type {Record<string, string>} */
 const WHO = { h_draft: "H(draft)", h_target: "H(target)" };
+/** @param {number} value */
 const plain = (value) => Number(value.toPrecision(6)).toString();
 
 kinds.set("depth", ({ depth }) => ({
@@ -11,13 +14,14 @@ kinds.set("depth", ({ depth }) => ({
   test: (_run, round, node, token) => (node ? node.depth : token ? token.pos - round.start + 1 : -1) === depth,
 }));
 kinds.set("kept", ({ kept }) => ({
-  label: `rounds that kept ${kept}`,
+  label: `rounds that accepted ${kept}`,
   test: (_run, round) => round.accepted === kept,
 }));
 kinds.set("entropy", ({ field, low, high }) => ({
   label: `${WHO[field] ?? field} ${plain(low)} to ${plain(high)} nats`,
   test: (_run, _round, node, token) => {
-    const value = node?.[field] ?? token?.[field] ?? null;
+    const of = (/** @type {Partial<Record<string, any>> | null | undefined} */ item) => item?.[field];
+    const value = of(node) ?? of(token) ?? null;
     return value !== null && value >= low && value < high;
   },
 }));

@@ -1,9 +1,9 @@
 // One mismatch, both ways: the prompt, the text so far, the two tokens, what followed each, and the two answers.
 
 import { h, visible } from "./dom.js";
+import { flagMark } from "./flagmarks.js";
 import { icon } from "./icons.js";
 import { before, firstDifference, pieceOfLabel } from "./mined.js";
-import { flagMark } from "./flagmarks.js";
 
 const CONTEXT = 240; // characters of the text so far
 

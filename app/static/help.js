@@ -1,7 +1,9 @@
+// @ts-check
 // The keys, and how to read the page.
 
 import { h } from "./dom.js";
 
+/** @type {[keys: string[], what: string][]} */
 export const KEYS = [
   [["←", "→"], "previous, next token"],
   [["↑", "↓"], "lane above, below"],
@@ -12,9 +14,9 @@ export const KEYS = [
   [["v"], "next veto"],
   [["d"], "next divergence from the reference"],
   [["i"], "next important token"],
-  [["s"], "to the text that a guess was copied from"],
+  [["s"], "to the text that a candidate was copied from"],
   [["n"], "note on this token"],
-  [["g"], "ghosts: refused guesses at their place"],
+  [["g"], "ghosts: rejected candidates at their place"],
   [["w"], "blanks, newlines and tabs"],
   [["Esc"], "clear the selection"],
   [["1", "2", "3", "4"], "text, score, trees, shares"],
@@ -24,23 +26,28 @@ export const KEYS = [
   [["?"], "this page"],
 ];
 
+/** A term and its words, in lines of the source. @type {[term: string, ...lines: string[]][]} */
 const WORDS = [
   [
     "Round",
-    "One cycle: the draft guesses, the target checks all guesses in one call, the rule decides. A thin bar marks where a round starts.",
+    "One cycle: the draft proposes, the target checks all candidates in one call, the rule decides.",
+    "A thin bar marks where a round starts.",
   ],
   ["τ", "Tokens a target call. Plain decoding has exactly 1."],
   [
     "Correction, bonus",
-    "Every round ends with a token of the target's own: a correction after a refused guess, a bonus when all were kept.",
+    "Every round ends with a token of the target's own: a correction after a rejected candidate,",
+    "a bonus when all were accepted.",
   ],
   [
     "Guarantee",
-    "Lossless: the target alone would have emitted the same (in law, when sampling). Lossy: the rule trades that for speed.",
+    "Lossless: the target alone would have emitted the same (in distribution, when sampling).",
+    "Lossy: the rule trades that for speed.",
   ],
   [
     "Fair clocks",
-    "Lanes take turns, one round each and never two at once; a lane's clock runs only during its own round. Drawing is not counted.",
+    "Lanes take turns, one round each and never two at once; a lane's clock runs only during its own round.",
+    "Drawing is not counted.",
   ],
   [
     "Wall clock",
@@ -48,29 +55,22 @@ const WORDS = [
   ],
 ];
 
+/** @param {string} term @param {...(string | Node)} text */
+const entry = (term, ...text) => h("div", {}, h("dt", {}, term), h("dd", {}, ...text));
+
+/** @param {HTMLElement} body */
 export function drawHelp(body) {
+  const keys = KEYS.map(([names, what]) => {
+    const caps = names.map((name) => h("kbd", {}, name));
+    return h("div", {}, h("dt", {}, caps), h("dd", {}, what));
+  });
   body.append(
-    h(
-      "dl.keys",
-      {},
-      KEYS.map(([keys, what]) =>
-        h(
-          "div",
-          {},
-          h(
-            "dt",
-            {},
-            keys.map((key) => h("kbd", {}, key)),
-          ),
-          h("dd", {}, what),
-        ),
-      ),
-    ),
+    h("dl.keys", {}, keys),
     h("h3", {}, "Reading the page"),
     h(
       "dl.words",
       {},
-      WORDS.map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))),
+      WORDS.map(([term, ...lines]) => entry(term, lines.join(" "))),
     ),
   );
 }

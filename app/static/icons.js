@@ -1,3 +1,4 @@
+// @ts-check
 // Line icons, 16 by 16, drawn here so that no font is needed.
 
 import { s } from "./dom.js";
@@ -12,11 +13,15 @@ const PATHS = {
   forward: "M5.5 3.5L11 8l-5.5 4.5",
   close: "M4.5 4.5l7 7M11.5 4.5l-7 7",
   plus: "M8 3.5v9M3.5 8h9",
-  sun: "M8 5.2a2.8 2.8 0 1 0 0 5.6a2.8 2.8 0 0 0 0-5.6M8 1.6v1.6M8 12.8v1.6M1.6 8h1.6M12.8 8h1.6M3.5 3.5l1.1 1.1M11.4 11.4l1.1 1.1M12.5 3.5l-1.1 1.1M4.6 11.4l-1.1 1.1",
+  sun:
+    "M8 5.2a2.8 2.8 0 1 0 0 5.6a2.8 2.8 0 0 0 0-5.6M8 1.6v1.6M8 12.8v1.6M1.6 8h1.6M12.8 8h1.6" +
+    "M3.5 3.5l1.1 1.1M11.4 11.4l1.1 1.1M12.5 3.5l-1.1 1.1M4.6 11.4l-1.1 1.1",
   sliders: "M3 5h6M12 5h1M3 11h1M7 11h6M9 3.5v3M5.5 9.5v3",
 };
 
-/** An icon by name; buttons that hold only an icon need an aria-label. */
+/** @typedef {keyof typeof PATHS} IconName */
+
+/** An icon by name; buttons that hold only an icon need an aria-label. @param {IconName} name */
 export const icon = (name) =>
   s(
     "svg.icon",
@@ -34,7 +39,7 @@ export const icon = (name) =>
     s("path", { d: PATHS[name] }),
   );
 
-/** The mark of the lab: three guesses, the last one struck. */
+/** The mark of the lab: three candidates, the last one struck. */
 export const mark = () =>
   s(
     "svg",

@@ -3,7 +3,7 @@
 import { barFigure, barRows } from "./bars.js";
 import { nodeSelection, refusedNode, resolve, samples } from "./columns.js";
 import { h, s } from "./dom.js";
-import { SIGNS, fmt, label, linear, pieceOf, prob, rich, sign } from "./draw.js";
+import { fmt, label, linear, pieceOf, prob, rich, SIGNS, sign } from "./draw.js";
 import { offer, stack } from "./figure.js";
 import { flagLines } from "./flags.js";
 import { followSource, passageOf, passageText } from "./passage.js";

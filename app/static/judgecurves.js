@@ -1,11 +1,11 @@
 // What a judge makes of the labels: ROC, recall against threshold, scores by label, reliability; and a threshold to move.
 
 import { bar, frame, keyLine, line, marker, point } from "./charts.js";
-import { knobsOf, replay, rulesOf } from "./thresholds.js";
 import { nameOf } from "./columns.js";
 import { h } from "./dom.js";
 import { fmt, percent, pieceOf } from "./draw.js";
 import { atThreshold, histogram, recallCurve, reliability, roc } from "./judgement.js";
+import { knobsOf, replay, rulesOf } from "./thresholds.js";
 
 const TRAINING = "unseen labels of training: ";
 
@@ -44,7 +44,13 @@ export async function drawCurves(spot, ctx) {
         h("span", {}, "Labels"),
         h(
           "select",
-          { onchange: (event) => ((kept.curves = event.target.value), (kept.threshold = null), ctx.draw()) },
+          {
+            onchange: (event) => {
+              kept.curves = event.target.value;
+              kept.threshold = null;
+              ctx.draw();
+            },
+          },
           sources.map(({ name }) => h("option", { value: name, selected: name === chosen.name }, name)),
         ),
       ),
@@ -104,7 +110,16 @@ function cutPanel(scored, ctx, first, own = null, moved = () => {}) {
   const back =
     own == null
       ? null
-      : h("button", { onclick: () => ((input.value = own), set(own, true)) }, `Judge's own (${fmt(own)})`);
+      : h(
+          "button",
+          {
+            onclick: () => {
+              input.value = own;
+              set(own, true);
+            },
+          },
+          `Judge's own (${fmt(own)})`,
+        );
   const panel = h(
     "section.cut",
     {},

@@ -1,25 +1,34 @@
+// @ts-check
 // The keyboard. Ignored inside inputs, and when a view has already used the key.
 
-import { flagsAt } from "./flags.js";
-
 import { refusedNode } from "./columns.js";
+import { flagsAt } from "./flags.js";
 import { followSource } from "./passage.js";
 
 const TYPING = "input, textarea, select, [contenteditable], dialog, [role=menu]";
 
-/** @param {object} store @param {object} lab */
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Place} Place
+ * @typedef {import("./types/trace.js").NodeState} NodeState
+ * @typedef {import("./types/lab.js").Lab} Lab
+ */
+
+/** @param {Store} store @param {Lab} lab */
 export function bindKeys(store, lab) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    const inside = event.target.closest?.(TYPING);
-    if (inside && !(event.target.type === "range")) return;
+    const target = event.target instanceof Element ? event.target : null;
+    const slider = target instanceof HTMLInputElement && target.type === "range";
+    if (target?.closest(TYPING) && !slider) return;
     const go = moves(store, lab)[event.key];
-    if (!go || (event.key === " " && event.target.closest?.("button, summary, a"))) return;
+    if (!go || (event.key === " " && target?.closest("button, summary, a"))) return;
     go();
     event.preventDefault();
   });
 }
 
+/** What each key does. @param {Store} store @param {Lab} lab @returns {Record<string, () => unknown>} */
 function moves(store, lab) {
   return {
     ArrowLeft: () => token(store, -1),
@@ -33,8 +42,8 @@ function moves(store, lab) {
     " ": () => lab.ui.emit("play"),
     ".": () => lab.session.step(),
     ",": () => lab.ui.emit("step", -1),
-    r: () => next(store, (item) => item.node?.state === "rejected" || item.rejected),
-    v: () => next(store, (item) => item.vetoed),
+    r: () => next(store, "rejected"),
+    v: () => next(store, "vetoed"),
     i: () => important(store),
     d: () => divergence(store),
     s: () => followSource(store, lab),
@@ -51,20 +60,20 @@ function moves(store, lab) {
   };
 }
 
-const here = (store) => store.cursor ?? { run: store.run()?.key, pos: -1, round: -1, node: null };
+/** The cursor, or a place before the start of the run that is shown. @param {Store} store */
+const here = (store) => store.cursor ?? { run: store.run()?.key ?? "", pos: -1, round: -1, node: null };
 
-/** Select, and let time run on to the place if it is not shown yet. */
-function select(store, sel) {
+/** Select, and let time run on to the place if it is not shown yet. @param {Store} store @param {Place & {run: string}} place */
+function select(store, place) {
   store.setHover(null);
-  store.setCursor(sel);
-  const run = store.runs.get(sel.run);
-  if (run && store.cursor && store.cursor.round >= store.visibleRounds(run))
-    store.setTime({
-      at: store.time.mode === "clock" ? run.sums.clock[store.cursor.round + 1] : store.cursor.round + 1,
-      playing: false,
-    });
+  store.setCursor(place);
+  const run = store.runs.get(place.run);
+  const last = store.cursor?.round ?? -1;
+  if (run && last >= store.visibleRounds(run))
+    store.setTime({ at: store.time.mode === "clock" ? run.sums.clock[last + 1] : last + 1, playing: false });
 }
 
+/** @param {Store} store @param {number} by */
 function token(store, by) {
   const { run: key, pos } = here(store);
   const run = store.runs.get(key);
@@ -72,6 +81,7 @@ function token(store, by) {
     select(store, { run: key, pos: Math.max(0, Math.min(run.tokens.length - 1, (pos ?? 0) + by)) });
 }
 
+/** @param {Store} store @param {number} by */
 function lane(store, by) {
   const at = here(store);
   const i = store.lanes.indexOf(at.run) + by;
@@ -80,6 +90,7 @@ function lane(store, by) {
     select(store, { run: run.key, pos: Math.max(0, Math.min(run.tokens.length - 1, at.pos ?? 0)) });
 }
 
+/** @param {Store} store @param {number} by */
 function round(store, by) {
   const at = here(store);
   const run = store.runs.get(at.run);
@@ -87,44 +98,40 @@ function round(store, by) {
   if (run?.rounds[to]) select(store, { run: at.run, round: to });
 }
 
-/** The next round of this lane, after the cursor's, that has what is looked for; the cursor goes to the guess itself. */
-function next(store, wanted) {
+/** The next round of this lane, after the cursor's, that ended so; the cursor goes to the candidate itself. @param {Store} store @param {NodeState} state */
+function next(store, state) {
   const at = here(store);
   const run = store.runs.get(at.run);
   if (!run) return;
   const order = [...run.rounds.slice((at.round ?? -1) + 1), ...run.rounds.slice(0, (at.round ?? -1) + 1)];
   for (const item of order) {
-    const refused = refusedNode(item);
-    const node = item.nodes[refused];
-    const facts = { node, rejected: node?.state === "rejected", vetoed: node?.state === "vetoed" };
-    if (wanted(facts)) return select(store, { run: at.run, round: item.index, node: refused });
+    const node = refusedNode(item);
+    if (node !== null && item.nodes[node].state === state)
+      return select(store, { run: at.run, round: item.index, node });
   }
 }
 
-/** The next position of this lane with a flag that says important. */
+/** The next position of this lane with a flag that says important. @param {Store} store */
 function important(store) {
   const at = here(store);
   const run = store.runs.get(at.run);
   const count = run?.tokens.length ?? 0;
   for (let step = 1; step <= count; step++) {
     const pos = ((at.pos ?? -1) + step + count) % count;
-    if (flagsAt(run, pos).some((flag) => flag.important)) return select(store, { run: at.run, pos });
+    if (run && flagsAt(run, pos).some((/** @type {{important: boolean}} */ flag) => flag.important))
+      return select(store, { run: at.run, pos });
   }
 }
 
-/** The place where this lane first differs from the reference; from there on, to the next lane that differs. */
+/** The place where this lane first differs from the reference; from there on, to the next lane that differs. @param {Store} store */
 function divergence(store) {
-  const reference = store.lanes.find((key) => store.runs.get(key).card.guarantee === "reference") ?? store.lanes[0];
+  const reference = store.lanes.find((key) => store.runs.get(key)?.card.guarantee === "reference") ?? store.lanes[0];
+  const length = (/** @type {string} */ key) => store.runs.get(key)?.tokens.length ?? 0;
   const others = store.lanes.filter((key) => key !== reference);
-  const at = store.cursor?.run;
-  const order = [...others.slice(others.indexOf(at)), ...others.slice(0, Math.max(0, others.indexOf(at)))];
-  for (const key of order) {
-    const run = store.runs.get(key);
+  const at = others.indexOf(store.cursor?.run ?? "");
+  for (const key of [...others.slice(at), ...others.slice(0, Math.max(0, at))]) {
     const pos = store.divergence(reference, key);
-    if (
-      pos < Math.min(run.tokens.length, store.runs.get(reference).tokens.length) &&
-      !(key === at && store.cursor.pos === pos)
-    )
-      return select(store, { run: key, pos });
+    const stands = store.cursor?.run === key && store.cursor.pos === pos;
+    if (pos < Math.min(length(key), length(reference)) && !stands) return select(store, { run: key, pos });
   }
 }

@@ -35,6 +35,7 @@ export class Lane {
     const reference = card.guarantee === "reference";
     this.figures = FIGURES.map(([name, title]) => ({ value: h("dd", {}, "–"), name, title }));
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
+    this.knobs = h("span", {}, knobText(run));
     this.state = h("span.state");
     this.fault = h("p.fault", { role: "status", hidden: true });
     this.flow = h("div.flow", {
@@ -55,7 +56,7 @@ export class Lane {
           h("button.plain", { onclick: () => onTitle(card), title: "What this method does" }, card.title ?? key),
           h(`span.badge.${card.guarantee}`, { title: GUARANTEES[card.guarantee] ?? "" }, card.guarantee),
         ),
-        h("div.lane-knobs", {}, (this.knobs = h("span", {}, knobText(run))), this.state),
+        h("div.lane-knobs", {}, this.knobs, this.state),
         h(
           "dl.figures",
           {},
@@ -121,7 +122,8 @@ export class Lane {
 
   wrapper(index, future) {
     const wrapper = h(`span.round${future ? ".fut" : ""}`, { "data-r": index, role: "presentation" });
-    (this.rounds[index] ??= []).push(wrapper);
+    this.rounds[index] ??= [];
+    this.rounds[index].push(wrapper);
     this.stretch.append(wrapper);
     return wrapper;
   }
@@ -203,9 +205,10 @@ export class Lane {
       String(stats.rounds),
       drafts ? percent(stats.acceptRate) : "–",
     ];
-    texts.forEach(
-      (text, i) => this.figures[i].value.textContent !== text && (this.figures[i].value.textContent = text),
-    );
+    texts.forEach((text, i) => {
+      const { value } = this.figures[i];
+      if (value.textContent !== text) value.textContent = text;
+    });
     const reference = [...store.runs.values()].find((other) => other.card.guarantee === "reference");
     const base = reference && reference !== run ? store.stats(reference).perSecond : null;
     this.ratio.textContent = base && stats.perSecond ? `${num(stats.perSecond / base, 1)}×` : "";
@@ -262,7 +265,10 @@ function lineStarts(chips, least) {
     const boxes = chip.getClientRects(); // a blank or a newline before the word still lies on the line above
     const top = boxes[boxes.length - 1]?.top;
     const whole = boxes.length === 1 || /^[ \n]/.test(chip.textContent);
-    if (above !== null && top > above + 2 && whole && i - from >= least) starts.push(chips[(from = i)]);
+    if (above !== null && top > above + 2 && whole && i - from >= least) {
+      from = i;
+      starts.push(chips[i]);
+    }
     above = top ?? above;
   });
   return starts;

@@ -1,3 +1,4 @@
+// @ts-check
 // The address bar: always a link that restores what is shown, in any browser, without this server's memory.
 
 import { readConfig, writeConfig } from "./config.js";
@@ -7,10 +8,17 @@ import { readStage, stagePairs } from "./stage/stagelink.js";
 const HUB = "https://huggingface.co";
 export const MAX_URL = 8000; // servers refuse longer ones
 
-/** @param {import("./types/store.js").Store} store @param {import("./types/lab.js").Session} session */
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/lab.js").LinkView} LinkView
+ * @typedef {Pick<import("./types/lab.js").Session, "config" | "catalogue" | "on">} Session
+ */
+
+/** @param {Store} store @param {Session} session @returns {import("./types/lab.js").Link} */
 export function createLink(store, session) {
-  let pending = 0;
+  let pending = false;
   let ready = false;
+  /** @type {import("./types/lab.js").Link} */
   const link = {
     /** What the address asks for. */
     read() {
@@ -23,7 +31,8 @@ export function createLink(store, session) {
     },
     /** Put cursor, time, filters and options of a link into the store, as soon as the place exists. */
     restore(view) {
-      for (const [name, value] of Object.entries(view.options)) store.setOption(name, value);
+      for (const [name, value] of Object.entries(view.options))
+        store.setOption(/** @type {keyof typeof view.options} */ (name), value);
       for (const spec of view.filters) {
         const filter = makeFilter(spec);
         if (filter) store.setFilter(spec.name ?? spec.kind, filter);
@@ -41,8 +50,9 @@ export function createLink(store, session) {
     },
     update() {
       if (!ready || pending) return;
-      pending = setTimeout(() => {
-        pending = 0;
+      pending = true;
+      setTimeout(() => {
+        pending = false;
         const url = link.url();
         if (url === location.href || url.length > MAX_URL) return;
         history.replaceState(null, "", url);
@@ -53,22 +63,25 @@ export function createLink(store, session) {
   const later = () => {
     if (!store.time.playing) link.update();
   };
-  for (const topic of ["cursor", "time", "filters", "options", "status"]) store.on(topic, later);
+  const topics = /** @type {const} */ (["cursor", "time", "filters", "options", "status"]);
+  for (const topic of topics) store.on(topic, later);
   session.on("config", later);
   return link;
 }
 
+/** What is shown as pairs of a query string. @param {Store} store @param {Session} session */
 function pairs(store, session) {
   const { cursor, time, options, status, filters } = store;
+  /** @type {string[][]} */
   const out = status.recorded ? [["trace", status.recorded]] : session.config ? writeConfig(session.config) : [];
   if (cursor) out.push(["at", [cursor.run, cursor.round, cursor.pos, cursor.node].map((part) => part ?? "").join("~")]);
   if (time.at !== Infinity || time.mode !== "calls")
     out.push(["view", `${time.mode}~${time.at === Infinity ? "" : Math.round(time.at)}`]);
   for (const [name, filter] of filters) {
-    const spec = specOf(name, filter);
+    const spec = specOf(filter);
     if (spec) out.push(["f", JSON.stringify({ ...spec, name })]);
   }
-  const shown = ["ghosts", "whitespace"].filter((name) => options[name]);
+  const shown = /** @type {const} */ (["ghosts", "whitespace"]).filter((name) => options[name]);
   if (shown.length) out.push(["show", shown.join("~")]);
   if (options.law !== "sampled") out.push(["law", options.law]);
   if (options.order !== "target") out.push(["order", options.order]);
@@ -76,17 +89,22 @@ function pairs(store, session) {
   return out;
 }
 
+/** A number, or null. @param {string | undefined} text */
+const whole = (text) => (text === "" || text === undefined || Number.isNaN(Number(text)) ? null : Number(text));
+
+/** What a query says of the view; damaged parts are left out. @param {URLSearchParams} query @returns {LinkView} */
 function readView(query) {
+  /** @type {{-readonly [K in keyof LinkView]: LinkView[K]} & {options: {-readonly [K in keyof LinkView["options"]]: LinkView["options"][K]}, filters: any[]}} */
   const view = { options: {}, filters: [], time: null, cursor: null };
   const at = query.get("at")?.split("~");
-  const whole = (text) => (text === "" || text === undefined || Number.isNaN(Number(text)) ? null : Number(text));
   if (at?.length === 4) view.cursor = { run: at[0], round: whole(at[1]), pos: whole(at[2]), node: whole(at[3]) };
   const [mode, place] = query.get("view")?.split("~") ?? [];
   if (mode === "calls" || mode === "clock") view.time = { mode, at: whole(place) ?? Infinity };
   for (const name of query.get("show")?.split("~") ?? [])
     if (name === "ghosts" || name === "whitespace") view.options[name] = true;
-  if (["raw", "sampled"].includes(query.get("law"))) view.options.law = query.get("law");
-  if (["target", "draft"].includes(query.get("order"))) view.options.order = query.get("order");
+  const [law, order] = [query.get("law"), query.get("order")];
+  if (law === "raw" || law === "sampled") view.options.law = law;
+  if (order === "target" || order === "draft") view.options.order = order;
   Object.assign(view.options, readStage(query));
   for (const text of query.getAll("f").slice(0, 20)) {
     try {
@@ -98,8 +116,9 @@ function readView(query) {
   return view;
 }
 
+/** Select a place once it exists. @param {Store} store @param {import("./types/store.js").Place} cursor */
 function whenThere(store, cursor) {
-  const there = () => store.runs.get(cursor.run)?.rounds[cursor.round ?? 0] !== undefined;
+  const there = () => store.runs.get(cursor.run ?? "")?.rounds[cursor.round ?? 0] !== undefined;
   if (there()) return store.setCursor(cursor);
   const off = store.on("data", () => {
     if (store.cursor) return off();

@@ -20,7 +20,12 @@ export function minePanel(store, lab, miner, kept, show) {
       h("span", {}, words),
       h(
         "select",
-        { onchange: (event) => ((form[name] = event.target.value), look()) },
+        {
+          onchange: (event) => {
+            form[name] = event.target.value;
+            look();
+          },
+        },
         options.map(([value, text]) => h("option", { value, selected: form[name] === value }, text)),
       ),
     );
@@ -36,12 +41,18 @@ export function minePanel(store, lab, miner, kept, show) {
     max: MOST,
     value: form.n,
     "aria-label": "Prompts",
-    oninput: () => ((form.n = number.valueAsNumber), look()),
+    oninput: () => {
+      form.n = number.valueAsNumber;
+      look();
+    },
   });
   const naive = h("input", {
     type: "checkbox",
     checked: form.naive,
-    onchange: () => ((form.naive = naive.checked), look()),
+    onchange: () => {
+      form.naive = naive.checked;
+      look();
+    },
   });
   const button = h("button.primary", { onclick: () => (miner.state.running ? miner.stop() : begin()) });
   const known = h("span.quiet");

@@ -22,7 +22,10 @@ export function drawPooled(body, store, lab) {
       hidden: true,
       "aria-label": words,
       ...attrs,
-      onchange: () => (open([...input.files]), (input.value = "")),
+      onchange: () => {
+        open([...input.files]);
+        input.value = "";
+      },
     });
     return [h("button", { onclick: () => input.click() }, words), input];
   };

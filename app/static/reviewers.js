@@ -3,7 +3,7 @@
 import { h, visible } from "./dom.js";
 import { download } from "./figure.js";
 import { pieceOfLabel } from "./mined.js";
-import { VERDICTS, compare, exportLines, readLines } from "./reviews.js";
+import { compare, exportLines, readLines, VERDICTS } from "./reviews.js";
 
 const LARGEST = 20_000_000; // bytes of a file of reviews
 
@@ -16,7 +16,10 @@ export function drawReviewers(spot, ctx) {
     value: reviews.reviewer,
     placeholder: "your name or initials",
     "aria-label": "Reviewer",
-    oninput: () => ((reviews.reviewer = name.value), ctx.save()),
+    oninput: () => {
+      reviews.reviewer = name.value;
+      ctx.save();
+    },
   });
   const own = picker("Import my reviews", ctx, (found) => {
     Object.assign(reviews.items, found.items);

@@ -163,23 +163,25 @@ export function mount(element, store, lab) {
 
   function pick(add, full) {
     const anchor = add.parentElement;
-    const close = () => (
-      anchor.querySelector(".picker")?.remove(),
-      add.setAttribute("aria-expanded", "false"),
-      removeEventListener("pointerdown", outside),
-      removeEventListener("keydown", escape)
-    );
+    const close = () => {
+      anchor.querySelector(".picker")?.remove();
+      add.setAttribute("aria-expanded", "false");
+      removeEventListener("pointerdown", outside);
+      removeEventListener("keydown", onkey);
+    };
     const outside = (event) => !anchor.contains(event.target) && close();
-    const escape = (event) => event.key === "Escape" && (close(), add.focus());
+    const onkey = (event) => {
+      if (event.key !== "Escape") return;
+      close();
+      add.focus();
+    };
     if (anchor.querySelector(".picker")) return close();
     const chosen = session.config.lanes.map((lane) => lane.method);
     anchor.append(
-      methodPicker(
-        session.catalogue.methods,
-        chosen,
-        full,
-        (picked) => (close(), edit({ lanes: [...session.config.lanes, { method: picked.name, knobs: {} }] })),
-      ),
+      methodPicker(session.catalogue.methods, chosen, full, (picked) => {
+        close();
+        edit({ lanes: [...session.config.lanes, { method: picked.name, knobs: {} }] });
+      }),
     );
     add.setAttribute("aria-expanded", "true");
     const picker = anchor.querySelector(".picker");
@@ -187,7 +189,7 @@ export function mount(element, store, lab) {
     if (over > 0) picker.style.left = `${-over}px`;
     anchor.querySelector(".picker button:enabled")?.focus();
     addEventListener("pointerdown", outside);
-    addEventListener("keydown", escape);
+    addEventListener("keydown", onkey);
   }
 
   function toggleSettings() {

@@ -1,12 +1,15 @@
+// @ts-check
 // The strip above the lanes: signs as a legend that filters, switches, and the filters in force.
 
 import { signText } from "./chips.js";
 import { h } from "./dom.js";
 import { makeFilter } from "./filters.js";
-import { flagLegend, flagged } from "./flags.js";
+import { flagged, flagLegend } from "./flags.js";
 import { icon } from "./icons.js";
 
+/** Origins of tokens and states of candidates. */
 const SIGNS = ["draft", "correction", "bonus", "relaxed", "rejected", "vetoed", "discarded"];
+/** @type {Record<string, string>} */
 const SAMPLE = {
   draft: "accepted",
   correction: "correction",
@@ -16,18 +19,20 @@ const SAMPLE = {
   vetoed: "vetoed",
   discarded: "untested",
 };
+/** @type {["ghosts" | "whitespace" | "flags", string, string][]} */
+const TOGGLES = [
+  ["ghosts", "Ghosts", "Show rejected candidates at their place (g)"],
+  ["whitespace", "Blanks", "Show blanks, newlines and tabs (w)"],
+  ["flags", "Flags", "Importance above the tokens: what a swap did, what a judge thought"],
+];
 const GHOSTS = new Set(["rejected", "vetoed", "discarded"]);
 
-/** @param {HTMLElement} element @param {object} store */
+/** @type {import("./types/lab.js").Mount} */
 export function mount(element, store) {
   const legend = h("div.legend", { role: "group", "aria-label": "Signs; click one to filter" });
   const key = h("div.keyspot");
   const filters = h("div.filters", { "aria-label": "Filters" });
-  const toggles = [
-    ["ghosts", "Ghosts", "Show refused guesses at their place (g)"],
-    ["whitespace", "Blanks", "Show blanks, newlines and tabs (w)"],
-    ["flags", "Flags", "Importance above the tokens: what a swap did, what a judge thought"],
-  ].map(([name, text, title]) => {
+  const toggles = TOGGLES.map(([name, text, title]) => {
     const button = h(
       "button",
       { "aria-pressed": "false", title, onclick: () => store.setOption(name, !store.options[name]) },
@@ -46,6 +51,7 @@ export function mount(element, store) {
     ),
   );
 
+  /** @param {string} sign */
   function sample(sign) {
     if (GHOSTS.has(sign)) return h(`span.g.${sign}`, {}, SAMPLE[sign]);
     return sign === "correction" || sign === "bonus"
@@ -54,13 +60,14 @@ export function mount(element, store) {
   }
 
   function draw() {
+    /** @type {Set<string>} */
     const present = new Set();
     for (const run of store.runs.values()) {
       for (const token of run.tokens) present.add(token.origin);
       for (const round of run.rounds) for (const node of round.nodes) present.add(node.state);
     }
     const shown = SIGNS.filter((sign) => present.has(sign) && (store.options.ghosts || !GHOSTS.has(sign)));
-    const active = store.filters.get("sign")?.spec.sign;
+    const active = store.filters.get("sign")?.spec?.sign;
     legend.replaceChildren(
       ...shown.map((sign) =>
         h(
@@ -90,11 +97,13 @@ export function mount(element, store) {
     );
     const flags = [...store.runs.values()].some((run) => flagged(run));
     key.replaceChildren(...(flags && store.options.flags ? [flagLegend()] : []));
-    toggles.find(({ name }) => name === "flags").button.hidden = !flags;
-    for (const { name, button } of toggles) button.setAttribute("aria-pressed", String(store.options[name]));
+    for (const { name, button } of toggles) {
+      button.hidden = name === "flags" && !flags;
+      button.setAttribute("aria-pressed", String(store.options[name]));
+    }
   }
 
   const later = () => store.frame("strip", draw);
-  for (const topic of ["runs", "filters", "options", "status", "flags"]) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "filters", "options", "status", "flags"])) store.on(topic, later);
   store.on("data", () => store.seldom("strip", draw, 400));
 }

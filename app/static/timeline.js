@@ -231,9 +231,10 @@ export function mount(element, store, lab) {
   store.on("data", () => store.seldom("timeline", draw, 120));
   for (const topic of ["runs", "time", "cursor", "hover", "theme", "status"]) store.on(topic, later);
   store.on("runs", () => store.status.step && store.setTime({ at: 1 }));
-  new ResizeObserver(([entry]) => ((width = Math.floor(entry.contentRect.width)), later())).observe(
-    canvas.parentElement.querySelector("canvas"),
-  );
+  new ResizeObserver(([entry]) => {
+    width = Math.floor(entry.contentRect.width);
+    later();
+  }).observe(canvas.parentElement.querySelector("canvas"));
   lab.ui.on("step", stepBy);
   lab.ui.on("play", toggle);
 }

@@ -40,7 +40,10 @@ export async function drawTrajectories(body, store, lab) {
     if (!kept.shown.methods.some((one) => one.key === kept.method)) kept.method = kept.shown.methods[0]?.key ?? null;
     drawGrowth(view.growth, kept.shown);
     drawVotes(view.votes, kept.shown);
-    drawRows(view.rows, kept.shown, kept.method, (key) => ((kept.method = key), draw()));
+    drawRows(view.rows, kept.shown, kept.method, (key) => {
+      kept.method = key;
+      draw();
+    });
   };
   const later = () => {
     if (!asked) requestAnimationFrame(draw);
@@ -49,7 +52,10 @@ export async function drawTrajectories(body, store, lab) {
   const form = drawForm(lab, {
     run,
     stop: () => job?.abort(),
-    example: () => ((kept.shown = kept.recorded.examples[0]), draw()),
+    example: () => {
+      kept.shown = kept.recorded.examples[0];
+      draw();
+    },
   });
 
   async function run(request) {
@@ -144,7 +150,9 @@ function drawForm(lab, act) {
       required: true,
       value: form[name],
       ...attrs,
-      onchange: () => input.reportValidity() && (form[name] = Number(input.value)),
+      onchange: () => {
+        if (input.reportValidity()) form[name] = Number(input.value);
+      },
     });
     return h("label.field.short", { title }, h("span", {}, text), input);
   };
@@ -153,7 +161,10 @@ function drawForm(lab, act) {
     "aria-label": "Problem",
     spellcheck: "false",
     maxlength: 20000,
-    oninput: () => ((form.prompt = prompt.value), (source.value = "")),
+    oninput: () => {
+      form.prompt = prompt.value;
+      source.value = "";
+    },
   });
   const choices = [
     ["", "Own text"],

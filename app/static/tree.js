@@ -3,7 +3,7 @@
 import { chainFigure, isChain } from "./chain.js";
 import { nodeSelection, resolve } from "./columns.js";
 import { h } from "./dom.js";
-import { SIGNS, hideTip, legend, pieceOf, prob, showTip } from "./draw.js";
+import { hideTip, legend, pieceOf, prob, SIGNS, showTip } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { passageOf, passageText } from "./passage.js";
 import { sourceWords } from "./source.js";

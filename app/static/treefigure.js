@@ -1,7 +1,7 @@
 /** Draws the tree of a round: edges under nodes, labels beside them. */
 
 import { s } from "./dom.js";
-import { FONT, MONO, SIGNS, label, pieceOf, prob, sign } from "./draw.js";
+import { FONT, label, MONO, pieceOf, prob, SIGNS, sign } from "./draw.js";
 import { layout } from "./treelayout.js";
 
 /** Sets `state.plan`, with its figure, and fills `state.groups`.

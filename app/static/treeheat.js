@@ -75,8 +75,14 @@ function places(parents) {
   let next = 0;
   const put = (i, row) => {
     rows[i] = row;
-    kids[i].forEach((kid, j) => put(kid, j ? (next += 1) : row));
+    kids[i].forEach((kid, j) => {
+      if (j) next += 1;
+      put(kid, j ? next : row);
+    });
   };
-  roots.forEach((root, j) => put(root, j ? (next += 1) : 0));
+  roots.forEach((root, j) => {
+    if (j) next += 1;
+    put(root, j ? next : 0);
+  });
   return rows;
 }

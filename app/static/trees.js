@@ -23,7 +23,10 @@ export async function drawTrees(body, _store, lab) {
   const view = { about: h("section"), heat: h("section"), profile: h("section") };
   const draw = () => {
     const tree = kept.trees.find((one) => one.file === kept.file);
-    drawAbout(view.about, tuned, tree, (file) => ((kept.file = file), draw()));
+    drawAbout(view.about, tuned, tree, (file) => {
+      kept.file = file;
+      draw();
+    });
     view.heat.replaceChildren();
     if (tree) drawHeat(view.heat, tree);
     drawProfile(view.profile, kept.trees, tree);

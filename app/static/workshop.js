@@ -2,14 +2,14 @@
 
 import { count, h } from "./dom.js";
 import { download } from "./figure.js";
-import { drawAccuracy } from "./judgeresults.js";
 import { drawCurves } from "./judgecurves.js";
+import { drawAccuracy } from "./judgeresults.js";
 import { readMined } from "./mined.js";
 import { filterBar, passes } from "./minedfilters.js";
 import { drawTable } from "./minedtable.js";
-import { drawMismatches } from "./mismatches.js";
-import { MINE, createMiner } from "./miner.js";
 import { minePanel } from "./minepanel.js";
+import { createMiner, MINE } from "./miner.js";
+import { drawMismatches } from "./mismatches.js";
 import { drawReviewers } from "./reviewers.js";
 import { change, keep, load } from "./reviews.js";
 
@@ -162,7 +162,10 @@ export function drawWorkshop(body, store, lab, wanted) {
             role: "tab",
             "aria-selected": String(kept.tab === id),
             "data-tab": id,
-            onclick: () => ((kept.tab = id), draw()),
+            onclick: () => {
+              kept.tab = id;
+              draw();
+            },
           },
           words,
         ),

@@ -73,6 +73,14 @@ test("the link of a recording names it and asks for no run", () => {
   assert.equal(again.store.time.at, Infinity);
 });
 
+test("live on the clock is live again", () => {
+  const { store, link } = made();
+  store.load(LANES);
+  store.setTime({ mode: "clock" });
+  const again = reopened(link.url());
+  assert.deepEqual([again.store.time.mode, again.store.time.at], ["clock", Infinity]);
+});
+
 test("a cursor of a run that is still to come is set as soon as its round is there", () => {
   globalThis.location = new URL("http://127.0.0.1/?at=chain~1~~1");
   const { store, link } = made();

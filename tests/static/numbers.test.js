@@ -21,14 +21,15 @@ test("acceptance by position: what was drafted, what was tested, what held", () 
     round({ drafted: 3, accepted: 3 }),
     round({ drafted: 3, accepted: 1 }),
     round({ drafted: 3, accepted: 0 }),
+    round({ drafted: 1, accepted: 1 }), // a short draft: nothing was tested behind it
     round(),
   ];
   const found = byPosition(rounds);
-  assert.equal(found.drafting, 3);
-  assert.deepEqual(found.accepted, [2, 1, 1]);
-  assert.deepEqual(found.tested, [3, 2, 1]);
-  assert.deepEqual(found.marginal, [2 / 3, 1 / 3, 1 / 3]);
-  assert.deepEqual(found.conditional, [2 / 3, 1 / 2, 1]);
+  assert.equal(found.drafting, 4);
+  assert.deepEqual(found.accepted, [3, 1, 1]);
+  assert.deepEqual(found.tested, [4, 2, 1]);
+  assert.deepEqual(found.marginal, [3 / 4, 1 / 4, 1 / 4]);
+  assert.deepEqual(found.conditional, [3 / 4, 1 / 2, 1]);
 });
 
 test("a draft that ends with its last candidate accepted was not rejected", () => {
@@ -48,6 +49,7 @@ test("a summary's step is the draft's time a level, its call the target's time a
   close(costRatio, 0.15);
   close(perSecond, 5000 / 60);
   assert.deepEqual(histogram, [0, 1, 1]);
+  assert.equal(summary([round({ verify_ms: 10 }), round({ drafted: 1, accepted: 1, verify_ms: 20 })]).call, 15);
   assert.equal(summary([round()]).step, null);
 });
 
@@ -108,6 +110,8 @@ test("two speeds may be compared only when target, machine, prompt, sampling and
   assert.match(why("target"), /target/);
   assert.match(why("process"), /process/);
   assert.match(why("unknown"), /process/);
+  const nameless = store.runs.get("unknown");
+  assert.match(incomparable(nameless, { ...plain, head: { ...plain.head, extras: {} } }), /process/);
   assert.match(incomparable(plain, store.runs.get("chain")), /draft/);
   assert.equal(plainOf(store, store.runs.get("chain")), plain);
   assert.equal(plainOf(store, store.runs.get("device")), null);

@@ -35,10 +35,12 @@ test("tokens a second come from the decoding clock", () => {
 test("the events of a trace stay as they are", () => {
   const lane = trace("chain", [round({ drafted: 2, accepted: 1 })]);
   lane.events[1].nodes[1].margin = "Infinity";
+  lane.events[1].nodes[1].score = "-Infinity";
   const before = JSON.stringify(lane.events);
   const run = grown(lane);
   assert.equal(JSON.stringify(lane.events), before);
   assert.equal(run.rounds[0].nodes[1].margin, Infinity);
+  assert.equal(run.rounds[0].nodes[1].score, -Infinity);
   assert.equal(run.rounds[0].nodes[0].margin, undefined);
 });
 

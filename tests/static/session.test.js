@@ -117,6 +117,7 @@ test("a step goes on in what is shown, and runs anew when the settings have chan
   session.configure({ seed: 2 });
   await session.step();
   assert.equal(asked.length, 2);
+  session.configure({ seed: 3 });
   store.load([trace("chain", [round()])], { recorded: "apples" });
   await session.step();
   assert.deepEqual(steps, [1, 1]);

@@ -39,6 +39,14 @@ test("over the limit the least probable subtree outside the path is folded", () 
   assert.equal(height, 8);
 });
 
+test("of two subtrees the less probable is folded first", () => {
+  const parents = [-1, -1, -1, 0, 0, 1, 1, 2];
+  const nodes = parents.map((parent, i) => ({ parent, depth: parent < 0 ? 1 : 2, score: [-1, -3, -2][i] ?? -9 }));
+  const { places } = layout({ path: [2, 7], nodes, pruned: [] }, { ...HOW, limit: 4 });
+  assert.equal(at(places, 1).hidden, 2);
+  assert.equal(at(places, 0).hidden, 0);
+});
+
 test("a reader opens and shuts subtrees whatever the limit", () => {
   assert.ok(at(layout(TREE, { ...HOW, limit: 1, open: new Set([0]) }).places, 1));
   assert.equal(at(layout(TREE, { ...HOW, shut: new Set([3]) }).places, 3).hidden, 1);
@@ -54,4 +62,5 @@ test("candidates left out of a draft stand below their parent as one stub", () =
     ],
   );
   assert.equal(levels, 3);
+  assert.ok(stubs[1].y > stubs[0].y + HOW.row, "a stub takes room of its own");
 });

@@ -1,8 +1,8 @@
 // The page's modules besides the store (docs/design/0008-page.md), written by hand: the server, what is set, the page itself.
 
-import type { Json } from "./trace.js";
 import type { Emitter, FilterSpec, Options, Place, Store, Time } from "./store.js";
-import type { Catalogue, MinedList, Opened, PageCard, Recorded, RunMessage, RunRequest } from "./wire.js";
+
+import type { Catalogue, MinedList, Opened, PageCard, Recorded, RunRequest } from "./wire.js";
 
 /** What is set in the run bar: a request without its id. */
 export type Config = Omit<RunRequest, "id" | "stop" | "preset"> & { readonly preset: string };
