@@ -40,7 +40,7 @@ golden: setup-dev
 
 ifdef NODE
 check-page: node_modules/.tools
-	$(BIN)/biome format .
+	$(BIN)/biome ci .
 	$(BIN)/tsc --project tsconfig.json
 
 test-page:
