@@ -1,22 +1,37 @@
-/** Reading a run by position, round and node; every view resolves selections here. */
+// @ts-check
+// Reading a run by position, round and node; every view resolves selections here.
 
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/store.js").Place} Place
+ * @typedef {import("./types/store.js").Selection} Selection
+ * @typedef {import("./types/trace.js").Round} Round
+ * @typedef {import("./types/trace.js").Node} Node
+ * @typedef {import("./types/trace.js").Token} Token
+ * @typedef {{pos: number, token: Token, round: number, index: number | null, node: Node | null, ghost: boolean}} Column
+ * @typedef {{run: Run, round: Round | null, roundIndex: number, index: number | null, node: Node | null,
+ *   token: Token | null, pos: number | null}} Found what a selection points at
+ */
+
+/** @type {WeakMap<Run, {rounds: Run["rounds"], seen: number, list: Column[]}>} */
 const cache = new WeakMap();
 
 /** The draft token whose rejection ended a round: of those rejected at the end of the accepted path the leading one, by rank.
- * @param {any} round @returns {number|null} index in round.nodes */
+ * @param {Round} round @returns {number|null} index in round.nodes */
 export function refusedNode(round) {
-  const last = round.path?.length ? round.path[round.path.length - 1] : -1;
+  const last = round.path.at(-1) ?? -1;
   let found = null;
-  (round.nodes ?? []).forEach((node, index) => {
-    if (node.parent !== last || (node.state !== "rejected" && node.state !== "vetoed")) return;
-    if (found === null || (node.rank ?? Infinity) < (round.nodes[found].rank ?? Infinity)) found = index;
-  });
+  for (const [index, { parent, state, rank }] of round.nodes.entries()) {
+    if (parent !== last || (state !== "rejected" && state !== "vetoed")) continue;
+    if (found === null || (rank ?? Infinity) < (round.nodes[found].rank ?? Infinity)) found = index;
+  }
   return found;
 }
 
 /** One entry a response position: its token, its round and the guess that was judged there (`ghost`: it was refused).
  * Grows with the run; only new rounds are read.
- * @param {any} run @returns {{pos: number, token: any, round: number, index: number|null, node: any, ghost: boolean}[]} */
+ * @param {Run} run @returns {Column[]} */
 export function columns(run) {
   let known = cache.get(run);
   if (!known || known.rounds !== run.rounds || known.seen > run.rounds.length) {
@@ -36,7 +51,7 @@ export function columns(run) {
   return known.list;
 }
 
-/** The columns inside the rounds that the time cursor shows. @param {any} store @param {any} run @returns {any[]} */
+/** The columns inside the rounds that the time cursor shows. @param {Store} store @param {Run} run @returns {Column[]} */
 export function visibleColumns(store, run) {
   const all = columns(run);
   const shown = store.visibleRounds(run);
@@ -46,40 +61,39 @@ export function visibleColumns(store, run) {
 }
 
 /** The run under the cursor, or the first lane that drafts, or the first lane.
- * @param {any} store @returns {any|null} */
+ * @param {Store} store @returns {Run | null} */
 export function selectedRun(store) {
   const key = store.focus()?.run ?? store.cursor?.run;
-  if (key && store.runs.has(key)) return store.runs.get(key);
-  const runs = store.lanes.map((lane) => store.runs.get(lane)).filter(Boolean);
+  return (key && store.runs.get(key)) || drafting(store);
+}
+
+/** The first lane that drafts, or the first. @param {Store} store @returns {Run | null} */
+function drafting(store) {
+  const runs = store.lanes.flatMap((lane) => store.runs.get(lane) ?? []);
   return runs.find((run) => run.rounds.some((round) => round.drafted > 0)) ?? runs[0] ?? null;
 }
 
-/** The lane that is shown while nothing is hovered. @param {any} store @returns {any|null} */
+/** The lane that is shown while nothing is hovered. @param {Store} store @returns {Run | null} */
 export function lockedRun(store) {
-  return (
-    store.runs.get(store.cursor?.run) ??
-    selectedRun({ runs: store.runs, lanes: store.lanes, focus: () => null, cursor: null })
-  );
+  return (store.cursor && store.runs.get(store.cursor.run)) ?? drafting(store);
 }
 
-/** A lane's title; where several lanes have the same, with the knobs that tell them apart. @param {any} store @param {any} run @returns {string} */
+/** A lane's title; where several lanes have the same, with the knobs that tell them apart. @param {Store} store @param {Run} run @returns {string} */
 export function nameOf(store, run) {
-  const title = (one) => one.card?.title ?? one.head?.title ?? one.key;
+  const title = (/** @type {Run} */ one) => one.card.title ?? one.head?.title ?? one.key;
   const same = [...store.runs.values()].filter((one) => one.head && title(one) === title(run));
   if (same.length < 2 || !run.head) return title(run);
-  const knobs = run.head.knobs ?? {};
-  const telling = Object.keys(knobs).filter((name) => same.some((one) => one.head.knobs?.[name] !== knobs[name]));
-  const numbers = same.map((one) => one.head.extras?.trajectory);
-  const which =
-    new Set(numbers).size > 1 && run.head.extras?.trajectory != null
-      ? [`trajectory ${run.head.extras.trajectory + 1}`]
-      : [];
+  const knobs = run.head.knobs;
+  const telling = Object.keys(knobs).filter((name) => same.some((one) => one.head?.knobs[name] !== knobs[name]));
+  const { trajectory } = run.head.extras;
+  const differs = same.some((one) => one.head?.extras.trajectory !== trajectory);
+  const which = differs && typeof trajectory === "number" ? [`trajectory ${trajectory + 1}`] : [];
   const words = [...which, ...telling.slice(0, 2).map((name) => `${name} ${knobs[name]}`)].join(", ");
   return `${title(run)} (${words || same.indexOf(run) + 1})`;
 }
 
 /** Everything a selection points at. Without a selection: the first refusal of a finished run, else the end of the shown part.
- * @param {any} store @param {any=} given @returns {{run: any, round: any, roundIndex: number, index: number|null, node: any, token: any, pos: number|null}|null} */
+ * @param {Store} store @param {Place | null} [given] @returns {Found | null} */
 export function resolve(store, given) {
   const selection = given ?? store.focus() ?? {};
   const run = selection.run ? store.runs.get(selection.run) : selectedRun(store);
@@ -104,7 +118,8 @@ export function resolve(store, given) {
   }
   if (round === null && pos !== null) round = list[pos]?.round ?? null;
   const event = round === null ? null : run.rounds[round];
-  if (!event) return { run, round: null, roundIndex: -1, index: null, node: null, token: null, pos: null };
+  if (!event || round === null)
+    return { run, round: null, roundIndex: -1, index: null, node: null, token: null, pos: null };
   if (node === null && pos === null) pos = event.start;
   const column = pos !== null && list[pos]?.round === round ? list[pos] : null;
   if (node === null) {
@@ -131,27 +146,28 @@ export function resolve(store, given) {
   };
 }
 
-/** The selection of a node. @param {any} run @param {number} roundIndex @param {number} index @returns {any} */
+/** The selection of a node. @param {Run} run @param {number} roundIndex @param {number} index @returns {Selection} */
 export function nodeSelection(run, roundIndex, index) {
   const round = run.rounds[roundIndex];
   const node = round.nodes[index];
   return { run: run.key, round: roundIndex, pos: round.start + node.depth - 1, node: index };
 }
 
-/** The selection of a response position. @param {any} run @param {any} column @returns {any} */
+/** The selection of a response position. @param {Run} run @param {Column} column @returns {Selection} */
 export function columnSelection(run, column) {
   return { run: run.key, round: column.round, pos: column.pos, node: column.token.node ?? null };
 }
 
 /** The rank of the target's first choice in the draft's list: 1 is the top, Infinity below the list, null unknown.
- * @param {any} node @returns {number|null} */
+ * @param {Node | null | undefined} node @returns {number|null} */
 export function targetRank(node) {
   if (!node?.top_target?.length || !node.top_draft?.length) return null;
-  const place = node.top_draft.findIndex((entry) => entry[0] === node.top_target[0][0]);
+  const [[first]] = node.top_target;
+  const place = node.top_draft.findIndex(([id]) => id === first);
   return place < 0 ? Infinity : place + 1;
 }
 
-/** True when the run samples. @param {any} run @returns {boolean} */
+/** True when the run samples. @param {Run} run @returns {boolean} */
 export function samples(run) {
-  return (run.head?.sampling?.temperature ?? 0) > 0;
+  return Number(run.head?.sampling.temperature ?? 0) > 0;
 }

@@ -1,26 +1,35 @@
-/** The numbers of runs, from their rounds alone; pooled over rounds, also over several runs of one method. */
+// @ts-check
+// The numbers of runs, from their rounds alone; pooled over rounds, also over several runs of one method.
+
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/trace.js").Round} Round
+ * @typedef {import("./types/trace.js").Node} Node
+ * @typedef {import("./types/trace.js").RunStarted} Head
+ * @typedef {ReturnType<typeof summary>} Summary
+ */
 
 const KEPT = new Set(["accepted", "relaxed"]);
+/** @param {number} part @param {number} whole */
 const ratio = (part, whole) => (whole > 0 ? part / whole : null);
+/** @template T @param {readonly T[]} list @param {(item: T) => number | null | undefined} read */
 const sum = (list, read) => list.reduce((total, item) => total + (read(item) ?? 0), 0);
 
-/** Runs of the same method with the same knobs as this one, itself first. @param {any} store @param {any} run @returns {any[]} */
+/** Runs of the same method with the same knobs as this one, itself first. @param {Store} store @param {Run} run @returns {Run[]} */
 export function siblings(store, run) {
-  const name = (one) => `${one.head?.method ?? one.card?.name}${JSON.stringify(one.head?.knobs ?? {})}`;
-  return [
-    run,
-    ...store.lanes
-      .map((key) => store.runs.get(key))
-      .filter((one) => one && one !== run && one.head && name(one) === name(run)),
-  ];
+  const name = (/** @type {Run} */ one) =>
+    `${one.head?.method ?? one.card.name}${JSON.stringify(one.head?.knobs ?? {})}`;
+  const lanes = store.lanes.flatMap((key) => store.runs.get(key) ?? []);
+  return [run, ...lanes.filter((one) => one !== run && one.head && name(one) === name(run))];
 }
 
-/** The shown rounds of some runs. @param {any} store @param {any[]} runs @returns {any[]} */
+/** The shown rounds of some runs. @param {Store} store @param {readonly Run[]} runs @returns {Round[]} */
 export function roundsOf(store, runs) {
   return runs.flatMap((run) => run.rounds.slice(0, store.visibleRounds(run)));
 }
 
-/** Whether the draft of a round was left because its next guess was refused. @param {any} round @returns {boolean} */
+/** Whether the draft of a round was left because its next guess was refused. @param {Round} round @returns {boolean} */
 export function refused(round) {
   if (round.nodes?.length)
     return round.nodes.some(
@@ -30,7 +39,7 @@ export function refused(round) {
 }
 
 /** Acceptance by position in the draft; index 0 is position 1.
- * @param {any[]} rounds @returns {{accepted: number[], tested: number[], drafting: number, marginal: number[], conditional: (number|null)[]}} */
+ * @param {readonly Round[]} rounds @returns {{accepted: number[], tested: number[], drafting: number, marginal: number[], conditional: (number|null)[]}} */
 export function byPosition(rounds) {
   const drafting = rounds.filter((round) => round.drafted > 0);
   const deepest = drafting.reduce((most, round) => Math.max(most, round.levels), 0);
@@ -52,18 +61,19 @@ export function byPosition(rounds) {
   };
 }
 
-/** Counts and times. @param {any[]} rounds @returns {any} */
+/** Counts and times. @param {readonly Round[]} rounds */
 export function summary(rounds) {
   const drafting = rounds.filter((round) => round.drafted > 0);
   const tokens = sum(rounds, (round) => round.emitted);
-  const [draft, verify, other] = ["draft_ms", "verify_ms", "other_ms"].map((name) =>
-    sum(rounds, (round) => round[name]),
-  );
+  const draft = sum(rounds, (round) => round.draft_ms);
+  const verify = sum(rounds, (round) => round.verify_ms);
+  const other = sum(rounds, (round) => round.other_ms);
   const step = ratio(
     sum(drafting, (round) => round.draft_ms),
     sum(drafting, (round) => round.levels),
   );
   const call = ratio(verify, rounds.length);
+  /** @type {number[]} */
   const histogram = [];
   for (const round of rounds) histogram[round.accepted] = (histogram[round.accepted] ?? 0) + 1;
   return {
@@ -79,14 +89,15 @@ export function summary(rounds) {
     accepted: sum(rounds, (round) => round.accepted),
     fed: sum(rounds, (round) => round.fed),
     tau: ratio(tokens, rounds.length),
-    costRatio: step === null ? null : ratio(step, call),
+    costRatio: step === null || call === null ? null : ratio(step, call),
     perSecond: ratio(1000 * tokens, draft + verify + other),
     histogram: Array.from(histogram, (count) => count ?? 0),
   };
 }
 
-/** Tested guesses as [number, kept] pairs. @param {any[]} rounds @param {(node: any) => number|null|undefined} read @returns {[number, boolean][]} */
+/** Tested guesses as [number, kept] pairs. @param {readonly Round[]} rounds @param {(node: Node) => number|null|undefined} read @returns {[number, boolean][]} */
 export function tested(rounds, read) {
+  /** @type {[number, boolean][]} */
   const pairs = [];
   for (const round of rounds) {
     for (const node of round.nodes ?? []) {
@@ -101,6 +112,7 @@ export function tested(rounds, read) {
 /** Bins of equal width. @param {[number, boolean][]} pairs @param {number} width
  * @returns {{low: number, high: number, n: number, kept: number, share: number|null, interval: [number, number]}[]} */
 export function binned(pairs, width) {
+  /** @type {{low: number, high: number, n: number, kept: number}[]} */
   const bins = [];
   for (const [value, kept] of pairs) {
     const at = Math.max(0, Math.floor(value / width));
@@ -123,38 +135,38 @@ export function wilson(kept, n) {
   return [Math.max(0, centre - half), Math.min(1, centre + half)];
 }
 
-/** Rank of the last kept guess; for a chain the accepted length. @param {any} round @returns {number|null} */
+/** Rank of the last kept guess; for a chain the accepted length. @param {Round} round @returns {number|null} */
 export function tcrOf(round) {
   if (round.tcr !== null && round.tcr !== undefined) return round.tcr;
   if (!round.accepted || round.levels === round.drafted) return round.accepted;
-  return round.nodes?.[round.path?.at(-1)]?.rank ?? null;
+  return round.nodes[round.path.at(-1) ?? -1]?.rank ?? null;
 }
 
 /** Why a quotient of two speeds would mean nothing; an empty string when it means something.
- * @param {any} run @param {any} baseline @returns {string} */
+ * @param {Run} run @param {Run | null | undefined} baseline @returns {string} */
 export function incomparable(run, baseline) {
-  if (!baseline?.head || baseline.rounds.some((round) => round.drafted > 0)) return "a draft";
+  if (!run.head || !baseline?.head || baseline.rounds.some((round) => round.drafted > 0)) return "a draft";
   const [ours, theirs] = [run.head, baseline.head];
-  const target = (head) =>
-    JSON.stringify([head.models?.target?.id, head.models?.target?.sha256, head.models?.target?.revision]);
+  const target = (/** @type {Head} */ { models }) =>
+    JSON.stringify([models.target?.id, models.target?.sha256, models.target?.revision]);
   if (target(ours) !== target(theirs)) return "another target";
   if (ours.device !== theirs.device || ours.dtype !== theirs.dtype) return "another device or number type";
   if (JSON.stringify(ours.prompt_ids) !== JSON.stringify(theirs.prompt_ids)) return "another prompt";
-  const sampling = ({ sampling: { temperature = 0, top_k = 0, top_p = 1 } = {} }) =>
+  const sampling = (/** @type {Head} */ { sampling: { temperature = 0, top_k = 0, top_p = 1 } }) =>
     JSON.stringify([temperature, top_k, top_p]);
   if (sampling(ours) !== sampling(theirs)) return "another sampling";
   if (!processOf(ours) || processOf(ours) !== processOf(theirs)) return "been measured in another process";
   return "";
 }
 
-/** What tells processes apart: the token that a run writes, or the case and day of an older recording; null is unknown. */
+/** What tells processes apart: the token that a run writes, or the case and day of an older recording; null is unknown. @param {Head} head */
 function processOf({ extras, created }) {
-  return extras?.process ?? (extras?.case ? `${extras.case} ${(created ?? "").slice(0, 10)}` : null);
+  return extras.process ?? (extras.case ? `${extras.case} ${created.slice(0, 10)}` : null);
 }
 
 /** Predicted speed against one token a call when k levels are drafted: E(k) / (v(k) + k c + o), in plain calls.
  * v(k) goes straight from one plain call to the measured call at the measured length.
- * @param {any[]} rounds @param {any=} plain summary of a lane without a draft, if one can be compared @returns {{k: number, calls: number, speed: number|null}[]} */
+ * @param {readonly Round[]} rounds @param {Summary | null} [plain] summary of a lane without a draft, if one can be compared @returns {{k: number, calls: number, speed: number|null}[]} */
 export function lengthCurve(rounds, plain = null) {
   const { marginal } = byPosition(rounds);
   const numbers = summary(rounds);
@@ -162,14 +174,15 @@ export function lengthCurve(rounds, plain = null) {
     sum(rounds, (round) => round.levels),
     numbers.drafting,
   );
-  const unit = plain?.call ?? numbers.call;
+  const call = numbers.call ?? 0;
+  const unit = plain?.call ?? call;
   const other = numbers.other / Math.max(1, numbers.rounds);
-  const whole = plain ? plain.call + plain.other / Math.max(1, plain.rounds) : unit + other;
+  const whole = plain ? unit + plain.other / Math.max(1, plain.rounds) : unit + other;
   let expected = 1;
-  const at = (k) =>
+  const at = (/** @type {number} */ k) =>
     numbers.step === null || !unit
       ? null
-      : (expected * whole) / (unit + (numbers.call - unit) * (k / (mean || 1)) + k * numbers.step + other);
+      : (expected * whole) / (unit + (call - unit) * (k / (mean || 1)) + k * numbers.step + other);
   const curve = [{ k: 0, calls: 1, speed: at(0) }];
   marginal.forEach((share, i) => {
     expected += share;
@@ -178,7 +191,7 @@ export function lengthCurve(rounds, plain = null) {
   return curve;
 }
 
-/** The lane without a draft that a run may be compared with. @param {any} store @param {any} run @returns {any|null} */
+/** The lane without a draft that a run may be compared with. @param {Store} store @param {Run} run @returns {Run | null} */
 export function plainOf(store, run) {
   const others = store.lanes
     .map((key) => store.runs.get(key))

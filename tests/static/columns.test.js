@@ -45,11 +45,11 @@ test("columns grow with the run", () => {
   assert.equal(columns(run).length, 3);
 });
 
-test("of several rejected siblings the last one ended the round; children of others do not count", () => {
+test("of several rejected siblings the leading one ended the round; children of others do not count", () => {
   const nodes = [
-    { parent: -1, depth: 1, state: "rejected" },
-    { parent: 0, depth: 2, state: "discarded" },
-    { parent: -1, depth: 1, state: "rejected" },
+    { parent: -1, depth: 1, state: "rejected", rank: 2 },
+    { parent: 0, depth: 2, state: "discarded", rank: 3 },
+    { parent: -1, depth: 1, state: "rejected", rank: 1 },
     { parent: 2, depth: 2, state: "rejected" },
   ];
   assert.equal(refusedNode({ path: [], nodes }), 2);
