@@ -7,7 +7,6 @@ import { watchFlags } from "./flags.js";
 import { bindKeys } from "./keys.js";
 import { createLink } from "./link.js";
 import { createMined } from "./mined.js";
-import { withOldNames } from "./oldnames.js";
 import { createSession } from "./session.js";
 import { watchCards } from "./stage/hovercard.js";
 import { createStore } from "./store.js";
@@ -43,7 +42,7 @@ const bus = createBus(store, ui.notify);
 const session = createSession({ store, api, bus, ui });
 const link = createLink(store, session);
 /** @type {import("./types/lab.js").Lab} */
-const lab = withOldNames({ api, bus, session, ui, link, mined: createMined(api) }, store);
+const lab = { api, bus, session, ui, link, mined: createMined(api) };
 
 /** @type {Promise<[string, {mount: import("./types/lab.js").Mount} | null]>[]} */
 const modules = VIEWS.map((name) =>
