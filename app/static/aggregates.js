@@ -28,7 +28,7 @@ export function mount(element, store, lab) {
     parts.tabs,
     h("div.v-aggbody", {}, h("div", {}, parts.body, parts.caption), parts.others),
   );
-  const draw = () => show(store, state, parts, lab?.catalogue);
+  const draw = () => show(store, state, parts, lab?.session.catalogue);
   const later = () => store.frame("aggregates", draw);
   const live = () => store.seldom("aggregates", draw, LIVE_MS);
   const buttons = ALL.map((figure) => {

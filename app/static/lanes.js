@@ -68,13 +68,19 @@ export function mount(element, store, lab) {
 
   store.on("runs", rebuild);
   store.on("data", (key) => {
-    if (!active()) return void (stale = true);
+    if (!active()) {
+      stale = true;
+      return;
+    }
     store.frame(`lane:${key}`, () => (lanes.get(key)?.grow(), follow()));
     if (store.status.phase === "done") store.frame("lanes:settle", () => settle());
   });
   store.on("status", () => {
     element.closest("[data-lab]")?.classList.toggle("blank", store.lanes.length === 0);
-    if (!active()) return void (stale = true);
+    if (!active()) {
+      stale = true;
+      return;
+    }
     store.frame("lanes:status", () => (lanes.forEach((lane) => lane.grow()), settle()));
   });
   store.on("options", (name) => name === "stage" && active() && stale && later());

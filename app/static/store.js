@@ -3,8 +3,8 @@
 // types/store.d.ts, explained in docs/design/0008-page.md.
 
 import { createEmitter } from "./emitter.js";
-import { USUAL } from "./stage/usual.js";
 import { addEvent, divergenceOf, makeRun, roundsAt, statsOf, textOf } from "./run.js";
+import { USUAL } from "./stage/usual.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store

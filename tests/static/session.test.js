@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createEmitter } from "../../app/static/emitter.js";
-import { createSession, keyed } from "../../app/static/session.js";
+import { createSession, framed } from "../../app/static/session.js";
 import { createStore } from "../../app/static/store.js";
 import { card, round, trace } from "./runs.js";
 
@@ -38,9 +38,9 @@ function made(answers = {}) {
       if (!(path in answers)) throw new Error(`no ${path}`);
       return answers[path];
     },
-    post: async (path, file) => {
-      asked.push([path, file.name]);
-      return { lanes: file.lanes };
+    post: async (path, body) => {
+      asked.push([path, await body.text()]);
+      return answers[path];
     },
   };
   const bus = {
@@ -123,29 +123,24 @@ test("a step goes on in what is shown, and runs anew when the settings have chan
   assert.deepEqual(steps, [1, 1]);
 });
 
-test("files that are too large or too many are refused before they replace what is shown", async () => {
-  const file = (name, size, lanes) => ({ name, size, lanes });
-  const lane = () => trace("chain", [round()]);
-  const { session, store, said, asked } = made();
-  await session.openFiles([file("big.jsonl", 1_000_001, [])]);
-  assert.match(said[0], /big.jsonl is larger than 1 MB/);
-  assert.deepEqual(asked, []);
-  await session.openFiles([file("a", 1, [lane(), lane()]), file("b", 1, [lane()])]);
-  assert.match(said[0], /hold 3 runs; at most 2/);
-  assert.deepEqual(store.lanes, []);
-  await session.openFiles([file("a", 1, [lane()]), file("b", 1, [lane()])]);
-  assert.deepEqual(said, []);
-  assert.deepEqual(store.lanes, ["chain", "chain.2"]);
-  assert.equal(session.config.lanes.length, 2);
+const file = (name, text) => Object.assign(new Blob([text]), { name });
+
+test("files travel in one body, each after a line with its name and size", async () => {
+  const text = await framed([file("a.jsonl", "ü\n"), file("b", "")]).text();
+  assert.equal(text, '{"file":"a.jsonl","bytes":3}\nü\n{"file":"b","bytes":0}\n');
 });
 
-test("a lane that comes twice gets a key of its own, and its source stays as it is", () => {
-  const lane = trace("chain", []);
-  assert.deepEqual(
-    keyed([lane, trace("plain", []), lane]).map(({ key }) => key),
-    ["chain", "plain", "chain.2"],
-  );
-  assert.equal(lane.key, "chain");
+test("files that are too large are refused here; others replace what is shown, and the settings are theirs", async () => {
+  const lanes = [trace("chain", [round()], { knobs: { gamma: 3 } })];
+  const { session, store, said, asked } = made({ open: { lanes, compared: [] } });
+  await session.openFiles([file("big.jsonl", "x".repeat(600_000)), file("more.jsonl", "x".repeat(400_001))]);
+  assert.match(said[0], /larger than 1 MB together/);
+  assert.deepEqual([asked, store.lanes], [[], []]);
+  await session.openFiles([file("a.jsonl", "x")]);
+  assert.deepEqual(said, []);
+  assert.deepEqual(store.lanes, ["chain"]);
+  assert.deepEqual(session.config.lanes, [{ method: "chain", knobs: { gamma: 3 } }]);
+  assert.equal(session.ran, session.config);
 });
 
 test("methods that loaded models can run replace the catalogue's", async () => {

@@ -1,6 +1,6 @@
 // Recorded runs of a case as the page's store holds them; no browser.
 
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 
 import { addEvent, divergenceOf, makeRun, statsOf } from "../../app/static/run.js";

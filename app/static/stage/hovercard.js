@@ -2,8 +2,8 @@
 // A card beside the pointer for the token under it, in any view of the stage: its numbers and why it came out so.
 
 import { columns, nameOf, samples } from "../columns.js";
-import { SIGNS, fmt, hideTip, pieceOf, prob, rich, showTip, stateOf } from "../draw.js";
 import { h } from "../dom.js";
+import { fmt, hideTip, pieceOf, prob, rich, SIGNS, showTip, stateOf } from "../draw.js";
 import { flagsAt } from "../flags.js";
 import { passageOf, passageText } from "../passage.js";
 import { partsAt, referenceOf } from "./bands.js";

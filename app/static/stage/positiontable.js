@@ -3,9 +3,9 @@
 
 import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
-import { SIGNS, fmt, pieceOf, prob } from "../draw.js";
-import { overlapAt } from "../thresholds.js";
+import { fmt, pieceOf, prob, SIGNS } from "../draw.js";
 import { tcrOf } from "../numbers.js";
+import { overlapAt } from "../thresholds.js";
 import { partsAt, referenceOf } from "./bands.js";
 
 /** What a run has at a position. @param {any} store @param {any} run @param {number} pos @returns {any} */
@@ -20,7 +20,7 @@ export function entryAt(store, run, pos) {
   const round = run.rounds[column.round];
   const { node, token } = column;
   const origin = token.origin === "draft" ? "accepted" : token.origin;
-  const state = column.ghost && node.state === "vetoed" ? "vetoed" : origin;
+  const state = column.ghost && node?.state === "vetoed" ? "vetoed" : origin;
   return { column, round, node, token, state, other, tcr: round.drafted ? tcrOf(round) : null };
 }
 

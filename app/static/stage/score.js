@@ -4,7 +4,7 @@
 import { columnSelection, nameOf, nodeSelection, samples, visibleColumns } from "../columns.js";
 import { h } from "../dom.js";
 import { fmt } from "../draw.js";
-import { SvgContext, download, figureBlob, offer, palette, svgText } from "../figure.js";
+import { download, figureBlob, offer, palette, SvgContext, svgText } from "../figure.js";
 import { makeFilter } from "../filters.js";
 import { linesOf } from "../thresholds.js";
 import { autoWidth, keepAnchor, stepWidth } from "./axis.js";

@@ -3,8 +3,8 @@
 
 import { h } from "../dom.js";
 import { SORTS } from "./bands.js";
-import { TRACKS } from "./tracks.js";
 import { wordsOf } from "./numbertracks.js";
+import { TRACKS } from "./tracks.js";
 
 /** @param {any} store @param {{zoom: (by: number) => void, fit: () => void, refold: () => void, numbers: () => string[],
  *   save: (kind: "svg"|"png") => Promise<void>}} act */

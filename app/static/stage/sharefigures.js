@@ -5,8 +5,8 @@ import { bar, frame, keyLine } from "../charts.js";
 import { refusedNode } from "../columns.js";
 import { s } from "../dom.js";
 import { fmt, label, linear, percent } from "../draw.js";
-import { makeFilter } from "../filterkinds.js";
 import { FIGURES } from "../figures.js";
+import { makeFilter } from "../filterkinds.js";
 import { byPosition, summary, tcrOf, tested } from "../numbers.js";
 
 /** @typedef {{id: string, name: string, caption: string, none: string, of: (rounds: any[]) => string, needs: (rounds: any[]) => boolean,
@@ -112,6 +112,7 @@ function binned(accepted, rejected, most) {
   return out;
 }
 
+/** @type {["draft" | "verify" | "other", string, string][]} */
 const PARTS = [
   ["draft", "draft", "--draft-2"],
   ["verify", "target", "--target-2"],
@@ -138,7 +139,7 @@ const time = {
   draw({ rounds, width, height, title, domain }) {
     const numbers = summary(rounds);
     const total = numbers.draft + numbers.verify + numbers.other;
-    const each = (/** @type {string} */ part) => numbers[part] / Math.max(1, numbers.tokens);
+    const each = (/** @type {"draft" | "verify" | "other"} */ part) => numbers[part] / Math.max(1, numbers.tokens);
     const chart = frame({
       width,
       height,

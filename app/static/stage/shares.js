@@ -5,8 +5,8 @@ import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { offer, stack } from "../figure.js";
 import { roundsOf } from "../numbers.js";
-import { SHARES } from "./sharefigures.js";
 import { sorted } from "./bands.js";
+import { SHARES } from "./sharefigures.js";
 
 const HEIGHT = 190;
 const MANY = 6; // more methods than this show one figure at a time until somebody asks for all

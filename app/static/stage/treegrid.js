@@ -3,7 +3,7 @@
 
 import { columns, nameOf, nodeSelection } from "../columns.js";
 import { h } from "../dom.js";
-import { SIGNS, legend } from "../draw.js";
+import { legend, SIGNS } from "../draw.js";
 import { offer, stack } from "../figure.js";
 import { buildTree } from "../treefigure.js";
 import { partsAt, referenceOf } from "./bands.js";

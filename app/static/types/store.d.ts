@@ -1,7 +1,7 @@
 // The contract between views (docs/design/0008-page.md), written by hand: what the store holds and who hears of what.
 
-import type { Card } from "./card.js";
 import type { Compared } from "./analysis.js";
+import type { Card } from "./card.js";
 import type { Event, Json, Node, Round, RunEnded, RunStarted, Token } from "./trace.js";
 
 /** Prefix sums over rounds: entry n covers the first n. Times in milliseconds. */
