@@ -28,6 +28,7 @@ LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 FILE = re.compile(
     r"(?<![\w/.$-])((?:app|assets|docs|engine|presets|tests)/[\w./-]*\.(?:css|html|json|js|md|py|toml)\b)(#[\w-]+)?"
 )
+MODULE = re.compile(r"(?<![\w./\"'@-])((?:engine|app)(?:\.[A-Za-z_]\w*)+)(?![\w(/-])")
 INVENTED = re.compile(r"my_|/NAME|TASK|/X\.|app/docs/page")  # files that a recipe tells the reader to write
 
 
@@ -52,6 +53,21 @@ def prose(path: Path, text: str) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
+def importable(name: str) -> bool:
+    """Whether a dotted name leads to a module of this repository, or to something that it defines."""
+    at, parts = ROOT, name.split(".")
+    for number, part in enumerate(parts):
+        if (at / part).is_dir():
+            at = at / part
+            continue
+        if (at / f"{part}.py").is_file():
+            file, rest = at / f"{part}.py", parts[number + 1 :]
+        else:
+            file, rest = at / "__init__.py", parts[number:]
+        return file.is_file() and (not rest or bool(re.search(rf"\b{rest[0]}\b", file.read_text(encoding="utf-8"))))
+    return True
+
+
 def resolves(base: Path, goal: str) -> bool:
     """Whether a relative link, with or without an anchor, names a file and a heading in it."""
     where, _, mark = goal.partition("#")
@@ -72,6 +88,8 @@ def dangling(path: Path, text: str) -> list[str]:
             for m in FILE.finditer(line)
             if not INVENTED.search(m[0]) and not any(resolves(base, m[0]) for base in (ROOT / "x", path))
         ]
+        if path.suffix in (".py", ".md"):
+            lost += [m[1] for m in MODULE.finditer(line) if not importable(m[1])]
         if path.suffix == ".md":
             lost += [m[1] for m in LINK.finditer(line) if "://" not in m[1] and not resolves(path, m[1])]
         found += [f"{number}: {name}" for name in lost]
@@ -103,6 +121,8 @@ def test_every_citation_resolves() -> None:
         ("ui2.md has it", "ui2.md"),
         ("in docs/methods/sd.md#nowhere", "docs/methods/sd.md#nowhere"),
         ("in engine/nothing.py", "engine/nothing.py"),
+        ("by engine.verify.stroll of the walk", "engine.verify.stroll"),
+        ("by engine.stroll", "engine.stroll"),
         ("[there](register.md#e99)", "register.md#e99"),
         ("[there](missing.md)", "missing.md"),
     ],
@@ -112,9 +132,7 @@ def test_a_dangling_citation_is_found(text: str, what: str) -> None:
 
 
 def test_citations_that_resolve_pass() -> None:
-    fine = (
-        "E1 to E14, S2, K5', docs/methods/sd.md#source, engine/verify.py, [x](register.md#e1) [y](https://a.b/c.md#d)"
-    )
+    fine = "E1 to E14, S2, K5', engine.verify.walk, engine.trace.store, docs/methods/sd.md#source, engine/verify.py, [x](register.md#e1) [y](https://a.b/c.md#d)"
     assert not dangling(FOLDER / "sd.md", fine)
 
 

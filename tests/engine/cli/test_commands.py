@@ -106,7 +106,7 @@ def test_methods_lists_shows_and_gives_json(capsys: pytest.CaptureFixture[str]) 
     }
     assert main(["methods", "easd"]) == 0
     shown = capsys.readouterr().out
-    assert "tau_entropy" in shown and "contested" in shown
+    assert "tau_entropy" in shown and "contested" in shown and "docs/methods/easd.md" in shown
     assert main(["methods", "easd", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["name"] == "easd"
     assert "easd" in refused(capsys, "methods", "eads")
