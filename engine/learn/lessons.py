@@ -22,7 +22,7 @@ Room = Literal["compare", "many", "trajectories", "judge", "papers", "learn"]
 View = Literal["text", "score", "trees", "shares"]
 Kind = Literal["choice", "predict", "select", "set"]
 HEAD = {"title", "order", "minutes", "teaches", "case", "links"}
-STEP = {"case", "room", "view", "lane", "at", "task"}
+STEP = {"case", "room", "view", "lane", "at", "holds", "task"}
 TASK: dict[str, tuple[set[str], set[str]]] = {  # required, and allowed beside them
     "choice": ({"ask", "options"}, {"after"}),
     "predict": ({"ask", "metric"}, {"tolerance", "unit", "after", "digits"}),
@@ -219,6 +219,9 @@ def _step(title: str, content: str, before: Mapping[str, Any]) -> tuple[dict[str
     recorded = case(now["case"])
     lane = recorded.lane(now["lane"]) if "lane" in now else None
     at = _place(recorded, now.get("lane"), said["at"]) if "at" in said else None
+    for claim in said.get("holds", ()):
+        if not recorded.holds(str(claim), at):
+            raise ConfigError(f"{claim!r} does not hold in {recorded.preset.name}, so the text would be untrue.")
     task = _task(recorded, said["task"], at) if "task" in said else None
     if at is not None and task is not None and task.kind == "select" and check(task, at.to_json()):
         raise ConfigError("`at` points at an answer of the step's own task.")

@@ -33,6 +33,8 @@ BOUNDS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
     ">=": operator.ge,
 }
+CLAIM = re.compile(r"^(.+?) (<=|>=|<|>|==) (.+)$")
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {**BOUNDS, "==": operator.eq}
 NUMBERS = ("q", "p", "h_draft", "h_target", "overlap", "accept_prob", "u", "judge", "confidence", "margin")
 WORDS = ("state", "piece", "origin", "rule")
 PLACE = ("round", "depth", "pos", "rank")
@@ -127,6 +129,18 @@ class Case:
                 raise ConfigError(f"{formula!r} divides by zero in {self.preset.name}.")
             found = OPERATIONS[sign](found, other)
         return found
+
+    def holds(self, claim: str, here: Place | None = None) -> bool:
+        """Whether a comparison of two numbers is true, such as "sd.rounds < ar.rounds".
+
+        Raises:
+            ConfigError: as `value`, or no comparison.
+        """
+        match = CLAIM.match(claim)
+        if match is None:
+            raise ConfigError(f"{claim!r} is no comparison: write two numbers with <, <=, >, >= or == between.")
+        left, sign, right = match.groups()
+        return bool(COMPARISONS[sign](self.value(left, here), self.value(right, here)))
 
     def _term(self, term: str, here: Place | None) -> float | int | str:
         if re.fullmatch(r"-?\d+(\.\d+)?", term):

@@ -131,6 +131,8 @@ def test_links_name_pages_cases_and_lessons() -> None:
             'task = { kind = "select", ask = "?", lane = "sd", where = { state = "rejected" } }',
             "points at an answer",
         ),
+        ('holds = ["sd.rounds > ar.rounds"]', "does not hold"),
+        ('holds = ["sd.rounds"]', "no comparison"),
         ("lane = ", "not valid TOML"),
     ],
 )
