@@ -83,6 +83,7 @@ class OnlineRule:
 
     NAME = "online_mining"
     entries = 0
+    bonus = True
 
     def __init__(self, search: OnlineSearch, prompt: Prompt, first: Response, length: int, room: int) -> None:
         """`first` is the target's own response of `length` tokens; `room` the most tokens of a response."""
