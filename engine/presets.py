@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from engine.config import Sampling
+from engine.documents import fits
 from engine.errors import AssetError, ConfigError, unknown
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,19 +93,61 @@ def read_preset(path: Path) -> Preset:
     """
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path.name} is not valid TOML: {error}.") from None
     known = {f.name for f in fields(Preset)}
     for key in raw:
         if key not in known:
             raise ConfigError(f"{path.name}: " + unknown("key", key, known))
-    if any("method" not in lane for lane in raw.get("lanes", ())):
+    lanes = raw.pop("lanes", [])
+    if not isinstance(lanes, list) or any(not isinstance(lane, dict) or "method" not in lane for lane in lanes):
         raise ConfigError(f"{path.name}: each of its lanes names a method.")
-    raw["lanes"] = tuple(
-        Lane(lane["method"], lane.get("knobs", {}), lane.get("trajectory", 0)) for lane in raw.get("lanes", ())
-    )
+    for field_ in fields(Preset):
+        if field_.name in raw and not fits(raw[field_.name], field_.type):
+            raise ConfigError(f"{path.name}: {field_.name} has a value of another type than is needed.")
     raw |= {key: tuple(raw[key]) for key in ("prompts", "traces") if key in raw}
-    return Preset(**{"name": path.stem, "title": path.stem} | raw)
+    preset = Preset(
+        **{"name": path.stem, "title": path.stem} | raw | {"lanes": tuple(_lane(one, path) for one in lanes)}
+    )
+    _check(preset, path)
+    return preset
+
+
+def _lane(given: Mapping[str, Any], path: Path) -> Lane:
+    lane = Lane(given["method"], given.get("knobs", {}), given.get("trajectory", 0))
+    scalars = fits(lane.knobs, dict[str, str | int | float | bool])
+    if (
+        not isinstance(lane.method, str)
+        or not scalars
+        or not fits(lane.trajectory, int)
+        or not 0 <= lane.trajectory < 1000
+    ):
+        raise ConfigError(
+            f"{path.name}: a lane has a method, knobs of numbers, texts and switches, and a trajectory from 0."
+        )
+    return lane
+
+
+def _check(preset: Preset, path: Path) -> None:
+    """What types do not tell.
+
+    Raises:
+        ConfigError: another kind, sampling that cannot be, a number out of range, or a trace outside the folder.
+    """
+    if preset.kind not in ("pair", "case"):
+        raise ConfigError(f"{path.name}: " + unknown("kind", preset.kind, ("pair", "case")))
+    for name in preset.sampling:
+        if name not in ("temperature", "top_k", "top_p"):
+            raise ConfigError(f"{path.name}: " + unknown("sampling setting", name, ("temperature", "top_k", "top_p")))
+    try:
+        Sampling(**preset.sampling)
+    except ConfigError as error:
+        raise ConfigError(f"{path.name}: {error}") from None
+    if not 1 <= preset.max_new_tokens <= 10**6:
+        raise ConfigError(f"{path.name}: max_new_tokens must be an integer from 1 to 1000000.")
+    for trace in preset.traces:
+        if Path(trace).is_absolute() or ".." in Path(trace).parts or "\0" in trace:
+            raise ConfigError(f"{path.name}: the trace {trace!r} must lie in the folder of presets.")
 
 
 def locate(ref: str) -> str:

@@ -11,7 +11,7 @@ from torch import Tensor
 from engine.errors import AssetError, ModelMismatch, unknown
 from engine.heads.block import Spec
 from engine.heads.eagle import EagleHead, EagleSpec, Kind, names, tapped, wanted
-from engine.heads.files import check, fits, folder_of, number, place, read_config, read_weights
+from engine.heads.files import check, count, fits, folder_of, number, place, read_config, read_weights, sizes
 from engine.model import Model
 
 BUFFERS = ("rotary_emb.inv_freq",)  # old exports carry it; it follows from the config
@@ -63,13 +63,13 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
     Raises:
         AssetError: a value the lab cannot follow. ModelMismatch: another target's head.
     """
-    width, vocab = int(number(config, "hidden_size")), int(number(config, "vocab_size"))
-    heads = int(number(config, "num_attention_heads"))
-    if int(number(config, "num_hidden_layers", 1)) != 1:
+    width, vocab = count(config, "hidden_size"), count(config, "vocab_size")
+    heads = count(config, "num_attention_heads")
+    if count(config, "num_hidden_layers", 1) != 1:
         raise AssetError(f"The head has {config['num_hidden_layers']} layers; EAGLE heads have one.")
     if config.get("hidden_act", "silu") != "silu":
         raise AssetError(f"The head's hidden_act is {config['hidden_act']!r}; only silu is known.")
-    states = int(number(config, "target_hidden_size", width)) if kind == "eagle3" else width
+    states = count(config, "target_hidden_size", width) if kind == "eagle3" else width
     if states != target.width:
         raise ModelMismatch(
             f"The head reads features {states} wide, but {target.name} has {target.width}: it was made for another target."
@@ -78,18 +78,20 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
         raise ModelMismatch(
             f"The head knows {vocab} tokens, but {target.name} has {target.vocab}: it was made for another target."
         )
-    draft = int(number(config, "draft_vocab_size", vocab)) if kind == "eagle3" else vocab
+    draft = count(config, "draft_vocab_size", vocab) if kind == "eagle3" else vocab
     if draft > vocab:
         raise AssetError(f"The head's draft_vocab_size {draft} is larger than its vocab_size {vocab}.")
-    block = Spec(
-        width=width,
-        mlp=int(number(config, "intermediate_size")),
-        heads=heads,
-        kv_heads=int(number(config, "num_key_value_heads", heads)),
-        channels=int(number(config, "head_dim", width // heads)),
-        eps=float(number(config, "rms_norm_eps", 1e-6)),
-        context=int(number(config, "max_position_embeddings", 2048)),
-        **_rope(config),
+    block = sizes(
+        Spec(
+            width=width,
+            mlp=count(config, "intermediate_size"),
+            heads=heads,
+            kv_heads=count(config, "num_key_value_heads", heads),
+            channels=count(config, "head_dim", width // heads),
+            eps=float(number(config, "rms_norm_eps", 1e-6)),
+            context=count(config, "max_position_embeddings", 2048),
+            **_rope(config),
+        )
     )
     return EagleSpec(
         kind,
@@ -105,8 +107,9 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
 
 def _rope(config: Mapping[str, Any]) -> dict[str, float]:
     """Rotary settings of the head's own config; never the target's."""
-    scaling = config.get("rope_scaling") or {}
-    newer = config.get("rope_parameters") or {}
+    scaling, newer = config.get("rope_scaling") or {}, config.get("rope_parameters") or {}
+    if not isinstance(scaling, dict) or not isinstance(newer, dict):
+        raise AssetError("The head's rope_scaling and rope_parameters must be JSON objects.")
     theta = float(number({**newer, **config}, "rope_theta", 10000.0))
     kind = scaling.get("rope_type", scaling.get("type", newer.get("rope_type", "default")))
     factor = {**newer, **scaling}.get("factor")

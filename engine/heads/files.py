@@ -4,7 +4,7 @@ The reference code of EAGLE loads with strict=False, so a renamed tensor is sile
 is checked.
 """
 
-import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,15 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from engine.documents import read_object
 from engine.errors import AssetError, ModelMismatch
+from engine.heads.block import Spec
 from engine.model import Model
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 RECORDS = ("training.json", "card.json")
+MAPS = ("d2t", "t2d")  # whole numbers; all other tensors are fractions
+MOST = 2**24  # of any size that a configuration names
 
 
 def folder_of(path: Path, names: tuple[str, ...] = ()) -> Path:
@@ -44,10 +48,10 @@ def made_for(folder: Path) -> str:
     """Revision of the target that the head's own record names; empty where none does, as with official heads."""
     for name in RECORDS:
         try:
-            record = json.loads((folder / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            record = read_object(folder / name)
+        except AssetError:
             continue
-        record = record.get("training", record) if isinstance(record, dict) else {}
+        record = record.get("training", record)
         made = record.get("target") if isinstance(record, dict) else None
         if isinstance(made, str) and made:
             return made
@@ -75,12 +79,9 @@ def read_config(folder: Path) -> dict[str, Any]:
         AssetError: missing or no JSON object.
     """
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        raise AssetError(f"The head in {folder} has no usable config.json: {error}.") from None
-    if not isinstance(config, dict):
-        raise AssetError(f"The config.json in {folder} is no JSON object.")
-    return config
+        return read_object(folder / "config.json")
+    except AssetError as error:
+        raise AssetError(f"The head in {folder} has no usable config.json: {error}") from None
 
 
 def number(config: Mapping[str, Any], key: str, default: int | float | None = None) -> Any:
@@ -92,9 +93,21 @@ def number(config: Mapping[str, Any], key: str, default: int | float | None = No
     value = config.get(key)
     if value is None:
         value = default
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise AssetError(f"The head's config.json has {key} = {value!r}; a positive number is needed.")
     return value
+
+
+def count(config: Mapping[str, Any], key: str, default: int | None = None, most: int = MOST) -> int:
+    """A whole number of a configuration, from 1 to `most`.
+
+    Raises:
+        AssetError: missing without a default, or something else.
+    """
+    value = number(config, key, default)
+    if value != int(value) or value > most:
+        raise AssetError(f"The head's config.json has {key} = {value!r}; a whole number from 1 to {most} is needed.")
+    return int(value)
 
 
 def read_weights(folder: Path, names: tuple[str, ...] = ()) -> dict[str, Tensor]:
@@ -138,7 +151,35 @@ def check(
     for name, shape in wanted.items():
         if tuple(kept[name].shape) != shape:
             raise AssetError(f"The head's {name} has shape {list(kept[name].shape)}; its config says {list(shape)}.")
+        if kept[name].is_floating_point() == (name in MAPS) or kept[name].is_complex():
+            raise AssetError(f"The head's {name} holds {kept[name].dtype}, which is no type for it.")
+        if not finite(kept[name]):
+            raise AssetError(f"The head's {name} holds numbers that are infinite or not a number (NaN).")
     return kept
+
+
+def finite(tensor: Tensor) -> bool:
+    """Whether all numbers of a tensor are; no copy is made."""
+    if not tensor.is_floating_point() or not tensor.numel():
+        return True
+    if tensor.element_size() == 1:  # eight-bit types have no comparison
+        tensor = tensor.float()
+    return all(math.isfinite(float(end)) for end in tensor.aminmax())
+
+
+def sizes(spec: Spec) -> Spec:
+    """The sizes of a block, where they go together.
+
+    Raises:
+        AssetError: heads or channels that cannot be shared out.
+    """
+    if spec.heads % spec.kv_heads:
+        raise AssetError(
+            f"The head's {spec.heads} attention heads are no multiple of its {spec.kv_heads} key-value heads."
+        )
+    if spec.channels % 2 or spec.channels < 4:
+        raise AssetError(f"The head's head_dim is {spec.channels}; an even number from 4 is needed.")
+    return spec
 
 
 def _some(names: list[str]) -> str:

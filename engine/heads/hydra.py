@@ -15,7 +15,7 @@ from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch, unknown
 from engine.heads.block import Block, Memory, Spec, shapes
-from engine.heads.files import check, fits, folder_of, number, place, read_config, read_weights
+from engine.heads.files import check, count, fits, folder_of, number, place, read_config, read_weights, sizes
 from engine.model import Model
 from engine.model.decoder import Decoder
 
@@ -100,24 +100,26 @@ def load_hydra(path: Path, target: Model) -> HydraHead:
         raise AssetError(unknown("Hydra head architecture", arch, ("prefix-mlp",)))
     heads = len({name.split(".")[1] for name in found if name.startswith("hydra_lm_head.")})
     first, last = found.get("hydra_mlp.0.1.linear.weight"), found.get("hydra_lm_head.0.1.weight")
-    if first is None or last is None:
+    if first is None or last is None or first.dim() != 2 or last.dim() != 2:
         raise AssetError("These are no Hydra heads: hydra_mlp.0.1.linear.weight is missing.")
     if first.shape[0] != target.width or last.shape[0] != target.vocab:
         raise ModelMismatch(
             f"The heads read states {first.shape[0]} wide and write {last.shape[0]} tokens, but {target.name} has {target.width} "
             f"and {target.vocab}: they were made for another target."
         )
-    query = int(number(config, "num_attention_heads"))
-    spec = Spec(
-        width=target.width,
-        mlp=int(number(config, "intermediate_size")),
-        heads=query,
-        kv_heads=int(number(config, "num_key_value_heads", query)),
-        channels=int(number(config, "head_dim", target.width // query)),
-        eps=float(number(config, "rms_norm_eps", 1e-6)),
-        theta=float(number(config, "rope_theta", 10000.0)),
+    query = count(config, "num_attention_heads")
+    spec = sizes(
+        Spec(
+            width=target.width,
+            mlp=count(config, "intermediate_size"),
+            heads=query,
+            kv_heads=count(config, "num_key_value_heads", query),
+            channels=count(config, "head_dim", target.width // query),
+            eps=float(number(config, "rms_norm_eps", 1e-6)),
+            theta=float(number(config, "rope_theta", 10000.0)),
+        )
     )
-    layers = int(number(config, "hydra_num_layers", 1))
+    layers = count(config, "hydra_num_layers", 1, most=max(1, len(found)))
     weights = check(found, wanted(spec, heads, layers, target.vocab), UNUSED)
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))
     return HydraHead(spec, heads, layers, place(weights, like), target.decoder, {"folder": folder.name})

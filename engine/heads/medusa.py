@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch
-from engine.heads.files import check, fits, folder_of, number, place, read_config, read_weights
+from engine.heads.files import check, count, fits, folder_of, place, read_config, read_weights
 from engine.model import Model
 
 FILES = ("medusa_lm_head.safetensors", "medusa_lm_head.pt")
@@ -56,11 +56,11 @@ def load_medusa(path: Path, target: Model) -> MedusaHead:
     fits(folder, target)
     config = read_config(folder)
     found = read_weights(folder, FILES)
-    layers = int(number(config, "medusa_num_layers", 1))
+    layers = count(config, "medusa_num_layers", 1, most=max(1, len(found)))
     heads = len({name.split(".")[0] for name in found})
     first = found.get("0.0.linear.weight")
     last = found.get(f"0.{layers}.weight")
-    if first is None or last is None:
+    if first is None or last is None or first.dim() != 2 or last.dim() != 2:
         raise AssetError("These are no Medusa heads: 0.0.linear.weight is missing.")
     if first.shape[-1] != target.width or last.shape[0] != target.vocab:
         raise ModelMismatch(

@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
+from engine.documents import fits
 from engine.errors import AssetError, ConfigError
 from engine.judge.events import Label, PromptFinished, to_json
 from engine.tasks.rows import cut_in_head, json_lines, mend
@@ -14,7 +15,8 @@ from engine.tasks.rows import cut_in_head, json_lines, mend
 SCHEMA = 1
 BEGINS = b'{"kind":"mining"'
 PROMPT = {f.name for f in fields(PromptFinished)} - {"labels"}
-TEXTS, IDS = ("prompt", "key", "skipped", "text"), ("prompt_ids", "first", "final")
+IDS = ("prompt_ids", "first", "final")
+MOST_IDS = 2**24  # a vocabulary has fewer
 
 
 class MinedFile:
@@ -73,7 +75,12 @@ def read_mined(path: Path) -> tuple[dict[str, Any], list[PromptFinished]]:
     try:
         lines = json_lines(path, torn=True)
         _, head = next(lines, (0, None))
-        if not isinstance(head, dict) or head.get("kind") != "mining" or head.get("schema") != SCHEMA:
+        if (
+            not isinstance(head, dict)
+            or head.get("kind") != "mining"
+            or head.get("schema") != SCHEMA
+            or not _head(head)
+        ):
             raise AssetError(f"{path} is no mined file of schema {SCHEMA}; its first line says {str(head)[:80]}.")
         return head, [_prompt(line, f"{path}, line {number}") for number, line in lines]
     except (OSError, ConfigError) as error:
@@ -86,30 +93,43 @@ def _prompt(line: Any, place: str) -> PromptFinished:
         found = PromptFinished(**{k: v for k, v in line.items() if k in PROMPT}, labels=labels)
     except (AttributeError, KeyError, TypeError) as error:
         raise AssetError(f"{place} is no mined prompt: {type(error).__name__}: {error}.") from None
-    if not _sound(found) or not all(map(_sound_label, labels)):
+    if not all(map(_sound_label, labels)) or not _sound(found):
         raise AssetError(f"{place} is a damaged prompt: a field does not hold what it should.")
     return found
 
 
+def _head(head: dict[str, Any]) -> bool:
+    """Whether the settings that are read later have their types."""
+    kinds = {"task": str, "split": str, "naive": bool, "problem_seed": int, "models": dict[str, Any]}
+    return all(name not in head or fits(head[name], kind) for name, kind in kinds.items()) and "task" in head
+
+
 def _sound(prompt: PromptFinished) -> bool:
-    """Whether what is read later has its type."""
-    return all(isinstance(getattr(prompt, name), str) for name in TEXTS) and all(
-        _ids(getattr(prompt, name)) for name in IDS
+    """Whether every field has its declared type, ids are ids, and the labels lie within the response."""
+    return (
+        _typed(prompt)
+        and all(_ids(getattr(prompt, name)) for name in IDS)
+        and prompt.seconds >= 0
+        and all(label.t <= len(prompt.final) for label in prompt.labels)
     )
 
 
 def _sound_label(label: Label) -> bool:
-    texts = isinstance(label.prompt, str) and isinstance(label.retokenized, str) and isinstance(label.important, bool)
-    return (
-        texts
-        and _ids([label.t, label.target_token, label.draft_token])
-        and _ids(label.target_rest)
-        and _ids(label.draft_rest)
+    ids = (
+        [label.t, label.target_token, label.draft_token, *label.target_rest, *label.draft_rest]
+        if _typed(label)
+        else [-1]
     )
+    return _ids(ids) and (label.score is None or 0 <= label.score <= 1)
 
 
-def _ids(values: Any) -> bool:
-    return isinstance(values, list) and all(type(value) is int and value >= 0 for value in values)
+def _typed(record: Label | PromptFinished) -> bool:
+    """Whether every field is of its type; labels are seen to one by one."""
+    return all(f.name == "labels" or fits(getattr(record, f.name), f.type) for f in fields(record))
+
+
+def _ids(values: list[int]) -> bool:
+    return all(0 <= value < MOST_IDS for value in values)
 
 
 def labels_of(prompts: Iterable[PromptFinished]) -> list[Label]:

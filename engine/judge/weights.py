@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from engine.documents import fits, read_object
 from engine.errors import AssetError, ModelMismatch
 from engine.judge.kind import MODELS, TOKENS, FeatureKind
 
@@ -85,18 +86,39 @@ def load_judge(folder: Path, target: Any = None) -> Judge:
     Raises:
         AssetError: files are missing or damaged.
     """
+    if missing := next((name for name in (META, WEIGHTS) if not (folder / name).is_file()), None):
+        raise AssetError(f"{folder / missing} is missing. A judge is made by `python -m engine judge-train`.")
     try:
-        meta = json.loads((folder / META).read_text(encoding="utf-8"))
+        meta = read_object(folder / META)
         tensors = load_file(folder / WEIGHTS)
         if meta["schema"] != SCHEMA:
             raise AssetError(f"{folder / META} has schema {meta['schema']}; this version reads {SCHEMA}.")
         if meta["token"] not in TOKENS or meta["models_read"] not in MODELS or not isinstance(meta["models"], dict):
             raise AssetError(f"{folder / META} names no known features.")
         kind = FeatureKind(meta["token"], meta["models_read"])
+        _check(meta, tensors, kind, folder)
         return Judge(tensors["weight"].flatten(), float(tensors["bias"][0]), kind, float(meta["threshold"]), meta)
     except AssetError:
         raise
-    except FileNotFoundError as error:
-        raise AssetError(f"{error.filename} is missing. A judge is made by `python -m engine judge-train`.") from None
     except Exception as error:  # safetensors has its own error types for damaged files
         raise AssetError(f"{folder} holds no readable judge: {error}") from None
+
+
+def _check(meta: Mapping[str, Any], tensors: Mapping[str, Tensor], kind: FeatureKind, folder: Path) -> None:
+    """See that a judge's numbers are numbers and that it says what it was made for.
+
+    Raises:
+        AssetError: they are not, or it does not.
+    """
+    weight, bias = tensors["weight"], tensors["bias"]
+    if not weight.is_floating_point() or not bias.is_floating_point() or bias.numel() != 1 or not weight.numel():
+        raise AssetError(f"{folder / WEIGHTS} must hold a row of weights and one bias, both of fractions.")
+    if not all(bool(torch.isfinite(t.float()).all()) for t in (weight, bias)):
+        raise AssetError(f"{folder / WEIGHTS} holds numbers that are infinite or not a number (NaN).")
+    if not fits(meta["threshold"], float) or not 0 <= meta["threshold"] <= 1:
+        raise AssetError(f"{folder / META} has threshold = {meta['threshold']!r}; a number from 0 to 1 is needed.")
+    made = [meta["models"].get(block.split(":")[0]) for block in kind.blocks]
+    if not isinstance(meta["task"], str) or not all(
+        isinstance(about, dict) and fits([about.get("id"), about.get("revision")], list[str]) for about in made
+    ):
+        raise AssetError(f"{folder / META} does not say for which task and models the judge was made.")

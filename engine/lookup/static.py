@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from engine.documents import read_object
 from engine.errors import AssetError, ModelMismatch
 from engine.lookup.automaton import SuffixAutomaton
 from engine.model import Model, Tokenizer
@@ -156,7 +157,7 @@ def load_static(folder: Path, target: Model) -> StaticAutomaton:
     """
     try:
         arrays = load_file(folder / "automaton.safetensors")
-        card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+        card = read_object(folder / "card.json")
         found = StaticAutomaton(**{name: arrays[name] for name in NAMES}, card=card)
     except (OSError, SafetensorError, ValueError, TypeError, KeyError) as error:
         raise AssetError(
@@ -188,4 +189,5 @@ def _sound(a: StaticAutomaton) -> bool:
     links = a.link[0] == -1 and bool(((a.link[1:] >= 0) & (a.link[1:] < states)).all())
     links = links and bool((a.length[a.link[1:]] < a.length[1:]).all())
     ends = bool(((a.first >= -1) & (a.first < max(corpus, 1))).all())
-    return bool(inside and links and ends and (edges == 0 or (a.goal.min() >= 0 and a.goal.max() < states)))
+    sums = bool((a.length >= 0).all() and (a.length <= max(corpus, 1)).all() and (a.count >= 0).all())
+    return bool(inside and links and ends and sums and (edges == 0 or (a.goal.min() >= 0 and a.goal.max() < states)))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engine.documents import fits, read_object
 from engine.errors import AssetError, ModelMismatch
 
 MOST_BINS = 64
@@ -71,10 +72,15 @@ def load_strata(path: str | Path, revision: str = "") -> Strata:
 def _read(path: str | Path) -> Strata:
     file = Path(path) / "strata.json" if Path(path).is_dir() else Path(path)
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = read_object(file)
+    except AssetError as error:
+        raise AssetError(f"The strata {file} cannot be used: {error}") from None
+    try:
         if data["kind"] != "strata" or len(data["thresholds"]) >= MOST_BINS:
             raise AssetError(f"{file} is no strata file, or one with more than {MOST_BINS} bins.")
+        if not fits(data["thresholds"], list[float]):
+            raise ValueError("its thresholds must be finite numbers")
         card = {k: v for k, v in data.items() if k not in ("kind", "thresholds")}
         return Strata(tuple(float(t) for t in data["thresholds"]), card)
-    except (OSError, json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise AssetError(f"The strata {file} cannot be used: {error}.") from None

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from engine.documents import fits, read_object
 from engine.errors import AssetError, unknown
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "trees"
@@ -174,10 +175,38 @@ def from_json(data: Any) -> Template:
     try:
         if data["kind"] != "tree" or len(data["parents"]) > MOST:
             raise AssetError(f"This is no tree file, or one with more than {MOST} nodes.")
+        if not fits(data["parents"], list[int]) or not fits(data["ranks"], list[int]):
+            raise ValueError("its parents and ranks must be whole numbers")
+        if max(data["ranks"], default=0) >= MOST:
+            raise ValueError(f"a rank must be below {MOST}")
+        _check_usage(data.get("usage"))
         card = {k: v for k, v in data.items() if k not in ("kind", "nodes", "depth", "profile", "parents", "ranks")}
-        return Template(tuple(map(int, data["parents"])), tuple(map(int, data["ranks"])), card)
+        return Template(tuple(data["parents"]), tuple(data["ranks"]), card)
     except (KeyError, TypeError, ValueError) as error:
         raise AssetError(f"This tree file cannot be used: {error}.") from None
+
+
+def _check_usage(usage: Any) -> None:
+    """See that what an optimised tree says of the tree that it was chosen from can be grown again.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    if usage is None:
+        return
+    if not isinstance(usage, dict):
+        raise ValueError("its usage must be an object")
+    for name in ("nodes", "depth", "ranks"):
+        if not fits(usage.get(name), int) or not 1 <= usage[name] <= MOST:
+            raise ValueError(f"usage.{name} must be a whole number from 1 to {MOST}")
+    for name in ("first", "ratio"):
+        if not fits(usage.get(name), float) or not 0 < usage[name] < 1:
+            raise ValueError(f"usage.{name} must be a number between 0 and 1")
+    counts, kept = usage.get("counts", ()), usage.get("kept", ())
+    if not fits(counts, list[int]) or not fits(kept, list[int]) or len(counts) > MOST:
+        raise ValueError("usage.counts and usage.kept must be lists of whole numbers")
+    if any(not 0 <= place < len(counts) for place in kept) or any(count < 0 for count in counts):
+        raise ValueError("usage.kept must name places of usage.counts, which must not be negative")
 
 
 def load_template(path: str | Path) -> Template:
@@ -187,9 +216,9 @@ def load_template(path: str | Path) -> Template:
         AssetError: missing, damaged, or no tree.
     """
     try:
-        return from_json(json.loads(Path(path).read_text(encoding="utf-8")))
-    except (OSError, json.JSONDecodeError) as error:
-        raise AssetError(f"The tree {path} cannot be read: {error}.") from None
+        return from_json(read_object(Path(path)))
+    except AssetError as error:
+        raise AssetError(f"The tree {path} cannot be read: {error}") from None
 
 
 def tree_names() -> tuple[str, ...]:

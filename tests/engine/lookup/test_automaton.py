@@ -165,7 +165,7 @@ def test_files(tmp_path, zoo):
         ("count", lambda x: x.reshape(1, -1), "contradicts"),
         ("corpus", lambda x: np.where(x == 3, 64, x).astype(np.int32), "beyond the 64"),
         ("token", lambda x: np.where(x == 3, 999, x).astype(np.int32), "beyond the 64"),
-        ("card", lambda card: [card], "contradicts"),
+        ("card", lambda card: [card], "must be a JSON object"),
     ],
 )
 def test_damaged_files_are_refused(tmp_path, zoo, name, change, words):

@@ -1,0 +1,84 @@
+"""JSON objects from disk that are believed in nothing: bounded in size, plain numbers, whole texts; and values by their types."""
+
+import json
+import math
+import types
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin
+
+from engine.errors import AssetError
+
+MOST_BYTES = 32_000_000
+MOST_MARKS = 4_000_000  # commas, colons and opening brackets: each may cost a hundred bytes once it is read
+LARGEST = 2**53  # whole numbers beyond it are not safe in JSON readers
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+        AssetError: missing, too large, damaged, no object, or with a number or text that JSON does not know.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise AssetError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+    found = parse(data, str(path))
+    if not isinstance(found, dict):
+        raise AssetError(f"{path} must be a JSON object.")
+    return found
+
+
+def parse(data: bytes, place: str) -> Any:
+    """The JSON value of some bytes; `place` is said in errors.
+
+    Raises:
+        AssetError: too large, damaged, or with a number or text that JSON does not know.
+    """
+    if len(data) > MOST_BYTES or sum(map(data.count, (b",", b":", b"[", b"{"))) > MOST_MARKS:
+        raise AssetError(f"{place} is larger than this lab reads: {MOST_BYTES // 10**6} MB, {MOST_MARKS} values.")
+    try:
+        text = data.decode("utf-8-sig")
+        found = json.loads(text, parse_constant=_constant, parse_float=_float, parse_int=_int)
+        if "\\ud" in text.lower():
+            json.dumps(found, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise AssetError(f"{place} cannot be read: {str(error)[:200] or 'it is nested too deeply'}.") from None
+    return found
+
+
+def _constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is too large a number")
+    return value
+
+
+def _int(text: str) -> int:
+    if len(text) > 17 or abs(int(text)) > LARGEST:
+        raise ValueError(f"{text[:40]} is too large a whole number")
+    return int(text)
+
+
+def fits(value: Any, kind: Any) -> bool:
+    """Whether a value of JSON or TOML is of a declared type; a whole number is a float, and True is no number."""
+    if kind is Any:
+        return True
+    if kind is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    if kind is int:
+        return type(value) is int and abs(value) <= LARGEST
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return any(fits(value, part) for part in inner)
+    if origin in (list, tuple):
+        return isinstance(value, list | tuple) and all(fits(item, inner[0]) for item in value)
+    if origin in (dict, Mapping):
+        return isinstance(value, dict) and all(isinstance(k, str) and fits(v, inner[1]) for k, v in value.items())
+    return kind is type(value) or (kind is types.NoneType and value is None)
