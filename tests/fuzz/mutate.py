@@ -81,7 +81,9 @@ def raw(data: bytes, rng: random.Random) -> bytes:
             case 2:
                 out[at:at] = out[at : at + n] * rng.choice((1, 50))
             case 3:
-                out[at:at] = rng.choice((b"\x00", b"\xff\xfe", b"{", b"[" * 3000, b"9" * 400, b"\n", b'"', b"1e999,", b"NaN"))
+                out[at:at] = rng.choice(
+                    (b"\x00", b"\xff\xfe", b"{", b"[" * 3000, b"9" * 400, b"\n", b'"', b"1e999,", b"NaN")
+                )
             case _ if at < len(out):
                 out[at] ^= 1 << rng.randrange(8)
     return bytes(out)
@@ -117,7 +119,9 @@ def tensors(data: bytes, rng: random.Random) -> bytes:
     elif choice < 0.85 and (named := [name for name in sorted(head) if name != "__metadata__"]):
         about = head[rng.choice(named)]
         low, high = about["data_offsets"]
-        bad = {"F32": b"\x00\x00\xc0\x7f", "BF16": b"\xc0\x7f", "F16": b"\x00\x7e"}.get(about["dtype"], b"\xff\xff\xff\xff")
+        bad = {"F32": b"\x00\x00\xc0\x7f", "BF16": b"\xc0\x7f", "F16": b"\x00\x7e"}.get(
+            about["dtype"], b"\xff\xff\xff\xff"
+        )
         bad = rng.choice((bad, bad[:-1] + b"\xff", b"\x00" * len(bad), bad[:-2] + b"\x80\x7f"))
         start = low if rng.random() < 0.5 else low + len(bad) * rng.randrange(max(1, (high - low) // len(bad)))
         stop = high if rng.random() < 0.5 else min(high, start + len(bad))
