@@ -102,7 +102,7 @@ def _about(path: Path) -> dict[str, Any]:
         head, prompts = json.loads(next(lines)), sum(1 for _ in lines)
     return {
         "name": path.stem,
-        "task": head["task"],
+        "task": head.get("task", ""),
         "naive": bool(head.get("naive")),
         "prompts": prompts,
         "command": command(head, prompts, path.stem),
@@ -113,8 +113,8 @@ def command(head: dict[str, Any], prompts: int, name: str) -> str:
     """The command that makes a recorded set again."""
     how = " --naive" if head.get("naive") else ""
     return (
-        f"python -m engine mine --preset tiny --task {head['task']} --split {head.get('split', 'train')} "
-        f"--problem-seed {head['problem_seed']} --cases --items {prompts}{how} --score --out presets/mined/{name}.jsonl"
+        f"python -m engine mine --preset tiny --task {head.get('task', '')} --split {head.get('split', 'train')} "
+        f"--problem-seed {head.get('problem_seed', 0)} --cases --items {prompts}{how} --score --out presets/mined/{name}.jsonl"
     )
 
 

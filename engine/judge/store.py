@@ -16,7 +16,7 @@ SCHEMA = 1
 BEGINS = b'{"kind":"mining"'
 PROMPT = {f.name for f in fields(PromptFinished)} - {"labels"}
 IDS = ("prompt_ids", "first", "final")
-MOST_IDS = 2**24  # a vocabulary has fewer
+MOST_IDS = 2**31  # whether the models know them is seen when they are loaded
 
 
 class MinedFile:
@@ -101,7 +101,7 @@ def _prompt(line: Any, place: str) -> PromptFinished:
 def _head(head: dict[str, Any]) -> bool:
     """Whether the settings that are read later have their types."""
     kinds = {"task": str, "split": str, "naive": bool, "problem_seed": int, "models": dict[str, Any]}
-    return all(name not in head or fits(head[name], kind) for name, kind in kinds.items()) and "task" in head
+    return all(name not in head or fits(head[name], kind) for name, kind in kinds.items())
 
 
 def _sound(prompt: PromptFinished) -> bool:

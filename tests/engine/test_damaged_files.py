@@ -153,7 +153,7 @@ Edit = Callable[[list[dict[str, Any]]], Any]
 @pytest.mark.parametrize(
     "edit",
     [
-        lambda lines: lines[0].pop("task"),
+        lambda lines: lines[0].update(task=5),
         lambda lines: lines[0].update(problem_seed="0"),
         lambda lines: lines[1].update(seconds=-1),
         lambda lines: lines[1].update(seconds=NAN),

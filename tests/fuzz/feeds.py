@@ -15,8 +15,9 @@ from typing import Any
 
 from starlette.requests import Request as HttpRequest
 
-from app import miningjob, pooled, recorded, trajectories
+from app import mining, miningjob, pooled, recorded, trajectories
 from app import request as requests
+from app.presets import PresetCatalogue
 from app.report import report
 from app.service import Service
 from app.state import Limits
@@ -216,12 +217,10 @@ def _mined(rng: random.Random) -> bytes:
 
 
 def _read_mined(data: bytes) -> None:
-    from app.mining import _about
-
     path = _written(data, "mined.jsonl")
     _head, prompts = read_mined(path)
     labels_of(prompts)
-    json.dumps(_about(path)).encode()
+    json.dumps(mining._about(path)).encode()
 
 
 @cache
@@ -251,10 +250,8 @@ def _toml_value(item: Any) -> str:
 
 
 def _read_preset(data: bytes) -> None:
-    from app.presets import Shelf
-
     preset = read_preset(_written(data, "preset.toml"))
-    shelf = Shelf([preset, read_preset(PRESETS / "first_look.toml")], CARDS, why, LIMITS)
+    shelf = PresetCatalogue([preset, read_preset(PRESETS / "first_look.toml")], CARDS, why, LIMITS)
     json.dumps(shelf.listing(), allow_nan=False).encode()
 
 
