@@ -8,7 +8,7 @@ from importlib import import_module
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
 
-from app import zerogpu
+from app import scratch, zerogpu
 from app.presets import PresetCatalogue
 from app.serve import launch
 from app.service import Service
@@ -18,6 +18,7 @@ from engine.analysis.explain import why
 from engine.errors import LabError
 from engine.methods import CARDS
 from engine.presets import list_presets
+from engine.tasks import permission, sandbox
 
 PUBLIC_TOKENS = 256
 TAKEN = ("preset", "target", "draft", "eagle", "device", "dtype", "threads")  # names of `Lab.load` that are no roles
@@ -26,8 +27,12 @@ TAKEN = ("preset", "target", "draft", "eagle", "device", "dtype", "threads")  # 
 def main(argv: Sequence[str] | None = None) -> None:
     """Read the flags, build the service, serve."""
     args = parser().parse_args(argv)
+    if args.public:
+        permission.deny_by_default()
     service, shelf = assemble(args)
+    scratch.end_on_terminate()
     demo = launch(service, shelf, why, host=args.host, port=args.port, prevent_thread_lock=True)
+    print(sandbox.said(), flush=True)
     print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
     demo.block_thread()
 
@@ -122,7 +127,7 @@ def parser() -> argparse.ArgumentParser:
         "--public",
         action="store_true",
         default=env("DRAFTSCOPE_PUBLIC", "") == "1",
-        help="tighter limits for strangers",
+        help="tighter limits for strangers, and no generated code is run",
     )
     flags.add_argument("--lazy", action="store_true", help="load models at the first run, not after the first visit")
     return flags

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import json
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from app import scratch
 from app.miningjob import SEEDS, Job, problems, read_job
 from app.ndjson import Lines, stream
 from app.service import Service
@@ -35,7 +35,7 @@ KEEP_FILES = 64
 class Folder:
     """Visitors' mined files in a temporary folder: few, small, named by a hash of the visitor's key and settings."""
 
-    path: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="draftscope-mined-")))
+    path: Path = field(default_factory=lambda: scratch.fresh("mined"))
     keep: int = KEEP_FILES
     busy: set[Path] = field(default_factory=set)
 

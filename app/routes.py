@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import evaluations, mining, pooled, recorded, trajectories, trees
+from app.guard import Guard, Rules
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.service import Service
@@ -64,8 +65,10 @@ class Headers:
         await self.app(scope, receive, tagged if scope["type"] == "http" else send)
 
 
-def app_kwargs(service: Service, shelf: PresetCatalogue, sentence: Sentence | None) -> dict[str, Any]:
-    """What `Blocks.launch` hands to its server."""
+def app_kwargs(
+    service: Service, shelf: PresetCatalogue, sentence: Sentence | None, host: str | None = None
+) -> dict[str, Any]:
+    """What `Blocks.launch` hands to its server, which listens on `host`."""
     zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     routes: list[BaseRoute] = [
         Route("/healthz", health),
@@ -79,7 +82,8 @@ def app_kwargs(service: Service, shelf: PresetCatalogue, sentence: Sentence | No
         *trees.routes(),
         Mount("/lab-static", StaticFiles(directory=STATIC), middleware=zipped),
     ]
-    return {"routes": routes, "middleware": [Middleware(Headers)], "openapi_url": None}
+    rules = Rules.of(host, service.limits.max_upload_bytes)
+    return {"routes": routes, "middleware": [Middleware(Headers), Middleware(Guard, rules=rules)], "openapi_url": None}
 
 
 async def health(_request: Request) -> Response:

@@ -1,15 +1,19 @@
 """Start the server with everything that Gradio leaves open closed."""
 
+import os
 from typing import Any
 
 import gradio as gr
 
+from app import scratch
 from app.build import build
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import app_kwargs
 from app.service import Service
 from app.theme import head, theme
+
+SESSIONS = 4  # whose last output Gradio keeps, though nothing of the page or the API reads it: a trace has megabytes
 
 
 def launch(
@@ -22,6 +26,7 @@ def launch(
     **more: Any,
 ) -> gr.Blocks:
     """Build the page and serve it; `more` goes to `Blocks.launch`."""
+    os.environ["GRADIO_TEMP_DIR"] = str(scratch.fresh("gradio"))
     demo = build(service, shelf, sentence)
     demo.launch(
         server_name=host,
@@ -36,7 +41,8 @@ def launch(
         max_file_size=service.limits.max_upload_bytes,
         enable_monitoring=False,
         show_error=True,
-        app_kwargs=app_kwargs(service, shelf, sentence),
+        app_kwargs=app_kwargs(service, shelf, sentence, host or os.environ.get("GRADIO_SERVER_NAME")),
+        state_session_capacity=SESSIONS,
         **more,
     )
     return demo

@@ -69,6 +69,7 @@ export async function drawTrajectories(body, store, lab) {
       const answer = await fetch(new URL("../lab/trajectories/live", import.meta.url), {
         method: "POST",
         body: JSON.stringify(request),
+        headers: { "Content-Type": "application/json" },
         signal,
       });
       if (!answer.ok)

@@ -7,11 +7,22 @@ import os
 from engine.errors import ConfigError
 
 SWITCH = "DRAFTSCOPE_RUN_CODE"
+UNCONFINED = "unconfined"
 
 
 def code_may_run() -> bool:
-    """False on a Hugging Face Space unless DRAFTSCOPE_RUN_CODE=1; DRAFTSCOPE_RUN_CODE=0 says no anywhere."""
-    return os.environ.get(SWITCH, "0" if os.environ.get("SPACE_ID") else "1") == "1"
+    """False on a Hugging Face Space, or a server started with --public, unless DRAFTSCOPE_RUN_CODE is 1; 0 says no anywhere."""
+    return os.environ.get(SWITCH, "0" if os.environ.get("SPACE_ID") else "1") in ("1", UNCONFINED)
+
+
+def unconfined_is_allowed() -> bool:
+    """Whether code may run where the kernel does not confine it: only when asked for by name."""
+    return os.environ.get(SWITCH) == UNCONFINED
+
+
+def deny_by_default() -> None:
+    """Run no code in this process and those below it, unless the environment says otherwise: for servers that strangers use."""
+    os.environ.setdefault(SWITCH, "0")
 
 
 def require_code_may_run() -> None:

@@ -11,8 +11,9 @@ processes, and a wall-clock limit. What it may do further is bounded twice:
 
 Passing needs a random token, which only the child's last statement can return. What this does not do:
 
-- Where the kernel refuses a step (a container that forbids it, an old Linux, macOS) the hook stands alone there, and a flaw
-  of CPython (crafted bytecode, say) defeats it; without Landlock such code reads what the user can read.
+- Where the kernel has no filter or no Landlock (a container that forbids them, an old Linux, macOS) code is not run, unless
+  DRAFTSCOPE_RUN_CODE=unconfined asks for it: the hook stands alone there, and a flaw of CPython (crafted bytecode, say)
+  defeats it.
 - Python code cannot read the token, but code that gains access to memory can: it could forge a pass, and nothing else.
 - Code may fool the tests themselves, as by an answer that equals everything, or a builtin that it replaced.
 - It may use up its CPU time and memory, see the names and sizes of files, and the time; there is no PID namespace.
@@ -34,32 +35,38 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from engine.tasks.permission import require_code_may_run
+from engine.errors import ConfigError
+from engine.tasks.permission import SWITCH, UNCONFINED, code_may_run, require_code_may_run, unconfined_is_allowed
 
 PASSED = "all tests passed"
 OUTPUT_LIMIT = 10_000  # bytes kept of what the program writes
+NEEDED = ("system-call filter", "Landlock")  # as sandbox_child calls them
 TOKEN_BYTES = 32  # as in sandbox_child
 _RUNNER = Path(__file__).with_name("sandbox_child.py")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a program ended: `passed`, a one-line `reason`, and the first bytes of its output."""
+    """How a program ended: `passed`, a one-line `reason`, the first bytes of its output, and the kernel's layers that held."""
 
     passed: bool
     reason: str
     output: str
+    layers: tuple[str, ...] = ()
 
 
 def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: int = 256) -> Outcome:
     """Run `code` to its end; it passes when it neither raises nor breaks a limit.
 
     Raises:
-        ConfigError: running code is switched off here (on a public Space unless its owner allows it).
+        ConfigError: running code is switched off here (on a public server unless its owner allows it), or the kernel does not
+            confine it.
     """
     require_code_may_run()
+    held = require_layers()
     token = secrets.token_bytes(TOKEN_BYTES)
     with tempfile.TemporaryDirectory(prefix="draftscope-") as folder, tempfile.TemporaryFile() as output:
         verdict_read, verdict_write = os.pipe()
@@ -88,7 +95,56 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
         output.seek(0)
         text = output.read(OUTPUT_LIMIT).decode(errors="replace")
     passed = process.returncode == 0 and hmac.compare_digest(verdict, token)
-    return Outcome(passed, PASSED if passed else reason, text)
+    return Outcome(passed, PASSED if passed else reason, text, held)
+
+
+@cache
+def layers() -> tuple[str, ...]:
+    """The kernel's layers that hold here, tried once in a process of its own."""
+    read, write = os.pipe()
+    command = [sys.executable, "-I", "-S", "-B", str(_RUNNER), "5", "512", str(write), "--layers"]
+    with tempfile.TemporaryDirectory(prefix="draftscope-") as folder:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env={"PATH": "/nonexistent"},
+            start_new_session=True,
+            pass_fds=(write,),
+        )
+        os.close(write)
+        with os.fdopen(read, "rb") as told:
+            found = told.read(1000).decode()
+        process.wait()
+    return tuple(filter(None, found.split(",")))
+
+
+def require_layers() -> tuple[str, ...]:
+    """The kernel's layers that hold, among them those without which strangers' code is not confined.
+
+    Raises:
+        ConfigError: one of them is missing, and running code all the same was not asked for.
+    """
+    held = layers()
+    missing = [name for name in NEEDED if name not in held]
+    if missing and not unconfined_is_allowed():
+        raise ConfigError(
+            f"Generated code is not run here: the kernel has no {' and no '.join(missing)} for it. {SWITCH}={UNCONFINED} in the "
+            "environment runs it with the other limits all the same."
+        )
+    return held
+
+
+def said() -> str:
+    """One line for the start of a server: whether generated code runs, and what confines it."""
+    if not code_may_run():
+        return f"Generated code is not run here ({SWITCH}=1 allows it)."
+    missing = [name for name in NEEDED if name not in layers()]
+    if missing and not unconfined_is_allowed():
+        return f"Generated code is not run here: no {', no '.join(missing)}."
+    return f"Generated code runs confined by {', '.join((*layers(), 'limits', 'audit hook'))}."
 
 
 def _exchange(process: subprocess.Popen[bytes], given: bytes, verdict: int, until: float) -> bytes:

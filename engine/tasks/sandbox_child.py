@@ -1,11 +1,12 @@
 """The child of the sandbox: confines itself, reads a token and a program from stdin, runs the program, returns the token.
 
-Run as `python -I -S -B sandbox_child.py CPU_SECONDS MEMORY_MIB VERDICT_FD`. Standard library only. What holds and what does
+Run as `python -I -S -B sandbox_child.py CPU_SECONDS MEMORY_MIB VERDICT_FD [--layers]`; the last tells which of the kernel's layers hold, and runs nothing. Standard library only. What holds and what does
 not is told in `sandbox.py`. The kernel's steps are tried one by one, and one that it refuses is left out.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import sys
@@ -21,6 +22,38 @@ FILE_LIMIT = 64 * 1024  # bytes in any one file, standard output included
 NOBODY = 65534
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache")
+
+EXTENSIONS = (  # modules in C that answers may need, loaded before the loader goes; _asyncio has a twin in Python
+    *("array", "binascii", "cmath", "fcntl", "grp", "math", "mmap", "pyexpat", "select", "unicodedata", "zlib"),
+    *(
+        "_bisect",
+        "_blake2",
+        "_bz2",
+        "_contextvars",
+        "_csv",
+        "_datetime",
+        "_decimal",
+        "_elementtree",
+        "_hashlib",
+        "_heapq",
+    ),
+    *(
+        "_json",
+        "_lsprof",
+        "_lzma",
+        "_md5",
+        "_opcode",
+        "_pickle",
+        "_queue",
+        "_random",
+        "_sha1",
+        "_sha2",
+        "_sha256",
+        "_sha3",
+    ),
+    *("_sha512", "_socket", "_statistics", "_struct", "_uuid", "_zoneinfo", "_hmac", "_types"),
+)
+FILTER, LANDLOCK, NAMESPACES = "system-call filter", "Landlock", "namespaces"  # what the kernel may grant
 
 FORBIDDEN = (  # audit events, by their beginnings
     *("socket.", "subprocess.", "ctypes.", "shutil.", "pty.", "sqlite3.", "resource.", "fcntl.", "syslog.", "gc.get_"),
@@ -248,22 +281,28 @@ def syscall_filter(machine: str, pid: int) -> bytes:
     return b"".join(pack("HBBI", code, yes, no, value) for code, yes, no, value in program)
 
 
-def confine(readable: tuple[str, ...]) -> None:
-    """Give up what the kernel lets a process give up, for good; only below the existing paths `readable` can be read afterwards."""
+def confine(readable: tuple[str, ...]) -> tuple[str, ...]:
+    """Give up what the kernel lets a process give up, for good; only below the existing paths `readable` can be read afterwards.
+
+    Gives back the names of the layers that hold.
+    """
     libc = ctypes.CDLL(None)
     root = os.geteuid() == 0
-    libc.unshare(NEW_NAMESPACES if root else NEW_NAMESPACES | NEW_USER)
+    alone = libc.unshare(NEW_NAMESPACES if root else NEW_NAMESPACES | NEW_USER) == 0
     if root:
         _become_nobody(readable)
     libc.capset(pack("Ii", 0x20080522, 0), bytes(24))  # no capability at all
     libc.prctl(1, *map(ctypes.c_ulong, (9, 0, 0, 0)))  # PR_SET_PDEATHSIG: dies with its parent
     libc.prctl(38, *map(ctypes.c_ulong, (1, 0, 0, 0)))  # PR_SET_NO_NEW_PRIVS
-    _see_only(libc, readable)
+    limited = _see_only(libc, readable)
+    filtered = False
     machine = os.uname().machine
     if machine in MACHINES and sys.maxsize > 1 << 32:
         program = ctypes.create_string_buffer(syscall_filter(machine, os.getpid()))
         address = pack("HP", len(program) // 8, ctypes.addressof(program))
-        libc.prctl(22, ctypes.c_ulong(2), address)  # PR_SET_SECCOMP, a filter
+        filtered = libc.prctl(22, ctypes.c_ulong(2), address) == 0  # PR_SET_SECCOMP, a filter
+    held = ((FILTER, filtered), (LANDLOCK, limited), (NAMESPACES, alone))
+    return tuple(name for name, holds in held if holds)
 
 
 def _become_nobody(readable: tuple[str, ...]) -> None:
@@ -281,15 +320,18 @@ def _become_nobody(readable: tuple[str, ...]) -> None:
         return
 
 
-def _see_only(libc: Any, readable: tuple[str, ...]) -> None:
-    """Landlock (Linux 5.13): read below these paths, write nowhere, no TCP, no signal to others; the newest terms known here."""
+def _see_only(libc: Any, readable: tuple[str, ...]) -> bool:
+    """Landlock (Linux 5.13): read below these paths, write nowhere, no TCP, no signal to others; the newest terms known here.
+
+    Whether it holds.
+    """
 
     def call(number: int, *arguments: Any) -> int:
         return int(libc.syscall(*(ctypes.c_long(a) if isinstance(a, int) else a for a in (number, *arguments))))
 
     version = call(444, None, 0, 1)
     if version < 1:
-        return
+        return False
     rights = (1 << (13, 14, 15, 15, 16)[min(version, 5) - 1]) - 1
     terms = pack("QQQ", rights, 3, 3)[: 8 if version < 4 else 16 if version < 6 else 24]
     rules = call(444, terms, len(terms), 0)
@@ -298,12 +340,17 @@ def _see_only(libc: Any, readable: tuple[str, ...]) -> None:
         folder = os.fstat(opened).st_mode & 0o40000
         call(445, rules, 1, pack("=Qi", 12 if folder else 4, opened), 0)  # read its files, and list it
         os.close(opened)
-    call(446, rules, 0)
+    holds = call(446, rules, 0) == 0
     os.close(rules)
+    return holds
 
 
 def _refuse(*_: Any, **__: Any) -> NoReturn:
     raise PermissionError("not allowed in the sandbox")
+
+
+def _no_extension(*_: Any, **__: Any) -> NoReturn:
+    raise ImportError("no further extension modules in the sandbox")
 
 
 def _shut_modules() -> None:
@@ -318,7 +365,12 @@ def _shut_modules() -> None:
                 known.discard(call)
     for name in [n for n in sys.modules if n.partition(".")[0] in SHUT or n.startswith(SHUT_BEGINNINGS)]:
         del sys.modules[name]
-    del sys.modules["_imp"].create_builtin
+    for name in EXTENSIONS:
+        with contextlib.suppress(ImportError):
+            __import__(name)
+    imp = sys.modules["_imp"]
+    del imp.create_builtin
+    imp.create_dynamic = _no_extension  # type: ignore[attr-defined]  # it would give what was loaded before, without an event
     stub = sys.modules["_posixsubprocess"] = type(sys)("_posixsubprocess")
     stub.__dict__["fork_exec"] = _refuse
 
@@ -392,8 +444,10 @@ def main() -> None:
     _limit(resource.RLIMIT_NOFILE, 16)
     _limit(resource.RLIMIT_NPROC, 0)
     _limit(resource.RLIMIT_CORE, 0)
-    if sys.platform == "linux":
-        confine(readable)
+    held = confine(readable) if sys.platform == "linux" else ()
+    if sys.argv[4:] == ["--layers"]:
+        os.write(verdict_fd, ",".join(held).encode())
+        return
     os.write(verdict_fd, (os.read(0, TOKEN_BYTES), _run(readable))[0])  # type: ignore[func-returns-value]
 
 

@@ -78,7 +78,8 @@ def test_text_reaches_the_page_only_as_text():
 @pytest.fixture
 def http(service, shelf):
     kwargs = app_kwargs(service, shelf, sentence)
-    return TestClient(Starlette(routes=kwargs["routes"], middleware=kwargs["middleware"]))
+    app = Starlette(routes=kwargs["routes"], middleware=kwargs["middleware"])
+    return TestClient(app, base_url="http://127.0.0.1")
 
 
 def test_health_and_headers(http):

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.tasks import sandbox, sandbox_child
+from engine.errors import ConfigError
+from engine.tasks import permission, sandbox, sandbox_child
 from engine.tasks.sandbox import run_python
 
 # Each writes PATH if it can. What it raises is swallowed, so that only the file tells.
@@ -55,6 +56,25 @@ for folder in sys.path:
             s = loader.load_module()
             s.run_string(s.create(), 'open(%r, "w")' % PATH)""",
     "another process": "import multiprocessing\np = multiprocessing.get_context('fork').Process(target=open, args=(PATH, 'w'))\np.start()\np.join()",
+    "foreign code from the cache": """
+import _imp, os, sys
+from types import SimpleNamespace
+for folder in sys.path:
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        if name.startswith('_ctypes.'):
+            found = _imp.create_dynamic(SimpleNamespace(name='_ctypes', origin=folder + '/' + name))
+            sys.modules['_ctypes'] = found
+            handle = found.dlopen(None, 0)
+            found.call_function(found.dlsym(handle, 'creat'), (PATH.encode(), 0o600))""",
+    "foreign code by importlib": """
+import importlib.machinery as m, os, sys
+for folder in sys.path:
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        if name.startswith('_ctypes.'):
+            loader = m.ExtensionFileLoader('_ctypes', folder + '/' + name)
+            found = loader.create_module(m.ModuleSpec('_ctypes', loader, origin=folder + '/' + name))
+            handle = found.dlopen(None, 0)
+            found.call_function(found.dlsym(handle, 'creat'), (PATH.encode(), 0o600))""",
     "foreign code": "import ctypes\nctypes.CDLL(None).creat(PATH.encode(), 0o600)",
 }
 
@@ -288,5 +308,55 @@ def test_the_filter_decides_as_its_tables_say(machine: str) -> None:
     assert decide(program, 0, 0x40000003) == c.KILL  # a call of the 32-bit kind
 
 
-def test_the_child_knows_the_length_of_the_token() -> None:
+CACHE = """
+import _imp, os, sys
+from types import SimpleNamespace
+for folder in sys.path:
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        if name.startswith('_ctypes.'):
+            try:
+                print('LOADED', _imp.create_dynamic(SimpleNamespace(name='_ctypes', origin=folder + '/' + name)))
+            except ImportError as error:
+                print('refused', error)
+"""
+
+
+def test_the_extension_cache_gives_nothing() -> None:
+    """_ctypes was loaded before, to confine the process; the cache gives it again without an audit event."""
+    output = run_python(CACHE).output
+    assert "LOADED" not in output and ("refused" in output or "_ctypes" in sys.builtin_module_names)
+
+
+@pytest.mark.skipif(not KERNEL, reason="no kernel layers here")
+def test_a_result_says_what_confined_it() -> None:
+    assert set(sandbox.NEEDED) <= set(run_python("x = 1").layers) == set(sandbox.layers())
+    assert sandbox.said().startswith("Generated code runs confined by system-call filter, Landlock")
+
+
+@pytest.mark.parametrize("held", [(), ("Landlock",), ("system-call filter", "namespaces")])
+def test_without_the_kernels_layers_nothing_runs_unless_asked_by_name(
+    held: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "layers", lambda: held)
+    for asked in ("", "1"):
+        if asked:
+            monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", asked)
+        with pytest.raises(ConfigError, match="DRAFTSCOPE_RUN_CODE=unconfined"):
+            run_python("x = 1")
+        assert sandbox.said().startswith("Generated code is not run here: no ")
+    monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", "unconfined")
+    assert run_python("x = 1").passed
+
+
+def test_a_public_server_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", "")  # so that it is put back afterwards
+    monkeypatch.delenv("DRAFTSCOPE_RUN_CODE")
+    permission.deny_by_default()
+    with pytest.raises(ConfigError, match="switched off here"):
+        run_python("x = 1")
+    assert "not run here (DRAFTSCOPE_RUN_CODE=1" in sandbox.said()
+
+
+def test_the_child_knows_the_length_of_the_token_and_the_names_of_layers() -> None:
+    assert sandbox.NEEDED == (sandbox_child.FILTER, sandbox_child.LANDLOCK)
     assert sandbox.TOKEN_BYTES == sandbox_child.TOKEN_BYTES

@@ -1,0 +1,59 @@
+"""Temporary folders of this process: below one folder that goes with it; what earlier ones left is removed at the start."""
+
+import atexit
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+NAME = re.compile(r"draftscope-app-(\d+)-\w+")
+
+
+def fresh(name: str) -> Path:
+    """A new folder for visitors' files."""
+    return Path(tempfile.mkdtemp(prefix=name + "-", dir=root()))
+
+
+@cache
+def root() -> Path:
+    """The folder of this process."""
+    sweep(Path(tempfile.gettempdir()))
+    made = Path(tempfile.mkdtemp(prefix=f"draftscope-app-{os.getpid()}-"))
+    atexit.register(_remove, made, os.getpid())
+    return made
+
+
+def sweep(folder: Path) -> list[Path]:
+    """Remove the folders of processes that are gone; what was removed."""
+    found = [path for path in folder.glob("draftscope-app-*") if _left(path)]
+    for path in found:
+        shutil.rmtree(path, ignore_errors=True)
+    return found
+
+
+def end_on_terminate() -> None:
+    """Let SIGTERM end the process as an exit does, so that its folders go."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+
+
+def _left(path: Path) -> bool:
+    """Whether a folder is ours by name and owner, and its process is gone."""
+    name = NAME.fullmatch(path.name)
+    if name is None or path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.getuid():
+        return False
+    try:
+        os.kill(int(name[1]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _remove(path: Path, process: int) -> None:
+    if os.getpid() == process:  # not in a fork
+        shutil.rmtree(path, ignore_errors=True)
