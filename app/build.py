@@ -15,7 +15,7 @@ from app.recorded import Sentence
 from app.routes import catalogue_json, open_traces
 from app.service import Service
 from app.wire import Catalogue
-from engine.errors import LabError
+from engine.errors import ConfigError, LabError, unknown
 
 LOG = logging.getLogger(__name__)
 COPY = Path(__file__).parent / "copy"
@@ -72,7 +72,7 @@ class Handlers:
             for message in self.service.run(self._request(values)):
                 yield json.dumps(message, ensure_ascii=False)
         except LabError as error:
-            raise gr.Error(str(error)) from None
+            raise told(error) from None
 
     def decode(
         self,
@@ -92,11 +92,16 @@ class Handlers:
         try:
             return self.service.decode(self._request(locals()))
         except LabError as error:
-            raise gr.Error(str(error)) from None
+            raise told(error) from None
 
     def _request(self, values: dict[str, Any]) -> requests.Request:
-        knobs = values.get("knobs") or {}
-        lanes = [{"method": name, "knobs": knobs.get(name, {})} for name in values["methods"]]
+        methods, knobs = values["methods"], values.get("knobs") or {}
+        if not isinstance(methods, list) or not isinstance(knobs, dict):
+            raise ConfigError("methods must be a list of names, and knobs an object {method: {knob: value}}.")
+        for name in knobs:
+            if name not in methods:
+                raise ConfigError(unknown("lane with knobs", name, map(str, methods)))
+        lanes = [{"method": name, "knobs": knobs.get(name, {}) if isinstance(name, str) else {}} for name in methods]
         given = {**values, "lanes": lanes, "id": requests.fresh_id()}
         return requests.build(given, self.service.cards, self.service.models, self.service.limits)
 
@@ -115,19 +120,22 @@ class Handlers:
     def load_trace(self, text: str) -> list[dict[str, Any]]:
         """The lanes in a trace file's text, checked: {key, card, events} with the sentence of every decision."""
         try:
-            found: list[dict[str, Any]] = open_traces(self.service, self.sentence, text.encode("utf-8", "replace"))[
-                "lanes"
-            ]
+            if not isinstance(text, str):
+                raise ConfigError("A trace is given as its text.")
+            data = text.encode("utf-8", "replace")
+            found: list[dict[str, Any]] = open_traces(self.service, self.sentence, data)["lanes"]
         except LabError as error:
-            raise gr.Error(str(error)) from None
+            raise told(error) from None
         return found
 
     def explain(self, text: str, round_index: int, node: int | None = None) -> list[str]:
         """Why the guesses and tokens of one round of a trace came out as they did; one guess if `node` is given."""
+        if isinstance(round_index, bool) or not isinstance(round_index, int) or not isinstance(node, int | None):
+            raise told(ConfigError("round_index and node must be integers."))
         events = self.load_trace(text)[0]["events"]
         rounds = [event for event in events if event["kind"] == "round"]
         if not 0 <= round_index < len(rounds):
-            raise gr.Error(f"Round {round_index} does not exist: the trace has {len(rounds)}.")
+            raise told(ConfigError(f"Round {round_index} does not exist: the trace has {len(rounds)}."))
         items = (
             [*rounds[round_index]["nodes"], *rounds[round_index]["tokens"]]
             if node is None
@@ -146,6 +154,12 @@ class Handlers:
                 return json.dumps(self.service.resync(run, have))
             case _:
                 return "null"
+
+
+def told(error: LabError) -> gr.Error:
+    """An error of a user as Gradio tells it: the sentence to the caller, one line in the log, no traceback."""
+    LOG.info("refused: %s", error)
+    return gr.Error(str(error), print_exception=False)
 
 
 def named(method: Callable[..., Any]) -> Callable[..., Any]:
