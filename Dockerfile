@@ -20,8 +20,8 @@ ENV HOME=/home/user \
     PYTHONUNBUFFERED=1
 WORKDIR /home/user/draftscope
 
-COPY --chown=user requirements.txt .
-RUN pip install --no-cache-dir --user "${TORCH}" && pip install --no-cache-dir --user -r requirements.txt
+COPY --chown=user requirements.txt requirements.lock ./
+RUN pip install --no-cache-dir --user "${TORCH}" && pip install --no-cache-dir --user --no-deps --require-hashes -r requirements.lock
 
 COPY --chown=user engine engine
 COPY --chown=user app app

@@ -1,4 +1,5 @@
-# Five words: app, test, check, format, golden. Each sets up what it needs in .venv, and in node_modules where node is.
+# The words: app, test, test-floor, check, format, golden, lock. Each sets up what it needs in .venv, and in node_modules
+# where node is.
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -11,7 +12,9 @@ export HF_HUB_DISABLE_TELEMETRY = 1
 export GRADIO_ANALYTICS_ENABLED = False
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: app test test-all test-browser test-page check check-page format format-page golden setup setup-dev
+FLOOR := build/floor
+
+.PHONY: lock test-floor app test test-all test-browser test-page check check-page format format-page golden setup setup-dev
 
 app: setup
 	$(PY) -m app
@@ -24,6 +27,19 @@ test-browser: setup-dev
 
 test-all: setup-dev test-page
 	$(PY) -m pytest -q -m ""
+
+# The lowest versions that the requirements allow, in an environment of their own.
+test-floor: setup-dev
+	mkdir -p build
+	$(VENV)/bin/uv pip compile -q --resolution lowest-direct --python $(PY) --no-emit-index-url --no-emit-find-links requirements.txt -o build/floor.txt
+	$(PYTHON) -m venv $(FLOOR)
+	$(FLOOR)/bin/pip install -q -r build/floor.txt
+	$(FLOOR)/bin/pip install -q -c build/floor.txt -r requirements-dev.txt
+	$(FLOOR)/bin/python -m pytest -q -n 2 -m "not slow and not browser"
+
+# Exact versions with hashes for the container and CI; torch is not among them, since each machine has its own build of it.
+lock: setup-dev
+	$(PY) -m tests.lock
 
 check: setup-dev check-page
 	$(VENV)/bin/ruff check .

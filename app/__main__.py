@@ -21,6 +21,7 @@ from engine.presets import list_presets
 from engine.tasks import permission, sandbox
 
 PUBLIC_TOKENS = 256
+MOST = 10**9  # of any limit
 TAKEN = ("preset", "target", "draft", "eagle", "device", "dtype", "threads")  # names of `Lab.load` that are no roles
 
 
@@ -32,8 +33,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     service, shelf = assemble(args)
     scratch.end_on_terminate()
     demo = launch(service, shelf, why, host=args.host, port=args.port, prevent_thread_lock=True)
-    print(sandbox.said(), flush=True)
     print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
+    print(sandbox.said(), flush=True)
     demo.block_thread()
 
 
@@ -92,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
     flags.add_argument(
         "--host", default=env("GRADIO_SERVER_NAME"), help="address to listen on (127.0.0.1 if not given)"
     )
-    flags.add_argument("--port", type=int, default=int(env("GRADIO_SERVER_PORT", "7860")), help="port")
+    flags.add_argument("--port", type=int, default=env("GRADIO_SERVER_PORT", "7860"), help="port")
     flags.add_argument("--preset", default=env("DRAFTSCOPE_PRESET", ""), help="case to open with")
     flags.add_argument("--target", default=env("DRAFTSCOPE_TARGET"), help="a target model: Hugging Face id or folder")
     flags.add_argument("--draft", default=env("DRAFTSCOPE_DRAFT"), help="its draft model")
@@ -115,13 +116,13 @@ def parser() -> argparse.ArgumentParser:
         help="CPU threads of torch: a number, or auto, the fastest in a short measurement when models are loaded",
     )
     flags.add_argument(
-        "--max-tokens", type=int, default=int(env("DRAFTSCOPE_MAX_TOKENS", "1024")), help="most new tokens of a run"
+        "--max-tokens", type=whole, default=env("DRAFTSCOPE_MAX_TOKENS", "1024"), help="most new tokens of a run"
     )
     flags.add_argument(
-        "--max-upload-mb", type=float, default=float(env("DRAFTSCOPE_MAX_UPLOAD_MB", "20")), help="largest trace, MB"
+        "--max-upload-mb", type=megabytes, default=env("DRAFTSCOPE_MAX_UPLOAD_MB", "20"), help="largest trace, MB"
     )
     flags.add_argument(
-        "--max-nodes", type=int, default=int(env("DRAFTSCOPE_MAX_NODES", "50000")), help="most guesses in a trace"
+        "--max-nodes", type=whole, default=env("DRAFTSCOPE_MAX_NODES", "50000"), help="most guesses in a trace"
     )
     flags.add_argument(
         "--public",
@@ -131,6 +132,36 @@ def parser() -> argparse.ArgumentParser:
     )
     flags.add_argument("--lazy", action="store_true", help="load models at the first run, not after the first visit")
     return flags
+
+
+def whole(text: str) -> int:
+    """A limit: an integer from 1.
+
+    Raises:
+        ArgumentTypeError: something else.
+    """
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if not 1 <= value <= MOST:
+        raise argparse.ArgumentTypeError(f"it must be an integer from 1 to {MOST}, not {text!r}")
+    return value
+
+
+def megabytes(text: str) -> float:
+    """A limit in MB: a number above 0.
+
+    Raises:
+        ArgumentTypeError: something else, or more than 1000.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1000:
+        raise argparse.ArgumentTypeError(f"it must be a number above 0, up to 1000, not {text!r}")
+    return value
 
 
 def role_and_place(text: str) -> tuple[str, str]:

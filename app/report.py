@@ -71,7 +71,7 @@ def _about(trace: Trace) -> str:
     head = trace.head
     models = ", ".join(f"{role} {about.get('id', '')}" for role, about in head.models.items())
     knobs = ", ".join(f"{name} {value}" for name, value in head.knobs.items())
-    sampling = f"temperature {head.sampling['temperature']:g}, seed {head.seed}"
+    sampling = f"temperature {head.sampling.get('temperature', 0.0):g}, seed {head.seed}"
     return f"{models}; {head.dtype} on {head.device}; {sampling}; {knobs}; {head.created}"
 
 

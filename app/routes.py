@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from app.recorded import Sentence
 from app.service import Service
 from app.wire import Catalogue
 from engine.analysis import names
+from engine.analysis.reading import guesses
 from engine.errors import LabError, TraceError
 from engine.trace.store import Trace
 
@@ -152,14 +153,15 @@ def open_traces(service: Service, sentence: Sentence | None, data: bytes) -> dic
     if not data.startswith(recorded.FRAMED):
         return recorded.body(recorded.parse(data, service.limits), service.cards, sentence)
     traces: list[Trace] = []
+    most, nodes = service.limits.max_lanes, service.limits.max_nodes
     for name, part in recorded.split(data):
         try:
-            traces += recorded.parse(part, service.limits)
+            traces += recorded.parse(part, replace(service.limits, max_nodes=nodes))
         except TraceError as error:
             raise TraceError(f"{name}: {error}") from None
-    most = service.limits.max_lanes
-    if len(traces) > most:
-        raise TraceError(f"These files hold {len(traces)} runs; at most {most} fit side by side.")
+        nodes = service.limits.max_nodes - sum(map(guesses, traces))
+        if len(traces) > most:
+            raise TraceError(f"These files hold {len(traces)} runs; at most {most} fit side by side.")
     return recorded.body(traces, service.cards, sentence)
 
 

@@ -75,7 +75,12 @@ def _size(parser: argparse.ArgumentParser, nodes: int, depth: int) -> None:
 
 
 def _path(name: str) -> Path:
-    return Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
+    path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
+    if not name.endswith(".json") and path.parent != FOLDER:
+        raise ConfigError(f"--out must be a name without a folder, or a path that ends in .json, not {name!r}.")
+    if path.exists() and not path.is_file():
+        raise ConfigError(f"--out {name} is no file.")
+    return path
 
 
 def _grown(args: argparse.Namespace) -> Template:

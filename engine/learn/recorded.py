@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
+from engine.analysis.reading import read_run
 from engine.errors import ConfigError, unknown
 from engine.presets import PRESETS, Preset, get_preset
 from engine.trace.events import NODE_STATES, ORIGINS, Node, Round
@@ -66,7 +67,7 @@ class Case:
     @cached_property
     def traces(self) -> list[Trace]:
         """One trace a lane."""
-        return [Trace.load(PRESETS / path) for path in self.preset.traces]
+        return [read_run(PRESETS / path) for path in self.preset.traces]
 
     @cached_property
     def lanes(self) -> dict[str, int]:

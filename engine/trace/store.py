@@ -128,8 +128,12 @@ class Trace:
         return "".join(line + "\n" for line in self.to_lines()).encode("utf-8", "replace")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the trace; the file appears complete or not at all. The same trace gives the same bytes."""
-        goal = Path(path)
+        """Write the trace; the file appears complete or not at all. The same trace gives the same bytes.
+
+        Raises:
+            TraceError: the path is a folder, a device or a pipe. OSError: it cannot be written.
+        """
+        goal = writable(Path(path))
         data = self.to_bytes()
         if goal.suffix == ".gz":
             data = gzip.compress(data, mtime=0)
@@ -207,6 +211,18 @@ class Trace:
         if trace._head is None:
             raise TraceError("The file holds no trace: its first line is missing.")
         return trace
+
+
+def writable(path: Path) -> Path:
+    """Where a file can be put: the path itself, or, of a link, the file that it leads to.
+
+    Raises:
+        TraceError: something is there that is no file.
+    """
+    goal = path.resolve() if path.is_symlink() else path
+    if goal.exists() and not goal.is_file():
+        raise TraceError(f"{path} is no file: a trace is not written over a folder, a device or a pipe.")
+    return goal
 
 
 def unpack(data: bytes, max_bytes: int) -> bytes:

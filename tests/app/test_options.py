@@ -9,6 +9,8 @@ from urllib.request import urlopen
 import pytest
 
 from app import __main__ as command
+from engine.errors import ConfigError
+from engine.tasks.sandbox import run_python
 from tests.app.fakes import free_port
 
 
@@ -64,3 +66,27 @@ def test_the_started_lab_says_where_it_is() -> None:
                 assert answer.status == 200
         finally:
             lab.terminate()
+
+
+@pytest.mark.parametrize(
+    ("flag", "given"),
+    [
+        *[("--max-upload-mb", text) for text in ("nan", "-1", "0", "inf", "x")],
+        *[("--max-tokens", text) for text in ("-5", "0", "1.5", "nan", "9999999999")],
+        ("--max-nodes", "-1"),
+    ],
+)
+def test_limits_are_numbers_that_can_be(flag: str, given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.parser().parse_args([flag, given])
+    assert flag in capsys.readouterr().err
+
+
+def test_a_public_server_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", "")
+    monkeypatch.delenv("DRAFTSCOPE_RUN_CODE")
+    monkeypatch.setattr(command, "assemble", lambda args: (_ for _ in ()).throw(SystemExit(0)))
+    with pytest.raises(SystemExit):
+        command.main(["--public"])
+    with pytest.raises(ConfigError, match="switched off"):
+        run_python("x = 1")

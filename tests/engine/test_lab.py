@@ -293,7 +293,9 @@ def test_the_head_tells_everything_needed_to_repeat_a_run(toy: Lab) -> None:
     assert head.prompt_ids == [0, 1, 2] and head.prompt == "abc" and head.prompt_pieces == ["a", "b", "c"]
     assert head.knobs["tau_entropy"] == 1.0 and head.knobs["gamma"] == 5 and head.extras.keys() == {"task", "process"}
     assert (head.drafter, head.shape, head.rule, head.guarantee) == ("model", "chain", "entropy_veto", "lossy")
-    assert head.versions["torch"] == torch.__version__ and head.vocab == 5 and head.seed == 8
+    assert (
+        head.versions["torch"].split("+")[0] == torch.__version__.split("+")[0] and head.vocab == 5 and head.seed == 8
+    )
     again = toy.run(
         head.method,
         head.prompt_ids,

@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -326,3 +327,18 @@ def test_reading_a_trace_needs_neither_torch_nor_pandas(module: str) -> None:
     code = f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_trace_is_written_over_files_only(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    link = tmp_path / "link.jsonl"
+    link.symlink_to("/dev/null")
+    for goal in (Path("/dev/null"), pipe, link, tmp_path):
+        with pytest.raises(TraceError, match="is no file"):
+            whole().save(goal)
+    assert Path("/dev/null").is_char_device() and pipe.is_fifo() and link.is_symlink()
+    file = whole().save(tmp_path / "file.jsonl")
+    (tmp_path / "to_file.jsonl").symlink_to(file)
+    Trace([head()]).save(tmp_path / "to_file.jsonl")
+    assert (tmp_path / "to_file.jsonl").is_symlink() and Trace.load(file).rounds == []
