@@ -14,6 +14,7 @@ from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import catalogue_json, open_traces
 from app.service import Service
+from app.turnstile import MOST_WAITING
 from app.wire import Catalogue
 from engine.errors import ConfigError, LabError, unknown
 
@@ -192,18 +193,18 @@ def build(service: Service, shelf: PresetCatalogue, sentence: Sentence | None = 
             bus,
             show_progress="hidden",
             concurrency_id="engine",
-            concurrency_limit=1,
+            concurrency_limit=MOST_WAITING + 1,
             trigger_mode="multiple",
             api_visibility="private",
             api_name="page_run",
         )
         bus.halt(None, None, None, cancels=[running], api_visibility="private", queue=False)
-        gr.api(do.run, api_name="run", concurrency_id="engine", concurrency_limit=1)
-        gr.api(do.decode, api_name="decode", concurrency_id="engine", concurrency_limit=1)
+        gr.api(do.run, api_name="run", concurrency_id="engine", concurrency_limit=MOST_WAITING + 1)
+        gr.api(do.decode, api_name="decode", concurrency_id="engine", concurrency_limit=MOST_WAITING + 1)
         gr.api(do.methods, api_name="methods", queue=False)
         gr.api(do.presets, api_name="presets", queue=False)
         gr.api(do.load_trace, api_name="load_trace")
         gr.api(do.explain, api_name="explain")
         gr.api(do.stop, api_name="stop", queue=False)
-    demo.queue(max_size=32, default_concurrency_limit=4, api_open=False)
+    demo.queue(max_size=MOST_WAITING, default_concurrency_limit=4, api_open=False)
     return demo

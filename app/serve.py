@@ -12,6 +12,7 @@ from app.recorded import Sentence
 from app.routes import app_kwargs
 from app.service import Service
 from app.theme import head, theme
+from app.turnstile import MOST_WAITING
 
 SESSIONS = 4  # whose last output Gradio keeps, though nothing of the page or the API reads it: a trace has megabytes
 
@@ -43,6 +44,7 @@ def launch(
         show_error=True,
         app_kwargs=app_kwargs(service, shelf, sentence, host or os.environ.get("GRADIO_SERVER_NAME")),
         state_session_capacity=SESSIONS,
+        max_threads=2 * MOST_WAITING,  # those that wait for the device hold one each
         **more,
     )
     return demo

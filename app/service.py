@@ -12,6 +12,7 @@ from app.recorded import Narrator, Sentence
 from app.request import Request
 from app.state import Limits, RunLog, RunStore
 from app.turns import LabLike, Tail, Turns, in_turns
+from app.turnstile import Turnstile
 from app.wire import RunMessage, StartedLane
 from engine.analysis.compared import compared
 from engine.config import Card
@@ -42,7 +43,7 @@ class Service:
         self.cards, self.models, self.limits = tuple(cards), tuple(loaders), limits or Limits()
         self.runs = RunStore()
         self._loaders, self._labs, self._sentence, self._clock = dict(loaders), dict[str, LabLike](), sentence, clock
-        self._loading, self._device = threading.Lock(), threading.Lock()
+        self._loading, self._device = threading.Lock(), Turnstile()
         self._turns = turns
         self.eager, self._warmed = eager, False
 
@@ -59,8 +60,12 @@ class Service:
 
     @contextmanager
     def engine(self) -> Iterator[None]:
-        """Hold the device: runs, trajectories and mining wait for each other, so that timings stay fair."""
-        with self._device:
+        """Hold the device: runs, trajectories and mining wait for each other, first come, first served.
+
+        Raises:
+            ConfigError: too many wait already.
+        """
+        with self._device.turn():
             yield
 
     def warm(self, after: float = 4.0) -> None:
