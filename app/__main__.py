@@ -14,14 +14,16 @@ from app.serve import launch
 from app.service import Service
 from app.state import Limits
 from app.turns import LabLike
-from engine.analysis.explain import why
+from engine.analysis import explain
 from engine.errors import LabError
 from engine.methods import CARDS
 from engine.presets import list_presets
+from engine.rules import THRESHOLDS
 from engine.tasks import permission, sandbox
 
 PUBLIC_TOKENS = 256
 MOST = 10**9  # of any limit
+why = partial(explain.why, thresholds=THRESHOLDS)  # sentences name comparisons as the rules declare them
 TAKEN = ("preset", "target", "draft", "eagle", "device", "dtype", "threads")  # names of `Lab.load` that are no roles
 
 

@@ -1,7 +1,6 @@
 """Cards and knobs as the page shows them, and what comes back from the page. Every word is the card's own."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import Any
 
 from app.wire import KnobKind, PageCard, PageKnob
@@ -29,7 +28,7 @@ def page_knob(knob: Knob) -> PageKnob:
 def card_json(card: Card, reason: str = "") -> dict[str, Any]:
     """A card for the page; `reason` says why it cannot run, empty when it can (or nobody knows yet)."""
     given = {**vars(card), "knobs": tuple(page_knob(knob) for knob in card.knobs)}
-    return asdict(PageCard(**given, unavailable=reason))
+    return PageCard(**given, unavailable=reason).to_json()
 
 
 def catalogue(cards: Iterable[Card], reasons: Mapping[str, str] | None = None) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from engine.analysis.compared import compared
 from engine.analysis.reading import read_runs
 from engine.config import Card
 from engine.errors import TraceError
+from engine.threshold import Threshold
 from engine.trace.events import Event, Round, RunStarted, Token
 from engine.trace.store import Trace, event_json
 
@@ -52,11 +53,12 @@ class Narrator:
 def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | None) -> list[dict[str, Any]]:
     """Whole traces as lanes; a method that this build does not know keeps what its trace says of it."""
     known = {card.name: card for card in cards}
+    thresholds = {card.rule: card.threshold for card in cards}
     out: list[dict[str, Any]] = []
     for trace in traces:
         head = trace.head
         same = sum(lane["card"]["name"] == head.method for lane in out)
-        card = known[head.method].to_json() if head.method in known else _stand_in(head)
+        card = known[head.method].to_json() if head.method in known else _stand_in(head, thresholds.get(head.rule))
         narrator = Narrator(sentence)
         events = [narrator.message(event) for event in trace.events]
         out.append({"key": head.method + (f".{same + 1}" if same else ""), "card": card, "events": events})
@@ -72,7 +74,8 @@ def body(traces: Sequence[Trace], cards: Sequence[Card], sentence: Sentence | No
     }
 
 
-def _stand_in(head: RunStarted) -> dict[str, Any]:
+def _stand_in(head: RunStarted, threshold: Threshold | None) -> dict[str, Any]:
+    """What a trace says of a method that this build does not know, and what its rule declares, where that is known."""
     return {
         "name": head.method,
         "title": head.title,
@@ -84,6 +87,7 @@ def _stand_in(head: RunStarted) -> dict[str, Any]:
         "knobs": [],
         "family": "",
         "paper": "",
+        "threshold": threshold.to_json() if threshold else None,
     }
 
 

@@ -71,6 +71,7 @@ def declarations() -> dict[str, str]:
         "card.d.ts": _file(
             "engine/config.py",
             [
+                'import type { Threshold } from "./threshold.js";\n',
                 "export type KnobValue = boolean | number | string;\n",
                 interface(Knob),
                 interface(Card),

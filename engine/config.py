@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from engine.errors import ConfigError, unknown
+from engine.threshold import Threshold
 
 KnobValue = bool | int | float | str
 Guarantee = Literal["reference", "lossless", "lossy"]
@@ -88,6 +89,7 @@ class Card:
     knobs: tuple[Knob, ...] = ()  # of the three parts together, defaults of this card applied
     family: str = "chain"  # chain | tree | lookup | judge | baseline: how the page groups it
     needs: tuple[str, ...] = ()  # models besides the target: "draft", "eagle3", "judge:arithmetic", ...
+    threshold: Threshold | None = None  # the condition that the rule declares, if it has one
 
     def resolve(self, given: Mapping[str, object]) -> dict[str, KnobValue]:
         """All knobs with their values.
@@ -113,7 +115,7 @@ class Card:
 
     def to_json(self) -> dict[str, Any]:
         """The card as JSON types, knobs included."""
-        return asdict(self)
+        return asdict(self) | {"threshold": self.threshold.to_json() if self.threshold else None}
 
 
 @dataclass(frozen=True)

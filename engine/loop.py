@@ -16,6 +16,7 @@ from engine.model import Forward, Session, Tokenizer
 from engine.parts import Context, Drafter, Outcome, Rule
 from engine.record import Recorder
 from engine.streams import Streams
+from engine.threshold import OVERLAP_N, taken_at
 from engine.trace.events import Round, RunEnded
 from engine.verify import Verdict
 from engine.view import RoundView
@@ -63,7 +64,8 @@ class Decoding:
         self.draft = EMPTY
         self.path: list[int] = []
         self.index, self.reason = 0, ""
-        self._recorder = Recorder(self.tokenizer.piece, self.method.card.rule, self.full)
+        overlap_n = taken_at(self.method.card.threshold, "overlap", self.method.knobs, usual=OVERLAP_N)
+        self._recorder = Recorder(self.tokenizer.piece, self.method.card.rule, self.full, overlap_n)
         self._entries = max(self.config.top_n if self.full else 1, self.method.rule.entries)
 
     @property

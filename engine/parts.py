@@ -15,6 +15,7 @@ from engine.draft import Draft
 from engine.errors import ConfigError
 from engine.model import Forward, Model, Session
 from engine.streams import Streams
+from engine.threshold import Threshold
 from engine.trees.growth import Growth, Plan
 from engine.verify import Verdict
 from engine.view import RoundView
@@ -89,6 +90,7 @@ class Drafter(Protocol):
     KNOBS: ClassVar[tuple[Knob, ...]]
     SHAPES: ClassVar[tuple[str, ...]]
     NEEDS: ClassVar[tuple[str, ...]]  # roles of models and assets besides the target
+    DISTRIBUTIONS: ClassVar[bool]  # whether its drafts carry its raw logits, as a rule may need
     WANTS: ClassVar[tuple[str, ...]]  # roles of assets that it uses where they are loaded
     taps: tuple[int, ...]  # the target's layers whose inputs it reads (EAGLE-3)
 
@@ -159,6 +161,7 @@ class Rule(Protocol):
     GUARANTEE: ClassVar[Guarantee]
     NEEDS: ClassVar[tuple[str, ...]]
     SHAPES: ClassVar[tuple[str, ...]]  # kinds the rule can judge; empty is any
+    THRESHOLD: ClassVar[Threshold | None]  # the condition it declares; None where it compares nothing with a knob
     bonus: bool  # whether the target's next token follows a draft that is accepted whole
     entries: int  # entries of each distribution that the rule wants in `view.stats`; 0 when it looks at none
 

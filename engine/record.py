@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from engine.draft import Draft
 from engine.sampling import wide
+from engine.threshold import OVERLAP_N
 from engine.trace.events import Node, Round, Token, TopN
 from engine.verify import Verdict
 from engine.view import RoundView
@@ -12,9 +13,9 @@ from engine.view import RoundView
 class Recorder:
     """Writes the rounds of one run down; `full` with every draft token and its numbers, else counts and tokens only."""
 
-    def __init__(self, piece: Callable[[int], str], rule: str, full: bool) -> None:
-        """`piece` gives a token's text, `rule` is the name that nodes carry."""
-        self._piece, self._rule, self._full = piece, rule, full
+    def __init__(self, piece: Callable[[int], str], rule: str, full: bool, overlap_n: int = OVERLAP_N) -> None:
+        """`piece` gives a token's text, `rule` is the name that nodes carry, `overlap_n` the n of their overlap."""
+        self._piece, self._rule, self._full, self._overlap_n = piece, rule, full, overlap_n
         self._seen: set[int] = set()
 
     def round(self, view: RoundView, verdict: Verdict, emitted: Sequence[int], start: int, index: int) -> Round:
@@ -22,7 +23,7 @@ class Recorder:
         draft, accepted = view.draft, min(len(verdict.path), len(emitted))
         pieces = [self._piece(token) for token in emitted]
         tokens = tokens_of(view, verdict, emitted, pieces, start, index, self._full)
-        nodes = nodes_of(view, verdict, accepted, self._rule) if self._full else []
+        nodes = nodes_of(view, verdict, accepted, self._rule, self._overlap_n) if self._full else []
         fresh = mentioned(nodes, tokens) - self._seen if self._full else set()
         self._seen |= fresh
         return Round(
@@ -53,10 +54,10 @@ def _last_rank(draft: Draft, path: Sequence[int]) -> int | None:
     return draft.ranks[path[-1]] if path else 0
 
 
-def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str) -> list[Node]:
-    """Every guess of the round with its numbers; accepted nodes beyond the `kept` first of the path become discarded.
+def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str, overlap_n: int = OVERLAP_N) -> list[Node]:
+    """Every draft token of the round with its numbers; of the path, nodes beyond the first `kept` are discarded.
 
-    `overlap` compares as many first choices as the rule does (`Verdict.overlap_n`).
+    `overlap` compares the first `overlap_n` choices of both models.
     """
     draft, stats = view.draft, view.stats
     dropped = set(verdict.path[kept:])
@@ -74,18 +75,18 @@ def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str) -> list[No
                 state=state,
                 rank=draft.ranks[i],
                 score=draft.scores[i] if draft.scores else None,
-                q=_q(view, i),
+                q=view.draft_share(i),
                 h_draft=stats.h_draft(i),
                 top_draft=stats.draft.top[group] if stats.draft else None,
                 law_draft=_first(view.q(i), view.top_n)
                 if draft.laws is not None and not view.sampling.greedy
                 else None,
                 source=draft.sources[i] if draft.sources else None,
-                p=stats.target.p_child[i] if view.sampling.greedy else float(view.p[row, token]),
+                p=view.target_share(i),
                 h_target=stats.h_target(i),
                 top_target=stats.target.top[row],
                 law_target=None if view.sampling.greedy else _first(view.p[row], view.top_n),
-                overlap=stats.overlap(i, verdict.overlap_n),
+                overlap=stats.overlap(i, overlap_n),
                 accept_prob=check.accept_prob if check else None,
                 u=view.u[i] if check and check.u is not None else None,
                 judge=check.judge if check else None,
@@ -96,14 +97,6 @@ def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str) -> list[No
             )
         )
     return out
-
-
-def _q(view: RoundView, node: int) -> float | None:
-    """Probability of a node's token under the law it was drawn from; the raw law when it was chosen, not drawn."""
-    draft = view.draft
-    if draft.laws is not None:
-        return float(view.q(node)[draft.tokens[node]])
-    return None if view.stats.draft is None else view.stats.draft.p_child[node]
 
 
 def _blocker(view: RoundView, verdict: Verdict, node: int) -> int | None:

@@ -36,7 +36,6 @@ class Verdict:
     origin: str = "target"  # of the emitted token: correction | bonus | target
     checks: dict[int, Check] = field(default_factory=dict)
     extras: dict[str, Any] = field(default_factory=dict)
-    overlap_n: int = 5  # first choices that the recorded overlap of draft and target compares
 
 
 @dataclass(slots=True)
@@ -81,7 +80,10 @@ def step_point(p_V: Tensor, tokens: Sequence[int], us: Sequence[float]) -> Step:
 
 
 def step_without_replacement(p_V: Tensor, q_V: Tensor, tokens: Sequence[int], us: Sequence[float]) -> Step:
-    """Children drawn without replacement from q, in draw order (K6): min(1, p/q), residual, remove from q, renormalise."""
+    """Children drawn without replacement from q, in draw order (K6).
+
+    Each: accept with min(1, p/q), else p becomes the residual, and the child leaves q, which is renormalised.
+    """
     p_left, q_left, tests = p_V, q_V.clone(), []
     for i, (token, u) in enumerate(zip(tokens, us, strict=True)):
         p, q = float(p_left[token]), float(q_left[token])
@@ -108,12 +110,13 @@ def walk(
     veto: Veto | None = None,
     override: Override | None = None,
 ) -> Verdict:
-    """The exact walk (K1, K2/K3, K4, K5, K6), with two doors for rules that depart from it on purpose.
+    """The exact walk (K1, K2/K3, K4, K5, K6), with two hooks for rules that depart from it on purpose.
 
-    `veto(view, node)` is asked before a node is tested; its reason names a token to `remove` from the target's law,
-    which forces a rejection when it is the node's own (EASD, eq. 6); after the removal of another token the node is tested as
-    usual, and its reason has the veto's numbers and `fired`. `override(view, node)` is asked about nodes that the exact rule
-    refused, children of one parent by draft score; True keeps the node as "relaxed" (AutoJudge, top-K).
+    `veto(view, node)` is asked before a node is tested; its reason names a token to `remove` from the target's
+    distribution,
+    which forces a rejection when it is the node's own (EASD, eq. 6); after the removal of another token the node is
+    tested as usual, and its reason has the veto's numbers and `fired`. `override(view, node)` is asked about nodes that
+    the exact rule rejected, children of one parent by draft score; True keeps the node as "relaxed" (AutoJudge, top-K).
     """
     step = _greedy_step if view.sampling.greedy else _sampled_step
     verdict, at = Verdict(), -1

@@ -51,7 +51,7 @@ class RoundView:
 
     @cached_property
     def ranks(self) -> list[tuple[int, float]]:
-        """Per node: the token's 1-based rank in the target's row (ties by id), and log p(first) - log p(token) in nats."""
+        """Per node: the token's 1-based rank in the target's row (ties by id), and its gap to the first in nats."""
         if not len(self.draft):
             return []
         rows = wide(self.logits[[p + 1 for p in self.draft.parents]])
@@ -61,6 +61,20 @@ class RoundView:
         rank = 1 + ((rows > mine) | ((rows == mine) & before)).sum(1, keepdim=True)
         gap = rows.amax(1, keepdim=True) - mine
         return [(int(r), g) for r, g in torch.cat((rank.to(gap.dtype), gap), 1).tolist()]
+
+    def target_share(self, node: int) -> float:
+        """Probability of a node's token under the distribution that the target samples from; the raw one when
+        greedy."""
+        if self.sampling.greedy:
+            return self.stats.target.p_child[node]
+        return float(self.p[self.draft.parents[node] + 1, self.draft.tokens[node]])
+
+    def draft_share(self, node: int) -> float | None:
+        """Probability of a node's token under the distribution it was drawn from; the raw one when chosen, not
+        drawn."""
+        if self.draft.laws is not None:
+            return float(self.q(node)[self.draft.tokens[node]])
+        return None if self.stats.draft is None else self.stats.draft.p_child[node]
 
     def q(self, node: int) -> Tensor:
         """The law [V] that the node was drawn from.

@@ -8,7 +8,7 @@ import { offer, stack } from "./figure.js";
 import { flagLines } from "./flags.js";
 import { followSource, passageOf, passageText } from "./passage.js";
 import { sourceWords } from "./source.js";
-import { overlapAt, overlapN } from "./thresholds.js";
+import { overlapN } from "./thresholds.js";
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
@@ -254,7 +254,7 @@ function stripFigure(node, width) {
 
 function numbers({ run, round, node, token, own }, n, residual) {
   const known = (value) => value !== null && value !== undefined;
-  const overlap = overlapAt(run, node);
+  const overlap = node?.overlap ?? null;
   const of = Math.min(n, node?.top_draft?.length ?? n, node?.top_target?.length ?? n);
   const rows = [
     ["p", known(node?.p) ? prob(node.p) : null, "the target's probability of the guess"],

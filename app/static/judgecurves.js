@@ -5,7 +5,7 @@ import { nameOf } from "./columns.js";
 import { h } from "./dom.js";
 import { fmt, percent, pieceOf } from "./draw.js";
 import { atThreshold, histogram, recallCurve, reliability, roc } from "./judgement.js";
-import { knobsOf, replay, rulesOf } from "./thresholds.js";
+import { knobsOf, movable, replay } from "./thresholds.js";
 
 const TRAINING = "unseen labels of training: ";
 
@@ -148,7 +148,7 @@ function said({ n, kept, keptImportant, important, recall, keptUnimportant }) {
   return `${kept} of ${n} mismatches would be kept: ${keptImportant} of the ${important} important ones, which may change the answer, and ${kept - keptImportant} of the ${n - important} others (${percent(keptUnimportant)}). Recall of important ones ${percent(recall)}.`;
 }
 
-const judgeRuns = (store) => [...store.runs.values()].filter((run) => rulesOf(run).some((rule) => rule.id === "judge"));
+const judgeRuns = (store) => [...store.runs.values()].filter((run) => movable(run).includes("judge_threshold"));
 
 /** For each run whose rule is a judge: where the text would first change. */
 function changes({ store, lab }, threshold) {

@@ -4,7 +4,7 @@ import { nodeSelection, selectedRun } from "./columns.js";
 import { h, s } from "./dom.js";
 import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer, svgText } from "./figure.js";
-import { knobsOf, replay, rulesOf } from "./thresholds.js";
+import { blind, knobsOf, movable, replay, thresholdOf } from "./thresholds.js";
 
 /** @param {HTMLElement} element @param {any} store @param {any=} lab */
 export function mount(element, store, lab) {
@@ -45,7 +45,7 @@ export function mount(element, store, lab) {
 
 function show(store, state, parts) {
   const locked = store.runs.get(store.cursor?.run) ?? selectedRun(store);
-  const usable = (run) => Boolean(run?.head && rulesOf(run).length);
+  const usable = (run) => Boolean(run?.head && movable(run).length);
   const run = usable(locked) ? locked : ([...store.runs.values()].find(usable) ?? null);
   if (run !== state.run) {
     state.knobs = null;
@@ -61,11 +61,8 @@ function show(store, state, parts) {
       : "Thresholds of a run can be moved here, without a model.";
     return;
   }
-  const rules = rulesOf(run);
-  parts.about.textContent = `${run.card?.title ?? run.key}: ${rules.map((rule) => rule.says).join("; ")}`;
-  const names = [...new Set(rules.flatMap((rule) => rule.sliders))].filter(
-    (name) => typeof run.head.knobs[name] === "number",
-  );
+  parts.about.textContent = `${run.card?.title ?? run.key}: ${thresholdOf(run)?.says}`;
+  const names = movable(run);
   const shape = `${run.key}/${run.head.id}/${names}`;
   if (shape !== state.shape) {
     state.shape = shape;
@@ -74,7 +71,7 @@ function show(store, state, parts) {
   const knobs = state.knobs ?? knobsOf(run);
   const result = replay(run, knobs, store.visibleRounds(run));
   parts.reset.disabled = !state.knobs;
-  parts.words.textContent = sentence(run, rules, result, Boolean(state.knobs));
+  parts.words.textContent = sentence(run, result, Boolean(state.knobs));
   state.figure = strip(run, result, Boolean(state.knobs), parts.strip.clientWidth || 420);
   parts.strip.replaceChildren(state.figure);
   const { changed } = result;
@@ -151,12 +148,14 @@ function slider(store, state, run, name) {
   );
 }
 
-function sentence(run, rules, { marks, was, changed, known }, moved) {
+function sentence(run, { marks, was, changed, known }, moved) {
   if (!known)
-    return "This trace does not hold the numbers that the rule compares (it was recorded lightly, or no guess was tested).";
-  const now = `The condition holds at ${marks.length} of ${known} tested guesses`;
+    return "This trace does not hold the numbers that the rule compares (it was recorded lightly, or nothing was tested).";
+  const now = `The condition holds at ${marks.length} of ${known} tested tokens`;
   if (!moved) return `${now}. Move a threshold to see which decisions would change.`;
   const then = `${now}, ${was.length} as run.`;
+  if (!changed && blind(run))
+    return `${then} No tested decision changes; of the branches that were not tested nothing is known.`;
   if (!changed) return `${then} No decision changes: the text would be the same to its end.`;
   const node = run.rounds[changed.round].nodes[changed.node];
   return `${then} The first decision to change is ${pieceOf(run, node.token)} at position ${changed.pos}; beyond it the text would differ: run to see.`;

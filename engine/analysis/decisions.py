@@ -1,7 +1,7 @@
-"""A tested guess decided again from its recorded numbers, under the run's knobs or others. No model.
+"""A tested node decided again from its recorded numbers, under the run's knobs or others. No model.
 
-Which tests apply follows from the knobs a run has, so composed methods are covered. Equations: `engine/verify.py` and
-the rules; here only numbers that were written down are compared.
+What the exact rule says is recomputed here (equations: `engine/verify.py`); what a threshold says is read from the
+rule's own declaration, so this file knows no rule by its knobs.
 """
 
 from collections.abc import Mapping
@@ -9,26 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.config import KnobValue
+from engine.threshold import Numbers, Switch, Threshold, bind, chosen, recorded
 from engine.trace.events import Node, RunStarted
 
 Knobs = Mapping[str, KnobValue]
-ATLEAST = 1e-9  # overlaps are quotients: 4 / 5 must reach 0.8
-MOVABLE = (
-    "tau_entropy",
-    "tau_entropy_draft",
-    "tau_overlap",
-    "top_beta",
-    "tau_base",
-    "tau_gamma",
-    "accept_k",
-    "math_k",
-    "judge_threshold",
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The state that follows, and whether an entropy trigger fired on the way."""
+    """The state that follows, and whether a veto's condition held on the way."""
 
     state: str
     fired: bool = False
@@ -39,26 +28,63 @@ def greedy(head: RunStarted) -> bool:
     return bool(head.sampling.get("temperature", 0) == 0)
 
 
-def decide(head: RunStarted, node: Node, knobs: Knobs) -> Decision | None:
-    """What the rule says about a tested guess; None where too little was recorded."""
+def decide(head: RunStarted, node: Node, knobs: Knobs, threshold: Threshold | None) -> Decision | None:
+    """What the rule says about a tested node; None where too little was recorded."""
     reason = node.reason or {}
-    if "top_beta" in knobs and "rank" in reason:
-        return _gap(reason, knobs)
-    if str(reason.get("id", "")).startswith("typical"):
-        return _typical(reason)
-    strict, fires = _strict(head, node, _before(reason)), _fires(node, reason, knobs)
-    if strict is None or fires is None:
-        return None
-    if fires:
-        return _penalised(head, node, reason, knobs, strict)
-    if strict:
-        return Decision("accepted")
-    return Decision("relaxed" if _overridden(reason, knobs) else "rejected")
+    if threshold is not None and threshold.effect == "decide" and not (threshold.sampled_only and greedy(head)):
+        return _alone(node, knobs, threshold)
+    strict = _strict(head, node, _before(reason))
+    held = None if threshold is None else bind(threshold.condition, knobs)(numbers(node, threshold, knobs))
+    if threshold is not None and threshold.effect == "veto":
+        if strict is None or held is None:
+            return None
+        if held:
+            return _penalised(head, node, reason, bars(threshold, knobs), strict)
+        return Decision("accepted" if strict else "rejected")
+    if strict is None or strict:
+        return None if strict is None else Decision("accepted")
+    if threshold is not None and threshold.effect == "override":
+        return None if held is None else Decision("relaxed" if held else "rejected")
+    return Decision("rejected")
+
+
+def numbers(node: Node, threshold: Threshold, knobs: Knobs) -> Numbers:
+    """The recorded numbers that a declaration names; one that was not recorded is missing."""
+    reason, found = node.reason or {}, dict[str, float | str | bool | None]()
+    for name, field in recorded(threshold, knobs).items():
+        if name in reason:
+            found[name] = reason[name]
+        elif field and getattr(node, field, None) is not None:
+            found[name] = getattr(node, field)
+    return found
+
+
+def bars(threshold: Threshold, knobs: Knobs) -> str:
+    """Which token a veto removes under these knobs: "proposed", or "first", the draft's first choice."""
+    return chosen(threshold.bars, knobs) if isinstance(threshold.bars, Switch) else threshold.bars
 
 
 def acceptance(node: Node) -> float | None:
-    """Probability with which the exact rule keeps a guess: p / q up to 1 if drawn, p of what is left if chosen."""
+    """Probability with which the exact rule accepts a token: p / q up to 1 if drawn, p of what is left if chosen."""
     return _chance(node, node.reason or {})
+
+
+def overlap(node: Node, n: int) -> float | None:
+    """|top-n of the draft and top-n of the target| / n (EASD, eq. 5), n at most the entries kept; None without
+    lists."""
+    if not node.top_draft or not node.top_target:
+        return None
+    n = min(n, len(node.top_draft), len(node.top_target))
+    return len({token for token, _ in node.top_draft[:n]} & {token for token, _ in node.top_target[:n]}) / n
+
+
+def _alone(node: Node, knobs: Knobs, threshold: Threshold) -> Decision | None:
+    """A rule that decides without the exact one."""
+    seen = numbers(node, threshold, knobs)
+    held, exact = (bind(one, knobs)(seen) for one in (threshold.condition, threshold.exact))
+    if held is None or (held and exact is None):
+        return None
+    return Decision(("accepted" if exact else "relaxed") if held else "rejected")
 
 
 def _chance(node: Node, reason: Mapping[str, Any]) -> float | None:
@@ -71,16 +97,8 @@ def _chance(node: Node, reason: Mapping[str, Any]) -> float | None:
     return min(1.0, p / q) if q > 0 else float(p > 0)
 
 
-def overlap(node: Node, n: int) -> float | None:
-    """|top-n of the draft and top-n of the target| / n (EASD, eq. 5), n at most the entries kept."""
-    if not node.top_draft or not node.top_target:
-        return node.overlap
-    n = min(n, len(node.top_draft), len(node.top_target))
-    return len({token for token, _ in node.top_draft[:n]} & {token for token, _ in node.top_target[:n]}) / n
-
-
 def _strict(head: RunStarted, node: Node, reason: Mapping[str, Any]) -> bool | None:
-    """Whether the exact rule keeps the guess."""
+    """Whether the exact rule accepts the token."""
     if greedy(head):
         choice = reason.get("strict", reason.get("choice"))  # after a veto, `choice` is the one that was left
         choice = choice if choice is not None else (node.top_target[0][0] if node.top_target else None)
@@ -90,73 +108,17 @@ def _strict(head: RunStarted, node: Node, reason: Mapping[str, Any]) -> bool | N
 
 
 def _before(reason: Mapping[str, Any]) -> dict[str, Any]:
-    """A reason without the numbers that hold after another token than the guess was barred (`fired`)."""
+    """A reason without the numbers that hold after another token than the proposed one was barred (`fired`)."""
     after = ("choice", "p", "q", "p_left") if reason.get("fired") else ()
     return {name: value for name, value in reason.items() if name not in after}
 
 
-def _penalised(head: RunStarted, node: Node, reason: Mapping[str, Any], knobs: Knobs, strict: bool) -> Decision | None:
-    """A trigger that fired bars the guess, or the draft's first choice (register E4), and then the numbers after it decide."""
+def _penalised(head: RunStarted, node: Node, reason: Mapping[str, Any], bars: str, strict: bool) -> Decision | None:
+    """A veto bars the token, or the draft's first choice (register E4), and then the numbers after it decide."""
     first = node.top_draft[0][0] if node.top_draft else None
-    barred = reason.get("remove", first if knobs.get("penalize") == "argmax" else node.token)
+    barred = reason.get("remove", first if bars == "first" else node.token)
     if barred == node.token:
         return Decision("vetoed" if strict else "rejected", fired=True)
     after = {name: value for name, value in reason.items() if name != "strict"}
     kept = _strict(head, node, after) if reason.get("fired") else None
     return None if kept is None else Decision("accepted" if kept else "rejected", fired=True)
-
-
-def _fires(node: Node, reason: Mapping[str, Any], knobs: Knobs) -> bool | None:
-    """The entropy trigger of EASD, eq. 3 to 5 and register E1, E8; None where its entropies (option of E3) were not recorded."""
-    if "tau_entropy" not in knobs:
-        return False
-    h_draft, h_target = reason.get("h_draft", node.h_draft), reason.get("h_target", node.h_target)
-    common = reason.get("overlap", overlap(node, int(knobs.get("overlap_n", 5))))
-    if h_draft is None or h_target is None or common is None:
-        return False
-    if knobs.get("entropy_temperature", 1.0) != 1.0 and "h_draft" not in reason:
-        return None
-    tau, least = float(knobs["tau_entropy"]), float(knobs.get("tau_overlap", 0.8))
-    own = float(knobs.get("tau_entropy_draft", -1.0))
-    ablation = knobs.get("ablation", "none")
-    agree = common > least if knobs.get("overlap_cmp") == "gt" else common >= least - ATLEAST
-    unsure = h_draft > (tau if own < 0 else own)
-    return (
-        h_target > tau
-        and (unsure or ablation in ("no_draft_entropy", "target_entropy_only"))
-        and (agree or ablation in ("no_overlap", "target_entropy_only"))
-    )
-
-
-def _overridden(reason: Mapping[str, Any], knobs: Knobs) -> bool:
-    """Whether a lossy rule that was asked keeps a refused guess."""
-    if "score" in reason:
-        return reason["score"] is not None and bool(reason["score"] < _judge_threshold(reason, knobs))
-    if "math_k" in knobs and "rank" in reason and "found" in reason:
-        return reason["found"] is None and (knobs["math_k"] == 0 or bool(reason["rank"] <= int(knobs["math_k"])))
-    if "accept_k" in knobs and "rank" in reason:
-        return bool(reason["rank"] <= int(knobs["accept_k"]))
-    return str(reason.get("id", "")).endswith("_relaxed")
-
-
-def _judge_threshold(reason: Mapping[str, Any], knobs: Knobs) -> float:
-    """The knob, unless it is -1: then the judge's own, which the decision recorded."""
-    given = float(knobs.get("judge_threshold", -1.0))
-    return given if given >= 0 else float(reason.get("threshold", 0.0))
-
-
-def _gap(reason: Mapping[str, Any], knobs: Knobs) -> Decision:
-    """Top-beta and gap with the threshold moved by confidence (CM-ASD, register C2)."""
-    sure, tau = reason.get("confidence"), float(knobs.get("tau_base", reason.get("tau", 0.0)))
-    if sure is not None:
-        tau += float(knobs.get("tau_gamma", 0.0)) * (sure if knobs.get("threshold_mode") == "text" else 1 - sure)
-    if reason["rank"] > int(knobs["top_beta"]) or not reason["gap"] <= tau:
-        return Decision("rejected")
-    return Decision("accepted" if reason["rank"] == 1 else "relaxed")
-
-
-def _typical(reason: Mapping[str, Any]) -> Decision | None:
-    """Typical acceptance (Medusa): p above min(eps, delta exp(-H))."""
-    if "p" not in reason or "threshold" not in reason:
-        return None
-    return Decision("accepted" if reason["p"] > reason["threshold"] else "rejected")

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from engine.analysis.reasons import SENTENCES, neutral
 from engine.analysis.scene import Scene, share
 from engine.analysis.words import Pieces, count, number, quoted
+from engine.threshold import Threshold
 from engine.trace import outcome
 from engine.trace.events import Node, Round, RunStarted, Token
 from engine.trace.store import Trace
@@ -16,19 +17,23 @@ def why(
     node: int | Node | None = None,
     token: int | Token | None = None,
     pieces: Mapping[int, str] | None = None,
+    thresholds: Mapping[str, Threshold] | None = None,
 ) -> str:
     """The sentence for a node (itself or its index in the round), a token (itself or its position), or the round.
 
-    `pieces` gives the text of ids that earlier rounds mentioned; the round's own come on top.
+    `pieces` gives the text of ids that earlier rounds mentioned; the round's own come on top. `thresholds`
+    gives what rules declare, by the rule's name; a sentence about a threshold names the comparisons from there.
 
     Raises:
         IndexError: the round has no such node or position.
     """
-    known = _Texts(event, pieces or {})
+    known, declared = _Texts(event, pieces or {}), (thresholds or {}).get(head.rule)
     if node is not None:
-        return _node(Scene(head, event, event.nodes.index(node) if isinstance(node, Node) else node, known))
+        index = event.nodes.index(node) if isinstance(node, Node) else node
+        return _node(Scene(head, event, index, known, declared))
     if token is not None:
-        return _token(head, event, event.tokens[token - event.start] if isinstance(token, int) else token, known)
+        one = event.tokens[token - event.start] if isinstance(token, int) else token
+        return _token(head, event, one, known, declared)
     return _round(event)
 
 
@@ -62,7 +67,8 @@ def _barred(scene: Scene) -> str:
 
 
 class _Texts:
-    """Texts of ids: the round's own, then those of earlier rounds. Nothing is copied, for this is asked at every guess."""
+    """Texts of ids: the round's own, then those of earlier rounds. Nothing is copied, for this is asked at every
+    guess."""
 
     def __init__(self, event: Round, earlier: Mapping[int, str]) -> None:
         self._event, self._earlier = event, earlier
@@ -75,18 +81,18 @@ class _Texts:
         )
 
 
-def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces) -> str:
+def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces, declared: Threshold | None) -> str:
     own = quoted(token.token, pieces)
     given = share(token.top_target, token.token)
     if token.node is not None and token.node < len(event.nodes):
-        return _node(Scene(head, event, token.node, pieces))
+        return _node(Scene(head, event, token.node, pieces, declared))
     if token.origin == "bonus":
         held = "the guess" if event.accepted == 1 else f"all {count(event.accepted, 'guess')} on the path"
         return f"Bonus: {own}{given} comes from the same target call, since {held} held."
     if token.origin == "correction":
         guilty = _refused(event)
         if guilty is not None:
-            return f"Correction: {own}{given}. " + _node(Scene(head, event, guilty, pieces))
+            return f"Correction: {own}{given}. " + _node(Scene(head, event, guilty, pieces, declared))
         return f"Correction: {own}{given} replaces a guess that the rule refused."
     if token.origin == "target":
         way = "first choice" if head.sampling.get("temperature", 0) == 0 else "own draw"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from engine.analysis.scene import Scene, share
 from engine.analysis.words import number, setting
+from engine.threshold import Term
 from engine.trace.events import Node, TopN
 
 
@@ -114,8 +115,8 @@ def _veto(scene: Scene) -> str:
     reason = scene.reason
     h_d, h_t, tau = reason.get("h_draft"), reason.get("h_target"), reason.get("tau_h")
     tau_d = tau if reason.get("tau_h_draft") is None else reason["tau_h_draft"]
-    ablation = scene.head.knobs.get("ablation", "none")
-    if ablation in ("no_draft_entropy", "target_entropy_only"):
+    asked = scene.terms or ("h_draft", "overlap")  # an ablation leaves comparisons out
+    if "h_draft" not in asked:
         unsure = f"the target's entropy ({number(h_t, tau)} nats) exceeds {setting(tau)}"
     elif tau_d == tau:
         unsure = f"both entropies ({number(h_d, tau)}, {number(h_t, tau)} nats) exceed {setting(tau)}"
@@ -124,7 +125,7 @@ def _veto(scene: Scene) -> str:
         unsure += f" and the target's ({number(h_t, tau)}) {setting(tau)}"
     n, overlap = reason.get("n"), reason.get("overlap")
     agree = ""
-    if n and overlap is not None and ablation not in ("no_overlap", "target_entropy_only"):
+    if n and overlap is not None and "overlap" in asked:
         agree = f" and {round(overlap * n)} of the top {n} agree"
     emitted = "" if scene.corrected is None else " " + scene.quote(scene.corrected)
     if scene.node.state != "vetoed":
@@ -209,6 +210,40 @@ def _untested(scene: Scene) -> str:
     return "Never tested: the response ends before it."
 
 
+def _threshold(scene: Scene) -> str:
+    """A rule that is its declaration: the comparisons in force, each with its numbers and the side it fell on."""
+    state = scene.node.state
+    verb = {"relaxed": "Kept although the target prefers", "vetoed": "Vetoed", "accepted": "Accepted"}.get(
+        state, "Rejected"
+    )
+    start = f"{verb} {scene.preferred}" if state == "relaxed" else verb
+    said = " and ".join(_term(term) for term in scene.terms.values())
+    return f"{start}: {said or f'as the rule {scene.head.rule} says'}.{_taken(scene)}"
+
+
+def _term(term: Term) -> str:
+    over, under = ("above", "not above") if term.sign == ">" else ("at least", "below")
+    if term.sign in ("<", "<="):
+        over, under = ("below", "not below") if term.sign == "<" else ("at most", "above")
+    side = "unknown to be at" if term.holds is None else over if term.holds else under
+    name, unit = NAMES.get(term.name, (term.name, ""))
+    value = number(term.value, term.limit)
+    limit = setting(term.limit) if term.knob else number(term.limit, term.value)
+    return f"{name} ({value}{unit}) is {side} {limit}"
+
+
+NAMES = {
+    "h_draft": ("the draft's entropy", " nats"),
+    "h_target": ("the target's entropy", " nats"),
+    "overlap": ("the share of common first choices", ""),
+    "p": ("the target's probability", ""),
+    "q": ("the draft's probability", ""),
+    "rank": ("the rank with the target", ""),
+    "gap": ("the gap to the target's first choice", " nats"),
+    "confidence": ("the confidence", ""),
+}
+
+
 def _not_drafted(scene: Scene) -> str:
     return f"Not drafted: {scene.piece} is the target's own token."
 
@@ -232,6 +267,10 @@ SENTENCES: dict[str, Callable[[Scene], str]] = {
     "heuristic_refused": _heuristic,
     "typical_accept": _typical,
     "typical_reject": _typical,
+    "threshold_veto": _threshold,
+    "threshold_accept": _threshold,
+    "threshold_relaxed": _threshold,
+    "threshold_reject": _threshold,
     "untested": _untested,
     "not_drafted": _not_drafted,
 }

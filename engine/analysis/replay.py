@@ -4,14 +4,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from engine.analysis.decisions import MOVABLE, Decision, acceptance, decide, greedy
+from engine.analysis.decisions import Decision, acceptance, bars, decide, greedy, numbers, overlap
 from engine.analysis.words import quoted
 from engine.config import KnobValue
 from engine.errors import ConfigError, unknown
+from engine.threshold import OVERLAP_N, Threshold, settings, taken_at, terms
 from engine.trace.events import Node, Round
 from engine.trace.outcome import REFUSED
 from engine.trace.store import Trace
 
+LIMIT = 1e-6  # of a threshold that was computed from the knobs and is so again
 CLOSE = 1e-6  # of two recorded numbers that must be equal; they may come from sums in another order
 
 
@@ -47,38 +49,39 @@ class WhatIf:
         return self.round is not None
 
 
-def replay(trace: Trace) -> Replay:
-    """Recompute every decision of a full trace from p, q, u, entropies, overlap, ranks and scores.
+def replay(trace: Trace, threshold: Threshold | None) -> Replay:
+    """Recompute every decision of a full trace from its recorded numbers; `threshold` is what the run's rule declares.
 
     Raises:
         ConfigError: the trace was recorded lightly and has no decisions.
     """
     checked, missing, faults = 0, 0, []
     for event, index, node in _tested(trace):
-        decision = decide(trace.head, node, trace.head.knobs)
+        decision = decide(trace.head, node, trace.head.knobs, threshold)
         checked, missing = checked + (decision is not None), missing + (decision is None)
         if decision is not None and decision.state != node.state:
             faults.append(f"Round {event.index}, node {index}: recorded {node.state}, recomputed {decision.state}.")
-        faults += [f"Round {event.index}, node {index}: {fault}." for fault in _numbers(trace, node)]
+        faults += [f"Round {event.index}, node {index}: {fault}." for fault in _numbers(trace, node, threshold)]
     faults += [f"Round {event.index}: {fault}." for event in trace.rounds for fault in _emission(trace, event)]
     return Replay(checked, missing, faults)
 
 
-def what_if(trace: Trace, **knobs: KnobValue) -> WhatIf:
-    """Move thresholds, up to the first decision that would change; beyond it the text would be another one.
+def what_if(trace: Trace, threshold: Threshold | None, **knobs: KnobValue) -> WhatIf:
+    """Move the knobs that the rule compares with, up to the first decision that would change; beyond it the text
+    differs.
 
     Raises:
         ConfigError: a knob that is no threshold of this run, or a trace that was recorded lightly.
     """
-    movable = [name for name in MOVABLE if name in trace.head.knobs]
+    movable = [name for name in (settings(threshold) if threshold else ()) if name in trace.head.knobs]
     for name in knobs:
         if name not in movable:
             raise ConfigError(unknown(f"threshold of {trace.head.method}", name, movable))
     same = 0
     for event, index, node in _tested(trace):
-        before = decide(trace.head, node, trace.head.knobs)
-        after = decide(trace.head, node, trace.head.knobs | knobs)
-        if not _alike(trace, before, after):
+        before = decide(trace.head, node, trace.head.knobs, threshold)
+        after = decide(trace.head, node, trace.head.knobs | knobs, threshold)
+        if not _alike(trace, before, after, threshold):
             return _change(trace, same, event, index, before, after)
         same += 1
     return WhatIf(same, f"All {same} decisions stay as they are.")
@@ -93,11 +96,12 @@ def _tested(trace: Trace) -> Iterator[tuple[Round, int, Node]]:
                 yield event, index, node
 
 
-def _alike(trace: Trace, before: Decision | None, after: Decision | None) -> bool:
-    """Whether two decisions lead to the same text. A trigger on a refused guess still moves the law drawn from."""
+def _alike(trace: Trace, before: Decision | None, after: Decision | None, threshold: Threshold | None) -> bool:
+    """Whether two decisions lead to the same text. A veto of a rejected token still moves the distribution drawn
+    from."""
     if before is None or after is None or before.state != after.state:
         return before is after is None
-    plain = greedy(trace.head) and trace.head.knobs.get("penalize", "proposed") == "proposed"
+    plain = threshold is None or (greedy(trace.head) and bars(threshold, trace.head.knobs) == "proposed")
     return plain or before.fired == after.fired
 
 
@@ -117,7 +121,7 @@ def _say(decision: Decision | None) -> str:
     return "rejected with a penalty" if decision.fired and decision.state == "rejected" else decision.state
 
 
-def _numbers(trace: Trace, node: Node) -> Iterator[str]:
+def _numbers(trace: Trace, node: Node, threshold: Threshold | None) -> Iterator[str]:
     """Recorded numbers that do not follow from others."""
     reason = node.reason or {}
     chance = acceptance(node)
@@ -128,15 +132,25 @@ def _numbers(trace: Trace, node: Node) -> Iterator[str]:
         yield f"the acceptance probability {node.accept_prob:g} is not the ratio {recorded:g}"
     if "u" in reason and node.u is not None and reason["u"] != node.u:
         yield "the draw of the decision is not the recorded one"
-    if "epsilon" in trace.head.knobs and "h" in reason:
-        knobs = trace.head.knobs
-        limit = min(float(knobs["epsilon"]), float(knobs.get("delta", 0.3)) * math.exp(-reason["h"]))
-        if abs(limit - reason.get("threshold", limit)) > 1e-4:
-            yield f"the threshold {reason['threshold']:g} is not {limit:g}"
+    yield from _limits(trace, node, threshold)
+    common = overlap(node, taken_at(threshold, "overlap", trace.head.knobs, usual=OVERLAP_N))
+    if common is not None and node.overlap is not None and abs(common - node.overlap) > CLOSE:
+        yield f"the overlap {node.overlap:g} is not {common:g}"
     if greedy(trace.head) and node.margin is not None and node.top_target and node.p:
         margin = math.log(node.top_target[0][1] / node.p)
         if abs(margin - node.margin) > 1e-3 * max(1.0, margin):
             yield f"the margin {node.margin:g} is not {margin:g}"
+
+
+def _limits(trace: Trace, node: Node, threshold: Threshold | None) -> Iterator[str]:
+    """A limit that the decision wrote down, where another follows from the knobs."""
+    if threshold is None:
+        return
+    knobs, reason, names = trace.head.knobs, node.reason or {}, dict(threshold.limits)
+    for term in terms(threshold.condition, knobs, numbers(node, threshold, knobs)):
+        told = reason.get(names.get(term.name, ""))
+        if told is not None and term.limit is not None and abs(told - term.limit) > LIMIT * max(1.0, abs(term.limit)):
+            yield f"the threshold {told:g} of {term.name} is not {term.limit:g}"
 
 
 def _emission(trace: Trace, event: Round) -> Iterator[str]:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from engine.analysis.decisions import numbers
 from engine.analysis.words import Pieces, number, quoted
+from engine.threshold import Term, Threshold, terms
 from engine.trace.events import Node, Round, RunStarted, TopN
 
 
@@ -16,6 +18,16 @@ class Scene:
     event: Round
     index: int
     pieces: Pieces
+    threshold: Threshold | None = None  # what the run's rule declares
+
+    @cached_property
+    def terms(self) -> dict[str, Term]:
+        """The comparisons of the rule's condition that are in force, with this node's numbers, by the number's name."""
+        if self.threshold is None:
+            return {}
+        knobs = self.head.knobs
+        found = terms(self.threshold.condition, knobs, numbers(self.node, self.threshold, knobs))
+        return {term.name: term for term in found}
 
     @cached_property
     def node(self) -> Node:

@@ -19,6 +19,7 @@ from engine.cli import (
     methods,
     pooled,
     readme,
+    replay,
     run,
     training,
     trajectories,
@@ -40,6 +41,7 @@ COMMANDS = (
     automaton,
     training,
     export,
+    replay,
     readme,
 )
 

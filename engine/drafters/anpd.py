@@ -26,6 +26,7 @@ class Anpd:
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
+    DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()
 

@@ -29,6 +29,7 @@ class Eagle2:
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("dynamic_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ("eagle2",)
+    DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()
 

@@ -26,6 +26,7 @@ class Hydra:
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ("hydra",)
+    DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()
 

@@ -27,6 +27,7 @@ class Medusa:
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree", "chain")
     NEEDS: ClassVar[tuple[str, ...]] = ("medusa",)
+    DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()
 

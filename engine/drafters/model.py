@@ -22,6 +22,7 @@ class ModelDrafter:
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ("draft",)
+    DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()
 

@@ -15,6 +15,7 @@ class NoDrafter:
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("none",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
+    DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()
 

@@ -32,6 +32,7 @@ class Recycle:
     KNOBS: ClassVar[tuple[Knob, ...]] = (WIDTH, FILL, PREFILL, SCOPE, entries_knob(200_000, "rows"))
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
+    DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()
 

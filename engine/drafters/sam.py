@@ -45,6 +45,7 @@ class Sam:
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
+    DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ("automaton",)
     taps: tuple[int, ...] = ()
 

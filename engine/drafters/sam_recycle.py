@@ -53,6 +53,7 @@ class SamRecycle:
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
+    DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ("automaton",)
     taps: tuple[int, ...] = ()
 

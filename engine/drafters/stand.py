@@ -58,6 +58,7 @@ class Stand:
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
+    DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()
 

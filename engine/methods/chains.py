@@ -29,7 +29,8 @@ SD = make_card(
     "min(1, p/q); the first refusal is replaced from the residual.",
     helps="Text that the small model writes as well as the large one.",
     hurts="A draft step that costs more than a few hundredths of a target call, or guesses that fail early.",
-    contested="'target' as correction is what the EASD paper prints for its baseline; above temperature 0 it is not lossless (E2).",
+    contested="'target' as correction is what the EASD paper prints for its baseline; above temperature 0 it is not "
+    "lossless (E2).",
     formula="keep x if u < min(1, p(x)/q(x)); else draw from norm(max(p - q, 0))",
 )
 EASD = make_card(
@@ -39,12 +40,12 @@ EASD = make_card(
     drafter="model",
     shape="chain",
     rule="entropy_veto",
-    summary="Speculative decoding that refuses a guess when both models are unsure and yet agree. The target's next choice is "
-    "taken instead, on purpose against its own law.",
+    summary="Speculative decoding that refuses a guess when both models are unsure and yet agree. The target's next "
+    "choice is taken instead, on purpose against its own law.",
     helps="Reasoning, where a confident-looking agreement of two unsure models is a shared mistake.",
     hurts="Free wording: two unsure models that agree are often both right, and every veto ends a round.",
-    contested="At least or above the overlap threshold (E1); correction from the target or the residual (E2); draft length not in "
-    "the paper (E6); whose entropies calibrate tau (E8, E9).",
+    contested="At least or above the overlap threshold (E1); correction from the target or the residual (E2); draft "
+    "length not in the paper (E6); whose entropies calibrate tau (E8, E9).",
     formula="veto if H_d > tau and H_t > tau and overlap@n >= tau_overlap; then p(x) <- 0",
 )
 SPECDEC = make_card(
@@ -56,8 +57,8 @@ SPECDEC = make_card(
     rule="gap",
     defaults={"gamma": 10, "top_beta": 5, "tau_base": 3.0, "tau_gamma": 0.0},
     origins={"top_beta": "code", "tau_base": "code", "gamma": "paper"},
-    summary="A drafted token stays if it is among the target's first beta and not too far behind the first. Here with an "
-    "autoregressive drafter instead of the paper's parallel one.",
+    summary="A drafted token stays if it is among the target's first beta and not too far behind the first. Here with "
+    "an autoregressive drafter instead of the paper's parallel one.",
     helps="Tasks with many equally good wordings, such as translation.",
     hurts="Facts: the second-best digit passes as easily as the second-best word.",
     contested="The paper's drafter writes all k tokens in one pass (C6).",
@@ -71,13 +72,13 @@ CM_ASD = make_card(
     shape="confidence_chain",
     rule="gap",
     defaults={"k_max": 10},
-    summary="The drafter's confidence sets how many guesses are checked and how strictly. Entropy, logit margin and softmax margin "
-    "are mixed into one number a token.",
+    summary="The drafter's confidence sets how many guesses are checked and how strictly. Entropy, logit margin and "
+    "softmax margin are mixed into one number a token.",
     helps="Text whose difficulty changes: long checks on easy stretches, short ones elsewhere.",
-    hurts="All k_max tokens are drafted even when few are checked; the printed threshold is loosest where the drafter is least "
-    "sure.",
-    contested="Entropy as confidence (C1); the threshold loosens when unsure as printed, the text says the opposite (C2); "
-    "no hyper-parameters are given (C7).",
+    hurts="All k_max tokens are drafted even when few are checked; the printed threshold is loosest where the drafter "
+    "is least sure.",
+    contested="Entropy as confidence (C1); the threshold loosens when unsure as printed, the text says the opposite "
+    "(C2); no hyper-parameters are given (C7).",
     formula="k = clip(floor(alpha C k_max)); keep x if rank_p(x) <= beta and gap <= tau_base + gamma (1 - C_t)",
 )
 TOPK = make_card(
@@ -88,9 +89,11 @@ TOPK = make_card(
     shape="chain",
     rule="top_k",
     family="judge",
-    summary="Speculative decoding that also keeps any guess among the target's K first choices.",
+    summary="Speculative decoding that also keeps any draft token among the target's K first choices.",
     helps="Shows how far a rule without learning gets.",
     hurts="It cannot tell a synonym from a wrong digit.",
+    contested="The published code compares draft token i with the target's choices for token i + 1, so its K = 1 is "
+    "not lossless; here each token meets the choices for its own position, and K = 1 is greedy decoding.",
     formula="keep x if rank_p(x) <= K",
 )
 

@@ -12,12 +12,16 @@ from engine.parts import Drafter, Kit, Rule, Shape
 from engine.rules import RULES
 from engine.shapes import SHAPES
 
+DISTRIBUTIONS = "draft distributions"  # what a rule needs of a drafter, not of a lab
+
 
 def parts(drafter: str, shape: str, rule: str) -> tuple[type[Drafter], type[Shape], type[Rule]]:
     """The three classes, checked to fit each other.
 
     Raises:
-        ConfigError: an unknown name, a shape the drafter cannot fill, or one the rule cannot judge.
+        ConfigError: an unknown name, a shape the drafter cannot fill, or one the rule cannot judge, or a rule that
+        compares
+            the drafter's distributions where it has none.
     """
     for what, name, known in (("drafter", drafter, DRAFTERS), ("shape", shape, SHAPES), ("rule", rule, RULES)):
         if name not in known:
@@ -28,6 +32,11 @@ def parts(drafter: str, shape: str, rule: str) -> tuple[type[Drafter], type[Shap
         raise ConfigError(f"Drafter {drafter!r} cannot fill shape {shape!r} ({s.KIND}); it takes: {fits}.")
     if r.SHAPES and s.KIND not in r.SHAPES:
         raise ConfigError(f"Rule {rule!r} cannot judge shape {shape!r} ({s.KIND}); it takes: {', '.join(r.SHAPES)}.")
+    if DISTRIBUTIONS in r.NEEDS and not d.DISTRIBUTIONS:
+        fits = ", ".join(n for n, other in DRAFTERS.items() if other.DISTRIBUTIONS and s.KIND in other.SHAPES)
+        raise ConfigError(
+            f"Rule {rule!r} compares the draft's distributions, and drafter {drafter!r} has none; it takes: {fits}."
+        )
     return d, s, r
 
 
@@ -55,7 +64,7 @@ def make_card(
         knobs[name] = replace(knobs[name], default=knobs[name].check(value))
     for name, origin in (origins or {}).items():
         knobs[name] = replace(knobs[name], origin=origin)  # type: ignore[arg-type]
-    wanted = tuple(dict.fromkeys((*d.NEEDS, *s.NEEDS, *(n for n in r.NEEDS if n != "draft laws"), *needs)))
+    wanted = tuple(dict.fromkeys((*d.NEEDS, *s.NEEDS, *(n for n in r.NEEDS if n != DISTRIBUTIONS), *needs)))
     return Card(
         drafter=drafter,
         shape=shape,
@@ -63,6 +72,7 @@ def make_card(
         guarantee=guarantee or r.GUARANTEE,
         knobs=_ordered(knobs.values()),
         needs=wanted,
+        threshold=r.THRESHOLD,
         **words,
     )
 

@@ -17,12 +17,12 @@ PLD = make_card(
     family="lookup",
     defaults={"gamma": 10},
     origins={"gamma": "code"},
-    summary="Looks for the last few tokens earlier in the text and proposes what followed them there. No model drafts, so a "
-    "miss costs nothing.",
+    summary="Looks for the last few tokens earlier in the text and proposes what followed them there. No model drafts, "
+    "so a miss costs nothing.",
     helps="Texts that repeat their input: summaries, edits, code, second attempts at a problem.",
     hurts="Free wording: a phrase that was never written cannot be found.",
-    contested="The reference demands a continuation of full length (`continuation` full); Hugging Face and vLLM take what "
-    "there is. "
+    contested="The reference demands a continuation of full length (`continuation` full); Hugging Face and vLLM take "
+    "what there is. "
     "That earlier trajectories are searched too is our reading of STAND's numbers.",
     formula="for n = 3, 2, 1: if x[-n:] stood at i, draft x[i+n : i+n+gamma]",
 )
@@ -35,12 +35,12 @@ ANPD = make_card(
     rule="exact",
     family="lookup",
     defaults={"gamma": 10},
-    summary="Counts what followed every short run of tokens, and drafts the most frequent next token again and again. Longer "
-    "runs are asked first.",
+    summary="Counts what followed every short run of tokens, and drafts the most frequent next token again and again. "
+    "Longer runs are asked first.",
     helps="Text with fixed phrases; the counts grow with every token.",
     hurts="A count says which token was most frequent, not how sure that is.",
-    contested="N and the draft length of STAND's comparison are not reported; ties and the prompt's weight differ from the "
-    "reference, which "
+    contested="N and the draft length of STAND's comparison are not reported; ties and the prompt's weight differ from "
+    "the reference, which "
     "counts the prompt twice.",
     formula="draft argmax count(context, x), longest context first",
 )
@@ -59,8 +59,8 @@ SAM = make_card(
     "What followed it is copied, and the longer the match the more.",
     helps="Long verbatim repetitions, found at any length in constant time.",
     hurts="Text without repetitions, and copies of a first occurrence that later ones contradict.",
-    contested="The reference samples its bonus token from the unprocessed law, which is not lossless; here it follows the "
-    "sampling.",
+    contested="The reference samples its bonus token from the unprocessed law, which is not lossless; here it follows "
+    "the sampling.",
     formula="draft min(gamma, alpha x match) tokens after the first occurrence",
 )
 RECYCLE = make_card(
@@ -73,13 +73,13 @@ RECYCLE = make_card(
     family="lookup",
     defaults={"tree": "heuristic"},
     origins={"tree": "ours"},
-    summary="Each target call leaves its eight first choices after every token it read, refused ones included. A fixed tree "
-    "is filled "
+    summary="Each target call leaves its eight first choices after every token it read, refused ones included. A fixed "
+    "tree is filled "
     "with them, token by token.",
     helps="Everything a little: after a few rounds most tokens have a row.",
     hurts="One row a token: the context before it is forgotten, and the last writer wins.",
-    contested="The paper keeps one matrix for good (`scope` global). Its tree has no licence; ours is grown best-first to the "
-    "same size.",
+    contested="The paper keeps one matrix for good (`scope` global). Its tree has no licence; ours is grown best-first "
+    "to the same size.",
     formula="child j of a node with token t is M[t, j]; then M[t] <- top-8 of the target's logits after t",
 )
 SAM_RECYCLE = make_card(
@@ -92,8 +92,8 @@ SAM_RECYCLE = make_card(
     family="lookup",
     defaults={"tree": "heuristic"},
     origins={"tree": "ours"},
-    summary="Copies where the text matches five tokens or more of something seen, and fills a tree with recycled candidates "
-    "elsewhere.",
+    summary="Copies where the text matches five tokens or more of something seen, and fills a tree with recycled "
+    "candidates elsewhere.",
     helps="Text that alternates between repetition and news.",
     hurts="A long but wrong match costs the round its tree.",
     contested="The threshold and the bias of the static match come from the reference code.",
@@ -109,13 +109,13 @@ STAND = make_card(
     family="lookup",
     defaults={"tree": OPTIMISED},
     origins={"tree": "ours", "scope": "paper"},
-    summary="Keeps the target's own laws by the last one to four tokens and averages them over every visit. Children of a "
-    "static tree "
+    summary="Keeps the target's own laws by the last one to four tokens and averages them over every visit. Children "
+    "of a static tree "
     "are drawn from these laws without replacement, so that guesses are as varied as the target.",
     helps="Several reasoning traces on one problem at temperature: each later trace finds the laws of those before.",
     hurts="A first short answer: the table is empty when it starts.",
-    contested="The stored mass is renormalised when drafting (S3), stored after temperature (S4), every committed position "
-    "learns (S9), and "
+    contested="The stored mass is renormalised when drafting (S3), stored after temperature (S4), every committed "
+    "position learns (S9), and "
     "tables are kept for one problem (S10). Noise is never reused (S7).",
     formula="q = mean law of the longest known context; children: top m of log q + Gumbel noise",
 )

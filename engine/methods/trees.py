@@ -10,8 +10,8 @@ EAGLE2 = make_card(
     shape="dynamic_tree",
     rule="exact",
     family="tree",
-    summary="A one-layer head writes the target's next hidden state from the last one and the next token. A tree of its "
-    "likeliest guesses is grown level by level, and the best nodes are checked in one call.",
+    summary="A one-layer head writes the target's next hidden state from the last one and the next token. A tree of "
+    "its likeliest guesses is grown level by level, and the best nodes are checked in one call.",
     helps="One target call checks many ways to go on, so an early second-best guess costs nothing.",
     hurts="Every round verifies total_token tokens, however sure the head is.",
     contested="The paper's depth of 7 grows eight levels (H4).",
@@ -25,10 +25,11 @@ EAGLE3 = make_card(
     shape="dynamic_tree",
     rule="exact",
     family="tree",
-    summary="Like EAGLE-2, but the head reads three layers of the target and was trained on its own guesses, several steps deep. "
-    "Its guesses stay good further down the tree.",
+    summary="Like EAGLE-2, but the head reads three layers of the target and was trained on its own guesses, several "
+    "steps deep. Its guesses stay good further down the tree.",
     helps="Long runs of predictable text: acceptance falls slowly with depth.",
-    hurts="Every round verifies total_token tokens, however sure the head is; tokens outside its vocabulary can never be guessed.",
+    hurts="Every round verifies total_token tokens, however sure the head is; tokens outside its vocabulary can never "
+    "be guessed.",
     formula="g = fc(h_2, h_L/2, h_L-3); value of a node = product of the head's probabilities on its path",
 )
 MEDUSA = make_card(
@@ -41,12 +42,12 @@ MEDUSA = make_card(
     family="tree",
     defaults={"tree_nodes": 63, "tree_depth": 4},
     origins={"tree_nodes": "code", "tree_depth": "ours"},
-    summary="Several heads guess the next tokens from one hidden state, each on its own. Their first choices are combined into a "
-    "fixed tree that is checked in one call.",
+    summary="Several heads guess the next tokens from one hidden state, each on its own. Their first choices are "
+    "combined into a fixed tree that is checked in one call.",
     helps="Drafting is almost free: no head waits for another.",
     hurts="A head does not know what the head before it guessed, so deep combinations seldom fit together.",
-    contested="The published trees were searched for other models; this one is grown best first. With rule 'typical' (compose) the "
-    "output leaves the target's law.",
+    contested="The published trees were searched for other models; this one is grown best first. With rule 'typical' "
+    "(compose) the output leaves the target's law.",
     formula="guess d + 1 = top tokens of W_d (h + SiLU(A_d h)); combine, verify",
 )
 MEDUSA_TYPICAL = make_card(
@@ -59,8 +60,8 @@ MEDUSA_TYPICAL = make_card(
     family="tree",
     defaults={"tree_nodes": 63, "tree_depth": 4},
     origins={"tree_nodes": "code", "tree_depth": "ours"},
-    summary="Medusa with its own rule: a guess stays when the target finds it plausible, more freely where the target is unsure. "
-    "At temperature 0 it is the exact rule.",
+    summary="Medusa with its own rule: a guess stays when the target finds it plausible, more freely where the target "
+    "is unsure. At temperature 0 it is the exact rule.",
     helps="High temperatures, where exact sampling refuses most guesses.",
     hurts="The output no longer follows the target's law.",
     contested="Which of epsilon and delta is 0.09 and which 0.3 differs within the reference code.",
@@ -76,7 +77,8 @@ HYDRA = make_card(
     family="tree",
     defaults={"tree_nodes": 63, "tree_depth": 4},
     origins={"tree_nodes": "code", "tree_depth": "ours"},
-    summary="Medusa whose heads also read the tokens guessed before them. One extra layer over the target's states feeds them all.",
+    summary="Medusa whose heads also read the tokens guessed before them. One extra layer over the target's states "
+    "feeds them all.",
     helps="Combinations fit together, so deeper guesses are kept than with Medusa.",
     hurts="The heads wait for each other.",
     contested="HeteroSpec does not say which variant it compares with; this is prefix-mlp (Hydra++).",
@@ -104,11 +106,12 @@ ADAEDL = make_card(
     drafter="model",
     shape="entropy_stop",
     rule="exact",
-    summary="Speculative decoding that stops drafting when the draft's entropy says that the next guess will probably be refused. "
-    "The threshold adapts to the acceptance seen.",
+    summary="Speculative decoding that stops drafting when the draft's entropy says that the next guess will probably "
+    "be refused. The threshold adapts to the acceptance seen.",
     helps="Slow draft models: hopeless guesses are not written.",
     hurts="Cheap drafters, where a wasted guess costs less than a lost one.",
-    contested="First threshold and first acceptance rate are not published; who adapts in which direction differs between codes.",
+    contested="First threshold and first acceptance rate are not published; who adapts in which direction differs "
+    "between codes.",
     formula="stop if 1 - sqrt(g H(q)) < lambda",
 )
 ADAEDL_EAGLE = make_card(
@@ -135,15 +138,15 @@ HETEROSPEC = make_card(
     shape="entropy_binned",
     rule="exact",
     family="tree",
-    summary="EAGLE-3 that sums the draft's entropy along its surest path. In the lowest bins it drafts deeper and verifies "
-    "fewer nodes.",
+    summary="EAGLE-3 that sums the draft's entropy along its surest path. In the lowest bins it drafts deeper and "
+    "verifies fewer nodes.",
     helps="Templated stretches: code, formulas, set phrases. Fewer target calls and far fewer tokens verified.",
     hurts="Text without easy stretches falls into the other bins, which are plain EAGLE-3.",
-    contested="Which bins are low and what each gets (H1, H2); whether the root counts in N (H3); base depth (H4); training "
-    "data (H5, H6); "
+    contested="Which bins are low and what each gets (H1, H2); whether the root counts in N (H3); base depth (H4); "
+    "training data (H5, H6); "
     "the meta-path (H7).",
-    formula="Phi = sum of top-K entropies on the meta-path; bin i < 3: depth + Delta, N' = floor(gamma_i N) + Delta, Delta = "
-    "alpha - i",
+    formula="Phi = sum of top-K entropies on the meta-path; bin i < 3: depth + Delta, N' = floor(gamma_i N) + Delta, "
+    "Delta = alpha - i",
 )
 
 TREES = (EAGLE2, EAGLE3, MEDUSA, MEDUSA_TYPICAL, HYDRA, BLOCKWISE, ADAEDL, ADAEDL_EAGLE, HETEROSPEC)

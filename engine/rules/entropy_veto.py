@@ -1,4 +1,4 @@
-"""EASD: refuse a guess where both models are unsure and yet agree, so that the target must think again.
+"""EASD: veto a draft token where both models are unsure and yet agree, so that the target must think again.
 
 Entropy-aware speculative decoding, sections 3.3 to 3.5, eq. 3 to 7, algorithm 1. Register: E1 to E8, E14.
 """
@@ -8,24 +8,64 @@ from typing import Any, ClassVar, cast
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
 from engine.sampling import entropy
+from engine.threshold import All, Compare, Condition, Op, Recorded, Setting, Switch, Threshold, bind
+from engine.threshold.declare import Bars
 from engine.verify import Correction, Verdict, walk
 from engine.view import RoundView
 
+_ALWAYS: Condition = All()
 ABLATIONS = ("none", "no_overlap", "no_draft_entropy", "target_entropy_only")
+
+
+def _entropy_at(name: str) -> Recorded:
+    """An entropy as it is compared; a node's own is at temperature 1, so at another only the reason's will do (E3)."""
+    return Recorded(name, field=Switch("entropy_temperature", ((1.0, name),), otherwise=""))
+
+
+def _without(ablations: tuple[str, ...], part: Condition) -> Switch[Condition]:
+    """A part of the condition that these ablations leave out (table 2 of the paper)."""
+    return Switch("ablation", tuple((ablation, _ALWAYS) for ablation in ablations), otherwise=part)
+
+
+_AGREE = Recorded("overlap", at=Setting("overlap_n"))
+_UNSURE = Compare(_entropy_at("h_target"), ">", Setting("tau_entropy"))
+_DRAFT_UNSURE = Compare(
+    _entropy_at("h_draft"), ">", Op("given", (Setting("tau_entropy_draft"), Setting("tau_entropy")))
+)
+_ENOUGH = Switch[Condition](
+    "overlap_cmp",
+    (("gt", Compare(_AGREE, ">", Setting("tau_overlap"))),),
+    otherwise=Compare(_AGREE, ">=", Setting("tau_overlap"), tolerance=1e-9),
+)
+_TRIGGER = All(
+    (
+        _UNSURE,
+        _without(("no_draft_entropy", "target_entropy_only"), _DRAFT_UNSURE),
+        _without(("no_overlap", "target_entropy_only"), _ENOUGH),
+    )
+)
+_PROPOSED: Bars = "proposed"
 
 
 class EntropyVeto:
     """Veto when H(draft) > tau and H(target) > tau and the top-n overlap reaches tau_overlap; then the exact rule.
 
     Entropies and top-n sets come from the raw softmax (E3). A veto removes the token from the target's raw logits
-    before temperature, top-k and top-p (E14); at temperature 0 it changes the output only where the guess is the target's
-    first choice, and then the second is emitted.
+    before temperature, top-k and top-p (E14); at temperature 0 it changes the output only where the
+    draft token is the target's first choice, and then the second is emitted.
     """
 
     NAME: ClassVar[str] = "entropy_veto"
     GUARANTEE: ClassVar[Guarantee] = "lossy"
-    NEEDS: ClassVar[tuple[str, ...]] = ("draft laws",)
-    SHAPES: ClassVar[tuple[str, ...]] = ("chain", "none")
+    NEEDS: ClassVar[tuple[str, ...]] = ("draft distributions",)
+    SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
+    THRESHOLD: ClassVar[Threshold | None] = Threshold(
+        "veto",
+        _TRIGGER,
+        says="vetoed where both entropies exceed tau_entropy and the overlap reaches tau_overlap",
+        limits=(("h_draft", "tau_h_draft"), ("h_target", "tau_h"), ("overlap", "tau_o")),
+        bars=Switch("penalize", (("argmax", "first"),), otherwise=_PROPOSED),
+    )
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
             "tau_entropy",
@@ -65,7 +105,7 @@ class EntropyVeto:
         Knob(
             "correction",
             "target",
-            "law of the token after a refusal: the target's own, as printed, or the residual",
+            "distribution of the token after a rejection: the target's own, as printed, or the residual",
             choices=("target", "residual"),
             origin="paper",
             advanced=True,
@@ -106,22 +146,20 @@ class EntropyVeto:
         own = float(knobs["tau_entropy_draft"])
         self.tau_draft = self.tau if own < 0 else own
         self.tau_overlap, self.n = float(knobs["tau_overlap"]), int(knobs["overlap_n"])
-        self.strictly = knobs["overlap_cmp"] == "gt"
-        self.ablation = str(knobs["ablation"])
+        self.holds = bind(_TRIGGER, knobs)
         self.temperature = float(knobs["entropy_temperature"])
         self.entries, self.bonus = self.n, bool(knobs["bonus"])
 
     def decide(self, view: RoundView) -> Verdict:
         correction = cast(Correction, self.knobs["correction"])
         verdict = walk(view, correction=correction, bonus=self.bonus, veto=self._veto)
-        verdict.overlap_n = self.n
         if self.temperature != 1.0:  # the entropies of a node are recorded at temperature 1
             for node, check in verdict.checks.items():
                 check.reason = self._used(view, node) | check.reason
         return verdict
 
     def _used(self, view: RoundView, node: int) -> dict[str, float]:
-        """The three numbers that the condition compares, by name; none for a guess without a law."""
+        """The three numbers that the condition compares, by name; none for a token without a distribution."""
         h_draft, h_target = self._entropies(view, node)
         overlap = view.stats.overlap(node, self.n)
         if h_draft is None or overlap is None:
@@ -130,7 +168,7 @@ class EntropyVeto:
 
     def _veto(self, view: RoundView, node: int) -> dict[str, Any] | None:
         used = self._used(view, node)
-        if not used or not self._triggers(**used):
+        if not used or not self.holds(used):
             return None
         if not bool((view.logits[view.draft.parents[node] + 1] > -float("inf")).sum() > 1):
             return None  # one finite logit: nothing would be left (E14)
@@ -152,12 +190,3 @@ class EntropyVeto:
             return view.stats.h_draft(node), view.stats.h_target(node)
         rows = (view.draft.logits[view.draft.group[node]], view.logits[view.draft.parents[node] + 1])
         return float(entropy(rows[0], self.temperature)), float(entropy(rows[1], self.temperature))
-
-    def _triggers(self, h_draft: float, h_target: float, overlap: float) -> bool:
-        wide_enough = overlap > self.tau_overlap if self.strictly else overlap >= self.tau_overlap - 1e-9
-        unsure = h_draft > self.tau_draft
-        if self.ablation in ("no_overlap", "target_entropy_only"):
-            wide_enough = True
-        if self.ablation in ("no_draft_entropy", "target_entropy_only"):
-            unsure = True
-        return h_target > self.tau and unsure and wide_enough

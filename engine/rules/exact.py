@@ -4,6 +4,7 @@ from typing import ClassVar, cast
 
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
+from engine.threshold import Threshold
 from engine.verify import Correction, Verdict, walk
 from engine.view import RoundView
 
@@ -26,6 +27,7 @@ class Exact:
     GUARANTEE: ClassVar[Guarantee] = "lossless"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ()
+    THRESHOLD: ClassVar[Threshold | None] = None
     entries = 0
     bonus = True
 

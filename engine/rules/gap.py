@@ -1,4 +1,4 @@
-"""Top-beta and gap (K8): keep a guess among the target's first beta whose log-probability is within tau of the first.
+"""Top-beta and gap (K8): keep a token among the target's first beta whose log-probability is within tau of the first.
 
 SpecDec (Xia et al. 2023, 2203.16487), and CM-ASD section III.C with a threshold per token. Register: C1, C2, C5, C11.
 """
@@ -7,8 +7,23 @@ from typing import Any, ClassVar
 
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
+from engine.threshold import All, Compare, Op, Recorded, Setting, Switch, Threshold, bind, value
 from engine.verify import Check, Verdict, walk_by
 from engine.view import RoundView
+
+_SURE = Recorded("confidence")
+_MOVED = Op(
+    "add",
+    (
+        Setting("tau_base"),
+        Op(
+            "mul", (Setting("tau_gamma"), Switch("threshold_mode", (("text", _SURE),), otherwise=Op("sub", (1, _SURE))))
+        ),
+    ),
+)
+_IN_TOP = Compare(Recorded("rank", field=""), "<=", Setting("top_beta"))
+_NEAR = Compare(Recorded("gap", field="margin"), "<=", Op("known", (_MOVED, Setting("tau_base"))))
+_FIRST = Compare(Recorded("rank", field=""), "<=", 1)
 
 
 class Gap:
@@ -18,12 +33,19 @@ class Gap:
     GUARANTEE: ClassVar[Guarantee] = "lossy"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ()
+    THRESHOLD: ClassVar[Threshold | None] = Threshold(
+        "decide",
+        All((_IN_TOP, _NEAR)),
+        says="kept where the draft token is among the target's first top_beta and within the gap threshold",
+        limits=(("rank", "top_beta"), ("gap", "tau")),
+        exact=_FIRST,
+    )
     entries = 0
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
             "top_beta",
             3,
-            "keep only guesses among this many first choices of the target; 1 is lossless when greedy",
+            "keep only draft tokens among this many first choices of the target; 1 is lossless when greedy",
             1,
             1_000_000,
             1,
@@ -51,34 +73,28 @@ class Gap:
     )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
-        self.top_beta, self.tau_base = int(knobs["top_beta"]), float(knobs["tau_base"])
-        self.tau_gamma, self.mode = float(knobs["tau_gamma"]), str(knobs["threshold_mode"])
-        self.bonus = bool(knobs["bonus"])
+        self.top_beta, self.bonus = int(knobs["top_beta"]), bool(knobs["bonus"])
+        self.tau = value(_NEAR.right, knobs)
+        self.in_top, self.near, self.exact = (bind(one, knobs) for one in (_IN_TOP, _NEAR, _FIRST))
 
     def decide(self, view: RoundView) -> Verdict:
         return walk_by(view, self._passes, bonus=self.bonus)
 
-    def threshold(self, confidence: float | None) -> float:
-        """Tau for one token, nats; without a confidence the fixed tau_base."""
-        if confidence is None:
-            return self.tau_base
-        return self.tau_base + self.tau_gamma * (confidence if self.mode == "text" else 1 - confidence)
-
     def _passes(self, view: RoundView, node: int) -> Check:
         rank, gap = view.ranks[node]
         confidence = view.draft.confidence[node] if view.draft.confidence else None
-        tau = self.threshold(confidence)
-        in_top, near = rank <= self.top_beta, gap <= tau
+        numbers = {"rank": rank, "gap": gap, "confidence": confidence}
+        in_top, near = self.in_top(numbers), self.near(numbers)
         reason: dict[str, Any] = {
             "id": "gap_accept" if in_top and near else "gap_reject",
             "rank": rank,
             "top_beta": self.top_beta,
             "gap": gap,
-            "tau": tau,
+            "tau": self.tau(numbers),
             "choice": view.choice[view.draft.parents[node] + 1],
             "confidence": confidence,
         }
         if not (in_top and near):
             reason["failed"] = "both" if not in_top and not near else "gap" if in_top else "top_beta"
             return Check("rejected", 0.0, None, reason, confidence=confidence)
-        return Check("accepted" if rank == 1 else "relaxed", 1.0, None, reason, confidence=confidence)
+        return Check("accepted" if self.exact(numbers) else "relaxed", 1.0, None, reason, confidence=confidence)

@@ -1,6 +1,6 @@
 """Rule-based baselines of AutoJudge, appendix K: a mismatch matters when it looks like mathematics.
 
-"Math only" keeps every other refused guess; "math and top-K" keeps it only if it is also among the target's K first
+"Math only" keeps every other rejected token; "math and top-K" keeps it only if it is also among the target's K first
 choices (K = 1024 and 128 in the paper). Which token is looked at and which variables count is not said there.
 """
 
@@ -10,19 +10,39 @@ from typing import Any, ClassVar
 from engine.config import Guarantee, Knob
 from engine.errors import ConfigError
 from engine.parts import Kit, Knobs
+from engine.threshold import Absent, All, Compare, Condition, Recorded, Setting, Switch, Threshold, bind
 from engine.verify import Verdict, walk
 from engine.view import RoundView
 
 LONGEST = 200  # characters of a list of words
 
 
+_ANY: Condition = All()
+_HARMLESS = All(
+    (
+        Absent(Recorded("found", field="")),
+        Switch(
+            "math_k",
+            ((0, _ANY),),
+            otherwise=Compare(Recorded("rank", field=""), "<=", Setting("math_k")),
+        ),
+    )
+)
+
+
 class MathRule:
-    """The exact rule, but a refused guess stays unless it, or the target's choice, contains mathematics."""
+    """The exact rule, but a rejected draft token stays unless it, or the target's choice, contains mathematics."""
 
     NAME: ClassVar[str] = "math"
     GUARANTEE: ClassVar[Guarantee] = "lossy"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ()
+    THRESHOLD: ClassVar[Threshold | None] = Threshold(
+        "override",
+        _HARMLESS,
+        says="kept where nothing mathematical was found and the token is among the target's first math_k (0: any)",
+        limits=(("rank", "k"),),
+    )
     entries = 0
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("math_symbols", "0123456789+-*/=<>^%$", "characters that make a token mathematical"),
@@ -31,7 +51,7 @@ class MathRule:
         Knob(
             "math_k",
             0,
-            "keep only guesses among this many first choices of the target; 0 is any",
+            "keep only draft tokens among this many first choices of the target; 0 is any",
             0,
             1_000_000,
             1,
@@ -43,6 +63,7 @@ class MathRule:
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.k, self.whose, self.bonus = int(knobs["math_k"]), str(knobs["math_token"]), bool(knobs["bonus"])
+        self.holds = bind(_HARMLESS, knobs)
         self.pattern = mathematical(str(knobs["math_symbols"]), str(knobs["math_words"]))
         self.piece = kit.target.tokenizer.piece
 
@@ -54,8 +75,7 @@ class MathRule:
         looked_at = {"draft": (guess,), "target": (wanted,), "either": (guess, wanted)}[self.whose]
         found = next((m.group().strip() for t in looked_at if (m := self.pattern.search(self.piece(t)))), None)
         rank, gap = view.ranks[node]
-        near = self.k == 0 or rank <= self.k
-        keep = found is None and near
+        keep = bool(self.holds({"found": found, "rank": rank}))
         word = "heuristic_relaxed" if keep else "heuristic_refused"
         reason = {"id": word, "pattern": self._why(found, rank), "rank": rank, "gap": gap, "found": found}
         return keep, reason | ({"k": self.k} if self.k else {}), None

@@ -1,8 +1,8 @@
-"""AutoJudge: the exact rule, but a refused guess stays when a small classifier calls it unimportant (K10).
+"""AutoJudge: the exact rule, but a rejected draft token stays when a small classifier calls it unimportant (K10).
 
-Garipov et al., "AutoJudge: Judge Decoding Without Manual Annotation", sections 3.2 and 3.3. Registers: A4 (p >= threshold
-rejects), A5 (window edge). On trees it is an extension of ours: at the deepest accepted node without a matching
-child, children are tried in the order of their draft scores.
+Garipov et al., "AutoJudge: Judge Decoding Without Manual Annotation", sections 3.2 and 3.3. Registers: A4 (p >=
+threshold rejects), A5 (window edge). On trees it is an extension of ours: at the deepest accepted node without a
+matching child, children are tried in the order of their draft scores.
 """
 
 from typing import Any, ClassVar
@@ -14,17 +14,31 @@ from engine.config import Guarantee, Knob
 from engine.errors import ConfigError
 from engine.judge.weights import Judge
 from engine.parts import Kit, Knobs
+from engine.threshold import Compare, Op, Recorded, Setting, Threshold, bind
 from engine.verify import Verdict, walk
 from engine.view import RoundView
 
+_UNIMPORTANT = Compare(
+    Recorded("score", field="judge"),
+    "<",
+    Op("given", (Setting("judge_threshold"), Recorded("threshold", field=""))),
+)
+
 
 class JudgeRule:
-    """Override on rejection: keep when p(important) < threshold. Threshold 0 is speculative decoding; above 1 keeps all."""
+    """Override on rejection: keep when p(important) < threshold. Threshold 0 is speculative decoding; above 1 keeps
+    all."""
 
     NAME: ClassVar[str] = "judge"
     GUARANTEE: ClassVar[Guarantee] = "lossy"
     NEEDS: ClassVar[tuple[str, ...]] = ("judge",)
     SHAPES: ClassVar[tuple[str, ...]] = ()
+    THRESHOLD: ClassVar[Threshold | None] = Threshold(
+        "override",
+        _UNIMPORTANT,
+        says="kept although the target prefers another, where the judge's importance lies below the threshold",
+        limits=(("score", "threshold"),),
+    )
     entries = 0
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob(
@@ -37,7 +51,8 @@ class JudgeRule:
         Knob(
             "judge_threshold",
             -1.0,
-            "keep a refused guess whose importance is below this; -1 is the judge's own, 0 keeps none, 1.01 keeps all",
+            "keep a rejected draft token whose importance is below this; -1 is the judge's own, 0 keeps none, 1.01 "
+            "keeps all",
             -1.0,
             1.01,
             0.01,
@@ -47,13 +62,13 @@ class JudgeRule:
         Knob(
             "bonus",
             True,
-            "emit the target's next token after a fully kept draft; the published code does not",
+            "emit the target's next token after a fully accepted draft; the published code does not",
             advanced=True,
         ),
         Knob(
             "edge",
             "encode",
-            "the window's last guess: encode it like the others, or refuse it without asking the judge",
+            "the window's last token: encode it like the others, or reject it without asking the judge",
             choices=("encode", "reject"),
             origin="paper",
             advanced=True,
@@ -70,11 +85,12 @@ class JudgeRule:
         self.judge = choose(kit, str(knobs["judge"]))
         given = float(knobs["judge_threshold"])
         self.threshold = self.judge.threshold if given < 0 else given
+        self.holds = bind(_UNIMPORTANT, knobs)
         self.bonus, self.edge = bool(knobs["bonus"]), str(knobs["edge"])
         if not self.judge.kind.online:
             raise ConfigError(
-                f"The judge for {self.judge.task} reads hidden states after the target's own token ({self.judge.kind}). They need "
-                "a second target pass a round, so such judges are for offline comparisons only."
+                f"The judge for {self.judge.task} reads states after the target's own token ({self.judge.kind}): "
+                "they need a second target pass a round, so such judges are for offline comparisons only."
             )
         if not knobs["force"]:
             models = {"target": kit.target.revision} | {role: model.revision for role, model in kit.models.items()}
@@ -93,7 +109,7 @@ class JudgeRule:
         if self.edge == "reject" and view.draft.depths[node] == view.draft.levels:
             return False, {"id": "judge_refused", "score": None, "threshold": self.threshold, "edge": True}, None
         score = self.judge.score(self.features(view, node))
-        keep = score < self.threshold
+        keep = bool(self.holds({"score": score, "threshold": self.threshold}))
         return (
             keep,
             {"id": "judge_relaxed" if keep else "judge_refused", "score": score, "threshold": self.threshold},
@@ -101,7 +117,8 @@ class JudgeRule:
         )
 
     def features(self, view: RoundView, node: int) -> Tensor:
-        """The hidden rows [F] of the judge's blocks. The state "at a token" is the row of the sequence with that token."""
+        """The hidden rows [F] of the judge's blocks. The state "at a token" is the row of the sequence with that
+        token."""
         assert view.hidden is not None
         row = {"draft": node + 1, "prev": view.draft.parents[node] + 1}
         parts = [(view.hidden if model == "target" else self._draft(view))[row[token]] for model, token in self.blocks]

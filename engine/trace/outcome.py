@@ -37,7 +37,7 @@ def penalised(event: Round) -> int | None:
 
 def _fired(reason: Mapping[str, Any]) -> bool:
     """A veto, or a test after one that barred another token than the guess."""
-    return reason.get("id") == "veto" or bool(reason.get("fired"))
+    return reason.get("id") in ("veto", "threshold_veto") or bool(reason.get("fired"))
 
 
 def tcr(event: Round) -> int | None:

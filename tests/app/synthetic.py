@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from engine.config import Card, Knob
+from engine.rules import THRESHOLDS
 from engine.trace.events import Event, Node, Round, RunEnded, RunStarted, Token
 
 TEXT = (
@@ -71,6 +72,7 @@ def _card(
         formula="min(1, p(x) / q(x))",
         knobs=knobs,
         family=family,
+        threshold=THRESHOLDS.get({"veto": "entropy_veto"}.get(rule, rule)),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engine.rules import THRESHOLDS
 from tests.app.synthetic import BY_NAME
 from tests.browser.fixtures import traces
 from tests.browser.views_page import VIEWS, open_views, static_server
@@ -279,9 +280,10 @@ def test_the_overlap_is_named_by_the_n_of_its_rule(page: Any, base: str) -> None
     (lane,) = a_run("chain")
     knobs = lane["events"][0]["knobs"] | {"tau_entropy": 2.0, "tau_overlap": 0.5, "overlap_n": 2}
     wide = renamed(lane, "wide", knobs=knobs)
+    wide["card"] |= {"threshold": THRESHOLDS["entropy_veto"].to_json()}
     node = wide["events"][1]["nodes"][0]
     node["top_draft"], node["top_target"] = [[1, 0.5], [2, 0.3], [3, 0.1]], [[1, 0.5], [3, 0.3], [2, 0.1]]
-    node["reason"] = {"id": "ratio_accept", "fired": True, "remove": 1}
+    node["reason"], node["overlap"] = {"id": "ratio_accept", "fired": True, "remove": 1}, 0.5
     problems = open_views(page, base, [wide])
     page.evaluate("async () => { store.setCursor({ run: 'wide', round: 0, pos: 0, node: 0 }); await settle(); }")
     facts = page.evaluate(

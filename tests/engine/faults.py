@@ -1,4 +1,4 @@
-"""Deliberate faults: rebuild one function of the engine from its own source with a piece replaced.
+"""Deliberate faults: rebuild one function, or one rule's file, from its own source with a piece replaced.
 
 A check that still passes on the faulty engine would prove nothing; tests/engine/test_mutations.py lists the faults.
 """
@@ -12,6 +12,8 @@ from functools import cached_property
 from typing import Any
 
 import pytest
+
+from engine import rules
 
 
 @dataclass(frozen=True)
@@ -57,3 +59,30 @@ class Fault:
         exec("\n".join(lines[first:]), module.__dict__, names)
         (broken,) = names.values()
         return broken
+
+
+@dataclass(frozen=True)
+class Misdeclared:
+    """A rule whose file says another thing: `old` occurs once in the source of `module` and becomes `new`."""
+
+    name: str
+    module: str
+    old: str
+    new: str
+
+    def plant(self, patch: pytest.MonkeyPatch) -> None:
+        """Put the faulty rule wherever the right one was imported, and into the lists of rules, until `patch` is undone."""
+        module = importlib.import_module(self.module)
+        source = inspect.getsource(module)
+        assert source.count(self.old) == 1, f"{self.name}: {self.old!r} occurs {source.count(self.old)} times"
+        faulty: dict[str, Any] = {"__name__": self.module}
+        exec(source.replace(self.old, self.new), faulty)
+        for key, right in list(rules.RULES.items()):
+            if right.__module__ == self.module:
+                broken = faulty[right.__name__]
+                patch.setitem(rules.RULES, key, broken)
+                patch.setitem(rules.THRESHOLDS, key, broken.THRESHOLD)
+                for other in list(sys.modules.values()):
+                    if getattr(other, "__name__", "").startswith(("engine.", "tests.engine")):
+                        for name in [name for name, value in vars(other).items() if value is right]:
+                            patch.setattr(other, name, broken)

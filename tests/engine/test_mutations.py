@@ -2,7 +2,7 @@
 
 The list is that of docs/methods/checks.md#faults, and the classic faults of the field. A fault is planted by rebuilding one
 function from its own source with one piece replaced, so a rewrite of that function fails here until the fault is
-stated anew.
+stated anew. What a rule declares is data: such a fault rebuilds the rule's file.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,11 @@ from engine.config import Sampling
 from engine.draft import Draft, chain
 from engine.lab import Lab
 from tests.engine import test_draft, test_greedy, test_loop, test_record, test_sampled, test_sampling, test_verify
+from tests.engine.analysis import test_replay
 from tests.engine.drafters import test_model
-from tests.engine.faults import Fault
+from tests.engine.faults import Fault, Misdeclared
 from tests.engine.model import test_session
-from tests.engine.rules import test_entropy_veto, test_gap
+from tests.engine.rules import test_entropy_veto, test_gap, test_judge_rule, test_top_k, test_typical
 from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo
 
@@ -61,7 +62,7 @@ def noisy(zoo: Zoo) -> Lab:
     return zoo.lab("llama", draft="noise")
 
 
-FAULTS: list[tuple[Fault, Check]] = [
+FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     # kernels
     (
         Fault("p and q swapped", "engine.verify:step_sample", "min(1.0, p / q) if q > 0", "min(1.0, q / p) if p > 0"),
@@ -341,31 +342,40 @@ FAULTS: list[tuple[Fault, Check]] = [
     ),
     # rules
     (
-        Fault(
+        Misdeclared(
             "overlap above instead of at least",
-            "engine.rules.entropy_veto:EntropyVeto._triggers",
-            "overlap >= self.tau_overlap - 1e-9",
-            "overlap > self.tau_overlap",
+            "engine.rules.entropy_veto",
+            'Compare(_AGREE, ">=", Setting("tau_overlap"), tolerance=1e-9)',
+            'Compare(_AGREE, ">", Setting("tau_overlap"))',
         ),
         lambda zoo: test_entropy_veto.check_overlap_boundary(),
     ),
     (
-        Fault(
+        Misdeclared(
             "one unsure model is enough",
-            "engine.rules.entropy_veto:EntropyVeto._triggers",
-            "h_target > self.tau and unsure",
-            "(h_target > self.tau or unsure)",
+            "engine.rules.entropy_veto",
+            '_without(("no_draft_entropy", "target_entropy_only"), _DRAFT_UNSURE)',
+            "_ALWAYS",
         ),
         lambda zoo: test_entropy_veto.check_condition(),
     ),
     (
-        Fault(
+        Misdeclared(
             "an ablation of the wrong part",
-            "engine.rules.entropy_veto:EntropyVeto._triggers",
-            'if self.ablation in ("no_overlap", "target_entropy_only")',
-            'if self.ablation in ("no_draft_entropy",)',
+            "engine.rules.entropy_veto",
+            '_without(("no_overlap", "target_entropy_only"), _ENOUGH)',
+            '_without(("no_draft_entropy",), _ENOUGH)',
         ),
         lambda zoo: test_entropy_veto.check_condition(),
+    ),
+    (
+        Misdeclared(
+            "a switch that is not heeded",
+            "engine.rules.entropy_veto",
+            '(("gt", Compare(_AGREE, ">", Setting("tau_overlap"))),)',
+            "()",
+        ),
+        lambda zoo: test_entropy_veto.check_overlap_boundary(),
     ),
     (
         Fault(
@@ -395,13 +405,88 @@ FAULTS: list[tuple[Fault, Check]] = [
         lambda zoo: test_entropy_veto.check_second_best(),
     ),
     (
+        Misdeclared("threshold of the other reading", "engine.rules.gap", '(("text", _SURE),)', "()"),
+        lambda zoo: test_gap.check_direction("text", 1),
+    ),
+    (
+        Misdeclared("gap below tau only", "engine.rules.gap", '"<=", Op("known"', '"<", Op("known"'),
+        lambda zoo: test_gap.check_conditions(),
+    ),
+    (
+        Misdeclared("one place fewer", "engine.rules.top_k", '"<=", Setting("accept_k")', '"<", Setting("accept_k")'),
+        lambda zoo: test_top_k.check_kept(),
+    ),
+    (
+        Misdeclared("plausible at the threshold", "engine.rules.typical", '    ">",', '    ">=",'),
+        lambda zoo: test_typical.check_threshold(),
+    ),
+    (
+        Misdeclared("the larger of both limits", "engine.rules.typical", '"min",', '"max",'),
+        lambda zoo: test_typical.check_threshold(),
+    ),
+    (
         Fault(
-            "threshold of the other reading",
-            "engine.rules.gap:Gap.threshold",
-            'self.mode == "text"',
-            'self.mode != "text"',
+            "the first branch that holds",
+            "engine.rules.typical:Typical._longest",
+            "max(best, key)",
+            "best",
         ),
-        lambda zoo: test_gap.check_direction("equation", -1),
+        lambda zoo: test_typical.check_deeper(),
+    ),
+    (
+        Misdeclared("kept at the threshold", "engine.rules.judge", '    "<",', '    "<=",'),
+        lambda zoo: test_judge_rule.check_threshold(zoo),
+    ),
+    (
+        Fault(
+            "the judge reads another row", "engine.rules.judge:JudgeRule.features", '"draft": node + 1', '"draft": node'
+        ),
+        lambda zoo: test_judge_rule.check_features(zoo),
+    ),
+    # the replay
+    (
+        Fault("u <= ratio, replayed", "engine.analysis.decisions:_strict", "u < chance", "u <= chance"),
+        lambda zoo: test_replay.check_sampled(),
+    ),
+    (
+        Fault(
+            "a veto that changes nothing",
+            "engine.analysis.decisions:_penalised",
+            '"vetoed" if strict else "rejected"',
+            '"accepted" if strict else "rejected"',
+        ),
+        lambda zoo: test_replay.check_vetoes(),
+    ),
+    (
+        Fault(
+            "relaxed whatever the threshold",
+            "engine.analysis.decisions:decide",
+            '"relaxed" if held',
+            '"relaxed" if True',
+        ),
+        lambda zoo: test_replay.check_overrides(),
+    ),
+    (
+        Fault(
+            "a node's own number first",
+            "engine.analysis.decisions:numbers",
+            "if name in reason",
+            "if name in reason and not field",
+        ),
+        lambda zoo: test_replay.check_vetoes(),
+    ),
+    (
+        Fault("a limit of any size", "engine.analysis.replay:_limits", "abs(told - term.limit) >", "0 * told >"),
+        lambda zoo: test_replay.check_typical(),
+    ),
+    (
+        Fault(
+            "a veto of a rejected token overlooked",
+            "engine.analysis.replay:_alike",
+            "before.fired == after.fired",
+            "True",
+        ),
+        lambda zoo: test_replay.check_veto_of_a_rejected_token(),
     ),
     # the record
     (
@@ -416,7 +501,7 @@ FAULTS: list[tuple[Fault, Check]] = [
 
 
 @pytest.mark.parametrize(("fault", "check"), FAULTS, ids=[fault.name for fault, _ in FAULTS])
-def test_a_fault_is_noticed(fault: Fault, check: Check, zoo: Zoo) -> None:
+def test_a_fault_is_noticed(fault: Fault | Misdeclared, check: Check, zoo: Zoo) -> None:
     with pytest.MonkeyPatch.context() as patch:
         fault.plant(patch)
         with pytest.raises(AssertionError):

@@ -11,6 +11,7 @@ from engine.analysis.identities import identities
 from engine.analysis.replay import replay, what_if
 from engine.config import Sampling
 from engine.lab import Lab
+from engine.rules import THRESHOLDS
 from engine.sampling import entropy, law
 from engine.trace.events import Node
 from engine.trace.store import Trace
@@ -124,7 +125,7 @@ def test_a_recorded_run_can_be_decided_again_without_the_model(
 ) -> None:
     name, knobs = method
     trace = Trace.loads(pair.run(name, [0, 1, 2], max_new_tokens=40, **knobs, **options).to_bytes())
-    found = replay(trace)
+    found = replay(trace, THRESHOLDS.get(trace.head.rule))
     assert found.agrees, found.faults[:3]
     tested = sum(s != "discarded" for e in trace.rounds for s in states(e.nodes))
     assert found.checked == tested or found.checked + found.unknown == tested
@@ -134,7 +135,7 @@ def test_replay_sees_a_decision_that_does_not_follow(pair: Lab) -> None:
     trace = pair.run("sd", [0, 1, 2], max_new_tokens=40, temperature=1.0, seed=5)
     event = next(e for e in trace.rounds if e.accepted)
     event.nodes[0].state = "rejected"
-    assert not replay(trace).agrees and identities(trace)
+    assert not replay(trace, THRESHOLDS.get(trace.head.rule)).agrees and identities(trace)
 
 
 @pytest.mark.parametrize(("method", "options"), CASES)
@@ -191,7 +192,7 @@ OPTIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("options", OPTIONS)
 def test_options_of_the_veto_can_be_decided_again(pair: Lab, options: dict[str, Any]) -> None:
     trace = Trace.loads(pair.run("easd", [0, 1, 2], **(VETO | options)).to_bytes())
-    found = replay(trace)
+    found = replay(trace, THRESHOLDS.get(trace.head.rule))
     tested = [node for event in trace.rounds for node in event.nodes if node.state != "discarded"]
     assert found.agrees and found.unknown == 0 and found.checked == len(tested), found.faults[:3]
     marks = [node for node in tested if node.reason and node.reason.get("fired")]
@@ -206,7 +207,7 @@ def test_moving_a_threshold_foretells_the_run_at_another_entropy_temperature(pai
     for tau in (1.3, 1.45, 1.52, 1.6):
         other = pair.run("easd", [0, 1, 2], **(base | {"tau_entropy": tau}))
         differ = (i for i, (a, b) in enumerate(zip(trace.token_ids, other.token_ids, strict=True)) if a != b)
-        assert what_if(trace, tau_entropy=tau).pos == next(differ, None)
+        assert what_if(trace, THRESHOLDS[trace.head.rule], tau_entropy=tau).pos == next(differ, None)
 
 
 def test_the_recorded_overlap_is_that_of_the_rule(pair: Lab) -> None:

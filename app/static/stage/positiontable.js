@@ -5,7 +5,6 @@ import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { fmt, pieceOf, prob, SIGNS } from "../draw.js";
 import { tcrOf } from "../numbers.js";
-import { overlapAt } from "../thresholds.js";
 import { partsAt, referenceOf } from "./bands.js";
 
 /** What a run has at a position. @param {any} store @param {any} run @param {number} pos @returns {any} */
@@ -103,7 +102,7 @@ export function positionTable(store, order) {
       `${SIGNS[state]?.label ?? state}${entry.other ? ", another text" : ""}`,
       fmt(token.h_draft ?? node?.h_draft),
       fmt(token.h_target ?? node?.h_target),
-      fmt(overlapAt(run, node)),
+      fmt(node?.overlap ?? null),
       fmt(node?.accept_prob),
       tcr === null ? "–" : `${tcr} of ${round.extras?.n_verify ?? round.drafted + 1}`,
       fmt(node?.judge),

@@ -4,7 +4,7 @@
 import { columns } from "../columns.js";
 import { FONT, pieceOf } from "../draw.js";
 import { flagged, flagsAt } from "../flags.js";
-import { linesOf, overlapAt, overlapN } from "../thresholds.js";
+import { linesOf, overlapN } from "../thresholds.js";
 import { cells } from "./axis.js";
 import { firstFrom } from "./bands.js";
 import { numberTrack } from "./numbertracks.js";
@@ -42,7 +42,7 @@ export function extent(run, id, read) {
 const hTarget = (/** @type {any} */ column) => column.token.h_target ?? column.node?.h_target ?? null;
 const hDraft = (/** @type {any} */ column) => column.token.h_draft ?? column.node?.h_draft ?? null;
 const keep = (/** @type {any} */ column) => column.node?.accept_prob ?? null;
-const common = (/** @type {any} */ column, /** @type {any} */ run) => overlapAt(run, column.node);
+const common = (/** @type {any} */ column) => column.node?.overlap ?? null;
 const judged = (/** @type {any} */ column) => column.node?.judge ?? null;
 
 /** Bars from the track's base; where columns are narrower than a pixel the highest of them stands.
@@ -284,7 +284,7 @@ export const TRACKS = [
     top: () => 1,
     paint(ctx, view) {
       base(ctx, view);
-      bars(ctx, view, (column) => common(column, view.run), "--overlap");
+      bars(ctx, view, common, "--overlap");
       thresholds(ctx, view, "overlap");
     },
   },

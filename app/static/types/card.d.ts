@@ -1,5 +1,7 @@
 // Written by `python -m app.types write` from engine/config.py; do not edit.
 
+import type { Threshold } from "./threshold.js";
+
 export type KnobValue = boolean | number | string;
 
 /** One setting of a method: its type follows from `default`; numbers have an inclusive range. */
@@ -46,4 +48,6 @@ export interface Card {
   readonly family: string;
   /** models besides the target: "draft", "eagle3", "judge:arithmetic", ... */
   readonly needs: readonly string[];
+  /** the condition that the rule declares, if it has one */
+  readonly threshold: Threshold | null;
 }

@@ -4,6 +4,7 @@ import pytest
 
 from engine.analysis.explain import explain, why
 from engine.analysis.reasons import SENTENCES
+from engine.rules import RULES, THRESHOLDS
 from engine.trace.events import Node, Round, RunStarted
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, IS, LINE, SAMPLED, SAT, WORDS, ar, bush, chain, head, light, sd
@@ -167,7 +168,9 @@ def test_veto_ablations_name_only_what_was_asked(ablation: str, said: str) -> No
     reason = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "tau_h_draft": 2.0, "n": 5}
     event = chain(0, 0, "v", [CAT], DOG)
     event.nodes[0].reason = reason
-    assert said in why(head(knobs={"ablation": ablation}), event, node=0)
+    knobs = {knob.name: knob.default for knob in RULES["entropy_veto"].KNOBS} | {"ablation": ablation}
+    started = head(rule="entropy_veto", knobs=knobs)
+    assert said in why(started, event, node=0, thresholds=THRESHOLDS)
     assert "draft's entropy (2.31 nats) exceeds 1.5 and the target's (2.18) 2.0" in one(
         "v", reason | {"tau_h_draft": 1.5}
     )

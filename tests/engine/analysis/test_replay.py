@@ -2,16 +2,32 @@ from typing import Any
 
 import pytest
 
+from engine.analysis import replay as replays
 from engine.analysis.decisions import acceptance, overlap
-from engine.analysis.replay import replay, what_if
+from engine.analysis.replay import Replay, WhatIf
 from engine.errors import ConfigError
+from engine.rules import RULES, THRESHOLDS
 from engine.trace.events import Node
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, IS, SAMPLED, SAT, ar, chain, head, light
 
 FIVE = [(CAT, 0.3), (DOG, 0.25), (HAS, 0.2), (IS, 0.1), (SAT, 0.05)]
 FOUR_OF_THEM = [(CAT, 0.3), (DOG, 0.25), (HAS, 0.2), (IS, 0.1), (7, 0.05)]
-EASD = {"tau_entropy": 2.0, "tau_overlap": 0.8, "overlap_n": 5, "tau_entropy_draft": -1.0}
+
+
+def defaults(rule: str) -> dict[str, Any]:
+    return {knob.name: knob.default for knob in RULES[rule].KNOBS}
+
+
+EASD = {"rule": "entropy_veto", "knobs": defaults("entropy_veto")}
+
+
+def replay(trace: Trace) -> Replay:
+    return replays.replay(trace, THRESHOLDS.get(trace.head.rule))
+
+
+def what_if(trace: Trace, **knobs: Any) -> WhatIf:
+    return replays.what_if(trace, THRESHOLDS.get(trace.head.rule), **knobs)
 
 
 def trace(
@@ -31,6 +47,10 @@ def trace(
     return Trace([head(**changed), event])
 
 
+def with_knobs(usual: dict[str, Any], knobs: dict[str, Any]) -> dict[str, Any]:
+    return usual | {"knobs": usual["knobs"] | knobs}
+
+
 def greedy(**changed: Any) -> Trace:
     match, miss = {"id": "greedy_match", "choice": CAT}, {"id": "greedy_mismatch", "choice": DOG}
     return trace("ard", [match, miss, {"id": "untested", "after": 1}], **changed)
@@ -46,7 +66,7 @@ def easd(states: str = "ard", first: dict[str, Any] | None = None, **knobs: Any)
     """cat with both entropies 1.8 and four common choices, then has, refused."""
     unsure = {"h_draft": 1.8, "h_target": 1.8, "top_draft": FIVE, "top_target": FOUR_OF_THEM, "overlap": 0.8}
     reasons = [first or {"id": "greedy_match", "choice": CAT}, {"id": "greedy_mismatch", "choice": DOG}]
-    return trace(states, reasons, nodes=[unsure, unsure], knobs=EASD | knobs, guarantee="lossy")
+    return trace(states, reasons, nodes=[unsure, unsure], **with_knobs(EASD, knobs))
 
 
 def wrong_nodes(trace: Trace) -> list[str]:
@@ -59,11 +79,15 @@ def test_greedy_decisions_agree() -> None:
     assert (found.checked, found.unknown, found.agrees) == (2, 0, True)
 
 
-def test_sampled_decisions_agree() -> None:
+def check_sampled() -> None:
     assert replay(sampled()).agrees
     tree = {"id": "child_accept", "p": 0.2, "p_left": 0.4, "ratio": 0.4, "u": 0.3}
     without = {"id": "wr_reject", "p": 0.1, "q": 0.4, "ratio": 0.25, "u": 0.25}  # not below: refused
     assert replay(trace("ard", [tree, without], sampling=SAMPLED)).agrees
+
+
+def test_sampled_decisions_agree() -> None:
+    check_sampled()
 
 
 @pytest.mark.parametrize(
@@ -112,7 +136,7 @@ def test_light_traces_have_nothing_to_replay() -> None:
     assert replay(ar([CAT])).checked == 0
 
 
-def test_vetoes_replay() -> None:
+def check_vetoes() -> None:
     veto = {
         "id": "veto",
         "h_draft": 2.3,
@@ -131,19 +155,27 @@ def test_vetoes_replay() -> None:
     quiet = trace(
         "rdd",
         [{"id": "greedy_mismatch", "choice": CAT}],
-        knobs=EASD,
+        **EASD,
         nodes=[{"h_draft": 9.0, "h_target": 9.0, "overlap": 1.0}],
     )
     assert not replay(quiet).agrees  # a match that was recorded as refused, and a trigger that was missed
 
 
-def test_entropies_that_a_rule_used_come_first() -> None:
+def test_vetoes_replay() -> None:
+    check_vetoes()
+
+
+def check_used_entropies() -> None:
     """At another entropy temperature the node's own entropies decide nothing; without the rule's, nothing is claimed."""
     used = {"id": "greedy_match", "choice": CAT, "h_draft": 2.5, "h_target": 2.5, "overlap": 0.8}
     assert wrong_nodes(easd("ard", used, entropy_temperature=3.0))  # 2.5 exceeds 2
     assert not wrong_nodes(easd("ard", used | {"h_draft": 0.1}, entropy_temperature=3.0))
     assert what_if(easd("ard", used | {"h_draft": 1.9}, entropy_temperature=3.0), tau_entropy=1.85).changed
     assert replay(easd(entropy_temperature=3.0)).unknown == 2
+
+
+def test_entropies_that_a_rule_used_come_first() -> None:
+    check_used_entropies()
 
 
 def test_a_mark_says_which_token_was_barred() -> None:
@@ -157,7 +189,7 @@ def test_a_mark_says_which_token_was_barred() -> None:
 
 def test_a_vetoed_token_must_not_come_back() -> None:
     veto = {"id": "veto", "h_draft": 2.3, "h_target": 2.2, "overlap": 0.8, "choice": CAT}
-    back = trace("vdd", [veto], last=CAT, nodes=[{"top_draft": FIVE, "top_target": FIVE}], knobs=EASD)
+    back = trace("vdd", [veto], last=CAT, nodes=[{"top_draft": FIVE, "top_target": FIVE}], **EASD)
     assert any("which was vetoed" in fault for fault in replay(back).faults)
 
 
@@ -198,19 +230,22 @@ def test_lifting_a_veto() -> None:
     assert (found.was, found.now) == ("vetoed", "accepted")
 
 
-def test_a_trigger_on_a_refused_guess_matters_only_when_sampling() -> None:
+def check_veto_of_a_rejected_token() -> None:
     assert not what_if(easd("rdd", {"id": "greedy_mismatch", "choice": DOG}), tau_entropy=1.0).changed
     lost = {"id": "ratio_reject", "p": 0.12, "q": 0.48, "ratio": 0.25, "u": 0.6}
     unsure = {"h_draft": 1.8, "h_target": 1.8, "overlap": 1.0}
-    found = what_if(trace("rdd", [lost], nodes=[unsure], knobs=EASD, sampling=SAMPLED), tau_entropy=1.0)
+    found = what_if(trace("rdd", [lost], nodes=[unsure], **EASD, sampling=SAMPLED), tau_entropy=1.0)
     assert (found.was, found.now) == ("rejected", "rejected with a penalty")
+
+
+def test_a_trigger_on_a_refused_guess_matters_only_when_sampling() -> None:
+    check_veto_of_a_rejected_token()
 
 
 def gap(states: str = "xrd", **knobs: Any) -> Trace:
     kept = {"id": "gap_accept", "rank": 2, "gap": 0.25, "confidence": 0.8, "choice": DOG}
     lost = {"id": "gap_reject", "rank": 4, "gap": 0.28, "confidence": 0.8, "choice": DOG}
-    given = {"top_beta": 3, "tau_base": 0.1, "tau_gamma": 1.0, "threshold_mode": "equation"} | knobs
-    return trace(states, [kept, lost], knobs=given)
+    return trace(states, [kept, lost], rule="gap", knobs=defaults("gap") | knobs)
 
 
 def test_the_gap_rule() -> None:
@@ -223,19 +258,21 @@ def test_the_gap_rule() -> None:
     assert (more.decisions, more.node, more.pos, more.now) == (1, 1, 1, "relaxed")
     assert what_if(gap(), tau_gamma=0.0).now == "rejected"
     assert not what_if(gap(), tau_base=5.0).changed
-    assert replay(
-        trace("a", [{"id": "gap_accept", "rank": 1, "gap": 0.0, "confidence": None}], knobs={"top_beta": 1})
-    ).agrees
+    fixed = trace(
+        "a", [{"id": "gap_accept", "rank": 1, "gap": 0.0, "confidence": None}], rule="gap", knobs=defaults("gap")
+    )
+    assert replay(fixed).agrees and replay(fixed).checked == 1
 
 
-def test_top_k_and_judge() -> None:
+def check_overrides() -> None:
     ranks = trace(
         "xrd",
         [
             {"id": "topk_relaxed", "rank": 3, "k": 4, "choice": DOG},
             {"id": "greedy_mismatch", "rank": 5, "k": 4, "choice": DOG},
         ],
-        knobs={"accept_k": 4},
+        rule="top_k",
+        knobs=defaults("top_k"),
     )
     assert replay(ranks).agrees and what_if(ranks, accept_k=5).pos == 1 and what_if(ranks, accept_k=2).now == "rejected"
     scores = trace(
@@ -244,21 +281,47 @@ def test_top_k_and_judge() -> None:
             {"id": "judge_relaxed", "score": 0.03, "threshold": 0.12, "choice": DOG},
             {"id": "judge_refused", "score": 0.12, "threshold": 0.12, "choice": DOG},
         ],
-        knobs={"judge_threshold": 0.12},
+        rule="judge",
+        knobs=defaults("judge") | {"judge_threshold": 0.12},
     )
     assert replay(scores).agrees
     assert what_if(scores, judge_threshold=0.121).pos == 1 and what_if(scores, judge_threshold=0.03).was == "relaxed"
     assert not what_if(scores, judge_threshold=0.1).changed
 
 
-def test_heuristics_and_typical_are_taken_as_recorded() -> None:
-    kept = trace("xr", [{"id": "heuristic_relaxed", "choice": DOG}, {"id": "heuristic_refused", "choice": DOG}])
-    assert replay(kept).agrees
-    typical = trace(
-        "ar",
-        [{"id": "typical_accept", "p": 0.2, "threshold": 0.1}, {"id": "typical_reject", "p": 0.1, "threshold": 0.1}],
-    )
-    assert replay(typical).agrees
+def test_top_k_and_judge() -> None:
+    check_overrides()
+
+
+def heuristic(**knobs: Any) -> Trace:
+    kept = {"id": "heuristic_relaxed", "choice": DOG, "found": None, "rank": 3}
+    lost = {"id": "heuristic_refused", "choice": DOG, "found": "7", "rank": 2}
+    return trace("xrd", [kept, lost], rule="math", knobs=defaults("math") | knobs)
+
+
+def test_the_heuristic_asks_what_was_found_and_the_rank() -> None:
+    assert replay(heuristic()).agrees and replay(heuristic(math_k=3)).agrees
+    assert wrong_nodes(heuristic(math_k=2)) == ["Round 0, node 0: recorded relaxed, recomputed rejected."]
+    assert what_if(heuristic(), math_k=2).now == "rejected" and not what_if(heuristic(), math_k=3).changed
+
+
+def typical(h: float = 1.0, threshold: float = 0.09, **knobs: Any) -> Trace:
+    """min(0.09, 0.3 exp(-1)) is 0.09."""
+    kept = {"id": "typical_accept", "p": 0.0901, "threshold": threshold, "h": h}
+    lost = {"id": "typical_reject", "p": 0.09, "threshold": threshold, "h": h}
+    return trace("ard", [kept, lost], rule="typical", knobs=defaults("typical") | knobs, sampling=SAMPLED)
+
+
+def check_typical() -> None:
+    assert replay(typical()).agrees and replay(typical()).checked == 2
+    assert wrong_nodes(typical(h=2.0)) and "the threshold 0.09 of p is not 0.0406" in wrong_nodes(typical(h=2.0))[0]
+    assert wrong_nodes(typical(threshold=0.08)) and wrong_nodes(typical(epsilon=0.0901))
+    assert what_if(typical(), delta=0.2).pos == 1 and what_if(typical(), epsilon=0.5).now == "rejected"
+    assert what_if(typical(), epsilon=0.0899).node == 1 and not what_if(typical(), delta=0.9).changed
+
+
+def test_typical_acceptance_follows_from_epsilon_delta_and_the_entropy() -> None:
+    check_typical()
 
 
 def test_only_thresholds_of_the_run_can_be_moved() -> None:
@@ -280,4 +343,4 @@ def test_acceptance_and_overlap() -> None:
     assert acceptance(Node(1, -1, 1, p=0.3, q=0.6, law_draft=[(1, 0.6)])) == 0.5
     node = Node(1, -1, 1, top_draft=FIVE, top_target=FOUR_OF_THEM, overlap=0.1)
     assert [overlap(node, n) for n in (1, 4, 5, 99)] == [1.0, 1.0, 0.8, 0.8]
-    assert overlap(Node(1, -1, 1, overlap=0.4), 5) == 0.4
+    assert overlap(Node(1, -1, 1, overlap=0.4), 5) is None

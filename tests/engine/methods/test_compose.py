@@ -2,9 +2,11 @@
 
 import pytest
 
+from engine.drafters import DRAFTERS
 from engine.errors import ConfigError
 from engine.methods import CARDS, get_card
 from engine.methods.compose import make_card, parts
+from tests.engine.zoo import Zoo
 
 WORDS = {"name": "x", "title": "x", "paper": "x", "summary": "x."}
 
@@ -54,3 +56,20 @@ def test_the_triples_are_those_of_the_design() -> None:
     for name, triple in want.items():
         card = get_card(name)
         assert (card.drafter, card.shape, card.rule) == triple
+
+
+def test_a_rule_that_compares_distributions_is_refused_where_the_drafter_has_none() -> None:
+    for drafter, shape in (("pld", "chain"), ("anpd", "chain"), ("sam", "chain")):
+        with pytest.raises(ConfigError, match=f"drafter '{drafter}' has none; it takes: model"):
+            make_card(drafter=drafter, shape=shape, rule="entropy_veto", **WORDS)
+    assert make_card(drafter="model", shape="chain", rule="entropy_veto", **WORDS).rule == "entropy_veto"
+
+
+def test_drafters_say_truly_whether_they_have_distributions(zoo: Zoo) -> None:
+    """What a drafter declares is what its drafts carry; heads need weights and are tested with them."""
+    lab = zoo.lab("llama", draft="noise")
+    for name in ("model", "pld", "anpd", "sam", "stand"):
+        shape = "static_tree" if name == "stand" else "chain"
+        trace = lab.run(lab.compose(drafter=name, shape=shape, rule="exact"), [5, 9, 5, 9, 5, 9], max_new_tokens=12)
+        nodes = [node for event in trace.rounds for node in event.nodes]
+        assert nodes and all((node.h_draft is not None) == DRAFTERS[name].DISTRIBUTIONS for node in nodes)

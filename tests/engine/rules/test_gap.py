@@ -31,12 +31,16 @@ def accepted(gap: Gap, confidence: float | None = None, sampling: Sampling = Sam
     return kept
 
 
-def test_both_conditions_are_needed() -> None:
+def check_conditions() -> None:
     fixed = {"tau_gamma": 0.0}
     assert accepted(rule(top_beta=3, tau_base=10.0, **fixed)) == {1, 3, 2}
     assert accepted(rule(top_beta=5, tau_base=0.3, **fixed)) == {1, 3}
     assert accepted(rule(top_beta=2, tau_base=0.6, **fixed)) == {1, 3}
     assert accepted(rule(top_beta=3, tau_base=0.5, **fixed)) == {1, 3, 2}  # at most tau: equality passes
+
+
+def test_both_conditions_are_needed() -> None:
+    check_conditions()
 
 
 def test_the_limits_are_greedy_and_the_drafter() -> None:
@@ -59,8 +63,8 @@ def check_direction(mode: str, direction: int) -> None:
     sets = [accepted(gap, c) for c in (0.0, 0.25, 0.5, 0.75, 1.0)][::direction]
     assert all(a <= b for a, b in zip(sets, sets[1:], strict=False)) and sets[0] < sets[-1]
     c = 0.3
-    assert gap.threshold(c) == pytest.approx(0.05 + 2.0 * (c if mode == "text" else 1 - c))
-    assert gap.threshold(None) == 0.05
+    assert gap.tau({"confidence": c}) == pytest.approx(0.05 + 2.0 * (c if mode == "text" else 1 - c))
+    assert gap.tau({"confidence": None}) == 0.05
 
 
 @pytest.mark.parametrize(("mode", "direction"), [("equation", -1), ("text", 1)])

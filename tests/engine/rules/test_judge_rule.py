@@ -1,5 +1,6 @@
 """AutoJudge as a rule: its reductions, its features, the window's edge, trees, and refusals."""
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from engine.judge.kind import FeatureKind
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.rules.judge import JudgeRule
+from engine.trace.events import Node
 from engine.view import RoundView
 from tests.engine.judge.chance import give_judge
 from tests.engine.zoo import Zoo
@@ -58,6 +60,31 @@ def test_decisions_follow_scores_and_say_so(judged: Lab) -> None:
         assert node.reason["id"] == ("judge_relaxed" if kept else "judge_refused")
         assert (node.reason["score"], node.reason["threshold"]) == (node.judge, 0.5)
     assert all(r.extras["judge_threshold"] == 0.5 for r in trace.rounds)
+
+
+def check_threshold(zoo: Zoo) -> None:
+    """A4: a score that equals the threshold is rejected."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = zoo.lab("llama", draft="noise")
+        give_judge(lab, Path(folder) / "judge")
+
+        def first(threshold: float) -> Node:
+            trace = lab.run("autojudge", PROMPTS[1], gamma=8, judge_threshold=threshold, max_new_tokens=60)
+            return next(node for r in trace.rounds for node in r.nodes if node.judge is not None)
+
+        score = first(0.5).judge
+        assert score is not None and first(score).state == "rejected" and first(score + 1e-9).state == "relaxed"
+
+
+def test_a_score_at_the_threshold_is_rejected(zoo: Zoo) -> None:
+    check_threshold(zoo)
+
+
+def check_features(zoo: Zoo) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        test_scores_are_of_the_sequence_with_the_guess(
+            zoo.lab("llama", draft="noise"), Path(folder), FeatureKind("draft", "target")
+        )
 
 
 @pytest.mark.parametrize(

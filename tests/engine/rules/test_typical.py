@@ -30,13 +30,17 @@ def view(temperature: float = 1.0, draft: Draft = TREE, u: float = 0.5) -> Round
     return RoundView(draft, LAWS[: len(draft) + 1].log(), Sampling(temperature), [u] * len(draft), u)
 
 
-def test_the_longest_plausible_path_wins_and_ties_go_to_the_likelier() -> None:
+def check_longest() -> None:
     verdict = rule().decide(view())
     assert verdict.path == [0, 2]  # 0.7 x 0.9 against 0.2 x 0.33: both are two long
     assert verdict.origin == "bonus" and verdict.emit == 0
 
 
-def test_the_threshold_is_the_smaller_of_the_two() -> None:
+def test_the_longest_plausible_path_wins_and_ties_go_to_the_likelier() -> None:
+    check_longest()
+
+
+def check_threshold() -> None:
     h = -(LAWS[0] * LAWS[0].log()).sum().item()
     delta = 0.25 / math.exp(-h)  # delta exp(-H) is 0.25 at the root: token 1 (0.2) falls below it
     loose, strict = rule(0.1, delta).decide(view()), rule(0.9, delta).decide(view())
@@ -44,6 +48,14 @@ def test_the_threshold_is_the_smaller_of_the_two() -> None:
     assert strict.checks[1].state == "rejected"
     assert strict.checks[1].reason == pytest.approx({"id": "typical_reject", "p": 0.2, "threshold": 0.25, "h": h})
     assert strict.checks[0].reason["id"] == "typical_accept"
+
+    share = float(torch.softmax(LAWS[0].log(), -1)[1])
+    level = rule(share, 1.0).decide(view()).checks.get(1)
+    assert level is not None and level.state == "rejected"  # it must exceed the threshold
+
+
+def test_the_threshold_is_the_smaller_of_the_two() -> None:
+    check_threshold()
 
 
 def test_epsilon_zero_keeps_everything() -> None:
@@ -63,6 +75,10 @@ def test_greedy_is_the_exact_walk() -> None:
 
 
 def test_deeper_beats_likelier() -> None:
+    check_deeper()
+
+
+def check_deeper() -> None:
     tree = Draft((0, 1, 0), (-1, -1, 1))  # token 0 alone is likelier than 1 then 0
     laws = torch.stack([LAWS[0], LAWS[1], LAWS[2], LAWS[3]])
     assert rule().decide(RoundView(tree, laws.log(), Sampling(1.0), [0.5] * 3, 0.5)).path == [1, 2]

@@ -1,0 +1,101 @@
+"""`replay`: every decision and identity of recorded traces, checked without a model."""
+
+import argparse
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.analysis.decisions import greedy
+from engine.analysis.identities import identities
+from engine.analysis.replay import replay
+from engine.errors import TraceError
+from engine.rules import RULES, THRESHOLDS
+from engine.trace.store import Trace
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one file's run was checked for, and what does not hold."""
+
+    file: str
+    method: str
+    rule: str
+    sampled: bool
+    rounds: int
+    decisions: int  # recomputed from recorded numbers
+    unknown: int  # decisions that say too little to be recomputed
+    unchecked_rounds: int  # rounds with a draft whose nodes were not recorded
+    note: str  # why something could not be checked; empty when all was
+    faults: list[str]
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser(
+        "replay",
+        help="check every decision and identity of recorded traces",
+        description="Recompute every decision of recorded traces (exact, by threshold, sampled with the recorded "
+        "uniforms) and every identity of their numbers, without a model. Exit status 1 if something does not hold.",
+    )
+    parser.add_argument("traces", nargs="+", type=Path, metavar="TRACE", help="trace files (.jsonl or .jsonl.gz)")
+    parser.add_argument("--json", action="store_true", help="one JSON object a trace instead of text")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Write a report a trace to standard output; 1 where something does not hold."""
+    reports = [_read(path) for path in args.traces]
+    for report in reports:
+        print(json.dumps(asdict(report)) if args.json else text(report))
+    return int(any(report.faults for report in reports))
+
+
+def _read(path: Path) -> Report:
+    """The report of a file; one that contradicts itself so much that no reader takes it is a fault as well.
+
+    Raises:
+        OSError: no such file.
+    """
+    path.stat()
+    try:
+        trace = Trace.load(path)
+    except TraceError as error:
+        return Report(str(path), "", "", False, 0, 0, 0, 0, "it cannot be read", [str(error)])
+    return check(path, trace)
+
+
+def check(path: Path, trace: Trace) -> Report:
+    """Decisions where they were recorded, identities in any case."""
+    head, faults = trace.head, identities(trace)
+    light = sum(bool(event.drafted and not event.nodes) for event in trace.rounds)
+    decisions = unknown = 0
+    note = ""
+    if light:
+        kept = f"{light} of {len(trace.rounds)} rounds were recorded lightly"
+        note = f"{kept}: their decisions cannot be checked, identities can"
+    elif head.rule not in RULES:
+        unknown = sum(node.state != "discarded" for event in trace.rounds for node in event.nodes)
+        note = f"the rule {head.rule!r} is not known here: its {unknown} decisions cannot be checked, identities can"
+    else:
+        found = replay(trace, THRESHOLDS.get(head.rule))
+        decisions, unknown = found.checked, found.unknown
+        faults = [*found.faults, *faults]
+        if unknown:
+            note = f"{unknown} decisions lack the numbers that the rule {head.rule!r} compares: they cannot be checked"
+    sampled = not greedy(head)
+    return Report(
+        str(path), head.method, head.rule, sampled, len(trace.rounds), decisions, unknown, light, note, faults
+    )
+
+
+def text(report: Report) -> str:
+    """The report for a reader: one line where all holds."""
+    if not report.method:
+        return f"{report.file} cannot be read: {report.faults[0]}"
+    way = "sampled" if report.sampled else "greedy"
+    verdict = f"{len(report.faults)} do not hold" if report.faults else "all hold"
+    checked = f"{report.decisions} decisions and the identities of {report.rounds} rounds checked"
+    lines = [f"{report.file}: {report.method} ({report.rule}, {way}): {checked}, {verdict}."]
+    lines += [f"  Not checked: {report.note}."] if report.note else []
+    return "\n".join(lines + [f"  {fault}" for fault in report.faults])

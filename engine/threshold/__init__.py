@@ -1,0 +1,56 @@
+"""A rule's condition as data: declared once by the rule, evaluated by decision, replay, what-if, lines and
+sentences."""
+
+from engine.threshold.declare import (
+    OVERLAP_N,
+    Absent,
+    All,
+    Any,
+    Compare,
+    Condition,
+    Expression,
+    Op,
+    Recorded,
+    Setting,
+    Switch,
+    Threshold,
+)
+from engine.threshold.evaluate import (
+    Holds,
+    Numbers,
+    Term,
+    bind,
+    chosen,
+    in_force,
+    recorded,
+    settings,
+    taken_at,
+    terms,
+    value,
+)
+
+__all__ = [
+    "OVERLAP_N",
+    "Absent",
+    "All",
+    "Any",
+    "Compare",
+    "Condition",
+    "Expression",
+    "Holds",
+    "Numbers",
+    "Op",
+    "Recorded",
+    "Setting",
+    "Switch",
+    "Term",
+    "Threshold",
+    "bind",
+    "chosen",
+    "in_force",
+    "recorded",
+    "settings",
+    "taken_at",
+    "terms",
+    "value",
+]

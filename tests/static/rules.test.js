@@ -1,0 +1,119 @@
+// rules.js means what engine/threshold means: the vectors that Python wrote from recorded runs, and the page's what-if on
+// those runs. The last test breaks rules.js on purpose, piece by piece, and sees the vectors fail.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import * as rules from "../../app/static/rules.js";
+import { createStore } from "../../app/static/store.js";
+import { knobsOf, linesOf, movable, replay } from "../../app/static/thresholds.js";
+
+const here = (path) => new URL(`../../${path}`, import.meta.url);
+const { thresholds, cases } = JSON.parse(readFileSync(here("tests/vectors/thresholds.json"), "utf-8"));
+
+/** How many of the vectors an evaluator misses. */
+function missed(evaluator) {
+  let wrong = 0;
+  for (const { rule, knobs, nodes, moves } of cases) {
+    const { condition } = thresholds[rule];
+    for (const { moved, holds, terms } of moves) {
+      const given = { ...knobs, ...moved };
+      wrong += nodes.filter((node, i) => evaluator.holds(condition, given, node) !== holds[i]).length;
+      const seen = evaluator.terms(condition, given, nodes[0]).map(({ field, ...term }) => term);
+      wrong += JSON.stringify(rounded(seen)) === JSON.stringify(rounded(terms)) ? 0 : 1;
+    }
+  }
+  return wrong;
+}
+
+/** The last digit of exp may differ between two languages. */
+const rounded = (terms) =>
+  terms.map(({ name, value, sign, limit, knob, holds }) => ({
+    name,
+    value: value === null ? null : Number(value).toPrecision(12),
+    sign,
+    limit: limit === null ? null : Number(limit).toPrecision(12),
+    knob,
+    holds,
+  }));
+
+test("every recorded node is decided as in Python", () => {
+  assert.ok(cases.length > 6);
+  assert.equal(missed(rules), 0);
+});
+
+function runOf(name, rule) {
+  const text = gunzipSync(readFileSync(here(`presets/traces/${name}.jsonl.gz`))).toString("utf-8");
+  const events = text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const store = createStore();
+  store.load([{ key: name, card: { name, title: name, knobs: [], threshold: thresholds[rule] }, events }]);
+  return store.runs.get(name);
+}
+
+test("the first decision that a moved knob changes is the one that Python finds", () => {
+  let asked = 0;
+  for (const { rule, name, moves } of cases) {
+    const told = moves.filter((move) => "first" in move);
+    if (!told.length) continue;
+    const run = runOf(name, rule);
+    for (const { moved, first } of told) {
+      const { changed } = replay(run, { ...knobsOf(run), ...moved });
+      assert.deepEqual(changed && [changed.round, changed.node], first, `${name} ${JSON.stringify(moved)}`);
+      asked += 1;
+    }
+  }
+  assert.ok(asked > 50);
+});
+
+test("lines stand at the limits in force, once each, and a folded knob cannot be moved", () => {
+  const run = runOf("easd_helps-2-easd", "entropy_veto");
+  const { tau_entropy, tau_overlap } = run.head.knobs;
+  assert.deepEqual(linesOf(run, "entropy"), [{ knob: "tau_entropy", value: tau_entropy }]);
+  assert.deepEqual(linesOf(run, "overlap"), [{ knob: "tau_overlap", value: tau_overlap }]);
+  const own = { ...run.head.knobs, tau_entropy_draft: 0.25 };
+  assert.deepEqual(
+    linesOf(run, "entropy", own).map((line) => line.knob),
+    ["tau_entropy", "tau_entropy_draft"],
+  );
+  assert.deepEqual(linesOf(run, "overlap", { ...own, ablation: "no_overlap" }), []);
+  assert.ok(movable(run).includes("tau_entropy_draft"));
+  const card = { ...run.card, knobs: [{ name: "tau_entropy_draft", advanced: true }] };
+  assert.deepEqual(movable({ ...run, card }), ["tau_entropy", "tau_overlap"]);
+});
+
+const BROKEN = [
+  ["right + one.tolerance", "right"],
+  ["right - one.tolerance", "right"],
+  ["return left < right", "return left <= right"],
+  ["return left > right", "return left >= right"],
+  ["parts.includes(false) ? false : parts.includes(null)", "parts.includes(null)"],
+  ["found === undefined ? null : found === null", "found == null"],
+  ["parts[0] >= 0 ? parts[0] : parts[1]", "parts[0] >= 0 ? parts[1] : parts[0]"],
+  ["min: Math.min", "min: Math.max"],
+  ["max: Math.max", "max: Math.min"],
+  ["exp: Math.exp", "exp: Math.expm1"],
+  ["parts.includes(true) ? true : parts.includes(null) ? null : false", "parts.includes(true)"],
+  ["sub: (a, b) => a - b", "sub: (a, b) => b - a"],
+  ["if (left === undefined || right === undefined) return null;", ""],
+  ["own ? own[1] : one.otherwise", "one.otherwise"],
+  ["Object.hasOwn(reason, one.number)", "false"],
+];
+
+test("a fault in the evaluator is noticed", async () => {
+  const source = readFileSync(here("app/static/rules.js"), "utf-8");
+  for (const [old, now] of BROKEN) {
+    assert.equal(source.split(old).length, 2, `${old} stands once in rules.js`);
+    const faulty = await import(`data:text/javascript,${encodeURIComponent(source.replace(old, now))}`);
+    let wrong;
+    try {
+      wrong = missed(faulty);
+    } catch {
+      wrong = 1;
+    }
+    assert.ok(wrong > 0, `no vector notices ${old} -> ${now}`);
+  }
+});
