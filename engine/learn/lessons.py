@@ -6,9 +6,9 @@ traces and sends the answers along, so that the page checks tasks without a rule
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,7 +16,10 @@ from engine.analysis.decisions import decide
 from engine.errors import ConfigError, unknown
 from engine.learn.recorded import Case, Place, case
 from engine.presets import PRESETS
+from engine.threshold import Threshold
 
+Thresholds = Mapping[str, Threshold]
+Maker = Callable[[Case, Mapping[str, Any], Place | None, dict[str, Any]], "Task"]
 FOLDER = PRESETS / "lessons"
 Room = Literal["compare", "many", "trajectories", "judge", "papers", "learn"]
 View = Literal["text", "score", "trees", "shares"]
@@ -117,39 +120,38 @@ def lesson_names(folder: Path = FOLDER) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in folder.glob("*.md")))
 
 
-def lessons(folder: Path = FOLDER) -> list[Lesson]:
-    """All lessons, by order and name.
+def lessons(thresholds: Thresholds, folder: Path = FOLDER) -> list[Lesson]:
+    """All lessons, by order and name; `thresholds` are what rules declare (`engine.rules.THRESHOLDS`).
 
     Raises:
         ConfigError: a file is no valid lesson.
     """
-    found = (read_lesson(folder / f"{name}.md") for name in lesson_names(folder))
+    found = (read_lesson(folder / f"{name}.md", thresholds) for name in lesson_names(folder))
     return sorted(found, key=lambda lesson: (lesson.order, lesson.name))
 
 
-@lru_cache(maxsize=1)
-def lessons_json() -> list[dict[str, Any]]:
+def lessons_json(thresholds: Thresholds) -> list[dict[str, Any]]:
     """All lessons in JSON types, for the page.
 
     Raises:
         ConfigError: a file is no valid lesson.
     """
-    return [lesson.to_json() for lesson in lessons()]
+    return [lesson.to_json() for lesson in lessons(thresholds)]
 
 
-def read_lesson(path: Path) -> Lesson:
+def read_lesson(path: Path, thresholds: Thresholds) -> Lesson:
     """A lesson file.
 
     Raises:
         ConfigError: the header, a step or a task cannot be read, or asks for something that was not recorded.
     """
     try:
-        return parse(path.stem, path.read_text(encoding="utf-8"))
+        return parse(path.stem, path.read_text(encoding="utf-8"), thresholds)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path.name} is not valid UTF-8: {error}.") from None
 
 
-def parse(name: str, text: str) -> Lesson:
+def parse(name: str, text: str, thresholds: Thresholds) -> Lesson:
     """A lesson from its text.
 
     Raises:
@@ -164,7 +166,7 @@ def parse(name: str, text: str) -> Lesson:
     at = {"case": str(head["case"]), "room": "compare", "view": "text"}
     for number, (title, content) in enumerate(zip(titles, texts, strict=True), 1):
         try:
-            at, step = _step(title, content, at)
+            at, step = _step(title, content, at, thresholds)
         except ConfigError as error:
             raise ConfigError(f"{name}, step {number} ({title}): {error}") from None
         steps.append(step)
@@ -203,7 +205,7 @@ def _toml(where: str, text: str) -> dict[str, Any]:
         raise ConfigError(f"{where}: not valid TOML: {error}.") from None
 
 
-def _step(title: str, content: str, before: Mapping[str, Any]) -> tuple[dict[str, Any], Step]:
+def _step(title: str, content: str, before: Mapping[str, Any], thresholds: Thresholds) -> tuple[dict[str, Any], Step]:
     """Where the step leaves the page (case, room, view and lane stay until another step changes them), and the step."""
     match = re.match(r"\s*```toml\n(.*?)\n```\n?(.*)", content, re.S)
     said, text = (_toml("its settings", match[1]), match[2]) if match else ({}, content)
@@ -222,7 +224,7 @@ def _step(title: str, content: str, before: Mapping[str, Any]) -> tuple[dict[str
     for claim in said.get("holds", ()):
         if not recorded.holds(str(claim), at):
             raise ConfigError(f"{claim!r} does not hold in {recorded.preset.name}, so the text would be untrue.")
-    task = _task(recorded, said["task"], at) if "task" in said else None
+    task = _task(recorded, said["task"], at, thresholds) if "task" in said else None
     if at is not None and task is not None and task.kind == "select" and check(task, at.to_json()):
         raise ConfigError("`at` points at an answer of the step's own task.")
     step = Step(
@@ -251,7 +253,7 @@ def _place(recorded: Case, lane: str | None, given: Any) -> Place:
     return found[nth - 1]
 
 
-def _task(recorded: Case, said: Any, at: Place | None) -> Task:
+def _task(recorded: Case, said: Any, at: Place | None, thresholds: Thresholds) -> Task:
     if not isinstance(said, dict) or said.get("kind") not in TASK:
         given = said.get("kind") if isinstance(said, dict) else said
         raise ConfigError(unknown("kind of task", given, TASK))
@@ -263,9 +265,8 @@ def _task(recorded: Case, said: Any, at: Place | None) -> Task:
     words: dict[str, Any] = {
         key: _filled(str(said[key]), recorded, at) for key in ("ask", "after", "hint", "unit") if key in said
     }
-    return {"choice": _choice, "predict": _predict, "select": _select, "set": _set}[said["kind"]](
-        recorded, said, at, words
-    )
+    makers: dict[str, Maker] = {"choice": _choice, "predict": _predict, "select": _select}
+    return makers.get(said["kind"], partial(_set, thresholds))(recorded, said, at, words)
 
 
 def _choice(recorded: Case, said: Mapping[str, Any], at: Place | None, words: dict[str, Any]) -> Task:
@@ -297,7 +298,9 @@ def _select(recorded: Case, said: Mapping[str, Any], at: Place | None, words: di
     return Task("select", answer=tuple(found), lane=recorded.lane(str(said["lane"])), **words)
 
 
-def _set(recorded: Case, said: Mapping[str, Any], at: Place | None, words: dict[str, Any]) -> Task:
+def _set(
+    thresholds: Thresholds, recorded: Case, said: Mapping[str, Any], at: Place | None, words: dict[str, Any]
+) -> Task:
     lane, knob, where = recorded.lane(str(said["lane"])), str(said["knob"]), said["count"]
     trace = recorded.traces[lane]
     if knob not in trace.head.knobs:
@@ -311,7 +314,7 @@ def _set(recorded: Case, said: Mapping[str, Any], at: Place | None, words: dict[
     tested = [node for event in trace.rounds for node in event.nodes if node.state != "discarded"]
 
     def count(knobs: Mapping[str, Any]) -> int:
-        made = (decide(trace.head, node, knobs) for node in tested)
+        made = (decide(trace.head, node, knobs, thresholds.get(trace.head.rule)) for node in tested)
         return sum(one is not None and one.state == where["state"] for one in made)
 
     values = [round(low + i * stride, 9) for i in range(size)]

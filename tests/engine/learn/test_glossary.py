@@ -10,6 +10,7 @@ from engine.learn.glossary import glossary, glossary_json, read_glossary
 from engine.learn.lessons import lessons_json
 from engine.learn.pages import names, page
 from engine.learn.recorded import case
+from engine.rules import THRESHOLDS
 from engine.trace.metrics import metrics
 
 ENTRY = '[[word]]\nterm = "A"\ntext = "x"\n'
@@ -32,7 +33,7 @@ def test_numbers_that_words_explain_exist_and_all_counts_are_explained() -> None
 def formulae() -> list[str]:
     """Every formula of glossary, method pages and lessons."""
     texts = [section.text for name in names() for section in page(name).sections]
-    texts += [step["text"] for lesson in lessons_json() for step in lesson["steps"]]
+    texts += [step["text"] for lesson in lessons_json(THRESHOLDS) for step in lesson["steps"]]
     found = [term.formula for term in glossary() if term.formula]
     for text in texts:
         found += [a or b for a, b in re.findall(r"\$\$(.+?)\$\$|(?<![\\$])\$([^$\n]+)\$", text, re.S)]

@@ -8,8 +8,9 @@ import pytest
 from engine.errors import ConfigError
 from engine.learn.lessons import Lesson, Step, check, lessons, lessons_json, parse
 from engine.learn.recorded import case
+from engine.rules import THRESHOLDS
 
-LESSONS = lessons()
+LESSONS = lessons(THRESHOLDS)
 TASKS = [(lesson, step) for lesson in LESSONS for step in lesson.steps if step.task]
 HEAD = '+++\ntitle = "T"\nteaches = "x"\ncase = "first_look"\n+++\n'
 GOOD = HEAD + "Intro.\n\n## One\n\n```toml\n{}\n```\n\nText.\n"
@@ -76,7 +77,7 @@ def test_every_kind_of_task_is_used() -> None:
 
 
 def test_no_slot_is_left_and_all_is_json() -> None:
-    text = json.dumps(lessons_json(), allow_nan=False, ensure_ascii=False)
+    text = json.dumps(lessons_json(THRESHOLDS), allow_nan=False, ensure_ascii=False)
     assert not re.search(r"\{\{[^\"{}]*\}\}", text)
 
 
@@ -138,7 +139,7 @@ def test_links_name_pages_cases_and_lessons() -> None:
 )
 def test_a_bad_step_says_what_is_wrong_and_where(settings: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
-        parse("mine", GOOD.replace("{}", settings))
+        parse("mine", GOOD.replace("{}", settings), THRESHOLDS)
     assert "mine, step 1 (One)" in str(caught.value)
 
 
@@ -154,14 +155,16 @@ def test_a_bad_step_says_what_is_wrong_and_where(settings: str, message: str) ->
 )
 def test_a_bad_file_says_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        parse("mine", text)
+        parse("mine", text, THRESHOLDS)
 
 
 def test_numbers_come_from_the_trace() -> None:
     """Slots, formats, two terms, and the place that a step points at."""
     body = "{{sd.rounds}} {{ar.rounds / sd.rounds | .1f}} {{sd.accept_rate_tested | .0%}} {{here.state}} {{here.q}}"
     lesson = parse(
-        "mine", GOOD.replace("{}", 'lane = "sd"\nat = { state = "rejected", nth = 1 }').replace("Text.", body)
+        "mine",
+        GOOD.replace("{}", 'lane = "sd"\nat = { state = "rejected", nth = 1 }').replace("Text.", body),
+        THRESHOLDS,
     )
     recorded = case("first_look")
     sd, ar = recorded.traces[1].metrics(), recorded.traces[0].metrics()
