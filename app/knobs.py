@@ -6,6 +6,7 @@ from typing import Any
 from app.wire import KnobKind, PageCard, PageKnob
 from engine.config import Card, Knob
 from engine.errors import ConfigError, unknown
+from engine.methods.compose import composed
 
 ORIGINS = {"paper": "the paper's default", "code": "the authors' code", "ours": "our choice"}
 
@@ -37,11 +38,13 @@ def catalogue(cards: Iterable[Card], reasons: Mapping[str, str] | None = None) -
 
 
 def find(cards: Iterable[Card], name: object) -> Card:
-    """The card of a name.
+    """The card of a name; "drafter+shape+rule" is one too, where the parts fit.
 
     Raises:
-        ConfigError: nobody knows the name.
+        ConfigError: nobody knows the name, or the parts do not fit.
     """
+    if isinstance(name, str) and (card := composed(name)):
+        return card
     known = {card.name: card for card in cards}
     if not isinstance(name, str) or name not in known:
         raise ConfigError(unknown("method", name, known))

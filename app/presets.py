@@ -1,7 +1,8 @@
-"""Presets and their recorded traces as the page takes them. Names only ever index what was listed; no path is built from one."""
+"""Presets and their recorded traces as the page takes them. Names only index what was listed; no path is built."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from app import recorded
@@ -33,7 +34,7 @@ class PresetCatalogue:
         """
         self._presets = {preset.name: preset for preset in presets if preset.kind == "case"}
         self._cards, self._sentence, self._limits = cards, sentence, limits
-        self._bodies: dict[str, bytes] = {}
+        self._made: dict[str, bytes] = {}
         self._folder = folder
         if first and first not in self._presets:
             raise ConfigError(unknown("preset", first, self._presets))
@@ -43,6 +44,27 @@ class PresetCatalogue:
     def listing(self) -> list[PagePreset]:
         """All presets in JSON types; `recorded` says whether traces come with it."""
         return [_plain(preset) for preset in self._presets.values()]
+
+    def recorded(self) -> list[Preset]:
+        """The presets that come with traces."""
+        return [preset for preset in self._presets.values() if preset.traces]
+
+    def traces(self, name: str) -> list[Trace]:
+        """The recorded traces of a preset.
+
+        Raises:
+            ConfigError: no such preset.
+            TraceError: a recorded file is damaged.
+        """
+        if name not in self._presets:
+            raise ConfigError(unknown("preset", name, self._presets))
+        return [trace for path in self._presets[name].traces for trace in _read(self._folder / path, self._limits)]
+
+    def once(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """What `make` gave when the name was first asked for."""
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
 
     def body(self, name: str) -> bytes:
         """The recorded traces of a preset as the JSON that the page loads.
@@ -55,13 +77,11 @@ class PresetCatalogue:
             raise ConfigError(unknown("preset", name, self._presets))
         if not self._presets[name].traces:
             raise ConfigError(f"Nothing is recorded for {self._presets[name].title!r}; press Run.")
-        if name not in self._bodies:
-            traces = [
-                trace for path in self._presets[name].traces for trace in _read(self._folder / path, self._limits)
-            ]
-            found = recorded.body(traces, self._cards, self._sentence)
-            self._bodies[name] = json.dumps({"recorded": name, **found}, ensure_ascii=False).encode("utf-8", "replace")
-        return self._bodies[name]
+        return self.once(f"case {name}", partial(self._body, name))
+
+    def _body(self, name: str) -> bytes:
+        found = recorded.body(self.traces(name), self._cards, self._sentence)
+        return json.dumps({"recorded": name, **found}, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _read(path: Path, limits: Limits) -> list[Trace]:

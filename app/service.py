@@ -86,6 +86,11 @@ class Service:
         lab = self._labs.get(models or (self.models[0] if self.models else ""))
         return catalogue(self.cards, lab.unavailable() if lab else None)
 
+    def hindrance(self, card: Card, models: str = "") -> str:
+        """Why loaded models cannot run a card; empty when they can, or are not loaded yet."""
+        lab = self._labs.get(models or (self.models[0] if self.models else ""))
+        return lab.hindrance(card) if lab else ""
+
     def run(self, request: Request) -> Iterator[RunMessage]:
         """The comparison as messages `{id, seq, ...}`; `seq` counts the events before the message.
 

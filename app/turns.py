@@ -30,6 +30,9 @@ class LabLike(Protocol):
     def unavailable(self) -> dict[str, str]:
         """The other methods and why not."""
 
+    def hindrance(self, card: Card) -> str:
+        """Why a card cannot run at its defaults; empty when it can."""
+
     def stream(self, method: str, **settings: Any) -> Iterator[Event]:
         """One run as events."""
 

@@ -8,7 +8,7 @@ from engine.config import Card
 from engine.judge.events import MiningEvent
 from engine.loop import Method
 from engine.methods import CARDS
-from engine.methods.compose import make_card
+from engine.methods.compose import compose
 from engine.model.threads import settle
 from engine.runs import loading, mining, running, trajectories
 from engine.runs.pair import Pair
@@ -69,17 +69,7 @@ class Lab(Pair):
         Raises:
             ConfigError: an unknown part or knob, or parts that do not fit, with the reason.
         """
-        name = f"{drafter}+{shape}+{rule}"
-        return make_card(
-            name=name,
-            title=name,
-            paper="composed",
-            drafter=drafter,
-            shape=shape,
-            rule=rule,
-            defaults=knobs,
-            summary=f"Composed: drafter {drafter}, shape {shape}, rule {rule}.",
-        )
+        return compose(drafter=drafter, shape=shape, rule=rule, **knobs)
 
     def run(self, method: str | Card, prompt: str | Sequence[int] = "", **options: Any) -> Trace:
         """A whole run as a trace; the options are those of `stream`."""

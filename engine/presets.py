@@ -50,6 +50,7 @@ class Preset:
     chat: bool = False
     traces: tuple[str, ...] = ()  # recorded runs, relative to presets/
     order: int = 100  # place in lists
+    group: str = ""  # what a case teaches: the heading that it stands under in the gallery
     task: str = ""  # family of the prompt, when its answer can be checked
     answer: str = ""  # the reference answer, as the task compares it
     dtype: str = "auto"  # of a pair

@@ -3,6 +3,7 @@
 from engine.config import Card
 from engine.errors import ConfigError, unknown
 from engine.methods.chains import CHAINS
+from engine.methods.compose import composed
 from engine.methods.judges import JUDGES
 from engine.methods.lookups import LOOKUPS
 from engine.methods.trees import TREES
@@ -11,12 +12,12 @@ CARDS: tuple[Card, ...] = (*CHAINS, *LOOKUPS, *TREES, *JUDGES)
 
 
 def get_card(name: str) -> Card:
-    """The card of that name.
+    """The card of that name; "drafter+shape+rule" names a composed method.
 
     Raises:
-        ConfigError: with the nearest right name.
+        ConfigError: with the nearest right name, or why the parts do not fit.
     """
-    for card in CARDS:
-        if card.name == name:
-            return card
-    raise ConfigError(unknown("method", name, (card.name for card in CARDS)))
+    known = {card.name: card for card in CARDS}
+    if card := known.get(name) or composed(name):
+        return card
+    raise ConfigError(unknown("method", name, known))

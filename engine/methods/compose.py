@@ -13,6 +13,7 @@ from engine.rules import RULES
 from engine.shapes import SHAPES
 
 DISTRIBUTIONS = "draft distributions"  # what a rule needs of a drafter, not of a lab
+PLUS = "+"  # joins the names of the parts in the name of a composed method
 
 
 def parts(drafter: str, shape: str, rule: str) -> tuple[type[Drafter], type[Shape], type[Rule]]:
@@ -75,6 +76,35 @@ def make_card(
         threshold=r.THRESHOLD,
         **words,
     )
+
+
+def compose(*, drafter: str, shape: str, rule: str, **knobs: KnobValue) -> Card:
+    """A card of any three parts with the knobs given as its defaults; it promises what its rule promises.
+
+    Raises:
+        ConfigError: an unknown part or knob, or parts that do not fit, with the reason.
+    """
+    name = PLUS.join((drafter, shape, rule))
+    return make_card(
+        name=name,
+        title=name,
+        paper="composed",
+        drafter=drafter,
+        shape=shape,
+        rule=rule,
+        defaults=knobs,
+        summary=f"Composed: drafter {drafter}, shape {shape}, rule {rule}.",
+    )
+
+
+def composed(name: str) -> Card | None:
+    """The card that a composed method's name, "drafter+shape+rule", stands for; None for a name of another form.
+
+    Raises:
+        ConfigError: the parts are unknown or do not fit.
+    """
+    chosen = name.split(PLUS)
+    return compose(drafter=chosen[0], shape=chosen[1], rule=chosen[2]) if len(chosen) == 3 else None
 
 
 def _ordered(knobs: Any) -> tuple[Knob, ...]:

@@ -36,6 +36,9 @@ class FakeLab:
     def unavailable(self) -> dict[str, str]:
         return {"copycat": "It needs a longer prompt than these models can take."}
 
+    def hindrance(self, card: Card) -> str:
+        return self.unavailable().get(card.name, "")
+
     def stream(self, method: str, **settings: Any) -> Iterator[Event]:
         if method in self.unavailable():
             raise ConfigError(self.unavailable()[method])

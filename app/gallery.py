@@ -1,0 +1,82 @@
+"""Recorded cases at a glance: what each teaches, a thumbnail of its runs, and what is lost in it. No gradio."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from app.presets import PresetCatalogue
+from engine.errors import LabError
+from engine.presets import Preset
+from engine.tasks import check_answer
+from engine.trace.store import Trace
+
+
+def routes(shelf: PresetCatalogue) -> list[BaseRoute]:
+    """One route: every recorded case."""
+    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
+    return [Route("/lab/gallery", partial(gallery, shelf), middleware=zipped)]
+
+
+async def gallery(shelf: PresetCatalogue, _request: Request) -> Response:
+    """All recorded cases in order; computed at the first visit."""
+    try:
+        body = await run_in_threadpool(shelf.once, "gallery", partial(_body, shelf))
+    except LabError as error:
+        return JSONResponse({"error": str(error)}, status_code=500)
+    return Response(body, media_type="application/json")
+
+
+def _body(shelf: PresetCatalogue) -> bytes:
+    cases = [entry(preset, shelf.traces(preset.name)) for preset in shelf.recorded()]
+    return json.dumps({"cases": cases}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def entry(preset: Preset, traces: Sequence[Trace]) -> dict[str, Any]:
+    """A case: its words, its lanes as runs of token origins, and what is lost in it."""
+    return {
+        "name": preset.name,
+        "title": preset.title,
+        "point": preset.point,
+        "group": preset.group,
+        "lanes": [lane(trace) for trace in traces],
+        "losses": losses(traces),
+    }
+
+
+def lane(trace: Trace) -> dict[str, Any]:
+    """One run: `spans` are [origin, tokens] in order, so that a thumbnail needs no trace."""
+    spans = [[origin, len(list(run))] for origin, run in groupby(token.origin for token in trace.tokens)]
+    return {"title": trace.head.title, "spans": spans, "calls": len(trace.rounds), "tokens": len(trace.tokens)}
+
+
+def losses(traces: Sequence[Trace]) -> list[str]:
+    """What goes wrong in a case: lanes slower than plain decoding, answers that only the reference has right."""
+    reference = next((trace for trace in traces if trace.head.guarantee == "reference"), None)
+    if reference is None:
+        return []
+    others = [trace for trace in traces if trace is not reference]
+    plain, right = _speed(reference), _right(reference)
+    slower = [trace for trace in others if plain and (_speed(trace) or plain) < plain]
+    wrong = [trace for trace in others if right and _right(trace) is False]
+    said = [f"{trace.head.title} is slower than {reference.head.title}" for trace in slower]
+    return said + [f"{trace.head.title} gives a wrong answer" for trace in wrong]
+
+
+def _speed(trace: Trace) -> float | None:
+    speed = trace.metrics()["tokens_per_s"]
+    return None if speed is None else float(speed)
+
+
+def _right(trace: Trace) -> bool | None:
+    extras = trace.head.extras
+    found = check_answer(str(extras.get("task", "")), str(extras.get("answer", "")), trace.text)
+    return None if found is None else found.right

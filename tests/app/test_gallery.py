@@ -1,0 +1,36 @@
+"""The gallery tells of every recorded case what its runs look like and what is lost in it."""
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import gallery
+from app.presets import PresetCatalogue
+from app.state import Limits
+from engine.methods import CARDS
+from engine.presets import list_presets
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[str, dict]:
+    shelf = PresetCatalogue(list_presets(), CARDS, None, Limits())
+    found = TestClient(Starlette(routes=gallery.routes(shelf))).get("/lab/gallery").json()["cases"]
+    return {case["name"]: case for case in found}
+
+
+def test_every_recorded_case_is_there_under_a_heading(cases):
+    assert set(cases) == {preset.name for preset in list_presets() if preset.traces}
+    assert all(case["group"] and case["lanes"] and case["point"] for case in cases.values())
+
+
+def test_a_thumbnail_holds_the_whole_run(cases):
+    for case in cases.values():
+        for lane in case["lanes"]:
+            assert sum(length for _origin, length in lane["spans"]) == lane["tokens"] > 0
+            assert all(a[0] != b[0] for a, b in zip(lane["spans"], lane["spans"][1:], strict=False))
+
+
+def test_losses_are_told(cases):
+    assert any("slower than Autoregressive" in text for text in cases["sd_loses"]["losses"])
+    assert "EASD gives a wrong answer" in cases["easd_hurts"]["losses"]
+    assert not any("wrong" in text for text in cases["easd_helps"]["losses"])
