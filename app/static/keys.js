@@ -21,12 +21,15 @@ export function bindKeys(store, lab) {
     const target = event.target instanceof Element ? event.target : null;
     const slider = target instanceof HTMLInputElement && target.type === "range";
     if (target?.closest(TYPING) && !slider) return;
-    const go = moves(store, lab)[event.key];
+    const go = (store.options.room === "compare" ? moves(store, lab) : elsewhere(lab))[event.key];
     if (!go || (event.key === " " && target?.closest("button, summary, a"))) return;
     go();
     event.preventDefault();
   });
 }
+
+/** Keys of the other rooms, which have no cursor. @param {Lab} lab @returns {Record<string, () => unknown>} */
+const elsewhere = (lab) => ({ "?": () => lab.ui.open("help"), Escape: () => lab.ui.close() });
 
 /** What each key does. @param {Store} store @param {Lab} lab @returns {Record<string, () => unknown>} */
 function moves(store, lab) {

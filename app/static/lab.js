@@ -7,6 +7,7 @@ import { watchFlags } from "./flags.js";
 import { bindKeys } from "./keys.js";
 import { createLink } from "./link.js";
 import { createMined } from "./mined.js";
+import { mountRooms, roomIn } from "./rooms/rooms.js";
 import { createSession } from "./session.js";
 import { watchCards } from "./stage/hovercard.js";
 import { createStore } from "./store.js";
@@ -66,6 +67,8 @@ async function mount(element) {
     const spot = element.querySelector(`[data-view="${name}"]`);
     if (spot instanceof HTMLElement && module) module.mount(spot, store, lab);
   }
+  store.setOption("room", roomIn(wanted));
+  mountRooms(element, store, lab);
   bindKeys(store, lab);
   watchFlags(store, lab);
   watchCards(store);

@@ -3,6 +3,7 @@
 
 import { readConfig, writeConfig } from "./config.js";
 import { makeFilter, specOf } from "./filters.js";
+import { roomIn } from "./rooms/rooms.js";
 import { readStage, stagePairs } from "./stage/stagelink.js";
 
 const HUB = "https://huggingface.co";
@@ -55,7 +56,8 @@ export function createLink(store, session) {
         pending = false;
         const url = link.url();
         if (url === location.href || url.length > MAX_URL) return;
-        history.replaceState(null, "", url);
+        const turned = roomIn(new URLSearchParams(location.search)) !== store.options.room;
+        history[turned ? "pushState" : "replaceState"](null, "", url); // another room is a step that Back undoes
         if (parent !== window) parent.postMessage({ queryString: new URL(url).search.slice(1), hash: "" }, HUB);
       }, 150);
     },
@@ -66,6 +68,9 @@ export function createLink(store, session) {
   const topics = /** @type {const} */ (["cursor", "time", "filters", "options", "status"]);
   for (const topic of topics) store.on(topic, later);
   session.on("config", later);
+  globalThis.addEventListener?.("popstate", () =>
+    store.setOption("room", roomIn(new URLSearchParams(location.search))),
+  );
   return link;
 }
 
@@ -73,7 +78,8 @@ export function createLink(store, session) {
 function pairs(store, session) {
   const { cursor, time, options, status, filters } = store;
   /** @type {string[][]} */
-  const out = status.recorded ? [["trace", status.recorded]] : session.config ? writeConfig(session.config) : [];
+  const out = options.room === "compare" ? [] : [["room", options.room]];
+  out.push(...(status.recorded ? [["trace", status.recorded]] : session.config ? writeConfig(session.config) : []));
   if (cursor) out.push(["at", [cursor.run, cursor.round, cursor.pos, cursor.node].map((part) => part ?? "").join("~")]);
   if (time.at !== Infinity || time.mode !== "calls")
     out.push(["view", `${time.mode}~${time.at === Infinity ? "" : Math.round(time.at)}`]);

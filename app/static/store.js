@@ -15,6 +15,7 @@ import { USUAL } from "./stage/usual.js";
 
 /** @type {Store["options"]} */
 const OPTIONS = {
+  room: "compare",
   ghosts: false,
   whitespace: false,
   flags: true,

@@ -104,7 +104,7 @@ export async function drawTrajectories(body, store, lab) {
     view.rows,
     drawPool(kept.recorded.results, lab.session.catalogue.methods),
   );
-  body.closest("dialog")?.addEventListener("close", () => job?.abort(), { once: true });
+  body.closest("dialog, [data-room]")?.addEventListener("close", () => job?.abort(), { once: true });
   draw();
   new ResizeObserver(([entry]) => {
     const wide = Math.round(entry.contentRect.width);

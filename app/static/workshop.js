@@ -94,7 +94,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   body.append(root);
 
   const gone = [mined.on(() => store.frame("workshop", draw)), store.on("theme", () => store.frame("workshop", draw))];
-  const dialog = body.closest("dialog");
+  const dialog = body.closest("dialog, [data-room]");
   dialog?.addEventListener("keydown", keys);
   open();
 

@@ -1,4 +1,4 @@
-"""The drawer of many runs: recorded ones first, then a visitor's files; by mouse and keyboard, wide and narrow."""
+"""The room of many runs: recorded ones first, then a visitor's files; by mouse and keyboard, wide and narrow."""
 
 import json
 import random
@@ -46,8 +46,7 @@ def opened(visit: Any) -> Any:
                 else route.continue_()
             ),
         )
-        page.get_by_role("button", name="More", exact=True).click()
-        page.get_by_role("menuitem", name="Many runs").click()
+        page.get_by_role("link", name="Many runs").click()
         page.wait_for_selector(".pooled table")
         return page
 
@@ -91,14 +90,14 @@ def test_own_traces_are_pooled_and_a_bad_one_loses_nothing(opened: Any, tmp_path
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"kind": "run"}\n')
     page.locator('input[aria-label="Open traces …"]').set_input_files([files[0], str(broken)])
-    page.wait_for_selector(".drawer .warn:visible")
-    assert page.inner_text(".drawer .warn").startswith("broken.jsonl: ")
+    page.wait_for_selector("[data-room=runs] .warn:visible")
+    assert page.inner_text("[data-room=runs] .warn").startswith("broken.jsonl: ")
     assert "10 runs" in page.inner_text(".pooled .source")
     page.locator('input[aria-label="Open traces …"]').set_input_files([str(_text(tmp_path))])
-    page.wait_for_function("document.querySelector('.drawer .warn').textContent.includes('no trace among these files')")
+    page.wait_for_function("document.querySelector('[data-room=runs] .warn').textContent.includes('no trace among these files')")
     page.get_by_role("button", name="Back to the recorded runs").click()
     page.wait_for_function("document.querySelector('.pooled .source').textContent.includes('30 runs')")
-    assert page.locator(".drawer .warn").is_hidden()
+    assert page.locator("[data-room=runs] .warn").is_hidden()
 
 
 def _text(folder: Any) -> Any:
@@ -116,6 +115,6 @@ def test_a_table_is_saved(opened: Any) -> None:
 
 def test_it_fits_a_phone_in_the_dark(opened: Any) -> None:
     page = opened(viewport={"width": 390, "height": 844}, color_scheme="dark")
-    body = page.locator(".drawer-body")
+    body = page.locator("[data-room=runs]")
     assert body.evaluate("(body) => body.scrollWidth <= body.clientWidth")
     assert page.locator(".pooled-figures figure svg").first.bounding_box()["width"] <= 350

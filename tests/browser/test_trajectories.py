@@ -10,9 +10,9 @@ STATUS = ".ask [role=status]"
 
 
 def room(page, name):
-    page.get_by_role("button", name="More").click()
-    page.get_by_role("menuitem", name=name).click()
-    page.locator(".drawer.wide").wait_for()
+    page.get_by_role("link", name="Trajectories").click()
+    if name != "Trajectories":
+        page.get_by_role("tab", name=name).click()
 
 
 def choose(page, *titles):
@@ -73,7 +73,7 @@ def test_stop_and_closing_end_the_work(visit, server, monkeypatch, way):
         page.wait_for_function(f"document.querySelector('{STATUS}').textContent.startsWith('Stopped')")
     else:
         page.keyboard.press("Escape")
-        page.wait_for_function("!document.querySelector('dialog.drawer').open")
+        page.locator("[data-room=trajectories]").wait_for(state="hidden")
     for _ in range(60):
         if not server.lab.open_streams:
             break
@@ -96,7 +96,7 @@ def test_a_bad_request_is_told_and_nothing_is_lost(visit):
 
 def test_trees_show_heat_and_what_stays(visit):
     page = visit()
-    room(page, "Draft trees")
+    room(page, "Static trees")
     page.locator(".trees", has_text="heuristic").wait_for()
     if page.locator(".trees .chips button").count():
         assert page.locator(".trees rect[data-node]").count() == 625
@@ -105,12 +105,12 @@ def test_trees_show_heat_and_what_stays(visit):
         assert "stays in the optimised tree" in page.locator(".v-tip").inner_text()
 
 
-@pytest.mark.parametrize("name", ["Trajectories", "Draft trees"])
+@pytest.mark.parametrize("name", ["Trajectories", "Static trees"])
 def test_rooms_fit_a_narrow_screen(visit, name):
     page = visit(viewport={"width": 390, "height": 844})
     room(page, name)
     page.wait_for_timeout(200)
-    assert page.locator(".drawer-body").evaluate("(e) => e.scrollWidth <= e.clientWidth")
+    assert page.locator("[data-room=trajectories]").evaluate("(e) => e.scrollWidth <= e.clientWidth")
 
 
 def opened(visit, *files):
@@ -144,7 +144,7 @@ def test_a_copied_token_shows_its_passage_and_a_key_goes_there(visit):
     copied = chip.inner_text().strip()
     assert box.locator(".copied").inner_text().strip() == copied
     page.keyboard.press("Escape")
-    assert page.locator(".passage-box").count() == 0
+    page.locator(".passage-box").wait_for(state="detached")
 
 
 def test_a_passage_of_an_earlier_trajectory(visit):

@@ -18,10 +18,7 @@ STATIC = "new URL('./lab-static/', location.href)"
 
 
 def workshop(page: Any) -> Any:
-    page.get_by_role("button", name="More").click()
-    page.get_by_role("button", name="Judge workshop").or_(
-        page.get_by_role("menuitem", name="Judge workshop")
-    ).first.click()
+    page.get_by_role("link", name="Judge").click()
     page.wait_for_selector(".mismatch")
     return page
 
@@ -341,6 +338,6 @@ def test_nothing_overflows_on_a_small_screen(visit, scheme):
         tab(page, name)
         page.wait_for_timeout(150)
         wide, room = page.evaluate(
-            "[document.querySelector('.drawer-body').scrollWidth, document.querySelector('.drawer-body').clientWidth]"
+            "[document.querySelector('[data-room=judge]').scrollWidth, document.querySelector('[data-room=judge]').clientWidth]"
         )
         assert wide <= room

@@ -80,6 +80,8 @@ export interface Filter {
 }
 
 export interface Options {
+  /** room of the page: `ROOMS` of rooms/rooms.js */
+  readonly room: string;
   readonly ghosts: boolean;
   readonly whitespace: boolean;
   readonly flags: boolean;

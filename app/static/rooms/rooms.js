@@ -1,0 +1,98 @@
+// @ts-check
+// The rooms of the page: one is shown at a time, the choice is an option of the store and so part of the link.
+// A room other than Compare is a module beside this one, loaded and drawn when it is first opened.
+
+/**
+ * @typedef {object} Room
+ * @property {string} id
+ * @property {string} name
+ * @property {string} question what the room answers
+ * @property {readonly string[]} holds names that `ui.open` knows and this room shows
+ */
+
+/** @type {readonly Room[]} */
+export const ROOMS = [
+  { id: "compare", name: "Compare", question: "What do these methods do on this prompt?", holds: [] },
+  { id: "runs", name: "Many runs", question: "Does it hold over many prompts?", holds: ["pooled"] },
+  {
+    id: "trajectories",
+    name: "Trajectories",
+    question: "What do several answers to one problem share?",
+    holds: ["trajectories", "trees"],
+  },
+  { id: "judge", name: "Judge", question: "Which mismatches matter?", holds: ["workshop"] },
+];
+
+/** The room of a name that `ui.open` was given, or null. @param {string} name */
+export const roomOf = (name) => ROOMS.find(({ id, holds }) => id === name || holds.includes(name)) ?? null;
+
+/** The room that an address asks for; the first where it asks for none that exists. @param {URLSearchParams} query */
+export const roomIn = (query) => ROOMS.find(({ id }) => id === query.get("room"))?.id ?? ROOMS[0].id;
+
+/**
+ * @param {HTMLElement} element the page
+ * @param {import("../types/store.js").Store} store
+ * @param {import("../types/lab.js").Lab} lab
+ */
+export function mountRooms(element, store, lab) {
+  const sections = new Map(
+    ROOMS.map(({ id }) => [id, /** @type {HTMLElement | null} */ (element.querySelector(`[data-room="${id}"]`))]),
+  );
+  /** @type {Map<string, Promise<{draw: Draw}>>} */
+  const modules = new Map();
+  /** @typedef {(element: HTMLElement, store: any, lab: any, name: string, ...rest: unknown[]) => void} Draw */
+
+  /** Draw a room, for what was asked of it. @param {string} id @param {string} name @param {readonly unknown[]} rest */
+  async function draw(id, name = "", rest = []) {
+    const section = sections.get(id);
+    if (!section || id === ROOMS[0].id) return;
+    if (!modules.has(id)) modules.set(id, import(`./${id}.js`));
+    try {
+      const module = await modules.get(id);
+      if (store.options.room !== id) return; // left before it came
+      empty(section);
+      module?.draw(section, store, lab, name, ...rest);
+      section.focus({ preventScroll: true });
+    } catch (error) {
+      modules.delete(id);
+      lab.ui.notify(`This room could not be opened: ${error instanceof Error ? error.message : error}`);
+    }
+  }
+
+  /** What a room holds goes; work that it started hears "close", as in a dialog. @param {HTMLElement} section */
+  function empty(section) {
+    if (!section.firstChild) return;
+    section.dispatchEvent(new Event("close"));
+    section.replaceChildren();
+  }
+
+  /** Show the chosen room. @param {string} [name] @param {readonly unknown[]} [rest] */
+  function show(name, rest) {
+    const { room } = store.options;
+    for (const [id, section] of sections) {
+      if (!section) continue;
+      section.hidden = id !== room;
+      if (id !== room && id !== ROOMS[0].id) empty(section);
+    }
+    document.title = room === ROOMS[0].id ? "Draftscope" : `${roomOf(room)?.name} · Draftscope`;
+    draw(room, name, rest);
+  }
+
+  /** @type {{name: string, rest: readonly unknown[]} | null} */
+  let asked = null;
+  store.on("options", (name) => {
+    if (name !== "room") return;
+    show(asked?.name, asked?.rest);
+    scrollTo({ top: 0 });
+  });
+  lab.ui.on("open", ({ name, rest }) => {
+    const room = roomOf(name);
+    if (!room) return;
+    asked = { name, rest };
+    if (room.id === store.options.room) show(name, rest);
+    else store.setOption("room", room.id);
+    asked = null;
+  });
+  lab.ui.on("close", () => store.setOption("room", ROOMS[0].id));
+  show();
+}

@@ -1,0 +1,40 @@
+// @ts-check
+// Trajectories: several answers to one problem, and the static trees that such counts prune.
+
+import { h } from "../dom.js";
+import { drawTrajectories } from "../trajectories.js";
+import { drawTrees } from "../trees.js";
+
+const TABS = [
+  { id: "trajectories", name: "Answers to one problem", draw: drawTrajectories },
+  { id: "trees", name: "Static trees", draw: drawTrees },
+];
+
+/** @param {HTMLElement} element @param {any} store @param {any} lab @param {string} name */
+export function draw(element, store, lab, name) {
+  const panel = h("div", { role: "tabpanel", "aria-labelledby": `room-${TABS[0].id}` });
+  const tabs = TABS.map((tab) =>
+    h("button.tab", { type: "button", role: "tab", id: `room-${tab.id}`, onclick: () => open(tab) }, tab.name),
+  );
+  const bar = h("div.tabs", { role: "tablist", "aria-label": "In this room" }, tabs);
+  /** @param {typeof TABS[number]} chosen */
+  function open(chosen) {
+    TABS.forEach((tab, i) => {
+      tabs[i].setAttribute("aria-selected", String(tab === chosen));
+      tabs[i].tabIndex = tab === chosen ? 0 : -1;
+    });
+    panel.setAttribute("aria-labelledby", `room-${chosen.id}`);
+    panel.replaceChildren();
+    chosen.draw(panel, store, lab);
+  }
+  bar.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
+    const at = tabs.findIndex((tab) => tab === document.activeElement);
+    const next = (at + (event.key === "ArrowRight" ? 1 : -1) + tabs.length) % tabs.length;
+    open(TABS[next]);
+    tabs[next].focus();
+    event.preventDefault();
+  });
+  element.append(bar, panel);
+  open(TABS.find((tab) => tab.id === name) ?? TABS[0]);
+}
