@@ -94,7 +94,9 @@ def test_own_traces_are_pooled_and_a_bad_one_loses_nothing(opened: Any, tmp_path
     assert page.inner_text("[data-room=runs] .warn").startswith("broken.jsonl: ")
     assert "10 runs" in page.inner_text(".pooled .source")
     page.locator('input[aria-label="Open traces …"]').set_input_files([str(_text(tmp_path))])
-    page.wait_for_function("document.querySelector('[data-room=runs] .warn').textContent.includes('no trace among these files')")
+    page.wait_for_function(
+        "document.querySelector('[data-room=runs] .warn').textContent.includes('no trace among these files')"
+    )
     page.get_by_role("button", name="Back to the recorded runs").click()
     page.wait_for_function("document.querySelector('.pooled .source').textContent.includes('30 runs')")
     assert page.locator("[data-room=runs] .warn").is_hidden()
