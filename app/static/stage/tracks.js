@@ -132,7 +132,7 @@ function paintSpans(ctx, view) {
     else if (kind === "target") {
       ctx.fillStyle = ink("--neutral");
       ctx.globalAlpha = 0.55;
-      ctx.fillRect(x, y + 4, w, BAR - 8);
+      ctx.fillRect(x, wide ? y + BAR : y + 4, w, wide ? 2 : BAR - 8); // below the text where there is some
       ctx.globalAlpha = 1;
     } else {
       ctx.fillStyle = ink(px < 3 && kind === "bonus" ? "--target-2" : FILL[kind]);
