@@ -22,8 +22,9 @@ from playwright.sync_api import Page, sync_playwright
 
 from app.request import Request
 from app.serve import launch
-from app.service import Message, Service
+from app.service import Service
 from app.state import Limits
+from app.wire import RunMessage
 from tests.app.fakes import free_port, sentence
 from tests.browser.fixtures import traces
 from tests.browser.harness import CHROMIUM, FLAGS, METHODS, shelf_and_service
@@ -119,7 +120,7 @@ SCORE = """async ([traces, count, folded]) => {
 class Stamped(Service):
     """A service whose messages carry the time they were sent, in milliseconds since 1970."""
 
-    def run(self, request: Request) -> Iterator[Message]:
+    def run(self, request: Request) -> Iterator[RunMessage]:
         for message in super().run(request):
             yield {"sent": time.time() * 1000, **message}
 
