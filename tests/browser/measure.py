@@ -9,6 +9,7 @@ import os
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
+import json
 import statistics
 import sys
 import tempfile
@@ -71,7 +72,8 @@ HOVER = """() => new Promise((done) => {
   next();
 })"""
 
-SCORE = """async ([traces, count, folded]) => {
+SCORE = """async ([text, count, folded]) => {
+  const traces = JSON.parse(text);
   const { store } = draftscope;
   const frame = () => new Promise((done) => requestAnimationFrame(done));
   const painted = () => new Promise((done) => requestAnimationFrame(() => {
@@ -175,7 +177,7 @@ def opened(page: Page, port: int) -> float:
 def score(page: Page, port: int, count: int, tokens: int) -> None:
     """The score while runs grow, then under a hand that pans and zooms. Six lanes are open with all tracks, more are folded."""
     opened(page, port)
-    m = page.evaluate(SCORE, [traces(METHODS, tokens), count, count > 6])
+    m = page.evaluate(SCORE, [json.dumps(traces(METHODS, tokens)), count, count > 6])
     late = sorted(m["late"])
     shown = "spans" if count > 6 else f"{m['tracks']} tracks"
     print(
