@@ -1,4 +1,4 @@
-"""A fixed slice of `python -m tests.fuzz`."""
+"""A fixed slice of `python -m tests.fuzz`; the whole of it is in docs/results/fuzz.json."""
 
 import json
 import random
