@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app import composer, evaluations, fresh, gallery, mining, pooled, recorded, trajectories, trees
+from app import composer, evaluations, fresh, gallery, learn, mining, pooled, recorded, trajectories, trees
 from app.guard import Guard, Rules
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
@@ -84,6 +84,7 @@ def app_kwargs(
         *fresh.routes(),
         *composer.routes(service),
         *gallery.routes(shelf),
+        *learn.routes(),
         Mount("/lab-static", StaticFiles(directory=STATIC), middleware=zipped),
     ]
     rules = Rules.of(host, service.limits.max_upload_bytes)

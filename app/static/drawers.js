@@ -1,7 +1,6 @@
 // @ts-check
 // One drawer at the right, opened by name; Escape or a click beside it closes it and gives the focus back.
 
-import { drawCards } from "./cards.js";
 import { h } from "./dom.js";
 import { drawHelp } from "./help.js";
 import { icon } from "./icons.js";
@@ -13,7 +12,6 @@ import { startTour } from "./tour.js";
 
 /** Name: title, and what draws it. @type {Record<string, [title: string, draw: Draw]>} */
 const DRAWERS = {
-  methods: ["Methods", drawCards],
   notes: ["Case notes", drawNotes],
   save: ["Save", drawSave],
   share: ["Share", drawShare],

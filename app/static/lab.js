@@ -7,6 +7,7 @@ import { watchFlags } from "./flags.js";
 import { bindKeys } from "./keys.js";
 import { createLink } from "./link.js";
 import { createMined } from "./mined.js";
+import { placeIn } from "./learn/places.js";
 import { mountRooms, roomIn } from "./rooms/rooms.js";
 import { createSession } from "./session.js";
 import { watchCards } from "./stage/hovercard.js";
@@ -68,6 +69,8 @@ async function mount(element) {
     if (spot instanceof HTMLElement && module) module.mount(spot, store, lab);
   }
   store.setOption("room", roomIn(wanted));
+  for (const [option, value] of Object.entries(placeIn(wanted)))
+    store.setOption(/** @type {"tab" | "name" | "lesson"} */ (option), value);
   mountRooms(element, store, lab);
   bindKeys(store, lab);
   watchFlags(store, lab);

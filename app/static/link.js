@@ -3,6 +3,7 @@
 
 import { readConfig, writeConfig } from "./config.js";
 import { makeFilter, specOf } from "./filters.js";
+import { placeIn, placePairs } from "./learn/places.js";
 import { roomIn } from "./rooms/rooms.js";
 import { readStage, stagePairs } from "./stage/stagelink.js";
 
@@ -56,8 +57,12 @@ export function createLink(store, session) {
         pending = false;
         const url = link.url();
         if (url === location.href || url.length > MAX_URL) return;
-        const turned = roomIn(new URLSearchParams(location.search)) !== store.options.room;
-        history[turned ? "pushState" : "replaceState"](null, "", url); // another room is a step that Back undoes
+        const was = new URLSearchParams(location.search);
+        const { tab, name } = placeIn(was);
+        const { room } = store.options;
+        const turned =
+          roomIn(was) !== room || (room === "learn" && (tab !== store.options.tab || name !== store.options.name));
+        history[turned ? "pushState" : "replaceState"](null, "", url); // another room, or page of one, is a step that Back undoes
         if (parent !== window) parent.postMessage({ queryString: new URL(url).search.slice(1), hash: "" }, HUB);
       }, 150);
     },
@@ -68,9 +73,12 @@ export function createLink(store, session) {
   const topics = /** @type {const} */ (["cursor", "time", "filters", "options", "status"]);
   for (const topic of topics) store.on(topic, later);
   session.on("config", later);
-  globalThis.addEventListener?.("popstate", () =>
-    store.setOption("room", roomIn(new URLSearchParams(location.search))),
-  );
+  globalThis.addEventListener?.("popstate", () => {
+    const query = new URLSearchParams(location.search);
+    for (const [option, value] of Object.entries(placeIn(query)))
+      store.setOption(/** @type {"tab" | "name" | "lesson"} */ (option), value);
+    store.setOption("room", roomIn(query));
+  });
   return link;
 }
 
@@ -79,6 +87,7 @@ function pairs(store, session) {
   const { cursor, time, options, status, filters } = store;
   /** @type {string[][]} */
   const out = options.room === "compare" ? [] : [["room", options.room]];
+  out.push(...placePairs(options));
   out.push(...(status.recorded ? [["trace", status.recorded]] : session.config ? writeConfig(session.config) : []));
   if (cursor) out.push(["at", [cursor.run, cursor.round, cursor.pos, cursor.node].map((part) => part ?? "").join("~")]);
   if (time.at !== Infinity || time.mode !== "calls")

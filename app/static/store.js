@@ -16,6 +16,9 @@ import { USUAL } from "./stage/usual.js";
 /** @type {Store["options"]} */
 const OPTIONS = {
   room: "compare",
+  tab: "lessons",
+  name: "",
+  lesson: "",
   ghosts: false,
   whitespace: false,
   flags: true,

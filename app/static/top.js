@@ -41,7 +41,6 @@ export function mount(element, store, lab) {
       "div.tools",
       {},
       opener("Tour", "tour", "Eight steps on recorded runs"),
-      opener("Methods", "methods", "What every method does, where it helps and where it hurts"),
       opener("Notes", "notes", "Case notes on single tokens (n)"),
       h("button.plain", open, "Open"),
       opener("Save", "save", "Traces, tables and figures"),

@@ -21,6 +21,7 @@ export const ROOMS = [
     holds: ["trajectories", "trees"],
   },
   { id: "judge", name: "Judge", question: "Which mismatches matter?", holds: ["workshop"] },
+  { id: "learn", name: "Learn", question: "What do the words, the methods and the cases mean?", holds: ["methods"] },
 ];
 
 /** The room of a name that `ui.open` was given, or null. @param {string} name */

@@ -2,7 +2,19 @@
 
 import type { Emitter, FilterSpec, Options, Place, Store, Time } from "./store.js";
 
-import type { Catalogue, MinedList, Opened, PageCard, Recorded, RunRequest } from "./wire.js";
+import type {
+  Catalogue,
+  DocPage,
+  Gallery,
+  Glossary,
+  Lessons,
+  MinedList,
+  Opened,
+  PageCard,
+  PageIndex,
+  Recorded,
+  RunRequest,
+} from "./wire.js";
 
 /** What is set in the run bar: a request without its id. */
 export type Config = Omit<RunRequest, "id" | "stop" | "preset"> & { readonly preset: string };
@@ -12,6 +24,11 @@ export interface Answers {
   catalogue: Catalogue;
   trace: Recorded;
   mined: MinedList;
+  lessons: Lessons;
+  glossary: Glossary;
+  gallery: Gallery;
+  pages: PageIndex;
+  page: DocPage;
   evaluations: any;
   pooled: any;
   trajectories: any;

@@ -82,6 +82,11 @@ export interface Filter {
 export interface Options {
   /** room of the page: `ROOMS` of rooms/rooms.js */
   readonly room: string;
+  /** in the Learn room: the tab, and the lesson, word or page that is open in it */
+  readonly tab: string;
+  readonly name: string;
+  /** the lesson beside the stage, as NAME~STEP with steps from 0; empty when there is none */
+  readonly lesson: string;
   readonly ghosts: boolean;
   readonly whitespace: boolean;
   readonly flags: boolean;

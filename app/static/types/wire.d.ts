@@ -156,3 +156,139 @@ export interface MineRequest {
   readonly naive: boolean;
   readonly prompt?: string;
 }
+
+/** A place of a recorded run; `lane` counts the runs of the case, `node` is null for a token that was not drafted. */
+export interface LearnPlace {
+  readonly lane: number;
+  readonly round: number;
+  readonly node: number | null;
+  readonly pos: number;
+}
+
+/** An answer to choose; `text` and `why` are HTML. */
+export interface TaskOption {
+  readonly text: string;
+  readonly why: string;
+  readonly right: boolean;
+}
+
+/** What a learner is asked (docs/design/0013-learn.md); `ask`, `after` and `hint` are HTML. */
+export interface PageTask {
+  readonly kind: "choice" | "predict" | "select" | "set";
+  readonly ask: string;
+  /** told once it is done */
+  readonly after: string;
+  readonly hint: string;
+  /** of a choice */
+  readonly options?: readonly TaskOption[];
+  /** of a prediction */
+  readonly answer?: number;
+  readonly tolerance?: number;
+  readonly unit?: string;
+  /** of a selection or a setting */
+  readonly lane?: number;
+  /** of a selection */
+  readonly answers?: readonly LearnPlace[];
+  /** of a setting: the knob, and the state that is counted */
+  readonly knob?: string;
+  readonly state?: string;
+  readonly want?: number;
+  /** value of the knob and count, rising */
+  readonly counts?: readonly (readonly [number, number])[];
+}
+
+/** A step of a lesson; `text` is HTML. */
+export interface PageStep {
+  readonly title: string;
+  readonly text: string;
+  readonly case: string;
+  readonly room: "compare" | "many" | "trajectories" | "judge" | "papers" | "learn";
+  readonly view: "text" | "score" | "trees" | "shares";
+  readonly lane: number | null;
+  readonly at: LearnPlace | null;
+  readonly task: PageTask | null;
+}
+
+/** A lesson; `text` is HTML, `links` are methods/NAME, cases/NAME and lessons/NAME. */
+export interface PageLesson {
+  readonly name: string;
+  readonly title: string;
+  readonly teaches: string;
+  readonly text: string;
+  readonly order: number;
+  readonly minutes: number;
+  readonly links: readonly string[];
+  readonly cases: readonly string[];
+  readonly steps: readonly PageStep[];
+}
+
+/** All lessons in order: GET /lab/lessons. */
+export interface Lessons {
+  readonly lessons: readonly PageLesson[];
+}
+
+/** A symbol of a formula as MathML, and the recorded field that gives its value for a selected token. */
+export interface WordSymbol {
+  readonly symbol: string;
+  readonly field: string;
+}
+
+/** A word of the glossary; `text` is HTML, `formula` MathML or empty. */
+export interface Word {
+  readonly term: string;
+  readonly anchor: string;
+  readonly text: string;
+  readonly formula: string;
+  readonly symbols: readonly WordSymbol[];
+  /** anchors of other words, or methods/NAME */
+  readonly see: readonly string[];
+  /** numbers of a run that it explains */
+  readonly names: readonly string[];
+}
+
+/** The words of the page in alphabetical order: GET /lab/glossary. */
+export interface Glossary {
+  readonly words: readonly Word[];
+}
+
+/** A page in the list. */
+export interface PageTitle {
+  readonly name: string;
+  readonly title: string;
+}
+
+/** The pages of docs/methods: GET /lab/pages. */
+export interface PageIndex {
+  readonly pages: readonly PageTitle[];
+}
+
+/** A page of docs/methods: GET /lab/page?name=NAME. */
+export interface DocPage {
+  readonly name: string;
+  readonly title: string;
+  readonly html: string;
+}
+
+/** A run in small: `spans` are origin and number of tokens in order. */
+export interface GalleryLane {
+  readonly title: string;
+  readonly spans: readonly (readonly [string, number])[];
+  readonly calls: number;
+  readonly tokens: number;
+}
+
+/** A recorded case at a glance. */
+export interface GalleryCase {
+  readonly name: string;
+  readonly title: string;
+  readonly point: string;
+  readonly group: string;
+  readonly lanes: readonly GalleryLane[];
+  /** what goes wrong in it */
+  readonly losses: readonly string[];
+}
+
+/** All recorded cases: GET /lab/gallery. */
+export interface Gallery {
+  readonly cases: readonly GalleryCase[];
+}

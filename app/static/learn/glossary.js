@@ -1,0 +1,85 @@
+// @ts-check
+// Every word of the page; typing narrows the list.
+
+import { count, h, num } from "../dom.js";
+import { prose } from "./prose.js";
+import { addressOf } from "./places.js";
+
+/**
+ * @typedef {import("../types/wire.js").Word} Word
+ * @typedef {import("../types/store.js").Store} Store
+ */
+
+/** Words that a search finds: those whose name holds it first, then those whose text does. @param {readonly Word[]} words @param {string} sought */
+export function found(words, sought) {
+  const plain = sought.trim().toLowerCase();
+  if (!plain) return [...words];
+  const named = words.filter(({ term }) => term.toLowerCase().includes(plain));
+  const told = words.filter((word) => !named.includes(word) && textOf(word).includes(plain));
+  return [...named, ...told];
+}
+
+/** @param {Word} word */
+const textOf = ({ text, names }) => `${text.replaceAll(/<[^>]*>/g, "")} ${names.join(" ")}`.toLowerCase();
+
+/** @param {HTMLElement} element @param {Store} store @param {import("../types/lab.js").Lab} lab */
+export async function drawGlossary(element, store, lab) {
+  const { words } = await lab.api.get("glossary");
+  const list = h("dl.glossary");
+  const told = h("p.quiet", { role: "status" });
+  const search = h("input", {
+    type: "search",
+    placeholder: "Search the words of this page",
+    "aria-label": "Search the glossary",
+    oninput: () => show(),
+  });
+  const items = new Map(words.map((word) => [word, item(word, words, store)]));
+  function show() {
+    const some = found(words, search.value);
+    list.replaceChildren(...some.map((word) => items.get(word) ?? ""));
+    told.textContent = some.length ? count(some.length, "word") : `No word here has “${search.value.trim()}” in it.`;
+  }
+  element.append(h("div.learn-search", {}, search, told), list);
+  show();
+  const chosen = words.find(({ anchor }) => anchor === store.options.name);
+  if (!chosen) return search.focus({ preventScroll: true });
+  const spot = items.get(chosen);
+  spot?.classList.add("chosen");
+  spot?.scrollIntoView({ block: "center" });
+}
+
+/** @param {Word} word @param {readonly Word[]} words @param {Store} store */
+function item(word, words, store) {
+  const see = word.see.map((name) => {
+    const method = name.startsWith("methods/") ? name.slice("methods/".length) : "";
+    const term = words.find(({ anchor }) => anchor === name)?.term ?? name;
+    return h("a", { href: method ? addressOf("methods", method) : addressOf("glossary", name) }, method || term);
+  });
+  return h(
+    "div",
+    { id: `word-${word.anchor}` },
+    h("dt", {}, word.term),
+    h(
+      "dd",
+      {},
+      prose(word.text),
+      word.formula ? h("div.formula", {}, prose(word.formula)) : null,
+      values(word, store),
+      see.length ? h("p.see", {}, "See ", ...see.flatMap((link, i) => (i ? [", ", link] : [link])), ".") : null,
+    ),
+  );
+}
+
+/** The symbols of a formula with the selected token's numbers. @param {Word} word @param {Store} store */
+function values(word, store) {
+  const place = store.cursor;
+  const node = place && store.node(place);
+  if (!node || !word.symbols.length) return null;
+  const parts = word.symbols.flatMap(({ symbol, field }) => {
+    const value = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (node))[field];
+    return typeof value === "number" ? [h("span", {}, prose(symbol), ` = ${num(value, 3)}`)] : [];
+  });
+  if (!parts.length) return null;
+  const run = store.runs.get(place.run);
+  return h("p.values", {}, h("i", {}, `At the selected token of ${run?.card.title ?? place.run}: `), ...parts);
+}

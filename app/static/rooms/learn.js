@@ -1,0 +1,60 @@
+// @ts-check
+// Learn: lessons, the gallery of cases, the glossary, and a page for every method.
+
+import { h } from "../dom.js";
+import { drawGlossary } from "../learn/glossary.js";
+import { drawMethods } from "../learn/methods.js";
+import { TABS as PLACES, addressOf, follow, go } from "../learn/places.js";
+
+/** @typedef {(element: HTMLElement, store: import("../types/store.js").Store, lab: import("../types/lab.js").Lab) => Promise<void>} Draw */
+
+/** @type {readonly {id: typeof PLACES[number], name: string, draw: Draw}[]} */
+const TABS = [
+  { id: "glossary", name: "Glossary", draw: drawGlossary },
+  { id: "methods", name: "Methods", draw: drawMethods },
+];
+
+/** @type {(element: HTMLElement, store: import("../types/store.js").Store, lab: import("../types/lab.js").Lab, name: string, first?: unknown) => void} */
+export function draw(element, store, lab, name, first) {
+  if (name === "methods") go(store, "methods", typeof first === "string" ? first : "");
+  const panel = h("div.learn-panel", { tabindex: "-1" });
+  const links = TABS.map(({ id, name: title }) => h("a.tab", { href: addressOf(id) }, title));
+  element.append(h("nav.tabs", { "aria-label": "In this room" }, links), panel);
+  let drawn = "";
+
+  async function show() {
+    const { tab, name: open, room } = store.options;
+    if (room !== "learn" || drawn === `${tab}/${open}`) return;
+    drawn = `${tab}/${open}`;
+    const chosen = TABS.find(({ id }) => id === tab) ?? TABS[0];
+    links.forEach((link, i) => {
+      if (TABS[i] === chosen) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    });
+    const waiting = h("p.quiet", {}, "Loading");
+    const body = h("div");
+    panel.replaceChildren(waiting, body);
+    try {
+      await chosen.draw(body, store, lab);
+    } catch (error) {
+      body.replaceChildren(h("p.warn", {}, error instanceof Error ? error.message : String(error)));
+    } finally {
+      waiting.remove();
+    }
+  }
+  const off = store.on("options", (option) => {
+    if (option === "tab" || option === "name") queueMicrotask(show);
+  });
+  /** @param {Event} event */
+  const click = (event) => follow(/** @type {MouseEvent} */ (event), store);
+  element.addEventListener("click", click);
+  element.addEventListener(
+    "close",
+    () => {
+      off();
+      element.removeEventListener("click", click);
+    },
+    { once: true },
+  );
+  show();
+}
