@@ -18,6 +18,7 @@ from engine.errors import ConfigError, LabError
 from engine.learn import pages
 from engine.learn.glossary import glossary_json
 from engine.learn.lessons import lessons_json
+from engine.rules import THRESHOLDS
 
 
 def routes() -> list[BaseRoute]:
@@ -64,7 +65,7 @@ def lessons() -> Lessons:
     Raises:
         ConfigError: a lesson cannot be read.
     """
-    return {"lessons": [_lesson(lesson) for lesson in lessons_json()]}
+    return {"lessons": [_lesson(lesson) for lesson in lessons_json(THRESHOLDS)]}
 
 
 def _lesson(lesson: dict[str, Any]) -> PageLesson:
