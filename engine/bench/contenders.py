@@ -11,6 +11,8 @@ from engine.bench.contest import Contender, Lap
 from engine.config import Card
 from engine.lab import Lab
 from engine.model.load import DTYPES
+from engine.runs.trajectories import prepare
+from engine.trace.store import Trace
 
 
 def ours(lab: Lab, method: str | Card, new_tokens: int, record: Any = "light", **knobs: Any) -> Contender:
@@ -19,9 +21,28 @@ def ours(lab: Lab, method: str | Card, new_tokens: int, record: Any = "light", *
     def run(prompt: Sequence[int]) -> Lap:
         began = perf_counter()
         trace = lab.run(method, prompt, max_new_tokens=new_tokens, record=record, **knobs)
-        return Lap(len(trace.token_ids), perf_counter() - began, len(trace.rounds), sum(r.fed for r in trace.rounds))
+        return _lap(trace, perf_counter() - began)
 
     return run
+
+
+def kept(lab: Lab, method: str | Card, first: Sequence[int], new_tokens: int, **knobs: Any) -> Contender:
+    """A method whose tables go on from prompt to prompt (knob scope=global); the prompt `first` starts it afresh."""
+    living = prepare(lab, method, **knobs)
+
+    def run(prompt: Sequence[int]) -> Lap:
+        nonlocal living
+        began = perf_counter()
+        if list(prompt) == list(first):
+            living = prepare(lab, method, **knobs)
+        trace = Trace(lab.stream(method, prompt, max_new_tokens=new_tokens, record="light", reuse=living, **knobs))
+        return _lap(trace, perf_counter() - began)
+
+    return run
+
+
+def _lap(trace: Trace, seconds: float) -> Lap:
+    return Lap(len(trace.token_ids), seconds, len(trace.rounds), sum(r.fed for r in trace.rounds))
 
 
 def theirs(lab: Lab, folder: str, new_tokens: int, assistant: str | None = None, **options: Any) -> Contender:

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from engine.bench.bookkeeping import bookkeeping
-from engine.bench.contenders import bandwidth, ours, theirs
+from engine.bench.busy import beside
+from engine.bench.contenders import bandwidth, kept, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
 from engine.cli.options import COUNT, add_models, load_lab
 from engine.cli.progress import track
@@ -20,7 +21,13 @@ from engine.presets import get_preset, locate
 from engine.tasks import FAMILIES, load_problems
 from engine.tune.speed import measure
 
-EXTRA = "sd:gamma=7"  # the constant length that is fastest on the embedded pair
+EXTRAS = (
+    "sd:gamma=7",  # the constant length that is fastest on the embedded pair, found after the first measurement
+    "recycle:scope=global",  # as published: one matrix for all prompts
+    "recycle:fill_empty=true",  # as the reference code does: rows that nobody wrote are fed too
+    "sam_recycle:scope=global",
+)
+BESIDE = ("ar", "sd")  # timed beside another busy process too
 HISTORY = 10_000  # tokens that the lookup structures hold when they are timed
 
 
@@ -48,7 +55,7 @@ def add_parser(subparsers: Any) -> None:
         "--methods",
         default="",
         metavar="A,B,...",
-        help=f"methods to set against ar, with knobs as sd:gamma=7 (default: all that this pair can run, and {EXTRA})",
+        help=f"methods to set against ar, with knobs as sd:gamma=7 (default: all that this pair can run, and {', '.join(EXTRAS)})",
     )
     parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
     parser.add_argument("--no-lookups", action="store_true", help="leave out the cost of the lookup structures")
@@ -63,11 +70,13 @@ def handle(args: argparse.Namespace) -> int:
     lab = load_lab(args)
     problems = load_problems(args.task, "heldout", args.items)
     ids = [lab.target.tokenizer.encode(p.prompt) for p in problems]
-    contenders = _contenders(lab, _wanted(lab, args.methods), args)
+    contenders = _contenders(lab, _wanted(lab, args.methods), ids[0], args)
     times = contest(
         contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json)
     )
     result = _report(lab, times) | {"task": args.task, "prompts": len(ids), "max_new_tokens": args.max_new_tokens}
+    crowded = beside({name: contenders[name] for name in BESIDE if name in contenders}, ids, args.repetitions)
+    result["busy"] = {name: vars(spread) for name, spread in crowded.items()}
     result["trees"] = bookkeeping(lab, ids, args.max_new_tokens, args.repetitions)
     result["lookups"] = [] if args.no_lookups else [asdict(cost) for cost in measure(lab, HISTORY)]
     print(json.dumps(result, indent=1) if args.json else _text(result))
@@ -82,18 +91,19 @@ def _wanted(lab: Lab, methods: str) -> list[Spec]:
     """
     can = [card.name for card in lab.methods() if card.name != "ar"]
     specs = [parse_method(part) for part in split(methods)] if methods else [parse_method(n) for n in can]
-    if not methods and EXTRA.split(":")[0] in can:
-        specs.append(parse_method(EXTRA))
+    if not methods:
+        specs += [parse_method(extra) for extra in EXTRAS if extra.split(":")[0] in can]
     for name, given in specs:
         get_card(name).resolve(given)
     return specs
 
 
-def _contenders(lab: Lab, specs: list[Spec], args: argparse.Namespace) -> dict[str, Contender]:
+def _contenders(lab: Lab, specs: list[Spec], first: list[int], args: argparse.Namespace) -> dict[str, Contender]:
     n = args.max_new_tokens
     found = {"ar": ours(lab, "ar", n), "ar full": ours(lab, "ar", n, "full")}
     for name, given in specs:
-        found[label((name, given))] = ours(lab, name, n, **given)
+        lives_on = given.get("scope") == "global"
+        found[label((name, given))] = kept(lab, name, first, n, **given) if lives_on else ours(lab, name, n, **given)
         if name == "sd" and not given:
             found["sd full"] = ours(lab, name, n, "full")
     if not args.no_transformers:
@@ -137,6 +147,7 @@ def _report(lab: Lab, times: Times) -> dict[str, Any]:
         "device": str(lab.target.device),
         "dtype": lab.target.dtype,
         "threads": torch.get_num_threads(),
+        "threads_why": lab.threads.why if lab.threads else "",
         "target": lab.target.describe(),
         "counts": {
             n: _counts(times.total(n)) for n in times.names if not n.startswith("hf") and not n.endswith(" full")
@@ -158,13 +169,16 @@ def _text(result: dict[str, Any]) -> str:
     target = result["target"]
     lines = [
         f"target {target['id']}: {target['layers']} layers x {target['width']}, {target['parameters'] / 1e6:.1f} M parameters, "
-        f"{result['dtype']} on {result['device']}, {result['threads']} threads",
+        f"{result['dtype']} on {result['device']}, threads: {result['threads']} ({result['threads_why']})",
         "",
         "tokens per second",
         *(_line(name, value, 1) for name, value in result["tokens_per_s"].items()),
         "",
         "ratios of tokens per second",
         *(_line(name, value, 2) for name, value in (result["ratios"] | result["recording"]).items()),
+        "",
+        "tokens per second beside another busy process, over those alone",
+        *(_line(name, value, 2) for name, value in result["busy"].items()),
         "",
         "target calls, tokens verified, tokens a call",
         *(f"  {n:28} {c['calls']:6} {c['verify_tokens']:8} {c['tau']:8.2f}" for n, c in result["counts"].items()),

@@ -16,12 +16,14 @@ from engine.presets import ROOT
 README = ROOT / "README.md"
 NUMBERS = ROOT / "docs" / "numbers.md"
 BENCH = ROOT / "docs" / "results" / "bench.json"
+PAGE = ROOT / "docs" / "results" / "page.json"
 LEAST = {
     "ar / hf generate": 1.2,
     "sd / hf assisted 5": 1.8,
     "sd / ar": 2.0,
     "sd:gamma=7 / ar": 2.0,
 }  # what was set out to be reached
+AFTERWARDS = {"sd:gamma=7 / ar": "with a length chosen after the first measurement"}
 MOST = {"ar light / full": 1.15, "sd light / full": 1.15}
 MOST_SHARE = 0.15  # of a round, for trees of 60 nodes
 MOST_MS = 1.0  # a round of a lookup structure
@@ -50,7 +52,12 @@ def handle(args: argparse.Namespace) -> int:
 
 def filled(text: str) -> str:
     """The text with all its parts made anew."""
-    parts = {"methods": methods(), "embedded": embedded(ROOT / "assets" / "tiny"), "bench": bench(BENCH)}
+    parts = {
+        "methods": methods(),
+        "embedded": embedded(ROOT / "assets" / "tiny"),
+        "bench": bench(BENCH),
+        "page": page(PAGE),
+    }
     for name, body in parts.items():
         head, rest = text.split(f"<!-- begin:{name} -->\n")
         text = f"{head}<!-- begin:{name} -->\n{body}<!-- end:{name} -->" + rest.split(f"<!-- end:{name} -->")[1]
@@ -124,7 +131,7 @@ def bench(path: Path) -> str:
     found = json.loads(path.read_text(encoding="utf-8"))
     lines = [
         f"Recorded by `python -m engine bench --json > docs/results/bench.json`: {found['dtype']} on {found['device']}, "
-        f"{found['threads']} threads, {found['prompts']} held-out {found['task']} prompts, greedy, interleaved in one process; "
+        f"threads: {found['threads']}, {found['prompts']} held-out {found['task']} prompts, greedy, interleaved in one process; "
         "median of the repetitions with the smallest and largest. Ratios are of tokens per second over whole calls, prefill "
         "included.",
         "",
@@ -135,7 +142,7 @@ def bench(path: Path) -> str:
         if name not in LEAST and name not in MOST and "hf" not in name:
             continue
         lines.append(
-            f"| {name} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {_verdict(name, row['median'])} |"
+            f"| {name} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {_verdict(name, row)} |"
         )
     lines += [
         "",
@@ -151,14 +158,28 @@ def bench(path: Path) -> str:
             f"| `{name}` | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {count['calls']} | "
             f"{count['verify_tokens']} | {count['tau']:.2f} |"
         )
+    if any("scope=global" in name for name in found["counts"]):
+        lines += [
+            "",
+            "Token recycling forgets between prompts by default; `scope=global` keeps its matrix from prompt to prompt, as its paper "
+            "does, and `fill_empty` feeds rows that nobody wrote, as its code does.",
+        ]
+    else:
+        lines += [
+            "",
+            "Token recycling runs at our default here, which forgets between prompts; its paper keeps one matrix for good.",
+        ]
+    lines += [""]
+    lines += [f"With {said}." for said in _busy(found)]
     costs = [
-        f"`{c['method']}` {c['both']:.2f} ms ({c['worst']:.2f})" + ("" if c["both"] <= MOST_MS else " **missed**")
+        f"`{c['method']}` {c['both']:.2f} ms ({c['worst']:.2f})"
+        + ("" if max(c["both"], c["worst"]) <= MOST_MS else " **missed**")
         for c in found["lookups"]
     ]
     lines += [
         "",
         "Lookup structures with 10,000 tokens of history, update and draft together, processor time a round, median and 95th "
-        f"percentile (set out to stay below {MOST_MS:g} ms): {', '.join(costs)}.",
+        f"percentile (both set out to stay below {MOST_MS:g} ms): {', '.join(costs)}.",
     ]
     trees = [
         f"`{name}` {_share(cost['share'])} of {cost['round_ms']['median']:.0f} ms"
@@ -167,7 +188,7 @@ def bench(path: Path) -> str:
     lines += [
         "",
         "Bookkeeping of trees of 60 nodes, all that is neither a pass of the target nor of the head, share of a round (set out "
-        f"to stay below {MOST_SHARE:.0%}): {', '.join(trees)}.",
+        f"to stay below {MOST_SHARE:.0%} in every repetition): {', '.join(trees)}.",
     ]
     lines += [
         "",
@@ -181,13 +202,67 @@ def bench(path: Path) -> str:
 def _share(spread: dict[str, float]) -> str:
     """A share with its range, and whether it is too large."""
     said = f"{spread['median']:.1%} ({spread['low']:.1%} to {spread['high']:.1%})"
-    return said + ("" if spread["median"] <= MOST_SHARE else " **missed**")
+    return said + ("" if spread["high"] <= MOST_SHARE else " **missed**")
 
 
-def _verdict(name: str, value: float) -> str:
-    """The goal of a ratio, and whether it was reached."""
+def _verdict(name: str, spread: dict[str, float]) -> str:
+    """The goal of a ratio, and whether every repetition reached it; a median alone does not count."""
     if name in LEAST:
-        return f"at least {LEAST[name]:g}: {'reached' if value >= LEAST[name] else '**missed**'}"
-    if name in MOST:
-        return f"at most {MOST[name]:g}: {'reached' if value <= MOST[name] else '**missed**'}"
-    return ""
+        goal, typical, worst = f"at least {LEAST[name]:g}", *(spread[k] >= LEAST[name] for k in ("median", "low"))
+    elif name in MOST:
+        goal, typical, worst = f"at most {MOST[name]:g}", *(spread[k] <= MOST[name] for k in ("median", "high"))
+    else:
+        return ""
+    said = "reached" if worst else "reached in the median, **missed** in the worst" if typical else "**missed**"
+    return ", ".join(filter(None, (f"{goal}: {said}", AFTERWARDS.get(name, ""))))
+
+
+def _busy(found: dict[str, Any]) -> list[str]:
+    """The sentence on a busy machine, once it was measured."""
+    rows = [
+        f"`{name}` {s['median']:.0%} ({s['low']:.0%} to {s['high']:.0%})" for name, s in found.get("busy", {}).items()
+    ]
+    return [f"another busy process beside it, of its own tokens per second: {', '.join(rows)}"] if rows else []
+
+
+def page(path: Path) -> str:
+    """The last recorded measurement of the page."""
+    if not path.is_file():
+        return "Not measured yet: run `python -m tests.browser.measure --json docs/results/page.json`.\n"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    late = found["event_to_frame_ms"]
+    rows = [
+        (
+            "first paint, warm",
+            f"{found['first_paint_s']['warm']:.2f} s",
+            "below 2 s",
+            found["first_paint_s"]["warm"] < 2,
+        ),
+        ("event to frame, median", f"{late['median']:.0f} ms", "", True),
+        ("event to frame, 95th percentile", f"{late['p95']:.0f} ms", "at most 30 ms", late["p95"] <= 30),
+        ("updates (15 are sent)", f"{found['updates_per_s']:.1f} a second", "", True),
+        ("frames while streaming", f"{found['frames_per_s']:.0f} a second", "at least 50", found["frames_per_s"] >= 50),
+        ("hover, script until marked", f"{found['hover']['script_ms']:.2f} ms", "", True),
+        ("requests to the outside", f"{found['outside']}", "none", found["outside"] == 0),
+    ]
+    for score in found.get("score", ()):
+        late, what = (
+            score["event_to_frame_ms"],
+            f"score of {score['methods']} methods x {score['positions']:,} positions",
+        )
+        rows += [
+            (f"{what}, event to frame, 95th percentile", f"{late['p95']:.0f} ms", "at most 30 ms", late["p95"] <= 30),
+            (f"{what}, frames", f"{score['frames_per_s']:.0f} a second", "at least 50", score["frames_per_s"] >= 50),
+        ]
+    lines = [
+        f"The page, recorded by `python -m tests.browser.measure --json docs/results/page.json`: {found['lanes']} made-up lanes of "
+        f"{found['tokens']:,} tokens and more, headless Chromium without a GPU on the cores of the server.",
+        "",
+        "| what | measured | set out to reach |",
+        "| --- | --: | --- |",
+    ]
+    lines += [
+        f"| {what} | {value} | {goal and goal + ': ' + ('reached' if met else '**missed**')} |"
+        for what, value, goal, met in rows
+    ]
+    return "\n".join(lines) + "\n"

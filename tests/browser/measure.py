@@ -1,4 +1,4 @@
-"""Print the page's speed: python -m tests.browser.measure [tokens]. Made-up runs, five lanes, a real Chromium, this machine.
+"""The page's speed: python -m tests.browser.measure [--tokens N] [--json FILE]. Made-up runs, five lanes, a real Chromium, this machine.
 
 Targets: 15 updates a second, at most 30 ms from event to frame at 2,000 tokens a lane, 50 frames a second while streaming, hover to
 highlight in the next frame, first paint under 2 s warm, no external request. The score is held to the same figures with 6 methods of 2,000
@@ -9,9 +9,9 @@ import os
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
+import argparse
 import json
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -128,7 +128,13 @@ class Stamped(Service):
 
 
 def main() -> None:
-    tokens = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    flags = argparse.ArgumentParser(prog="python -m tests.browser.measure", description=__doc__)
+    flags.add_argument(
+        "--tokens", type=int, default=2000, help="tokens a lane before streaming is measured (default: 2000)"
+    )
+    flags.add_argument("--json", type=Path, metavar="FILE", help="also write the figures, as docs/results/page.json")
+    args = flags.parse_args()
+    tokens: int = args.tokens
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         plain, shelf, lab = shelf_and_service(Path(folder), pause=0.0045)
         service = Stamped(plain.cards, {"made-up": lambda: lab}, sentence, replace(Limits(), max_tokens=5000))
@@ -146,20 +152,23 @@ def main() -> None:
             ),
         )
         page = context.new_page()
-        for name in ("cold", "warm", "warm"):
-            print(f"first paint, {name}: {opened(page, port):.2f} s (all views of a recorded run drawn)")
-        stream(page, tokens)
+        paint = {name: opened(page, port) for name in ("cold", "warm", "warm")}
+        for name, seconds in paint.items():
+            print(f"first paint, {name}: {seconds:.2f} s (all views of a recorded run drawn)")
+        figures = stream(page, tokens)
         hover = page.evaluate(HOVER)
         script, frame = (statistics.median(pair[i] for pair in hover) for i in (0, 1))
         print(f"hover: {script:.2f} ms of script, highlighted in the next frame after {frame:.1f} ms")
-        print(
-            f"heap: {page.evaluate('performance.memory.usedJSHeapSize') / 1e6:.0f} MB; chips: {page.locator('.lane .k').count()}"
-        )
-        for count, each in ((6, 2000), (24, 500)):
-            score(page, port, count, each)
+        heap = page.evaluate("performance.memory.usedJSHeapSize") / 1e6
+        print(f"heap: {heap:.0f} MB; chips: {page.locator('.lane .k').count()}")
+        figures["score"] = [score(page, port, count, each) for count, each in ((6, 2000), (24, 500))]
         print(f"external requests: {len(outside)}")
+        figures |= {"first_paint_s": paint, "hover": {"script_ms": script, "frame_ms": frame}, "heap_mb": heap}
+        figures |= {"outside": len(outside)}
         browser.close()
         demo.close()
+    if args.json:
+        args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def opened(page: Page, port: int) -> float:
@@ -174,11 +183,19 @@ def opened(page: Page, port: int) -> float:
     return float(marks) / 1000
 
 
-def score(page: Page, port: int, count: int, tokens: int) -> None:
+def score(page: Page, port: int, count: int, tokens: int) -> dict[str, Any]:
     """The score while runs grow, then under a hand that pans and zooms. Six lanes are open with all tracks, more are folded."""
     opened(page, port)
     m = page.evaluate(SCORE, [json.dumps(traces(METHODS, tokens)), count, count > 6])
     late = sorted(m["late"])
+    figures = {
+        "methods": count,
+        "positions": tokens,
+        "event_to_frame_ms": {"median": statistics.median(late), "p95": late[int(0.95 * len(late))]},
+        "frames_per_s": m["frames"],
+        "zoom_to_frame_ms": statistics.median(m["zoom"]),
+        "pan_to_frame_ms": {"median": statistics.median(m["pan"]), "p95": sorted(m["pan"])[56]},
+    }
     shown = "spans" if count > 6 else f"{m['tracks']} tracks"
     print(
         f"score, {count} methods x {tokens} positions, {shown}: "
@@ -186,10 +203,11 @@ def score(page: Page, port: int, count: int, tokens: int) -> None:
         f"{m['frames']:.0f} frames/s while streaming; zoom to frame {statistics.median(m['zoom']):.0f} ms; "
         f"pan to frame {statistics.median(m['pan']):.0f} ms, p95 {sorted(m['pan'])[56]:.0f} ms"
     )
+    return figures
 
 
-def stream(page: Page, tokens: int) -> None:
-    """Five lanes live; figures are of the part after `tokens` tokens a lane."""
+def stream(page: Page, tokens: int) -> dict[str, Any]:
+    """Five lanes live, printed and returned; figures are of the part after `tokens` tokens a lane."""
     page.evaluate(WATCH, tokens)
     page.evaluate("draftscope.session.configure({max_new_tokens: 5000})")
     assert page.evaluate("draftscope.session.config.lanes.length") == len(METHODS)
@@ -198,11 +216,19 @@ def stream(page: Page, tokens: int) -> None:
     page.wait_for_function("draftscope.store.status.phase === 'done'", timeout=600_000)
     m = page.evaluate("measured")
     late, seconds = sorted(m["late"]), (m["ended"] - m["began"]) / 1000
+    middle, most = statistics.median(late), late[int(0.95 * len(late))]
     print(
-        f"streaming beyond {tokens} tokens a lane, {len(METHODS)} lanes: event to frame p50 {statistics.median(late):.0f} ms, "
-        f"p95 {late[int(0.95 * len(late))]:.0f} ms; "
+        f"streaming beyond {tokens} tokens a lane, {len(METHODS)} lanes: event to frame p50 {middle:.0f} ms, p95 {most:.0f} ms; "
         f"{m['updates'] / seconds:.1f} updates/s; {m['frames'] / seconds:.0f} frames/s, {m['slow']} frames over 50 ms"
     )
+    return {
+        "tokens": tokens,
+        "lanes": len(METHODS),
+        "event_to_frame_ms": {"median": middle, "p95": most},
+        "updates_per_s": m["updates"] / seconds,
+        "frames_per_s": m["frames"] / seconds,
+        "frames_over_50_ms": m["slow"],
+    }
 
 
 if __name__ == "__main__":

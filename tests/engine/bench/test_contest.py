@@ -1,12 +1,16 @@
 """Contests: every contender once a prompt and repetition, in turns; ratios repetition by repetition."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
+import psutil
 import pytest
 
-from engine.bench.contenders import ours
+from engine.bench import busy
+from engine.bench.contenders import kept, ours
 from engine.bench.contest import Lap, Spread, contest
 from engine.lab import Lab
+from tests.engine.zoo import Zoo
 
 
 def test_contenders_take_turns_and_ratios_are_of_sums() -> None:
@@ -34,3 +38,39 @@ def test_a_method_says_what_it_cost(toy: Lab) -> None:
     guessed = ours(toy, "sd", 12, gamma=3)([1, 2])
     assert plain.calls == plain.tokens == plain.verified
     assert guessed.tokens == plain.tokens and guessed.verified > guessed.calls and guessed.seconds > 0
+
+
+def test_a_table_that_is_kept_serves_the_next_prompt_and_starts_afresh_with_the_first(zoo: Zoo) -> None:
+    lab = zoo.lab("llama")
+    first, second = [5, 6, 7], [5, 6, 7, 8]
+    alone = ours(lab, "recycle", 24)
+    run = kept(lab, "recycle", first, 24, scope="global")
+    laps = [run(first), run(second), run(first), run(second)]
+    assert (laps[0].calls, laps[1].calls) == (laps[2].calls, laps[3].calls), "a repetition must not know the one before"
+    assert laps[0].calls == alone(first).calls
+    assert laps[1].tokens == alone(second).tokens
+    again = run(second)
+    assert again.calls < alone(second).calls, "the matrix knows this text by now"
+
+
+def test_beside_a_busy_process_each_repetition_is_set_against_one_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = {"busy": False}
+
+    @contextmanager
+    def crowd() -> Iterator[None]:
+        state["busy"] = True
+        yield
+        state["busy"] = False
+
+    monkeypatch.setattr(busy, "busy", crowd)
+    found = busy.beside({"a": lambda _: Lap(6, 3.0 if state["busy"] else 1.0)}, [[1], [2]], 3)
+    assert found["a"] == Spread(pytest.approx(1 / 3), pytest.approx(1 / 3), pytest.approx(1 / 3), 3)
+
+
+def test_the_busy_process_runs_and_ends() -> None:
+    me = psutil.Process()
+    before = {child.pid for child in me.children()}
+    with busy.busy():
+        (other,) = [child for child in me.children() if child.pid not in before]
+        assert other.is_running() and other.cpu_times().user > 0
+    assert not other.is_running()
