@@ -11,7 +11,7 @@ from engine.bench.contest import Contender, Lap
 from engine.config import Card
 from engine.lab import Lab
 from engine.model.load import DTYPES
-from engine.runs.trajectories import prepare
+from engine.runs.running import prepare
 from engine.trace.store import Trace
 
 

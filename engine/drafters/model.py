@@ -28,6 +28,7 @@ class ModelDrafter:
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.session = kit.session("draft")
+        self.stops = frozenset(kit.target.tokenizer.stop_ids)
 
     def begin(self, tokens: Sequence[int]) -> None:
         """Prefill: all of the prompt but its last token."""
@@ -35,7 +36,7 @@ class ModelDrafter:
             self.session.forward(tokens[:-1])
 
     def propose(self, context: Context, shape: ChainShape) -> Draft:
-        """A chain of at most `shape.limit()` tokens, and at most `context.room`."""
+        """A chain of at most `shape.limit()` tokens, and at most `context.room`; a token that ends the text ends it."""
         tokens, rows, laws = list(context.tokens), [], []
         start = len(tokens)
         limit = min(shape.limit(), context.room, context.space, self.session.capacity - start)
@@ -47,6 +48,8 @@ class ModelDrafter:
             token, q = self._next(row, context)
             laws.append(q)
             tokens.append(token)
+            if token in self.stops:  # nothing can follow
+                break
         return shape.keep(self._chain(tokens[start:], rows, laws, context)) if rows else EMPTY
 
     def _next(self, row: Tensor, context: Context) -> tuple[int, Tensor | None]:

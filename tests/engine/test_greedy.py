@@ -19,6 +19,7 @@ from engine.methods import get_card
 from engine.presets import ROOT
 from engine.runs.running import begin
 from engine.trace.store import Trace
+from tests.engine.onward import onward
 from tests.engine.zoo import EOS, FAMILIES, Zoo, noised
 
 THIRD_PARTY = "DRAFTSCOPE_TEST_MODELS"
@@ -140,7 +141,7 @@ def check_eos_cuts(zoo: Zoo, zero_eos: bool = False) -> None:
     prompt, want = early_eos(lab)
     inside = 0
     for gamma in (2, 3, 5):
-        got = lab.run("sd", prompt, max_new_tokens=60, gamma=gamma)
+        got = onward(lab, prompt, 60, gamma)
         assert got.token_ids == want and want[-1] == EOS
         check_counts(got, 60)
         last = got.rounds[-1]

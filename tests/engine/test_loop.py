@@ -11,6 +11,7 @@ from engine.lab import Lab
 from engine.methods import get_card
 from engine.runs.running import begin
 from engine.trace.events import Round, RunEnded, RunStarted
+from tests.engine.onward import onward
 from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo
 
@@ -64,7 +65,10 @@ def check_stops(reason: str) -> None:
             mark = text[place : place + 3]
             options, want = {"stop": ("zzz", mark)}, plain[: text.index(mark) + 3]
         for gamma in (0, 3, 5):
-            trace = lab.run("sd", "ab", max_new_tokens=30, gamma=gamma, **options)
+            if reason == "eos":
+                trace = onward(lab, "ab", 30, gamma)
+            else:
+                trace = lab.run("sd", "ab", max_new_tokens=30, gamma=gamma, **options)
             assert trace.token_ids == want and trace.end is not None and trace.end.reason == reason
             last = trace.rounds[-1]
             cut += last.emitted <= last.accepted < last.drafted

@@ -97,3 +97,21 @@ def test_a_short_draft_context_ends_drafting_not_the_run(zoo: Zoo) -> None:
         prompt = list(range(10, 10 + length))
         assert lab.run("sd", prompt, max_new_tokens=16).token_ids == lab.run("ar", prompt, max_new_tokens=16).token_ids
     assert all(r.drafted == 0 for r in lab.run("sd", list(range(10, 40)), max_new_tokens=4).rounds)
+
+
+def test_nothing_is_drafted_after_the_end() -> None:
+    """A drafted stop id is the last of its chain, greedy and sampled; the greedy text is that of `ar`."""
+    from tests.engine.toy import toy_lab
+
+    plain = toy_lab(V=5, seed=2, draft="copy").run("ar", "ab", max_new_tokens=30).token_ids
+    lab = toy_lab(V=5, seed=2, stop=[plain[6]], draft="copy")
+    ended = 0
+    for options in ({}, *({"temperature": 1.0, "seed": seed} for seed in range(12))):
+        trace = lab.run("sd", "ab", max_new_tokens=30, gamma=5, **options)
+        for event in trace.rounds:
+            drafted = [node.token for node in event.nodes]
+            assert plain[6] not in drafted[:-1]
+            ended += plain[6] in drafted and len(drafted) < 5
+        if not options:
+            assert trace.token_ids == plain[: plain.index(plain[6]) + 1]
+    assert ended, "no draft reached the end"
