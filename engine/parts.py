@@ -4,8 +4,10 @@ A drafter answers "what might come next?", a shape "how much to draft this round
 right?". Parts are classes with `KNOBS`, built fresh for each run as `Part(kit, knobs)`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from torch import Tensor
@@ -80,6 +82,25 @@ class Outcome:
     view: RoundView
     emitted: list[int]  # tokens committed, accepted path first
     tokens: list[int] = field(default_factory=list)  # the sequence after the round
+
+
+def parts_in(package: str, folder: Iterable[str]) -> dict[str, type[Any]]:
+    """The parts of a room by name: every class with a `NAME` of its own, in the order of the files and within a file.
+
+    Raises:
+        ValueError: two parts have the same name.
+    """
+    found: dict[str, type[Any]] = {}
+    for info in iter_modules(folder):
+        module = import_module(f"{package}.{info.name}")
+        for part in vars(module).values():
+            if not isinstance(part, type) or part.__module__ != module.__name__ or "NAME" not in vars(part):
+                continue
+            name = str(vars(part)["NAME"])
+            if name in found:
+                raise ValueError(f"{name!r} names two parts: {found[name].__qualname__} and {part.__qualname__}")
+            found[name] = part
+    return found
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ import { createStore } from "./store.js";
 import { restoreTheme } from "./top.js";
 import { createUi } from "./ui.js";
 
+/** Views that are fetched while the page is built; any other mount point of page.html is fetched when the page stands. */
 const VIEWS = [
   "top",
   "runbar",
@@ -46,16 +47,19 @@ const link = createLink(store, session);
 /** @type {import("./types/lab.js").Lab} */
 const lab = { api, bus, session, ui, link, mined: createMined(api) };
 
-/** @type {Promise<[string, {mount: import("./types/lab.js").Mount} | null]>[]} */
-const modules = VIEWS.map((name) =>
+/**
+ * @param {string} name
+ * @returns {Promise<[string, {mount: import("./types/lab.js").Mount} | null]>}
+ */
+const fetched = (name) =>
   import(`./${name}.js`).then(
     (module) => [name, module],
     (error) => {
       console.warn(`view ${name}: ${error.message}`);
       return [name, null];
     },
-  ),
-);
+  );
+const modules = VIEWS.map(fetched);
 const wanted = new URLSearchParams(location.search);
 const catalogue = api.get("catalogue");
 const early = wanted.has("m") ? null : api.get("trace", { name: wanted.get("trace") ?? "" });
@@ -64,7 +68,9 @@ for (const asked of [catalogue, early]) asked?.catch(() => {}); // told to the v
 /** @param {HTMLElement} element */
 async function mount(element) {
   restoreTheme();
-  for (const [name, module] of await Promise.all(modules)) {
+  const marked = [...element.querySelectorAll("[data-view]")].map((spot) => spot.getAttribute("data-view") ?? "");
+  const further = marked.filter((name) => name !== "notices" && !VIEWS.includes(name));
+  for (const [name, module] of await Promise.all([...modules, ...further.map(fetched)])) {
     const spot = element.querySelector(`[data-view="${name}"]`);
     if (spot instanceof HTMLElement && module) module.mount(spot, store, lab);
   }

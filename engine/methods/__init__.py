@@ -1,14 +1,17 @@
-"""The catalogue of cards: an explicit tuple, in the order in which the page lists them."""
+"""The catalogue of cards, in the order in which the page lists them: those of the families below, then those of other files here."""
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 from engine.config import Card
 from engine.errors import ConfigError, unknown
-from engine.methods.chains import CHAINS
 from engine.methods.compose import composed
-from engine.methods.judges import JUDGES
-from engine.methods.lookups import LOOKUPS
-from engine.methods.trees import TREES
 
-CARDS: tuple[Card, ...] = (*CHAINS, *LOOKUPS, *TREES, *JUDGES)
+FAMILIES = ("chains", "lookups", "trees", "judges")
+_others = [info.name for info in iter_modules(__path__) if info.name not in (*FAMILIES, "compose")]
+CARDS: tuple[Card, ...] = tuple(
+    card for name in (*FAMILIES, *_others) for card in import_module(f"{__name__}.{name}").CARDS
+)
 
 
 def get_card(name: str) -> Card:

@@ -97,4 +97,4 @@ TOPK = make_card(
     formula="keep x if rank_p(x) <= K",
 )
 
-CHAINS = (AR, SD, EASD, SPECDEC, CM_ASD, TOPK)
+CARDS = (AR, SD, EASD, SPECDEC, CM_ASD, TOPK)

@@ -59,4 +59,4 @@ MATH_RULE = make_card(
     formula="keep a refused x if neither x nor the target's choice contains a digit, operator or variable",
 )
 
-JUDGES = (AUTOJUDGE, AUTOJUDGE_EAGLE, MATH_RULE)
+CARDS = (AUTOJUDGE, AUTOJUDGE_EAGLE, MATH_RULE)

@@ -120,4 +120,4 @@ STAND = make_card(
     formula="q = mean law of the longest known context; children: top m of log q + Gumbel noise",
 )
 
-LOOKUPS = (PLD, ANPD, SAM, RECYCLE, SAM_RECYCLE, STAND)
+CARDS = (PLD, ANPD, SAM, RECYCLE, SAM_RECYCLE, STAND)
