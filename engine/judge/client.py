@@ -1,12 +1,13 @@
-"""A small client for any OpenAI-compatible server (vLLM, SGLang, ...): completions and chat, with retries. Standard library."""
+"""A small client for any OpenAI-compatible server (vLLM, SGLang, ...): completions and chat, with retries."""
 
-import http.client
 import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+import httpx
 
 from engine.errors import ConfigError, EngineFault
 
@@ -61,11 +62,11 @@ class Endpoint:
             if attempt:
                 self.sleep(self.wait_s * 2 ** (attempt - 1))
             try:
-                status, text = self._once(path, json.dumps(body).encode())
-            except (OSError, http.client.HTTPException) as failure:
+                status, text = self._once(path, body)
+            except (OSError, httpx.HTTPError) as failure:
                 error = str(failure) or type(failure).__name__
                 continue
-            if status == http.client.OK:
+            if status == httpx.codes.OK:
                 try:
                     return json.loads(text)
                 except ValueError:
@@ -75,19 +76,17 @@ class Endpoint:
                 break
         raise EngineFault(f"The server at {self.url} did not answer {path}: {error}")
 
-    def _once(self, path: str, data: bytes) -> tuple[int, bytes]:
-        parts = urlsplit(self.url)
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=self.timeout_s)
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+    def _once(self, path: str, body: dict[str, Any]) -> tuple[int, bytes]:
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        text = bytearray()
         try:
-            connection.request("POST", parts.path.rstrip("/") + path, data, headers)
-            answer = connection.getresponse()
-            text = answer.read(LARGEST + 1)
-        except TimeoutError:
+            with httpx.stream(
+                "POST", self.url.rstrip("/") + path, json=body, headers=headers, timeout=self.timeout_s, trust_env=False
+            ) as answer:
+                for part in answer.iter_bytes():
+                    text += part
+                    if len(text) > LARGEST:
+                        raise EngineFault(f"The server at {self.url} sent more than {LARGEST} bytes.")
+                return answer.status_code, bytes(text)
+        except httpx.TimeoutException:
             raise TimeoutError(f"no answer within {self.timeout_s:g} s") from None
-        finally:
-            connection.close()
-        if len(text) > LARGEST:
-            raise EngineFault(f"The server at {self.url} sent more than {LARGEST} bytes.")
-        return answer.status, text
