@@ -29,7 +29,9 @@ FILE = re.compile(
     r"(?<![\w/.$-])((?:app|assets|docs|engine|presets|tests)/[\w./-]*\.(?:css|html|json|js|md|py|toml)\b)(#[\w-]+)?"
 )
 MODULE = re.compile(r"(?<![\w./\"'@-])((?:engine|app)(?:\.[A-Za-z_]\w*)+)(?![\w(/-])")
-INVENTED = re.compile(r"my_|/NAME|TASK|/X\.|app/docs/page")  # files that a recipe tells the reader to write
+INVENTED = re.compile(
+    r"my_|/NAME|TASK|/X\.|app/docs/page|rules/second|methods/test_recipes|results/page\.json"
+)  # files that a recipe tells the reader to write
 
 
 @cache
