@@ -1,6 +1,8 @@
 """Many runs pooled into figures and tables: the repository's own, recorded, and a visitor's traces."""
 
-from functools import partial
+import json
+from collections.abc import Mapping
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from app.figures import pooled as figures
 from app.recorded import split
 from app.service import Service
 from app.state import Limits
@@ -31,10 +34,18 @@ def routes(service: Service, recorded: Path = RECORDED) -> list[BaseRoute]:
 
 
 async def shown(recorded: Path, _request: Request) -> Response:
-    """The recorded file as it is."""
+    """The recorded numbers and their figures."""
     if not recorded.is_file():
         return JSONResponse({"error": "Nothing is recorded yet; open traces of your own."}, status_code=404)
-    return Response(await run_in_threadpool(recorded.read_bytes), media_type="application/json")
+    return Response(
+        await run_in_threadpool(_shown, recorded, recorded.stat().st_mtime_ns), media_type="application/json"
+    )
+
+
+@lru_cache(maxsize=2)
+def _shown(recorded: Path, _changed: int) -> bytes:
+    found = json.loads(recorded.read_bytes())
+    return json.dumps(found | {"plots": plots(found)}, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 async def posted(service: Service, request: Request) -> Response:
@@ -63,7 +74,25 @@ def pooled(service: Service, body: bytes) -> dict[str, Any]:
         ConfigError: nothing to pool, or runs of different targets.
     """
     usual = {card.name: card.resolve({}) for card in service.cards}
-    return pool(read(split(body), service.limits), usual, study)
+    found = pool(read(split(body), service.limits), usual, study)
+    return found | {"plots": plots(found)}
+
+
+def plots(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures of pooled numbers: `sections`, one a section, with those of all methods and of each tree; `tasks` by tree."""
+    sections = found["sections"]
+    labels = dict.fromkeys(label for section in sections for label in section["figures"])
+    drawn = {label: figures.tasks(sections, label) for label in labels}
+    return {
+        "sections": [
+            {
+                "methods": figures.of_methods(section),
+                "trees": {label: figures.of_trees(shown) for label, shown in section["figures"].items()},
+            }
+            for section in sections
+        ],
+        "tasks": {label: figure.to_plotly_json() for label, figure in drawn.items() if figure},
+    }
 
 
 def read(files: list[tuple[str, bytes]], limits: Limits) -> list[Trace]:

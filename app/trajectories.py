@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from app import request as requests
+from app.figures import trajectories as figures
 from app.ndjson import Lines, stream
 from app.service import Service
 from engine.analysis.sheet import Sheet, by_turns
@@ -43,26 +44,44 @@ def routes(service: Service, examples: Path = EXAMPLES, results: Path = RESULTS)
     """What is on show without a model, and live trajectories."""
     zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     return [
-        Route("/lab/trajectories", partial(recorded, examples, results), middleware=zipped),
+        Route("/lab/trajectories", partial(recorded, service, examples, results), middleware=zipped),
         Route("/lab/trajectories/live", partial(live, service), methods=["POST"]),
     ]
 
 
-async def recorded(examples: Path, results: Path, _request: Request) -> Response:
+async def recorded(service: Service, examples: Path, results: Path, _request: Request) -> Response:
     """Recorded examples, pooled results (null until they are made), and problems to try."""
-    return Response(await run_in_threadpool(_recorded, examples, results), media_type="application/json")
+    return Response(await run_in_threadpool(_recorded, service, examples, results), media_type="application/json")
 
 
-def _recorded(examples: Path, results: Path) -> bytes:
+def _recorded(service: Service, examples: Path, results: Path) -> bytes:
     shown = [_read(path) | {"name": path.stem} for path in sorted(examples.glob("*.json"))]
+    for example in shown:
+        drawn = figures.one_problem([(method["title"], method["rows"]) for method in example["methods"]])
+        example["figure"] = drawn.to_plotly_json()
     problems = [{"task": p.family, "prompt": p.prompt} for p in offered()]
     body = {
         "examples": shown,
-        "results": _read(results) if results.is_file() else None,
+        "results": _pooled(service, _read(results)) if results.is_file() else None,
         "problems": problems,
         "most": MOST,
     }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _pooled(service: Service, results: dict[str, Any]) -> dict[str, Any]:
+    """The pooled results with their figure, and what their methods are called."""
+    parts = [results[name] for name in ("compare", "ablation", "trees") if results.get(name)]
+    labels = {str(cell["method"]) for part in parts for cell in part["over_k"]}
+    names = {label: _named(service, label) for label in labels}
+    return results | {"names": names, "figure": figures.by_trajectory(results["compare"], names).to_plotly_json()}
+
+
+def _named(service: Service, label: str) -> str:
+    """ "method:knob=value" as a title and its knobs' values."""
+    method, *knobs = label.split(":")
+    title = next((card.title for card in service.cards if card.name == method), method)
+    return ", ".join([title, *(knob.rpartition("=")[2].replace("_", " ") for knob in knobs)])
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -146,6 +165,8 @@ def lines(service: Service, job: Job) -> Lines:
                     )
                     yield {"kind": kind, "key": key, **added}
                     if kind == "row":
+                        told = [(lane.card.title, sheets[lane.key].rows) for lane in ask.lanes]
+                        yield {"kind": "figure", "figure": figures.one_problem(told).to_plotly_json()}
                         break
                 else:
                     break

@@ -1,6 +1,7 @@
 """The draft trees of the repository over HTTP, with the large tree that each optimised one was chosen from. No gradio, no torch."""
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from app.figures import trajectories as figures
 from engine.trees.template import FOLDER, Template, best_first, load_template
 
 
@@ -28,7 +30,23 @@ async def trees(folder: Path, _request: Request) -> Response:
 
 def _body(folder: Path) -> bytes:
     found = [{"file": path.stem, **described(load_template(path))} for path in sorted(folder.glob("*.json"))]
-    return json.dumps({"trees": found}, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps({"trees": found, "profiles": profiles(found)}, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def profiles(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The figure of nodes by depth: by the file of an optimised tree, that one with its initial tree and those that were grown."""
+    grown = [{"name": _title(tree), "profile": tree["profile"]} for tree in found if not tree["initial"]]
+    drawn = {"": figures.profiles(grown)}
+    for tree in found:
+        if tree["initial"]:
+            shown = [{"name": _title(tree), "profile": tree["profile"]}, *grown]
+            shown.append({"name": "initial", "profile": tree["initial"]["profile"]})
+            drawn[tree["file"]] = figures.profiles(shown)
+    return {name: figure.to_plotly_json() for name, figure in drawn.items()}
+
+
+def _title(tree: Mapping[str, Any]) -> str:
+    return str(tree["file"]).replace("_", " ")
 
 
 def described(tree: Template) -> dict[str, Any]:

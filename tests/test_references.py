@@ -98,9 +98,14 @@ def dangling(path: Path, text: str) -> list[str]:
     return found
 
 
+def _ours(path: Path) -> bool:
+    """Whether a file was written here, and not vendored."""
+    return path.suffix in SUFFIXES and path.parent.name != "vendor"
+
+
 def texts() -> list[Path]:
     """The files that may cite something."""
-    found = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*")) if path.suffix in SUFFIXES]
+    found = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*")) if _ours(path)]
     return [path for path in [*found, *(ROOT / name for name in LOOSE)] if path.name != HERE]
 
 

@@ -1,4 +1,4 @@
-"""Plotly figures from the lab's tables, for notebooks and the report; the live page draws its own (docs/design/0008-page.md)."""
+"""Plotly figures that sum up many runs or tables: the page, notebooks and the report show the same objects."""
 
 from app.figures.charts import (
     FIGURES,

@@ -9,14 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-COLOURS = (
-    "#1b6ca8",
-    "#b8570e",
-    "#6b4ca8",
-    "#3d7d5a",
-    "#8a8a83",
-    "#a33b5b",
-)  # those of the page, colour-blind safe in this order
+from app.figures.theme import LOOKS, figure
+
+COLOURS = tuple(dict.fromkeys(look.colour for look in LOOKS))
 KEPT = ("accepted", "relaxed")
 BIN = 0.25  # nats
 TIMES = {"draft_ms": "draft", "verify_ms": "target", "other_ms": "rest"}
@@ -24,31 +19,31 @@ TIMES = {"draft_ms": "draft", "verify_ms": "target", "other_ms": "rest"}
 
 def by_position(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
     """Share kept of the guesses tested at each depth of the draft."""
-    figure = _figure("Kept by position in the draft", "position, tokens", "share of tested guesses")
+    drawn = figure("Accepted by position in the draft", "position, tokens", "share of tested draft tokens")
     for colour, method, rows in _methods(nodes, order):
         tested = rows[~rows.state.isin(("discarded",))]
         shares = tested.state.isin(KEPT).groupby(tested.depth).mean()
-        figure.add_scatter(x=shares.index, y=shares, name=method, mode="lines+markers", line_color=colour)
-    return figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
+        drawn.add_scatter(x=shares.index, y=shares, name=method, mode="lines+markers", line_color=colour)
+    return drawn.update_yaxes(range=[0, 1.02], tickformat=".0%")
 
 
 def accepted_per_round(rounds: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
     """How often a target call kept so many guesses."""
-    figure = _figure("Guesses kept a target call", "guesses kept", "share of calls")
+    drawn = figure("Draft tokens accepted a target call", "draft tokens accepted", "share of calls")
     for colour, method, rows in _methods(rounds, order):
         shares = rows.accepted.value_counts(normalize=True).sort_index()
-        figure.add_bar(x=shares.index, y=shares, name=method, marker_color=colour)
-    return figure.update_yaxes(tickformat=".0%")
+        drawn.add_bar(x=shares.index, y=shares, name=method, marker_color=colour)
+    return drawn.update_yaxes(tickformat=".0%")
 
 
 def kept_by_entropy(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
     """Share kept of the tested guesses against the draft's entropy, in bins of a quarter nat; hover tells how many."""
-    figure = _figure("Kept against the draft's entropy", "entropy of the draft, nats", "share of tested guesses")
+    drawn = figure("Accepted against the draft's entropy", "entropy of the draft, nats", "share of tested draft tokens")
     for colour, method, rows in _methods(nodes, order):
         tested = rows[(rows.state != "discarded") & rows.h_draft.notna()]
         groups = tested.state.isin(KEPT).groupby((tested.h_draft // BIN + 0.5) * BIN)
         shares, counts = groups.mean(), groups.size()
-        figure.add_scatter(
+        drawn.add_scatter(
             x=shares.index,
             y=shares,
             name=method,
@@ -57,42 +52,42 @@ def kept_by_entropy(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure
             customdata=counts,
             hovertemplate="%{y:.0%} of %{customdata}",
         )
-    return figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
+    return drawn.update_yaxes(range=[0, 1.02], tickformat=".0%")
 
 
 def entropies(tokens: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
     """Entropy of both models along the response, one line a model and method."""
-    figure = _figure("Entropy along the response", "position, tokens", "entropy, nats")
+    drawn = figure("Entropy along the response", "position, tokens", "entropy, nats")
     for colour, method, rows in _methods(tokens, order):
         for column, dash in (("h_target", "solid"), ("h_draft", "dot")):
             if rows[column].notna().any():
                 name = f"{method}, {column.removeprefix('h_')}"
-                figure.add_scatter(
+                drawn.add_scatter(
                     x=rows.pos, y=rows[column], name=name, mode="lines", line={"color": colour, "dash": dash}
                 )
-    return figure
+    return drawn
 
 
 def time_budget(rounds: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
     """Milliseconds an emitted token: drafting, the target's pass, the rest."""
-    figure = _figure("Time an emitted token", "", "ms a token")
+    drawn = figure("Time an emitted token", "", "ms a token")
     parts = [
         (method, rows[list(TIMES)].sum() / max(1, rows.emitted.sum())) for _, method, rows in _methods(rounds, order)
     ]
     for colour, (column, name) in zip(COLOURS, TIMES.items(), strict=False):
-        figure.add_bar(
+        drawn.add_bar(
             x=[method for method, _ in parts], y=[times[column] for _, times in parts], name=name, marker_color=colour
         )
-    return figure.update_layout(barmode="stack")
+    return drawn.update_layout(barmode="stack")
 
 
 def last_rank(rounds: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
     """Terminal confidence rank: the draft's rank of the last kept guess (HeteroSpec, section 3.2); 0 where none was kept."""
-    figure = _figure("Rank of the last kept guess", "rank", "share of calls")
+    drawn = figure("Rank of the last accepted token", "rank", "share of calls")
     for colour, method, rows in _methods(rounds[rounds.tcr.notna()], order):
         shares = rows.tcr.value_counts(normalize=True).sort_index()
-        figure.add_bar(x=shares.index, y=shares, name=method, marker_color=colour)
-    return figure.update_yaxes(tickformat=".0%")
+        drawn.add_bar(x=shares.index, y=shares, name=method, marker_color=colour)
+    return drawn.update_yaxes(tickformat=".0%")
 
 
 FIGURES: dict[str, tuple[str, Callable[..., go.Figure]]] = {  # name -> table that it reads, figure
@@ -112,11 +107,3 @@ def _methods(table: pd.DataFrame, order: Sequence[str]) -> Iterator[tuple[str, s
         rows = table[table.method == name]
         if len(rows):
             yield COLOURS[i % len(COLOURS)], name, rows
-
-
-def _figure(title: str, x: str, y: str) -> go.Figure:
-    figure = go.Figure()
-    figure.update_layout(
-        title=title, xaxis_title=x, yaxis_title=y, template="plotly_white", barmode="group", height=360, showlegend=True
-    )
-    return figure

@@ -1,10 +1,10 @@
 // What a judge makes of the labels: ROC, recall against threshold, scores by label, reliability; and a threshold to move.
 
-import { bar, frame, keyLine, line, marker, point } from "./charts.js";
 import { nameOf } from "./columns.js";
 import { h } from "./dom.js";
 import { fmt, percent, pieceOf } from "./draw.js";
-import { atThreshold, histogram, recallCurve, reliability, roc } from "./judgement.js";
+import { atThreshold } from "./judgement.js";
+import { moveThreshold, plots } from "./plot.js";
 import { knobsOf, movable, replay } from "./thresholds.js";
 
 const TRAINING = "unseen labels of training: ";
@@ -55,10 +55,10 @@ export async function drawCurves(spot, ctx) {
         ),
       ),
     ),
-    cutPanel(chosen.scored, ctx, threshold, chosen.threshold, (now) => drawAll(charts, chosen, now)),
+    cutPanel(chosen.scored, ctx, threshold, chosen.threshold, (now) => mark(charts, chosen.scored, now)),
     charts,
   );
-  drawAll(charts, chosen, threshold);
+  drawAll(charts, ctx, chosen, threshold);
 }
 
 /** Sets of scored labels: those shown, and those that a judge had not seen in training. */
@@ -132,7 +132,7 @@ function cutPanel(scored, ctx, first, own = null, moved = () => {}) {
       h(
         "span.v-help",
         { id: "cut-help" },
-        "A refused guess is kept as drafted when its score lies below the threshold.",
+        "A rejected draft token is accepted after all when its score lies below the threshold.",
       ),
     ),
     back,
@@ -145,7 +145,7 @@ function cutPanel(scored, ctx, first, own = null, moved = () => {}) {
 }
 
 function said({ n, kept, keptImportant, important, recall, keptUnimportant }) {
-  return `${kept} of ${n} mismatches would be kept: ${keptImportant} of the ${important} important ones, which may change the answer, and ${kept - keptImportant} of the ${n - important} others (${percent(keptUnimportant)}). Recall of important ones ${percent(recall)}.`;
+  return `${kept} of ${n} mismatches would be accepted: ${keptImportant} of the ${important} important ones, which may change the answer, and ${kept - keptImportant} of the ${n - important} others (${percent(keptUnimportant)}). Recall of important ones ${percent(recall)}.`;
 }
 
 const judgeRuns = (store) => [...store.runs.values()].filter((run) => movable(run).includes("judge_threshold"));
@@ -168,12 +168,12 @@ function changes({ store, lab }, threshold) {
       store.setCursor({ run: run.key, round: changed.round, node: changed.node });
     };
     const start = `${nameOf(store, run)}, run at ${fmt(knobsOf(run).judge_threshold)}: `;
-    if (!known) return h("li", {}, `${start}it asked its judge about no guess.`);
+    if (!known) return h("li", {}, `${start}it asked its judge about no draft token.`);
     if (!changed)
       return h(
         "li",
         {},
-        `${start}the text stays the same to its end (${marks.length} of ${known} refused guesses kept, ${was.length} as run).`,
+        `${start}the text stays the same to its end (${marks.length} of ${known} rejected draft tokens accepted, ${was.length} as run).`,
       );
     const node = run.rounds[changed.round].nodes[changed.node];
     return h(
@@ -187,177 +187,32 @@ function changes({ store, lab }, threshold) {
   });
 }
 
-function drawAll(spot, { scored, name }, threshold) {
-  const room = spot.clientWidth || 380;
-  const width =
-    room > 1240 ? Math.floor((room - 66) / 4) : room > 640 ? Math.floor((room - 22) / 2) : Math.min(420, room - 4);
-  const size = { width, height: 250 };
-  const at = atThreshold(scored, threshold);
-  spot.replaceChildren(
-    rocChart(scored, at, size),
-    recallChart(scored, threshold, size),
-    scoreChart(scored, threshold, size),
-    reliabilityChart(scored, size),
-    numbers(scored, name),
-  );
-}
-
-const figure = (chart, title, caption) =>
-  h(
-    "figure.curve",
-    { style: `width:${chart.figure.getAttribute("width")}px` },
-    h("h4", {}, title),
-    chart.figure,
-    h("figcaption.quiet", {}, caption),
-  );
-
-function rocChart(scored, at, size) {
-  const { points, auc } = roc(scored);
-  const chart = frame({
-    ...size,
-    title: "ROC",
-    x: [0, 1],
-    y: [0, 1],
-    xName: "share of unimportant swaps refused",
-    yName: "recall of important swaps",
-    xFormat: percent,
-    yFormat: percent,
-    rightPad: 20,
-  });
-  line(
-    chart,
-    [
-      [0, 0],
-      [1, 1],
-    ],
-    { stroke: "var(--line-2)", "stroke-dasharray": "4 3", "stroke-width": 1 },
-  );
-  line(
-    chart,
-    points.map(([x, y]) => [x, y]),
-    { stroke: "var(--judge)" },
-  );
-  if (at.recall != null && at.keptUnimportant != null)
-    point(chart, 1 - at.keptUnimportant, at.recall, { shape: "diamond", colour: "--target", size: 5 });
-  return figure(
-    chart,
-    "ROC",
-    `Area ${auc == null ? "unknown: one class only" : fmt(auc)}; n = ${scored.length}, ${at.important} important. Diamond: the threshold above. Dashed: chance.`,
-  );
-}
-
-function recallChart(scored, threshold, size) {
-  const curve = recallCurve(scored);
-  const chart = frame({
-    ...size,
-    title: "Recall against threshold",
-    x: [0, 1],
-    y: [0, 1],
-    xName: "threshold, probability",
-    yName: "share",
-    yFormat: percent,
-    key: true,
-  });
-  line(
-    chart,
-    curve.map((one) => [one.threshold, one.recall]),
-    { stroke: "var(--judge)" },
-  );
-  line(
-    chart,
-    curve.map((one) => [one.threshold, one.keptUnimportant]),
-    { stroke: "var(--draft)", "stroke-dasharray": "6 3" },
-  );
-  marker(chart, threshold, "", { colour: "--target" });
-  keyLine(chart.figure, chart.left, 9, [
-    { words: "important refused (recall)", colour: "--judge", shape: "line" },
-    { words: "others kept", colour: "--draft", shape: "dash" },
-  ]);
-  return figure(
-    chart,
-    "Recall against threshold",
-    `A higher threshold keeps more drafts and refuses fewer important ones. n = ${scored.length}.`,
-  );
-}
-
-function scoreChart(scored, threshold, size) {
-  const bins = histogram(scored);
-  const high = Math.max(1, ...bins.map((bin) => Math.max(bin.important, bin.unimportant)));
-  const chart = frame({
-    ...size,
-    title: "Scores by label",
-    x: [0, 1],
-    y: [-high, high],
-    xName: "judge score, probability",
-    yName: "swaps",
-    yFormat: (value) => fmt(Math.abs(value)),
-    yWhole: true,
-    key: true,
-  });
-  for (const bin of bins) {
-    const lines = [
-      `score ${fmt(bin.low)} to ${fmt(bin.high)}`,
-      `${bin.important} important`,
-      `${bin.unimportant} not important`,
-    ];
-    bar(chart, { x0: chart.x(bin.low) + 1, x1: chart.x(bin.high) - 1, value: bin.important, colour: "--judge", lines });
-    bar(chart, {
-      x0: chart.x(bin.low) + 1,
-      x1: chart.x(bin.high) - 1,
-      value: -bin.unimportant,
-      colour: "--draft",
-      outline: true,
-    });
+/**
+ * The server's figures of these labels; later only the mark of the threshold moves.
+ * @param {HTMLElement} spot @param {any} ctx of workshop.js @param {any} source @param {number} threshold
+ */
+async function drawAll(spot, { lab, kept }, { scored, name }, threshold) {
+  const body = {
+    scores: scored.map((/** @type {any} */ one) => one.score),
+    important: scored.map((/** @type {any} */ one) => one.important),
+    threshold,
+  };
+  try {
+    const { figures } = await lab.api.post("judged", body);
+    spot.replaceChildren(...plots(figures), numbers(scored, name));
+    if (kept.threshold !== null) mark(spot, scored, kept.threshold); // it may have moved meanwhile
+  } catch (error) {
+    spot.replaceChildren(h("p.warn", {}, error instanceof Error ? error.message : String(error)));
   }
-  marker(chart, threshold, "", { colour: "--target" });
-  keyLine(chart.figure, chart.left, 9, [
-    { words: "important, upwards", colour: "--judge", shape: "bar" },
-    { words: "not important, downwards", colour: "--draft", shape: "box" },
-  ]);
-  return figure(
-    chart,
-    "Scores by label",
-    `Counts in bins of 0.05; n = ${scored.length}. A good judge has both heaps apart.`,
-  );
 }
 
-function reliabilityChart(scored, size) {
-  const chart = frame({
-    ...size,
-    title: "Reliability",
-    x: [0, 1],
-    y: [0, 1],
-    xName: "mean score of a bin, probability",
-    yName: "share really important",
-    xFormat: percent,
-    yFormat: percent,
-    rightPad: 20,
-  });
-  line(
-    chart,
-    [
-      [0, 0],
-      [1, 1],
-    ],
-    { stroke: "var(--line-2)", "stroke-dasharray": "4 3", "stroke-width": 1 },
-  );
-  for (const bin of reliability(scored).filter(({ n }) => n)) {
-    line(
-      chart,
-      bin.interval.map((share) => [bin.mean, share]),
-      { stroke: "var(--judge)", "stroke-width": 1 },
-    );
-    const lines = [
-      `scores ${fmt(bin.low)} to ${fmt(bin.high)}: ${bin.n} swaps`,
-      `${percent(bin.share)} important (${percent(bin.interval[0])} to ${percent(bin.interval[1])})`,
-    ];
-    point(chart, bin.mean, bin.share, { colour: "--judge", size: 3.5, lines });
-  }
-  return figure(
-    chart,
-    "Reliability",
-    `In bins of 0.1 with 95 % intervals; n = ${scored.length}. On the dashed line a score of 30 % is right in 30 of 100 swaps.`,
-  );
+/** Move the mark of the threshold in all figures. @param {HTMLElement} spot @param {any} scored @param {number} threshold */
+function mark(spot, scored, threshold) {
+  const { recall, keptUnimportant } = atThreshold(scored, threshold);
+  const x = keptUnimportant === null ? null : 1 - keptUnimportant;
+  /** @type {NodeListOf<HTMLElement>} */
+  const spots = spot.querySelectorAll(".plot");
+  if (spots.length) moveThreshold(spots, threshold, { x, y: recall });
 }
 
 function numbers(scored, name) {

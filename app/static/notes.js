@@ -1,6 +1,7 @@
 // Case notes: a word or two on a token, kept in this browser, exported and imported as JSON lines.
 
 import { h, visible } from "./dom.js";
+import { rich } from "./draw.js";
 import { download } from "./figure.js";
 
 const PLACE = "draftscope.notes";
@@ -134,7 +135,7 @@ export function drawNotes(body, store, lab) {
             h("b.piece", {}, visible(here.piece)),
             ` ${here.method}, position ${here.pos ?? "–"}, ${here.state}`,
           ),
-          here.why ? h("p.quiet", {}, here.why) : null,
+          here.why ? h("p.quiet", {}, ...rich(here.why)) : null,
           text,
           h("div.row", {}, label, h("button.primary", { onclick: add }, "Add note")),
         )

@@ -16,10 +16,13 @@ const ratio = (part, whole) => (whole > 0 ? part / whole : null);
 /** @template T @param {readonly T[]} list @param {(item: T) => number | null | undefined} read */
 const sum = (list, read) => list.reduce((total, item) => total + (read(item) ?? 0), 0);
 
-/** Runs of the same method with the same knobs as this one, itself first. @param {Store} store @param {Run} run @returns {Run[]} */
+/**
+ * Runs of the same method with the same knobs as this one, and as much seen before (trajectory), itself first.
+ * @param {Store} store @param {Run} run @returns {Run[]}
+ */
 export function siblings(store, run) {
   const name = (/** @type {Run} */ one) =>
-    `${one.head?.method ?? one.card.name}${JSON.stringify(one.head?.knobs ?? {})}`;
+    `${one.head?.method ?? one.card.name}${JSON.stringify([one.head?.knobs ?? {}, one.head?.extras.trajectory ?? 0])}`;
   const lanes = store.lanes.flatMap((key) => store.runs.get(key) ?? []);
   return [run, ...lanes.filter((one) => one !== run && one.head && name(one) === name(run))];
 }

@@ -1,8 +1,9 @@
-// Many runs pooled: HeteroSpec's figures 1, 3, 4 and tables 1, 2, 4, 6 on this page's scale; the recorded ones, or the reader's own.
+// Many runs pooled: the server's figures (app/figures/pooled.py) and tables 1, 2, 4, 6 of HeteroSpec; recorded, or one's own.
 
 import { h } from "./dom.js";
 import { download } from "./figure.js";
-import { entropyFigure, highest, lengthFigure, ranksFigure, spreadFigure, within } from "./pooledfigures.js";
+import { plots, plotted } from "./plot.js";
+import { telling } from "./pooledchoice.js";
 import { tablesOf } from "./pooledtables.js";
 import { csv } from "./save.js";
 
@@ -107,7 +108,8 @@ function sectionOf(state, draw) {
         values.map((one) => h("option", { value: one, selected: one === value }, one)),
       ),
     );
-  const width = figureWidth();
+  const plotsOf = found.plots.sections[found.sections.indexOf(section)];
+  const byTask = found.plots.tasks[state.label];
   return [
     source(found, section, state.own),
     h(
@@ -116,30 +118,18 @@ function sectionOf(state, draw) {
       choose(
         "Prompts",
         "task",
-        found.sections.map((one) => one.task),
+        found.sections.map((/** @type {any} */ one) => one.task),
         section.task,
       ),
       labels.length ? choose("Figures of", "label", labels, state.label) : null,
     ),
+    h("div.pooled-figures", {}, plots(plotsOf.methods)),
     drawn
-      ? h("div.pooled-figures", {}, ...figures(drawn, width))
+      ? h("div.pooled-figures", {}, plots(plotsOf.trees[state.label]))
       : h("p.quiet", {}, "None of these runs drafts a tree, so there is no rank to show."),
-    drawn && found.sections.length > 1 ? multiples(state, section, draw) : null,
-    h("div.pooled-figures", {}, ...spreads(section, width)),
+    byTask ? plotted(byTask, "The same for each task, on one scale.") : null,
     ...tablesOf(section, state.label).map((table) => tableView(table, section)),
   ].filter(Boolean);
-}
-
-/** The figures to begin with: of trees whose entropy is known and whose size varies least. */
-function telling(section, labels) {
-  const weight = (label) => (section.figures[label].entropy.tcr.length ? 1 : 0) + section.figures[label].steady;
-  return labels.reduce((best, label) => (best && weight(best) >= weight(label) ? best : label), "");
-}
-
-function figureWidth() {
-  const room = Math.min(1200, innerWidth) - 58;
-  const columns = Math.max(1, Math.floor((room + 16) / 336));
-  return Math.floor((room + 16) / columns) - 16;
 }
 
 /** Where the numbers come from. */
@@ -159,72 +149,6 @@ function source(found, section, own) {
         )
       : null,
   );
-}
-
-const figure = (drawing, caption) => h("figure", {}, drawing, h("figcaption", {}, caption));
-
-function figures(drawn, width) {
-  const how = { width, height: 250, title: "Rank of the last kept guess" };
-  const out = [
-    figure(
-      ranksFigure(drawn, how),
-      `How often each rank; ${drawn.rounds} rounds, N up to ${drawn.size} with the root. Dark: the first quarter of the largest N; the shares take each round by its own N. Grey: none kept.`,
-    ),
-    figure(
-      lengthFigure(drawn, how),
-      "Mean tokens a call, the target's own included. A rank is never below the depth, hence the rise at the left (dashed: rank + 1). Pale: fewer than three rounds.",
-    ),
-  ];
-  if (drawn.entropy.tcr?.length)
-    out.push(
-      figure(
-        entropyFigure(drawn, how),
-        `Bars: mean tokens a call. Line: mean entropy summed along the draft's surest path, nats, on the right scale; ${drawn.entropy.rounds.reduce((a, b) => a + b, 0)} rounds with an entropy.`,
-      ),
-    );
-  return out;
-}
-
-/** Figure 3: the same histogram for each task, on one scale. */
-function multiples(state, section, draw) {
-  const others = state.found.sections.filter((one) => one.figures[state.label]);
-  const high = Math.max(...others.map((one) => highest(one.figures[state.label])));
-  return h(
-    "div.multiples",
-    { role: "group", "aria-label": "The same for each task" },
-    others.map((one) => {
-      const drawn = one.figures[state.label];
-      const share = Math.round(100 * within(drawn));
-      return h(
-        "button",
-        {
-          "aria-pressed": String(one === section),
-          onclick: () => {
-            state.task = one.task;
-            draw();
-          },
-          "aria-label": `${one.task}: ${share} percent of the rounds within a quarter of N`,
-        },
-        ranksFigure(drawn, { width: 250, height: 96, small: true, title: `${one.task}: ${share} % in N/4`, high }),
-      );
-    }),
-  );
-}
-
-function spreads(section, width) {
-  const kinds = [
-    { name: "Tokens a call", read: (row) => row.tau },
-    { name: "Tokens checked a prompt", read: (row) => row.tokens_each },
-    { name: "Tokens/s against AR", read: (row) => row.speedup, one: true },
-  ];
-  return kinds
-    .filter(({ read }) => section.methods.some(read))
-    .map((kind) =>
-      figure(
-        spreadFigure(section.methods, kind, width),
-        `Mean and 95 % over ${section.prompts} prompts${kind.one ? "; dashed: the plain target" : ""}.`,
-      ),
-    );
 }
 
 /** A table with its caption, and its CSV. @param {import("./pooledtables.js").Table} table @param {any} section */

@@ -2,7 +2,7 @@
 
 import { num } from "./dom.js";
 import { fmt, percent } from "./draw.js";
-import { within } from "./pooledfigures.js";
+import { told } from "./pooledchoice.js";
 
 /** @typedef {{name: string, caption: string, columns: string[], rows: (string|number|null)[][]}} Table */
 
@@ -15,11 +15,14 @@ const spread = (value, digits = 2) =>
 const saved = (share) => percent(share).replace("-", "−");
 const whole = (value) => (value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en"));
 
+/** Share of the rounds whose last accepted token ranks within a quarter of N. @param {any} drawn @returns {number} */
+const within = (drawn) => drawn.quantiles.share[drawn.quantiles.quantile.indexOf(0.25)];
+
 /** The tables of a section that have rows. @param {any} section @param {string} label of the method whose bins are shown @returns {Table[]} */
 export function tablesOf(section, label) {
-  return [methods(section), ablation(section), granularity(section), time(section), bins(section, label)].filter(
-    (table) => table.rows.length,
-  );
+  return [methods(section), ablation(section), granularity(section), time(section), bins(section, label)]
+    .filter((table) => table.rows.length)
+    .map(told);
 }
 
 /** @param {any} section @returns {Table} */
@@ -37,7 +40,7 @@ function methods(section) {
       "within N/4",
     ],
     caption:
-      "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % over prompts: t for means, 2,000 seeded resamples for quotients of sums. Within N/4: rounds whose last kept guess ranks in the first quarter.",
+      "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % over prompts: t for means, 2,000 seeded resamples for quotients of sums. Within N/4: rounds whose last accepted token ranks in the first quarter.",
     rows: section.methods.map((row) => [
       row.label,
       whole(row.calls),

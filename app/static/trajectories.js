@@ -95,15 +95,7 @@ export async function drawTrajectories(body, store, lab) {
     later();
   }
 
-  spot.append(
-    form.element,
-    view.note,
-    view.about,
-    view.growth,
-    view.votes,
-    view.rows,
-    drawPool(kept.recorded.results, lab.session.catalogue.methods),
-  );
+  spot.append(form.element, view.note, view.about, view.growth, view.votes, view.rows, drawPool(kept.recorded.results));
   body.closest("dialog, [data-room]")?.addEventListener("close", () => job?.abort(), { once: true });
   draw();
   new ResizeObserver(([entry]) => {

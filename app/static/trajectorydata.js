@@ -30,6 +30,10 @@ export const fresh = (head) => ({
 
 /** Take the next message of a live job; returns the key of the method that grew. @param {any} shown @param {any} message */
 export function take(shown, message) {
+  if (message.kind === "figure") {
+    shown.figure = message.figure;
+    return null;
+  }
   const method = shown.methods.find((one) => one.key === message.key);
   if (!method) return null;
   const { kind, key, ...item } = message;
@@ -47,16 +51,3 @@ export function take(shown, message) {
 /** Share of a row's tokens that lie in an n-gram of at least `order`. @param {Row} row @param {number} order */
 export const reusedShare = (row, order) =>
   row.reused.length ? row.reused.filter((n) => n >= order).length / row.reused.length : null;
-
-/** Acceptance lengths by trajectory, one series a method. @param {any} shown */
-export const tauSeries = (shown) =>
-  shown.methods.map((method) => ({
-    name: method.title,
-    points: method.rows
-      .filter((row) => row.tau != null)
-      .map((row) => ({
-        x: row.trajectory + 1,
-        y: row.tau,
-        lines: [`${row.tokens || row.pieces.length} tokens${row.rounds ? ` in ${row.rounds} target calls` : ""}`],
-      })),
-  }));

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { fmt, percent } from "./draw.js";
-import { seriesChart } from "./serieschart.js";
+import { plotted } from "./plot.js";
 import { table } from "./trajectoryrows.js";
 
 const COMMANDS = [
@@ -14,8 +14,8 @@ const interval = (value) =>
   !value ? "–" : value.low == null ? fmt(value.mean) : `${fmt(value.mean)} [${fmt(value.low)}, ${fmt(value.high)}]`;
 const unique = (items) => [...new Set(items)];
 
-/** @param {any} results docs/results/trajectories.json, or null @param {any[]} cards of the catalogue */
-export function drawPool(results, cards) {
+/** @param {any} results docs/results/trajectories.json with its figure and names, or null @returns {HTMLElement} */
+export function drawPool(results) {
   if (!results) {
     return h(
       "section.pool",
@@ -29,8 +29,8 @@ export function drawPool(results, cards) {
       h("pre.formula", {}, COMMANDS.join("\n")),
     );
   }
-  const name = (label) => labelled(label, cards);
-  const body = h("section.pool", {}, h("h3", {}, "Over many problems"), chart(results.compare, name));
+  const name = (/** @type {string} */ label) => results.names[label] ?? label;
+  const body = h("section.pool", {}, h("h3", {}, "Over many problems"), chart(results, name));
   body.append(
     lengths(
       "Tokens a target call over the first k trajectories, mean over problems with its 95 % interval",
@@ -49,56 +49,20 @@ export function drawPool(results, cards) {
   return body;
 }
 
-/** "method:knob=value" as a title and its knobs. */
-function labelled(label, cards) {
-  const [method, ...knobs] = label.split(":");
-  const title = cards.find((card) => card.name === method)?.title ?? method;
-  return knobs.length
-    ? `${title}, ${knobs.map((knob) => knob.split("=").at(-1).replaceAll("_", " ")).join(", ")}`
-    : title;
-}
-
-/** The i-th trajectory alone, drawn at the width that the section has. */
-function chart(part, name) {
-  const methods = unique(part.by_trajectory.map((cell) => cell.method));
-  const series = methods.map((method) => ({
-    name: name(method),
-    points: part.by_trajectory
-      .filter((cell) => cell.method === method && cell.tau)
-      .map((cell) => ({
-        x: cell.trajectory,
-        y: cell.tau.mean,
-        low: cell.tau.low,
-        high: cell.tau.high,
-        lines: [`${cell.problems} problems`],
-      })),
-  }));
-  const n = Math.max(...part.by_trajectory.map((cell) => cell.problems));
-  const ticks = unique(part.by_trajectory.map((cell) => cell.trajectory));
-  const title = "Tokens a target call of the i-th trajectory";
-  const spot = h("div.pool-chart");
-  new ResizeObserver(([entry]) =>
-    spot.replaceChildren(
-      seriesChart({
-        series,
-        width: Math.max(300, entry.contentRect.width),
-        height: 290,
-        title,
-        xName: "trajectory",
-        yName: "tokens a target call",
-        xTicks: ticks,
-      }),
-    ),
-  ).observe(spot);
-  const { settings } = part;
+/** The i-th trajectory alone: the server's figure, and its numbers as a table. @param {any} results @param {(label: string) => string} name */
+function chart({ compare, figure }, name) {
+  const cells = compare.by_trajectory;
+  const ticks = unique(cells.map((/** @type {any} */ cell) => cell.trajectory));
+  const n = Math.max(...cells.map((/** @type {any} */ cell) => cell.problems));
+  const { settings } = compare;
+  /** @param {string} method @param {number} i */
+  const at = (method, i) =>
+    cells.find((/** @type {any} */ cell) => cell.method === method && cell.trajectory === i)?.tau;
   return h(
     "div",
     {},
-    h("h4", {}, title),
-    spot,
-    h(
-      "p.quiet",
-      {},
+    plotted(
+      figure,
       `Mean over ${n} held-out problems (${settings.family}), whiskers: 95 % t-interval over problems. Temperature ${settings.temperature}, at most ${settings.max_new_tokens} tokens.`,
     ),
     h(
@@ -106,18 +70,16 @@ function chart(part, name) {
       {},
       h("summary", {}, "As a table"),
       table(
-        title,
+        "Tokens a target call of the i-th trajectory",
         ["method", ...ticks],
-        series.map((one) => [one.name, ...ticks.map((i) => interval(pick(one, i)))]),
+        unique(cells.map((/** @type {any} */ cell) => cell.method)).map((method) => [
+          name(method),
+          ...ticks.map((i) => interval(at(method, i))),
+        ]),
       ),
     ),
   );
 }
-
-const pick = (series, i) => {
-  const at = series.points.find((point) => point.x === i);
-  return at ? { mean: at.y, low: at.low, high: at.high } : null;
-};
 
 function lengths(title, part, name) {
   const [methods, ks] = [unique(part.over_k.map((cell) => cell.method)), unique(part.over_k.map((cell) => cell.k))];
@@ -148,7 +110,7 @@ function gaps(part, name) {
 function acceptance(report) {
   if (!report) return "";
   return table(
-    "Probability that the first guess is accepted, replayed on the same texts: most probable token against a drawn one (95 % interval over positions)",
+    "Probability that the first draft token is accepted, replayed on the same texts: most probable token against a drawn one (95 % interval over positions)",
     ["positions of", "n", "deterministic", "stochastic", "difference"],
     Object.entries(report).map(([name, row]) => [
       name,

@@ -1,12 +1,11 @@
-// The parts of the trajectory drawer: tokens a call on one chart, votes, and the answers with what they reuse.
+// The parts of the trajectory room: tokens a call on one chart, votes, and the answers with what they reuse.
 
-import { h, visible } from "./dom.js";
+import { count, h, visible } from "./dom.js";
 import { fmt, hideTip, percent, showTip } from "./draw.js";
-import { seriesChart } from "./serieschart.js";
-import { reusedShare, tauSeries } from "./trajectorydata.js";
+import { plot } from "./plot.js";
+import { reusedShare } from "./trajectorydata.js";
 
-const HEIGHT = 270;
-const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
+const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${n} times`);
 
 /** A table with a caption: first column are row heads. @param {string} caption @param {string[]} head @param {(string|number)[][]} rows */
 export function table(caption, head, rows) {
@@ -42,24 +41,13 @@ export function table(caption, head, rows) {
   );
 }
 
-/** Acceptance length by trajectory. @param {HTMLElement} spot @param {any} shown */
+/** Acceptance length by trajectory; the server sends the figure anew with each answer. @param {HTMLElement} spot @param {any} shown */
 export function drawGrowth(spot, shown) {
-  const series = tauSeries(shown);
-  const width = Math.max(300, spot.clientWidth || 720);
   const open = spot.querySelector("details")?.open ?? false;
   const ticks = Array.from({ length: shown.n }, (_, i) => i + 1);
-  const title = "Tokens a target call by trajectory";
+  const drawn = spot.querySelector(".plot") ?? h("div.plot", { style: "min-height:320px" });
   spot.replaceChildren(
-    h("h3", {}, title),
-    seriesChart({
-      series,
-      width,
-      height: HEIGHT,
-      title,
-      xName: "trajectory",
-      yName: "tokens a target call",
-      xTicks: ticks,
-    }),
+    drawn,
     h(
       "p.quiet",
       {},
@@ -72,11 +60,21 @@ export function drawGrowth(spot, shown) {
       table(
         "Tokens a target call",
         ["method", ...ticks],
-        shown.methods.map((method) => [method.title, ...ticks.map((i) => fmt(method.rows[i - 1]?.tau))]),
+        shown.methods.map((/** @type {any} */ method) => [
+          method.title,
+          ...ticks.map((i) => fmt(method.rows[i - 1]?.tau)),
+        ]),
       ),
     ),
   );
+  if (shown.figure && figures.get(drawn) !== shown.figure) {
+    figures.set(drawn, shown.figure);
+    plot(/** @type {HTMLElement} */ (drawn), shown.figure);
+  }
 }
+
+/** What each spot shows. @type {WeakMap<Element, any>} */
+const figures = new WeakMap();
 
 /** Answers and majorities. @param {HTMLElement} spot @param {any} shown */
 export function drawVotes(spot, shown) {
@@ -105,7 +103,7 @@ export function drawVotes(spot, shown) {
     h(
       "p.quiet",
       {},
-      `The answer is the last number of a text. ${known} Every method here draws from the target's own law, with draws of its own, so answers may differ by chance.`,
+      `The answer is the last number of a text. ${known} Every method here draws from the target's own distribution, with draws of its own, so answers may differ by chance.`,
     ),
   );
 }
@@ -143,7 +141,7 @@ export function drawRows(spot, shown, key, choose) {
 function row(item) {
   const facts = [
     `${fmt(item.tau)} tokens a call`,
-    item.reason ? `${item.tokens} tokens` : "decoding",
+    item.reason ? count(item.tokens, "token") : "decoding",
     item.reason === "limit" ? "cut at the limit" : "",
     item.trajectory
       ? `${percent(reusedShare(item, 2))} seen before, ${percent(reusedShare(item, 5))} in runs of 5`

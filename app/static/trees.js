@@ -2,19 +2,19 @@
 
 import { h } from "./dom.js";
 import { fmt } from "./draw.js";
-import { seriesChart } from "./serieschart.js";
+import { plotted } from "./plot.js";
 import { table } from "./trajectoryrows.js";
 import { heatTree } from "./treeheat.js";
 
 const COMMAND = "python -m engine tree optimise --out NAME";
-const kept = { trees: null, file: null };
+const kept = { trees: null, profiles: null, file: null };
 
 /** @param {HTMLElement} body @param {object} _store @param {object} lab */
 export async function drawTrees(body, _store, lab) {
   const spot = h("div.trajectories.trees");
   body.append(spot);
   try {
-    kept.trees ??= (await lab.api.get("trees")).trees;
+    if (!kept.trees) Object.assign(kept, await lab.api.get("trees"));
   } catch (error) {
     return void spot.append(h("p.warn", {}, error.message));
   }
@@ -127,22 +127,13 @@ function drawProfile(spot, trees, tree) {
   ];
   const deepest = Math.max(...shown.map((one) => one.profile.length), tree?.initial.profile.length ?? 0);
   const levels = Array.from({ length: deepest }, (_, i) => i + 1);
-  const points = (profile) => profile.map((y, i) => ({ x: i + 1, y, lines: ["nodes at this depth"] }));
   const title = "Nodes at each depth";
   const all = tree
     ? [...shown, { name: `initial (${tree.initial.counts.length})`, profile: tree.initial.profile }]
     : shown;
   spot.replaceChildren(
     h("h3", {}, title),
-    seriesChart({
-      series: all.map((one) => ({ name: one.name, points: points(one.profile) })),
-      width: Math.max(300, spot.clientWidth || 720),
-      height: 260,
-      title,
-      xName: "depth",
-      yName: "nodes",
-      xTicks: levels,
-    }),
+    plotted(kept.profiles[tree?.file ?? ""]),
     h(
       "p.quiet",
       {},

@@ -49,10 +49,19 @@ def test_files_are_pooled(http):
     )
 
 
-def test_the_recorded_file_is_shown_as_it_is(http, tmp_path):
+def test_recorded_numbers_come_with_their_figures(http, tmp_path):
     assert http().get("/lab/pooled").status_code == 404 and "recorded" in http().get("/lab/pooled").json()["error"]
-    (tmp_path / "x.json").write_text('{"kind": "pooled"}')
-    assert http(tmp_path / "x.json").get("/lab/pooled").json() == {"kind": "pooled"}
+    body = framed(a=trace("plain") + trace("bush"), c=trace("chain"))
+    found = http().post("/lab/pooled", content=body).json()
+    plots = found.pop("plots")
+    (tmp_path / "x.json").write_text(json.dumps(found))
+    assert http(tmp_path / "x.json").get("/lab/pooled").json() == found | {"plots": plots}
+    (section,) = plots["sections"]
+    assert list(section["trees"]) == ["Bush of guesses"] and plots["tasks"] == {}
+    shown, ranks = found["sections"][0]["figures"]["Bush of guesses"], section["trees"]["Bush of guesses"][0]
+    (bars,) = ranks["figure"]["data"]
+    assert bars["x"] == shown["ranks"]["tcr"]
+    assert f"{shown['rounds']} rounds" in ranks["caption"]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,11 @@ def test_lines_of_a_job_are_whole_rows_methods_in_turn(service):
     ]
     assert all(len(row["pieces"]) == row["tokens"] == 12 for row in rows)
     assert rows[-1]["vote"]["n"] == 3 and rows[-1]["right"] is None
+    drawn = [line["figure"] for line in lines if line["kind"] == "figure"]
+    assert len(drawn) == len(rows), "the figure comes anew with each answer"
+    assert [trace["y"] for trace in drawn[-1]["data"]] == [
+        [row["tau"] for row in rows if row["key"] == key] for key in ("chain", "wary")
+    ]
 
 
 def test_the_answer_to_an_offered_problem_is_known(service):

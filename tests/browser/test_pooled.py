@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.pooled import plots
 from engine.analysis.pool import pool
 from engine.strata.learning import study
 from engine.trace.store import Trace
@@ -34,7 +35,8 @@ def made(prompts: int = 3) -> Iterator[Trace]:
 
 @pytest.fixture
 def opened(visit: Any) -> Any:
-    recorded = json.dumps(pool(made(), {"ar": {}, "bush": TREE, "binned": BINNED}, study))
+    found = pool(made(), {"ar": {}, "bush": TREE, "binned": BINNED}, study)
+    recorded = json.dumps(found | {"plots": plots(found)})
 
     def go(**options: Any) -> Any:
         page = visit(**options)
@@ -56,7 +58,8 @@ def opened(visit: Any) -> Any:
 def test_recorded_runs_are_drawn_and_told(opened: Any) -> None:
     page = opened()
     assert "Recorded in this repository: 30 runs, 6 prompts" in page.inner_text(".pooled .source")
-    assert page.locator(".pooled-figures figure").count() == 6
+    page.wait_for_function("document.querySelectorAll('.plot .main-svg').length >= 8")
+    assert page.locator(".pooled figure").count() == 8, "three of methods, four of the tree, one task by task"
     heads = page.locator(".pooled section h3").all_inner_texts()
     assert heads == [
         "Methods",
@@ -67,19 +70,15 @@ def test_recorded_runs_are_drawn_and_told(opened: Any) -> None:
     ]
     rows = page.locator(".pooled section:nth-of-type(2) tbody th").all_inner_texts()
     assert rows == ["BUSH", "+DED", "+TNP", "+DCA"]
-    assert "NaN" not in page.inner_html(".pooled") and "undefined" not in page.inner_html(".pooled")
+    assert "NaN" not in page.inner_text(".pooled") and "undefined" not in page.inner_text(".pooled")
 
 
 def test_task_and_method_are_chosen_by_keyboard(opened: Any) -> None:
     page = opened()
     page.get_by_label("Prompts").select_option("code")
     assert "15 runs" not in page.inner_text(".pooled .source") and ", 3 prompts" in page.inner_text(".pooled .source")
-    other = page.locator(".pooled .multiples button").nth(1)
-    other.focus()
-    page.keyboard.press("Enter")
-    assert page.get_by_label("Prompts").input_value() == "arithmetic"
     page.get_by_label("Figures of").select_option("BUSH")
-    assert page.locator(".pooled-figures figure").count() == 5, "without an entropy there is no figure of it"
+    assert page.locator(".pooled figure").count() == 7, "without an entropy there is no figure of it"
 
 
 def test_own_traces_are_pooled_and_a_bad_one_loses_nothing(opened: Any, tmp_path: Any) -> None:
@@ -119,4 +118,37 @@ def test_it_fits_a_phone_in_the_dark(opened: Any) -> None:
     page = opened(viewport={"width": 390, "height": 844}, color_scheme="dark")
     body = page.locator("[data-room=runs]")
     assert body.evaluate("(body) => body.scrollWidth <= body.clientWidth")
-    assert page.locator(".pooled-figures figure svg").first.bounding_box()["width"] <= 350
+    page.wait_for_selector(".plot .main-svg")
+    assert page.locator(".plot .main-svg").first.bounding_box()["width"] <= 350
+    fill = "getComputedStyle(document.querySelector('.plot .legendtext, .plot .gtitle')).fill"
+    dark = page.evaluate(fill)
+    page.evaluate("document.body.classList.remove('dark')")
+    page.wait_for_function(f"{fill} !== '{dark}'")
+
+
+def test_a_figure_is_loaded_on_sight_zoomed_told_and_saved(opened: Any) -> None:
+    asked: list[str] = []
+    page = opened()
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_selector(".plot .main-svg")
+    assert (
+        page.evaluate("performance.getEntriesByType('resource').filter((e) => e.name.includes('plotly')).length") == 1
+    )
+    spot = page.locator(".plot").first
+    spot.scroll_into_view_if_needed()
+    bar = spot.locator(".barlayer .point").last
+    bar.hover(force=True)
+    page.wait_for_selector(".plot .hovertext")
+    box = spot.locator(".nsewdrag").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] * 0.3)
+    low = "document.querySelector('.plot').layout.xaxis.range"
+    before = page.evaluate(low)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.35, steps=5)
+    page.mouse.up()
+    page.wait_for_function(f"JSON.stringify({low}) !== {json.dumps(json.dumps(before, separators=(',', ':')))}")
+    for kind in ("svg", "png"):
+        with page.expect_download() as found:
+            spot.locator(".modebar-btn").nth(0 if kind == "svg" else -1).evaluate("(button) => button.click()")
+        assert found.value.suggested_filename == f"tokens-a-target-call.{kind}"
+    assert all("127.0.0.1" in url or url.startswith(("data:", "blob:")) for url in asked)

@@ -27,7 +27,8 @@ def test_a_recorded_example_is_on_show_without_a_model(visit, server):
     page = visit()
     room(page, "Trajectories")
     assert "python -m engine trajectories show" in page.locator(".about").inner_text()
-    assert page.locator(".growth svg path[d]").count() > 5
+    page.wait_for_selector(".growth .plot .js-line")
+    assert page.locator(".growth .plot .legendtext").count() == 5
     assert page.locator(".answers-list li").count() == 8
     assert page.locator(".answers-list li").nth(0).locator(".n5").count() == 0
     assert page.locator(".answers-list li").nth(1).locator(".n5").count() > 20

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+from app.figures.judge import accuracy
 from engine.judge.store import read_mined
 from engine.presets import PRESETS
 from tests.browser.fixtures import traces
@@ -207,14 +208,18 @@ def test_the_threshold_says_what_is_kept_and_where_the_text_changes(visit, tmp_p
     page.get_by_label("Open a mined file").set_input_files(scored_file(tmp_path / "scored.jsonl"))
     tab(page, "curves")
     slider = page.locator("#cut")
+    page.wait_for_function("[...document.querySelectorAll('.curves .plot')].filter((p) => p.layout).length === 4")
     assert slider.input_value() == "0.5"
     slider.evaluate("(input) => { input.value = '0.9'; input.dispatchEvent(new Event('input')); }")
     _head, prompts = read_mined(tmp_path / "scored.jsonl")
     labels = [label for prompt in prompts for label in prompt.labels]
     kept = sum(label.score < 0.9 for label in labels)
-    assert page.locator(".cutwords").inner_text().startswith(f"{kept} of {len(labels)} mismatches would be kept")
+    assert page.locator(".cutwords").inner_text().startswith(f"{kept} of {len(labels)} mismatches would be accepted")
     assert f"first changes at position {nodes[0]}" in page.locator(".cutruns").inner_text()
-    assert page.locator(".curve svg").count() == 4
+    slider.evaluate("(input) => { input.value = '0.7'; input.dispatchEvent(new Event('input')); }")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.curves .plot')].filter((p) => p.layout?.shapes?.[0]?.x0 === 0.7).length === 2"
+    )
     page.locator(".cutruns button").click()
     page.wait_for_function(f"draftscope.store.cursor?.pos === {nodes[0]}")
 
@@ -263,23 +268,28 @@ def result(task: str) -> dict[str, Any]:
     }
 
 
+def drawn(task: str) -> dict[str, Any]:
+    found = result(task)
+    return found | {"figure": accuracy(found, task).to_plotly_json()}
+
+
 def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
     page = visit()
     tasks = [
-        {"task": "arithmetic", "command": "measure it", "result": result("arithmetic"), "judge": None},
+        {"task": "arithmetic", "command": "measure it", "result": drawn("arithmetic"), "judge": None},
         {"task": "functions", "command": "python -m engine judge-eval", "result": None, "judge": None},
     ]
     page.route("**/lab/evaluations", lambda route: route.fulfill(json={"tasks": tasks}))
     workshop(page)
     tab(page, "accuracy")
-    page.wait_for_selector(".accuracy svg.v-figure")
+    page.wait_for_selector(".accuracy .plot .main-svg")
     assert page.locator(".accuracy").nth(1).inner_text().startswith("functions")
     assert "Not measured yet: python -m engine judge-eval" in page.locator(".accuracy").nth(1).inner_text().replace(
         "\n", ""
     )
     chart = page.locator(".accuracy").first
-    assert chart.locator("svg.v-figure [role=img]").count() == 15
-    assert chart.locator(".resultkey > span").count() == 6
+    assert chart.locator(".plot .scatterlayer .point").count() == 15
+    assert chart.locator(".plot .legendtext").count() == 5
     assert "transfer" in chart.inner_text() and "40 held-out problems" in chart.inner_text()
     chart.locator("summary").click()
     assert chart.locator("tbody tr").count() == 16

@@ -38,6 +38,8 @@ export interface Answers {
 export interface PostAnswers {
   open: Opened;
   pooled: any;
+  /** figures of scored labels */
+  judged: any;
 }
 
 /** `api.js`: the server. Every method fails with an Error whose message is for the visitor. */

@@ -1,0 +1,111 @@
+"""One look for all figures. Colours are named as on the page; the page shows each by its name, light or dark."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+COLOURS = {  # the light values of app/static/tokens.css, which a test compares
+    "ink": "#1b1d21",
+    "ink-2": "#545a64",
+    "ink-3": "#757b85",
+    "line": "#e5e5e0",
+    "line-2": "#cfcfc8",
+    "panel": "#ffffff",
+    "draft": "#1467a8",
+    "draft-2": "#7fb0d8",
+    "target": "#b4540a",
+    "target-2": "#e5a468",
+    "judge": "#6a4aa8",
+    "neutral": "#8b9099",
+}
+FONT = "system-ui, 'DejaVu Sans', sans-serif"
+CLEAR = "rgba(0,0,0,0)"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series of several is told apart: by colour and by shape."""
+
+    colour: str
+    symbol: str
+    dash: str = "solid"
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """For `line=`."""
+        return {"color": self.colour, "dash": self.dash, "width": 1.8}
+
+    @property
+    def marker(self) -> dict[str, Any]:
+        """For `marker=`."""
+        return {"color": self.colour, "symbol": self.symbol, "size": 7}
+
+
+LOOKS = tuple(
+    Look(COLOURS[colour], symbol, dash)
+    for colour, symbol, dash in (
+        ("draft", "circle", "solid"),
+        ("target", "square", "solid"),
+        ("judge", "diamond", "solid"),
+        ("neutral", "circle-open", "dash"),
+        ("target", "square-open", "dash"),
+        ("draft", "diamond-open", "dot"),
+        ("judge", "circle-open", "dot"),
+    )
+)
+
+
+def look(place: int) -> Look:
+    """The look of the series at a place; they repeat after seven."""
+    return LOOKS[place % len(LOOKS)]
+
+
+def figure(title: str, x: str, y: str, height: int = 320) -> go.Figure:
+    """An empty figure with its axes named; `x` and `y` tell their unit."""
+    drawn = go.Figure()
+    axis = {
+        "gridcolor": COLOURS["line"],
+        "linecolor": COLOURS["line-2"],
+        "zerolinecolor": COLOURS["line-2"],
+        "automargin": True,
+    }
+    return drawn.update_layout(
+        template="none",
+        title={"text": title, "font": {"size": 14, "color": COLOURS["ink"]}, "x": 0.01, "xref": "container"},
+        font={"family": FONT, "size": 12, "color": COLOURS["ink-2"]},
+        hoverlabel={"bgcolor": COLOURS["panel"], "bordercolor": COLOURS["line-2"], "font": {"color": COLOURS["ink"]}},
+        paper_bgcolor=CLEAR,
+        plot_bgcolor=CLEAR,
+        xaxis={**axis, "title": {"text": x}},
+        yaxis={**axis, "title": {"text": y}},
+        legend={"orientation": "h", "y": -0.28, "yanchor": "top"},
+        margin={"l": 56, "r": 16, "t": 40, "b": 48},
+        barmode="group",
+        height=height,
+        meta={"colours": {value: name for name, value in COLOURS.items()}},
+    )
+
+
+def vertical(drawn: go.Figure, x: float, text: str = "", name: str = "", colour: str = "ink-2") -> None:
+    """A dashed line across the figure at x, with words at its top; `name` lets the page find it."""
+    drawn.add_shape(
+        type="line",
+        name=name or None,
+        x0=x,
+        x1=x,
+        y0=0,
+        y1=1,
+        yref="paper",
+        line={"color": COLOURS[colour], "dash": "dash", "width": 1.2},
+    )
+    if text:
+        drawn.add_annotation(
+            x=x, y=1, yref="paper", text=text, showarrow=False, xanchor="left", yanchor="top", xshift=4
+        )
+
+
+def captioned(drawn: Iterable[tuple[go.Figure, str]]) -> list[dict[str, Any]]:
+    """Figures with their captions, in JSON types."""
+    return [{"figure": figure.to_plotly_json(), "caption": caption} for figure, caption in drawn]

@@ -1,0 +1,118 @@
+// @ts-check
+// Figures that the server built (app/figures): shown by plotly.js, which is loaded with the first of them.
+
+import { h, ink } from "./dom.js";
+import { recoloured } from "./recolour.js";
+
+/**
+ * @typedef {import("./recolour.js").Figure} Figure
+ * @typedef {{figure: Figure, caption: string}} Captioned
+ */
+
+const LIBRARY = new URL("./vendor/plotly-strict.min.js", import.meta.url);
+/** @type {Promise<any> | null} */
+let library = null;
+/** Figures on show and what they were made from. @type {Map<HTMLElement, Figure>} */
+const shown = new Map();
+
+/** When a figure stands drawn. @type {WeakMap<HTMLElement, Promise<unknown>>} */
+const drawing = new WeakMap();
+
+/** The library, loaded once. @returns {Promise<any>} */
+function plotly() {
+  library ??= new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = LIBRARY.href;
+    script.onload = () => done(/** @type {any} */ (window).Plotly);
+    script.onerror = () => {
+      library = null;
+      failed(new Error("The library of the figures could not be loaded."));
+    };
+    document.head.append(script);
+  });
+  return library;
+}
+
+/** Draw a figure, or draw it anew. @param {HTMLElement} spot @param {Figure} figure @returns {Promise<void>} */
+export async function plot(spot, figure) {
+  shown.set(spot, figure);
+  const title = figure.layout.title?.text ?? "Figure";
+  spot.setAttribute("role", "group");
+  spot.setAttribute("aria-label", title);
+  const Plotly = await plotly();
+  if (!spot.isConnected || shown.get(spot) !== figure) return;
+  const { data, layout } = recoloured(figure, ink);
+  const filename = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  const drawn = Plotly.react(spot, data, layout, {
+    responsive: true,
+    displaylogo: false,
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    toImageButtonOptions: { format: "svg", filename },
+    modeBarButtonsToAdd: [
+      {
+        name: "png",
+        title: "Save as PNG",
+        icon: Plotly.Icons.camera,
+        click: (/** @type {HTMLElement} */ drawn) => Plotly.downloadImage(drawn, { format: "png", scale: 2, filename }),
+      },
+    ],
+  });
+  drawing.set(spot, drawn);
+  await drawn;
+}
+
+/** Figures with their captions, drawn once they are on the page. @param {readonly Captioned[]} figures @returns {HTMLElement[]} */
+export const plots = (figures) => figures.map(({ figure, caption }) => plotted(figure, caption));
+
+/** One figure with its caption. @param {Figure} figure @param {string=} caption @returns {HTMLElement} */
+export function plotted(figure, caption = "") {
+  const note = h("p.quiet", { role: "status" }, "Drawing …");
+  const spot = h("div.plot", { style: `min-height:${figure.layout.height ?? 320}px` });
+  shown.set(spot, figure);
+  requestAnimationFrame(() =>
+    plot(spot, figure).then(
+      () => note.remove(),
+      (error) => {
+        note.textContent = error.message;
+      },
+    ),
+  );
+  return h("figure.plotted", {}, spot, note, caption ? h("figcaption", {}, caption) : null);
+}
+
+/**
+ * Move the mark of a threshold: the shape of that name, and the point of a trace of that name.
+ * @param {Iterable<HTMLElement>} spots @param {number} threshold @param {{x: number | null, y: number | null}} point
+ */
+export async function moveThreshold(spots, threshold, point) {
+  const Plotly = await plotly();
+  for (const spot of spots) {
+    const figure = shown.get(spot);
+    if (!figure) continue;
+    await drawing.get(spot); // one still to come takes the mark from its figure
+    const shape = (figure.layout.shapes ?? []).findIndex((/** @type {any} */ one) => one.name === "threshold");
+    const trace = figure.data.findIndex((one) => one.name === "threshold");
+    if (shape >= 0) {
+      Object.assign(figure.layout.shapes[shape], { x0: threshold, x1: threshold });
+      if (drawing.has(spot))
+        await Plotly.relayout(spot, { [`shapes[${shape}].x0`]: threshold, [`shapes[${shape}].x1`]: threshold });
+    }
+    if (trace >= 0) {
+      Object.assign(figure.data[trace], { x: [point.x], y: [point.y] });
+      if (drawing.has(spot)) await Plotly.restyle(spot, { x: [[point.x]], y: [[point.y]] }, [trace]);
+    }
+  }
+}
+
+/** Light or dark: all figures on show take the colours of the theme; those that are gone are forgotten. */
+function repaint() {
+  for (const [spot, figure] of shown) {
+    if (spot.isConnected) plot(spot, figure);
+    else {
+      library?.then((Plotly) => Plotly.purge(spot));
+      shown.delete(spot);
+    }
+  }
+}
+if (typeof document !== "undefined")
+  new MutationObserver(repaint).observe(document.body, { attributeFilter: ["class"] });
