@@ -61,7 +61,7 @@ def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
 
 
 def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
-    """The sets of models that this server may load: the presets' pairs, and the pair of the flags. Nothing else is ever loaded.
+    """The sets of models that this server may load: the presets' pairs and the flags' pair, and nothing else.
 
     Heads and other assets of the flags go with the flags' target, or with the presets' pairs where there is none.
     """

@@ -65,7 +65,7 @@ class Handlers:
         knobs: dict[str, Any] | None = None,
         stop: list[str] | None = None,
     ) -> Iterator[str]:
-        """Stream a comparison as JSON texts {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}; `stop` ends runs."""
+        """Stream JSON texts {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}; `stop` ends runs."""
         yield from self._run(locals())
 
     def _run(self, values: dict[str, Any]) -> Iterator[str]:

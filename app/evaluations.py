@@ -37,7 +37,7 @@ def routes(results: Path = RESULTS, judges: Path = JUDGES) -> list[BaseRoute]:
 
 
 async def evaluations(results: Path, judges: Path, _request: Request) -> Response:
-    """All tasks: what was measured, or the command that measures it; and the scores of labels that its judge had not seen."""
+    """All tasks: what was measured, or the command that measures it; scores of labels that its judge had not seen."""
     return JSONResponse({"tasks": [await run_in_threadpool(_task, results, judges, task) for task in TASKS]})
 
 

@@ -1,4 +1,4 @@
-"""Strangers kept out: which hosts and origins may ask, how much they may send, and of which type. No gradio, no torch."""
+"""Strangers kept out: which hosts and origins may ask, how much they may send, of which type. No gradio, no torch."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class Rules:
 
     @classmethod
     def of(cls, host: str | None, most_bytes: int) -> "Rules":
-        """The rules of a server that listens on `host`; DRAFTSCOPE_ORIGINS names further origins, with `*` for a part."""
+        """The rules of a server that listens on `host`; DRAFTSCOPE_ORIGINS names more origins, with `*` for a part."""
         name = (host or LOOPBACK[1]).strip("[]").lower()
         own = tuple(os.environ.get("DRAFTSCOPE_ORIGINS", "").split())
         return cls(

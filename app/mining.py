@@ -114,12 +114,13 @@ def command(head: dict[str, Any], prompts: int, name: str) -> str:
     how = " --naive" if head.get("naive") else ""
     return (
         f"python -m engine mine --preset tiny --task {head.get('task', '')} --split {head.get('split', 'train')} "
-        f"--problem-seed {head.get('problem_seed', 0)} --cases --items {prompts}{how} --score --out presets/mined/{name}.jsonl"
+        f"--problem-seed {head.get('problem_seed', 0)} --cases --items {prompts}{how} --score --out "
+        f"presets/mined/{name}.jsonl"
     )
 
 
 async def mine(service: Service, folder: Folder, request: Request) -> Response:
-    """Mine live: events as JSON lines. Closing the connection stops after the fork in progress; finished prompts are kept."""
+    """Mine live: events as JSON lines. Closing the connection stops after the current fork; finished prompts stay."""
     try:
         job = await read_job(service, request)
         if await run_in_threadpool(service.borrows, job.models):
@@ -140,7 +141,7 @@ async def mine(service: Service, folder: Folder, request: Request) -> Response:
 
 
 def events(service: Service, folder: Folder, job: Job, found: Sequence[Problem], path: Path) -> Lines:
-    """The events of a job. The device is given back after each prompt, so that others' runs need not wait for the whole."""
+    """The events of a job. The device is given back after each prompt, so that others need not wait for all."""
     yield {"kind": "queued"}
     split = "train" if job.source == "train" else "heldout"
     seed = SEEDS[job.source]

@@ -1,4 +1,4 @@
-"""Long work as JSON lines over HTTP: a generator runs in a thread of its own and ends soon after its reader has left."""
+"""Long work as JSON lines over HTTP: a generator runs in its own thread and ends soon after its reader has left."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ Lines = Generator[dict[str, Any], None, None]
 
 
 def stream(start: Callable[[], Lines]) -> StreamingResponse:
-    """An answer with one line an item of the generator that `start` makes; a LabError becomes a last line with "error"."""
+    """An answer with a line an item of the generator that `start` makes; a LabError becomes the last line, "error"."""
     headers = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
     return StreamingResponse(_lines(start), media_type="application/x-ndjson", headers=headers)
 

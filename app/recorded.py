@@ -20,7 +20,7 @@ FEW = 64  # in a larger tree only the guesses that were tested are explained
 
 
 class Narrator:
-    """One run's events in JSON types, each guess and token with `why`. It remembers the head and the texts of token ids."""
+    """One run's events in JSON types, each draft node and token with `why`. It remembers the head and token texts."""
 
     def __init__(self, sentence: Sentence | None) -> None:
         """Without a sentence, events stay as they are."""

@@ -1,4 +1,4 @@
-"""python -m app.report TRACE... --out report.html: recorded runs as one page that needs nothing else, to send or to print."""
+"""python -m app.report TRACE... --out report.html: recorded runs as one page that stands alone."""
 
 import argparse
 import html

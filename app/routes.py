@@ -31,8 +31,8 @@ from engine.trace.store import Trace
 STATIC = Path(__file__).parent / "static"
 POLICY = (  # Gradio compiles templates in the page, hence 'unsafe-eval'
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; object-src 'none'; "
-    "base-uri 'self'; form-action 'self'; frame-ancestors 'self' https://huggingface.co https://*.hf.space"
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; object-src "
+    "'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self' https://huggingface.co https://*.hf.space"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -97,7 +97,7 @@ async def health(_request: Request) -> Response:
 
 
 async def catalogue(service: Service, shelf: PresetCatalogue, request: Request) -> Response:
-    """Methods, presets, models and limits: everything the run bar needs. The first page to ask makes the models load."""
+    """Methods, presets, models and limits: all that the run bar needs. The first page to ask makes the models load."""
     if service.eager:
         service.warm()
     return JSONResponse(catalogue_json(service, shelf, request.query_params.get("models", "")))

@@ -1,4 +1,4 @@
-"""Temporary folders of this process: below one folder that goes with it; what earlier ones left is removed at the start."""
+"""Temporary folders, below one that goes with the process; what earlier processes left is removed at the start."""
 
 import atexit
 import os

@@ -1,4 +1,4 @@
-"""The engine as the page uses it: one queue, lanes in turns, stop within a round. The only file of the app that runs models."""
+"""The engine as the page uses it: one queue, lanes in turns, stop within a round. Only this file runs models."""
 
 import threading
 import time
@@ -36,7 +36,7 @@ class Service:
         eager: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take all cards, and for each set of models the function that loads it; `turns` runs elsewhere, e.g. on ZeroGPU.
+        """Take all cards, and for each set of models the function that loads it; `turns` runs elsewhere (ZeroGPU).
 
         `eager` loads the first models soon after the first visit, not at the first run.
         """
@@ -55,7 +55,7 @@ class Service:
             return self._labs[models]
 
     def borrows(self, models: str) -> bool:
-        """Whether runs of these models are computed elsewhere, on a device that is lent for seconds; those on the CPU are not."""
+        """Whether runs of these models are computed elsewhere, on a device lent for seconds; never those on the CPU."""
         return self._turns is not None and self.lab(models).device != "cpu"
 
     @contextmanager
@@ -69,7 +69,7 @@ class Service:
             yield
 
     def warm(self, after: float = 4.0) -> None:
-        """Load the first models in the background, once, some seconds from now: when the first visitor's page stands."""
+        """Load the first models in the background, once, some seconds from now: when the first page stands."""
         if self._warmed or not self.models:
             return
         self._warmed = True

@@ -1,4 +1,4 @@
-"""Entry for a Hugging Face Space (`app_file: app/space.py`), where the file is run by path and `spaces` must come first."""
+"""Entry for a Hugging Face Space (`app_file: app/space.py`): the file is run by path and `spaces` must come first."""
 
 import importlib.util
 import os

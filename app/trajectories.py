@@ -1,4 +1,4 @@
-"""Trajectories over HTTP: a recorded example and pooled results, and several methods live on one problem. No gradio, no torch."""
+"""Trajectories over HTTP: a recorded example, pooled results, methods live on one problem. No gradio, no torch."""
 
 import contextlib
 import json
@@ -96,7 +96,7 @@ def offered() -> tuple[Problem, ...]:
 
 
 def known(prompt: str) -> Problem | None:
-    """The problem with this very prompt, of those offered and those of the cases; so an answer can be told right or wrong."""
+    """The problem with this very prompt, of those offered and the cases', so that answers can be judged."""
     cases = (
         Problem(case.task, case.name, case.prompt, "", case.answer)
         for case in list_presets()
@@ -140,7 +140,7 @@ def parse(service: Service, given: Mapping[str, Any]) -> Job:
 
 
 def lines(service: Service, job: Job) -> Lines:
-    """The messages of a job, run by run, methods in turn. The device is given back after each run, so that others need not wait."""
+    """The messages of a job, run by run, methods in turn. The device is given back after each run for others."""
     ask, problem = job.ask, known(job.ask.prompt)
     task = get_task(problem.family if problem else FAMILY)
     yield {"kind": "queued"}

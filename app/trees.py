@@ -1,4 +1,4 @@
-"""The draft trees of the repository over HTTP, with the large tree that each optimised one was chosen from. No gradio, no torch."""
+"""The repository's draft trees over HTTP, each optimised one with the tree it was chosen from. No gradio, no torch."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ def _title(tree: Mapping[str, Any]) -> str:
 
 
 def described(tree: Template) -> dict[str, Any]:
-    """A tree in JSON types. `initial` (null if it was not optimised) has parents, ranks, counts and the places of kept nodes."""
+    """A tree in JSON types. `initial` (null if it was not optimised) has parents, ranks, counts and chosen nodes."""
     return {**tree.to_json(), "initial": _initial(tree)}
 
 

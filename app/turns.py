@@ -1,4 +1,4 @@
-"""Lanes in turns: one round each, never two at once, so that no lane's clock runs while another computes. No gradio, no torch."""
+"""Lanes in turns: a round each, never two at once: no lane's clock runs while another computes. No gradio, no torch."""
 
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path

@@ -13,8 +13,8 @@ MOST_WAITING = 32
 class Turnstile:
     """Lets one through at a time, in the order of asking.
 
-    Long work asks anew for each of its units (a run, a trajectory, a prompt that is mined), so nobody waits for more than
-    one unit of each other.
+    Long work asks anew for each of its units (a run, a trajectory, a prompt that is mined), so nobody waits for more
+    than one unit of each other.
     """
 
     def __init__(self, most_waiting: int = MOST_WAITING) -> None:

@@ -188,7 +188,7 @@ class MineRequest(TypedDict):
 
 
 class LearnPlace(TypedDict):
-    """A place of a recorded run; `lane` counts the runs of the case, `node` is null for a token that was not drafted."""
+    """A place of a recorded run; `lane` counts the runs of the case, `node` is null for a token not drafted."""
 
     lane: int
     round: int

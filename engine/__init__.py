@@ -2,7 +2,7 @@
 
 import os
 
-# Threads of torch that wait for each other sleep instead of spinning (engine/model/threads.py). OpenMP reads this when torch
+# Waiting threads of torch sleep instead of spinning (engine/model/threads.py). OpenMP reads this when torch
 # is imported, so it stands here; what the user has set stays.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("KMP_BLOCKTIME", "0")

@@ -133,7 +133,8 @@ class Sampling:
                 raise ConfigError(f"{name} is a {'whole ' if kinds == (int,) else ''}number, not {value!r}.")
         if not (self.temperature == 0 or MIN_TEMPERATURE <= self.temperature <= 100):
             raise ConfigError(
-                f"temperature = {self.temperature!r} is out of range: allowed are 0 (greedy) and {MIN_TEMPERATURE:g} to 100."
+                f"temperature = {self.temperature!r} is out of range: allowed are 0 (greedy) and {MIN_TEMPERATURE:g} "
+                "to 100."
             )
         if self.top_k < 0:
             raise ConfigError(

@@ -1,4 +1,4 @@
-"""JSON objects from disk that are believed in nothing: bounded in size, plain numbers, whole texts; and values by their types."""
+"""JSON objects from disk, none of which is trusted: bounded in size, plain numbers, whole texts; typed values."""
 
 import json
 import math

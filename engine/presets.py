@@ -162,6 +162,7 @@ def locate(ref: str) -> str:
         return str(inside)
     if ref.startswith("assets/"):
         raise AssetError(
-            f"{ref} is missing. It is made by `python -m engine.training`; see {'/'.join(ref.split('/')[:2])}/README.md."
+            f"{ref} is missing. It is made by `python -m engine.training`; see "
+            f"{'/'.join(ref.split('/')[:2])}/README.md."
         )
     return ref

@@ -19,7 +19,7 @@ class Recorder:
         self._seen: set[int] = set()
 
     def round(self, view: RoundView, verdict: Verdict, emitted: Sequence[int], start: int, index: int) -> Round:
-        """The round that committed `emitted`, the first of them at `start` in the response; its times are for the loop to tell."""
+        """The round that committed `emitted`, the first of them at `start` in the response; times come later."""
         draft, accepted = view.draft, min(len(verdict.path), len(emitted))
         pieces = [self._piece(token) for token in emitted]
         tokens = tokens_of(view, verdict, emitted, pieces, start, index, self._full)
@@ -48,7 +48,7 @@ class Recorder:
 
 
 def _last_rank(draft: Draft, path: Sequence[int]) -> int | None:
-    """HeteroSpec's TCR (section 3): rank of the last accepted node by cumulative draft probability, 0 for none of a draft."""
+    """HeteroSpec's TCR (section 3): rank of the last accepted node by cumulative draft probability, 0 for none."""
     if not len(draft):
         return None
     return draft.ranks[path[-1]] if path else 0

@@ -24,14 +24,14 @@ def of_trees(shown: Numbers) -> list[dict[str, Any]]:
     drawn = [
         (
             ranks(shown),
-            f"{shown['rounds']} rounds, N up to {shown['size']} with the root. Dark: the first quarter of the largest N; "
-            "the shares take each round by its own N. Grey: none accepted.",
+            f"{shown['rounds']} rounds, N up to {shown['size']} with the root. Dark: the first quarter of the largest "
+            "N; the shares take each round by its own N. Grey: none accepted.",
         ),
         (quantiles(shown), f"Of the {shown['rounds']} rounds: last accepted token within the first part of N."),
         (
             lengths(shown),
-            "Mean tokens a call, the target's own included. A rank is never below the depth, hence the rise at the left "
-            f"(dashed: rank + 1). Pale: fewer than {FEW} rounds.",
+            "Mean tokens a call, the target's own included. A rank is never below the depth, hence the rise at the "
+            f"left (dashed: rank + 1). Pale: fewer than {FEW} rounds.",
         ),
     ]
     rounds = sum(shown["entropy"]["rounds"])

@@ -1,6 +1,7 @@
 """HeteroSpec's figures and tables at the lab's scale, from traces (figures 1, 3, 4; tables 2, 4, 6). No torch.
 
-TCR is the rank, by cumulative draft probability, of the last accepted guess among the N - 1 verified; 0 when none was accepted.
+TCR is the rank, by cumulative draft probability, of the last accepted draft token among the N - 1 verified; 0 for
+none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -58,7 +59,7 @@ def tcr_histogram(traces: Traces) -> pd.DataFrame:
 
 
 def tcr_quantiles(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
-    """Figure 1e, 3 insets: `share` of rounds whose TCR lies within the first `quantile` of the verified tokens, root included."""
+    """Figure 1e, 3 insets: `share` of rounds with a TCR in the first `quantile` of verified tokens, with the root."""
     ranked = _ranked(traces)
     rows = [(q, sum(tcr <= q * (n + 1) for tcr, n, _ in ranked) / max(1, len(ranked))) for q in quantiles]
     return pd.DataFrame(rows, columns=["quantile", "share"])
@@ -77,7 +78,7 @@ def entropy_by_tcr(traces: Traces) -> pd.DataFrame:
 
 
 def ablation(runs: Mapping[str, Traces], baseline: Traces | None = None) -> pd.DataFrame:
-    """Table 2: target `calls`, verified `tokens` (root included), `tau` and, with `ar` runs, `speedup`; one row a label, in order.
+    """Table 2, a row a label: target `calls`, verified `tokens` (root included), `tau`; `speedup` with `ar` runs.
 
     `calls_saved` and `tokens_saved` are shares against the first row.
     """

@@ -67,8 +67,8 @@ def ratio_interval(
 ) -> Interval | None:
     """A ratio of sums and its percentile bootstrap interval: whole rows (prompts) are drawn again, 2,000 times, seeded.
 
-    `columns` [n, k] holds a row a prompt; `ratio` takes the sums of the columns [k] or [2000, k] to the estimate. None without
-    rows or where the estimate is not finite; no bounds from one row.
+    `columns` [n, k] holds a row a prompt; `ratio` takes the sums of the columns [k] or [2000, k] to the estimate. None
+    without rows or where the estimate is not finite; no bounds from one row.
     """
     data = np.asarray(columns, dtype=np.float64)
     n = len(data)

@@ -1,7 +1,7 @@
 """How well a judge tells important swaps from others. Pure; no torch.
 
-`scores` are p(important) in [0, 1], `labels` say whether a swap was important. A swap is refused when its score is at least
-the threshold (register A4), so recall is the share of important swaps that are refused.
+`scores` are p(important) in [0, 1], `labels` say whether a swap was important. A swap is rejected when its score is at
+least the threshold (register A4), so recall is the share of important swaps that are rejected.
 """
 
 from collections.abc import Sequence
@@ -100,7 +100,7 @@ def histogram(scores: Sequence[float], labels: Sequence[bool], bins: int = 20) -
 
 
 def reliability(scores: Sequence[float], labels: Sequence[bool], bins: int = 10) -> list[Bin]:
-    """Per even bin of the score: how often a swap was really important, with Wilson intervals. Empty bins stay, with None."""
+    """Per even bin of the score: how often a swap was important, with Wilson intervals. Empty bins stay, with None."""
     s, y = _arrays(scores, labels)
     index = np.minimum((s * bins).astype(np.int64), bins - 1)
     out = []

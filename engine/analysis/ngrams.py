@@ -13,10 +13,10 @@ def grams(tokens: Sequence[int], n: int) -> Iterator[Gram]:
 
 
 class Reuse:
-    """Which tokens of a trajectory lie in an n-gram that an earlier trajectory of the problem holds. Grows with the text.
+    """Which tokens of a trajectory lie in an n-gram that an earlier one of the problem holds. Grows with the text.
 
-    For each token so far: `order` is the longest such n-gram around it (0 for none), `times` how often that one stood in the
-    earlier trajectories, and `first` the trajectory that had it first.
+    For each token so far: `order` is the longest such n-gram around it (0 for none), `times` how often that one stood
+    in the earlier trajectories, and `first` the trajectory that had it first.
     """
 
     def __init__(self, orders: Sequence[int] = ORDERS) -> None:
@@ -62,8 +62,8 @@ class Reuse:
 def repeated_share(trajectories: Sequence[Sequence[int]], n: int) -> float | None:
     """Share of all n-grams in these trajectories that stand at another place too, in the same or another trajectory.
 
-    The paper says that n-grams "recur across" trajectories; this counts occurrences of n-grams that occur at least twice.
-    None when there is no n-gram.
+    The paper says that n-grams "recur across" trajectories; this counts occurrences of n-grams that occur at least
+    twice. None when there is no n-gram.
     """
     counts: dict[Gram, int] = {}
     for tokens in trajectories:
@@ -88,7 +88,7 @@ def seen_share(trajectories: Sequence[Sequence[int]], n: int) -> float | None:
 def overlap_table(
     problems: Sequence[Sequence[Sequence[int]]], counts: Sequence[int], orders: Sequence[int]
 ) -> list[dict[str, Any]]:
-    """Figure 2 as rows: for each number of trajectories and each order the mean over problems of both shares, None without one."""
+    """Figure 2 as rows: for each number of trajectories and order the mean over problems of both shares, or None."""
     rows = []
     for k in counts:
         groups = [problem[:k] for problem in problems if len(problem) >= k]

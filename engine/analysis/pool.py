@@ -1,6 +1,7 @@
-"""Many runs of several methods, reduced to what HeteroSpec's figures 1, 3, 4 and tables 1, 2, 4, 6 show. JSON types, no torch.
+"""Many runs of several methods, reduced to what HeteroSpec's figures 1, 3, 4 and tables 1, 2, 4, 6 show. JSON types.
 
-Runs are taken together by task and by method with its knobs; prompts that are named alike are pairs, whatever the method.
+Runs are taken together by task and by method with its knobs; prompts that are named alike are pairs, whatever the
+method.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,8 +27,8 @@ def pool(
 ) -> dict[str, Any]:
     """One section a task, and one of all where there are several.
 
-    `usual` gives each method's usual knobs, in the order in which methods are listed; `study` is the granularity study of
-    table 4 (`engine.strata.learning.study`), which may refuse too few samples with a ConfigError.
+    `usual` gives each method's usual knobs, in the order in which methods are listed; `study` is the granularity study
+    of table 4 (`engine.strata.learning.study`), which may refuse too few samples with a ConfigError.
 
     Raises:
         ConfigError: no trace, or traces of different targets.
@@ -90,7 +91,7 @@ def _is_tree(runs: Iterable[Trace]) -> bool:
 
 
 def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trace]) -> dict[str, Any]:
-    """Tables 1 and 6: counts with their mean a prompt, tau and speed-up with intervals over prompts, and where the time went."""
+    """Tables 1 and 6: counts, their mean a prompt, tau and speed-up with intervals over prompts, shares of time."""
     found = pooled(runs)
     counts = [(len(t.tokens), len(t.rounds), sum(r.fed for r in t.rounds)) for t in runs]
     head = runs[0].head

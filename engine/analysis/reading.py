@@ -1,7 +1,7 @@
 """The one reader of recorded runs, for uploads, pools, reports, the command line and the page.
 
-What it gives back is sound: types by `engine.trace.codec`, numbers within what the file holds by `engine.trace.bounds`, and
-nothing that contradicts itself by `identities`.
+What it gives back is sound: types by `engine.trace.codec`, numbers within what the file holds by `engine.trace.bounds`,
+and nothing that contradicts itself by `identities`.
 """
 
 import os
@@ -18,7 +18,8 @@ def read_run(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_nodes
     """The run in a file.
 
     Raises:
-        TraceError: no such file, larger than a limit, of another schema, damaged, several runs, or one that contradicts itself.
+        TraceError: no such file, larger than a limit, of another schema, damaged, several runs, or one that contradicts
+        itself.
     """
     return _sound(Trace.load(path, max_bytes, max_nodes))
 
@@ -26,7 +27,7 @@ def read_run(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_nodes
 def read_runs(
     data: bytes, max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES, max_runs: int = MAX_RUNS
 ) -> list[Trace]:
-    """The runs in the bytes of a file, gzipped or not, each starting with its `run` line; the limits are for all together.
+    """The runs in the bytes of a file, gzipped or not, each with its `run` line first; the limits are for all together.
 
     Raises:
         TraceError: larger than a limit, of another schema, damaged, or a run that contradicts itself.

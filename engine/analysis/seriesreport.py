@@ -1,4 +1,4 @@
-"""The tables of one series of trajectories, from its rows: lengths, growth, differences, votes (STAND, tables 1 to 4)."""
+"""The tables of a series of trajectories, from its rows: lengths, growth, differences, votes (STAND, tables 1 to 4)."""
 
 from collections.abc import Sequence
 from typing import Any

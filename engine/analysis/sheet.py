@@ -1,4 +1,4 @@
-"""Sheet: the trajectories of one method on one prompt as a reader sees them: text with reused n-grams, tau, answer, vote."""
+"""Sheet: one method's trajectories on one prompt as a reader sees them: text, reused n-grams, tau, answer, vote."""
 
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any
@@ -16,7 +16,8 @@ Row = dict[str, Any]  # JSON types
 class Sheet:
     """Reads the events of `Lab.stream_trajectories`; `rows` are the finished trajectories.
 
-    `task` tells how an answer is read from a text, `problem` whether it is right; either may be unknown. Seconds are of decoding.
+    `task` tells how an answer is read from a text, `problem` whether it is right; either may be unknown. Seconds are of
+    decoding.
     """
 
     def __init__(self, task: Task | None = None, problem: Problem | None = None) -> None:
@@ -25,7 +26,7 @@ class Sheet:
         self._reuse, self._row = Reuse(), Row()
 
     def see(self, event: Event) -> Row:
-        """The next event; returns what it adds: a fresh row, pieces and marks from a position on, or the finished row."""
+        """The next event; returns what it adds: a fresh row, pieces and marks from a position on, or a finished row."""
         if isinstance(event, RunStarted):
             if self.rows:
                 self._reuse.begin()
@@ -79,7 +80,7 @@ class Sheet:
         return self._row
 
     def _right(self, text: str) -> bool | None:
-        """Whether a text solves the problem; None where that cannot be told, for instance as code may not be run here."""
+        """Whether a text solves the problem; None where that cannot be told, as when code may not be run here."""
         if self.task is None or self.problem is None:
             return None
         try:
@@ -98,7 +99,7 @@ class Sheet:
 
 
 def by_turns(streams: Mapping[str, Iterator[Event]]) -> Generator[tuple[str, Event], None, None]:
-    """One whole run of each stream in turn, until all have ended; a run that fails ends its stream. Closing closes them all."""
+    """A whole run of each stream in turn until all ended; a failed run ends its stream. Closing closes them all."""
     going = dict(streams)
     try:
         while going:

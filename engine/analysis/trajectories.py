@@ -1,6 +1,7 @@
 """Numbers of runs that draw several trajectories a problem: acceptance length and throughput over the first k of them.
 
-A row is one trajectory: method, problem, trajectory, tokens, rounds, seconds, verify_tokens, answer, truth (see engine.tune.rows).
+A row is one trajectory: method, problem, trajectory, tokens, rounds, seconds, verify_tokens, answer, truth (see
+engine.tune.rows).
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,8 +39,8 @@ def methods_of(rows: Sequence[Row]) -> list[str]:
 def first_k(rows: Sequence[Row], method: str, k: int) -> dict[str, Any]:
     """Tables 1 and 2: acceptance length (correction or bonus included) and throughput over the first k trajectories.
 
-    `tau` is the mean over problems of tokens / target calls with its 95 % t-interval, `tau_pooled` the quotient of sums;
-    throughput is tokens over decode wall time of whole sets (register S1).
+    `tau` is the mean over problems of tokens / target calls with its 95 % t-interval, `tau_pooled` the quotient of
+    sums; throughput is tokens over decode wall time of whole sets (register S1).
     """
     groups = [group[:k] for group in by_problem(rows, method).values() if len(group) >= k and _ran(group[:k])]
     taus = [_tau(group) for group in groups]

@@ -1,4 +1,4 @@
-"""Whether speculation pays here and what decides it, from measured numbers only. The page, notebooks and files read this one.
+"""Whether speculation pays here and what decides it, from measured numbers only. Page, notebooks and files read this.
 
 The ratio of speeds is told whenever there is a fair baseline; the cause only of runs with enough rounds to name one.
 """

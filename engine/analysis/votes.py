@@ -1,4 +1,4 @@
-"""Best of n by majority: the answer that most trajectories agree on (Wang et al. 2022), and how accuracy grows with n."""
+"""Best of n by majority: the answer that most trajectories agree on (Wang et al. 2022); how accuracy grows with n."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Equivalent = Callable[[Answer, Answer], bool]
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """The winning answer, how many of n gave it, and their share of all n; a trajectory without an answer has no vote."""
+    """The winning answer, how many of n gave it, their share of all n; a trajectory without an answer has no vote."""
 
     answer: Answer
     count: int

@@ -1,4 +1,4 @@
-"""What a round of tree drafting costs beside the models: everything that is neither a pass of the target nor of the head."""
+"""What a round of tree drafting costs beside the models: all that is neither a pass of the target nor of the head."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -47,7 +47,7 @@ class Stopwatch:
 def bookkeeping(
     lab: Lab, prompts: Sequence[Sequence[int]], new_tokens: int, repetitions: int
 ) -> dict[str, dict[str, Any]]:
-    """Per tree method that this lab can run: the share of its rounds outside all passes, and the milliseconds of a round.
+    """Per tree method that this lab can run: the share of its rounds outside all passes, and milliseconds a round.
 
     The first round of a run is left out, as it comes with the prefill.
     """

@@ -1,4 +1,4 @@
-"""Time several contenders in turns and give their ratios. Torch-free: a contender is a call that says what it wrote and when."""
+"""Time contenders in turns and give their ratios. No torch: a contender is a call that says what it wrote and when."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

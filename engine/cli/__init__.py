@@ -47,7 +47,7 @@ COMMANDS = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; a LabError or a file that cannot be used is one line on stderr and status 2, an interrupt status 130."""
+    """Run one command; a LabError or an unusable file is one line on stderr and status 2, an interrupt status 130."""
     parser = argparse.ArgumentParser(prog="python -m engine", description="Speculative decoding, run and measured.")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
     for command in COMMANDS:

@@ -75,6 +75,7 @@ def handle(args: argparse.Namespace) -> int:
     static.card |= {"states": len(static), "edges": len(static.token)}
     static.save(args.out)
     print(
-        f"{card['documents']} texts, {card['tokens']} tokens: {len(static)} states, {len(static.token)} edges in {args.out}"
+        f"{card['documents']} texts, {card['tokens']} tokens: {len(static)} states, {len(static.token)} edges in "
+        f"{args.out}"
     )
     return 0

@@ -1,4 +1,4 @@
-"""`bench`: against transformers, every method against `ar`, what recording, lookups and trees cost, the physical limit."""
+"""`bench`: against transformers, methods against `ar`, what recording, lookups and trees cost, the physical limit."""
 
 import argparse
 import json
@@ -55,7 +55,8 @@ def add_parser(subparsers: Any) -> None:
         "--methods",
         default="",
         metavar="A,B,...",
-        help=f"methods to set against ar, with knobs as sd:gamma=7 (default: all that this pair can run, and {', '.join(EXTRAS)})",
+        help="methods to set against ar, with knobs as sd:gamma=7 (default: all that this pair can run, and "
+        f"{', '.join(EXTRAS)})",
     )
     parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
     parser.add_argument("--no-lookups", action="store_true", help="leave out the cost of the lookup structures")
@@ -168,8 +169,8 @@ def _counts(lap: Lap) -> dict[str, Any]:
 def _text(result: dict[str, Any]) -> str:
     target = result["target"]
     lines = [
-        f"target {target['id']}: {target['layers']} layers x {target['width']}, {target['parameters'] / 1e6:.1f} M parameters, "
-        f"{result['dtype']} on {result['device']}, threads: {result['threads']} ({result['threads_why']})",
+        f"target {target['id']}: {target['layers']} layers x {target['width']}, {target['parameters'] / 1e6:.1f} M "
+        f"parameters, {result['dtype']} on {result['device']}, threads: {result['threads']} ({result['threads_why']})",
         "",
         "tokens per second",
         *(_line(name, value, 1) for name, value in result["tokens_per_s"].items()),
@@ -197,4 +198,5 @@ def _text(result: dict[str, Any]) -> str:
 
 
 def _line(name: str, value: dict[str, Any], digits: int) -> str:
-    return f"  {name:28} {value['median']:8.{digits}f}   {value['low']:.{digits}f} to {value['high']:.{digits}f}   n={value['n']}"
+    low, high = f"{value['low']:.{digits}f}", f"{value['high']:.{digits}f}"
+    return f"  {name:28} {value['median']:8.{digits}f}   {low} to {high}   n={value['n']}"

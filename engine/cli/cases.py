@@ -1,5 +1,5 @@
-"""`cases`: list the cases, record their lanes into presets/traces, find a prompt that bears out a case's claims, or adopt a
-planned case: find its prompt, write the preset, record it.
+"""`cases`: list the cases, record their lanes into presets/traces, find a prompt that bears out a case's claims, or
+adopt a planned case: find its prompt, write the preset, record it.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""`compare`: several methods on the same prompts, sampling and seed, in turns; a table of pooled numbers, traces on demand."""
+"""`compare`: methods on the same prompts, sampling and seed, in turns; a table of pooled numbers, traces on demand."""
 
 import argparse
 import json

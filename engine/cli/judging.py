@@ -113,7 +113,8 @@ def _role(lab: Lab, task: str) -> str:
     roles = [role for role in ("judge", f"judge:{task}") if role in lab.asset_paths]
     if not roles:
         raise ConfigError(
-            f"No judge for {task} is loaded: mine, train, then give --asset judge=DIR or name it in the preset's [assets]."
+            f"No judge for {task} is loaded: mine, train, then give --asset judge=DIR or name it in the preset's "
+            "[assets]."
         )
     return next((role for role in roles if lab.asset(role).task == task), roles[-1])
 
@@ -193,9 +194,9 @@ def _claims(result: dict[str, Any]) -> str:
     sd, own = rows["sd"], rows["autojudge (90 % recall)"]
     more = "more" if own["accepted_per_call"] > sd["accepted_per_call"] else "not more"
     lines = [
-        f"- At the 90 % recall threshold ({result['threshold']:.4f}) AutoJudge accepts {own['accepted_per_call']:.2f} drafted "
-        f"tokens a target call, {more} than SD with the same window ({sd['accepted_per_call']:.2f}); accuracy drops by "
-        f"{percents(own['accuracy_drop'])} on {result['problems']} held-out problems.",
+        f"- At the 90 % recall threshold ({result['threshold']:.4f}) AutoJudge accepts {own['accepted_per_call']:.2f} "
+        f"drafted tokens a target call, {more} than SD with the same window ({sd['accepted_per_call']:.2f}); accuracy "
+        f"drops by {percents(own['accuracy_drop'])} on {result['problems']} held-out problems.",
         _claim("top-K", result["above_topk"], result["gap_to_topk"]),
     ]
     if result["above_transfer"] is not None:

@@ -164,7 +164,8 @@ def _tell(event: MiningEvent, as_json: bool) -> None:
         print(f"{event.total - event.done} of {event.total} prompts to mine", flush=True)
     elif isinstance(event, Progress):
         left = "" if event.left_s is None else f", about {event.left_s / 60:.1f} min left"
-        line = f"{event.done}/{event.total} prompts, {event.labels} labels, {event.important} important, {event.seconds:.0f} s{left}"
+        counts = f"{event.done}/{event.total} prompts, {event.labels} labels, {event.important} important"
+        line = f"{counts}, {event.seconds:.0f} s{left}"
         print(f"\r{line}" if sys.stdout.isatty() else line, end="" if sys.stdout.isatty() else "\n", flush=True)
     elif isinstance(event, Ended):
         print(f"\n{event.reason}: {event.done} of {event.total} prompts")

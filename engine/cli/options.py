@@ -1,4 +1,4 @@
-"""Options that several commands share: models, sampling, knobs, prompts; and how they become a Lab and a list of prompts."""
+"""Options that commands share: models, sampling, knobs, prompts; and how they become a Lab and a list of prompts."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""`pooled`: reduce the traces of folders to the figures and tables of HeteroSpec, in one small JSON file that the page shows."""
+"""`pooled`: reduce folders of traces to the figures and tables of HeteroSpec, in one small JSON file for the page."""
 
 import argparse
 import json

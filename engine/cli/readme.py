@@ -1,4 +1,4 @@
-"""`readme`: write the generated parts of README.md (from the cards, the models' cards, the last bench) and docs/numbers.md.
+"""`readme`: write README.md's generated parts (from methods' and models' cards and the last bench) and docs/numbers.md.
 
 A part stands between `<!-- begin:NAME -->` and `<!-- end:NAME -->`. A test holds the file to what this command writes.
 """
@@ -130,10 +130,10 @@ def bench(path: Path) -> str:
         return "Not measured yet: run `python -m engine bench --json > docs/results/bench.json`.\n"
     found = json.loads(path.read_text(encoding="utf-8"))
     lines = [
-        f"Recorded by `python -m engine bench --json > docs/results/bench.json`: {found['dtype']} on {found['device']}, "
-        f"threads: {found['threads']}, {found['prompts']} held-out {found['task']} prompts, greedy, interleaved in one process; "
-        "median of the repetitions with the smallest and largest. Ratios are of tokens per second over whole calls, prefill "
-        "included.",
+        f"Recorded by `python -m engine bench --json > docs/results/bench.json`: {found['dtype']} on "
+        f"{found['device']}, threads: {found['threads']}, {found['prompts']} held-out {found['task']} prompts, greedy, "
+        "interleaved in one process; median of the repetitions with the smallest and largest. Ratios are of tokens per "
+        "second over whole calls, prefill included.",
         "",
         "| ratio | median | range | set out to reach |",
         "| --- | --- | --- | --- |",
@@ -161,13 +161,14 @@ def bench(path: Path) -> str:
     if any("scope=global" in name for name in found["counts"]):
         lines += [
             "",
-            "Token recycling forgets between prompts by default; `scope=global` keeps its matrix from prompt to prompt, as its paper "
-            "does, and `fill_empty` feeds rows that nobody wrote, as its code does.",
+            "Token recycling forgets between prompts by default; `scope=global` keeps its matrix from prompt to "
+            "prompt, as its paper does, and `fill_empty` feeds rows that nobody wrote, as its code does.",
         ]
     else:
         lines += [
             "",
-            "Token recycling runs at our default here, which forgets between prompts; its paper keeps one matrix for good.",
+            "Token recycling runs at our default here, which forgets between prompts; its paper keeps one matrix for "
+            "good.",
         ]
     lines += [""]
     lines += [f"With {said}." for said in _busy(found)]
@@ -178,8 +179,8 @@ def bench(path: Path) -> str:
     ]
     lines += [
         "",
-        "Lookup structures with 10,000 tokens of history, update and draft together, processor time a round, median and 95th "
-        f"percentile (both set out to stay below {MOST_MS:g} ms): {', '.join(costs)}.",
+        "Lookup structures with 10,000 tokens of history, update and draft together, processor time a round, median "
+        f"and 95th percentile (both set out to stay below {MOST_MS:g} ms): {', '.join(costs)}.",
     ]
     trees = [
         f"`{name}` {_share(cost['share'])} of {cost['round_ms']['median']:.0f} ms"
@@ -187,13 +188,13 @@ def bench(path: Path) -> str:
     ]
     lines += [
         "",
-        "Bookkeeping of trees of 60 nodes, all that is neither a pass of the target nor of the head, share of a round (set out "
-        f"to stay below {MOST_SHARE:.0%} in every repetition): {', '.join(trees)}.",
+        "Bookkeeping of trees of 60 nodes, all that is neither a pass of the target nor of the head, share of a round "
+        f"(set out to stay below {MOST_SHARE:.0%} in every repetition): {', '.join(trees)}.",
     ]
     lines += [
         "",
-        f"If a token only had to read the target's {found['weight_bytes'] / 1e6:.0f} MB of weights at the bandwidth measured "
-        f"on the spot, there would be {found['limit_tokens_per_s']:.0f} tokens/s; "
+        f"If a token only had to read the target's {found['weight_bytes'] / 1e6:.0f} MB of weights at the bandwidth "
+        f"measured on the spot, there would be {found['limit_tokens_per_s']:.0f} tokens/s; "
         f"`ar` reaches {found['ar_share_of_limit']:.0%} of that.",
     ]
     return "\n".join(lines) + "\n"
@@ -255,8 +256,9 @@ def page(path: Path) -> str:
             (f"{what}, frames", f"{score['frames_per_s']:.0f} a second", "at least 50", score["frames_per_s"] >= 50),
         ]
     lines = [
-        f"The page, recorded by `python -m tests.browser.measure --json docs/results/page.json`: {found['lanes']} made-up lanes of "
-        f"{found['tokens']:,} tokens and more, headless Chromium without a GPU on the cores of the server.",
+        f"The page, recorded by `python -m tests.browser.measure --json docs/results/page.json`: {found['lanes']} "
+        f"made-up lanes of {found['tokens']:,} tokens and more, headless Chromium without a GPU on the cores of the "
+        "server.",
         "",
         "| what | measured | set out to reach |",
         "| --- | --: | --- |",

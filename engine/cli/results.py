@@ -1,4 +1,4 @@
-"""`trajectories results`: what compare, ablation and trees have written, as the one file that the page and the README read."""
+"""`trajectories results`: what compare, ablation and trees have written, as the file that page and README read."""
 
 import argparse
 import json
@@ -79,8 +79,8 @@ def _commands(found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]) -> 
         names, problems = ",".join(methods_of(rows)), len({row["problem"] for row in rows})
         lines.append(
             f"python -m engine trajectories {part} --methods {names} --task {settings['family']} --items {problems} "
-            f"--n {settings['n']} --temperature {settings['temperature']:g} --max-new-tokens {settings['max_new_tokens']} "
-            f"--seed {settings['seed']}"
+            f"--n {settings['n']} --temperature {settings['temperature']:g} --max-new-tokens "
+            f"{settings['max_new_tokens']} --seed {settings['seed']}"
         )
     return [*lines, "python -m engine trajectories results"]
 
@@ -93,7 +93,7 @@ def _acceptance(lab: Lab, settings: dict[str, Any], groups: dict[str, list[Any]]
 def acceptance_report(
     lab: Lab, settings: dict[str, Any], rows: Sequence[dict[str, Any]], quiet: bool = False
 ) -> dict[str, Any]:
-    """Figure 3: probability that the first guess is accepted, deterministic against stochastic, all and by trajectory."""
+    """Figure 3: how likely the first draft token is accepted, deterministic or stochastic, all and by trajectory."""
     keys = {row["problem"] for row in rows}
     count = len(keys)
     found: dict[str, str] = {}

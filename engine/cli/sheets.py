@@ -1,4 +1,4 @@
-"""`trajectories show`: the trajectories of several methods on one problem, as the file that the page's drawer opens with."""
+"""`trajectories show`: trajectories of several methods on one problem, the file that the page's drawer opens with."""
 
 import argparse
 import json
@@ -77,8 +77,9 @@ def _draw(lab: Lab, args: argparse.Namespace, problem: Problem, chosen: tuple[Co
 
 def _head(lab: Lab, args: argparse.Namespace, problem: Problem) -> dict[str, Any]:
     command = (
-        f"python -m engine trajectories show --methods {args.methods} --task {args.task} --item {args.item} --n {args.n} "
-        f"--temperature {args.temperature:g} --max-new-tokens {args.max_new_tokens} --seed {args.seed} --out {args.out}"
+        f"python -m engine trajectories show --methods {args.methods} --task {args.task} --item {args.item} --n "
+        f"{args.n} --temperature {args.temperature:g} --max-new-tokens {args.max_new_tokens} --seed {args.seed} --out "
+        f"{args.out}"
     )
     return {
         "kind": "trajectories",

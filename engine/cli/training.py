@@ -9,8 +9,8 @@ from engine.training.__main__ import main as training
 def add_parser(subparsers: Any) -> None:
     """Register both; everything after the word goes to `python -m engine.training` as it is.
 
-    With a prefix that no argument can begin with, argparse takes options for plain words: a remainder alone would stop at the
-    first option.
+    With a prefix that no argument can begin with, argparse takes options for plain words: a remainder alone would stop
+    at the first option.
     """
     for name, text in (
         ("train", "train the embedded family"),

@@ -1,4 +1,4 @@
-"""`trajectories`: several answers to each prompt, drawn one after another; the tables and figures of STAND at the lab's scale."""
+"""`trajectories`: several answers to each prompt, one after another; STAND's tables and figures at the lab's scale."""
 
 import argparse
 import json
@@ -193,7 +193,8 @@ def _warn(plan: Plan, prompts: Sequence[str]) -> None:
     for contender in plan.contenders:
         name = get_card(contender.method).resolve(contender.knobs).get("tree")
         if name in tree_names() and (again := met_again(named_template(str(name)), prompts)):
-            words = f"the tree {name} was optimised on {again} of these {len(prompts)} prompts, and will look better than it is"
+            seen = f"{again} of these {len(prompts)} prompts"
+            words = f"the tree {name} was optimised on {seen}, and will look better than it is"
             print(f"warning: {contender.label}: {words}", file=sys.stderr)
 
 
@@ -225,7 +226,8 @@ def tables(args: argparse.Namespace) -> int:
 
 def _tables_text(report: dict[str, Any], names: Sequence[str], ks: Sequence[int]) -> str:
     lines = [
-        "tokens per target call (correction or bonus counted), mean over problems with 95 % interval; tokens/s of decoding"
+        "tokens per target call (correction or bonus counted), mean over problems with 95 % interval; tokens/s of "
+        "decoding"
     ]
     lines.append(f"{'method':44}" + "".join(f"{f'{k} trajectories':>30}" for k in ks))
     for name in names:
@@ -276,7 +278,8 @@ def overlap(args: argparse.Namespace) -> int:
     print(f"{'trajectories':>12} {'n-gram':>7} {'repeated':>9} {'last seen before':>17}")
     for row in table:
         print(
-            f"{row['trajectories']:>12} {row['order']:>7} {_percent(row['repeated']):>9} {_percent(row['seen_before']):>17}"
+            f"{row['trajectories']:>12} {row['order']:>7} {_percent(row['repeated']):>9} "
+            f"{_percent(row['seen_before']):>17}"
         )
     return 0
 

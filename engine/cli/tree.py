@@ -225,8 +225,8 @@ def _with_card(
         },
         rounds=usage.rounds,
         accepted_a_round=round(sum(usage.counts) / max(usage.rounds, 1), 4),
-        note="Kept are the nodes most often on the accepted path; ties go to the shallower, then the earlier node. Do not judge it "
-        "on the prompts it was made from.",
+        note="Kept are the nodes most often on the accepted path; ties go to the shallower, then the earlier node. Do "
+        "not judge it on the prompts it was made from.",
     )
 
 

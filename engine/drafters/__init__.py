@@ -1,4 +1,4 @@
-"""Drafters: what might come next? One paper or idea a file; DRAFTERS holds every class of this folder that has a NAME."""
+"""Drafters: what might come next? One paper or idea a file; DRAFTERS holds every class of the folder with a NAME."""
 
 from engine.parts import Drafter, parts_in
 

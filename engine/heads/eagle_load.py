@@ -72,7 +72,8 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
     states = count(config, "target_hidden_size", width) if kind == "eagle3" else width
     if states != target.width:
         raise ModelMismatch(
-            f"The head reads features {states} wide, but {target.name} has {target.width}: it was made for another target."
+            f"The head reads features {states} wide, but {target.name} has {target.width}: it was made for another "
+            "target."
         )
     if vocab != target.vocab:
         raise ModelMismatch(
@@ -126,7 +127,8 @@ def _kind_fits(kind: Kind, found: Mapping[str, Tensor], folder: Path) -> None:
     looks = "eagle3" if any(name.startswith("midlayer.") for name in found) else "eagle2"
     if any(name.startswith(("midlayer.", "layers.0.")) for name in found) and looks != kind:
         raise AssetError(
-            f"{folder.name} holds an {looks.upper().replace('E2', 'E-2').replace('E3', 'E-3')} head, not one for {kind!r}."
+            f"{folder.name} holds an {looks.upper().replace('E2', 'E-2').replace('E3', 'E-3')} head, not one for "
+            f"{kind!r}."
         )
 
 

@@ -67,8 +67,9 @@ def fits(folder: Path, target: Model) -> None:
     made = made_for(folder)
     if made and target.revision and made != target.revision:
         raise ModelMismatch(
-            f"The head in {folder.name} was trained on the target {made}, not on {target.name} ({target.revision}). Train one for "
-            "this target with `python -m engine.training features` and `head`, or load the target that it was made for."
+            f"The head in {folder.name} was trained on the target {made}, not on {target.name} ({target.revision}). "
+            "Train one for this target with `python -m engine.training features` and `head`, or load the target that "
+            "it was made for."
         )
 
 

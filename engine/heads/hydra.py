@@ -104,8 +104,8 @@ def load_hydra(path: Path, target: Model) -> HydraHead:
         raise AssetError("These are no Hydra heads: hydra_mlp.0.1.linear.weight is missing.")
     if first.shape[0] != target.width or last.shape[0] != target.vocab:
         raise ModelMismatch(
-            f"The heads read states {first.shape[0]} wide and write {last.shape[0]} tokens, but {target.name} has {target.width} "
-            f"and {target.vocab}: they were made for another target."
+            f"The heads read states {first.shape[0]} wide and write {last.shape[0]} tokens, but {target.name} has "
+            f"{target.width} and {target.vocab}: they were made for another target."
         )
     query = count(config, "num_attention_heads")
     spec = sizes(

@@ -64,8 +64,8 @@ def load_medusa(path: Path, target: Model) -> MedusaHead:
         raise AssetError("These are no Medusa heads: 0.0.linear.weight is missing.")
     if first.shape[-1] != target.width or last.shape[0] != target.vocab:
         raise ModelMismatch(
-            f"The heads read states {first.shape[-1]} wide and write {last.shape[0]} tokens, but {target.name} has {target.width} "
-            f"and {target.vocab}: they were made for another target."
+            f"The heads read states {first.shape[-1]} wide and write {last.shape[0]} tokens, but {target.name} has "
+            f"{target.width} and {target.vocab}: they were made for another target."
         )
     weights = check(found, wanted(heads, layers, target.width, target.vocab))
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))

@@ -1,1 +1,1 @@
-"""AutoJudge (Garipov et al.): mine which mismatches matter, learn to tell them apart, and judge guesses while decoding."""
+"""AutoJudge (Garipov et al.): mine which mismatches matter, learn to tell them apart, judge candidates in decoding."""

@@ -31,7 +31,7 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to train: "holdout" keeps a tenth of the prompts for validation, "folds" scores every prompt out of its fold."""
+    """How to train: "holdout" validates on a tenth of the prompts, "folds" scores each prompt out of its fold."""
 
     split: Split = "folds"
     grid: str = "paper"
@@ -43,7 +43,7 @@ class Settings:
 
 @dataclass(eq=False)
 class Fit:
-    """A trained line w . (x - mean) / scale + b, with the scores of labels that it had not seen, and how C was chosen."""
+    """A trained line w . (x - mean) / scale + b, with the scores of labels that it had not seen; how C was chosen."""
 
     coef: Matrix  # [F], on standardised features
     intercept: float
@@ -160,8 +160,8 @@ def splits(
     unseen = np.concatenate([test for _, test in parts]) if parts else np.array([], dtype=np.int64)
     if len(order) < 2 or any(len(set(y[train].tolist())) < 2 for train, _ in parts) or len(set(y[unseen].tolist())) < 2:
         raise ConfigError(
-            f"{len(y)} labels of {len(order)} prompts, {int(y.sum())} of them important: too few to learn from and to check. "
-            "Mine more."
+            f"{len(y)} labels of {len(order)} prompts, {int(y.sum())} of them important: too few to learn from and to "
+            "check. Mine more."
         )
     return parts
 

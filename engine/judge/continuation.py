@@ -35,8 +35,8 @@ class Target(Protocol):
 class LocalTarget:
     """GENERATE with a model here. `likely` may hold what probably follows; it is checked, never trusted.
 
-    The choice at a prefix is a function of the prefix, greedy or with a Gumbel field, so that a guessed continuation can be
-    verified in one pass: after a swapped token most of the old response tends to come back.
+    The choice at a prefix is a function of the prefix, greedy or with a Gumbel field, so that a guessed continuation
+    can be verified in one pass: after a swapped token most of the old response tends to come back.
     """
 
     def __init__(self, model: Model, capacity: int, chooser: Chooser, vocab: int | None = None) -> None:
@@ -104,7 +104,7 @@ class DraftView:
         self.lock = lock or nullcontext()
 
     def choices(self, before: Sequence[int], response: Sequence[int]) -> list[int]:
-        """The argmax of FORWARD(before + response) at the positions of `response`; entry i sees all that precedes it."""
+        """The argmax of FORWARD(before + response) at the positions of `response`; entry i sees all before it."""
         if not response:
             return []
         with self.lock:

@@ -26,12 +26,12 @@ class Criterion(Protocol):
         """The answer in a response; only the response is looked at, never the prompt (register A11)."""
 
     def important(self, problem: Problem, first: Response, current: Response, alternative: Response) -> bool:
-        """Whether the alternative is not as good. `first` is the target's own response, `current` the one being searched."""
+        """Whether the alternative is worse. `first` is the target's own response, `current` the one being searched."""
 
 
 @dataclass(frozen=True)
 class SameAnswer:
-    """Important when the extracted answer differs from that of the target's first response. A missing answer differs."""
+    """Important when the answer differs from that of the target's first response. A missing answer differs."""
 
     extract: Callable[[str], str | None]
     equivalent: Callable[[str | None, str | None], bool]
@@ -49,7 +49,8 @@ class SameAnswer:
 class SameTests:
     """Important when the tests end otherwise: "pass" or "fail" (two failures are equal), register A8.
 
-    `report` compares the ending of each test instead, errors and limits included. Code that was run before is not run again.
+    `report` compares the ending of each test instead, errors and limits included. Code that was run before is not run
+    again.
     """
 
     running = False

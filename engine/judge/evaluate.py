@@ -1,7 +1,7 @@
-"""Accuracy against accepted tokens on held-out problems: AutoJudge at several thresholds, top-K, the math rules, and SD.
+"""Accuracy against accepted tokens on held-out problems: AutoJudge at several thresholds, top-K, the math rules, SD.
 
-Every number comes from the ordinary loop run on every problem; equal passes are shared between settings (`memo`), so the
-times are not reported. Greedy: SD gives the target's own text, and its accuracy is the target's.
+Every number comes from the ordinary loop run on every problem; equal passes are shared between settings (`memo`), so
+the times are not reported. Greedy: SD gives the target's own text, and its accuracy is the target's.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -76,8 +76,9 @@ def settings(
 ) -> list[Setting]:
     """SD, target and draft alone, AutoJudge at its own and further thresholds, another task's judge, top-K, math rules.
 
-    The draft alone is a judge that keeps everything without a bonus token; it makes no target call of its own, so that its
-    tokens a call mean nothing. `safer` names thresholds of higher recall, for the table; they are no part of the curves.
+    The draft alone is a judge that keeps everything without a bonus token; it makes no target call of its own, so that
+    its tokens a call mean nothing. `safer` names thresholds of higher recall, for the table; they are no part of the
+    curves.
     """
     base: dict[str, Any] = {"gamma": window}
     all_kept = base | {"judge": judge, "judge_threshold": 1.01, "bonus": False}

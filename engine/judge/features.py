@@ -1,7 +1,7 @@
 """Hidden states of labelled swaps: one pass a label and model, over both tokens as siblings.
 
-The prefix y[:t] is that of the final response, for it never changed after the label. Rows come from parallel passes, as they
-do while decoding (appendix C). Dimension key: L labels, D width of a model, F features.
+The prefix y[:t] is that of the final response, for it never changed after the label. Rows come from parallel passes, as
+they do while decoding (appendix C). Dimension key: L labels, D width of a model, F features.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

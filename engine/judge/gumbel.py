@@ -1,7 +1,7 @@
-"""A Gumbel field: noise that depends on seed and prefix alone, so that sampling becomes deterministic and can be shared.
+"""A Gumbel field: noise that depends on seed and prefix alone, so that sampling is deterministic and can be shared.
 
-AutoJudge appendix A: y = argmax_i log P(i | prefix) + G(seed, prefix)_i. Target and draft see the same noise at the same
-prefix, in GENERATE and in the argmax of FORWARD (register A14). Dimension key: M rows, V vocabulary.
+AutoJudge appendix A: y = argmax_i log P(i | prefix) + G(seed, prefix)_i. Target and draft see the same noise at the
+same prefix, in GENERATE and in the argmax of FORWARD (register A14). Dimension key: M rows, V vocabulary.
 """
 
 from collections.abc import Sequence

@@ -23,7 +23,7 @@ from engine.tasks.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Mining:
-    """What decides the labels; the head of a mined file holds these and the models. Above temperature 0 a Gumbel field draws."""
+    """What decides labels; a mined file's head holds it and the models. Above temperature 0 a Gumbel field draws."""
 
     source: str = ""
     problem_seed: int = 0

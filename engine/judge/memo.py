@@ -1,7 +1,8 @@
 """A model that remembers rows: for evaluating many settings on one prompt, where most passes repeat.
 
 A row is a function of the ids before it, so a remembered one is what the pass would give (up to the rounding of another
-batch shape). The loop, the rules and all counts are the real ones; only times mean nothing. Dimension key: N nodes, V, D.
+batch shape). The loop, the rules and all counts are the real ones; only times mean nothing. Dimension key: N nodes, V,
+D.
 """
 
 from collections.abc import Sequence

@@ -28,9 +28,9 @@ def mine(
 ) -> Generator[MiningEvent, None, None]:
     """Mine all prompts that `file` does not hold yet; each finished one is written there before it is reported.
 
-    One search runs here; several run in threads of their own, a prompt each. Closing the iterator stops: unfinished prompts
-    are forgotten, finished ones are kept. `seconds` ends it after the prompt that exceeds the time; `finish` may
-    add to a prompt before it is written.
+    One search runs here; several run in threads of their own, a prompt each. Closing the iterator stops: unfinished
+    prompts are forgotten, finished ones are kept. `seconds` ends it after the prompt that exceeds the time; `finish`
+    may add to a prompt before it is written.
     """
     left = [p for p in prompts if file is None or p.id not in file.done]
     before = len(prompts) - len(left)

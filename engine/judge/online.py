@@ -1,9 +1,10 @@
-"""Mining along the draft's own windows, as AutoJudge's published code does with EAGLE (register A9); an option, not algorithm 1.
+"""Mining along the draft's own windows, as AutoJudge's published code does with EAGLE (A9); an option, not algorithm 1.
 
-Decoding runs as usual, in windows of one trunk. At the first token of a window that the target refuses, the target goes on
-from the draft's token; if the answer stays, the token is kept and the window goes on behind it, else the target's token ends
-the window. Refusals in the first window are not looked at; a token that the target gives less than `unlikely` is important without
-a trial; an alternative is at most `stretch` times as long as the target's own response. Greedy only.
+Decoding runs as usual, in windows of one trunk. At the first token of a window that the target refuses, the target goes
+on from the draft's token; if the answer stays, the token is kept and the window goes on behind it, else the target's
+token ends the window. Refusals in the first window are not looked at; a token that the target gives less than
+`unlikely` is important without a trial; an alternative is at most `stretch` times as long as the target's own response.
+Greedy only.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,8 +1,8 @@
 """GENERATE through a server (AutoJudge appendix R): text goes out, text comes back, ids are made here.
 
 The prefix is decoded, continued, and the whole is tokenised again; a second begin-of-text is dropped, and the end token
-is added only when the server stopped by itself (not when it was cut). If the prefix then has other ids, the result is refused:
-labels would speak of tokens that were never there.
+is added only when the server stopped by itself (not when it was cut). If the prefix then has other ids, the result is
+refused: labels would speak of tokens that were never there.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from engine.model import Tokenizer
 
 @dataclass(frozen=True)
 class RemoteTarget:
-    """`send_ids` sends token ids instead of text, which vLLM and SGLang take; then only the continuation is tokenised here,
-    and not even that when the server returns its ids (`token_ids`)."""
+    """`send_ids` sends token ids instead of text, which vLLM and SGLang take; then only the continuation is tokenised
+    here, and not even that when the server returns its ids (`token_ids`)."""
 
     endpoint: Endpoint
     tokenizer: Tokenizer

@@ -1,9 +1,9 @@
 """Algorithm 1 of AutoJudge: which mismatches between target and draft change the answer?
 
-Indices are 0-based within the response. FORWARD(x + y).argmax[len(x) - 1 : -1] is aligned with y: entry t is the draft's
-choice given x + y[:t]. Positions only grow, and y[:t] never changes after t was labelled, so that features can be computed
-later from the final y. Registers A10 (go on after an important end token), A11, A13. A prompt that leaves no room, or whose
-first response has no answer to lose, is skipped: every swap would look unimportant.
+Indices are 0-based within the response. FORWARD(x + y).argmax[len(x) - 1 : -1] is aligned with y: entry t is the
+draft's choice given x + y[:t]. Positions only grow, and y[:t] never changes after t was labelled, so that features can
+be computed later from the final y. Registers A10 (go on after an important end token), A11, A13. A prompt that leaves
+no room, or whose first response has no answer to lose, is skipped: every swap would look unimportant.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -54,7 +54,7 @@ class Search:
     clock: Callable[[], float] = perf_counter
 
     def run(self, prompt: Prompt) -> Iterator[SearchEvent]:
-        """Mine one prompt; the last event holds all labels. An unimportant swap stays, and the search goes on from there."""
+        """Mine one prompt; the last event holds all labels. An unimportant swap stays; the search goes on there."""
         began, x = self.clock(), prompt.ids
         done = PromptFinished(prompt.id, prompt.problem.key, list(x), [], [], None, text=prompt.problem.prompt)
         y = self._first(x, done)
@@ -102,7 +102,7 @@ class Search:
         return y
 
     def _room(self, x: list[int]) -> int:
-        """Most tokens of a response to a prompt; one slot is left for the pair of tokens that a judge's features need."""
+        """Most tokens of a response to a prompt; one slot is left for the token pair that a judge's features need."""
         return min(self.limit, self.draft.session.capacity - len(x) - 1)
 
     def _fork(self, prompt: Prompt, y: list[int], token: int, t: int, last: int) -> Generator[SearchEvent, None, Fork]:

@@ -1,4 +1,4 @@
-"""The mined file: a head line, then one JSON line per finished prompt, so that an interruption loses at most one prompt."""
+"""The mined file: a head line, then a JSON line per finished prompt, so that an interruption loses at most one."""
 
 import json
 import os
@@ -29,7 +29,8 @@ class MinedFile:
         """Open or create.
 
         Raises:
-            ConfigError: the file was mined with other models or settings. AssetError: it is no mined file, or a damaged one.
+            ConfigError: the file was mined with other models or settings. AssetError: it is no mined file, or a damaged
+            one.
         """
         self.path, self.head = path, {"kind": "mining", "schema": SCHEMA, **head}
         old, prompts = _found(path)
@@ -45,8 +46,8 @@ class MinedFile:
         differing = sorted(k for k in old.keys() | self.head.keys() if old.get(k) != self.head.get(k))
         if differing:
             raise ConfigError(
-                f"{self.path} was mined with other settings ({', '.join(differing)} differ). Resume with the same, or choose "
-                "another file."
+                f"{self.path} was mined with other settings ({', '.join(differing)} differ). Resume with the same, or "
+                "choose another file."
             )
 
     def add(self, prompt: PromptFinished) -> None:
@@ -62,7 +63,7 @@ class MinedFile:
 
 
 def _found(path: Path) -> tuple[dict[str, Any], list[PromptFinished]]:
-    """Head and prompts of a file to be resumed; nothing of a missing or empty one, or one that was cut within its head."""
+    """Head and prompts of a file to be resumed; nothing of a missing or empty one, or one that was cut in its head."""
     return ({}, []) if cut_in_head(path, BEGINS) else read_mined(path)
 
 
@@ -105,7 +106,10 @@ def _head(head: dict[str, Any]) -> bool:
 
 
 def _sound(prompt: PromptFinished) -> bool:
-    """Whether every field has its declared type, and ids are ids. Whether labels lie within the response is seen when they are read for training."""
+    """Whether every field has its declared type and ids are ids.
+
+    That labels lie within the response is checked when they are read for training.
+    """
     return _typed(prompt) and all(_ids(getattr(prompt, name)) for name in IDS) and prompt.seconds >= 0
 
 

@@ -56,7 +56,8 @@ def read(path: Path, models: Mapping[str, Model], force: bool = False) -> Mined:
         made = _revision(head, role)
         if made != model.revision:
             raise ModelMismatch(
-                f"{path} was mined with the {role} {made}, and {model.revision} is loaded. --force reads its states all the same."
+                f"{path} was mined with the {role} {made}, and {model.revision} is loaded. --force reads its states "
+                "all the same."
             )
     _fitting(path, prompts, min((model.vocab for model in models.values()), default=0))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -165,8 +166,8 @@ def card(judge: Judge, command: str) -> str:
     ]
     table = "\n".join(f"| {name} | {value} |" for name, value in rows)
     return (
-        f"# Judge for {m['task']}\n\nA linear classifier on hidden states that tells which swaps of a target token for a draft "
-        "token change the answer (AutoJudge). It refuses every other task and pair.\n\n| | |\n|---|---|\n"
+        f"# Judge for {m['task']}\n\nA linear classifier on hidden states that tells which swaps of a target token for "
+        "a draft token change the answer (AutoJudge). It refuses every other task and pair.\n\n| | |\n|---|---|\n"
         f"{table}\n{_areas(m.get('ablations'))}\nMade by:\n\n```sh\n{command}\n```\n"
     )
 

@@ -1,6 +1,7 @@
 """A language model as the judge of equivalence (AutoJudge appendix L), for tasks without a checkable answer.
 
-The alternative is shown as A, the response being searched as B; the swap is important when A is strictly worse. Register A7.
+The alternative is shown as A, the response being searched as B; the swap is important when A is strictly worse.
+Register A7.
 """
 
 import re
@@ -17,8 +18,8 @@ Winner = Literal["A", "B", "tie"]
 Vote = Literal["paper", "unanimous"]
 ASK = (
     "You compare two answers of assistants to one request. Judge helpfulness, relevance, correctness and concision; "
-    "differences of wording alone do not count. Think briefly, then end with exactly one verdict: [[A>>B]] assistant A is "
-    "significantly better, [[A>B]] slightly better, [[A=B]] about the same, [[B>A]] assistant B is slightly better, "
+    "differences of wording alone do not count. Think briefly, then end with exactly one verdict: [[A>>B]] assistant A "
+    "is significantly better, [[A>B]] slightly better, [[A=B]] about the same, [[B>A]] assistant B is slightly better, "
     "[[B>>A]] significantly better."
 )
 _VERDICT = re.compile(r"\[\[\s*(A\s*>>?\s*B|B\s*>>?\s*A|A\s*=\s*B|B\s*=\s*A)\s*\]\]")
@@ -33,7 +34,7 @@ def verdict(text: str) -> Winner:
 
 
 def winner(votes: Sequence[Winner], how: Vote = "paper") -> Winner:
-    """ "paper": the majority of decisive votes, a tie when they balance. "unanimous": a tie unless all votes are the same."""
+    """ "paper": the majority of decisive votes, a tie when they balance. "unanimous": a tie unless all agree."""
     if how == "unanimous":
         return votes[0] if votes and len(set(votes)) == 1 else "tie"
     a, b = votes.count("A"), votes.count("B")

@@ -45,7 +45,8 @@ class Judge:
         """
         if x_F.shape != self.weight.shape:
             raise ModelMismatch(
-                f"The judge for {self.task} reads {self.weight.numel()} numbers a token, and these models give {x_F.numel()}."
+                f"The judge for {self.task} reads {self.weight.numel()} numbers a token, and these models give "
+                f"{x_F.numel()}."
             )
         logit = float(self.weight.to(x_F.device).double() @ x_F.double()) + self.bias
         return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
@@ -60,8 +61,9 @@ class Judge:
         for role in {block.split(":")[0] for block in self.kind.blocks}:
             if models.get(role) != made[role]["revision"]:
                 raise ModelMismatch(
-                    f"The judge for {self.task} was trained on the {role} model {made[role]['id']} ({made[role]['revision']}), "
-                    f"not on {models.get(role) or 'none'}. Train one for this pair, or set force to use it all the same."
+                    f"The judge for {self.task} was trained on the {role} model {made[role]['id']} "
+                    f"({made[role]['revision']}), not on {models.get(role) or 'none'}. Train one for this pair, or set "
+                    "force to use it all the same."
                 )
         if task is not None and task != self.task:
             raise ModelMismatch(f"This judge was trained for {self.task}, not for {task}; force uses it all the same.")

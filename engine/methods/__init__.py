@@ -1,4 +1,4 @@
-"""The catalogue of cards, in the order in which the page lists them: those of the families below, then those of other files here."""
+"""The catalogue of cards, as the page orders them: those of the families below, then those of other files here."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -82,7 +82,8 @@ class EntropyBinned:
         self.strata = _by_hand(str(knobs["thresholds"])) or kit.assets.get("strata")
         if self.strata is None:
             raise ConfigError(
-                "HeteroSpec needs thresholds: train them with `python -m engine.training strata`, or give thresholds=..."
+                "HeteroSpec needs thresholds: train them with `python -m engine.training strata`, or give "
+                "thresholds=..."
             )
         wanted = str(knobs["meta_path"])
         self.meta_path = str(self.strata.card.get("meta_path", "local")) if wanted == "learnt" else wanted

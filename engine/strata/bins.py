@@ -63,8 +63,8 @@ def load_strata(path: str | Path, revision: str = "") -> Strata:
     made = target.get("revision")
     if made and revision and made != revision:
         raise ModelMismatch(
-            f"The strata were learnt on the target {target.get('id')} ({made}), not on {revision}. Learn them anew with "
-            "`python -m engine.training strata`, or give thresholds=... by hand."
+            f"The strata were learnt on the target {target.get('id')} ({made}), not on {revision}. Learn them anew "
+            "with `python -m engine.training strata`, or give thresholds=... by hand."
         )
     return strata
 

@@ -46,7 +46,8 @@ def stratify(
     x, y = np.array([s.phi for s in kept]), np.array([float(s.tcr) for s in kept])
     if len(kept) < FEWEST or np.ptp(x) == 0:
         raise ConfigError(
-            f"Strata need at least {FEWEST} rounds of different entropy; these traces have {len(kept)} (filter {train_filter!r})."
+            f"Strata need at least {FEWEST} rounds of different entropy; these traces have {len(kept)} (filter "
+            f"{train_filter!r})."
         )
     thresholds = _cart(x, y, layers, min_leaf) if criterion == "cart" else sorted(_split(x, y, layers, min_leaf))
     strata = Strata(tuple(thresholds))

@@ -1,4 +1,4 @@
-"""HumanEval (Chen et al. 2021): complete a Python function, read from a file that the user gives, scored by its tests."""
+"""HumanEval (Chen et al. 2021): complete a Python function, read from a file of the user's, scored by its tests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def extract(text: str) -> str | None:
 
 
 def program(problem: Problem, text: str) -> str | None:
-    """What is run: a response that defines the function whole by itself (after the prompt's imports), else prompt and body."""
+    """What is run: a response that defines the whole function (after the prompt's imports), else prompt and body."""
     code = extract(text)
     if code is None:
         return None

@@ -1,4 +1,4 @@
-"""MBPP (Austin et al. 2021): short Python functions from one sentence and three tests, read from a file that the user gives."""
+"""MBPP (Austin et al. 2021): short Python functions from a sentence and three tests, read from a file of the user's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from engine.tasks.rows import wanted, words
 from engine.tasks.sandbox import run_python
 
 FAMILY = "mbpp"
-PROMPT = "You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:\n\n{tests}\n[BEGIN]\n"
+PROMPT = (
+    "You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:"
+    "\n\n{tests}\n[BEGIN]\n"
+)
 END = "[DONE]"
 
 

@@ -11,7 +11,7 @@ UNCONFINED = "unconfined"
 
 
 def code_may_run() -> bool:
-    """False on a Hugging Face Space, or a server started with --public, unless DRAFTSCOPE_RUN_CODE is 1; 0 says no anywhere."""
+    """False on a Hugging Face Space or a server with --public, unless DRAFTSCOPE_RUN_CODE is 1; 0 says no anywhere."""
     return os.environ.get(SWITCH, "0" if os.environ.get("SPACE_ID") else "1") in ("1", UNCONFINED)
 
 
@@ -21,7 +21,7 @@ def unconfined_is_allowed() -> bool:
 
 
 def deny_by_default() -> None:
-    """Run no code in this process and those below it, unless the environment says otherwise: for servers that strangers use."""
+    """Run no code in this process or below it unless the environment allows it: for servers that strangers use."""
     os.environ.setdefault(SWITCH, "0")
 
 

@@ -1,4 +1,4 @@
-"""Published problem sets by name. Their rows come from a path or a data set that the user names; none is shipped here."""
+"""Published problem sets by name. Their rows come from a path or a data set that the user names; none is shipped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from engine.tasks.rows import read_rows
 class Published:
     """How to read and judge one published set; `report` tells how code ended in its tests, where answers are code.
 
-    `limit` is the most tokens of a response (T_max): 2048 for GSM8K as in AutoJudge, 1024 as in EAGLE's evaluation elsewhere.
+    `limit` is the most tokens of a response (T_max): 2048 for GSM8K as in AutoJudge, 1024 as in EAGLE's evaluation
+    elsewhere.
     """
 
     family: str

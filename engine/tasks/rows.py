@@ -1,4 +1,4 @@
-"""JSON lines, read with errors that name file and line and mended after an interruption; rows of a published problem set."""
+"""JSON lines, read with errors that name file and line, mended after interruptions; rows of published problem sets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_text(path: Path) -> str:
 
 
 def json_lines(path: Path, torn: bool = False) -> Iterator[tuple[int, Any]]:
-    """Number (from 1) and value of each line that is not blank; `torn` leaves out a last line that an interruption cut off.
+    """Number (from 1) and value of each line that is not blank; `torn` leaves out a last line that was cut off.
 
     Only a line feed ends a line: a JSON text may hold U+0085, U+2028 and U+2029 as they are.
 
@@ -69,7 +69,7 @@ def mend(path: Path) -> None:
 
 
 def cut_in_head(path: Path, begins: bytes) -> bool:
-    """Whether nothing is lost by writing a file anew: it is missing or empty, or was cut within a first line that begins so."""
+    """Whether a file can be written anew without loss: it is missing, empty or cut in a first line that begins so."""
     data = path.read_bytes() if path.exists() else b""
     return b"\n" not in data and data[: len(begins)] == begins[: len(data)] and not _whole(data)
 

@@ -1,25 +1,26 @@
 """Runs generated code in a separate process with limits; used for scoring only.
 
-The process is `python -I` in an empty folder, with no environment, limits on CPU time, memory, file size, open files and
-processes, and a wall-clock limit. What it may do further is bounded twice:
+The process is `python -I` in an empty folder, with no environment, limits on CPU time, memory, file size, open files
+and processes, and a wall-clock limit. What it may do further is bounded twice:
 
-- By the kernel, on Linux, each where allowed: a system-call filter (x86_64, aarch64), without which nothing can be started,
-  written, connected, mounted or signalled; Landlock (5.13) for what may be read, which is the standard library; namespaces
-  of its own for mounts, network and IPC; no capabilities, no new privileges, nobody's id where root calls it and nobody can
-  read the library; death with its parent.
-- By an audit hook in the interpreter, everywhere: the same refusals, and modules that would go round it cannot be imported.
+- By the kernel, on Linux, each where allowed: a system-call filter (x86_64, aarch64), without which nothing can be
+  started, written, connected, mounted or signalled; Landlock (5.13) for what may be read, which is the standard
+  library; namespaces of its own for mounts, network and IPC; no capabilities, no new privileges, nobody's id where root
+  calls it and nobody can read the library; death with its parent.
+- By an audit hook in the interpreter, everywhere: the same refusals, and modules that would go round it cannot be
+  imported.
 
 Passing needs a random token, which only the child's last statement can return. What this does not do:
 
-- Where the kernel has no filter or no Landlock (a container that forbids them, an old Linux, macOS) code is not run, unless
-  DRAFTSCOPE_RUN_CODE=unconfined asks for it: the hook stands alone there, and a flaw of CPython (crafted bytecode, say)
-  defeats it.
+- Where the kernel has no filter or no Landlock (a container that forbids them, an old Linux, macOS) code is not run,
+  unless DRAFTSCOPE_RUN_CODE=unconfined asks for it: the hook stands alone there, and a flaw of CPython (crafted
+  bytecode, say) defeats it.
 - Python code cannot read the token, but code that gains access to memory can: it could forge a pass, and nothing else.
 - Code may fool the tests themselves, as by an answer that equals everything, or a builtin that it replaced.
 - It may use up its CPU time and memory, see the names and sizes of files, and the time; there is no PID namespace.
 
-So it contains hostile code where filter and Landlock are there, and accidents elsewhere. Strangers' code on a public server
-should have a virtual machine besides.
+So it contains hostile code where filter and Landlock are there, and accidents elsewhere. Strangers' code on a public
+server should have a virtual machine besides.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _RUNNER = Path(__file__).with_name("sandbox_child.py")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a program ended: `passed`, a one-line `reason`, the first bytes of its output, and the kernel's layers that held."""
+    """How a program ended: `passed`, a one-line `reason`, its output's first bytes, the kernel's layers that held."""
 
     passed: bool
     reason: str
@@ -62,7 +63,8 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
     """Run `code` to its end; it passes when it neither raises nor breaks a limit.
 
     Raises:
-        ConfigError: running code is switched off here (on a public server unless its owner allows it), or the kernel does not
+        ConfigError: running code is switched off here (on a public server unless its owner allows it), or the kernel
+        does not
             confine it.
     """
     require_code_may_run()
@@ -131,8 +133,8 @@ def require_layers() -> tuple[str, ...]:
     missing = [name for name in NEEDED if name not in held]
     if missing and not unconfined_is_allowed():
         raise ConfigError(
-            f"Generated code is not run here: the kernel has no {' and no '.join(missing)} for it. {SWITCH}={UNCONFINED} in the "
-            "environment runs it with the other limits all the same."
+            f"Generated code is not run here: the kernel has no {' and no '.join(missing)} for it. "
+            f"{SWITCH}={UNCONFINED} in the environment runs it with the other limits all the same."
         )
     return held
 
@@ -148,7 +150,7 @@ def said() -> str:
 
 
 def _exchange(process: subprocess.Popen[bytes], given: bytes, verdict: int, until: float) -> bytes:
-    """Feed the child and take what it sends; waiting for that is quicker than asking again and again whether it has ended.
+    """Feed the child and take what it sends; waiting for that is quicker than polling whether it has ended.
 
     Raises:
         TimeoutExpired: it is still running at `until`, in seconds of the monotonic clock.

@@ -1,7 +1,8 @@
-"""The child of the sandbox: confines itself, reads a token and a program from stdin, runs the program, returns the token.
+"""The child of the sandbox: confines itself, reads token and program from stdin, runs the program, returns the token.
 
-Run as `python -I -S -B sandbox_child.py CPU_SECONDS MEMORY_MIB VERDICT_FD [--layers]`; the last tells which of the kernel's layers hold, and runs nothing. Standard library only. What holds and what does
-not is told in `sandbox.py`. The kernel's steps are tried one by one, and one that it refuses is left out.
+Run as `python -I -S -B sandbox_child.py CPU_SECONDS MEMORY_MIB VERDICT_FD [--layers]`; the last tells which of the
+kernel's layers hold, and runs nothing. Standard library only. What holds and what does not is told in `sandbox.py`. The
+kernel's steps are tried one by one, and one that it refuses is left out.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ SILENT = (  # calls without an audit event, or whose event is not enough
     *("sched_setaffinity", "sched_setscheduler", "sched_setparam", "pidfd_send_signal", "pthread_kill"),
 )
 
-# Numbers on x86_64 and aarch64; -1 where there is no such call. What is in none of these tables fails with ENOSYS: sockets too,
+# Numbers on x86_64 and aarch64; -1 where there is no such call. What is in no table fails with ENOSYS: sockets too,
 # for the C library itself asks for one (the name of a user) and takes no for an answer.
 ALLOWED = {
     "read": (0, 63),
@@ -244,7 +245,8 @@ NEW_NAMESPACES, NEW_USER = 0x20000 | 0x8000000 | 0x40000000, 0x10000000  # mount
 def syscall_filter(machine: str, pid: int) -> bytes:
     """The seccomp program (classic BPF, 8 bytes an instruction) of a machine in MACHINES for a process of that id.
 
-    Threads may be started, files opened for reading and signals sent to the process itself; see the tables for the rest.
+    Threads may be started, files opened for reading and signals sent to the process itself; see the tables for the
+    rest.
     """
     column, arch = MACHINES[machine]
     test, either, load, give = 0x15, 0x45, 0x20, 0x06  # jump if equal, jump if any bit is set, load a word, return
@@ -282,7 +284,7 @@ def syscall_filter(machine: str, pid: int) -> bytes:
 
 
 def confine(readable: tuple[str, ...]) -> tuple[str, ...]:
-    """Give up what the kernel lets a process give up, for good; only below the existing paths `readable` can be read afterwards.
+    """Give up for good what the kernel lets a process give up; afterwards only what is below `readable` can be read.
 
     Gives back the names of the layers that hold.
     """
@@ -321,7 +323,7 @@ def _become_nobody(readable: tuple[str, ...]) -> None:
 
 
 def _see_only(libc: Any, readable: tuple[str, ...]) -> bool:
-    """Landlock (Linux 5.13): read below these paths, write nowhere, no TCP, no signal to others; the newest terms known here.
+    """Landlock (Linux 5.13): read below these paths, write nowhere, no TCP, no signal to others; the newest known.
 
     Whether it holds.
     """
@@ -354,7 +356,7 @@ def _no_extension(*_: Any, **__: Any) -> NoReturn:
 
 
 def _shut_modules() -> None:
-    """Take the calls and modules away that no audit event guards; `subprocess` can still be imported, but starts nothing."""
+    """Remove the calls and modules that no audit event guards; `subprocess` can be imported, but starts nothing."""
     for name in set(sys.builtin_module_names) - set(SHUT):  # a second copy of posix would have all its calls again
         if not name.startswith(SHUT_BEGINNINGS):
             __import__(name)
@@ -434,7 +436,8 @@ def _limit(kind: int, value: int) -> None:
 def main() -> None:
     """Limit, confine, run, and return the token.
 
-    The token is never in a variable: it lies on the stack of this frame, where no Python code can look, until the program ends.
+    The token is never in a variable: it lies on the stack of this frame, where no Python code can look, until the
+    program ends.
     """
     cpu_s, memory_mib, verdict_fd = (int(word) for word in sys.argv[1:4])
     readable = tuple(path for path in (*sys.path, sys.base_prefix + "/lib", *LIBRARIES) if os.access(path, os.R_OK))

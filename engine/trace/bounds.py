@@ -1,4 +1,4 @@
-"""What a trace may claim: every number is bounded by what the file itself holds, its vocabulary, its guesses, its tokens.
+"""What a trace may claim: every number is bounded by what the file holds, its vocabulary, its drafts, its tokens.
 
 Types were checked before, by `codec`; sums over a whole run are for `engine.analysis.identities`.
 """

@@ -1,4 +1,4 @@
-"""The events of a run and their fields; docs/design/0003-trace.md explains them. JSON types only, null where unknown."""
+"""The events of a run and their fields; docs/design/0003-trace.md explains them. JSON types, null where unknown."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -112,7 +112,7 @@ class Round:
 
 @dataclass(slots=True)
 class RunEnded:
-    """Tail of a trace. `reason`: eos | stop | limit | context | stopped | error. A time that nobody measured is None."""
+    """Tail of a trace. `reason`: eos | stop | limit | context | stopped | error. A time not measured is None."""
 
     kind: ClassVar[str] = "end"
     reason: str

@@ -39,9 +39,9 @@ def metrics(trace: Recorded, baseline: Recorded | None = None) -> dict[str, Any]
 def pooled(traces: Iterable[Recorded], baselines: Iterable[Recorded] | None = None) -> dict[str, Any]:
     """The same numbers over several runs of one method.
 
-    `baselines` are `ar` runs of the same prompts, measured in the same process, interleaved with these and after a warm-up.
-    One baseline a trace, in the same order, also gives `speedup_perprompt_mean`, the mean of the quotients, which is another
-    number than `speedup`.
+    `baselines` are `ar` runs of the same prompts, measured in the same process, interleaved with these and after a
+    warm-up. One baseline a trace, in the same order, also gives `speedup_perprompt_mean`, the mean of the quotients,
+    which is another number than `speedup`.
 
     Raises:
         ConfigError: no trace, or a baseline that is not one.
@@ -161,7 +161,8 @@ def check_baseline(trace: Recorded, baseline: Recorded) -> None:
     """See that a quotient of the two speeds means something.
 
     Raises:
-        ConfigError: the baseline drafts, or differs in target, device, dtype, prompt, sampling or process (unknown is another).
+        ConfigError: the baseline drafts, or differs in target, device, dtype, prompt, sampling or process (unknown is
+        another).
     """
     what = unfair(trace, baseline)
     if what == "a draft":
@@ -171,7 +172,7 @@ def check_baseline(trace: Recorded, baseline: Recorded) -> None:
 
 
 def unfair(trace: Recorded, baseline: Recorded) -> str:
-    """What the baseline has that makes a quotient of the two speeds mean nothing, as "another prompt"; empty if it is fair."""
+    """What makes a quotient of the two speeds mean nothing, for example "another prompt"; empty if it is fair."""
     if any(event.drafted for event in baseline.rounds):
         return "a draft"
     ours, theirs = trace.head, baseline.head
@@ -189,7 +190,7 @@ def unfair(trace: Recorded, baseline: Recorded) -> str:
 
 
 def _process(head: RunStarted) -> str | None:
-    """What tells processes apart: the token that a run writes, or the case and day of an older recording; None is unknown."""
+    """What tells processes apart: the token that a run writes, or an older recording's case and day; else None."""
     told, case = head.extras.get("process"), head.extras.get("case")
     return str(told) if told else f"{case} {head.created[:10]}" if case else None
 

@@ -226,7 +226,7 @@ def writable(path: Path) -> Path:
 
 
 def unpack(data: bytes, max_bytes: int) -> bytes:
-    """The bytes, gunzipped where they are gzipped, all members one after another; of one that is cut short, what is there.
+    """The bytes, gunzipped where gzipped, all members one after another; of one that is cut short, what is there.
 
     Raises:
         TraceError: damaged, or more than `max_bytes`; no more than that is ever held.

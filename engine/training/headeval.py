@@ -61,12 +61,12 @@ def write_card(folder: Path, title: str, found: dict[str, dict[str, float]], com
         "",
         *(f"- `{command}`" for command in training["commands"]),
         *(
-            f"- {leg['step']:,} steps, {leg['tokens']:,} answer tokens, {leg['seconds'] / 60:.1f} minutes on {training['device']}, "
-            f"on states of the target {leg['target']}"
+            f"- {leg['step']:,} steps, {leg['tokens']:,} answer tokens, {leg['seconds'] / 60:.1f} minutes on "
+            f"{training['device']}, on states of the target {leg['target']}"
             for leg in training["legs"]
         ),
-        f"- learning rates {training['settings']['matrix_lr']:g} (Muon) and {training['settings']['other_lr']:g} (AdamW), "
-        f"betas {tuple(training['settings']['betas'])}, gradient clip {training['settings']['clip']:g}",
+        f"- learning rates {training['settings']['matrix_lr']:g} (Muon) and {training['settings']['other_lr']:g} "
+        f"(AdamW), betas {tuple(training['settings']['betas'])}, gradient clip {training['settings']['clip']:g}",
         f"- versions: {', '.join(f'{k} {v}' for k, v in training['versions'].items())}",
         "",
         "## What it can do",

@@ -30,7 +30,8 @@ def _command(leg: dict[str, Any], before: dict[str, Any]) -> str:
     s = leg["settings"]
     budget = f"--steps {s['steps']}" if s["steps"] else f"--minutes {s['minutes']:g}"
     mix = " ".join(f"{name}={value:g}" for name, value in s["mix"].items())
-    command = f"python -m engine.training train {s['shape']} {budget} --seed {s['seed']} --matrix-lr {s['matrix_lr']:g} --mix {mix}"
+    options = f"--seed {s['seed']} --matrix-lr {s['matrix_lr']:g} --mix {mix}"
+    command = f"python -m engine.training train {s['shape']} {budget} {options}"
     if leg["from_step"] == 0:
         return command
     grown = s["shape"] != before["settings"]["shape"]

@@ -54,8 +54,9 @@ def learn(options: argparse.Namespace) -> None:
     traces = [read_run(path) for path in options.traces] if options.traces else fresh(options)
     found = samples(traces)
     choices = {"criterion": options.criterion, "train_filter": options.train_filter, "min_leaf": options.min_leaf}
-    command = f"python -m engine.training strata --items {options.items} --layers {options.layers} --criterion {options.criterion} "
-    command += f"--train-filter {options.train_filter} --meta-path {options.meta_path} --min-leaf {options.min_leaf}"
+    command = f"python -m engine.training strata --items {options.items} --layers {options.layers} "
+    command += f"--criterion {options.criterion} --train-filter {options.train_filter} "
+    command += f"--meta-path {options.meta_path} --min-leaf {options.min_leaf}"
     card: dict[str, Any] = {
         "command": command,
         "target": traces[0].head.models["target"],

@@ -1,4 +1,4 @@
-"""Deterministic against stochastic drafting on the same text: how likely is the first guess kept? (STAND, section 3.2, figure 3.)
+"""Deterministic or stochastic drafting on one text: how likely is the first token accepted? (STAND, 3.2, figure 3)
 
 The table is replayed along recorded trajectories; at each position, before it learns, both probabilities are exact:
 p(argmax q) for the most probable token, and the sum of min(p, q) for one drawn from q.

@@ -1,4 +1,4 @@
-"""Rows: results of long experiments as JSON lines, one a finished trajectory, so that a stopped run goes on where it was."""
+"""Rows: results of long experiments as JSON lines, one a finished trajectory, so that a stopped run can go on."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -17,9 +17,10 @@ FIELDS = {"method", "problem", "trajectory", "tokens", "rounds", "seconds", "ver
 
 
 class Rows:
-    """A file of rows that grows by sets: all n trajectories of a method on a problem. Its first line says what the experiment is.
+    """A file of rows that grows by sets: all n trajectories of a method on a problem. Its first line is the experiment.
 
-    Opening one that exists goes on with its whole sets; what an interruption left of another is removed, and drawn again.
+    Opening one that exists goes on with its whole sets; what an interruption left of another is removed, and drawn
+    again.
     """
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
@@ -95,7 +96,7 @@ def _read(path: Path) -> list[Row]:
 
 
 def row_of(trace: Trace, method: str, problem: Problem, task: Task) -> Row:
-    """What tables need of one trajectory: counts, times, the answer and whether it is right (None where that cannot be told)."""
+    """What tables need of one trajectory: counts, times, the answer and whether it is right (None if unknown)."""
     rounds = trace.rounds
     end = trace.end
     return {

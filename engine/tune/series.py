@@ -55,7 +55,8 @@ class Plan:
 def run_series(lab: Lab, plan: Plan, rows: Rows, minutes: float = 0.0) -> Iterator[tuple[str, str]]:
     """Run what is missing in `rows`, problem by problem, all contenders in turn; yields each finished (label, problem).
 
-    A contender whose knob scope is global keeps its method from problem to problem. Stops after `minutes` (0 is no limit).
+    A contender whose knob scope is global keeps its method from problem to problem. Stops after `minutes` (0 is no
+    limit).
     """
     deadline = time.monotonic() + 60 * minutes if minutes else float("inf")
     task, living = get_task(plan.family), dict[str, Method]()
@@ -98,7 +99,7 @@ def watch(method: Method, observe: Observer) -> Method:
 
 
 def contenders(specs: Sequence[str]) -> tuple[Contender, ...]:
-    """Methods with knobs as typed, for instance `stand:drafting=deterministic:tree=heuristic`; the text is the label."""
+    """Methods with knobs as typed, for example `stand:drafting=deterministic:tree=heuristic`; the text is the label."""
     found = []
     for spec in specs:
         name, *rest = spec.split(":")

@@ -1,4 +1,4 @@
-"""How long do the lookup structures take? One round of each drafter, update and draft together, at a given length of history."""
+"""How long do lookup structures take? One round of each drafter, update and draft, at a given length of history."""
 
 import time
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Cost:
 
 
 def text_like(length: int, vocab: int, seed: int = 0) -> list[int]:
-    """Tokens with phrases that recur: half of each 20 tokens is copied from earlier, the rest is drawn with Zipf weights."""
+    """Tokens with phrases that recur: half of each 20 tokens is a copy, the rest drawn with Zipf weights."""
     generator = np.random.default_rng(seed)
     weights = 1.0 / np.arange(1, vocab + 1)
     fresh = generator.choice(vocab, size=length + 40, p=weights / weights.sum()).tolist()
@@ -46,7 +46,7 @@ def text_like(length: int, vocab: int, seed: int = 0) -> list[int]:
 
 
 def measure(lab: Lab, history: int = 10_000, rounds: int = 200, sampling: Sampling | None = None) -> Iterator[Cost]:
-    """Each drafter reads `history` tokens in rounds of four, then `rounds` rounds are timed; no model runs, its laws are random."""
+    """Drafters read `history` tokens in rounds of four, then `rounds` are timed; no model runs, its rows are random."""
     sampling = sampling or Sampling(0.6)
     text, vocab = text_like(history + 4 * rounds, lab.vocab), lab.vocab
     generator = torch.Generator().manual_seed(0)
@@ -79,7 +79,7 @@ def measure(lab: Lab, history: int = 10_000, rounds: int = 200, sampling: Sampli
 def _outcome(
     draft: Draft, logits: torch.Tensor, text: list[int], done: int, sampling: Sampling, streams: Streams
 ) -> Outcome:
-    """A round that commits four tokens of the text, three of them as if drafted (any rows serve: the laws are random)."""
+    """A round that commits four tokens of the text, three of them as if drafted (any rows serve: they are random)."""
     if len(draft) < 3:
         draft = chain(text[done : done + 3])
     rows = logits[done % 900 :][: len(draft) + 1]

@@ -116,7 +116,7 @@ def tree_mark(tree: Template) -> str:
 
 
 def prompts_mark(prompts: Sequence[str]) -> str:
-    """Sixteen hexadecimal digits that name a set of prompts, so that a tree is never judged on what it was made from (S13)."""
+    """Sixteen hexadecimal digits that name a set of prompts; a tree is never judged on what it was made from (S13)."""
     return hashlib.sha256("\0".join(prompts).encode()).hexdigest()[:16]
 
 
@@ -131,7 +131,7 @@ def prompt_marks(prompts: Sequence[str]) -> list[str]:
 
 
 def met_again(tree: Template, prompts: Sequence[str]) -> int:
-    """How many of these prompts a tree was optimised on (register S13); 0 for one that was grown, or whose file names none."""
+    """How many of these prompts a tree was optimised on (S13); 0 for one that was grown, or whose file names none."""
     calibration = tree.card.get("calibration")
     each = calibration.get("each", ()) if isinstance(calibration, dict) else ()
     return len(set(each) & set(prompt_marks(prompts))) if isinstance(each, list) else 0

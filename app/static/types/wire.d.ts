@@ -157,7 +157,7 @@ export interface MineRequest {
   readonly prompt?: string;
 }
 
-/** A place of a recorded run; `lane` counts the runs of the case, `node` is null for a token that was not drafted. */
+/** A place of a recorded run; `lane` counts the runs of the case, `node` is null for a token not drafted. */
 export interface LearnPlace {
   readonly lane: number;
   readonly round: number;
