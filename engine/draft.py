@@ -15,7 +15,7 @@ from torch import Tensor
 Draw = Literal["point", "sample", "without_replacement"]
 
 
-class SparseLaws:
+class SparseDistributions:
     """Distributions with few entries: behaves as a [G, V] tensor that is indexed by group, one dense row at a time."""
 
     def __init__(self, entries: Sequence[Sequence[tuple[int, float]]], vocab: int) -> None:
@@ -40,16 +40,16 @@ class Draft:
     """What a drafter proposes in one round.
 
     `draw` says how siblings came about: "point" (chosen, not drawn: q is one), "sample" (a single independent draw a
-    parent), "without_replacement" (several, visited in draw order). `laws[group[i]]` is the distribution that node i
-    was drawn from (needed unless "point"); `logits[group[i]]` the drafter's raw logits there (for the trace, and for
-    rules that look at them).
+    parent), "without_replacement" (several, visited in draw order). `distributions[group[i]]` is the distribution that
+    node i was drawn from (needed unless "point"); `logits[group[i]]` the drafter's raw logits there (for the trace, and
+    for rules that look at them).
     """
 
     tokens: tuple[int, ...] = ()
     parents: tuple[int, ...] = ()
     draw: Draw = "point"
     group: tuple[int, ...] = ()
-    laws: Tensor | SparseLaws | None = None  # [G, V]
+    distributions: Tensor | SparseDistributions | None = None  # [G, V]
     logits: Tensor | None = None  # [G, V]
     scores: tuple[float, ...] | None = None  # cumulative log-probability under the drafter, nats
     sources: tuple[dict[str, Any], ...] | None = None
@@ -126,7 +126,7 @@ class Draft:
             self.parents[:n],
             self.draw,
             self.group[:n],
-            self.laws,
+            self.distributions,
             self.logits,
             self.scores[:n] if self.scores else None,
             self.sources[:n] if self.sources else None,

@@ -79,7 +79,7 @@ def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str, overlap_n:
                 h_draft=stats.h_draft(i),
                 top_draft=stats.draft.top[group] if stats.draft else None,
                 law_draft=_first(view.q(i), view.top_n)
-                if draft.laws is not None and not view.sampling.greedy
+                if draft.distributions is not None and not view.sampling.greedy
                 else None,
                 source=draft.sources[i] if draft.sources else None,
                 p=view.target_share(i),
@@ -108,9 +108,9 @@ def _blocker(view: RoundView, verdict: Verdict, node: int) -> int | None:
     return None
 
 
-def _first(law_V: object, n: int) -> TopN:
-    """The first n entries of a law, zeros left out."""
-    top = wide(law_V).topk(min(n, law_V.shape[-1]))  # type: ignore[arg-type,attr-defined]
+def _first(distribution_V: object, n: int) -> TopN:
+    """The first n entries of a distribution, zeros left out."""
+    top = wide(distribution_V).topk(min(n, distribution_V.shape[-1]))  # type: ignore[arg-type,attr-defined]
     return [(i, p) for i, p in zip(top.indices.tolist(), top.values.tolist(), strict=True) if p > 0]
 
 

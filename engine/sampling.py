@@ -1,4 +1,4 @@
-"""Logits to law, entropy, top-n and single draws. Pure: uniforms come from outside.
+"""Logits to distribution, entropy, top-n and single draws. Pure: uniforms come from outside.
 
 Dimension key: V vocabulary, M rows, n entries kept.
 """
@@ -10,8 +10,8 @@ from engine.config import Sampling
 from engine.errors import EngineFault
 
 
-def law(logits_MV: Tensor, sampling: Sampling) -> Tensor:
-    """The processed law [M, V]: temperature, then top-k, then top-p, renormalised, at least in fp32.
+def distribution(logits_MV: Tensor, sampling: Sampling) -> Tensor:
+    """The processed distribution [M, V]: temperature, then top-k, then top-p, renormalised, at least in fp32.
 
     Greedy (temperature 0) gives one-hot rows at the argmax and applies no other processor. Order and tie handling
     follow Hugging Face transformers: tokens tied with the k-th stay.
@@ -68,7 +68,7 @@ def pick(p_V: Tensor, u: float) -> int:
     `p_V` need not be normalised. The sum is taken in fp64.
 
     Raises:
-        EngineFault: the law has no mass, or is NaN.
+        EngineFault: the distribution has no mass, or is NaN.
     """
     cdf = p_V.double().cumsum(-1)
     index = int(torch.searchsorted(cdf, cdf[-1:] * u, right=True))
@@ -76,7 +76,7 @@ def pick(p_V: Tensor, u: float) -> int:
         alive = (p_V > 0).nonzero()
         if not len(alive):
             raise EngineFault(
-                "A law to draw from has no mass: the model's logits are NaN or infinite. Try dtype='float32'."
+                "A distribution to draw from has no mass: the model's logits are NaN or infinite. Try dtype='float32'."
             )
         index = int(alive[-1])
     return index

@@ -14,8 +14,8 @@ from engine.trace.events import TopN
 
 
 @dataclass(slots=True)
-class Laws:
-    """Entropy in nats and the first n entries of each row of raw softmax laws, on the host."""
+class Distributions:
+    """Entropy in nats and the first n entries of each row of raw softmax distributions, on the host."""
 
     h: list[float]
     top: list[TopN]
@@ -28,10 +28,10 @@ class Laws:
 
 @dataclass(slots=True)
 class Stats:
-    """What a full trace keeps of a round; `draft` is None for drafters without laws (lookup)."""
+    """What a full trace keeps of a round; `draft` is None for drafters without distributions (lookup)."""
 
-    target: Laws
-    draft: Laws | None
+    target: Distributions
+    draft: Distributions | None
     group: tuple[int, ...]
     parents: tuple[int, ...]
 
@@ -61,14 +61,14 @@ class Stats:
 def observe(draft: Draft, logits_MV: Tensor, n: int) -> Stats:
     """Entropies, top-n and child probabilities of both models, from raw logits in fp32 at temperature 1."""
     tokens = torch.tensor(draft.tokens, device=logits_MV.device, dtype=torch.long)
-    target = _laws(logits_MV, [p + 1 for p in draft.parents], tokens, n)
+    target = _distributions(logits_MV, [p + 1 for p in draft.parents], tokens, n)
     ours = None
     if draft.logits is not None and len(draft):
-        ours = _laws(draft.logits.to(logits_MV.device), list(draft.group), tokens, n)
+        ours = _distributions(draft.logits.to(logits_MV.device), list(draft.group), tokens, n)
     return Stats(target, ours, draft.group, draft.parents)
 
 
-def _laws(logits: Tensor, rows: list[int], tokens: Tensor, n: int) -> Laws:
+def _distributions(logits: Tensor, rows: list[int], tokens: Tensor, n: int) -> Distributions:
     logp = torch.log_softmax(wide(logits), dim=-1)
     p = logp.exp()
     h = -(p * logp).nan_to_num_(0.0).sum(-1)  # 0 * -inf is 0 here
@@ -78,4 +78,4 @@ def _laws(logits: Tensor, rows: list[int], tokens: Tensor, n: int) -> Laws:
     ids, width, count = top.indices.tolist(), top.indices.shape[-1], len(h)
     probs = flat[count + len(rows) :]
     tops = [list(zip(ids[r], probs[r * width : (r + 1) * width], strict=True)) for r in range(count)]
-    return Laws(flat[:count], tops, flat[count : count + len(rows)])
+    return Distributions(flat[:count], tops, flat[count : count + len(rows)])

@@ -1,7 +1,7 @@
 """Verification: one step at one node, and the walk down a draft. Pure; uniforms are given.
 
 Row convention: row 0 of a [M, V] tensor follows the last committed token, row i + 1 follows draft node i; so the row
-that judges node i is parents[i] + 1. p is the target's law, q the drafter's.
+that judges node i is parents[i] + 1. p is the target's distribution, q the drafter's.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ class Verdict:
 
 @dataclass(slots=True)
 class Step:
-    """The outcome at one node: which child was accepted (index into the children), and the law left otherwise."""
+    """The outcome at one node: which child was accepted (index into the children), else the distribution left."""
 
     accepted: int | None
     rest_V: Tensor
@@ -121,11 +121,11 @@ def walk(
     step = _greedy_step if view.sampling.greedy else _sampled_step
     verdict, at = Verdict(), -1
     while kids := view.draft.kids[at + 1]:
-        chosen, emit_law = step(view, verdict, at, kids, correction, veto)
+        chosen, emit_distribution = step(view, verdict, at, kids, correction, veto)
         if chosen is None and override is not None:
             chosen = _override(view, verdict, kids, override)
         if chosen is None:
-            verdict.emit, verdict.origin = view.draw(emit_law), "correction"
+            verdict.emit, verdict.origin = view.draw(emit_distribution), "correction"
             return verdict
         verdict.path.append(chosen)
         at = chosen
@@ -180,7 +180,7 @@ def _sampled_step(
     refused = veto(view, kids[0]) if veto else None
     if refused is not None:
         strict = step_sample(p_V, view.q(kids[0]), tokens[0], us[0]).accepted is not None
-        p_V = view.law_without(at + 1, refused["remove"])
+        p_V = view.distribution_without(at + 1, refused["remove"])
     if refused is not None and refused["remove"] == tokens[0]:
         verdict.checks[kids[0]] = Check("vetoed" if strict else "rejected", 0.0, us[0], refused)
         rest = residual(p_V, view.q(kids[0])) if correction == "residual" and draft.draw == "sample" else p_V
@@ -209,7 +209,7 @@ Predicate = Callable[[RoundView, int], Check]
 def walk_by(view: RoundView, passes: Predicate, *, bonus: bool = True) -> Verdict:
     """Descend while `passes(view, node)` keeps a child; then the target's own choice follows (K8, K9 and their like).
 
-    At temperature 0 the emitted token is the target's argmax; above, it is drawn from the target's law.
+    At temperature 0 the emitted token is the target's argmax; above, it is drawn from the target's distribution.
     """
     verdict, at = Verdict(), -1
     while kids := view.draft.kids[at + 1]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from engine.config import Sampling
 from engine.draft import Draft
-from engine.sampling import first_argmax, law, pick, wide
+from engine.sampling import distribution, first_argmax, pick, wide
 from engine.stats import Stats, observe
 
 
@@ -41,8 +41,8 @@ class RoundView:
 
     @cached_property
     def p(self) -> Tensor:
-        """The target's processed law [M, V]."""
-        return law(self.logits, self.sampling)
+        """The target's processed distribution [M, V]."""
+        return distribution(self.logits, self.sampling)
 
     @cached_property
     def stats(self) -> Stats:
@@ -72,25 +72,25 @@ class RoundView:
     def draft_share(self, node: int) -> float | None:
         """Probability of a node's token under the distribution it was drawn from; the raw one when chosen, not
         drawn."""
-        if self.draft.laws is not None:
+        if self.draft.distributions is not None:
             return float(self.q(node)[self.draft.tokens[node]])
         return None if self.stats.draft is None else self.stats.draft.p_child[node]
 
     def q(self, node: int) -> Tensor:
-        """The law [V] that the node was drawn from.
+        """The distribution [V] that the node was drawn from.
 
         Raises:
             ValueError: the drafter gave none, although it says that it drew.
         """
-        if self.draft.laws is None:
-            raise ValueError("this draft carries no laws; its draw must be 'point'")
-        return self.draft.laws[self.draft.group[node]].to(self.logits.device)
+        if self.draft.distributions is None:
+            raise ValueError("this draft carries no distributions; its draw must be 'point'")
+        return self.draft.distributions[self.draft.group[node]].to(self.logits.device)
 
-    def law_without(self, row: int, token: int) -> Tensor:
-        """The processed law [V] of a row after its raw logit at `token` was set to minus infinity (register E14)."""
+    def distribution_without(self, row: int, token: int) -> Tensor:
+        """The processed distribution [V] of a row whose raw logit at `token` is minus infinity (register E14)."""
         logits = self.logits[row].clone()
         logits[token] = -float("inf")
-        return law(logits, self.sampling)
+        return distribution(logits, self.sampling)
 
     def next_choice(self, row: int, removed: Sequence[int]) -> int:
         """Argmax of a row without the removed tokens."""
@@ -103,5 +103,5 @@ class RoundView:
         return self.choice[row] if self.sampling.greedy else pick(self.p[row], self.u_emit)
 
     def draw(self, what: "int | Tensor") -> int:
-        """A token as it is, or one drawn from a law [V] with this round's uniform."""
+        """A token as it is, or one drawn from a distribution [V] with this round's uniform."""
         return what if isinstance(what, int) else pick(what, self.u_emit)

@@ -21,8 +21,10 @@ TOKENS = (
     Column("origin", "str", "", "Where it came from: draft, relaxed, correction, bonus or target."),
     Column("round", "int64", "index", "Round (target call) that emitted it."),
     Column("node", "Int64", "index", "The guess it stems from, within its round; missing for the target's own tokens."),
-    Column("h_draft", "float64", "nats", "Entropy of the draft's raw law at this position, full vocabulary."),
-    Column("h_target", "float64", "nats", "Entropy of the target's raw law at this position, full vocabulary."),
+    Column("h_draft", "float64", "nats", "Entropy of the draft's raw distribution at this position, full vocabulary."),
+    Column(
+        "h_target", "float64", "nats", "Entropy of the target's raw distribution at this position, full vocabulary."
+    ),
 )
 
 NODES = (
@@ -34,12 +36,22 @@ NODES = (
     Column("parent", "int64", "index", "Node this guess follows; -1 is the round's root, the last committed token."),
     Column("depth", "int64", "tokens", "Distance from the root; 1 for its children."),
     Column("rank", "Int64", "", "Place by cumulative draft log-probability within the round, from 1."),
-    Column("q", "float64", "probability", "Its probability under the law the guess was drawn from."),
+    Column("q", "float64", "probability", "Its probability under the distribution the guess was drawn from."),
     Column("score", "float64", "nats", "Cumulative draft log-probability from the root down."),
-    Column("h_draft", "float64", "nats", "Entropy of the draft's raw law where it guessed, full vocabulary."),
-    Column("h_target", "float64", "nats", "Entropy of the target's raw law that judges the guess, full vocabulary."),
+    Column("h_draft", "float64", "nats", "Entropy of the draft's raw distribution where it guessed, full vocabulary."),
+    Column(
+        "h_target",
+        "float64",
+        "nats",
+        "Entropy of the target's raw distribution that judges the guess, full vocabulary.",
+    ),
     Column("overlap", "float64", "share", "Share of the first n tokens that draft and target have in common."),
-    Column("p", "float64", "probability", "The target's probability: of the sampled law, or the raw law when greedy."),
+    Column(
+        "p",
+        "float64",
+        "probability",
+        "The target's probability: of the sampled distribution, or the raw distribution when greedy.",
+    ),
     Column("accept_prob", "float64", "probability", "Probability with which the rule keeps the guess."),
     Column("u", "float64", "probability", "The uniform that was drawn and compared with accept_prob."),
     Column("state", "str", "", "accepted, rejected, discarded (never tested), relaxed or vetoed."),
@@ -49,8 +61,15 @@ NODES = (
     Column("judge", "float64", "probability", "Importance given by a judge; missing when it was not asked."),
     Column("confidence", "float64", "share", "Confidence of the draft in the guess."),
     Column("margin", "float64", "nats", "log p of the target's first choice minus log p of the guess."),
-    Column("top_draft", "object", "probability", "The draft's first tokens: a list of (id, probability), raw law."),
-    Column("top_target", "object", "probability", "The target's first tokens: a list of (id, probability), raw law."),
+    Column(
+        "top_draft", "object", "probability", "The draft's first tokens: a list of (id, probability), raw distribution."
+    ),
+    Column(
+        "top_target",
+        "object",
+        "probability",
+        "The target's first tokens: a list of (id, probability), raw distribution.",
+    ),
 )
 
 ROUNDS = (

@@ -69,7 +69,8 @@ def _replaced(scene: Scene) -> str:
     if scene.taken or drawn is None:
         return _taken(scene)
     if scene.reason.get("correction", "residual") == "target":
-        return f" Replaced from the target's own law by {scene.quote(drawn)}{share(scene.node.law_target, drawn)}."
+        found = f"{scene.quote(drawn)}{share(scene.node.law_target, drawn)}"
+        return f" Replaced from the target's own distribution by {found}."
     return f" Replaced from the residual by {scene.quote(drawn)}{share(_residual(scene.node), drawn)}."
 
 
@@ -78,7 +79,7 @@ def _taken(scene: Scene) -> str:
 
 
 def _residual(node: Node) -> TopN:
-    """norm(max(p - q, 0)) where the recorded entries are (nearly) the whole laws; else nothing is claimed."""
+    """norm(max(p - q, 0)) where the recorded entries are (nearly) the whole distributions; else nothing is claimed."""
     p, q = dict(node.law_target or []), dict(node.law_draft or [])
     if min(sum(p.values()), sum(q.values())) < 0.995:
         return []
@@ -101,12 +102,12 @@ def _child(scene: Scene) -> str:
         return f"Accepted: {said}"
     tail = _taken(scene)
     if not tail and scene.corrected is not None:
-        tail = f" Replaced by {scene.quote(scene.corrected)}, drawn from what is left of the target's law."
+        tail = f" Replaced by {scene.quote(scene.corrected)}, drawn from what is left of the target's distribution."
     return f"Rejected: {said}{tail}{_limits(scene)}"
 
 
 def _drawn(scene: Scene) -> str:
-    """A guess drawn without replacement (K6); p and q are what earlier siblings have left of both laws."""
+    """A guess drawn without replacement (K6); p and q are what earlier siblings have left of both distributions."""
     sentence = _ratio_accept(scene) if scene.node.state == "accepted" else _ratio_reject(scene)
     return sentence.replace(": ", ": of what earlier siblings left, ", 1) if scene.elder else sentence
 

@@ -90,7 +90,7 @@ class Scene:
         return next((self.quote(one.token) for one in kept if one.parent == parent), "")
 
 
-def share(law: TopN | None, token: int) -> str:
+def share(distribution: TopN | None, token: int) -> str:
     """The probability of a token in brackets, with a blank before; empty where it was not recorded."""
-    found = dict(law or []).get(token)
+    found = dict(distribution or []).get(token)
     return f" ({number(found)})" if found is not None else ""

@@ -12,7 +12,7 @@ from torch import Tensor
 from engine.config import Knob
 from engine.draft import EMPTY, Draft, chain
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome
-from engine.sampling import first_argmax, law, pick
+from engine.sampling import distribution, first_argmax, pick
 
 
 class ModelDrafter:
@@ -37,7 +37,7 @@ class ModelDrafter:
 
     def propose(self, context: Context, shape: ChainShape) -> Draft:
         """A chain of at most `shape.limit()` tokens, and at most `context.room`; a token that ends the text ends it."""
-        tokens, rows, laws = list(context.tokens), [], []
+        tokens, rows, distributions = list(context.tokens), [], []
         start = len(tokens)
         limit = min(shape.limit(), context.room, context.space, self.session.capacity - start)
         while len(tokens) - start < limit:
@@ -46,25 +46,27 @@ class ModelDrafter:
                 break
             rows.append(row)
             token, q = self._next(row, context)
-            laws.append(q)
+            distributions.append(q)
             tokens.append(token)
             if token in self.stops:  # nothing can follow
                 break
-        return shape.keep(self._chain(tokens[start:], rows, laws, context)) if rows else EMPTY
+        return shape.keep(self._chain(tokens[start:], rows, distributions, context)) if rows else EMPTY
 
     def _next(self, row: Tensor, context: Context) -> tuple[int, Tensor | None]:
         if context.sampling.greedy:
             return int(first_argmax(row)), None
-        q = law(row, context.sampling)[0]
+        q = distribution(row, context.sampling)[0]
         return pick(q, context.streams.uniform("draft")), q
 
-    def _chain(self, tokens: list[int], rows: list[Tensor], laws: list[Tensor | None], context: Context) -> Draft:
-        drawn = [q for q in laws if q is not None]
+    def _chain(
+        self, tokens: list[int], rows: list[Tensor], distributions: list[Tensor | None], context: Context
+    ) -> Draft:
+        drawn = [q for q in distributions if q is not None]
         logits = torch.cat(rows)
         return chain(
             tokens,
             draw="point" if context.sampling.greedy else "sample",
-            laws=torch.stack(drawn) if drawn else None,
+            distributions=torch.stack(drawn) if drawn else None,
             logits=logits,
             scores=_scores(logits, tokens) if context.full else None,
             sources=tuple({"kind": "model", "role": "draft"} for _ in tokens) if context.full else None,

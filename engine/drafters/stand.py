@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from engine.config import Knob, Sampling
-from engine.draft import Draft, SparseLaws
+from engine.draft import Draft, SparseDistributions
+from engine.lookup.distributions import DistributionTable, Entries, cut
 from engine.lookup.draws import Draws, first, gumbel_top, sequential
 from engine.lookup.history import SCOPE, History, entries_knob
-from engine.lookup.laws import Entries, LawTable, cut
 from engine.lookup.noise import NoiseCache
 from engine.parts import Context, Kit, Knobs, Outcome
-from engine.sampling import law
+from engine.sampling import distribution
 from engine.trees.template import Template
 
 
@@ -39,17 +39,19 @@ class Stand:
             origin="paper",
         ),
         Knob("orders", 4, "longest context that is looked up", 1, 16, 1, "tokens", origin="paper"),
-        Knob("stored", 10, "entries kept of each law", 1, 64, 1, "tokens", origin="paper"),
+        Knob("stored", 10, "entries kept of each distribution", 1, 64, 1, "tokens", origin="paper"),
         Knob(
             "store_temperature",
             0.0,
-            "temperature of the stored laws; 0 is that of the sampling, 1 when greedy",
+            "temperature of the stored distributions; 0 is that of the sampling, 1 when greedy",
             0.0,
             10.0,
             0.05,
             advanced=True,
         ),
-        Knob("merge_full", False, "average with the whole new law, not with its stored entries", advanced=True),
+        Knob(
+            "merge_full", False, "average with the whole new distribution, not with its stored entries", advanced=True
+        ),
         Knob("update_prompt", False, "learn from the prompt's own logits too", advanced=True),
         Knob("update_rejected", False, "learn from refused and untested nodes too", advanced=True),
         Knob("noise", 65_536, "Gumbel numbers drawn ahead in one piece", 16, 16_777_216, 1, "numbers", advanced=True),
@@ -70,8 +72,8 @@ class Stand:
         self._unread = False
         self.table = self._empty()
 
-    def _empty(self) -> LawTable:
-        return LawTable(self.orders, self.stored, int(self.knobs["entries"]))
+    def _empty(self) -> DistributionTable:
+        return DistributionTable(self.orders, self.stored, int(self.knobs["entries"]))
 
     def begin(self, tokens: Sequence[int]) -> None:
         if self.history.begin(tokens):
@@ -108,13 +110,13 @@ class Stand:
             contexts += [[*tokens[:base], *outcome.draft.path_tokens(i)][-self.orders :] for i in others]
             places += [-1] * len(others)
             nodes += others
-        self._learn(contexts, self._laws(outcome, [i + 1 for i in nodes]), places)
+        self._learn(contexts, self._distributions(outcome, [i + 1 for i in nodes]), places)
 
-    def _laws(self, outcome: Outcome, rows: list[int]) -> Tensor:
+    def _distributions(self, outcome: Outcome, rows: list[int]) -> Tensor:
         sampling, stored = outcome.view.sampling, float(self.knobs["store_temperature"])
         if stored == 0 and not sampling.greedy:
             return outcome.view.p[rows]
-        return law(outcome.view.logits[rows], self._stored_as(sampling))
+        return distribution(outcome.view.logits[rows], self._stored_as(sampling))
 
     def _stored_as(self, sampling: Sampling) -> Sampling:
         temperature = float(self.knobs["store_temperature"]) or sampling.temperature or 1.0
@@ -127,20 +129,20 @@ class Stand:
         n, start = len(logits), len(context.tokens) - 1 - len(logits)
         contexts = [context.tokens[max(0, start + i + 1 - self.orders) : start + i + 1] for i in range(n)]
         places = [self.history.start + start + i + 1 for i in range(n)]
-        self._learn(contexts, law(logits, self._stored_as(context.sampling)), places)
+        self._learn(contexts, distribution(logits, self._stored_as(context.sampling)), places)
 
-    def _learn(self, contexts: Sequence[Sequence[int]], laws_NV: Tensor, places: Sequence[int]) -> None:
-        top = laws_NV.topk(min(2 * self.stored, laws_NV.shape[-1]), dim=-1)
+    def _learn(self, contexts: Sequence[Sequence[int]], distributions_NV: Tensor, places: Sequence[int]) -> None:
+        top = distributions_NV.topk(min(2 * self.stored, distributions_NV.shape[-1]), dim=-1)
         flat = torch.cat((top.indices.to(top.values.dtype), top.values), -1).tolist()
         k = top.indices.shape[-1]
         full = bool(self.knobs["merge_full"])
         for i, (context, row, place) in enumerate(zip(contexts, flat, places, strict=True)):
             entries: Entries = cut(list(zip(map(int, row[:k]), row[k:], strict=True)), self.stored)
-            self.table.see(context, entries, place, partial(_at, laws_NV[i]) if full else None)
+            self.table.see(context, entries, place, partial(_at, distributions_NV[i]) if full else None)
 
 
-def _at(law_V: Tensor, token: int) -> float:
-    return float(law_V[token])
+def _at(distribution_V: Tensor, token: int) -> float:
+    return float(distribution_V[token])
 
 
 class Pen:
@@ -152,7 +154,7 @@ class Pen:
         self.tokens: list[int] = []
         self.parents: list[int] = []
         self.group: list[int] = []
-        self.laws: list[Entries] = []
+        self.distributions: list[Entries] = []
         self.scores: list[float] = []
         self.sources: list[dict[str, Any]] = []
         self.hits = [0] * (self.orders + 1)
@@ -178,7 +180,7 @@ class Pen:
             tuple(self.parents),
             "without_replacement" if self.drawn else "point",
             tuple(self.group),
-            SparseLaws(self.laws, self.vocab) if self.drawn else None,
+            SparseDistributions(self.distributions, self.vocab) if self.drawn else None,
             scores=tuple(self.scores),
             sources=tuple(self.sources) if self.context.full else None,
             extras=extras,
@@ -190,7 +192,7 @@ class Pen:
         if found is None:
             return 0
         order, known = found
-        entries = known.law
+        entries = known.distribution
         chosen = self.draws(entries, len(kids))
         above = 0.0 if parent < 0 else self.scores[parent]
         for kid, i in zip(kids, chosen, strict=False):
@@ -198,11 +200,11 @@ class Pen:
             placed[kid] = len(self.tokens)
             self.tokens.append(token)
             self.parents.append(parent)
-            self.group.append(len(self.laws))
+            self.group.append(len(self.distributions))
             self.scores.append(above + log(q))
             self._paths.append((*path, token)[-self.orders :])
             if self.context.full:
                 place = self.history.place(known.place) if known.place >= 0 else {}
                 self.sources.append({"kind": "table", "order": order, "count": known.count, "q": q, **place})
-        self.laws.append(entries)
+        self.distributions.append(entries)
         return order

@@ -1,4 +1,4 @@
-"""Children of one node: the first m of a law, or m draws from it without replacement, in draw order (register S3, S7).
+"""Children of one node: the first m of a distribution, or m draws without replacement, in draw order (register S3, S7).
 
 The order is part of the result: verification must visit the children as they were drawn (kernel K6).
 """
@@ -8,10 +8,10 @@ from math import log
 
 import numpy as np
 
-from engine.lookup.laws import Entries
+from engine.lookup.distributions import Entries
 from engine.lookup.noise import NoiseCache
 
-Draws = Callable[[Entries, int], list[int]]  # entries of a law and m -> indices of the chosen, in draw order
+Draws = Callable[[Entries, int], list[int]]  # entries of a distribution and m -> indices of the chosen, in draw order
 
 
 def first(entries: Entries, m: int) -> list[int]:
@@ -41,7 +41,7 @@ def _inverse(weights: Sequence[float], u: float) -> int:
 
 
 def gumbel_top(entries: Entries, m: int, cache: NoiseCache, generator: np.random.Generator) -> list[int]:
-    """The m largest of log p + Gumbel noise, largest first: the same law as `sequential` (Kool et al. 2019)."""
+    """The m largest of log p + Gumbel noise, largest first: distributed as `sequential` (Kool et al. 2019)."""
     noise = cache.take(len(entries), generator).tolist()
     keys = [log(p) + g for (_, p), g in zip(entries, noise, strict=True)]
     return sorted(range(len(keys)), key=keys.__getitem__, reverse=True)[:m]

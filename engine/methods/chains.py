@@ -41,7 +41,7 @@ EASD = make_card(
     shape="chain",
     rule="entropy_veto",
     summary="Speculative decoding that refuses a guess when both models are unsure and yet agree. The target's next "
-    "choice is taken instead, on purpose against its own law.",
+    "choice is taken instead, on purpose against its own distribution.",
     helps="Reasoning, where a confident-looking agreement of two unsure models is a shared mistake.",
     hurts="Free wording: two unsure models that agree are often both right, and every veto ends a round.",
     contested="At least or above the overlap threshold (E1); correction from the target or the residual (E2); draft "

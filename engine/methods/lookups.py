@@ -59,8 +59,8 @@ SAM = make_card(
     "What followed it is copied, and the longer the match the more.",
     helps="Long verbatim repetitions, found at any length in constant time.",
     hurts="Text without repetitions, and copies of a first occurrence that later ones contradict.",
-    contested="The reference samples its bonus token from the unprocessed law, which is not lossless; here it follows "
-    "the sampling.",
+    contested="The reference samples its bonus token from the unprocessed distribution, which is not lossless; here it "
+    "follows the sampling.",
     formula="draft min(gamma, alpha x match) tokens after the first occurrence",
 )
 RECYCLE = make_card(
@@ -109,15 +109,16 @@ STAND = make_card(
     family="lookup",
     defaults={"tree": OPTIMISED},
     origins={"tree": "ours", "scope": "paper"},
-    summary="Keeps the target's own laws by the last one to four tokens and averages them over every visit. Children "
-    "of a static tree "
-    "are drawn from these laws without replacement, so that guesses are as varied as the target.",
-    helps="Several reasoning traces on one problem at temperature: each later trace finds the laws of those before.",
+    summary="Keeps the target's own distributions by the last one to four tokens and averages them over every visit. "
+    "Children of a static tree "
+    "are drawn from these distributions without replacement, so that guesses are as varied as the target.",
+    helps="Several reasoning traces on one problem at temperature: each later trace finds the distributions of those "
+    "before.",
     hurts="A first short answer: the table is empty when it starts.",
     contested="The stored mass is renormalised when drafting (S3), stored after temperature (S4), every committed "
     "position learns (S9), and "
     "tables are kept for one problem (S10). Noise is never reused (S7).",
-    formula="q = mean law of the longest known context; children: top m of log q + Gumbel noise",
+    formula="q = mean distribution of the longest known context; children: top m of log q + Gumbel noise",
 )
 
 CARDS = (PLD, ANPD, SAM, RECYCLE, SAM_RECYCLE, STAND)

@@ -47,7 +47,7 @@ MEDUSA = make_card(
     helps="Drafting is almost free: no head waits for another.",
     hurts="A head does not know what the head before it guessed, so deep combinations seldom fit together.",
     contested="The published trees were searched for other models; this one is grown best first. With rule 'typical' "
-    "(compose) the output leaves the target's law.",
+    "(compose) the output leaves the target's distribution.",
     formula="guess d + 1 = top tokens of W_d (h + SiLU(A_d h)); combine, verify",
 )
 MEDUSA_TYPICAL = make_card(
@@ -63,7 +63,7 @@ MEDUSA_TYPICAL = make_card(
     summary="Medusa with its own rule: a guess stays when the target finds it plausible, more freely where the target "
     "is unsure. At temperature 0 it is the exact rule.",
     helps="High temperatures, where exact sampling refuses most guesses.",
-    hurts="The output no longer follows the target's law.",
+    hurts="The output no longer follows the target's distribution.",
     contested="Which of epsilon and delta is 0.09 and which 0.3 differs within the reference code.",
     formula="keep x if p(x) > min(epsilon, delta exp(-H(p))); the longest kept path",
 )

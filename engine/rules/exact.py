@@ -1,4 +1,4 @@
-"""The exact rule: output follows the target's law (K1 and K4 greedy; K2, K5, K6 sampled)."""
+"""The exact rule: output follows the target's distribution (K1 and K4 greedy; K2, K5, K6 sampled)."""
 
 from typing import ClassVar, cast
 
@@ -11,7 +11,7 @@ from engine.view import RoundView
 CORRECTION = Knob(
     "correction",
     "residual",
-    "law of the token that replaces a refused guess; 'target' is not lossless above temperature 0",
+    "distribution of the token that replaces a refused guess; 'target' is not lossless above temperature 0",
     choices=("residual", "target"),
     origin="paper",
     advanced=True,

@@ -19,12 +19,12 @@ class Node:
     state: str = "discarded"
     rank: int | None = None  # 1-based, by cumulative draft log-probability within the round
     score: float | None = None  # cumulative draft log-probability
-    q: float | None = None  # probability under the law the guess was drawn from
+    q: float | None = None  # probability under the distribution the guess was drawn from
     h_draft: float | None = None
     top_draft: TopN | None = None
-    law_draft: TopN | None = None  # the law sampled from, when it is not the raw one
+    law_draft: TopN | None = None  # the distribution sampled from, when it is not the raw one
     source: dict[str, Any] | None = None
-    p: float | None = None  # the target's probability: sampled law, or the raw law when greedy
+    p: float | None = None  # the target's probability: sampled distribution, or the raw distribution when greedy
     h_target: float | None = None
     top_target: TopN | None = None
     law_target: TopN | None = None

@@ -75,7 +75,7 @@ class Eagle3Recipe:
         return params
 
     def loss(self, params: Params, batch: Batch) -> tuple[Tensor, dict[str, float]]:
-        """Sum over steps of 0.8^j times the cross-entropy against the target's law on the draft vocabulary."""
+        """Sum over steps of 0.8^j times the cross-entropy against the target's distribution on the draft vocabulary."""
         head = EagleHead(self.spec, params, self.context.model.decoder)
         rows, hidden_all = rows_of(batch), head.feature(batch.taps)
         full = F.linear(

@@ -45,8 +45,8 @@ class Judge:
         losses, at_choices, elsewhere = list[float](), list[float](), list[float]()
         for (line, places), logits in zip(references, read(model, [line for line, _ in references]), strict=True):
             losses.append(F.cross_entropy(logits, torch.tensor(line.rest)).item())
-            law = logits.log_softmax(-1)
-            entropy = -(law.exp() * law).sum(-1)
+            distribution = logits.log_softmax(-1)
+            entropy = -(distribution.exp() * distribution).sum(-1)
             chosen = set(places)
             at_choices += [entropy[i].item() for i in places]
             elsewhere += [entropy[i].item() for i in range(len(line.rest)) if i not in chosen]

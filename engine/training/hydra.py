@@ -1,4 +1,4 @@
-"""How Hydra heads are trained: cross-entropy of head k against the target's own law there, given the true path
+"""How Hydra heads are trained: cross-entropy of head k against the target's own distribution there, given the true path
 (2402.05109)."""
 
 from __future__ import annotations

@@ -138,12 +138,12 @@ class Growth:
         new = Draft(tuple(numbers[0]), tuple(place[p] for p in numbers[1]), **plain)
         if not full:
             return new
-        group, logits = self._laws(numbers[1])
+        group, logits = self._distributions(numbers[1])
         sources = tuple({"kind": source, "level": d} for d in new.depths)
         pruned = self._pruned(order[nodes:], scores, tokens, parents, place, _cause(order, spared))
         return Draft(new.tokens, new.parents, group=group, logits=logits, sources=sources, pruned=pruned, **plain)
 
-    def _laws(self, parents: Sequence[int]) -> tuple[tuple[int, ...], Tensor]:
+    def _distributions(self, parents: Sequence[int]) -> tuple[tuple[int, ...], Tensor]:
         """Group of each node, and the raw logits [G, V] of the groups, in the target's ids."""
         expanded = sorted(set(parents))
         rows = []

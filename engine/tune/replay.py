@@ -13,8 +13,8 @@ import torch
 from engine.config import Sampling
 from engine.draft import chain
 from engine.lab import Lab
-from engine.lookup.laws import LawTable, cut
-from engine.sampling import law
+from engine.lookup.distributions import DistributionTable, cut
+from engine.sampling import distribution
 
 STORED, ORDERS, ENTRIES = 10, 4, 65_536
 
@@ -34,17 +34,17 @@ def replay(
     lab: Lab, prompt: Sequence[int], responses: Sequence[Sequence[int]], sampling: Sampling
 ) -> Iterator[Position]:
     """Every position of the trajectories at which the table, fresh for this problem, knew something."""
-    table = LawTable(ORDERS, STORED, ENTRIES)
+    table = DistributionTable(ORDERS, STORED, ENTRIES)
     for number, response in enumerate(responses):
         session = lab.target.session(len(prompt) + len(response) + 1)
         logits = session.forward(list(prompt), chain(list(response[:-1]))).logits[:, : lab.vocab]
-        laws = law(logits, sampling)
+        distributions = distribution(logits, sampling)
         text = [*prompt, *response]
         for i in range(len(response)):
-            context, p_V = text[: len(prompt) + i][-ORDERS:], laws[i]
+            context, p_V = text[: len(prompt) + i][-ORDERS:], distributions[i]
             if found := table.find(context):
                 order, known = found
-                yield _measure(number, order, known.count, known.law, p_V)
+                yield _measure(number, order, known.count, known.distribution, p_V)
             top = p_V.topk(min(2 * STORED, len(p_V)))
             table.see(context, cut(list(zip(top.indices.tolist(), top.values.tolist(), strict=True)), STORED))
 

@@ -20,7 +20,7 @@ def test_knobs_are_resolved_and_a_method_may_come_twice():
     assert [lane.knobs["gamma"] for lane in request.lanes] == [4, 2]
 
 
-def test_every_lane_gets_the_same_prompt_and_law():
+def test_every_lane_gets_the_same_prompt_and_distribution():
     request = parse(temperature=0.7, top_p=0.9, top_k=5, seed=3)
     first, second = (request.arguments(lane) for lane in request.lanes)
     shared = ("prompt", "temperature", "top_p", "top_k", "seed", "max_new_tokens")

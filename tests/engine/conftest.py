@@ -35,5 +35,5 @@ def tiny_folder(zoo: Zoo) -> Path:
 
 @pytest.fixture
 def toy() -> Lab:
-    """A table-driven pair over five letters whose laws are known exactly (tests/engine/toy.py)."""
+    """A table-driven pair over five letters whose distributions are known exactly (tests/engine/toy.py)."""
     return toy_lab()

@@ -84,12 +84,12 @@ def test_a_cut_is_the_same_tree_with_fewer_nodes(draft: Draft, n: int) -> None:
 
 
 def test_a_cut_keeps_what_nodes_carry() -> None:
-    laws = torch.eye(3)
+    distributions = torch.eye(3)
     whole = chain(
         [5, 6, 7],
         draw="sample",
-        laws=laws,
-        logits=laws,
+        distributions=distributions,
+        logits=distributions,
         scores=(-1.0, -2.0, -3.0),
         sources=({"a": 1}, {"a": 2}, {"a": 3}),
         confidence=(0.1, 0.2, 0.3),
@@ -102,7 +102,7 @@ def test_a_cut_keeps_what_nodes_carry() -> None:
         (0.1, 0.2),
         ({"a": 1}, {"a": 2}),
     )
-    assert part.laws is laws and part.logits is laws and part.extras == {"k": 2}
+    assert part.distributions is distributions and part.logits is distributions and part.extras == {"k": 2}
 
 
 def test_a_chain_is_a_tree_with_one_branch() -> None:

@@ -41,7 +41,7 @@ def tree(zoo: Zoo) -> None:
 
 
 def sampled(*settings: Sampling) -> Check:
-    return lambda zoo: test_sampled.check_sampled_law(settings or (Sampling(1.0),), 900, "far")
+    return lambda zoo: test_sampled.check_sampled_distribution(settings or (Sampling(1.0),), 900, "far")
 
 
 def recorded(zoo: Zoo) -> None:
@@ -66,7 +66,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     # kernels
     (
         Fault("p and q swapped", "engine.verify:step_sample", "min(1.0, p / q) if q > 0", "min(1.0, q / p) if p > 0"),
-        lambda zoo: test_verify.check_sample_law(),
+        lambda zoo: test_verify.check_sample_distribution(),
     ),
     (
         Fault(
@@ -75,7 +75,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
             "min(1.0, p / q) if q > 0",
             "min(1.0, q / p) if p > 0",
         ),
-        lambda zoo: test_verify.check_replacement_law(),
+        lambda zoo: test_verify.check_replacement_distribution(),
     ),
     (
         Fault("u <= ratio, sampled", "engine.verify:step_sample", "if u < ratio", "if u <= ratio"),
@@ -93,7 +93,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     ),
     (
         Fault("no residual", "engine.verify:residual", "(p_V - q_V).clamp(min=0)", "p_V.clone()"),
-        lambda zoo: test_verify.check_chain_law(),
+        lambda zoo: test_verify.check_chain_distribution(),
     ),
     (
         Fault(
@@ -102,19 +102,19 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
             "q_left / left if left > 0 else q_left",
             "q_left",
         ),
-        lambda zoo: test_verify.check_bush_law(),
+        lambda zoo: test_verify.check_bush_distribution(),
     ),
     (
         Fault("refused child stays in q", "engine.verify:step_without_replacement", "q_left[token] = 0", "pass"),
-        lambda zoo: test_verify.check_replacement_law(),
+        lambda zoo: test_verify.check_replacement_distribution(),
     ),
     (
         Fault("refused child stays in p", "engine.verify:step_point", "rest[token] = 0", "pass"),
-        lambda zoo: test_verify.check_point_law(),
+        lambda zoo: test_verify.check_point_distribution(),
     ),
     (
         Fault("p not renormalised", "engine.verify:step_point", "min(1.0, p / total) if total > 0 else 0.0", "p"),
-        lambda zoo: test_verify.check_chosen_tree_law(),
+        lambda zoo: test_verify.check_chosen_tree_distribution(),
     ),
     (
         Fault(
@@ -132,17 +132,22 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
             "verdict.emit = view.emit(at + 1)",
             "verdict.emit = view.emit(0)",
         ),
-        lambda zoo: test_verify.check_chain_law(),
+        lambda zoo: test_verify.check_chain_distribution(),
     ),
     (
         Fault("judged by its own row", "engine.verify:_greedy_step", "view.choice[at + 1]", "view.choice[kids[0] + 1]"),
         lambda zoo: test_verify.check_rows_of_the_bonus(),
     ),
     (
-        Fault("sampled law of another row", "engine.verify:_sampled_step", "view.p[at + 1]", "view.p[kids[0] + 1]"),
-        lambda zoo: test_verify.check_chain_law(),
+        Fault(
+            "sampled distribution of another row",
+            "engine.verify:_sampled_step",
+            "view.p[at + 1]",
+            "view.p[kids[0] + 1]",
+        ),
+        lambda zoo: test_verify.check_chain_distribution(),
     ),
-    # laws and draws
+    # distributions and draws
     (
         Fault(
             "top-p drops the token that reaches it",
@@ -155,7 +160,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     (
         Fault(
             "top-k after top-p",
-            "engine.sampling:law",
+            "engine.sampling:distribution",
             "x = x.masked_fill(x < kth, -torch.inf)",
             "x = x.masked_fill(x <= kth, -torch.inf)",
         ),
@@ -176,7 +181,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     ),
     (
         Fault(
-            "drawn from another law than told",
+            "drawn from another distribution than told",
             "engine.drafters.model:ModelDrafter._next",
             "return pick(q, ",
             "return pick(torch.softmax(row, -1)[0], ",
@@ -187,7 +192,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "target not processed",
             "engine.view:RoundView.p",
-            "law(self.logits, self.sampling)",
+            "distribution(self.logits, self.sampling)",
             "torch.softmax(self.logits, -1)",
         ),
         sampled(COLD),
@@ -380,18 +385,18 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     (
         Fault(
             "veto without renormalisation",
-            "engine.view:RoundView.law_without",
-            "return law(logits, self.sampling)",
-            "return law(self.logits[row], self.sampling) * (logits > -float('inf'))",
+            "engine.view:RoundView.distribution_without",
+            "return distribution(logits, self.sampling)",
+            "return distribution(self.logits[row], self.sampling) * (logits > -float('inf'))",
         ),
-        lambda zoo: test_entropy_veto.check_always_law(),
+        lambda zoo: test_entropy_veto.check_always_distribution(),
     ),
     (
         Fault(
             "veto after the processors",
-            "engine.view:RoundView.law_without",
-            "return law(logits, self.sampling)",
-            "p = law(self.logits[row], self.sampling) * (logits > -float('inf')); return p / p.sum() if p.sum() > 0 else self.p[row]",
+            "engine.view:RoundView.distribution_without",
+            "return distribution(logits, self.sampling)",
+            "p = distribution(self.logits[row], self.sampling) * (logits > -float('inf')); return p / p.sum() if p.sum() > 0 else self.p[row]",
         ),
         lambda zoo: test_entropy_veto.check_processors_after_veto(),
     ),

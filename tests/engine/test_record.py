@@ -12,7 +12,7 @@ from engine.analysis.replay import replay, what_if
 from engine.config import Sampling
 from engine.lab import Lab
 from engine.rules import THRESHOLDS
-from engine.sampling import entropy, law
+from engine.sampling import distribution, entropy
 from engine.trace.events import Node
 from engine.trace.store import Trace
 from tests.engine.test_loop import METHODS
@@ -58,7 +58,11 @@ def check_nodes(lab: Lab, trace: Trace, sampling: Sampling) -> None:
             assert node.score == pytest.approx(
                 sum(_logq(draft, text + before[:k], t) for k, t in enumerate([*before, node.token])), abs=1e-5
             )
-            p, q = (p_raw, q_raw) if sampling.greedy else (law(target[None], sampling)[0], law(mine[None], sampling)[0])
+            p, q = (
+                (p_raw, q_raw)
+                if sampling.greedy
+                else (distribution(target[None], sampling)[0], distribution(mine[None], sampling)[0])
+            )
             assert node.p == pytest.approx(float(p[node.token]), abs=1e-9) and node.q == pytest.approx(
                 float(q[node.token]), abs=1e-9
             )

@@ -1,7 +1,7 @@
-"""Above temperature 0 a lossless method draws from the target's law: whole runs of the engine, chi-square, fixed seeds.
+"""Above temperature 0 a lossless method draws from the target's distribution: whole runs of the engine, chi-square, fixed seeds.
 
-The toy's laws are a table, so the expected counts are exact. A long run is cut into pairs of tokens: given the state
-before a pair (two tokens and the parity of the position) its law is known, and pairs are independent of each other.
+The toy's distributions are a table, so the expected counts are exact. A long run is cut into pairs of tokens: given the state
+before a pair (two tokens and the parity of the position) its distribution is known, and pairs are independent of each other.
 """
 
 from collections import Counter, defaultdict
@@ -13,26 +13,26 @@ from scipy.stats import chi2
 
 from engine.config import Card, Sampling
 from engine.lab import Lab
-from tests.engine.toy import ToyDecoder, joint_law, toy_lab
+from tests.engine.toy import ToyDecoder, joint_distribution, toy_lab
 
 SETTINGS = [Sampling(1.0), Sampling(0.6), Sampling(1.0, top_k=3), Sampling(1.0, top_p=0.8)]
 IDS = ["T=1", "T=0.6", "top-k 3", "top-p 0.8"]
 Counts = dict[Any, Counter[tuple[int, ...]]]
-Laws = dict[Any, dict[tuple[int, ...], float]]
+Distributions = dict[Any, dict[tuple[int, ...], float]]
 
 
-def p_value(counts: Counts, laws: Laws) -> float:
+def p_value(counts: Counts, distributions: Distributions) -> float:
     """Chi-square over cells with five or more expected; smaller ones of a state are pooled. Zero for an impossible outcome."""
     statistic, freedom = 0.0, 0
     for state, seen in counts.items():
         n, cells, rest_seen, rest_expected = sum(seen.values()), 0, 0.0, 0.0
-        for outcome, mass in laws[state].items():
+        for outcome, mass in distributions[state].items():
             if n * mass >= 5:
                 statistic += (seen[outcome] - n * mass) ** 2 / (n * mass)
                 cells += 1
             else:
                 rest_seen, rest_expected = rest_seen + seen[outcome], rest_expected + n * mass
-        if set(seen) - set(laws[state]):
+        if set(seen) - set(distributions[state]):
             return 0.0
         if rest_expected >= 5:
             statistic += (rest_seen - rest_expected) ** 2 / rest_expected
@@ -64,24 +64,26 @@ def pair_test(
     assert isinstance(decoder, ToyDecoder)
     text = [0, 1, *sampled(lab, method, sampling, max_new_tokens=tokens, seed=seed, **knobs)]
     counts: Counts = defaultdict(Counter)
-    laws: Laws = {}
+    distributions: Distributions = {}
     for i in range(2, len(text) - 1, 2):
         state = (i % 2, text[i - 2], text[i - 1])
-        if state not in laws:
-            laws[state] = joint_law(lab.target, text[:i], 2, sampling)
+        if state not in distributions:
+            distributions[state] = joint_distribution(lab.target, text[:i], 2, sampling)
         counts[state][tuple(text[i : i + 2])] += 1
-    return p_value(counts, laws)
+    return p_value(counts, distributions)
 
 
-def check_sampled_law(settings: Sequence[Sampling] = (SETTINGS[0],), tokens: int = 1400, draft: str = "near") -> None:
+def check_sampled_distribution(
+    settings: Sequence[Sampling] = (SETTINGS[0],), tokens: int = 1400, draft: str = "near"
+) -> None:
     """`sd` on a long run of a toy pair."""
     for sampling in settings:
         assert pair_test(toy_lab(V=3, seed=3, draft=draft), "sd", sampling, tokens, gamma=3) > 1e-4, sampling
 
 
 @pytest.mark.parametrize("sampling", SETTINGS, ids=IDS)
-def test_speculative_sampling_draws_the_law_of_the_target(sampling: Sampling) -> None:
-    check_sampled_law([sampling])
+def test_speculative_sampling_draws_the_distribution_of_the_target(sampling: Sampling) -> None:
+    check_sampled_distribution([sampling])
 
 
 def test_autoregressive_sampling_draws_it_too() -> None:
@@ -95,7 +97,7 @@ def test_the_comparison_has_power() -> None:
     assert pair_test(far, "sd", SETTINGS[0], gamma=2, correction="target") < 1e-6
 
 
-def test_easd_changes_the_law_on_purpose() -> None:
+def test_easd_changes_the_distribution_on_purpose() -> None:
     near = toy_lab(V=3, seed=3)
     assert pair_test(near, "easd", SETTINGS[0], 800, gamma=3, tau_entropy=0.3) < 1e-6
     assert pair_test(near, "easd", SETTINGS[0], 800, gamma=3, tau_entropy=20.0, correction="residual") > 1e-4
@@ -110,12 +112,12 @@ def test_an_incremental_confidence_chain_with_the_exact_rule_is_lossless() -> No
 
 
 def first_tokens(lab: Lab, sampling: Sampling, runs: int, **knobs: Any) -> float:
-    """p-value of the joint law of the first three tokens over many short runs."""
-    laws: Laws = {0: joint_law(lab.target, [0, 1], 3, sampling)}
+    """p-value of the joint distribution of the first three tokens over many short runs."""
+    distributions: Distributions = {0: joint_distribution(lab.target, [0, 1], 3, sampling)}
     counts: Counts = {0: Counter()}
     for seed in range(runs):
         counts[0][tuple(sampled(lab, "sd", sampling, max_new_tokens=3, seed=seed, **knobs))] += 1
-    return p_value(counts, laws)
+    return p_value(counts, distributions)
 
 
 def test_first_tokens_over_many_seeds() -> None:

@@ -1,4 +1,4 @@
-"""Laws equal those of transformers' own warpers, entropies survive minus infinity, draws have no bias."""
+"""Distributions equal those of transformers' own warpers, entropies survive minus infinity, draws have no bias."""
 
 import math
 
@@ -10,13 +10,13 @@ from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogit
 
 from engine.config import Sampling
 from engine.errors import EngineFault
-from engine.sampling import entropy, first_argmax, gumbel, law, pick, wide
+from engine.sampling import distribution, entropy, first_argmax, gumbel, pick, wide
 
 GRID = [(t, k, p) for t in (0.3, 0.6, 1.0, 1.7) for k in (0, 1, 3, 40, 500) for p in (1.0, 0.95, 0.8, 0.3, 0.01)]
 
 
 def theirs(logits: torch.Tensor, temperature: float, top_k: int, top_p: float) -> torch.Tensor:
-    """The law of transformers for the same settings, in its own order: temperature, top-k, top-p."""
+    """The distribution of transformers for the same settings, in its own order: temperature, top-k, top-p."""
     warpers = LogitsProcessorList([TemperatureLogitsWarper(temperature)])
     if top_k:
         warpers.append(TopKLogitsWarper(min(top_k, logits.shape[-1])))
@@ -26,36 +26,36 @@ def theirs(logits: torch.Tensor, temperature: float, top_k: int, top_p: float) -
 
 
 def check_warpers() -> None:
-    """Every setting of the grid gives the law of transformers."""
+    """Every setting of the grid gives the distribution of transformers."""
     logits = 3 * torch.randn(20, 97, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     for temperature, top_k, top_p in GRID:
-        ours = law(logits, Sampling(temperature, top_k, top_p))
+        ours = distribution(logits, Sampling(temperature, top_k, top_p))
         assert torch.allclose(ours, theirs(logits, temperature, top_k, top_p), atol=1e-12), (temperature, top_k, top_p)
 
 
-def test_laws_equal_those_of_transformers() -> None:
+def test_distributions_equal_those_of_transformers() -> None:
     check_warpers()
 
 
 def test_tokens_tied_with_the_kth_stay() -> None:
     logits = torch.tensor([[1.0, 2.0, 2.0, 2.0, 0.0]])
-    assert law(logits, Sampling(1.0, top_k=2)).nonzero()[:, 1].tolist() == [1, 2, 3]
-    assert torch.allclose(law(logits, Sampling(1.0, top_k=2)), theirs(logits, 1.0, 2, 1.0))
+    assert distribution(logits, Sampling(1.0, top_k=2)).nonzero()[:, 1].tolist() == [1, 2, 3]
+    assert torch.allclose(distribution(logits, Sampling(1.0, top_k=2)), theirs(logits, 1.0, 2, 1.0))
 
 
 def test_greedy_is_one_hot_and_ignores_the_other_settings() -> None:
     logits = torch.tensor([[0.0, 3.0, 3.0], [5.0, 1.0, 2.0]])
-    assert law(logits, Sampling(0.0, top_k=1, top_p=0.1)).tolist() == [[0, 1, 0], [1, 0, 0]]
+    assert distribution(logits, Sampling(0.0, top_k=1, top_p=0.1)).tolist() == [[0, 1, 0], [1, 0, 0]]
 
 
 def test_top_p_always_keeps_the_first() -> None:
-    assert law(torch.tensor([[0.0, 9.0, 1.0]]), Sampling(1.0, top_p=1e-9)).tolist() == [[0, 1, 0]]
+    assert distribution(torch.tensor([[0.0, 9.0, 1.0]]), Sampling(1.0, top_p=1e-9)).tolist() == [[0, 1, 0]]
 
 
-def test_the_coldest_and_hottest_laws_are_finite() -> None:
+def test_the_coldest_and_hottest_distributions_are_finite() -> None:
     logits = torch.tensor([[1e4, -1e4, 9.9e3, -torch.inf]])
     for temperature in (1e-3, 100.0):
-        p = law(logits, Sampling(temperature, 3, 0.9))
+        p = distribution(logits, Sampling(temperature, 3, 0.9))
         assert torch.isfinite(p).all() and p.sum().item() == pytest.approx(1) and p[0, 3] == 0
 
 
@@ -72,7 +72,7 @@ def test_precision_never_falls_below_fp32(given: torch.dtype, kept: torch.dtype)
     logits = torch.randn(2, 5).to(given)
     assert (
         wide(logits).dtype == kept
-        and law(logits, Sampling(0.7, 3, 0.9)).dtype == kept
+        and distribution(logits, Sampling(0.7, 3, 0.9)).dtype == kept
         and entropy(logits).dtype == kept
     )
     if given == kept:
@@ -82,7 +82,7 @@ def test_precision_never_falls_below_fp32(given: torch.dtype, kept: torch.dtype)
 def test_float64_is_not_squeezed() -> None:
     """A difference that fp32 cannot hold survives."""
     logits = torch.tensor([[0.0, 1e-12]], dtype=torch.float64)
-    p = law(logits, Sampling(1.0))[0]
+    p = distribution(logits, Sampling(1.0))[0]
     assert float(p[1] - p[0]) == pytest.approx(5e-13, rel=1e-3)
 
 
@@ -148,20 +148,20 @@ def test_a_draw_never_takes_a_token_without_mass(weights: list[float], u: float)
 
 
 def test_draws_have_no_bias() -> None:
-    """The mean over an even grid of uniforms is the law itself, to one grid step."""
+    """The mean over an even grid of uniforms is the distribution itself, to one grid step."""
     p = torch.softmax(torch.randn(7, dtype=torch.float64, generator=torch.Generator().manual_seed(4)), -1)
     n = 4000
     counts = torch.bincount(torch.tensor([pick(p, (i + 0.5) / n) for i in range(n)]), minlength=7)
     assert (counts / n - p).abs().max() <= 1.01 / n
 
 
-def test_a_law_without_mass_ends_the_run() -> None:
+def test_a_distribution_without_mass_ends_the_run() -> None:
     for broken in (torch.zeros(3), torch.full((3,), torch.nan)):
         with pytest.raises(EngineFault, match="no mass"):
             pick(broken, 0.5)
 
 
-def test_gumbel_noise_is_finite_and_draws_the_law() -> None:
+def test_gumbel_noise_is_finite_and_draws_the_distribution() -> None:
     """Finite at both ends; and the argmax of log p + noise follows p (chi-square, 8 cells)."""
     from scipy.stats import chisquare
 

@@ -59,7 +59,7 @@ def test_minus_infinity_is_no_trouble() -> None:
     assert observe(TREE, rows, 4).margin(0) == math.inf
 
 
-def test_a_drafter_without_laws_has_no_numbers_of_its_own() -> None:
+def test_a_drafter_without_distributions_has_no_numbers_of_its_own() -> None:
     stats = observe(Draft((1, 2), (-1, 0), group=(0, 0)), ROWS[:3], 3)
     assert stats.draft is None and stats.h_draft(0) is None and stats.overlap(0, 3) is None
     assert len(stats.target.h) == 3

@@ -21,7 +21,7 @@ def expansion(zoo: Zoo, folder: Path) -> None:
 
 
 def branches(zoo: Zoo, folder: Path) -> None:
-    test_growth.test_left_out_branches_and_their_laws()
+    test_growth.test_left_out_branches_and_their_distributions()
 
 
 def meta_path(zoo: Zoo, folder: Path) -> None:
@@ -96,7 +96,7 @@ FAULTS: list[tuple[Fault, Check]] = [
     (
         Fault(
             "logits of another group",
-            "engine.trees.growth:Growth._laws",
+            "engine.trees.growth:Growth._distributions",
             "for g, c in enumerate(expanded)",
             "for g, c in enumerate(reversed(expanded))",
         ),

@@ -1,4 +1,4 @@
-"""The kernels emit the target's law exactly: enumerated, not sampled (docs/methods/kernels.md)."""
+"""The kernels emit the target's distribution exactly: enumerated, not sampled (docs/methods/kernels.md)."""
 
 import itertools
 
@@ -11,16 +11,16 @@ from engine.config import Sampling
 from engine.draft import EMPTY, Draft, chain
 from engine.verify import Check, residual, step_point, step_sample, step_without_replacement, walk, walk_by
 from engine.view import RoundView
-from tests.engine.laws import (
+from tests.engine.distributions import (
     SAMPLED,
     Tree,
     distance,
     outcomes,
     pairs,
-    point_law,
-    random_law,
-    replacement_law,
-    sample_law,
+    point_distribution,
+    random_distribution,
+    replacement_distribution,
+    sample_distribution,
     worst,
 )
 
@@ -31,23 +31,23 @@ GREEDY = Sampling()
 # --- one node -----------------------------------------------------------------------------------------------------
 
 
-def check_sample_law() -> None:
+def check_sample_distribution() -> None:
     """K2 emits p."""
-    assert max(distance(sample_law(p, q), p) for p, q in pairs(40)) < EXACT
+    assert max(distance(sample_distribution(p, q), p) for p, q in pairs(40)) < EXACT
 
 
-def check_point_law() -> None:
+def check_point_distribution() -> None:
     """K5 emits p, whatever the children, in whatever order."""
     for p, _ in pairs(4):
         for m in (1, 2, 3, 4):
             for tokens in itertools.permutations(range(5), m):
-                assert distance(point_law(p, tokens), p) < EXACT
+                assert distance(point_distribution(p, tokens), p) < EXACT
 
 
-def check_replacement_law() -> None:
+def check_replacement_distribution() -> None:
     """K6 emits p when children are visited in draw order."""
     for m, count in ((1, 40), (2, 16), (3, 6), (4, 3)):
-        assert max(distance(replacement_law(p, q, m), p) for p, q in pairs(count)) < EXACT
+        assert max(distance(replacement_distribution(p, q, m), p) for p, q in pairs(count)) < EXACT
 
 
 def check_zero_mass_refused() -> None:
@@ -58,23 +58,23 @@ def check_zero_mass_refused() -> None:
     assert step_without_replacement(p, q, [0], [0.0]).accepted is None
 
 
-def test_a_sampled_guess_leaves_the_law_of_the_target() -> None:
-    check_sample_law()
+def test_a_sampled_guess_leaves_the_distribution_of_the_target() -> None:
+    check_sample_distribution()
 
 
-def test_chosen_children_leave_the_law_of_the_target() -> None:
-    check_point_law()
+def test_chosen_children_leave_the_distribution_of_the_target() -> None:
+    check_point_distribution()
 
 
-def test_children_without_replacement_leave_the_law_of_the_target() -> None:
-    check_replacement_law()
+def test_children_without_replacement_leave_the_distribution_of_the_target() -> None:
+    check_replacement_distribution()
 
 
 def test_zero_mass_is_never_accepted() -> None:
     check_zero_mass_refused()
 
 
-def test_sample_and_match_has_the_law_of_chosen_children() -> None:
+def test_sample_and_match_has_the_distribution_of_chosen_children() -> None:
     """K5': draw from p, and stay in the tree when it is a child. The same chance for each child, and for leaving."""
     for p, _ in pairs(8):
         step = step_point(p, [3, 1], [1.0, 1.0])
@@ -93,50 +93,56 @@ def test_the_wrong_visiting_order_is_biased(m: int) -> None:
     """Descending q and token order (docs/methods/kernels.md#k6)."""
     found = pairs(40 // 4 ** (m - 1) + 2)
     by_mass = max(
-        distance(replacement_law(p, q, m, lambda ts, q=q: sorted(ts, key=lambda t: -float(q[t]))), p) for p, q in found
+        distance(replacement_distribution(p, q, m, lambda ts, q=q: sorted(ts, key=lambda t: -float(q[t]))), p)
+        for p, q in found
     )
-    by_id = max(distance(replacement_law(p, q, m, sorted), p) for p, q in found)
+    by_id = max(distance(replacement_distribution(p, q, m, sorted), p) for p, q in found)
     assert by_mass > 0.05 and by_id > 0.05
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 4])
 def test_a_ratio_with_the_raw_stored_mass_is_biased(m: int) -> None:
-    """q must be the law drawn from, not a stored one that sums to 0.8 (S3)."""
-    assert max(distance(replacement_law(p, q, m, told=0.8 * q), p) for p, q in pairs(40 // 2 ** (m - 1) + 4)) > 0.05
+    """q must be the distribution drawn from, not a stored one that sums to 0.8 (S3)."""
+    assert (
+        max(distance(replacement_distribution(p, q, m, told=0.8 * q), p) for p, q in pairs(40 // 2 ** (m - 1) + 4))
+        > 0.05
+    )
 
 
 def test_correcting_from_the_target_is_biased_exactly_as_derived() -> None:
     """K3 emits min(p, q) + (1 - sum min(p, q)) p."""
     far = 0.0
     for p, q in pairs(40):
-        law = sample_law(p, q, "target")
+        distribution = sample_distribution(p, q, "target")
         kept = torch.minimum(p, q)
-        assert distance(law, kept + (1 - kept.sum()) * p) < EXACT
-        far = max(far, distance(law, p))
+        assert distance(distribution, kept + (1 - kept.sum()) * p) < EXACT
+        far = max(far, distance(distribution, p))
     assert far > 0.1
 
 
-law4 = st.lists(st.sampled_from([0.0, 0.0, 0.1, 0.3, 1.0, 2.5]), min_size=4, max_size=4).filter(lambda x: sum(x) > 0)
+distribution4 = st.lists(st.sampled_from([0.0, 0.0, 0.1, 0.3, 1.0, 2.5]), min_size=4, max_size=4).filter(
+    lambda x: sum(x) > 0
+)
 
 
 @settings(max_examples=30, deadline=None)
-@given(p=law4, q=law4, m=st.integers(1, 4))
-def test_kernels_stay_exact_on_laws_with_zeros(p: list[float], q: list[float], m: int) -> None:
+@given(p=distribution4, q=distribution4, m=st.integers(1, 4))
+def test_kernels_stay_exact_on_distributions_with_zeros(p: list[float], q: list[float], m: int) -> None:
     target, draft = (torch.tensor(x, dtype=torch.float64) / sum(x) for x in (p, q))
-    assert distance(sample_law(target, draft), target) < EXACT
-    assert distance(replacement_law(target, draft, m), target) < EXACT
-    assert distance(point_law(target, range(m)), target) < EXACT
+    assert distance(sample_distribution(target, draft), target) < EXACT
+    assert distance(replacement_distribution(target, draft, m), target) < EXACT
+    assert distance(point_distribution(target, range(m)), target) < EXACT
 
 
-def test_equal_laws_accept_everything_and_leave_a_usable_rest() -> None:
-    p = random_law(5, torch.Generator().manual_seed(3))
+def test_equal_distributions_accept_everything_and_leave_a_usable_rest() -> None:
+    p = random_distribution(5, torch.Generator().manual_seed(3))
     for token in range(5):
         step = step_sample(p, p.clone(), token, 1 - 2**-53)
         assert step.accepted == 0 and step.tests[0]["ratio"] == 1.0
     assert torch.equal(residual(p, p.clone()), p)  # no mass left: p itself, not a division by zero
 
 
-def test_a_guess_that_both_laws_exclude_is_refused() -> None:
+def test_a_guess_that_both_distributions_exclude_is_refused() -> None:
     p = q = torch.tensor([1.0, 0.0]).double()
     assert step_sample(p, q, 1, 0.0).accepted is None
     assert step_without_replacement(p, q, [1], [0.0]).accepted is None
@@ -145,7 +151,7 @@ def test_a_guess_that_both_laws_exclude_is_refused() -> None:
 def test_duplicate_children_do_not_bias_the_chosen_kernel() -> None:
     """A repeated sibling has nothing left to be accepted with."""
     for p, _ in pairs(6):
-        assert distance(point_law(p, [2, 2, 0, 2]), p) < EXACT
+        assert distance(point_distribution(p, [2, 2, 0, 2]), p) < EXACT
 
 
 def test_kernels_leave_their_arguments_alone() -> None:
@@ -160,21 +166,21 @@ def test_kernels_leave_their_arguments_alone() -> None:
 # --- whole drafts, through walk ---------------------------------------------------------------------------------------
 
 
-def check_chain_law() -> None:
-    """Chains of one to three guesses: the joint law of three tokens is the target's."""
+def check_chain_distribution() -> None:
+    """Chains of one to three guesses: the joint distribution of three tokens is the target's."""
     for gamma, seed, holes in ((1, 0, False), (2, 1, True), (3, 2, False)):
         model = Tree(V=3, depth=3, seed=seed, holes=holes)
         assert worst(model.emitted(walk, model.chains(gamma), 3), model.joint(3)) < EXACT
 
 
-def check_bush_law() -> None:
-    """Two-level trees drawn without replacement: the joint law of three tokens is the target's."""
+def check_bush_distribution() -> None:
+    """Two-level trees drawn without replacement: the joint distribution of three tokens is the target's."""
     model = Tree(V=3, depth=3, seed=5, holes=False)
     assert worst(model.emitted(walk, model.bushes((2, 2)), 3), model.joint(3)) < EXACT
 
 
-def check_chosen_tree_law() -> None:
-    """Fixed trees of any shape (K5 at each node): the joint law of three tokens is the target's."""
+def check_chosen_tree_distribution() -> None:
+    """Fixed trees of any shape (K5 at each node): the joint distribution of three tokens is the target's."""
     model = Tree(V=4, depth=3, seed=6)
     shapes = [
         Draft((0, 2, 1, 3, 0, 2), (-1, -1, 0, 0, 1, 2), group=(0,) * 6),
@@ -186,28 +192,28 @@ def check_chosen_tree_law() -> None:
         assert worst(model.emitted(walk, [(draft, 1.0)], 3), model.joint(3)) < EXACT
 
 
-def test_chains_leave_the_joint_law_of_the_target() -> None:
-    check_chain_law()
+def test_chains_leave_the_joint_distribution_of_the_target() -> None:
+    check_chain_distribution()
 
 
-def test_trees_without_replacement_leave_the_joint_law_of_the_target() -> None:
-    check_bush_law()
+def test_trees_without_replacement_leave_the_joint_distribution_of_the_target() -> None:
+    check_bush_distribution()
 
 
-def test_trees_of_chosen_nodes_leave_the_joint_law_of_the_target() -> None:
-    check_chosen_tree_law()
+def test_trees_of_chosen_nodes_leave_the_joint_distribution_of_the_target() -> None:
+    check_chosen_tree_distribution()
 
 
 def test_the_target_as_correction_biases_a_chain() -> None:
     model = Tree(V=3, depth=2, seed=1)
-    law = model.emitted(lambda view: walk(view, correction="target"), model.chains(2), 2)
-    assert worst(law, model.joint(2)) > 0.02
+    distribution = model.emitted(lambda view: walk(view, correction="target"), model.chains(2), 2)
+    assert worst(distribution, model.joint(2)) > 0.02
 
 
-def test_processed_laws_are_those_of_the_walk() -> None:
-    """Top-k and temperature: a guess outside the target's processed law is refused, whatever its raw probability."""
+def test_processed_distributions_are_those_of_the_walk() -> None:
+    """Top-k and temperature: a guess outside the target's processed distribution is refused, whatever its raw probability."""
     logits = torch.tensor([[2.0, 1.0, 0.0, -1.0], [0.0, 0.0, 0.0, 0.0]]).double()
-    draft = chain([2], draw="sample", laws=torch.full((1, 4), 0.25).double())
+    draft = chain([2], draw="sample", distributions=torch.full((1, 4), 0.25).double())
     (only,) = outcomes(walk, draft, logits, Sampling(temperature=0.7, top_k=2))
     weight, verdict, next_V = only
     assert weight == 1.0 and not verdict.path and verdict.origin == "correction"

@@ -1,4 +1,4 @@
-"""What rules look at: choices, ranks, gaps, laws without a token, and draws, against plain recomputation."""
+"""What rules look at: choices, ranks, gaps, distributions without a token, and draws, against plain recomputation."""
 
 import math
 
@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from engine.config import Sampling
-from engine.draft import EMPTY, Draft, SparseLaws, chain
-from engine.sampling import law
+from engine.draft import EMPTY, Draft, SparseDistributions, chain
+from engine.sampling import distribution
 from engine.view import RoundView
 
 TREE = Draft((2, 0, 5, 1), (-1, -1, 0, 2), group=(0, 0, 1, 2))
@@ -44,19 +44,21 @@ def test_no_nodes_no_ranks() -> None:
     assert RoundView(EMPTY, torch.zeros(1, 5), Sampling(), [], 0.5).ranks == []
 
 
-def test_a_law_without_a_token_is_made_from_the_raw_logits(view: RoundView) -> None:
-    """E14: minus infinity first, then temperature, top-k, top-p; not the processed law with a hole."""
+def test_a_distribution_without_a_token_is_made_from_the_raw_logits(view: RoundView) -> None:
+    """E14: minus infinity first, then temperature, top-k, top-p; not the processed distribution with a hole."""
     for token in range(6):
-        p = view.law_without(2, token)
+        p = view.distribution_without(2, token)
         logits = view.logits[2].clone()
         logits[token] = -torch.inf
-        assert torch.equal(p, law(logits, view.sampling)) and p[token] == 0 and p.sum().item() == pytest.approx(1)
+        assert (
+            torch.equal(p, distribution(logits, view.sampling)) and p[token] == 0 and p.sum().item() == pytest.approx(1)
+        )
     assert not torch.isinf(view.logits).any()  # the view's own row is untouched
 
 
 def test_top_k_is_refilled_after_a_removal() -> None:
     view = RoundView(EMPTY, torch.tensor([[3.0, 2.0, 1.0, 0.0]]), Sampling(1.0, top_k=1), [], 0.5)
-    assert view.law_without(0, 0).tolist() == [0, 1, 0, 0]
+    assert view.distribution_without(0, 0).tolist() == [0, 1, 0, 0]
 
 
 def test_the_next_choice_skips_what_was_removed(view: RoundView) -> None:
@@ -73,17 +75,19 @@ def test_draws_and_emissions(view: RoundView) -> None:
     assert [greedy.emit(r) for r in range(5)] == view.logits.argmax(-1).tolist()
 
 
-def test_q_is_the_law_of_the_group(view: RoundView) -> None:
-    laws = torch.softmax(torch.randn(3, 6), -1)
-    with_laws = RoundView(
-        Draft(TREE.tokens, TREE.parents, "without_replacement", TREE.group, laws),
+def test_q_is_the_distribution_of_the_group(view: RoundView) -> None:
+    distributions = torch.softmax(torch.randn(3, 6), -1)
+    with_distributions = RoundView(
+        Draft(TREE.tokens, TREE.parents, "without_replacement", TREE.group, distributions),
         view.logits,
         view.sampling,
         [0.1] * 4,
         0.5,
     )
-    assert torch.equal(with_laws.q(1), laws[0]) and torch.equal(with_laws.q(3), laws[2])
-    sparse = SparseLaws([[(2, 0.75), (0, 0.25)], [(5, 1.0)], [(1, 1.0)]], 6)
+    assert torch.equal(with_distributions.q(1), distributions[0]) and torch.equal(
+        with_distributions.q(3), distributions[2]
+    )
+    sparse = SparseDistributions([[(2, 0.75), (0, 0.25)], [(5, 1.0)], [(1, 1.0)]], 6)
     few = RoundView(
         Draft(TREE.tokens, TREE.parents, "without_replacement", TREE.group, sparse),
         view.logits,
@@ -92,7 +96,7 @@ def test_q_is_the_law_of_the_group(view: RoundView) -> None:
         0.5,
     )
     assert few.q(0).tolist() == [0.25, 0, 0.75, 0, 0, 0] and few.q(2).tolist() == [0, 0, 0, 0, 0, 1]
-    with pytest.raises(ValueError, match="no laws"):
+    with pytest.raises(ValueError, match="no distributions"):
         view.q(0)
 
 

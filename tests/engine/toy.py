@@ -1,7 +1,7 @@
-"""A toy network behind the Decoder face whose laws are a table, so that the law of a whole run can be summed exactly.
+"""A toy network behind the Decoder face whose distributions are a table, so that the distribution of a whole run can be summed exactly.
 
 The logits after a token depend on that token, on the one before it, and on whether its position is odd: so a wrong
-cache slot, a wrong tree mask and a position that is off by one each change the law.
+cache slot, a wrong tree mask and a position that is off by one each change the distribution.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from engine.config import Sampling
 from engine.lab import Lab
 from engine.model import Model, Tokenizer
 from engine.model.decoder import New, Rows
-from engine.sampling import law
+from engine.sampling import distribution
 
 
 class ToyCache:
@@ -64,10 +64,10 @@ class ToyDecoder:
     def embed(self, ids_T: Tensor) -> Tensor:
         return torch.nn.functional.one_hot(ids_T, self.V).double()
 
-    def law_after(self, sequence: Sequence[int], sampling: Sampling) -> Tensor:
-        """The processed law [V] of the token that follows a sequence."""
+    def distribution_after(self, sequence: Sequence[int], sampling: Sampling) -> Tensor:
+        """The processed distribution [V] of the token that follows a sequence."""
         before = sequence[-2] if len(sequence) > 1 else self.V
-        return law(self.table[(len(sequence) - 1) % 2, before, sequence[-1]][None], sampling)[0]
+        return distribution(self.table[(len(sequence) - 1) % 2, before, sequence[-1]][None], sampling)[0]
 
 
 @cache
@@ -112,15 +112,17 @@ def toy_lab(V: int = 5, seed: int = 0, stop: Sequence[int] = (), draft: Any = "n
     return Lab(toy_model(target, stop=stop), models)
 
 
-def joint_law(model: Model, prompt: Sequence[int], steps: int, sampling: Sampling) -> dict[tuple[int, ...], float]:
+def joint_distribution(
+    model: Model, prompt: Sequence[int], steps: int, sampling: Sampling
+) -> dict[tuple[int, ...], float]:
     """Exact probability of every continuation of `steps` tokens under autoregressive decoding."""
     decoder = model.decoder
     assert isinstance(decoder, ToyDecoder)
-    laws: dict[tuple[int, ...], float] = {(): 1.0}
+    distributions: dict[tuple[int, ...], float] = {(): 1.0}
     for _ in range(steps):
         grown = {}
-        for tail, mass in laws.items():
-            p = decoder.law_after([*prompt, *tail], sampling).tolist()
+        for tail, mass in distributions.items():
+            p = decoder.distribution_after([*prompt, *tail], sampling).tolist()
             grown |= {(*tail, v): mass * p[v] for v in range(len(p)) if p[v] > 0}
-        laws = grown
-    return laws
+        distributions = grown
+    return distributions

@@ -25,14 +25,14 @@ export interface Node {
   readonly rank?: number;
   /** cumulative draft log-probability */
   readonly score?: number;
-  /** probability under the law the guess was drawn from */
+  /** probability under the distribution the guess was drawn from */
   readonly q?: number;
   readonly h_draft?: number;
   readonly top_draft?: TopN;
-  /** the law sampled from, when it is not the raw one */
+  /** the distribution sampled from, when it is not the raw one */
   readonly law_draft?: TopN;
   readonly source?: JsonObject;
-  /** the target's probability: sampled law, or the raw law when greedy */
+  /** the target's probability: sampled distribution, or the raw distribution when greedy */
   readonly p?: number;
   readonly h_target?: number;
   readonly top_target?: TopN;
@@ -135,7 +135,7 @@ export interface Round {
   readonly pieces: Readonly<Record<string, string>>;
 }
 
-/** Tail of a trace. `reason`: eos | stop | limit | context | stopped | error. A time that nobody measured is None. */
+/** Tail of a trace. `reason`: eos | stop | limit | context | stopped | error. A time not measured is None. */
 export interface RunEnded {
   readonly kind: "end";
   readonly reason: string;

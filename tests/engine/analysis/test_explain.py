@@ -32,9 +32,9 @@ def test_greedy() -> None:
 
 def test_the_three_model_sentences() -> None:
     """Those of the page's design, word for word where the case is the same."""
-    law_t, law_d = [(DOG, 0.62), (CAT, 0.12), (HAS, 0.26)], [(CAT, 0.41), (HAS, 0.29), (SAT, 0.30)]
+    distribution_t, distribution_d = [(DOG, 0.62), (CAT, 0.12), (HAS, 0.26)], [(CAT, 0.41), (HAS, 0.29), (SAT, 0.30)]
     ratio = {"id": "ratio_reject", "p": 0.12, "q": 0.41, "ratio": 0.12 / 0.41, "u": 0.63, "correction": "residual"}
-    assert one("r", ratio, greedy=False, law_target=law_t, law_draft=law_d) == (
+    assert one("r", ratio, greedy=False, law_target=distribution_t, law_draft=distribution_d) == (
         "Rejected: draft gave `cat` 0.41, target 0.12, so it is kept with probability 0.29; the draw was 0.63. "
         "Replaced from the residual by `dog` (1.00)."
     )
@@ -64,17 +64,17 @@ def test_a_veto_of_another_token_is_told() -> None:
     )
 
 
-def test_residual_is_only_given_a_number_when_the_laws_are_whole() -> None:
+def test_residual_is_only_given_a_number_when_the_distributions_are_whole() -> None:
     ratio = {"id": "ratio_reject", "p": 0.12, "q": 0.41, "ratio": 0.29, "u": 0.63, "correction": "residual"}
     half = one("r", ratio, greedy=False, law_target=[(DOG, 0.3)], law_draft=[(CAT, 0.4)])
     assert half.endswith("Replaced from the residual by `dog`.")
-    law_t, law_d = [(DOG, 0.5), (HAS, 0.5)], [(CAT, 0.5), (HAS, 0.3), (DOG, 0.2)]
-    assert one("r", ratio, greedy=False, law_target=law_t, law_draft=law_d).endswith(
+    distribution_t, distribution_d = [(DOG, 0.5), (HAS, 0.5)], [(CAT, 0.5), (HAS, 0.3), (DOG, 0.2)]
+    assert one("r", ratio, greedy=False, law_target=distribution_t, law_draft=distribution_d).endswith(
         "by `dog` (0.60)."
     )  # 0.3 / (0.3 + 0.2)
     target = ratio | {"correction": "target"}
-    assert one("r", target, greedy=False, law_target=law_t).endswith(
-        "Replaced from the target's own law by `dog` (0.50)."
+    assert one("r", target, greedy=False, law_target=distribution_t).endswith(
+        "Replaced from the target's own distribution by `dog` (0.50)."
     )
 
 
@@ -116,7 +116,9 @@ def test_tree_rules() -> None:
         "the draw was 0.10."
     )
     event.nodes[4].reason = first
-    assert why(started, event, node=4).endswith("Replaced by `↵`, drawn from what is left of the target's law.")
+    assert why(started, event, node=4).endswith(
+        "Replaced by `↵`, drawn from what is left of the target's distribution."
+    )
     event.nodes[0].reason = {"id": "wr_reject", "p": 0.1, "q": 0.4, "ratio": 0.25, "u": 0.5}
     event.nodes[1].reason = {"id": "wr_accept", "p": 0.2, "q": 0.4, "ratio": 0.5, "u": 0.3}
     assert "siblings left" not in why(started, event, node=0)

@@ -49,7 +49,7 @@ def drafter(name: str, text: Sequence[int], V: int = 64, **knobs: Any) -> tuple[
 
 
 def grow(drafter: Any, tokens: Sequence[int]) -> None:
-    """What the history-keeping drafters do after a round that ended with `tokens` (no laws are shown)."""
+    """What the history-keeping drafters do after a round that ended with `tokens` (no distributions are shown)."""
     from types import SimpleNamespace
 
     drafter.observe(SimpleNamespace(tokens=list(tokens)))

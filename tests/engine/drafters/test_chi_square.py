@@ -1,4 +1,4 @@
-"""Whole runs at temperature above 0 against the exact law of the target, and two mutants that must be caught."""
+"""Whole runs at temperature above 0 against the exact distribution of the target, and two mutants that must be caught."""
 
 import itertools
 import math
@@ -11,7 +11,7 @@ from engine.lookup.draws import gumbel_top
 from engine.lookup.noise import NoiseCache
 from engine.runs.running import prepare
 from tests.engine.drafters.lookups import NAMES
-from tests.engine.toy import joint_law, toy_lab
+from tests.engine.toy import joint_distribution, toy_lab
 
 pytestmark = pytest.mark.slow
 PROMPT, STEPS = [1, 2, 1], 3
@@ -22,9 +22,9 @@ CASES = [(name, {}) for name in NAMES if name != "stand"] + [
 
 
 def p_value(name, runs, sampling, seed=0, **knobs):
-    """Probability of so large a chi-square if the third trajectory's first tokens follow the target's law."""
+    """Probability of so large a chi-square if the third trajectory's first tokens follow the target's distribution."""
     lab = toy_lab(4, draft=None)
-    law = joint_law(lab.target, PROMPT, STEPS, sampling)
+    distribution = joint_distribution(lab.target, PROMPT, STEPS, sampling)
     counts, accepted = Counter(), 0
     options = {"temperature": sampling.temperature, "top_k": sampling.top_k, "top_p": sampling.top_p, "record": "light"}
     for i in range(runs):
@@ -38,7 +38,7 @@ def p_value(name, runs, sampling, seed=0, **knobs):
         counts[tuple(trace.token_ids)] += 1
         accepted += sum(r.accepted for r in trace.rounds)
     assert accepted > runs / 10  # the drafts took part
-    cells = [(counts.get(k, 0), runs * p) for k, p in law.items() if runs * p >= 5]
+    cells = [(counts.get(k, 0), runs * p) for k, p in distribution.items() if runs * p >= 5]
     rest = runs - sum(e for _, e in cells), runs - sum(o for o, _ in cells)
     value = sum((o - e) ** 2 / e for o, e in cells) + ((rest[1] - rest[0]) ** 2 / rest[0] if rest[0] >= 5 else 0)
     return upper_tail(value, len(cells) - (rest[0] < 5))
@@ -51,12 +51,12 @@ def upper_tail(x, freedom):
 
 
 @pytest.mark.parametrize(("name", "knobs"), CASES, ids=[f"{n}-{k.get('drafting', '')}" for n, k in CASES])
-def test_law_of_the_target(name, knobs):
+def test_distribution_of_the_target(name, knobs):
     assert p_value(name, 6000, Sampling(0.8), **knobs) > 1e-4
 
 
 @pytest.mark.parametrize("sampling", [Sampling(0.6), Sampling(1.0, top_k=3), Sampling(1.0, top_p=0.8)])
-def test_law_with_processors(sampling):
+def test_distribution_with_processors(sampling):
     assert p_value("stand", 3000, sampling, tree="best_first", tree_nodes=12, tree_depth=3) > 1e-4
 
 

@@ -316,39 +316,39 @@ def test_same_seed_same_text_and_the_trace_is_whole(zoo, name):
             assert text[source["pos"]] == node.token  # the passage holds the token
 
 
-def test_stand_learns_the_law_of_every_committed_position(zoo):
+def test_stand_learns_the_distribution_of_every_committed_position(zoo):
     lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
     living = prepare(lab, "stand")
     prompt = PROMPTS[2]
     seen = []
     see = living.drafter.table.see
-    living.drafter.table.see = lambda context, law, place=-1, full=None: (
-        seen.append((tuple(context), law)),
-        see(context, law, place, full),
+    living.drafter.table.see = lambda context, distribution, place=-1, full=None: (
+        seen.append((tuple(context), distribution)),
+        see(context, distribution, place, full),
     )
     trace = lab.run("stand", prompt, reuse=living, temperature=0.5, max_new_tokens=25, seed=2)
     text = [*prompt, *trace.token_ids]
     assert [c for c, _ in seen] == [tuple(text[max(0, at - 4) : at]) for at in range(len(prompt), len(text))]
     session = lab.target.session(200)
     for at in range(len(prompt), len(text), 6):
-        law = torch.softmax(session.forward(text[:at]).logits[0] / 0.5, -1)
-        top = law.topk(10)
+        distribution = torch.softmax(session.forward(text[:at]).logits[0] / 0.5, -1)
+        top = distribution.topk(10)
         got = dict(seen[at - len(prompt)][1])
         for token, p in zip(top.indices.tolist(), top.values.tolist(), strict=True):
             if p > 1e-6:
                 assert got[token] == pytest.approx(p, abs=2e-5)
 
 
-def test_updating_with_the_drafts_own_law_is_caught(zoo, monkeypatch):
+def test_updating_with_the_drafts_own_distribution_is_caught(zoo, monkeypatch):
     fault = Fault(
-        "law of the draft",
-        "engine.drafters.stand:Stand._laws",
+        "distribution of the draft",
+        "engine.drafters.stand:Stand._distributions",
         "return outcome.view.p[rows]",
         "return outcome.view.p[[0 for _ in rows]]",
     )
     fault.plant(monkeypatch)
     with pytest.raises((AssertionError, KeyError)):
-        test_stand_learns_the_law_of_every_committed_position(zoo)
+        test_stand_learns_the_distribution_of_every_committed_position(zoo)
 
 
 def test_empty_table_is_ar(zoo):

@@ -1,4 +1,4 @@
-"""The small model as drafter: it drafts its own law, and its cache never falls behind."""
+"""The small model as drafter: it drafts its own distribution, and its cache never falls behind."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from engine.drafters.model import ModelDrafter
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.runs.running import begin
-from engine.sampling import law, pick
+from engine.sampling import distribution, pick
 from tests.engine.zoo import Zoo
 
 
@@ -54,7 +54,7 @@ def test_the_cache_is_fed_once_a_token(zoo: Zoo) -> None:
 
 
 def check_draws(zoo: Zoo, sampling: Sampling) -> None:
-    """Tokens, laws, scores and sources of one draft, recomputed pass by pass with the same uniforms."""
+    """Tokens, distributions, scores and sources of one draft, recomputed pass by pass with the same uniforms."""
     lab = zoo.lab("llama", draft="noise")
     card = get_card("sd")
     config = RunConfig("sd", (5, 9, 33, 7), max_new_tokens=12, sampling=sampling, knobs=card.resolve({"gamma": 4}))
@@ -67,14 +67,18 @@ def check_draws(zoo: Zoo, sampling: Sampling) -> None:
     us, tokens, total = Streams(0).uniforms("draft", 4), [5, 9, 33, 7], 0.0
     for i in range(4):
         row = lab.models["draft"].session(32).forward(tokens).logits
-        q = law(row, sampling)[0]
+        q = distribution(row, sampling)[0]
         token = int(row[0].argmax()) if sampling.greedy else pick(q, us[i])
         assert draft.tokens[i] == token and draft.logits is not None and draft.scores is not None
         assert torch.allclose(draft.logits[i], row[0], atol=2e-4)
         if sampling.greedy:
-            assert draft.laws is None and draft.draw == "point"
+            assert draft.distributions is None and draft.draw == "point"
         else:
-            assert draft.draw == "sample" and draft.laws is not None and torch.allclose(draft.laws[i], q, atol=1e-4)
+            assert (
+                draft.draw == "sample"
+                and draft.distributions is not None
+                and torch.allclose(draft.distributions[i], q, atol=1e-4)
+            )
         total += float(torch.log_softmax(row[0], -1)[token])
         assert draft.scores[i] == pytest.approx(total, abs=1e-3)
         tokens.append(token)
@@ -82,7 +86,7 @@ def check_draws(zoo: Zoo, sampling: Sampling) -> None:
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(0.7, 4, 0.9)])
-def test_guesses_are_draws_from_the_processed_law(zoo: Zoo, sampling: Sampling) -> None:
+def test_guesses_are_draws_from_the_processed_distribution(zoo: Zoo, sampling: Sampling) -> None:
     check_draws(zoo, sampling)
 
 

@@ -1,10 +1,10 @@
-"""The Gumbel field: a function of seed and prefix, with the right law over seeds."""
+"""The Gumbel field: a function of seed and prefix, with the right distribution over seeds."""
 
 import torch
 
 from engine.config import Sampling
 from engine.judge.gumbel import Chooser, GumbelField
-from engine.sampling import law
+from engine.sampling import distribution
 
 
 def test_noise_depends_on_seed_and_prefix_alone() -> None:
@@ -15,13 +15,13 @@ def test_noise_depends_on_seed_and_prefix_alone() -> None:
     assert torch.isfinite(field.at([], 10_000)).all()
 
 
-def test_frequencies_over_seeds_follow_the_processed_law() -> None:
+def test_frequencies_over_seeds_follow_the_processed_distribution() -> None:
     logits = torch.tensor([[1.0, 0.2, -0.5, 0.7, -4.0]], dtype=torch.float64)
     sampling, n = Sampling(0.8, 4, 0.95), 3_000
     counts = torch.zeros(5)
     for seed in range(n):
         counts[Chooser(sampling, seed).pick(logits, [[7, 7]])[0]] += 1
-    p = law(logits, sampling)[0].float()
+    p = distribution(logits, sampling)[0].float()
     assert (counts[p == 0] == 0).all()
     kept = p > 0
     chi2 = (((counts - n * p) ** 2)[kept] / (n * p)[kept]).sum()

@@ -52,8 +52,8 @@ def mined(lab: Lab, important: bool, unlikely: float = 0.0, stretch: float = STR
     return done, events
 
 
-def laws(lab: Lab, ids: list[int]) -> torch.Tensor:
-    """The target's laws after the prompt and after each token of a response [N + 1, V]."""
+def distributions(lab: Lab, ids: list[int]) -> torch.Tensor:
+    """The target's distributions after the prompt and after each token of a response [N + 1, V]."""
     session = lab.target.session(len(IDS) + len(ids) + 1)
     return torch.softmax(session.forward(IDS, chain(ids)).logits.double(), -1)
 
@@ -70,7 +70,7 @@ def test_where_all_is_important_the_text_is_the_targets_own(headed: Lab) -> None
 
 def test_where_nothing_is_important_every_tried_token_stays(headed: Lab) -> None:
     done, _ = mined(headed, important=False)
-    p = laws(headed, done.final)
+    p = distributions(headed, done.final)
     assert done.labels and done.final != done.first
     for label in done.labels:
         assert not label.important and done.final[label.t] == label.draft_token != label.target_token
@@ -107,7 +107,7 @@ def test_unlikely_tokens_are_important_without_a_trial(headed: Lab) -> None:
     p = mined(headed, important=False)[0].labels
     bound = 0.02
     done, events = mined(headed, important=False, unlikely=bound)
-    q = laws(headed, done.final)
+    q = distributions(headed, done.final)
     assert p and {True, False} == {label.unlikely for label in done.labels}
     for label in done.labels:
         assert label.unlikely == label.important == (float(q[label.t][label.draft_token]) < bound)

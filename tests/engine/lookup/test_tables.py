@@ -1,4 +1,4 @@
-"""Tables of the model-free drafters: bounds, counts, first places, mean laws, adjacency, noise, draws."""
+"""Tables of the model-free drafters: bounds, counts, first places, mean distributions, adjacency, noise, draws."""
 
 import itertools
 import math
@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from engine.lookup.adjacency import Adjacency, fill
 from engine.lookup.bounded import Bounded
 from engine.lookup.counts import CountTable
+from engine.lookup.distributions import DistributionTable, MeanDistribution, merged
 from engine.lookup.draws import first, gumbel_top, sequential
 from engine.lookup.history import History
-from engine.lookup.laws import LawTable, MeanLaw, merged
 from engine.lookup.noise import NoiseCache
 from engine.lookup.places import FirstPlaces
 from engine.trees.template import best_first, from_paths
@@ -88,7 +88,7 @@ def rounded(entries):
 
 
 def test_worked_example_of_the_mean():
-    table = LawTable(1, 10, 100)
+    table = DistributionTable(1, 10, 100)
     table.see([9], [(A, 0.7), (B, 0.2), (C, 0.05)])
     table.see([9], [(B, 0.6), (A, 0.3), (D, 0.05)])
     assert rounded(table.find([9])[1].entries) == [(A, 0.5), (B, 0.4), (C, 0.025), (D, 0.025)]
@@ -97,14 +97,16 @@ def test_worked_example_of_the_mean():
     assert table.find([9])[1].count == 3
 
 
-laws = st.lists(st.floats(0.001, 1.0), min_size=4, max_size=4).map(lambda w: [(i, x / sum(w)) for i, x in enumerate(w)])
+distributions = st.lists(st.floats(0.001, 1.0), min_size=4, max_size=4).map(
+    lambda w: [(i, x / sum(w)) for i, x in enumerate(w)]
+)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(laws, min_size=1, max_size=5))
+@given(st.lists(distributions, min_size=1, max_size=5))
 def test_order_of_observations_does_not_matter_and_same_rows_stay(rows):
     def mean(order):
-        table = LawTable(1, 10, 100)
+        table = DistributionTable(1, 10, 100)
         for row in order:
             table.see([1], sorted(row, key=lambda e: -e[1]))
         return dict(table.find([1])[1].entries)
@@ -120,7 +122,7 @@ def test_order_of_observations_does_not_matter_and_same_rows_stay(rows):
 def test_stored_rows_are_cut_and_ties_go_to_the_smaller_token():
     new = [(7, 0.25), (3, 0.25), (5, 0.25), (1, 0.25)]
     assert merged([], 0, new, 2) == [(1, 0.25), (3, 0.25)]
-    table = LawTable(4, 2, 100)
+    table = DistributionTable(4, 2, 100)
     table.see([1, 2, 3, 4, 5], [(0, 0.5), (1, 0.3), (2, 0.2)])
     assert len(table) == 4  # contexts of one to four tokens
     assert table.find([0, 2, 3, 4, 5])[0] == 4
@@ -129,8 +131,8 @@ def test_stored_rows_are_cut_and_ties_go_to_the_smaller_token():
     assert len(table.find([5])[1].entries) == 2
 
 
-def test_merge_full_uses_the_whole_new_law():
-    cut_first, whole = LawTable(1, 2, 10), LawTable(1, 2, 10)
+def test_merge_full_uses_the_whole_new_distribution():
+    cut_first, whole = DistributionTable(1, 2, 10), DistributionTable(1, 2, 10)
     old, new = [(0, 0.6), (1, 0.4)], {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4}
     for table in (cut_first, whole):
         table.see([1], old)
@@ -181,24 +183,24 @@ ENTRIES = [(7, 0.5), (3, 0.3), (1, 0.15), (9, 0.05)]
 
 
 def exact_draws(m):
-    law = {}
+    distribution = {}
     for order in itertools.permutations(range(4), m):
         mass, left = 1.0, 1.0
         for i in order:
             mass *= ENTRIES[i][1] / left
             left -= ENTRIES[i][1]
-        law[order] = mass
-    return law
+        distribution[order] = mass
+    return distribution
 
 
-def chi_square(counts, law, n):
-    cells = [(counts.get(k, 0), n * p) for k, p in law.items() if n * p >= 5]
+def chi_square(counts, distribution, n):
+    cells = [(counts.get(k, 0), n * p) for k, p in distribution.items() if n * p >= 5]
     return sum((o - e) ** 2 / e for o, e in cells), len(cells) - 1
 
 
 @pytest.mark.parametrize("kind", ["sequential", "gumbel"])
 @pytest.mark.parametrize("m", [1, 2, 3])
-def test_both_draws_have_the_law_without_replacement(kind, m):
+def test_both_draws_have_the_distribution_without_replacement(kind, m):
     generator, cache, n = np.random.default_rng(1), NoiseCache(4096), 15_000
     draw = (
         (lambda: sequential(ENTRIES, m, generator))
@@ -208,7 +210,7 @@ def test_both_draws_have_the_law_without_replacement(kind, m):
     counts = Counter(tuple(draw()) for _ in range(n))
     value, freedom = chi_square(counts, exact_draws(m), n)
     assert value < freedom + 5 * math.sqrt(2 * freedom)
-    # the test has power: most probable first is another law
+    # the test has power: most probable first is another distribution
     wrong, _ = chi_square(Counter(tuple(sorted(k)) for k in counts.elements()), exact_draws(m), n)
     assert m == 1 or wrong > 10 * freedom
 
@@ -220,9 +222,9 @@ def test_fewer_entries_than_children():
     assert first(ENTRIES, 2) == [0, 1] and first(ENTRIES[:1], 3) == [0]
 
 
-def test_the_law_drawn_from_sums_to_one_and_follows_the_mean():
-    mean = MeanLaw([(1, 0.2), (2, 0.3)])
-    assert mean.law == [(1, 0.4), (2, 0.6)]
+def test_the_distribution_drawn_from_sums_to_one_and_follows_the_mean():
+    mean = MeanDistribution([(1, 0.2), (2, 0.3)])
+    assert mean.distribution == [(1, 0.4), (2, 0.6)]
     mean.add([(1, 0.8)], 10, 5)
     assert rounded(mean.entries) == [(1, 0.5), (2, 0.15)] and mean.count == 2 and mean.place == 5
-    assert rounded(mean.law) == [(1, 0.7692), (2, 0.2308)]
+    assert rounded(mean.distribution) == [(1, 0.7692), (2, 0.2308)]

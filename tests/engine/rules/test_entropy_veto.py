@@ -1,4 +1,4 @@
-"""EASD against its closed forms: when it triggers, what it emits, and the law it gives (docs/methods/easd.md)."""
+"""EASD against its closed forms: when it triggers, what it emits, and the distribution it gives (docs/methods/easd.md)."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from engine.draft import Draft, chain
 from engine.rules.entropy_veto import EntropyVeto
 from engine.sampling import entropy
 from engine.view import RoundView
-from tests.engine.laws import Tree, distance, outcomes, pairs
+from tests.engine.distributions import Tree, distance, outcomes, pairs
 
 GREEDY, SAMPLED = Sampling(), Sampling(1.0)
 ALWAYS = {"tau_entropy": -1.0, "tau_overlap": 0.0}
@@ -27,8 +27,10 @@ def view_of(
     target: torch.Tensor, draft: torch.Tensor, token: int, sampling: Sampling = GREEDY, u: float = 0.5, n: int = 5
 ) -> RoundView:
     """One guess between two rows of logits [V]."""
-    laws = None if sampling.greedy else torch.softmax(draft, -1)[None]
-    guess = chain([token], draw="point" if sampling.greedy else "sample", logits=draft[None], laws=laws)
+    distributions = None if sampling.greedy else torch.softmax(draft, -1)[None]
+    guess = chain(
+        [token], draw="point" if sampling.greedy else "sample", logits=draft[None], distributions=distributions
+    )
     return RoundView(guess, torch.stack([target, target]), sampling, [u], 0.5, n)
 
 
@@ -135,8 +137,8 @@ def test_a_veto_ends_the_block() -> None:
     assert not verdict.path and list(verdict.checks) == [0]
 
 
-def always_law(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
-    """out(v) = sum over c of q(c) p(v) [v != c] / (1 - p(c)); a target that is all c keeps its law (E14)."""
+def always_distribution(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """out(v) = sum over c of q(c) p(v) [v != c] / (1 - p(c)); a target that is all c keeps its distribution (E14)."""
     out = torch.zeros_like(p)
     for c, mass in enumerate(q.tolist()):
         left = p.clone()
@@ -145,7 +147,9 @@ def always_law(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
     return out
 
 
-def one_step_law(veto: EntropyVeto, p: torch.Tensor, q: torch.Tensor, sampling: Sampling = SAMPLED) -> torch.Tensor:
+def one_step_distribution(
+    veto: EntropyVeto, p: torch.Tensor, q: torch.Tensor, sampling: Sampling = SAMPLED
+) -> torch.Tensor:
     """What one position emits under a rule, the guess drawn from q."""
     out = torch.zeros_like(p)
     for token, mass in enumerate(q.tolist()):
@@ -159,17 +163,17 @@ def one_step_law(veto: EntropyVeto, p: torch.Tensor, q: torch.Tensor, sampling: 
     return out
 
 
-def check_always_law() -> None:
-    """T > 0: the printed rule with every guess vetoed has a law in closed form."""
+def check_always_distribution() -> None:
+    """T > 0: the printed rule with every guess vetoed has a distribution in closed form."""
     for p, q in pairs(12):
-        assert distance(one_step_law(rule(**ALWAYS), p, q), always_law(p, q)) < 1e-12
+        assert distance(one_step_distribution(rule(**ALWAYS), p, q), always_distribution(p, q)) < 1e-12
 
 
-def test_the_law_of_vetoing_always() -> None:
-    check_always_law()
+def test_the_distribution_of_vetoing_always() -> None:
+    check_always_distribution()
 
 
-def test_the_residual_variant_subtracts_q_from_the_renormalised_law() -> None:
+def test_the_residual_variant_subtracts_q_from_the_renormalised_distribution() -> None:
     """E2, option: the token after a veto comes from norm(max(p' - q, 0)), p' being p without the guess."""
     for p, q in pairs(8):
         want = torch.zeros_like(p)
@@ -179,15 +183,15 @@ def test_the_residual_variant_subtracts_q_from_the_renormalised_law() -> None:
             left = left / left.sum() if left.sum() > 0 else p
             rest = (left - q).clamp(min=0)
             want += mass * (rest / rest.sum() if rest.sum() > 0 else left)
-        assert distance(one_step_law(rule(**ALWAYS, correction="residual"), p, q), want) < 1e-12
+        assert distance(one_step_distribution(rule(**ALWAYS, correction="residual"), p, q), want) < 1e-12
 
 
 def test_never_vetoing_is_the_baseline_of_the_paper() -> None:
     """tau = 20: K3 with correction from the target, and exactly p with the residual."""
     for p, q in pairs(8):
         kept = torch.minimum(p, q)
-        assert distance(one_step_law(rule(tau_entropy=20.0), p, q), kept + (1 - kept.sum()) * p) < 1e-12
-        assert distance(one_step_law(rule(tau_entropy=20.0, correction="residual"), p, q), p) < 1e-12
+        assert distance(one_step_distribution(rule(tau_entropy=20.0), p, q), kept + (1 - kept.sum()) * p) < 1e-12
+        assert distance(one_step_distribution(rule(tau_entropy=20.0, correction="residual"), p, q), p) < 1e-12
 
 
 def test_a_veto_is_told_apart_from_a_refusal() -> None:
@@ -203,7 +207,7 @@ def test_a_veto_is_told_apart_from_a_refusal() -> None:
 
 
 def check_processors_after_veto() -> None:
-    """E14: with top-k 1 the law has one token; its removal leaves the second, not nothing."""
+    """E14: with top-k 1 the distribution has one token; its removal leaves the second, not nothing."""
     target, draft = random_rows(1)[0]
     first, second = target.topk(2).indices.tolist()
     verdict = rule(**ALWAYS).decide(view_of(target, draft, first, Sampling(1.0, top_k=1)))
@@ -272,15 +276,15 @@ def test_a_veto_of_another_token_leaves_its_mark(sampling: Sampling) -> None:
     assert not {"fired", "remove"} & quiet.keys()
 
 
-def test_guesses_without_laws_are_never_vetoed() -> None:
+def test_guesses_without_distributions_are_never_vetoed() -> None:
     """A lookup has no entropy: the rule is then the exact one."""
     view = RoundView(chain([0]), torch.zeros(2, 6), GREEDY, [0.5], 0.5, 5)
     assert rule(**ALWAYS).decide(view).path == [0]
 
 
-def test_the_joint_law_of_chains_without_veto() -> None:
+def test_the_joint_distribution_of_chains_without_veto() -> None:
     model = Tree(V=3, depth=2, seed=4)
     veto = rule(tau_entropy=20.0, correction="residual")
-    from tests.engine.laws import worst
+    from tests.engine.distributions import worst
 
     assert worst(model.emitted(veto.decide, model.chains(2), 2), model.joint(2)) < 1e-12

@@ -9,11 +9,11 @@ from engine.view import RoundView
 
 
 def test_the_correction_follows_the_knob() -> None:
-    """A refused guess: the residual excludes it here, the target's own law does not."""
+    """A refused guess: the residual excludes it here, the target's own distribution does not."""
     logits = torch.tensor([[0.0, 1.0, 0.5], [0.0, 0.0, 0.0]]).double()
     q = torch.tensor([[0.9, 0.05, 0.05]]).double()
     for u_emit in (0.01, 0.15):
-        view = RoundView(chain([0], draw="sample", laws=q), logits, Sampling(1.0), [0.99], u_emit)
+        view = RoundView(chain([0], draw="sample", distributions=q), logits, Sampling(1.0), [0.99], u_emit)
         assert Exact(None, {"correction": "residual"}).decide(view).emit != 0  # type: ignore[arg-type]
         assert Exact(None, {"correction": "target"}).decide(view).emit == 0  # type: ignore[arg-type]
 

@@ -42,12 +42,14 @@ def test_when_sampled_only_refusals_are_asked() -> None:
     """The exact test comes first; what it keeps is accepted, what it refuses may be relaxed."""
     q = torch.softmax(ROW, -1)[None]
     rows = torch.stack([ROW, ROW])
-    kept = rule(accept_k=1).decide(RoundView(chain([2], draw="sample", laws=q), rows, Sampling(1.0), [0.5], 0.5))
+    kept = rule(accept_k=1).decide(
+        RoundView(chain([2], draw="sample", distributions=q), rows, Sampling(1.0), [0.5], 0.5)
+    )
     assert kept.checks[0].state == "accepted"
     sharp = torch.eye(5)[2:3].double()
     for k, state in ((2, "rejected"), (3, "relaxed")):
         verdict = rule(accept_k=k).decide(
-            RoundView(chain([2], draw="sample", laws=sharp), rows, Sampling(1.0), [0.999], 0.5)
+            RoundView(chain([2], draw="sample", distributions=sharp), rows, Sampling(1.0), [0.999], 0.5)
         )
         assert verdict.checks[0].state == state
 

@@ -9,7 +9,7 @@ from engine.rules.typical import Typical
 from engine.verify import walk
 from engine.view import RoundView
 
-LAWS = torch.tensor(
+DISTRIBUTIONS = torch.tensor(
     [
         [0.70, 0.20, 0.10],  # after the root
         [0.05, 0.90, 0.05],  # after node 0 (token 0)
@@ -27,7 +27,7 @@ def rule(epsilon: float = 0.09, delta: float = 0.3) -> Typical:
 
 
 def view(temperature: float = 1.0, draft: Draft = TREE, u: float = 0.5) -> RoundView:
-    return RoundView(draft, LAWS[: len(draft) + 1].log(), Sampling(temperature), [u] * len(draft), u)
+    return RoundView(draft, DISTRIBUTIONS[: len(draft) + 1].log(), Sampling(temperature), [u] * len(draft), u)
 
 
 def check_longest() -> None:
@@ -41,7 +41,7 @@ def test_the_longest_plausible_path_wins_and_ties_go_to_the_likelier() -> None:
 
 
 def check_threshold() -> None:
-    h = -(LAWS[0] * LAWS[0].log()).sum().item()
+    h = -(DISTRIBUTIONS[0] * DISTRIBUTIONS[0].log()).sum().item()
     delta = 0.25 / math.exp(-h)  # delta exp(-H) is 0.25 at the root: token 1 (0.2) falls below it
     loose, strict = rule(0.1, delta).decide(view()), rule(0.9, delta).decide(view())
     assert loose.checks.get(1) is None  # plausible, but its path lost: never tested
@@ -49,7 +49,7 @@ def check_threshold() -> None:
     assert strict.checks[1].reason == pytest.approx({"id": "typical_reject", "p": 0.2, "threshold": 0.25, "h": h})
     assert strict.checks[0].reason["id"] == "typical_accept"
 
-    share = float(torch.softmax(LAWS[0].log(), -1)[1])
+    share = float(torch.softmax(DISTRIBUTIONS[0].log(), -1)[1])
     level = rule(share, 1.0).decide(view()).checks.get(1)
     assert level is not None and level.state == "rejected"  # it must exceed the threshold
 
@@ -80,5 +80,5 @@ def test_deeper_beats_likelier() -> None:
 
 def check_deeper() -> None:
     tree = Draft((0, 1, 0), (-1, -1, 1))  # token 0 alone is likelier than 1 then 0
-    laws = torch.stack([LAWS[0], LAWS[1], LAWS[2], LAWS[3]])
-    assert rule().decide(RoundView(tree, laws.log(), Sampling(1.0), [0.5] * 3, 0.5)).path == [1, 2]
+    distributions = torch.stack([DISTRIBUTIONS[0], DISTRIBUTIONS[1], DISTRIBUTIONS[2], DISTRIBUTIONS[3]])
+    assert rule().decide(RoundView(tree, distributions.log(), Sampling(1.0), [0.5] * 3, 0.5)).path == [1, 2]

@@ -11,7 +11,7 @@ from engine.draft import Draft, chain
 from engine.lab import Lab
 from engine.shapes.confidence import ConfidenceChain, confidences
 from engine.verify import walk
-from tests.engine.laws import Tree, worst
+from tests.engine.distributions import Tree, worst
 
 EQUAL = (1 / 3, 1 / 3, 1 / 3)
 
@@ -124,8 +124,8 @@ def cut_chains(model: Tree, part: ConfidenceChain, gamma: int) -> Iterator[tuple
         rows = torch.stack([model.q[tokens[:i]].log() for i in range(len(tokens) + 1)])
         asked = all(part.more(i, rows[i]) for i in range(len(tokens) + 1)) and len(tokens) < gamma
         if not asked:
-            laws = rows[:-1].exp()
-            yield part.keep(chain(tokens, draw="sample", laws=laws, logits=rows[:-1])), mass
+            distributions = rows[:-1].exp()
+            yield part.keep(chain(tokens, draw="sample", distributions=distributions, logits=rows[:-1])), mass
             return
         for token, share in enumerate(model.q[tokens].tolist()):
             yield from grow((*tokens, token), mass * share)
@@ -133,8 +133,8 @@ def cut_chains(model: Tree, part: ConfidenceChain, gamma: int) -> Iterator[tuple
     yield from grow((), 1.0)
 
 
-def emitted_law_is_off_by(**knobs: Any) -> float:
-    """Total variation between the target's law of three tokens and what the exact rule emits behind this shape."""
+def emitted_distribution_is_off_by(**knobs: Any) -> float:
+    """Total variation between the target's distribution of three tokens and what the exact rule emits behind this shape."""
     model = Tree(V=3, depth=3, seed=6)
     part = shape(k_max=3, k_min=1, alpha=1.4, **knobs)
     return worst(model.emitted(walk, cut_chains(model, part, 3), 3), model.joint(3))
@@ -142,9 +142,9 @@ def emitted_law_is_off_by(**knobs: Any) -> float:
 
 def test_a_length_chosen_after_the_fact_biases_the_exact_rule() -> None:
     """The mean confidence looks at the guesses it keeps or drops; stopping on what came before does not."""
-    assert emitted_law_is_off_by(lookahead="full") > 1e-3
-    assert emitted_law_is_off_by(lookahead="incremental") < 1e-12
-    assert emitted_law_is_off_by(adapt_k=False) < 1e-12
+    assert emitted_distribution_is_off_by(lookahead="full") > 1e-3
+    assert emitted_distribution_is_off_by(lookahead="incremental") < 1e-12
+    assert emitted_distribution_is_off_by(adapt_k=False) < 1e-12
 
 
 def test_the_promise_says_so(toy: Lab) -> None:

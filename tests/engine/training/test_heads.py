@@ -83,7 +83,7 @@ def test_the_unrolled_steps_are_what_the_drafter_runs(
 
 
 def test_targets_of_the_unrolled_steps(context: TrainingContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Step j is judged by the target's law after the true token j places on, where its first choice can be drafted."""
+    """Step j is judged by the target's distribution after the true token j places on, where its first choice can be drafted."""
     made = Eagle3Recipe(context)
     batch = context.features.batch(0, 4, 0).to("cpu")
     asked: list[tuple[torch.Tensor, torch.Tensor]] = []

@@ -20,24 +20,24 @@ def table(levels: int, V: int, seed: int) -> dict[tuple[int, ...], torch.Tensor]
 
 
 def grow(
-    laws: dict[tuple[int, ...], torch.Tensor], levels: int, width: int
+    distributions: dict[tuple[int, ...], torch.Tensor], levels: int, width: int
 ) -> tuple[Growth, list[list[tuple[int, ...]]]]:
     """A Growth fed from the table, and the frontier's paths at each level."""
     grown, paths = Growth(width, CPU), [[()]]
     for _ in range(levels):
-        grown.add(torch.stack([laws[p] for p in paths[-1]]))
+        grown.add(torch.stack([distributions[p] for p in paths[-1]]))
         rows, tokens = grown.rows.tolist(), grown.fresh.tolist()
         paths.append([(*paths[-1][r], t) for r, t in zip(rows, tokens, strict=True)])
     return grown, paths
 
 
-def brute(laws: dict[tuple[int, ...], torch.Tensor], levels: int, width: int) -> dict[tuple[int, ...], float]:
+def brute(distributions: dict[tuple[int, ...], torch.Tensor], levels: int, width: int) -> dict[tuple[int, ...], float]:
     """Every candidate of EAGLE-2's expansion and its score."""
     frontier, found = {(): 0.0}, {}
     for _ in range(levels):
         level = {}
         for path, score in frontier.items():
-            logp = laws[path].log_softmax(-1)
+            logp = distributions[path].log_softmax(-1)
             level |= {(*path, t): score + float(logp[t]) for t in logp.topk(width).indices.tolist()}
         found |= level
         frontier = dict(sorted(level.items(), key=lambda item: -item[1])[:width])
@@ -46,9 +46,9 @@ def brute(laws: dict[tuple[int, ...], torch.Tensor], levels: int, width: int) ->
 
 @pytest.mark.parametrize("seed", range(4))
 def test_expansion_and_rerank_equal_brute_force(seed: int) -> None:
-    laws = table(4, 5, seed)
-    grown, _ = grow(laws, 4, 3)
-    want = brute(laws, 4, 3)
+    distributions = table(4, 5, seed)
+    grown, _ = grow(distributions, 4, 3)
+    want = brute(distributions, 4, 3)
     assert grown.count == len(want) == 3 + 3 * 3 * 3
     draft = grown.draft(10)
     paths = {tuple(draft.path_tokens(i)): s for i, s in enumerate(draft.scores or ())}
@@ -66,32 +66,32 @@ def test_equal_scores_keep_the_tree_closed() -> None:
 
 
 def test_the_meta_path_and_its_entropy_by_hand() -> None:
-    laws = table(3, 6, 1)
-    grown, paths = grow(laws, 3, 3)
+    distributions = table(3, 6, 1)
+    grown, paths = grow(distributions, 3, 3)
     phi, path = meta_path(grown, 3)
-    last = {p: float(laws[p[:-1]].log_softmax(-1)[p[-1]]) for p in paths[-1]}
+    last = {p: float(distributions[p[:-1]].log_softmax(-1)[p[-1]]) for p in paths[-1]}
     assert tuple(path) == max(last, key=lambda p: last[p])
     want = 0.0
     for depth in range(3):
-        top = laws[tuple(path[:depth])].topk(3).values.softmax(-1)
+        top = distributions[tuple(path[:depth])].topk(3).values.softmax(-1)
         want -= float((top * top.log()).sum())
     assert phi == pytest.approx(want, abs=1e-5)
     assert 0 <= phi <= 3 * math.log(3)
-    whole = brute(laws, 3, 3)
+    whole = brute(distributions, 3, 3)
     assert tuple(meta_path(grown, 3, cumulative=True)[1]) == max(paths[-1], key=lambda p: whole[p])
     wider, _ = meta_path(grown, 5)
     assert wider != pytest.approx(phi)
 
 
-def test_left_out_branches_and_their_laws() -> None:
-    laws = table(2, 5, 0)
+def test_left_out_branches_and_their_distributions() -> None:
+    distributions = table(2, 5, 0)
     grown = Growth(2, CPU)
-    grown.add(laws[()][None])
+    grown.add(distributions[()][None])
     second = int(grown.fresh[1])
     grown.keep(torch.tensor([1]))
-    grown.add(laws[(second,)][None])
+    grown.add(distributions[(second,)][None])
     draft = grown.draft(9, full=True)
     assert draft.parents == (-1, -1, 1, 1)
-    assert draft.logits is not None and torch.equal(draft.logits[draft.group[2]], laws[(second,)])
+    assert draft.logits is not None and torch.equal(draft.logits[draft.group[2]], distributions[(second,)])
     phi, path = meta_path(grown, 2)
     assert path[0] == second and phi > 0

@@ -147,7 +147,7 @@ def test_replay_measures_before_it_learns(lab):
     second = [p for p in positions if p.trajectory == 1]
     assert len(second) == len(text)  # the second time every context is known
     for p in second:
-        # the stored law is the target's own, cut to ten entries and renormalised: the overlap is the mass of those ten
+        # the stored distribution is the target's own, cut to ten entries and renormalised: the overlap is the mass of those ten
         assert p.stochastic > 0.5 and p.deterministic <= p.stochastic + 1e-6
         assert 0 <= p.deterministic <= 1 and p.order >= 1
 

@@ -1,4 +1,4 @@
-"""Whole runs of the tree methods at temperature 1 on a toy whose law is known: chi-square of the first three tokens.
+"""Whole runs of the tree methods at temperature 1 on a toy whose distribution is known: chi-square of the first three tokens.
 
 The third token of three is the first that leaves room for a guess: prefill gives the first, and a round always adds one of its own.
 """
@@ -11,7 +11,7 @@ import pytest
 from engine.config import Sampling
 from engine.lab import Lab
 from tests.engine.heads import made
-from tests.engine.toy import joint_law, toy_lab
+from tests.engine.toy import joint_distribution, toy_lab
 
 RUNS = 1500
 
@@ -29,15 +29,15 @@ def toy_with_heads(folder: Path) -> Lab:
 
 
 def chi_square(lab: Lab, method: str, **knobs: object) -> float:
-    """p-value of the joint law of the first three tokens."""
+    """p-value of the joint distribution of the first three tokens."""
     from scipy.stats import chi2  # scikit-learn brings it
 
-    law = joint_law(lab.target, [1, 2], 3, Sampling(1.0))
+    distribution = joint_distribution(lab.target, [1, 2], 3, Sampling(1.0))
     seen = Counter(
         tuple(lab.run(method, [1, 2], max_new_tokens=3, temperature=1.0, seed=s, record="light", **knobs).token_ids)
         for s in range(RUNS)
     )
-    kept = {text: RUNS * p for text, p in law.items() if RUNS * p >= 5}
+    kept = {text: RUNS * p for text, p in distribution.items() if RUNS * p >= 5}
     rest = RUNS - sum(kept.values())
     cells = [(seen[text], want) for text, want in kept.items()] + [(RUNS - sum(seen[t] for t in kept), rest)]
     value = sum((got - want) ** 2 / want for got, want in cells)
@@ -46,7 +46,7 @@ def chi_square(lab: Lab, method: str, **knobs: object) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["eagle2", "eagle3", "medusa", "hydra", "heterospec"])
-def test_the_sampled_law_is_the_targets(tmp_path: Path, method: str) -> None:
+def test_the_sampled_distribution_is_the_targets(tmp_path: Path, method: str) -> None:
     lab = toy_with_heads(tmp_path)
     knobs: dict[str, object] = {"total_token": 8, "depth": 2, "tree_top_k": 3}
     if method in ("medusa", "hydra"):
@@ -58,5 +58,5 @@ def test_the_sampled_law_is_the_targets(tmp_path: Path, method: str) -> None:
 
 @pytest.mark.slow
 def test_typical_acceptance_is_not(tmp_path: Path) -> None:
-    """The same test sees a rule that changes the law."""
+    """The same test sees a rule that changes the distribution."""
     assert chi_square(toy_with_heads(tmp_path), "medusa_typical", tree_nodes=10, tree_depth=3) < 1e-6

@@ -1,4 +1,4 @@
-"""Exact laws of what verification emits: every accept and refuse path is forced and weighed, nothing is sampled.
+"""Exact distributions of what verification emits: every accept and refuse path is forced and weighed, nothing is sampled.
 
 Dimension key: V vocabulary, N nodes. All in float64.
 """
@@ -21,8 +21,10 @@ Text = tuple[int, ...]
 SAMPLED = Sampling(temperature=1.0)
 
 
-def random_law(V: int, generator: torch.Generator, support: int | None = None, sharpness: float = 2.0) -> Tensor:
-    """A random law [V] with mass on `support` random tokens only (all of them if None)."""
+def random_distribution(
+    V: int, generator: torch.Generator, support: int | None = None, sharpness: float = 2.0
+) -> Tensor:
+    """A random distribution [V] with mass on `support` random tokens only (all of them if None)."""
     logits = sharpness * torch.randn(V, generator=generator, dtype=torch.float64)
     if support is not None:
         logits[torch.randperm(V, generator=generator)[support:]] = -torch.inf
@@ -33,7 +35,10 @@ def pairs(count: int, V: int = 5, seed: int = 0, at_least: int = 1) -> list[tupl
     """Random (p, q), half of them with zeros in q, some with zeros in p."""
     g = torch.Generator().manual_seed(seed)
     return [
-        (random_law(V, g, V - 2 if i % 3 == 2 else None), random_law(V, g, max(V - 2, at_least) if i % 2 else None))
+        (
+            random_distribution(V, g, V - 2 if i % 3 == 2 else None),
+            random_distribution(V, g, max(V - 2, at_least) if i % 2 else None),
+        )
         for i in range(count)
     ]
 
@@ -55,7 +60,7 @@ def drawn(q_V: Tensor, m: int) -> Iterator[tuple[tuple[int, ...], float]]:
         yield tokens, mass
 
 
-def node_law(step: Step, tokens: Sequence[int], weight: float, out_V: Tensor) -> None:
+def node_distribution(step: Step, tokens: Sequence[int], weight: float, out_V: Tensor) -> None:
     """Add what one node emits: `step` was run with every child refused, so it holds all acceptance probabilities."""
     reach = weight
     for token, test in zip(tokens, step.tests, strict=True):
@@ -67,23 +72,23 @@ def node_law(step: Step, tokens: Sequence[int], weight: float, out_V: Tensor) ->
 REFUSE = [1.0] * 10
 
 
-def sample_law(p_V: Tensor, q_V: Tensor, correction: verify.Correction = "residual") -> Tensor:
+def sample_distribution(p_V: Tensor, q_V: Tensor, correction: verify.Correction = "residual") -> Tensor:
     """What K2 (or K3) emits at one node, the guess being drawn from q."""
     out = torch.zeros_like(p_V)
     for token, mass in enumerate(q_V.tolist()):
         if mass > 0:
-            node_law(verify.step_sample(p_V, q_V, token, 1.0, correction), [token], mass, out)
+            node_distribution(verify.step_sample(p_V, q_V, token, 1.0, correction), [token], mass, out)
     return out
 
 
-def point_law(p_V: Tensor, tokens: Sequence[int]) -> Tensor:
+def point_distribution(p_V: Tensor, tokens: Sequence[int]) -> Tensor:
     """What K5 emits at one node with chosen children."""
     out = torch.zeros_like(p_V)
-    node_law(verify.step_point(p_V, tokens, REFUSE[: len(tokens)]), tokens, 1.0, out)
+    node_distribution(verify.step_point(p_V, tokens, REFUSE[: len(tokens)]), tokens, 1.0, out)
     return out
 
 
-def replacement_law(
+def replacement_distribution(
     p_V: Tensor,
     q_V: Tensor,
     m: int,
@@ -95,12 +100,12 @@ def replacement_law(
     for tokens, mass in drawn(q_V, m):
         order = visit(tokens)
         step = verify.step_without_replacement(p_V, q_V if told is None else told, order, REFUSE[: len(order)])
-        node_law(step, order, mass, out)
+        node_distribution(step, order, mass, out)
     return out
 
 
 class Watched(RoundView):
-    """A view that notes the law it would draw the emitted token from, instead of drawing."""
+    """A view that notes the distribution it would draw the emitted token from, instead of drawing."""
 
     def emit(self, row: int) -> int:
         self.emitted = (
@@ -119,7 +124,7 @@ class Watched(RoundView):
 def outcomes(
     rule: Rule, draft: Draft, logits_MV: Tensor, sampling: Sampling = SAMPLED
 ) -> Iterator[tuple[float, Verdict, Tensor]]:
-    """Every accept and refuse path of a rule over one draft: its probability, the verdict, and the law of the next token [V].
+    """Every accept and refuse path of a rule over one draft: its probability, the verdict, and the distribution of the next token [V].
 
     A node is made to be accepted by the uniform 0 and refused by the uniform 1; the weight is its own acceptance
     probability. A refusal that the rule forces (probability 0) has no other branch.
@@ -144,17 +149,17 @@ def outcomes(
 
 
 class Tree:
-    """Random target and draft laws after every text up to a depth: a whole model of two or three tokens."""
+    """Random target and draft distributions after every text up to a depth: a whole model of two or three tokens."""
 
     def __init__(self, V: int, depth: int, seed: int, holes: bool = False) -> None:
         g = torch.Generator().manual_seed(seed)
         self.V = V
         texts = [text for d in range(depth + 1) for text in product(range(V), repeat=d)]
-        self.p = {text: random_law(V, g) for text in texts}
-        self.q = {text: random_law(V, g, V - 1 if holes else None) for text in texts}
+        self.p = {text: random_distribution(V, g) for text in texts}
+        self.q = {text: random_distribution(V, g, V - 1 if holes else None) for text in texts}
 
     def joint(self, length: int) -> dict[Text, float]:
-        """The target's own law of the next `length` tokens."""
+        """The target's own distribution of the next `length` tokens."""
         return {
             text: math.prod(float(self.p[text[:i]][text[i]]) for i in range(length))
             for text in product(range(self.V), repeat=length)
@@ -170,8 +175,8 @@ class Tree:
         for tokens in product(range(self.V), repeat=gamma):
             mass = math.prod(float(self.q[tokens[:i]][tokens[i]]) for i in range(gamma))
             if mass > 0:
-                laws = torch.stack([self.q[tokens[:i]] for i in range(gamma)])
-                yield Draft(tokens, tuple(range(-1, gamma - 1)), "sample", tuple(range(gamma)), laws), mass
+                distributions = torch.stack([self.q[tokens[:i]] for i in range(gamma)])
+                yield Draft(tokens, tuple(range(-1, gamma - 1)), "sample", tuple(range(gamma)), distributions), mass
 
     def bushes(self, widths: tuple[int, int]) -> Iterator[tuple[Draft, float]]:
         """Every two-level tree drawn without replacement, siblings in draw order."""
@@ -183,30 +188,30 @@ class Tree:
                     tokens += kids
                     parents += [i] * len(kids)
                     group += [1 + i] * len(kids)
-                laws = torch.stack([self.q[()], *(self.q[(t,)] for t in first)])
+                distributions = torch.stack([self.q[()], *(self.q[(t,)] for t in first)])
                 weight = mass * math.prod(w for _, w in choice)
-                yield Draft(tuple(tokens), tuple(parents), "without_replacement", tuple(group), laws), weight
+                yield Draft(tuple(tokens), tuple(parents), "without_replacement", tuple(group), distributions), weight
 
     def emitted(self, rule: Rule, drafts: Iterable[tuple[Draft, float]], length: int) -> dict[Text, float]:
-        """Law of the first `length` tokens when each round's rest is finished by the target itself."""
-        law = dict.fromkeys(product(range(self.V), repeat=length), 0.0)
+        """Distribution of the first `length` tokens when each round's rest is finished by the target itself."""
+        distribution = dict.fromkeys(product(range(self.V), repeat=length), 0.0)
         for draft, mass in drafts:
             for weight, verdict, next_V in outcomes(rule, draft, self.rows(draft)):
                 head = tuple(draft.tokens[i] for i in verdict.path)
                 for token, share in enumerate(next_V.tolist()):
-                    self._finish(law, (*head, token), mass * weight * share, length)
-        return law
+                    self._finish(distribution, (*head, token), mass * weight * share, length)
+        return distribution
 
-    def _finish(self, law: dict[Text, float], text: Text, mass: float, length: int) -> None:
+    def _finish(self, distribution: dict[Text, float], text: Text, mass: float, length: int) -> None:
         if mass == 0:
             return
         if len(text) >= length:
-            law[text[:length]] += mass
+            distribution[text[:length]] += mass
             return
         for token, share in enumerate(self.p[text].tolist()):
-            self._finish(law, (*text, token), mass * share, length)
+            self._finish(distribution, (*text, token), mass * share, length)
 
 
 def worst(a: dict[Text, float], b: dict[Text, float]) -> float:
-    """Total variation of two laws over texts."""
+    """Total variation of two distributions over texts."""
     return 0.5 * sum(abs(a[text] - b[text]) for text in a)
