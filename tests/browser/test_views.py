@@ -271,7 +271,8 @@ def test_dark_mode_redraws_the_canvas(page: Any, base: str) -> None:
 
 
 def test_no_method_is_named_in_the_views(page: Any, base: str) -> None:
-    open_views(page, base, [renamed(lane, f"m{i}") for i, lane in enumerate(traces(METHODS))])
+    lanes = [renamed(lane, f"m{i}", title=f"m{i}") for i, lane in enumerate(traces(METHODS))]
+    open_views(page, base, lanes)
     assert all(card.title not in page.inner_text("body") for card in BY_NAME.values())
 
 

@@ -21,9 +21,10 @@ PAGE = """<!doctype html><meta charset="utf-8"><title>Views</title><link rel="ic
 <link rel="stylesheet" href="tokens.css"><link rel="stylesheet" href="lab.css"><link rel="stylesheet" href="views.css"><link rel="stylesheet" href="stage.css">
 <body><div class="lab">SPOTS</div><script type="module">
 import { createStore } from "./store.js";
+import { createUi } from "./ui.js";
 const store = (window.store = createStore());
 store.setOption("stage", "score");
-const lab = { catalogue: { names: NAMES } };
+const lab = { ui: createUi(() => null), session: { catalogue: { names: NAMES }, on() {} } };
 for (const spot of document.querySelectorAll("[data-view]")) (await import(`./${spot.dataset.view}.js`)).mount(spot, store, lab);
 const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 window.settle = frame;
