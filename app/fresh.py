@@ -1,17 +1,20 @@
 """What the embedded models were trained on, and fresh problems of each kind. No gradio, no torch."""
 
 import secrets
+from collections.abc import Iterable
 from itertools import islice
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from app.wire import Kind, Problem
 from engine.errors import ConfigError, LabError
+from engine.presets import list_presets
 from engine.tasks import FAMILIES, get_task, stream
 
+OWN = "assets/"  # models in this repository
 MOST_SEED = 2**31 - 1
 
 
@@ -20,7 +23,13 @@ def routes() -> list[BaseRoute]:
     return [Route("/lab/problem", problem)]
 
 
-def kinds() -> list[dict[str, Any]]:
+def taught(models: Iterable[str]) -> list[str]:
+    """Those of the loadable models that were trained on these kinds of problem: the pairs in this repository."""
+    own = {pair.name for pair in list_presets() if pair.kind == "pair" and pair.models["target"].startswith(OWN)}
+    return [name for name in models if name in own]
+
+
+def kinds() -> list[Kind]:
     """The families in words, and how their prompts begin and end, which tells a prompt of another kind."""
     tasks = [get_task(family) for family in FAMILIES]
     return [{"task": t.family, "about": t.about, "opening": t.opening, "cue": t.cue} for t in tasks]
@@ -36,7 +45,7 @@ async def problem(request: Request) -> Response:
     return JSONResponse(body)
 
 
-def drawn(family: str, seed: int) -> dict[str, Any]:
+def drawn(family: str, seed: int) -> Problem:
     """A held-out problem: prompt, seed, and the reference answer where texts can be compared (else an empty one).
 
     Raises:

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app import composer, evaluations, fresh, gallery, learn, mining, pooled, recorded, trajectories, trees
+from app import composer, evaluations, fresh, gallery, learn, mining, picks, pooled, recorded, trajectories, trees
 from app.guard import Guard, Rules
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
@@ -110,6 +110,9 @@ def catalogue_json(service: Service, shelf: PresetCatalogue, models: str = "") -
         "methods": service.methods(models),
         "presets": shelf.listing(),
         "models": list(service.models),
+        "picks": picks.among(service.cards),
+        "kinds": fresh.kinds(),
+        "taught": fresh.taught(service.models),
         "first": shelf.first,
         "names": [asdict(name) for name in names.told()],
         "limits": {

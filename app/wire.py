@@ -104,12 +104,31 @@ class PageLimits(TypedDict):
     nodes: int  # of all runs in an upload
 
 
+class Pick(TypedDict):
+    """Several methods that are chosen at once."""
+
+    title: str
+    methods: list[str]
+
+
+class Kind(TypedDict):
+    """A kind of problem that the embedded models know."""
+
+    task: str
+    about: str  # one sentence
+    opening: str  # how a prompt of this kind begins
+    cue: str  # and ends
+
+
 class Catalogue(TypedDict):
     """Everything the run bar needs: GET /lab/catalogue?models=NAME."""
 
     methods: Cards
     presets: list[PagePreset]
     models: list[str]
+    picks: list[Pick]
+    kinds: list[Kind]
+    taught: list[str]  # those of the models that know these kinds of problem, and little else
     first: str  # the preset that the page opens with, empty when there is none
     limits: PageLimits
     names: Annotated[list[dict[str, str]], Shape(list[Told])]  # what the numbers are called elsewhere
@@ -157,6 +176,38 @@ class RunMessage(TypedDict):
     notice: NotRequired[str]  # what went wrong
     done: NotRequired[bool]
     compared: NotRequired[PlainCompared | None]  # with the last message, once all lanes have ended
+
+
+class Problem(TypedDict):
+    """A fresh problem that no model was trained on: GET /lab/problem?task=&seed=."""
+
+    task: str
+    seed: int
+    prompt: str
+    answer: str  # the reference; empty where answers are run, not compared
+
+
+class Entry(TypedDict):
+    """A part in a menu of the composer."""
+
+    name: str
+    against: str  # why it does not fit beside the other two; empty when it does
+
+
+class Menus(TypedDict):
+    """All parts."""
+
+    drafter: list[Entry]
+    shape: list[Entry]
+    rule: list[Entry]
+
+
+class Composed(TypedDict):
+    """What three parts give: GET /lab/compose?drafter=&shape=&rule=&models=."""
+
+    menus: Menus
+    reason: str  # why they do not fit; empty when they do
+    card: Annotated[dict[str, Any] | None, Shape(PageCard | None)]
 
 
 class MinedAbout(TypedDict):

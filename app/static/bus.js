@@ -14,7 +14,7 @@ const SILENCE = 20_000; // milliseconds without a message after which the page a
 const LOST = "The connection to the engine was lost; what arrived so far is kept.";
 
 /** The run that this page asked for last. @param {string} id @param {boolean} step */
-const asked = (id, step) => ({ id, step, have: 0, heard: 0, started: false, ended: id === "" });
+const asked = (id, step) => ({ id, step, have: 0, heard: 0, started: false, begun: false, ended: id === "" });
 
 /**
  * @param {import("./types/store.js").Store} store
@@ -49,7 +49,7 @@ export function createBus(store, notify) {
       const request = JSON.stringify({ ...config, id });
       /** @param {Gate} open */
       const go = (open) => open.trigger("run", { request });
-      store.setStatus({ phase: "queued", recorded: null, step });
+      store.setStatus({ phase: "queued", step }); // what is shown stays until its lanes are replaced
       if (gate) go(gate);
       else waiting.push(go);
       return id;
@@ -72,7 +72,11 @@ export function createBus(store, notify) {
       current.started = true;
       current.heard = Date.now();
       if (message.phase) store.setStatus({ phase: message.phase });
-      if (message.lanes) store.begin(message.lanes, { phase: "running", step: current.step });
+      if (message.lanes) {
+        store.begin(message.lanes, { phase: "running", step: current.step });
+        current.begun = true;
+        emit("begun");
+      }
       if (message.methods) emit("methods", message.methods);
       if (message.ev || message.done) take(message);
     },
@@ -117,7 +121,8 @@ export function createBus(store, notify) {
    */
   function finish(compared = null) {
     current.ended = true;
-    store.setStatus({ phase: store.lanes.length ? "done" : "empty", compared });
+    const phase = store.lanes.length ? "done" : "empty";
+    store.setStatus(current.begun ? { phase, compared } : { phase }); // a run that never began leaves what is shown alone
   }
   return bus;
 }

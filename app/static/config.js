@@ -64,8 +64,11 @@ export function firstConfig({ presets, first, models, methods, limits }) {
   };
 }
 
-/** Whether two requests ask for the same runs. @param {Config} a @param {Config} b */
-export const sameConfig = (a, b) => JSON.stringify(writeConfig(a)) === JSON.stringify(writeConfig(b));
+/** Whether two requests ask for the same runs, whatever case their settings come from. @param {Config} a @param {Config} b */
+export function sameConfig(a, b) {
+  const [one, other] = [a, b].map((config) => JSON.stringify(writeConfig({ ...config, preset: "" })));
+  return one === other;
+}
 
 /** Names in a link: the setting, and its value when the link does not name it. */
 const NUMBERS = /** @type {const} */ ({

@@ -15,6 +15,7 @@ export const KEYS = [
   [["d"], "next divergence from the reference"],
   [["i"], "next important token"],
   [["s"], "to the text that a candidate was copied from"],
+  [["e"], "open or fold what is to run"],
   [["n"], "note on this token"],
   [["g"], "ghosts: rejected candidates at their place"],
   [["w"], "blanks, newlines and tabs"],

@@ -11,6 +11,7 @@ const PATHS = {
   last: "M12 3.5v9M4 3.5L10 8l-6 4.5z",
   back: "M10.5 3.5L5 8l5.5 4.5",
   forward: "M5.5 3.5L11 8l-5.5 4.5",
+  check: "M3.5 8.5l3 3l6-7",
   close: "M4.5 4.5l7 7M11.5 4.5l-7 7",
   plus: "M8 3.5v9M3.5 8h9",
   sun:

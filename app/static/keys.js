@@ -55,6 +55,7 @@ function moves(store, lab) {
     w: () => store.setOption("whitespace", !store.options.whitespace),
     "?": () => lab.ui.open("help"),
     Escape: () => store.clear(),
+    e: () => lab.ui.emit("edit"),
     h: () => store.setOption("details", store.options.details === "hidden" ? "auto" : "hidden"),
     1: () => store.setOption("stage", "text"),
     2: () => store.setOption("stage", "score"),

@@ -13,7 +13,7 @@ export const MAX_URL = 8000; // servers refuse longer ones
 /**
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/lab.js").LinkView} LinkView
- * @typedef {Pick<import("./types/lab.js").Session, "config" | "catalogue" | "on">} Session
+ * @typedef {Pick<import("./types/lab.js").Session, "config" | "ran" | "catalogue" | "on">} Session
  */
 
 /** @param {Store} store @param {Session} session @returns {import("./types/lab.js").Link} */
@@ -72,7 +72,7 @@ export function createLink(store, session) {
   };
   const topics = /** @type {const} */ (["cursor", "time", "filters", "options", "status"]);
   for (const topic of topics) store.on(topic, later);
-  session.on("config", later);
+  session.on("ran", later);
   globalThis.addEventListener?.("popstate", () => {
     const query = new URLSearchParams(location.search);
     for (const [option, value] of Object.entries(placeIn(query)))
@@ -88,7 +88,7 @@ function pairs(store, session) {
   /** @type {string[][]} */
   const out = options.room === "compare" ? [] : [["room", options.room]];
   out.push(...placePairs(options));
-  out.push(...(status.recorded ? [["trace", status.recorded]] : session.config ? writeConfig(session.config) : []));
+  out.push(...(status.recorded ? [["trace", status.recorded]] : ranOrSet(store, session)));
   if (cursor) out.push(["at", [cursor.run, cursor.round, cursor.pos, cursor.node].map((part) => part ?? "").join("~")]);
   if (time.at !== Infinity || time.mode !== "calls")
     out.push(["view", `${time.mode}~${time.at === Infinity ? "" : Math.round(time.at)}`]);
@@ -102,6 +102,12 @@ function pairs(store, session) {
   if (options.order !== "target") out.push(["order", options.order]);
   out.push(...stagePairs(store));
   return out;
+}
+
+/** The request behind what is shown; while nothing is, what is set. @param {Store} store @param {Session} session */
+function ranOrSet(store, session) {
+  const config = store.lanes.length ? session.ran : session.config;
+  return config ? writeConfig(config) : [];
 }
 
 /** A number, or null. @param {string | undefined} text */

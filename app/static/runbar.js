@@ -1,266 +1,316 @@
-// The run bar: what to run, and Run, Step, Stop. It edits the session's settings and nothing else.
+// @ts-check
+// The run bar: what to run, and Run, Step, Stop. Folded to one line once something is on the stage.
+// It edits the session's settings and nothing else: what is shown stays what it is until they run.
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { knobForm } from "./knobform.js";
 import { methodPicker } from "./picker.js";
+import { firstWords, plainLane, settingsInWords } from "./run/choice.js";
+import { composedCards } from "./run/composer.js";
+import { numberFields } from "./run/numbers.js";
 
-const NUMBERS = [
-  ["max_new_tokens", "Tokens", { min: 1, step: 1 }, "At most this many new tokens."],
-  ["temperature", "Temperature", { min: 0, max: 100, step: "any" }, "0 is greedy: always the most probable token."],
-  [
-    "top_p",
-    "Top-p",
-    { min: 0.001, max: 1, step: "any" },
-    "Keep the most probable tokens up to this mass; 1 keeps all.",
-  ],
-  ["top_k", "Top-k", { min: 0, step: 1 }, "Keep this many of the most probable tokens; 0 keeps all."],
-  ["seed", "Seed", { min: 0, step: 1 }, "The same seed gives the same draws."],
-];
+/**
+ * @typedef {import("./types/lab.js").Config} Config
+ * @typedef {import("./types/wire.js").LaneRequest} Lane
+ */
 
 const ME = "runbar";
+const WAITING = /** @type {Record<string, string>} */ ({ queued: "Waiting…", loading: "Loading…" });
 
-/** @param {HTMLElement} element @param {object} store @param {object} lab */
+/** @param {HTMLElement} element @param {import("./types/store.js").Store} store @param {import("./types/lab.js").Lab} lab */
 export function mount(element, store, lab) {
-  const ui = {};
+  const { session } = lab;
+  const composed = composedCards(lab);
   let ownPrompt = "";
   let settingsOpen = false;
-  const { session } = lab;
-  const card = (name) => session.catalogue.methods.find((item) => item.name === name);
+  let built = false;
+  const cards = () => [...(session.catalogue?.methods ?? []), ...composed.of(names())];
+  const names = () => session.config?.lanes.map((lane) => lane.method) ?? [];
+  /** @param {string} name */
+  const card = (name) => cards().find((item) => item.name === name);
+
+  const preset = h("select", { "aria-label": "Case" });
+  const summary = h("span.summary");
+  const fold = h(
+    "button.plain.fold",
+    {
+      "aria-expanded": "true",
+      "aria-controls": "runform",
+      "aria-keyshortcuts": "e",
+      onclick: () => setFolded(!folded()),
+    },
+    icon("sliders"),
+    h("span", {}, "Edit"),
+  );
+  const stale = h("span.stale", { role: "status" });
+  const runWord = h("span", {}, "Run");
+  const run = h(
+    "button.primary",
+    { onclick: () => go(session.run), "aria-keyshortcuts": "Control+Enter" },
+    icon("play"),
+    runWord,
+  );
+  const step = h("button", { onclick: () => go(session.step), "aria-keyshortcuts": "." }, icon("forward"), "Step");
+  const stop = h("button", { onclick: () => lab.bus.stop(), disabled: true }, icon("stop"), "Stop");
+  const line = h(
+    "div.runline",
+    {},
+    h("label.field.case", {}, h("span.unseen", {}, "Case"), preset),
+    fold,
+    h("div.about", {}, summary, stale),
+    h("div.go", {}, run, step, stop),
+  );
+
+  const point = h("p.point");
+  const prompt = h("textarea", {
+    rows: 3,
+    "aria-label": "Prompt",
+    placeholder: "Write a prompt, or choose a case.",
+    spellcheck: "false",
+    oninput: typed,
+  });
+  const models = h("select", { "aria-label": "Models" });
+  const chips = h("div.chips", { role: "group", "aria-label": "Methods" });
+  const add = h(
+    "button.plain.add",
+    { "aria-haspopup": "dialog", "aria-expanded": "false", onclick: pick },
+    icon("plus"),
+    "Choose methods",
+  );
+  const anchor = h("span.anchor", {}, add);
+  const numbers = numberFields((partial) => edit(partial));
+  const chat = h("input", { type: "checkbox" });
+  const settings = h("div.settings", { hidden: true });
+  const toggle = h(
+    "button.plain",
+    { "aria-expanded": "false", onclick: toggleSettings },
+    icon("sliders"),
+    "Method settings",
+  );
+  const form = h(
+    "div.runform",
+    { id: "runform" },
+    point,
+    h("label.field.prompt", {}, h("span", {}, "Prompt"), prompt),
+    h("div.how", {}, h("span.label", {}, "Methods"), anchor, chips),
+    h(
+      "div.sampling",
+      {},
+      h("label.field.models", {}, h("span", {}, "Models"), models),
+      numbers.elements,
+      h("label.field.check", {}, h("span", {}, "Chat template"), chat),
+      toggle,
+    ),
+    settings,
+  );
+  const picker = methodPicker(
+    lab,
+    () => composed.of(names()),
+    (lanes) => edit({ lanes }),
+  );
+
+  preset.addEventListener("change", choosePreset);
+  models.addEventListener("change", () => session.chooseModels(models.value, ME));
+  chat.addEventListener("change", () => edit({ chat: chat.checked }));
 
   function build() {
-    const { limits, models } = session.catalogue;
-    ui.preset = h("select", { "aria-label": "Preset", onchange: choosePreset });
-    ui.point = h("p.point");
-    ui.prompt = h("textarea", {
-      rows: 3,
-      "aria-label": "Prompt",
-      placeholder: "Write a prompt, or choose a preset.",
-      spellcheck: "false",
-      oninput: typed,
-    });
-    ui.models = h(
-      "select",
-      { "aria-label": "Models", onchange: () => session.chooseModels(ui.models.value, ME) },
-      models.map((name) => h("option", { value: name }, name)),
-    );
-    ui.chips = h("div.chips", { role: "group", "aria-label": "Methods" });
-    ui.numbers = NUMBERS.map(([name, label, attrs, title]) => {
-      const max = name === "max_new_tokens" ? { max: limits.tokens } : {};
-      const input = h("input", {
-        type: "number",
-        required: true,
-        ...attrs,
-        ...max,
-        onchange: () => input.reportValidity() && edit({ [name]: Number(input.value) }),
-      });
-      return { name, input, element: h("label.field.short", { title }, h("span", {}, label), input) };
-    });
-    ui.chat = h("input", { type: "checkbox", onchange: () => edit({ chat: ui.chat.checked }) });
-    ui.settings = h("div.settings", { hidden: true });
-    ui.toggle = h(
-      "button.plain",
-      { "aria-expanded": "false", onclick: toggleSettings },
-      icon("sliders"),
-      "Method settings",
-    );
-    ui.run = h(
-      "button.primary",
-      { onclick: () => go(session.run), title: "Run all lanes (Ctrl Enter)" },
-      icon("play"),
-      "Run",
-    );
-    ui.step = h(
-      "button",
-      { onclick: () => go(session.step), title: "Show one more target call in every lane (.)" },
-      icon("forward"),
-      "Step",
-    );
-    ui.stop = h(
-      "button",
-      { onclick: () => lab.bus.stop(), disabled: true, title: "End after the round in progress" },
-      icon("stop"),
-      "Stop",
-    );
-    element.replaceChildren(
-      h(
-        "div.what",
-        {},
-        h("div.case", {}, h("label.field", {}, h("span", {}, "Preset"), ui.preset), ui.point),
-        h("label.field.prompt", {}, h("span", {}, "Prompt"), ui.prompt),
-        h("div.go", {}, ui.run, h("div.two", {}, ui.step, ui.stop)),
-      ),
-      h("div.how", {}, ui.chips),
-      h(
-        "div.law",
-        {},
-        h("label.field", {}, h("span", {}, "Models"), ui.models),
-        ui.numbers.map((item) => item.element),
-        h(
-          "label.field.check",
-          { title: "Wrap the prompt in the model's chat template." },
-          h("span", {}, "Chat"),
-          ui.chat,
-        ),
-        ui.toggle,
-      ),
-      ui.settings,
-    );
+    const { limits, models: pairs } = session.catalogue ?? { limits: { tokens: 1 }, models: [] };
+    models.replaceChildren(...pairs.map((name) => h("option", { value: name }, name)));
+    numbers.most("max_new_tokens", limits.tokens);
+    element.replaceChildren(line, form);
+    built = true;
+    setFolded(store.lanes.length > 0 || willOpen());
     show();
     buttons();
   }
 
+  /** Whether the page is about to show runs: then it opens folded, and nothing jumps. */
+  const willOpen = () =>
+    new URLSearchParams(location.search).has("m") || Boolean(session.catalogue?.presets.some((item) => item.recorded));
+
   /** The controls as session.config says. */
   function show() {
-    if (!ui.run || !session.config) return;
     const { config, catalogue } = session;
-    const options = [
-      h("option", { value: "" }, "Own prompt"),
-      ...catalogue.presets.map((item) => h("option", { value: item.name }, item.title)),
-    ];
-    ui.preset.replaceChildren(...options);
-    ui.preset.value = config.preset ?? "";
-    const preset = catalogue.presets.find((item) => item.name === config.preset);
-    ui.point.textContent = preset?.point ?? "Every lane gets the same prompt, seed and sampling.";
-    ui.point.title = preset?.story ?? "";
-    if (ui.prompt.value !== config.prompt) ui.prompt.value = config.prompt;
-    ui.models.value = config.models;
-    for (const { name, input } of ui.numbers) input.value = config[name];
-    ui.chat.checked = config.chat;
-    chips();
+    if (!built || !config || !catalogue) return;
+    const titles = catalogue.presets.map((item) => h("option", { value: item.name }, item.title));
+    preset.replaceChildren(h("option", { value: "" }, "Own prompt"), ...titles);
+    preset.value = config.preset;
+    const chosen = catalogue.presets.find((item) => item.name === config.preset);
+    point.textContent = chosen?.point ?? "Every lane gets the same prompt, seed and sampling.";
+    if (prompt.value !== config.prompt) prompt.value = config.prompt;
+    models.value = config.models;
+    numbers.show(config);
+    chat.checked = config.chat;
+    showChips();
+    inWords();
+    composed.learn(names()).then((more) => more && show());
   }
 
-  function chips() {
-    const { lanes } = session.config;
-    const full = lanes.length >= session.catalogue.limits.lanes;
-    const items = lanes.map((lane, i) => {
-      const { title, guarantee } = card(lane.method) ?? { title: lane.method, guarantee: "" };
-      const count = Object.keys(lane.knobs).length;
-      return h(
-        `span.chip.${guarantee}`,
-        {},
-        h("span", {}, title, count ? h("i", { title: "settings changed" }, String(count)) : null),
-        h(
-          "button.plain",
-          {
-            "aria-label": `Remove ${title}`,
-            title: "Remove",
-            onclick: () => edit({ lanes: lanes.filter((_, j) => j !== i) }),
-          },
-          icon("close"),
-        ),
-      );
-    });
-    const add = h(
-      "button.plain.add",
-      { "aria-haspopup": "menu", "aria-expanded": "false", onclick: () => pick(add, full) },
-      icon("plus"),
-      "Add a method",
-    );
-    ui.chips.replaceChildren(h("span.label", {}, "Methods"), ...items, h("span.anchor", {}, add));
-    if (settingsOpen) settings();
+  /** The folded line: what is set, and whether it has run. */
+  function inWords() {
+    const { config } = session;
+    if (!config) return;
+    const words = firstWords(config.prompt, 70) || "No prompt yet";
+    summary.replaceChildren(h("b", {}, words), h("span", {}, settingsInWords(config).join(" · ")));
+    stale.textContent = session.stale ? "Settings changed, press Run" : "";
+    element.classList.toggle("isstale", session.stale);
   }
 
-  function pick(add, full) {
-    const anchor = add.parentElement;
-    const close = () => {
-      anchor.querySelector(".picker")?.remove();
-      add.setAttribute("aria-expanded", "false");
-      removeEventListener("pointerdown", outside);
-      removeEventListener("keydown", onkey);
-    };
-    const outside = (event) => !anchor.contains(event.target) && close();
-    const onkey = (event) => {
-      if (event.key !== "Escape") return;
-      close();
-      add.focus();
-    };
-    if (anchor.querySelector(".picker")) return close();
-    const chosen = session.config.lanes.map((lane) => lane.method);
-    anchor.append(
-      methodPicker(session.catalogue.methods, chosen, full, (picked) => {
-        close();
-        edit({ lanes: [...session.config.lanes, { method: picked.name, knobs: {} }] });
+  function showChips() {
+    const lanes = session.config?.lanes ?? [];
+    chips.replaceChildren(
+      ...lanes.map((lane, i) => {
+        const { title, guarantee } = card(lane.method) ?? { title: lane.method, guarantee: "" };
+        const count = Object.keys(lane.knobs).length;
+        const words = count === 1 ? "1 setting changed" : `${count} settings changed`;
+        return h(
+          `span.chip.${guarantee}`,
+          {},
+          h("span", {}, title, count ? h("i", { role: "img", "aria-label": words }, String(count)) : null),
+          h(
+            "button.plain",
+            { "aria-label": `Remove ${title}`, onclick: () => edit({ lanes: lanes.filter((_, j) => j !== i) }) },
+            icon("close"),
+          ),
+        );
       }),
     );
-    add.setAttribute("aria-expanded", "true");
-    const picker = anchor.querySelector(".picker");
-    const over = picker.getBoundingClientRect().right - (document.documentElement.clientWidth - 16);
-    if (over > 0) picker.style.left = `${-over}px`;
-    anchor.querySelector(".picker button:enabled")?.focus();
-    addEventListener("pointerdown", outside);
-    addEventListener("keydown", onkey);
+    if (settingsOpen) showSettings();
   }
+
+  function pick() {
+    if (picker.element.isConnected) return closePicker();
+    picker.draw();
+    anchor.append(picker.element);
+    add.setAttribute("aria-expanded", "true");
+    const { style } = picker.element;
+    style.left = "0px";
+    const box = picker.element.getBoundingClientRect();
+    const over = box.right - (document.documentElement.clientWidth - 12);
+    if (over > 0) style.left = `${-Math.min(over, box.left - 12)}px`;
+    style.maxHeight = `${Math.max(300, innerHeight - Math.max(0, box.top) - 16)}px`;
+    picker.focus();
+    addEventListener("pointerdown", outside);
+  }
+
+  function closePicker() {
+    picker.element.remove();
+    add.setAttribute("aria-expanded", "false");
+    removeEventListener("pointerdown", outside);
+  }
+
+  /** @param {PointerEvent} event */
+  function outside(event) {
+    if (event.target instanceof Node && !anchor.contains(event.target)) closePicker();
+  }
+
+  anchor.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !picker.element.isConnected) return;
+    event.stopPropagation();
+    closePicker();
+    add.focus();
+  });
 
   function toggleSettings() {
     settingsOpen = !settingsOpen;
-    ui.toggle.setAttribute("aria-expanded", String(settingsOpen));
-    ui.settings.hidden = !settingsOpen;
-    if (settingsOpen) settings();
+    toggle.setAttribute("aria-expanded", String(settingsOpen));
+    settings.hidden = !settingsOpen;
+    if (settingsOpen) showSettings();
   }
 
-  function settings() {
+  function showSettings() {
+    const lanes = session.config?.lanes ?? [];
+    /** @param {number} at @param {Lane["knobs"]} knobs */
     const set = (at, knobs) => {
-      edit({ lanes: session.config.lanes.map((lane, i) => (i === at ? { ...lane, knobs } : lane)) }, false);
-      chipCounts();
+      edit({ lanes: (session.config?.lanes ?? []).map((lane, i) => (i === at ? { ...lane, knobs } : lane)) }, false);
+      settingsOpen = false; // the forms hold the focus: only the counts beside the names are drawn anew
+      showChips();
+      settingsOpen = true;
     };
-    ui.settings.replaceChildren(
-      ...session.config.lanes
-        .map((lane, at) => card(lane.method) && knobForm(card(lane.method), lane.knobs, (knobs) => set(at, knobs)))
-        .filter(Boolean),
+    settings.replaceChildren(
+      ...lanes.flatMap((lane, at) => {
+        const found = card(lane.method);
+        if (!found) return [];
+        const again = h(
+          "button.plain.again",
+          { onclick: () => edit({ lanes: [...(session.config?.lanes ?? []), plainLane(lane.method)] }) },
+          "Another lane of it",
+        );
+        const part = knobForm(found, lane.knobs, (knobs) => set(at, knobs));
+        part.append(again);
+        return [part];
+      }),
     );
   }
 
-  const chipCounts = () => {
-    const open = settingsOpen;
-    settingsOpen = false;
-    chips();
-    settingsOpen = open;
-  };
-
+  /** @param {Partial<Config>} partial */
   function edit(partial, redraw = true) {
     session.configure(partial, ME);
     if (redraw) show();
+    else inWords();
   }
 
   function typed() {
-    ownPrompt = ui.prompt.value;
-    const leaving = session.config.preset !== "";
-    edit({ prompt: ui.prompt.value, preset: "" }, false);
-    if (leaving) show();
+    ownPrompt = prompt.value;
+    const leaving = session.config?.preset !== "";
+    edit({ prompt: prompt.value, preset: "" }, leaving);
   }
 
   function choosePreset() {
-    const preset = session.catalogue.presets.find((item) => item.name === ui.preset.value);
-    if (!preset) return edit({ preset: "", prompt: ownPrompt });
-    session.choosePreset(preset.name);
+    const chosen = session.catalogue?.presets.find((item) => item.name === preset.value);
+    if (chosen) return session.choosePreset(chosen.name);
+    edit({ preset: "", prompt: ownPrompt });
+    setFolded(false);
+    prompt.focus();
   }
 
-  /** Run, or step; without a prompt the cursor goes there. */
+  /** Run, or step; without a prompt the cursor goes there. @param {() => Promise<boolean>} begin */
   async function go(begin) {
-    if (!(await begin())) ui.prompt.focus();
+    if (await begin()) return;
+    setFolded(false);
+    prompt.focus();
+  }
+
+  const folded = () => form.hidden;
+
+  /** @param {boolean} to */
+  function setFolded(to) {
+    form.hidden = to;
+    fold.setAttribute("aria-expanded", String(!to));
+    fold.lastElementChild?.replaceChildren(to ? "Edit" : "Fold");
+    element.classList.toggle("folded", to);
+    if (to) closePicker();
   }
 
   function buttons() {
-    if (!ui.run) return;
     const { phase } = store.status;
     const busy = ["queued", "loading", "running"].includes(phase);
-    ui.stop.disabled = !busy;
-    ui.run.lastChild.textContent = { queued: "Waiting…", loading: "Loading…" }[phase] ?? "Run";
-    ui.run.classList.toggle("busy", busy && phase !== "running");
+    stop.disabled = !busy;
+    runWord.textContent = WAITING[phase] ?? "Run";
+    run.classList.toggle("busy", phase in WAITING);
   }
 
   element.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go(session.run);
   });
   session.on("catalogue", () => {
-    if (!ui.run) build();
+    if (!built) build();
   });
   session.on("config", ({ by }) => {
     if (by !== ME) show();
   });
   session.on("methods", () => {
-    if (settingsOpen) settings();
+    if (settingsOpen) showSettings();
+    if (picker.element.isConnected) picker.draw();
+  });
+  session.on("ran", () => {
+    setFolded(true);
+    inWords();
+  });
+  lab.ui.on("edit", () => {
+    setFolded(!folded());
+    if (!folded()) prompt.focus();
   });
   store.on("status", buttons);
   if (session.catalogue) build();

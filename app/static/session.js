@@ -20,6 +20,18 @@ export function createSession({ store, api, bus, ui }) {
   /** Tell the visitor what went wrong; the page goes on. @param {() => Promise<void>} work */
   const guarded = (work) => work().catch((error) => ui.notify(error instanceof Error ? error.message : String(error)));
 
+  /** The settings as they were when the stage was filled. @type {Config | null} */
+  let base = null;
+  /** What is asked for and not yet begun. @type {Config | null} */
+  let asked = null;
+
+  /** The stage shows other runs now. @param {Config | null} ran their settings, null where no one request makes them */
+  function filled(ran) {
+    session.ran = ran;
+    base = session.config = ran ?? session.config;
+    emit("ran");
+  }
+
   /** @type {Session & {catalogue: any, config: any, ran: any}} */
   const session = {
     on,
@@ -27,6 +39,9 @@ export function createSession({ store, api, bus, ui }) {
     catalogue: null,
     config: null,
     ran: null,
+    get stale() {
+      return store.lanes.length > 0 && base !== null && session.config !== null && !sameConfig(base, session.config);
+    },
 
     take(catalogue, config) {
       session.catalogue = catalogue;
@@ -37,7 +52,6 @@ export function createSession({ store, api, bus, ui }) {
     configure(partial, by = "") {
       if (!session.config) return;
       session.config = { ...session.config, ...partial };
-      store.setStatus({ recorded: null });
       emit("config", { by });
     },
     choosePreset(name, by = "") {
@@ -55,18 +69,17 @@ export function createSession({ store, api, bus, ui }) {
         const preset = session.catalogue?.presets.find(
           (/** @type {{name: string}} */ item) => item.name === body.recorded,
         );
-        if (preset) session.config = presetConfig(preset);
-        emit("config", { by: "recording" });
         store.load(body.lanes, { recorded: body.recorded, compared: body.compared });
+        filled(preset ? presetConfig(preset) : null);
+        emit("config", { by: "recording" });
       }),
     openFiles: (files) => {
       ui.clearNotices();
       return guarded(async () => {
         const { lanes, compared } = await read(files);
         await bus.stop();
-        store.load(lanes, { compared });
-        const config = headsConfig([...store.runs.values()], session.catalogue?.models[0] ?? "");
-        if (config) session.config = session.ran = config;
+        store.load(lanes, { compared, opened: true });
+        filled(headsConfig([...store.runs.values()], session.catalogue?.models[0] ?? ""));
         emit("config", { by: "files" });
       });
     },
@@ -87,15 +100,13 @@ export function createSession({ store, api, bus, ui }) {
         ui.notify("The prompt is empty: write some text, or choose a preset.");
         return false;
       }
-      session.ran = structuredClone(config);
+      asked = structuredClone(config);
       if (step) store.setOption("ghosts", true);
       await bus.start(config, { step });
       return true;
     },
     step() {
-      const { config, ran } = session;
-      const stale = !store.lanes.length || (!store.status.recorded && !(ran && config && sameConfig(ran, config)));
-      if (stale) return session.run({ step: true });
+      if (!store.lanes.length || session.stale) return session.run({ step: true });
       store.setOption("ghosts", true);
       ui.emit("step", 1);
       return Promise.resolve(true);
@@ -110,6 +121,10 @@ export function createSession({ store, api, bus, ui }) {
     return api.post("open", framed(files));
   }
   bus.on("methods", session.takeMethods);
+  bus.on("begun", () => {
+    session.ran = base = asked;
+    emit("ran");
+  });
   return session;
 }
 

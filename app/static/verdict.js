@@ -109,6 +109,8 @@ function how(store, run, baseline) {
   const recorded = store.status?.recorded;
   if (recorded)
     return `Recorded${run.head?.created ? ` ${run.head.created.slice(0, 10)}` : ""} on ${place || "an unnamed device"}${baseline && apart(run, baseline) ? ", one lane after the other" : ""}; prefill excluded.${lossy}`;
+  if (store.status?.opened)
+    return `Opened from a file${run.head?.created ? `, made ${run.head.created.slice(0, 10)}` : ""}${place ? ` on ${place}` : ""}; prefill excluded.${lossy}`;
   return `${baseline ? "Measured with rounds in turns, never two at once" : "Measured"}${place ? ` on ${place}` : ""}; prefill and drawing excluded.${lossy}`;
 }
 

@@ -119,3 +119,20 @@ test("a run that waits for its turn is taken from the queue; one that runs is as
   assert.deepEqual(sent, []);
   assert.equal(bus.busy, true); // its last message ends it
 });
+
+test("a recording stays one, with what its lanes say, until the lanes of a run replace it", async () => {
+  const compared = { verdicts: {} };
+  store.load([trace("chain", [round()])], { recorded: "apples", compared });
+  attach();
+  const heard = [];
+  bus.on("begun", () => heard.push(store.lanes));
+  let id = await bus.start({ prompt: "x" });
+  assert.deepEqual([store.status.phase, store.status.recorded], ["queued", "apples"]);
+  receive({ id, seq: -1, notice: "It cannot run.", done: true });
+  assert.deepEqual([store.status.phase, store.status.recorded], ["done", "apples"]);
+  assert.equal(store.status.compared, compared);
+  id = await bus.start({ prompt: "x" });
+  receive({ id, seq: 0, lanes: [{ key: "plain", card: card("plain") }] });
+  assert.equal(store.status.recorded, null);
+  assert.deepEqual(heard, [["plain"]]);
+});

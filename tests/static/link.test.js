@@ -31,7 +31,7 @@ beforeEach(() => {
 /** A store, and the link of it and a session. */
 function made() {
   const store = createStore();
-  const session = { ...createEmitter(), config: CONFIG, catalogue: { methods: [card("chain")], models: ["tiny"] } };
+  const session = { ...createEmitter(), config: { ...CONFIG, seed: 7 }, ran: CONFIG, catalogue: { methods: [card("chain")], models: ["tiny"] } };
   return { store, link: createLink(store, session) };
 }
 /** What another browser shows that opens the address. */
@@ -71,6 +71,13 @@ test("the link of a recording names it and asks for no run", () => {
   assert.equal(again.name, "apples");
   assert.equal(again.config, null);
   assert.equal(again.store.time.at, Infinity);
+});
+
+test("settings that have not run are in no link; where nothing has run, there is nothing else to link to", () => {
+  const { store, link } = made();
+  assert.match(link.url(), /seed=7/);
+  store.load(LANES);
+  assert.doesNotMatch(link.url(), /seed=7/);
 });
 
 test("live on the clock is live again", () => {

@@ -27,6 +27,8 @@ const CATALOGUE = {
   limits: { tokens: 512, lanes: 2, upload: 1_000_000, nodes: 100 },
 };
 
+const RECORDED = { recorded: "apples", lanes: [trace("chain", [round()])], compared: null };
+
 /** A session whose server and engine are lists of what they were asked. */
 function made(answers = {}) {
   const asked = [];
@@ -61,17 +63,49 @@ test("the page opens with the first preset's settings", () => {
   assert.equal(session.config.prompt, "of a link");
 });
 
-test("settings are replaced, never edited, and what is shown is then no recording of them", () => {
-  const { session, store } = made();
+test("settings are replaced, never edited, and what is shown stays what it was", async () => {
+  const { session, store } = made({ trace: RECORDED });
+  await session.openRecorded("apples");
   const before = session.config;
-  store.setStatus({ recorded: "apples" });
+  const shown = session.ran;
+  assert.equal(session.stale, false);
   const heard = [];
   session.on("config", ({ by }) => heard.push(by));
   session.configure({ seed: 9 }, "me");
   assert.equal(before.seed, 0);
   assert.equal(session.config.seed, 9);
-  assert.equal(store.status.recorded, null);
+  assert.equal(store.status.recorded, "apples");
+  assert.equal(session.ran, shown);
+  assert.equal(session.stale, true);
   assert.deepEqual(heard, ["me"]);
+  session.configure({ seed: 0, preset: "" });
+  assert.equal(session.stale, false);
+});
+
+test("what is asked for is what is shown as soon as its lanes begin, not before", async () => {
+  const { session, store, bus } = made({ trace: RECORDED });
+  await session.openRecorded("apples");
+  let heard = 0;
+  session.on("ran", () => heard++);
+  session.configure({ prompt: "mine" });
+  await session.run();
+  assert.equal(session.ran.prompt, "prompt of apples");
+  session.configure({ prompt: "typed while it loads" });
+  store.begin([{ key: "chain", card: card("chain") }]);
+  bus.emit("begun");
+  assert.equal(session.ran.prompt, "mine");
+  assert.equal(session.stale, true);
+  assert.equal(heard, 1);
+});
+
+test("files of several prompts have no one request, and editing makes them stale all the same", async () => {
+  const lanes = [trace("chain", [round()]), trace("plain", [round()], { prompt: "Twice" })];
+  const { session, store } = made({ open: { lanes, compared: null } });
+  await session.openFiles([file("a.jsonl", "x")]);
+  assert.equal(session.ran, null);
+  assert.deepEqual([store.status.opened, session.stale], [true, false]);
+  session.configure({ seed: 4 });
+  assert.equal(session.stale, true);
 });
 
 test("a preset that was recorded opens its runs; another only sets", async () => {
@@ -105,20 +139,21 @@ test("nothing runs without a prompt", async () => {
 });
 
 test("a step goes on in what is shown, and runs anew when the settings have changed since", async () => {
-  const { session, store, asked, ui } = made();
+  const { session, store, asked, ui, bus } = made({ trace: RECORDED });
   const steps = [];
   ui.on("step", (by) => steps.push(by));
   await session.step();
   assert.deepEqual(asked.at(-1), ["start", "prompt of apples", { step: true }]);
   assert.equal(store.options.ghosts, true);
   store.load([trace("chain", [round()])]);
+  bus.emit("begun");
   await session.step();
   assert.deepEqual(steps, [1]);
   session.configure({ seed: 2 });
   await session.step();
   assert.equal(asked.length, 2);
   session.configure({ seed: 3 });
-  store.load([trace("chain", [round()])], { recorded: "apples" });
+  await session.openRecorded("apples");
   await session.step();
   assert.deepEqual(steps, [1, 1]);
 });

@@ -4,6 +4,7 @@ import type { Emitter, FilterSpec, Options, Place, Store, Time } from "./store.j
 
 import type {
   Catalogue,
+  Composed,
   DocPage,
   Gallery,
   Glossary,
@@ -12,6 +13,7 @@ import type {
   Opened,
   PageCard,
   PageIndex,
+  Problem,
   Recorded,
   RunRequest,
 } from "./wire.js";
@@ -23,6 +25,8 @@ export type Config = Omit<RunRequest, "id" | "stop" | "preset"> & { readonly pre
 export interface Answers {
   catalogue: Catalogue;
   trace: Recorded;
+  compose: Composed;
+  problem: Problem;
   mined: MinedList;
   lessons: Lessons;
   glossary: Glossary;
@@ -54,6 +58,8 @@ export interface Api {
 export interface BusTopics {
   /** which methods the loaded models can run */
   methods: readonly PageCard[];
+  /** the lanes of the run that was asked for are on the page, still empty */
+  begun: undefined;
 }
 /** `bus.js`: the way to the engine. It puts what comes back into the store and repairs gaps. */
 export interface Bus extends Pick<Emitter<BusTopics>, "on"> {
@@ -79,16 +85,20 @@ export interface SessionTopics {
   config: { readonly by: string };
   /** the catalogue's methods changed: other models, or models that are now loaded */
   methods: undefined;
+  /** the stage shows other runs: `ran` has changed, and nothing is stale */
+  ran: undefined;
 }
 /** `session.js`: what is set, and what becomes of it. */
 export interface Session extends Emitter<SessionTopics> {
   readonly catalogue: Catalogue | null;
   readonly config: Config | null;
-  /** the settings of the last run that was started here */
+  /** the settings of the runs on the stage; null where no one request makes them. A link repeats these, never `config` */
   readonly ran: Config | null;
+  /** whether settings were edited and have not run yet */
+  readonly stale: boolean;
   take(catalogue: Catalogue, config: Config | null): void;
   takeMethods(methods: readonly PageCard[]): void;
-  /** Change settings; what is shown is then no longer a recording of them. */
+  /** Change settings. What is shown stays what it is, a recording too, until they run. */
   configure(partial: Partial<Config>, by?: string): void;
   choosePreset(name: string, by?: string): void;
   chooseModels(models: string, by?: string): Promise<void>;
@@ -109,6 +119,8 @@ export interface UiTopics {
   close: undefined;
   /** play or pause */
   play: undefined;
+  /** unfold the run bar, or fold it */
+  edit: undefined;
   /** so many target calls on, or back */
   step: number;
   /** mark the positions `from` to `to` of a lane for a moment; who can, calls `found` */

@@ -109,6 +109,8 @@ export interface Status {
   readonly phase: "empty" | "queued" | "loading" | "running" | "done";
   /** name of the preset whose recorded runs are shown */
   readonly recorded: string | null;
+  /** the runs come from a visitor's files */
+  readonly opened: boolean;
   /** what lanes that have ended say about each other */
   readonly compared: Compared | null;
   /** the run was started by Step */

@@ -79,11 +79,32 @@ export interface PageLimits {
   readonly nodes: number;
 }
 
+/** Several methods that are chosen at once. */
+export interface Pick {
+  readonly title: string;
+  readonly methods: readonly string[];
+}
+
+/** A kind of problem that the embedded models know. */
+export interface Kind {
+  readonly task: string;
+  /** one sentence */
+  readonly about: string;
+  /** how a prompt of this kind begins */
+  readonly opening: string;
+  /** and ends */
+  readonly cue: string;
+}
+
 /** Everything the run bar needs: GET /lab/catalogue?models=NAME. */
 export interface Catalogue {
   readonly methods: readonly PageCard[];
   readonly presets: readonly PagePreset[];
   readonly models: readonly string[];
+  readonly picks: readonly Pick[];
+  readonly kinds: readonly Kind[];
+  /** those of the models that know these kinds of problem, and little else */
+  readonly taught: readonly string[];
   /** the preset that the page opens with, empty when there is none */
   readonly first: string;
   readonly limits: PageLimits;
@@ -130,6 +151,37 @@ export interface RunMessage {
   readonly done?: boolean;
   /** with the last message, once all lanes have ended */
   readonly compared?: Compared | null;
+}
+
+/** A fresh problem that no model was trained on: GET /lab/problem?task=&seed=. */
+export interface Problem {
+  readonly task: string;
+  readonly seed: number;
+  readonly prompt: string;
+  /** the reference; empty where answers are run, not compared */
+  readonly answer: string;
+}
+
+/** A part in a menu of the composer. */
+export interface Entry {
+  readonly name: string;
+  /** why it does not fit beside the other two; empty when it does */
+  readonly against: string;
+}
+
+/** All parts. */
+export interface Menus {
+  readonly drafter: readonly Entry[];
+  readonly shape: readonly Entry[];
+  readonly rule: readonly Entry[];
+}
+
+/** What three parts give: GET /lab/compose?drafter=&shape=&rule=&models=. */
+export interface Composed {
+  readonly menus: Menus;
+  /** why they do not fit; empty when they do */
+  readonly reason: string;
+  readonly card: PageCard | null;
 }
 
 /** A recorded mined set in the list. */

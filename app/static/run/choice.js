@@ -1,0 +1,86 @@
+// @ts-check
+// Which methods run, as plain data: lanes in, lanes out. No DOM here.
+
+/**
+ * @typedef {import("../types/wire.js").LaneRequest} Lane
+ * @typedef {import("../types/wire.js").PageCard} PageCard
+ */
+
+/** In the order in which families are listed. @type {Readonly<Record<string, string>>} */
+export const FAMILIES = {
+  baseline: "Baseline",
+  chain: "Chains",
+  tree: "Trees",
+  lookup: "Lookup",
+  judge: "Judges",
+  composed: "Composed",
+};
+
+/** @param {string} method @returns {Lane} */
+export const plainLane = (method) => ({ method, knobs: {} });
+
+/** With the method when it was not there, without its last lane when it was. @param {readonly Lane[]} lanes @param {string} method */
+export function toggled(lanes, method) {
+  const at = lanes.findLastIndex((lane) => lane.method === method);
+  return at < 0 ? [...lanes, plainLane(method)] : lanes.filter((_, i) => i !== at);
+}
+
+/**
+ * Lanes of these methods, at most so many; a method that was there before keeps its settings.
+ * @param {readonly string[]} methods
+ * @param {readonly Lane[]} before
+ * @param {number} most
+ */
+export const lanesOf = (methods, before, most) =>
+  methods.slice(0, most).map((method) => before.find((lane) => lane.method === method) ?? plainLane(method));
+
+/**
+ * Cards by family that hold every word of the search in name, title, family, parts or first sentence; the names count first.
+ * @param {readonly PageCard[]} cards
+ * @param {string} search
+ * @returns {[family: string, cards: PageCard[]][]}
+ */
+export function families(cards, search = "") {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  /** @param {PageCard} card */
+  const found = (card) => {
+    const { name, title, family, drafter, shape, rule, guarantee, paper } = card;
+    const group = FAMILIES[family] ?? family;
+    const text = [name, title, group, drafter, shape, rule, guarantee, paper, firstSentence(card.summary)].join(" ");
+    return words.every((word) => text.toLowerCase().includes(word));
+  };
+  const order = [...new Set([...Object.keys(FAMILIES), ...cards.map((card) => card.family)])];
+  return order
+    .map(
+      (family) => /** @type {[string, PageCard[]]} */ ([family, cards.filter((c) => c.family === family && found(c))]),
+    )
+    .filter(([, members]) => members.length > 0);
+}
+
+/** @param {string} text */
+export const firstSentence = (text) => text.match(/^.*?[.:](?=\s|$)/s)?.[0] ?? text;
+
+/** The first words of a text in at most so many characters. @param {string} text @param {number} most */
+export function firstWords(text, most = 60) {
+  const line = text.replace(/\s+/g, " ").trim();
+  if (line.length <= most) return line;
+  const cut = line.slice(0, most);
+  return `${cut.slice(0, cut.includes(" ") ? cut.lastIndexOf(" ") : most)} …`;
+}
+
+/**
+ * What is set, in a few words: models, sampling, seed, number of methods.
+ * @param {import("../types/lab.js").Config} config
+ * @returns {string[]}
+ */
+export function settingsInWords({ models, temperature, top_p, top_k, seed, lanes, max_new_tokens, chat }) {
+  const sampled = [`temperature ${temperature}`, top_p < 1 && `top-p ${top_p}`, top_k > 0 && `top-k ${top_k}`];
+  return [
+    models,
+    temperature === 0 ? "greedy" : sampled.filter(Boolean).join(", "),
+    `seed ${seed}`,
+    `up to ${max_new_tokens} tokens`,
+    chat ? "chat" : "",
+    `${lanes.length} ${lanes.length === 1 ? "method" : "methods"}`,
+  ].filter(Boolean);
+}

@@ -1,0 +1,126 @@
+// @ts-check
+// A method from its parts: three menus, what speaks against a choice, what the result promises.
+
+import { h } from "../dom.js";
+
+/**
+ * @typedef {import("../types/wire.js").PageCard} PageCard
+ * @typedef {"drafter" | "shape" | "rule"} Part
+ */
+
+/** @type {readonly Part[]} */
+const PARTS = ["drafter", "shape", "rule"];
+/** @type {Readonly<Record<Part, string>>} */
+const WORDS = { drafter: "Drafter: who drafts", shape: "Shape: of the draft", rule: "Rule: what is accepted" };
+/** @type {Readonly<Record<string, string>>} */
+const PROMISES = {
+  reference: "The target's own text, one token a call.",
+  lossless: "Lossless: emits what the target alone would emit (in distribution, when sampling).",
+  lossy: "Lossy: may emit what the target alone would not.",
+};
+
+/**
+ * The last entry of the picker; `add` gets the card of what was composed.
+ * @param {import("../types/lab.js").Lab} lab
+ * @param {(card: PageCard) => void} add
+ */
+export function composer(lab, add) {
+  /** @type {Record<Part, string>} */
+  const chosen = { drafter: "model", shape: "chain", rule: "exact" };
+  /** @type {PageCard | null} */
+  let card = null;
+  let full = false;
+  let asked = 0;
+  const menus = PARTS.map((part) =>
+    h("select", {
+      "aria-label": WORDS[part],
+      onchange: (/** @type {Event} */ event) => {
+        if (event.target instanceof HTMLSelectElement) chosen[part] = event.target.value;
+        ask();
+      },
+    }),
+  );
+  const fits = h("p.composesaid", { role: "status" });
+  const button = h("button", { disabled: true, onclick: () => card && add(card) }, "Add this lane");
+  const details = h(
+    "details.compose",
+    {},
+    h("summary", {}, "Compose a method from drafter, shape and rule"),
+    h(
+      "div.composeparts",
+      {},
+      PARTS.map((part, i) => h("label.field", {}, h("span", {}, WORDS[part]), menus[i])),
+    ),
+    fits,
+    button,
+  );
+
+  details.addEventListener("toggle", () => {
+    if (details.open && !menus[0].options.length) ask();
+  });
+
+  async function ask() {
+    asked += 1;
+    const mine = asked;
+    try {
+      const found = await lab.api.get("compose", { ...chosen, models: lab.session.config?.models ?? "" });
+      if (mine === asked) show(found);
+    } catch (error) {
+      fits.textContent = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** @param {import("../types/wire.js").Composed} found */
+  function show(found) {
+    PARTS.forEach((part, i) => {
+      menus[i].replaceChildren(
+        ...found.menus[part].map(({ name, against }) =>
+          h("option", { value: name, selected: name === chosen[part] }, against ? `${name} (does not fit)` : name),
+        ),
+      );
+      menus[i].value = chosen[part];
+    });
+    card = found.card;
+    const promise = card ? (PROMISES[card.guarantee] ?? card.guarantee) : "";
+    fits.textContent = found.reason || [promise, card?.unavailable].filter(Boolean).join(" ");
+    fits.classList.toggle("against", Boolean(found.reason || card?.unavailable));
+    able();
+  }
+
+  function able() {
+    button.disabled = full || !card || card.unavailable !== "";
+  }
+
+  return {
+    element: details,
+    /** @param {boolean} noRoom all lanes are taken */
+    update(noRoom) {
+      full = noRoom;
+      able();
+    },
+  };
+}
+
+/** Cards of composed methods ("drafter+shape+rule"), asked for once each. @param {import("../types/lab.js").Lab} lab */
+export function composedCards(lab) {
+  /** @type {Map<string, PageCard | null>} */
+  const known = new Map();
+  return {
+    /** @param {string} name */
+    get: (name) => known.get(name) ?? undefined,
+    /** Fetch what these lanes need; true once something new is known. @param {readonly string[]} names */
+    async learn(names) {
+      const fresh = [...new Set(names)].filter((name) => name.split("+").length === 3 && !known.has(name));
+      for (const name of fresh) known.set(name, null);
+      for (const name of fresh) {
+        const [drafter, shape, rule] = name.split("+");
+        const found = await lab.api.get("compose", { drafter, shape, rule }).catch(() => null);
+        known.set(name, found?.card ?? null);
+      }
+      return fresh.length > 0;
+    },
+    /** @param {readonly string[]} names */
+    of: (names) =>
+      [...new Set(names)].flatMap((name) => known.get(name) ?? []).map((card) => ({ ...card, family: "composed" })),
+  };
+}

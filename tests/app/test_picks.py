@@ -1,0 +1,17 @@
+"""What the picker chooses at once."""
+
+from app import picks
+from engine.methods import CARDS
+from tests.app import synthetic
+
+
+def test_one_of_each_family_is_one_of_each_and_the_five_papers_are_five():
+    families, five = picks.among(CARDS)
+    by_name = {card.name: card for card in CARDS}
+    assert sorted(by_name[name].family for name in families["methods"]) == sorted({card.family for card in CARDS})
+    assert five["methods"] == [picks.REFERENCE, *picks.FIVE]
+    assert len({by_name[name].paper for name in picks.FIVE}) == 5
+
+
+def test_a_pick_without_its_methods_is_left_out():
+    assert picks.among(synthetic.CARDS) == []

@@ -1,0 +1,76 @@
+"""The run bar: folded, choosing methods, and what is shown while settings are edited."""
+
+import re
+
+import pytest
+
+
+def bar(page, what):
+    return page.locator(f"[data-view=runbar] {what}")
+
+
+def open_picker(page):
+    if bar(page, ".runform").is_hidden():
+        page.keyboard.press("e")
+    page.get_by_role("button", name="Choose methods").click()
+    return page.get_by_role("listbox", name="Methods")
+
+
+def test_the_first_paint_is_folded_and_the_stage_near_the_top(visit):
+    page = visit(viewport={"width": 1440, "height": 900})
+    assert bar(page, ".runform").is_hidden()
+    line = bar(page, ".runline").inner_text()
+    assert "A farmer has 48 apples." in line and "greedy" in line and "5 methods" in line and "made-up" in line
+    assert page.locator(".stage").bounding_box()["y"] < 220
+    page.keyboard.press("e")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Prompt"
+    bar(page, ".fold").click()
+    assert bar(page, ".runform").is_hidden()
+
+
+def test_editing_leaves_a_recording_and_its_link_as_they_are(visit):
+    page = visit()
+    page.wait_for_function("location.search.includes('trace=apples')")
+    page.keyboard.press("e")
+    page.get_by_label("Seed").fill("5")
+    page.get_by_label("Seed").press("Tab")
+    assert bar(page, ".stale").inner_text() == "Settings changed, press Run"
+    page.wait_for_timeout(300)
+    assert "trace=apples" in page.url and "seed=5" not in page.url
+    assert "Recorded" in page.locator(".verdict").inner_text()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("location.search.includes('seed=5')")
+    assert bar(page, ".stale").inner_text() == "" and bar(page, ".runform").is_hidden()
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_every_method_can_be_reached_and_nothing_overflows_sideways(visit, size):
+    page = visit(viewport={"width": size[0], "height": size[1]})
+    options = open_picker(page).get_by_role("option")
+    assert options.count() == 6
+    box = page.get_by_role("dialog", name="Methods to compare").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= size[0]
+    assert page.evaluate("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.picklist'))")
+    options.last.scroll_into_view_if_needed()
+    low = options.last.bounding_box()
+    assert low["height"] >= 24 and box["y"] <= low["y"] < box["y"] + box["height"]
+
+
+def test_methods_are_chosen_by_keyboard_and_several_at_once(visit):
+    page = visit()
+    open_picker(page)
+    page.keyboard.type("bush")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    lanes = "draftscope.session.config.lanes.map((lane) => lane.method)"
+    assert page.evaluate(lanes) == ["plain", "chain", "lenient", "wary"]
+    page.keyboard.press("Enter")
+    assert page.evaluate(lanes) == ["plain", "chain", "lenient", "wary", "bush"]
+    assert page.locator(".pick.active").get_attribute("aria-selected") == "true"
+    page.get_by_role("button", name="None", exact=True).click()
+    assert page.evaluate(lanes) == []
+    page.get_by_role("button", name=re.compile(r"^All \d")).click()
+    assert set(page.evaluate(lanes)) >= {"plain", "chain", "bush", "lenient", "wary"}
+    page.keyboard.press("Escape")
+    assert page.get_by_role("listbox", name="Methods").count() == 0
+    assert page.evaluate("document.activeElement.textContent") == "Choose methods"
