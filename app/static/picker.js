@@ -71,7 +71,7 @@ export function methodPicker(lab, composed, change) {
     const top = list.scrollTop;
     const full = lanes().length >= most();
     said.textContent = `${lanes().length} chosen${full ? `; ${most()} is the most that may run together here` : ""}`;
-    quick.replaceChildren(...quickPicks());
+    drawQuick();
     const groups = families(methods(), search.value);
     list.replaceChildren(
       ...groups.map(([family, cards]) =>
@@ -118,22 +118,28 @@ export function methodPicker(lab, composed, change) {
     );
   }
 
+  /** The buttons are drawn anew only when they would do something else: a click must not take the focus away. */
+  function drawQuick() {
+    const picks = quickPicks();
+    const said = JSON.stringify(picks);
+    if (quick.dataset.picks === said) return;
+    quick.dataset.picks = said;
+    quick.replaceChildren(
+      ...picks.map(([text, names]) => h("button.small", { onclick: () => set(lanesOf(names, lanes(), most())) }, text)),
+    );
+  }
+
+  /** @returns {[text: string, methods: string[]][]} */
   function quickPicks() {
     const able = methods().filter((card) => !card.unavailable);
-    /** @param {string} text @param {readonly string[]} names */
-    const button = (text, names) => h("button.small", { onclick: () => set(lanesOf(names, lanes(), most())) }, text);
     const all = able.map((card) => card.name);
     const names = new Set(all);
-    return [
-      button(all.length > most() ? `First ${most()}` : `All ${all.length}`, all),
-      ...(session.catalogue?.picks ?? []).map((pick) =>
-        button(
-          pick.title,
-          pick.methods.filter((name) => names.has(name)),
-        ),
-      ),
-      button("None", []),
-    ];
+    /** @type {[string, string[]][]} */
+    const picks = (session.catalogue?.picks ?? []).map((pick) => [
+      pick.title,
+      pick.methods.filter((name) => names.has(name)),
+    ]);
+    return [[all.length > most() ? `First ${most()}` : `All ${all.length}`, all], ...picks, ["None", []]];
   }
 
   /** @param {Lane[]} next */

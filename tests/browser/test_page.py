@@ -22,9 +22,15 @@ def frame(page) -> None:
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def unfold(page) -> None:
+    if page.locator("#runform").is_hidden():
+        page.get_by_role("button", name="Edit", exact=True).click()
+
+
 def live(page, tokens: int = 500) -> None:
     """Start the preset without recordings."""
-    page.get_by_label("Preset").select_option("live")
+    page.get_by_label("Case", exact=True).select_option("live")
+    unfold(page)
     page.get_by_label("Tokens").fill(str(tokens))
     page.get_by_label("Tokens").press("Tab")
     page.get_by_role("button", name="Run", exact=True).click()
@@ -223,6 +229,7 @@ def test_keyboard_only(visit):
     page.get_by_role("button", name="Add note").press("Enter")
     assert page.locator(".notes li").first.inner_text().count("odd r")
     press("Escape")
+    unfold(page)
     page.get_by_label("Prompt", exact=True).focus()
     page.keyboard.type("g r [ ]")
     assert state(page, "s.options.ghosts") is True
@@ -230,6 +237,7 @@ def test_keyboard_only(visit):
 
 def test_mistakes_are_told_and_nothing_typed_is_lost(visit):
     page = visit()
+    unfold(page)
     page.get_by_label("Prompt", exact=True).fill("   ")
     page.get_by_role("button", name="Run", exact=True).click()
     page.locator(".notice", has_text="empty").wait_for()
@@ -248,6 +256,7 @@ def test_mistakes_are_told_and_nothing_typed_is_lost(visit):
 def test_a_lane_that_cannot_start_tells_why_and_the_others_go_on(visit):
     """From a link that names no models, too: the first ones are chosen."""
     page = visit("?prompt=abc&m=plain&m=copycat&n=20")
+    unfold(page)
     assert page.get_by_label("Models").input_value() == "made-up"
     page.get_by_role("button", name="Run", exact=True).click()
     wait(page, "s.status.phase === 'done' && s.runs.get('plain')?.tokens.length === 20")
@@ -261,12 +270,14 @@ def test_a_lane_that_cannot_start_tells_why_and_the_others_go_on(visit):
 
 def test_knobs_come_from_the_cards(visit):
     page = visit()
+    unfold(page)
     page.get_by_role("button", name="Method settings").click()
     row = page.locator(".knobs", has_text="Chain of guesses").locator(".knob", has_text="gamma")
     assert "paper's default" in row.inner_text()
     row.locator("input").fill("7")
     row.locator("input").press("Tab")
     assert page.evaluate("draftscope.session.config.lanes[1].knobs") == {"gamma": 7}
+    page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_function("decodeURIComponent(location.search).includes('chain(gamma:7)')")
 
 

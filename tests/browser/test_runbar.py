@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+pytestmark = pytest.mark.browser
+
 
 def bar(page, what):
     return page.locator(f"[data-view=runbar] {what}")
