@@ -97,6 +97,8 @@ def _plain(preset: Preset) -> PagePreset:
         "point": preset.point,
         "models": preset.pair,
         "prompt": preset.prompt,
+        "task": preset.task,
+        "answer": preset.answer,
         "lanes": [{"method": lane.method, "knobs": dict(lane.knobs)} for lane in preset.lanes],
         "sampling": dict(preset.sampling),
         "seed": preset.seed,

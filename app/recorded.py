@@ -10,12 +10,19 @@ from engine.analysis.compared import compared
 from engine.analysis.reading import read_runs
 from engine.config import Card
 from engine.errors import TraceError
+from engine.tasks import Checked, check_answer
 from engine.threshold import Threshold
-from engine.trace.events import Event, Round, RunStarted, Token
+from engine.trace.events import Event, Round, RunEnded, RunStarted, Token
 from engine.trace.store import Trace, event_json
 
 Sentence = Callable[[RunStarted, Round, int | None, Token | None, Mapping[int, str]], str]
 FRAMED = b'{"file":'  # several files in one body begin so; a trace begins with its run
+WHOLE = (
+    "eos",
+    "stop",
+    "limit",
+    "context",
+)  # ends after which no more text comes; a run that was cut short is not judged
 FEW = 64  # in a larger tree only the guesses that were tested are explained
 
 
@@ -33,6 +40,8 @@ class Narrator:
         if isinstance(event, RunStarted):
             self._head = event
             self._pieces.update(zip(event.prompt_ids, event.prompt_pieces, strict=False))
+        elif isinstance(event, RunEnded) and self._head is not None and (found := answered(self._head, event)):
+            out["checked"] = asdict(found)
         elif isinstance(event, Round):
             self._pieces.update((int(token), piece) for token, piece in event.pieces.items())
             if self._sentence is not None and self._head is not None:
@@ -48,6 +57,14 @@ class Narrator:
             out["tokens"][i]["why"] = (
                 out["nodes"][token.node].get("why", "") if shared else sentence(head, event, None, token, self._pieces)
             )
+
+
+def answered(head: RunStarted, end: RunEnded) -> Checked | None:
+    """The answer in a run's text against the reference in its head; None where there is none, or the text is unfinished."""
+    task, reference = head.extras.get("task"), head.extras.get("answer")
+    if end.reason not in WHOLE or not isinstance(task, str) or not isinstance(reference, str):
+        return None
+    return check_answer(task, reference, end.text)
 
 
 def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | None) -> list[dict[str, Any]]:

@@ -10,8 +10,10 @@ from app.knobs import find
 from app.state import Limits
 from engine.config import Card, KnobValue, Sampling
 from engine.errors import ConfigError, unknown
+from engine.tasks import FAMILIES
 
 MOST_STOPS, STOP_CHARS = 8, 100
+ANSWER_CHARS = 2000
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,13 @@ class Request:
     chat: bool = False
     run: str = ""
     stop: tuple[str, ...] = ()
+    task: str = ""  # family of the prompt, where it is a problem of one
+    answer: str = ""  # its reference answer
+
+    @property
+    def extras(self) -> dict[str, str]:
+        """What the heads of the traces note of the prompt."""
+        return {name: value for name, value in (("task", self.task), ("answer", self.answer)) if value}
 
     def arguments(self, lane: Lane) -> dict[str, Any]:
         """What `Lab.stream` takes for one lane, besides the method's name."""
@@ -49,6 +58,7 @@ class Request:
             "chat": self.chat,
             "stop": self.stop,
             "record": "full",
+            "extras": self.extras,
             **lane.knobs,
         }
 
@@ -96,7 +106,24 @@ def build(given: Mapping[str, Any], cards: Sequence[Card], models: Sequence[str]
         chat=bool(given.get("chat", False)),
         run=str(given.get("id", "")),
         stop=stops(given.get("stop")),
+        **problem(given),
     )
+
+
+def problem(given: Mapping[str, Any]) -> dict[str, str]:
+    """Task and reference answer of a request, empty where none are given.
+
+    Raises:
+        ConfigError: an unknown task, an answer without one, or one that is no text or too long.
+    """
+    task, answer = given.get("task") or "", given.get("answer") or ""
+    if task and task not in FAMILIES:
+        raise ConfigError(unknown("task", task, FAMILIES))
+    if not isinstance(answer, str) or len(answer) > ANSWER_CHARS or (answer and not task):
+        raise ConfigError(
+            f"answer must be a text of at most {ANSWER_CHARS} characters, with the task that it belongs to."
+        )
+    return {"task": task, "answer": answer}
 
 
 def stops(given: Any) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from engine.analysis.names import Told
 from engine.analysis.verdict import Verdict
 from engine.config import Card, Knob
 from engine.judge import events as mining
+from engine.tasks import Checked
 from engine.trace import events as trace
 
 FOLDER = Path(__file__).parent / "static" / "types"
@@ -111,7 +112,11 @@ def _trace() -> Iterator[str]:
     yield TOP_N
     why = ("/** The sentence that the server adds. */", "readonly why?: string;")
     yield from (interface(record, sparse=True, more=why) for record in (trace.Node, trace.Token))
-    yield from (interface(event, sparse=True) for event in get_args(trace.Event))
+    yield interface(Checked)
+    checked = ("/** Its answer against the reference, which the server adds where the run's head has one. */",)
+    for event in get_args(trace.Event):
+        more = (*checked, "readonly checked?: Checked;") if event is trace.RunEnded else ()
+        yield interface(event, sparse=True, more=more)
     yield alias("Event", (kind.__name__ for kind in get_args(trace.Event)))
 
 

@@ -65,6 +65,8 @@ class RunRequest(TypedDict):
     top_k: int
     seed: int
     chat: bool
+    task: NotRequired[str]  # family of the prompt, where it is a problem of one
+    answer: NotRequired[str]  # its reference answer
     preset: NotRequired[str]  # the case that the settings come from, empty when none
     id: NotRequired[str]  # 32 hexadecimal digits, made by the page
     stop: NotRequired[list[str]]
@@ -87,6 +89,8 @@ class PagePreset(TypedDict):
     point: str  # one sentence: what to see
     models: str
     prompt: str
+    task: str  # family of the prompt, empty when it is of none
+    answer: str  # the reference answer, empty when there is none
     lanes: list[LaneRequest]
     sampling: Annotated[dict[str, Any], Shape(PresetSampling)]
     seed: int

@@ -12,7 +12,29 @@ export function presetConfig(preset) {
   const { temperature = 0, top_p = 1, top_k = 0 } = preset.sampling;
   const lanes = preset.lanes.map(({ method, knobs }) => ({ method, knobs: { ...knobs } }));
   const { name, models, prompt, seed, chat, max_new_tokens } = preset;
-  return { preset: name, models, prompt, lanes, max_new_tokens, temperature, top_p, top_k, seed, chat };
+  return {
+    ...problemOf(preset),
+    preset: name,
+    models,
+    prompt,
+    lanes,
+    max_new_tokens,
+    temperature,
+    top_p,
+    top_k,
+    seed,
+    chat,
+  };
+}
+
+/**
+ * Task and reference answer, where there are any: with them the server tells right from wrong.
+ * @param {{readonly task?: unknown, readonly answer?: unknown}} given
+ * @returns {Pick<Config, "task" | "answer">}
+ */
+function problemOf({ task, answer }) {
+  if (typeof task !== "string" || !task) return {};
+  return typeof answer === "string" && answer ? { task, answer } : { task };
 }
 
 /**
@@ -26,6 +48,7 @@ export function headsConfig(runs, models) {
   if (!heads.length || heads.length < runs.length || heads.some((head) => head.prompt !== heads[0].prompt)) return null;
   const [{ prompt, sampling, seed, max_new_tokens, chat, extras }] = heads;
   return {
+    ...problemOf(extras),
     preset: "",
     models,
     prompt,
@@ -93,6 +116,8 @@ export function writeConfig(config) {
   for (const [key, [name, fallback]] of Object.entries(NUMBERS))
     if (config[name] !== fallback) pairs.push([key, String(config[name])]);
   if (config.chat) pairs.push(["chat", "1"]);
+  if (config.task) pairs.push(["task", config.task]);
+  if (config.task && config.answer) pairs.push(["answer", config.answer]);
   return pairs;
 }
 
@@ -109,6 +134,7 @@ export function readConfig(query, cards, models = []) {
   /** @param {keyof typeof NUMBERS} key */
   const number = (key) => Number(query.get(key) ?? NUMBERS[key][1]);
   return {
+    ...problemOf({ task: query.get("task"), answer: query.get("answer") }),
     preset: query.get("preset") ?? "",
     models: query.get("models") || (models[0] ?? ""),
     prompt,

@@ -5,6 +5,7 @@ import { ghostChips, tokenChip } from "./chips.js";
 import { h, num } from "./dom.js";
 import { percent } from "./draw.js";
 import { flagsFor } from "./flags.js";
+import { answerOf } from "./run/answer.js";
 
 const STRETCH = 40; // chips that a change may lay out again
 const SECTION = 4; // stretches
@@ -37,6 +38,7 @@ export class Lane {
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.knobs = h("span", {}, knobText(run));
     this.state = h("span.state");
+    this.answer = h("p.answer", { hidden: true });
     this.fault = h("p.fault", { role: "status", hidden: true });
     this.flow = h("div.flow", {
       role: "listbox",
@@ -62,6 +64,7 @@ export class Lane {
           {},
           this.figures.map((f) => h("div", { title: f.title }, f.value, h("dt", {}, f.name))),
         ),
+        this.answer,
       ),
       this.fault,
       this.flow,
@@ -217,6 +220,10 @@ export class Lane {
     this.state.textContent = text;
     this.state.className = `state ${end ? end.reason : text}`;
     this.state.title = end?.message ?? "";
+    const told = answerOf(end);
+    this.answer.hidden = !told;
+    this.answer.textContent = told?.words ?? "";
+    this.answer.className = `answer ${told?.right ? "right" : "wrong"}`;
     this.fault.hidden = end?.reason !== "error";
     this.fault.textContent = this.fault.hidden ? "" : end.message || "This run failed; what it wrote before stays.";
   }

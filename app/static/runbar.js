@@ -8,6 +8,7 @@ import { knobForm } from "./knobform.js";
 import { methodPicker } from "./picker.js";
 import { firstWords, plainLane, settingsInWords } from "./run/choice.js";
 import { composedCards } from "./run/composer.js";
+import { introduction } from "./run/intro.js";
 import { numberFields } from "./run/numbers.js";
 
 /**
@@ -88,11 +89,13 @@ export function mount(element, store, lab) {
     icon("sliders"),
     "Method settings",
   );
+  const intro = introduction(lab, (partial) => edit(partial));
   const form = h(
     "div.runform",
     { id: "runform" },
     point,
     h("label.field.prompt", {}, h("span", {}, "Prompt"), prompt),
+    intro.element,
     h("div.how", {}, h("span.label", {}, "Methods"), anchor, chips),
     h(
       "div.sampling",
@@ -151,6 +154,7 @@ export function mount(element, store, lab) {
   function inWords() {
     const { config } = session;
     if (!config) return;
+    intro.show();
     const words = firstWords(config.prompt, 70) || "No prompt yet";
     summary.replaceChildren(h("b", {}, words), h("span", {}, settingsInWords(config).join(" · ")));
     stale.textContent = session.stale ? "Settings changed, press Run" : "";
@@ -254,13 +258,13 @@ export function mount(element, store, lab) {
   function typed() {
     ownPrompt = prompt.value;
     const leaving = session.config?.preset !== "";
-    edit({ prompt: prompt.value, preset: "" }, leaving);
+    edit({ prompt: prompt.value, preset: "", task: undefined, answer: undefined }, leaving);
   }
 
   function choosePreset() {
     const chosen = session.catalogue?.presets.find((item) => item.name === preset.value);
     if (chosen) return session.choosePreset(chosen.name);
-    edit({ preset: "", prompt: ownPrompt });
+    edit({ preset: "", prompt: ownPrompt, task: undefined, answer: undefined });
     setFolded(false);
     prompt.focus();
   }

@@ -11,7 +11,7 @@ const infinite = (_name, value) => (value === Infinity || value === -Infinity ? 
 /** The trace's own lines; what the page added for itself is left out. */
 export function traceText(run) {
   const lean = ({ why: _why, ...item }) => item;
-  const event = (item) =>
+  const event = ({ checked: _checked, ...item }) =>
     item.kind === "round" ? { ...item, nodes: item.nodes.map(lean), tokens: item.tokens.map(lean) } : item;
   const events = [run.head, ...run.rounds, ...(run.end ? [run.end] : [])].filter(Boolean);
   return events.map((item) => `${JSON.stringify(event(item), infinite)}\n`).join("");

@@ -4,6 +4,7 @@ import { lockedRun, nameOf } from "./columns.js";
 import { count, h, s } from "./dom.js";
 import { FONT, fmt } from "./draw.js";
 import { offer, svgText } from "./figure.js";
+import { isOutside } from "./run/intro.js";
 import { plainOf, roundsOf, summary } from "./numbers.js";
 
 const LIVE_MS = 250;
@@ -19,7 +20,7 @@ export function mount(element, store, lab) {
     const words = verdict(store);
     line.replaceChildren(...strong(words.line));
     cause.textContent = words.cause;
-    how.textContent = words.how;
+    how.textContent = `${words.how}${outside(store, lab)}`;
     element.dataset.cause = words.id;
   };
   const later = () => store.frame("verdict", draw);
@@ -43,6 +44,14 @@ export function mount(element, store, lab) {
     return svgText(figure, element);
   });
   later();
+}
+
+/** Told beside the result where the text is no problem of a kind that these models were taught. */
+function outside(store, lab) {
+  const prompt = store.runs.get(store.lanes[0])?.head?.prompt;
+  const models = lab?.session?.ran?.models;
+  const told = prompt && models && isOutside(lab.session.catalogue, { models, prompt });
+  return told ? " The prompt is outside of what these models know." : "";
 }
 
 /** Text with what stands between double stars in bold. */

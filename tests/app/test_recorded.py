@@ -1,5 +1,7 @@
 import gzip
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -7,9 +9,12 @@ from app import recorded
 from app.state import Limits
 from engine.analysis.reading import guesses
 from engine.errors import ConfigError, TraceError
+from engine.trace.events import RunEnded
 from engine.trace.store import Trace, unpack
 from tests.app.fakes import sentence
 from tests.app.synthetic import CARDS, events
+
+ROOT = Path(__file__).parents[2]
 
 
 def data(*names: str, tokens: int = 20) -> bytes:
@@ -77,3 +82,25 @@ def test_a_shelf_reads_its_traces_once_and_knows_no_paths(shelf):
     for name in ("../secrets", "live", ""):
         with pytest.raises(ConfigError):
             shelf.body(name)
+
+
+def ends(case: str) -> dict[str, dict]:
+    paths = sorted((ROOT / "presets" / "traces").glob(f"{case}-*.jsonl.gz"))
+    traces = [trace for path in paths for trace in recorded.parse(path.read_bytes(), Limits())]
+    return {lane["key"]: lane["events"][-1] for lane in recorded.lanes(traces, CARDS, None)}
+
+
+def test_answers_are_checked_where_the_trace_knows_the_reference():
+    found = ends("easd_hurts")
+    assert found["ar"]["checked"] == {"right": True, "answer": "17", "reference": "17"}
+    assert found["easd"]["checked"] == {"right": False, "answer": "7", "reference": "17"}
+    assert all("checked" not in end for end in ends("code").values())  # its answers are run, not compared
+
+
+def test_an_answer_that_was_cut_short_is_not_judged():
+    (trace, *_others) = recorded.parse(data("plain"), Limits())
+    head = replace(trace.head, extras={"task": "arithmetic", "answer": "38"})
+    end = RunEnded("eos", text="The answer is 38.")
+    assert recorded.answered(head, end).right
+    assert recorded.answered(head, replace(end, reason="stopped")) is None
+    assert recorded.answered(trace.head, end) is None

@@ -70,3 +70,22 @@ def test_a_run_may_end_at_texts_of_its_own():
 def test_not_a_request(text):
     with pytest.raises(ConfigError):
         requests.parse(text, CARDS, ["made-up"], Limits())
+
+
+def test_a_problem_goes_into_the_runs_extras():
+    request = parse(task="arithmetic", answer="38")
+    assert request.arguments(request.lanes[0])["extras"] == {"task": "arithmetic", "answer": "38"}
+    assert parse().extras == {}
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ({"task": "arithmetics"}, "arithmetic"),
+        ({"answer": "38"}, "task"),
+        ({"task": "arithmetic", "answer": 38}, "text"),
+    ],
+)
+def test_a_problem_that_is_none_is_refused(given, words):
+    with pytest.raises(ConfigError, match=words):
+        parse(**given)

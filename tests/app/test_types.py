@@ -78,6 +78,7 @@ def record(value: Any, hint: Any, at: str) -> list[str]:
         return [f"{at}: {type(value).__name__}"]
     hints = typing.get_type_hints(hint, include_extras=True)
     free = {"why"} if hint in (trace.Node, trace.Token) else set()  # the server's sentence
+    free |= {"checked"} if hint is trace.RunEnded else set()  # the answer, checked by the server
     free |= {"kind", "schema"} if hasattr(hint, "kind") else set()
     out = [f"{at}.{name} is not declared" for name in value.keys() - hints.keys() - free]
     if typing.is_typeddict(hint):

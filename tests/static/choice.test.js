@@ -23,7 +23,11 @@ test("a search finds by name, family, part and paper, every word of it, and keep
     card("odd", { family: "own" }),
   ];
   const names = (search) => families(cards, search).map(([family, found]) => [family, found.map(({ name }) => name)]);
-  assert.deepEqual(names(""), [["tree", ["oak"]], ["lookup", ["trie"]], ["own", ["odd"]]]);
+  assert.deepEqual(names(""), [
+    ["tree", ["oak"]],
+    ["lookup", ["trie"]],
+    ["own", ["odd"]],
+  ]);
   assert.deepEqual(names("DYNAMIC oak"), [["tree", ["oak"]]]);
   assert.deepEqual(names("copies lookup"), [["lookup", ["trie"]]]);
   assert.deepEqual(names("copies more"), []);

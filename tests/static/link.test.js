@@ -31,7 +31,12 @@ beforeEach(() => {
 /** A store, and the link of it and a session. */
 function made() {
   const store = createStore();
-  const session = { ...createEmitter(), config: { ...CONFIG, seed: 7 }, ran: CONFIG, catalogue: { methods: [card("chain")], models: ["tiny"] } };
+  const session = {
+    ...createEmitter(),
+    config: { ...CONFIG, seed: 7 },
+    ran: CONFIG,
+    catalogue: { methods: [card("chain")], models: ["tiny"] },
+  };
   return { store, link: createLink(store, session) };
 }
 /** What another browser shows that opens the address. */

@@ -2,11 +2,12 @@
 // The head of a band: the method, its figures, the names of its tracks.
 
 import { h } from "../dom.js";
+import { answerOf } from "../run/answer.js";
 import { fmt, percent } from "../draw.js";
 import { agreement } from "./bands.js";
 
 /** @typedef {{calls: number, tau: number|null, perSecond: number|null, ratio: number|null, guarantee: string, parts: number|null,
- *   agrees: number|null, failed: string}} Figures */
+ *   agrees: number|null, answer: import("../run/answer.js").Told|null, failed: string}} Figures */
 
 /** @param {any} store @param {any} run @param {any} reference @param {number|null} parts @returns {Figures} */
 export function figuresOf(store, run, reference, parts) {
@@ -20,6 +21,7 @@ export function figuresOf(store, run, reference, parts) {
     guarantee: run.card.guarantee ?? run.head?.guarantee ?? "",
     parts,
     agrees: agreement(store, run, reference),
+    answer: answerOf(run.end),
     failed: run.end?.reason === "error" ? "failed" : "",
   };
 }
@@ -50,13 +52,13 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
   item.arrow.textContent = place.folded ? "▸" : "▾";
   item.arrow.setAttribute("aria-expanded", String(!place.folded));
   item.arrow.setAttribute("aria-label", place.folded ? `Open the tracks of ${name}` : `Fold ${name} to its spans`);
-  const { calls, tau, perSecond, ratio, guarantee, failed } = figures;
+  const { calls, tau, perSecond, ratio, guarantee, answer, failed } = figures;
   const speed = ratio ? `${fmt(ratio, 2)}×` : `${fmt(perSecond, 3)}/s`;
   const kind = failed || guarantee;
   item.lines.replaceChildren(
     ...(place.folded && !narrow
       ? [
-          h(`span.kind.${guarantee}`, { text: kind }),
+          h(`span.kind.${guarantee}`, { text: answer ? `${answer.sign} ${kind}` : kind }),
           h("b", { text: String(calls) }),
           h("b", { text: fmt(tau, 3) }),
           h("b", { text: speed }),
@@ -76,6 +78,7 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
             h("b", { text: ratio ? `${fmt(ratio, 2)}× speed` : `${fmt(perSecond, 3)} tokens/s` }),
             ` · ${kind}`,
           ),
+          ...(answer ? [h("span", { text: answer.words })] : []),
           ...parting(figures),
         ]),
   );
@@ -97,8 +100,8 @@ function parting({ parts, agrees }) {
 }
 
 /** @param {string} name @param {Figures} figures */
-function spoken(name, { calls, tau, ratio, perSecond, guarantee, parts }) {
+function spoken(name, { calls, tau, ratio, perSecond, guarantee, parts, answer }) {
   const speed = ratio ? `${fmt(ratio, 2)} times the reference's speed` : `${fmt(perSecond, 3)} tokens a second`;
   const other = parts === null ? "" : `, another text than the reference from position ${parts} on`;
-  return `${name}: ${calls} target calls, ${fmt(tau, 3)} tokens a call, ${speed}, ${guarantee}${other}`;
+  return `${name}: ${calls} target calls, ${fmt(tau, 3)} tokens a call, ${speed}, ${guarantee}${other}${answer ? `, ${answer.words}` : ""}`;
 }

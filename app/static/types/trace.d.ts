@@ -70,6 +70,14 @@ export interface Token {
   readonly why?: string;
 }
 
+/** An answer held against its reference. */
+export interface Checked {
+  readonly right: boolean;
+  /** as extracted from the text; None when the text holds none */
+  readonly answer: string | null;
+  readonly reference: string;
+}
+
 /** Head of a trace: everything needed to understand and repeat the run. */
 export interface RunStarted {
   readonly kind: "run";
@@ -144,6 +152,8 @@ export interface RunEnded {
   readonly total_ms?: number;
   readonly text: string;
   readonly message: string;
+  /** Its answer against the reference, which the server adds where the run's head has one. */
+  readonly checked?: Checked;
 }
 
 export type Event = RunStarted | Round | RunEnded;

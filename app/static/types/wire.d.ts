@@ -37,6 +37,10 @@ export interface RunRequest {
   readonly top_k: number;
   readonly seed: number;
   readonly chat: boolean;
+  /** family of the prompt, where it is a problem of one */
+  readonly task?: string;
+  /** its reference answer */
+  readonly answer?: string;
   /** the case that the settings come from, empty when none */
   readonly preset?: string;
   /** 32 hexadecimal digits, made by the page */
@@ -60,6 +64,10 @@ export interface PagePreset {
   readonly point: string;
   readonly models: string;
   readonly prompt: string;
+  /** family of the prompt, empty when it is of none */
+  readonly task: string;
+  /** the reference answer, empty when there is none */
+  readonly answer: string;
   readonly lanes: readonly LaneRequest[];
   readonly sampling: PresetSampling;
   readonly seed: number;

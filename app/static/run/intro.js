@@ -1,0 +1,58 @@
+// @ts-check
+// What the chosen models know, where the prompt is typed: fresh problems by button, a note on other prompts.
+
+import { h } from "../dom.js";
+
+/** @typedef {import("../types/wire.js").Catalogue} Catalogue */
+
+/**
+ * Whether these models were never taught such a prompt; false for models that know more than a few kinds of problem.
+ * @param {Pick<Catalogue, "kinds" | "taught"> | null} catalogue
+ * @param {{models: string, prompt: string}} asked
+ */
+export function isOutside(catalogue, { models, prompt }) {
+  const text = prompt.trim();
+  if (!text || !catalogue?.taught?.includes(models)) return false;
+  return !catalogue.kinds.some(({ opening, cue }) => text.startsWith(opening) && text.endsWith(cue));
+}
+
+/**
+ * @param {import("../types/lab.js").Lab} lab
+ * @param {(partial: Partial<import("../types/lab.js").Config>) => void} edit
+ */
+export function introduction(lab, edit) {
+  const { session } = lab;
+  const note = h("p.outside", { role: "status" });
+  const kinds = h("div.kinds", { role: "group", "aria-label": "Fresh problems" });
+  const element = h("div.intro", { hidden: true }, kinds, note);
+
+  /** A problem that no model was trained on; its reference answer goes into the run. @param {string} task */
+  async function draw(task) {
+    try {
+      const { prompt, answer, task: family } = await lab.api.get("problem", { task });
+      edit({ preset: "", prompt, task: family, answer: answer || undefined });
+    } catch (error) {
+      lab.ui.notify(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  return {
+    element,
+    show() {
+      const { catalogue, config } = session;
+      const taught = Boolean(config && catalogue?.taught?.includes(config.models));
+      element.hidden = !taught;
+      if (!taught || !config || !catalogue) return;
+      if (!kinds.childElementCount)
+        kinds.append(
+          h("span", {}, `These small models know ${catalogue.kinds.length} kinds of problem. Draw a fresh one:`),
+          ...catalogue.kinds.map(({ task, about }) =>
+            h("button.small", { "aria-description": about, onclick: () => draw(task) }, task),
+          ),
+        );
+      note.textContent = isOutside(catalogue, config)
+        ? "This prompt is none of these kinds. It may run, but it is outside of what these models know: read the text as noise, the figures as they are."
+        : "";
+    },
+  };
+}
