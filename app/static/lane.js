@@ -6,14 +6,10 @@ import { h, num } from "./dom.js";
 import { percent } from "./draw.js";
 import { flagsFor } from "./flags.js";
 import { answerOf } from "./run/answer.js";
+import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
 
 const STRETCH = 40; // chips that a change may lay out again
 const SECTION = 4; // stretches
-const GUARANTEES = {
-  reference: "The target alone. The others are compared with it.",
-  lossless: "Emits exactly what the target alone would emit (in law, when sampling).",
-  lossy: "May emit what the target alone would not: faster, at a price.",
-};
 const REASONS = {
   stopped: "stopped",
   error: "failed",
@@ -38,6 +34,8 @@ export class Lane {
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.knobs = h("span", {}, knobText(run));
     this.state = h("span.state");
+    this.badge = h(`span.badge.${card.guarantee}`);
+    this.promise();
     this.answer = h("p.answer", { hidden: true });
     this.fault = h("p.fault", { role: "status", hidden: true });
     this.flow = h("div.flow", {
@@ -56,7 +54,7 @@ export class Lane {
           "div.lane-title",
           {},
           h("button.plain", { onclick: () => onTitle(card), title: "What this method does" }, card.title ?? key),
-          h(`span.badge.${card.guarantee}`, { title: GUARANTEES[card.guarantee] ?? "" }, card.guarantee),
+          this.badge,
         ),
         h("div.lane-knobs", {}, this.knobs, this.state),
         h(
@@ -81,13 +79,22 @@ export class Lane {
   /** Draw the rounds that came since the last call. */
   grow() {
     const { run, store } = this;
-    if (this.done === 0) this.knobs.textContent = knobText(run);
+    if (this.done === 0) {
+      this.knobs.textContent = knobText(run);
+      this.promise();
+    }
     const visible = store.visibleRounds(run);
     for (; this.done < run.rounds.length; this.done++) this.addRound(run.rounds[this.done], this.done >= visible);
     this.shown = visible;
     this.flag(this.flagsDone ?? 0);
     this.dim();
     this.numbers();
+  }
+
+  promise() {
+    const { name, words } = guaranteeOf(this.run);
+    this.badge.textContent = name;
+    this.badge.title = words;
   }
 
   /** Keep the end of a growing text in view. */
@@ -224,8 +231,14 @@ export class Lane {
     this.answer.hidden = !told;
     this.answer.textContent = told?.words ?? "";
     this.answer.className = `answer ${told?.right ? "right" : "wrong"}`;
-    this.fault.hidden = end?.reason !== "error";
-    this.fault.textContent = this.fault.hidden ? "" : end.message || "This run failed; what it wrote before stays.";
+    const failed = end?.reason === "error";
+    const fault = failed
+      ? end.message || "This run failed; what it wrote before stays."
+      : end
+        ? draftedNothing(run)
+        : "";
+    this.fault.hidden = !fault;
+    this.fault.textContent = fault;
   }
 
   /** Height of the whole text, in pixels. */
