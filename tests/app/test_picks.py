@@ -2,6 +2,7 @@
 
 from app import picks
 from engine.methods import CARDS
+from engine.methods.picks import FIVE, REFERENCE
 from tests.app import synthetic
 
 
@@ -9,8 +10,8 @@ def test_one_of_each_family_is_one_of_each_and_the_five_papers_are_five():
     families, five = picks.among(CARDS)
     by_name = {card.name: card for card in CARDS}
     assert sorted(by_name[name].family for name in families["methods"]) == sorted({card.family for card in CARDS})
-    assert five["methods"] == [picks.REFERENCE, *picks.FIVE]
-    assert len({by_name[name].paper for name in picks.FIVE}) == 5
+    assert five["methods"] == [REFERENCE, *FIVE]
+    assert len({by_name[name].paper for name in FIVE}) == 5
 
 
 def test_a_pick_without_its_methods_is_left_out():
