@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from app.wire import Pick
 from engine.config import Card
-from engine.methods.picks import PICKS
+from engine.picks import PICKS
 
 
 def among(cards: Sequence[Card]) -> list[Pick]:

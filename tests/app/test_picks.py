@@ -2,7 +2,7 @@
 
 from app import picks
 from engine.methods import CARDS
-from engine.methods.picks import FIVE, REFERENCE
+from engine.picks import FIVE, REFERENCE
 from tests.app import synthetic
 
 
