@@ -60,7 +60,7 @@ class Narrator:
 
 
 def answered(head: RunStarted, end: RunEnded) -> Checked | None:
-    """The answer in a run's text against the reference in its head; None where there is none, or the text is unfinished."""
+    """The answer in a run's text against the reference in its head; None where there is none, or it was cut short."""
     task, reference = head.extras.get("task"), head.extras.get("answer")
     if end.reason not in WHOLE or not isinstance(task, str) or not isinstance(reference, str):
         return None
