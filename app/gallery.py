@@ -19,6 +19,8 @@ from engine.presets import Preset
 from engine.tasks import check_answer
 from engine.trace.store import Trace
 
+MOST_IN_TEXT = 6  # methods side by side
+
 
 def routes(shelf: PresetCatalogue) -> list[BaseRoute]:
     """One route: every recorded case."""
@@ -49,7 +51,49 @@ def entry(preset: Preset, traces: Sequence[Trace]) -> dict[str, Any]:
         "group": preset.group,
         "lanes": [lane(trace) for trace in traces],
         "losses": losses(traces),
+        "view": view(traces),
+        "at": point(traces),
     }
+
+
+def view(traces: Sequence[Trace]) -> str:
+    """The view of the stage that shows the case: many methods in the score, drafts that branch as trees, else the text."""
+    if len(traces) > MOST_IN_TEXT:
+        return "score"
+    parents = ([node.parent for node in event.nodes] for trace in traces for event in trace.rounds)
+    branches = any(len(set(found)) < len(found) for found in parents)
+    return "trees" if branches else "text"
+
+
+def point(traces: Sequence[Trace]) -> dict[str, Any] | None:
+    """The token that a case is about.
+
+    That is the first draft token with a veto; else, without sampling, where the last lane that parts from the reference
+    does so; else the first draft token that was relaxed, or rejected.
+    """
+    return _first(traces, "vetoed") or _parting(traces) or _first(traces, "relaxed") or _first(traces, "rejected")
+
+
+def _first(traces: Sequence[Trace], state: str) -> dict[str, Any] | None:
+    for lane, trace in reversed(list(enumerate(traces))):
+        for number, event in enumerate(trace.rounds):
+            for index, node in enumerate(event.nodes):
+                if node.state == state:
+                    return {"lane": lane, "round": number, "node": index, "pos": event.start + node.depth - 1}
+    return None
+
+
+def _parting(traces: Sequence[Trace]) -> dict[str, Any] | None:
+    reference = next((trace for trace in traces if trace.head.guarantee == "reference"), None)
+    if reference is None or reference.head.sampling.get("temperature"):
+        return None
+    for lane, trace in reversed(list(enumerate(traces))):
+        pairs = enumerate(zip(trace.tokens, reference.tokens, strict=False))
+        pos = next((pos for pos, (ours, theirs) in pairs if ours.token != theirs.token), None)
+        if pos is not None:
+            number = max(index for index, event in enumerate(trace.rounds) if event.start <= pos)
+            return {"lane": lane, "round": number, "node": trace.tokens[pos].node, "pos": pos}
+    return None
 
 
 def lane(trace: Trace) -> dict[str, Any]:

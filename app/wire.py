@@ -375,6 +375,8 @@ class GalleryCase(TypedDict):
     group: str
     lanes: list[GalleryLane]
     losses: list[str]  # what goes wrong in it
+    view: Literal["text", "score", "trees", "shares"]  # of the stage
+    at: LearnPlace | None  # the token that it is about
 
 
 class Gallery(TypedDict):

@@ -35,6 +35,7 @@ const VIEWS = [
   "whatif",
   "foot",
   "timeline",
+  "learn/panel",
   "drawers",
 ];
 
@@ -76,7 +77,7 @@ async function mount(element) {
   }
   store.setOption("room", roomIn(wanted));
   for (const [option, value] of Object.entries(placeIn(wanted)))
-    store.setOption(/** @type {"tab" | "name" | "lesson"} */ (option), value);
+    store.setOption(/** @type {"tab" | "name" | "beside"} */ (option), value);
   mountRooms(element, store, lab);
   bindKeys(store, lab);
   watchFlags(store, lab);

@@ -76,7 +76,7 @@ export function createLink(store, session) {
   globalThis.addEventListener?.("popstate", () => {
     const query = new URLSearchParams(location.search);
     for (const [option, value] of Object.entries(placeIn(query)))
-      store.setOption(/** @type {"tab" | "name" | "lesson"} */ (option), value);
+      store.setOption(/** @type {"tab" | "name" | "beside"} */ (option), value);
     store.setOption("room", roomIn(query));
   });
   return link;

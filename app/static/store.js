@@ -18,7 +18,7 @@ const OPTIONS = {
   room: "compare",
   tab: "lessons",
   name: "",
-  lesson: "",
+  beside: "",
   ghosts: false,
   whitespace: false,
   flags: true,

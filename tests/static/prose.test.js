@@ -81,11 +81,11 @@ test("a search finds words by name before words by text", () => {
 });
 
 test("a place in the room is an address, and a damaged one is the first tab", () => {
-  const place = { room: "learn", tab: "glossary", name: "tau", lesson: "" };
-  assert.deepEqual(placeIn(new URLSearchParams(placePairs(place))), { tab: "glossary", name: "tau", lesson: "" });
-  const damaged = new URLSearchParams({ tab: "attic", name: "../x", lesson: "a~b" });
-  assert.deepEqual(placeIn(damaged), { tab: "lessons", name: "", lesson: "" });
-  assert.deepEqual(placePairs({ room: "compare", tab: "lessons", name: "", lesson: "entropy~2" }), [
-    ["lesson", "entropy~2"],
+  const place = { room: "learn", tab: "glossary", name: "tau", beside: "" };
+  assert.deepEqual(placeIn(new URLSearchParams(placePairs(place))), { tab: "glossary", name: "tau", beside: "" });
+  const damaged = new URLSearchParams({ tab: "attic", name: "../x", beside: "a~b" });
+  assert.deepEqual(placeIn(damaged), { tab: "lessons", name: "", beside: "" });
+  assert.deepEqual(placePairs({ room: "compare", tab: "lessons", name: "", beside: "entropy~2" }), [
+    ["beside", "entropy~2"],
   ]);
 });

@@ -2,6 +2,7 @@
 // What every method does: a list, and the page of one with its card.
 
 import { h } from "../dom.js";
+import { catalogueOf } from "./catalogue.js";
 import { addressOf } from "./places.js";
 import { prose } from "./prose.js";
 
@@ -16,17 +17,6 @@ export async function drawMethods(element, store, lab) {
   const { name } = store.options;
   await catalogueOf(lab);
   await (name ? drawPage(element, name, store, lab) : drawIndex(element, lab));
-}
-
-/** A link may open this room before the catalogue has come. @param {Lab} lab @returns {Promise<void>} */
-function catalogueOf({ session }) {
-  if (session.catalogue) return Promise.resolve();
-  return new Promise((resolve) => {
-    const off = session.on("catalogue", () => {
-      off();
-      resolve();
-    });
-  });
 }
 
 /** @param {HTMLElement} element @param {Lab} lab */
@@ -75,7 +65,7 @@ async function drawPage(element, name, store, lab) {
   const cases = (lab.session.catalogue?.presets ?? []).filter(
     (preset) => preset.recorded && preset.lanes.some(({ method }) => method === name),
   );
-  const text = h("div.prose");
+  const text = h("div.doc");
   if (card && !pages.some((page) => page.name === name))
     text.append(h("h1", {}, card.title)); // composed: its card alone
   else text.append(prose((await lab.api.get("page", { name })).html));
@@ -105,6 +95,7 @@ function glance(card, cases, lessons, store, { session }) {
   /** @param {string} name */
   const open = async (name) => {
     await session.openRecorded(name);
+    store.setOption("beside", name);
     const run = store.lanes.find((key) => store.runs.get(key)?.card.name === card.name);
     if (run) store.setCursor({ run, pos: 0 });
     store.setOption("room", "compare");

@@ -4,23 +4,23 @@
 export const TABS = /** @type {const} */ (["lessons", "gallery", "glossary", "methods"]);
 const NAME = /^[\w-]{1,60}$/;
 
-/** @typedef {{tab: string, name: string, lesson: string}} Place */
+/** @typedef {{tab: string, name: string, beside: string}} Place */
 
 /** What an address asks for. @param {URLSearchParams} query @returns {Place} */
 export function placeIn(query) {
   const [tab, name] = [query.get("tab") ?? "", query.get("name") ?? ""];
-  const lesson = query.get("lesson") ?? "";
+  const beside = query.get("beside") ?? "";
   return {
     tab: TABS.some((known) => known === tab) ? tab : TABS[0],
     name: NAME.test(name) ? name : "",
-    lesson: /^[\w-]{1,60}~\d{1,2}$/.test(lesson) ? lesson : "",
+    beside: /^[\w-]{1,60}(~\d{1,2})?$/.test(beside) ? beside : "",
   };
 }
 
-/** The pairs of an address. @param {{room: string, tab: string, name: string, lesson: string}} options @returns {[string, string][]} */
-export function placePairs({ room, tab, name, lesson }) {
+/** The pairs of an address. @param {{room: string, tab: string, name: string, beside: string}} options @returns {[string, string][]} */
+export function placePairs({ room, tab, name, beside }) {
   /** @type {[string, string][]} */
-  const out = lesson ? [["lesson", lesson]] : [];
+  const out = beside ? [["beside", beside]] : [];
   if (room !== "learn") return out;
   out.push(["tab", tab]);
   if (name) out.push(["name", name]);

@@ -2,7 +2,9 @@
 // Learn: lessons, the gallery of cases, the glossary, and a page for every method.
 
 import { h } from "../dom.js";
+import { drawGallery } from "../learn/gallery.js";
 import { drawGlossary } from "../learn/glossary.js";
+import { drawLessons } from "../learn/lessons.js";
 import { drawMethods } from "../learn/methods.js";
 import { TABS as PLACES, addressOf, follow, go } from "../learn/places.js";
 
@@ -10,6 +12,8 @@ import { TABS as PLACES, addressOf, follow, go } from "../learn/places.js";
 
 /** @type {readonly {id: typeof PLACES[number], name: string, draw: Draw}[]} */
 const TABS = [
+  { id: "lessons", name: "Lessons", draw: drawLessons },
+  { id: "gallery", name: "Gallery of cases", draw: drawGallery },
   { id: "glossary", name: "Glossary", draw: drawGlossary },
   { id: "methods", name: "Methods", draw: drawMethods },
 ];

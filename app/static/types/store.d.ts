@@ -85,8 +85,8 @@ export interface Options {
   /** in the Learn room: the tab, and the lesson, word or page that is open in it */
   readonly tab: string;
   readonly name: string;
-  /** the lesson beside the stage, as NAME~STEP with steps from 0; empty when there is none */
-  readonly lesson: string;
+  /** what stands beside the stage: a lesson as NAME~STEP with steps from 0, the story of a case as NAME, or nothing */
+  readonly beside: string;
   readonly ghosts: boolean;
   readonly whitespace: boolean;
   readonly flags: boolean;

@@ -346,6 +346,10 @@ export interface GalleryCase {
   readonly lanes: readonly GalleryLane[];
   /** what goes wrong in it */
   readonly losses: readonly string[];
+  /** of the stage */
+  readonly view: "text" | "score" | "trees" | "shares";
+  /** the token that it is about */
+  readonly at: LearnPlace | null;
 }
 
 /** All recorded cases: GET /lab/gallery. */

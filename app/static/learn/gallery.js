@@ -1,0 +1,113 @@
+// @ts-check
+// The recorded cases as cards, grouped by what they teach; a click opens a case on its point.
+
+import { count, h, s } from "../dom.js";
+import { show } from "./show.js";
+
+/**
+ * @typedef {import("../types/wire.js").GalleryCase} GalleryCase
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/lab.js").Lab} Lab
+ */
+
+const INK = new Map([
+  ["draft", "--draft"],
+  ["relaxed", "--judge"],
+  ["correction", "--target"],
+  ["bonus", "--target-2"],
+]);
+const [WIDTH, ROW, GAP, MOST] = [300, 9, 4, 6];
+
+/** @param {HTMLElement} element @param {Store} store @param {Lab} lab */
+export async function drawGallery(element, store, lab) {
+  const { cases } = await lab.api.get("gallery");
+  /** @type {Map<string, GalleryCase[]>} */
+  const groups = new Map();
+  for (const one of cases) groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
+  element.append(
+    h(
+      "p.quiet.lead",
+      {},
+      ...["draft", "relaxed", "correction", "bonus", "target"].map((origin) =>
+        h("span.gallery-key", {}, h("i", { style: `background: var(${INK.get(origin) ?? "--neutral"})` }), origin),
+      ),
+      "One row a method, one column a token.",
+    ),
+    ...[...groups].map(([group, members]) =>
+      h(
+        "section.gallery-group",
+        {},
+        h("h3", {}, group || "Others"),
+        h(
+          "div.gallery",
+          {},
+          members.map((one) => drawCase(one, store, lab)),
+        ),
+      ),
+    ),
+  );
+  element.querySelector(`#case-${CSS.escape(store.options.name)}`)?.scrollIntoView({ block: "center" });
+}
+
+/** @param {GalleryCase} one @param {Store} store @param {Lab} lab */
+function drawCase(one, store, lab) {
+  const open = () => {
+    store.setOption("beside", one.name);
+    show({ case: one.name, view: one.view, lane: null, at: one.at }, store, lab);
+  };
+  const more = one.lanes.length - MOST;
+  return h(
+    "article.gallery-case",
+    { id: `case-${one.name}`, class: store.options.name === one.name ? "gallery-case chosen" : "gallery-case" },
+    thumbnail(one),
+    more > 0 ? h("p.quiet", {}, `and ${more} more`) : null,
+    h("h4", {}, h("button.link", { type: "button", onclick: open }, one.title)),
+    h("p", {}, one.point),
+    one.losses.map((text) => h("p.lost", {}, h("b", {}, "Loses: "), text)),
+    h("p.quiet", {}, calls(one)),
+  );
+}
+
+/** @param {GalleryCase} one */
+function calls({ lanes }) {
+  if (lanes.length > 4) return count(lanes.length, "method");
+  return lanes
+    .map(({ title, calls: needed }) => `${title} ${needed}`)
+    .join(", ")
+    .concat(" target calls");
+}
+
+/** The score of a case in small. @param {Pick<GalleryCase, "lanes" | "title">} one */
+export function thumbnail({ lanes, title }) {
+  const shown = lanes.slice(0, MOST);
+  const longest = Math.max(1, ...shown.map(({ tokens }) => tokens));
+  const height = shown.length * (ROW + GAP);
+  const figure = s("svg.thumbnail", {
+    viewBox: `0 0 ${WIDTH} ${height}`,
+    role: "img",
+    "aria-label": `Score of ${title}`,
+  });
+  shown.forEach(({ spans }, row) => {
+    for (const { x, width, origin } of boxes(spans, longest))
+      figure.append(
+        s("rect", {
+          x,
+          y: row * (ROW + GAP),
+          width,
+          height: ROW,
+          style: `fill: var(${INK.get(origin) ?? "--neutral"})`,
+        }),
+      );
+  });
+  return figure;
+}
+
+/** Spans as boxes on one axis of positions. @param {readonly (readonly [string, number])[]} spans @param {number} longest */
+export function boxes(spans, longest) {
+  let start = 0;
+  return spans.map(([origin, length]) => {
+    const x = (WIDTH * start) / longest;
+    start += length;
+    return { origin, x, width: Math.max(0.4, (WIDTH * length) / longest - 0.4) };
+  });
+}

@@ -1,0 +1,227 @@
+// @ts-check
+// Beside the stage: a lesson, one step at a time with a task that the page checks, or the story of a case.
+
+import { h } from "../dom.js";
+import { icon } from "../icons.js";
+import { catalogueOf } from "./catalogue.js";
+import { linksOf } from "./lessons.js";
+import { addressOf, follow } from "./places.js";
+import { markDone } from "./progress.js";
+import { prose } from "./prose.js";
+import { showStep, take } from "./show.js";
+import { countAt, isRight } from "./tasks.js";
+
+/**
+ * @typedef {import("../types/wire.js").PageLesson} PageLesson
+ * @typedef {import("../types/wire.js").PageStep} PageStep
+ * @typedef {import("../types/wire.js").PageTask} PageTask
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/lab.js").Lab} Lab
+ * @typedef {{box: HTMLElement, hear?: (topic: "cursor" | "whatif") => void}} Drawn what a task draws, and how it listens
+ */
+
+/** @type {import("../types/lab.js").Mount} */
+export function mount(element, store, lab) {
+  /** @type {Drawn["hear"]} */
+  let hear;
+  let wanted = 0; // the newest drawing; an older one that comes late is dropped
+  element.addEventListener("click", (event) => follow(event, store));
+
+  async function draw() {
+    const mine = ++wanted;
+    const [name, at] = store.options.beside.split("~");
+    hear = undefined;
+    element.hidden = !name;
+    element.replaceChildren();
+    if (!name) return;
+    try {
+      if (at === undefined) return drawStory(element, name, store, lab);
+      const { lessons } = await lab.api.get("lessons");
+      if (mine !== wanted) return;
+      const lesson = lessons.find((one) => one.name === name);
+      if (lesson?.steps[Number(at)]) hear = drawStep(element, lesson, Number(at), lessons, store, lab);
+      else element.append(h("p.warn", {}, `There is no step ${Number(at) + 1} of a lesson “${name}”.`), closer(store));
+    } catch (error) {
+      if (mine === wanted) element.append(h("p.warn", {}, error instanceof Error ? error.message : String(error)));
+    }
+  }
+  store.on("options", (option) => {
+    if (option === "beside") draw();
+    if (/** @type {string} */ (option) === "whatif") hear?.("whatif");
+  });
+  store.on("cursor", () => hear?.("cursor"));
+  draw();
+}
+
+/** @param {Store} store */
+const closer = (store) =>
+  h(
+    "button.plain",
+    { type: "button", "aria-label": "Close the lesson", onclick: () => store.setOption("beside", "") },
+    icon("close"),
+  );
+
+/** What a case is about. @param {HTMLElement} element @param {string} name @param {Store} store @param {Lab} lab */
+async function drawStory(element, name, store, lab) {
+  await catalogueOf(lab);
+  const preset = lab.session.catalogue?.presets.find((one) => one.name === name);
+  if (store.options.beside !== name) return;
+  element.replaceChildren(
+    h("header", {}, h("a", { href: addressOf("gallery", name) }, "Gallery of cases"), closer(store)),
+    h(
+      "div.lesson-body",
+      {},
+      h("h3", {}, preset?.title ?? `There is no case “${name}”.`),
+      h("p", {}, preset?.point ?? ""),
+      h("p", {}, preset?.story ?? ""),
+    ),
+  );
+}
+
+/**
+ * @param {HTMLElement} element @param {PageLesson} lesson @param {number} at @param {readonly PageLesson[]} lessons
+ * @param {Store} store @param {Lab} lab
+ */
+function drawStep(element, lesson, at, lessons, store, lab) {
+  const step = lesson.steps[at];
+  const text = h("div.doc");
+  if (at === 0) text.append(prose(lesson.text));
+  text.append(prose(step.text));
+  const go = (/** @type {number} */ to) => {
+    take(lesson.name, to, lesson.steps[to], store, lab);
+  };
+  const after = h("div.lesson-after", { role: "status" });
+  const solved = () => markDone(lesson.name, at);
+  const task = step.task ? drawTask(step, step.task, after, solved, store) : null;
+  if (!task) solved();
+  const last = at === lesson.steps.length - 1;
+  const heading = h("h3", { tabindex: "-1" }, step.title);
+  element.append(
+    h(
+      "header",
+      {},
+      h("a", { href: addressOf("lessons", lesson.name) }, lesson.title),
+      h("span.quiet", {}, `${at + 1} of ${lesson.steps.length}`),
+      closer(store),
+    ),
+    h(
+      "div.lesson-body",
+      {},
+      heading,
+      text,
+      h("button.lesson-show", { type: "button", onclick: () => showStep(step, store, lab) }, "Show me"),
+      task?.box ?? "",
+      after,
+      last ? h("p.see", {}, "Go on with ", ...linksOf(lesson, lessons, lab), ".") : "",
+    ),
+    h(
+      "div.lesson-foot",
+      {},
+      h("button", { type: "button", disabled: at === 0, onclick: () => go(at - 1) }, "Back"),
+      last
+        ? h("button.primary", { type: "button", onclick: () => store.setOption("beside", "") }, "Done")
+        : h("button.primary", { type: "button", onclick: () => go(at + 1) }, "Next"),
+    ),
+  );
+  heading.focus({ preventScroll: true });
+  return task?.hear;
+}
+
+/**
+ * @param {PageStep} step @param {PageTask} task @param {HTMLElement} after where the page answers @param {() => void} solved
+ * @param {Store} store @returns {Drawn}
+ */
+function drawTask(step, task, after, solved, store) {
+  const ask = h("div.doc.ask");
+  ask.append(prose(task.ask));
+  /** @param {boolean} right @param {(string | Node)[]} words */
+  function answer(right, ...words) {
+    after.dataset.right = String(right);
+    after.replaceChildren(h("strong", {}, right ? "Right. " : "Not yet. "), ...words);
+    if (right) done();
+  }
+  function done() {
+    solved();
+    if (task.after) after.append(told(task.after));
+  }
+  const hint = () => (task.hint ? [told(task.hint)] : []);
+
+  if (task.kind === "choice") {
+    const options = (task.options ?? []).map((option, i) => {
+      const button = h("button.lesson-option", {
+        type: "button",
+        "aria-pressed": "false",
+        onclick() {
+          for (const other of options) other.setAttribute("aria-pressed", String(other === button));
+          answer(isRight(task, i), told(option.why));
+        },
+      });
+      button.append(prose(option.text));
+      return button;
+    });
+    return { box: h("div.task", {}, ask, h("div.lesson-options", {}, options)) };
+  }
+  if (task.kind === "predict") {
+    const input = h("input", { type: "number", step: "any", "aria-label": "Your prediction", required: true });
+    const submit = (/** @type {Event} */ event) => {
+      event.preventDefault();
+      const right = isRight(task, input.valueAsNumber);
+      const truth = `${task.answer} ${task.unit ?? ""}`.trim();
+      const about = task.tolerance ? ` (±${task.tolerance} counts as right)` : "";
+      after.dataset.right = String(right);
+      after.replaceChildren(
+        h("strong", {}, right ? "Right. " : "Not quite. "),
+        `You said ${input.value}; it is ${truth}${about}.`,
+      );
+      done(); // the prediction has been made, right or wrong
+    };
+    return {
+      box: h(
+        "form.task",
+        { onsubmit: submit },
+        ask,
+        h("div.row", {}, input, h("span.quiet", {}, task.unit ?? ""), h("button", { type: "submit" }, "Reveal")),
+      ),
+    };
+  }
+  const lane = () => store.lanes[task.lane ?? 0];
+  const there = () => store.status.recorded === step.case;
+  if (task.kind === "select")
+    return {
+      box: h("div.task", {}, ask),
+      hear(topic) {
+        const { cursor } = store;
+        if (topic !== "cursor" || !cursor || !there()) return;
+        if (isShown(step, cursor, store)) return; // what "Show me" points at is no answer
+        if (cursor.run !== lane()) answer(false, `That is another lane; look in ${titleOf(store, lane())}.`);
+        else if (isRight(task, cursor)) answer(true);
+        else answer(false, "It is another token.", ...hint());
+      },
+    };
+  return {
+    box: h("div.task", {}, ask),
+    hear(topic) {
+      const whatif = /** @type {any} */ (store.options).whatif;
+      if (topic !== "whatif" || !whatif || !there()) return;
+      const value = whatif.knobs?.[task.knob ?? ""];
+      if (whatif.run !== lane() || typeof value !== "number") return;
+      const now = countAt(task, value);
+      if (isRight(task, value)) answer(true, `${task.knob} at ${+value.toFixed(3)}: ${now} ${task.state}.`);
+      else answer(false, `${task.knob} at ${+value.toFixed(3)} leaves ${now ?? "no known number"} ${task.state}.`);
+    },
+  };
+}
+
+/** @param {string} html */
+function told(html) {
+  const box = h("div.doc");
+  box.append(prose(html));
+  return box;
+}
+
+/** @param {PageStep} step @param {import("../types/store.js").Selection} cursor @param {Store} store */
+const isShown = ({ at }, cursor, store) =>
+  at !== null && cursor.run === store.lanes[at.lane] && cursor.round === at.round && cursor.node === at.node;
+
+/** @param {Store} store @param {string} key */
+const titleOf = (store, key) => store.runs.get(key)?.card.title ?? key;

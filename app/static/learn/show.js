@@ -1,0 +1,39 @@
+// @ts-check
+// "Show me": the page as a step of a lesson, or a case of the gallery, wants it.
+
+/**
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/lab.js").Lab} Lab
+ * @typedef {{case: string, room?: string, view: Store["options"]["stage"], lane: number | null, at: import("../types/wire.js").LearnPlace | null}} Scene
+ */
+
+const ROOM_OF = new Map([["many", "runs"]]); // lessons name a room by what it is for
+
+/** Take a step of a lesson beside the stage. @param {string} lesson @param {number} at @param {import("../types/wire.js").PageStep} step @param {Store} store @param {Lab} lab */
+export function take(lesson, at, step, store, lab) {
+  store.setOption("beside", `${lesson}~${at}`);
+  return showStep(step, store, lab);
+}
+
+/** The page as a step wants it; a task about a knob has its sliders in view. @param {import("../types/wire.js").PageStep} step @param {Store} store @param {Lab} lab */
+export async function showStep(step, store, lab) {
+  await show(step, store, lab);
+  if (step.task?.kind !== "set") return;
+  if (!step.at) store.setCursor({ run: store.lanes[step.task.lane ?? 0], pos: 0 });
+  document.querySelector('[data-view="whatif"]')?.scrollIntoView({ block: "center" });
+}
+
+/** @param {Scene} scene @param {Store} store @param {Lab} lab */
+export async function show({ case: name, room = "compare", view, lane, at }, store, lab) {
+  if (store.status.recorded !== name) await lab.session.openRecorded(name);
+  if (store.status.recorded !== name) return; // refused; the visitor has been told
+  store.setTime({ at: Infinity, playing: false });
+  store.setOption("room", ROOM_OF.get(room) ?? room);
+  store.setOption("stage", view);
+  if (!at) {
+    store.clear();
+    return;
+  }
+  store.setOption("ghosts", true); // a rejected draft token is not in the text
+  store.setCursor({ run: store.lanes[at.lane ?? lane ?? 0], round: at.round, pos: at.pos, node: at.node });
+}

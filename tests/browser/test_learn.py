@@ -1,0 +1,140 @@
+"""The Learn room over the recorded cases: lessons that the page checks, the gallery, the glossary, method pages."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from app.presets import PresetCatalogue
+from app.serve import launch
+from app.service import Service
+from app.state import Limits
+from engine.analysis.explain import why
+from engine.methods import CARDS
+from engine.presets import list_presets
+from tests.app.fakes import FakeLab, free_port
+
+pytestmark = pytest.mark.browser
+S = "draftscope.store"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    limits = Limits()
+    service = Service(CARDS, {"tiny": FakeLab}, why, limits)
+    shelf = PresetCatalogue(list_presets(), CARDS, why, limits)
+    port = free_port()
+    demo = launch(service, shelf, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    yield f"http://127.0.0.1:{port}/"
+    demo.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, address: str) -> Iterator[Callable[[str], Page]]:
+    """Open the page; one that logged an error fails its test."""
+    contexts, errors = [], list[str]()
+
+    def go(query: str) -> Page:
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        expect.set_options(timeout=30_000)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.goto(address + query)
+        page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def test_a_lesson_opens_by_link_and_checks_a_selection(visit):
+    page = visit("?room=learn&tab=lessons&name=entropy")
+    page.get_by_role("button", name="Start beside the runs").click()
+    panel, told = page.locator(".beside"), page.locator(".lesson-after")
+    page.wait_for_function(f"{S}.status.recorded === 'easd_helps' && {S}.options.stage === 'score'")
+    assert panel.locator("h3").inner_text() == "Find the veto"
+    page.keyboard.press("1")
+    lane = page.evaluate(f"{S}.lanes[2]")
+    page.locator(f'[data-lane="{lane}"] .k[data-i="3"]').click()
+    expect(told).to_contain_text("another token")
+    other = page.evaluate(f"{S}.lanes[1]")
+    page.locator(f'[data-lane="{other}"] .k[data-i="5"]').click()
+    expect(told).to_contain_text("another lane; look in EASD")
+    assert page.evaluate("localStorage.getItem('draftscope.lessons')") is None
+    page.keyboard.press("v")
+    expect(told).to_contain_text("Right.")
+    assert page.evaluate(f"{S}.node({S}.cursor).state") == "vetoed"
+    assert json.loads(page.evaluate("localStorage.getItem('draftscope.lessons')")) == {"entropy": [0]}
+    page.wait_for_function("location.search.includes('beside=entropy%7E0')")
+
+
+def test_a_prediction_comes_before_what_it_reveals(visit):
+    page = visit("?beside=target_call~0&trace=first_look")
+    task = page.locator(".beside .task")
+    task.locator("input").fill("1")
+    assert page.locator(".lesson-after").inner_text() == ""
+    task.get_by_role("button", name="Reveal").click()
+    calls = page.evaluate(f"{S}.runs.get({S}.lanes[0]).rounds.length")
+    expect(page.locator(".lesson-after")).to_contain_text(f"You said 1; it is {calls}")
+    expect(page.locator(".lesson-after")).to_contain_text("Not quite")
+
+
+def test_a_knob_is_set_under_what_if(visit):
+    page = visit("?room=learn&tab=lessons&name=entropy")
+    page.locator(".lesson-steps").get_by_role("button", name="Move the threshold").click()
+    slider = page.locator("#v-whatif-tau_entropy")
+    slider.wait_for()
+    slider.press("ArrowLeft")
+    expect(page.locator(".lesson-after")).to_contain_text("Not yet")
+    slider.press("End")
+    expect(page.locator(".lesson-after")).to_contain_text("Right. tau_entropy at")
+
+
+def test_a_case_opens_on_its_point_with_its_story(visit):
+    page = visit("?room=learn&tab=gallery")
+    card = page.locator("#case-easd_hurts")
+    expect(card.locator(".lost").first).to_contain_text("Loses:")
+    assert card.locator("svg rect").count() > 20
+    card.get_by_role("button").click()
+    page.wait_for_function(f"{S}.cursor && {S}.status.recorded === 'easd_hurts'")
+    assert page.evaluate(f"{S}.node({S}.cursor).state") == "vetoed"
+    expect(page.locator(".beside")).to_contain_text("EASD")
+    assert page.locator("[data-room=compare]").is_visible()
+
+
+def test_the_glossary_is_searched_and_typeset(visit):
+    page = visit("?room=learn&tab=glossary")
+    search = page.get_by_role("searchbox")
+    expect(search).to_be_focused()
+    search.fill("acceptance prob")
+    words = page.locator(".glossary > div")
+    expect(words).to_have_count(1)
+    assert words.locator("math mfrac").count() == 1
+    words.locator(".see a", has_text="Residual").click()
+    expect(page.locator(".glossary .chosen dt")).to_have_text("Residual")
+    page.go_back()
+    page.wait_for_function("!location.search.includes('name=')")
+
+
+def test_a_method_has_a_page_and_only_what_is_allowed_comes_over(visit):
+    page = visit("?room=learn&tab=methods&name=easd")
+    page.locator(".doc h1", has_text="EASD").wait_for()
+    assert page.locator(".doc math").count() > 3
+    page.locator(".doc a", has_text="E2").first.click()
+    page.locator("#text-e2").wait_for()
+    shown = page.evaluate(
+        """async () => {
+          const { prose } = await import(new URL('lab-static/learn/prose.js', document.baseURI));
+          const box = document.createElement('div');
+          box.append(prose('<img src=x onerror=alert(1)><svg><a href="javascript:x"><script>y</script></a></svg>'
+            + '<p onclick=x style=y>a<script>b</script></p><math><mtext><style><img src=x></style></mtext></math>'));
+          return box.innerHTML;
+        }"""
+    )
+    assert shown == "<p>a</p><math><mtext></mtext></math>"
