@@ -216,9 +216,8 @@ def test_the_threshold_says_what_is_kept_and_where_the_text_changes(visit, tmp_p
     kept = sum(label.score < 0.9 for label in labels)
     assert page.locator(".cutwords").inner_text().startswith(f"{kept} of {len(labels)} mismatches would be accepted")
     assert f"first changes at position {nodes[0]}" in page.locator(".cutruns").inner_text()
-    slider.evaluate("(input) => { input.value = '0.7'; input.dispatchEvent(new Event('input')); }")
     page.wait_for_function(
-        "[...document.querySelectorAll('.curves .plot')].filter((p) => p.layout?.shapes?.[0]?.x0 === 0.7).length === 2"
+        "[...document.querySelectorAll('.curves .plot')].filter((p) => p.layout?.shapes?.[0]?.x0 === 0.9).length === 2"
     )
     page.locator(".cutruns button").click()
     page.wait_for_function(f"draftscope.store.cursor?.pos === {nodes[0]}")
