@@ -18,7 +18,7 @@ TIMES = {"draft_ms": "draft", "verify_ms": "target", "other_ms": "rest"}
 
 
 def by_position(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
-    """Share kept of the guesses tested at each depth of the draft."""
+    """Share accepted of the draft tokens tested at each depth of the draft."""
     drawn = figure("Accepted by position in the draft", "position, tokens", "share of tested draft tokens")
     for colour, method, rows in _methods(nodes, order):
         tested = rows[~rows.state.isin(("discarded",))]
@@ -28,7 +28,7 @@ def by_position(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
 
 
 def accepted_per_round(rounds: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
-    """How often a target call kept so many guesses."""
+    """How often a target call accepted so many draft tokens."""
     drawn = figure("Draft tokens accepted a target call", "draft tokens accepted", "share of calls")
     for colour, method, rows in _methods(rounds, order):
         shares = rows.accepted.value_counts(normalize=True).sort_index()
@@ -37,7 +37,7 @@ def accepted_per_round(rounds: pd.DataFrame, order: Sequence[str] = ()) -> go.Fi
 
 
 def kept_by_entropy(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
-    """Share kept of the tested guesses against the draft's entropy, in bins of a quarter nat; hover tells how many."""
+    """Share accepted of the tested draft tokens by draft entropy, in bins of a quarter nat; hover tells how many."""
     drawn = figure("Accepted against the draft's entropy", "entropy of the draft, nats", "share of tested draft tokens")
     for colour, method, rows in _methods(nodes, order):
         tested = rows[(rows.state != "discarded") & rows.h_draft.notna()]
@@ -82,7 +82,7 @@ def time_budget(rounds: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
 
 
 def last_rank(rounds: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
-    """Terminal confidence rank: the draft's rank of the last kept guess (HeteroSpec, section 3.2); 0 where none was kept."""
+    """Terminal confidence rank: the draft's rank of the last accepted token (HeteroSpec, 3.2); 0 where there is none."""
     drawn = figure("Rank of the last accepted token", "rank", "share of calls")
     for colour, method, rows in _methods(rounds[rounds.tcr.notna()], order):
         shares = rows.tcr.value_counts(normalize=True).sort_index()

@@ -1,4 +1,4 @@
-"""Why a guess was kept or refused, or where a token came from, in the terms of the rule in force."""
+"""Why a draft token was accepted or rejected, or where a token came from, in the terms of the rule in force."""
 
 from collections.abc import Mapping
 
@@ -54,7 +54,7 @@ def _node(scene: Scene) -> str:
 
 
 def _barred(scene: Scene) -> str:
-    """That a veto removed another token than the guess before the guess was tested."""
+    """That a veto removed another token than the draft token before that was tested."""
     if not scene.reason.get("fired"):
         return ""
     h_draft, h_target, token = (scene.reason.get(name) for name in ("h_draft", "h_target", "remove"))
@@ -68,7 +68,7 @@ def _barred(scene: Scene) -> str:
 
 class _Texts:
     """Texts of ids: the round's own, then those of earlier rounds. Nothing is copied, for this is asked at every
-    guess."""
+    draft token."""
 
     def __init__(self, event: Round, earlier: Mapping[int, str]) -> None:
         self._event, self._earlier = event, earlier
@@ -87,23 +87,24 @@ def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces, declare
     if token.node is not None and token.node < len(event.nodes):
         return _node(Scene(head, event, token.node, pieces, declared))
     if token.origin == "bonus":
-        held = "the guess" if event.accepted == 1 else f"all {count(event.accepted, 'guess')} on the path"
-        return f"Bonus: {own}{given} comes from the same target call, since {held} held."
+        one = event.accepted == 1
+        path = "the draft token was" if one else f"all {event.accepted} draft tokens on the path were"
+        return f"Bonus: {own}{given} comes from the same target call, since {path} accepted."
     if token.origin == "correction":
         guilty = _refused(event)
         if guilty is not None:
             return f"Correction: {own}{given}. " + _node(Scene(head, event, guilty, pieces, declared))
-        return f"Correction: {own}{given} replaces a guess that the rule refused."
+        return f"Correction: {own}{given} replaces a draft token that the rule rejected."
     if token.origin == "target":
         way = "first choice" if head.sampling.get("temperature", 0) == 0 else "own draw"
-        why_not = "nothing was drafted" if event.drafted == 0 else "no guess stands here"
+        why_not = "nothing was drafted" if event.drafted == 0 else "no draft token stands here"
         return f"Not drafted: {own}{given} is the target's {way}; {why_not}."
-    verb = "kept by a lossy rule" if token.origin == "relaxed" else "accepted"
-    return f"Drafted: {own} was guessed and {verb}; this trace was recorded without the details."
+    verb = "accepted by a lossy rule" if token.origin == "relaxed" else "accepted"
+    return f"Drafted: {own} was proposed and {verb}; this trace was recorded without the details."
 
 
 def _refused(event: Round) -> int | None:
-    """The last guess refused where the walk ended."""
+    """The last draft token rejected where the walk ended."""
     at = event.accepted + 1
     found = [i for i, node in enumerate(event.nodes) if node.state in outcome.REFUSED and node.depth == at]
     return found[-1] if found else None
@@ -113,6 +114,6 @@ def _round(event: Round) -> str:
     emitted = count(event.emitted, "token")
     if not event.drafted:
         return f"Round {event.index}: nothing was drafted, so the target call gives {emitted}."
-    way = "the next one was refused" if outcome.refused(event) else "nothing on the way was refused"
-    drafted = count(event.drafted, "guess")
-    return f"Round {event.index}: {event.accepted} of {drafted} kept, {way}; the target call gives {emitted}."
+    way = "the next one was rejected" if outcome.refused(event) else "nothing on the way was rejected"
+    drafted = count(event.drafted, "draft token")
+    return f"Round {event.index}: {event.accepted} of {drafted} accepted, {way}; the target call gives {emitted}."

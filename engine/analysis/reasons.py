@@ -11,7 +11,7 @@ from engine.trace.events import Node, TopN
 def neutral(scene: Scene) -> str:
     """For a decision of unknown kind, or none recorded."""
     rule = f" by the rule {scene.node.rule}" if scene.node.rule else ""
-    verbs = {"accepted": "accepted", "relaxed": "kept", "vetoed": "vetoed", "rejected": "rejected"}
+    verbs = {"accepted": "accepted", "relaxed": "accepted", "vetoed": "vetoed", "rejected": "rejected"}
     return f"{scene.piece} was {verbs.get(scene.node.state, 'not tested')}{rule}."
 
 
@@ -28,19 +28,19 @@ def _greedy_mismatch(scene: Scene) -> str:
 def _instead(scene: Scene) -> str:
     if scene.taken:
         same = scene.preferred.startswith(scene.taken)
-        return "which is another of the draft's guesses" if same else f"and its sibling {scene.taken} was taken"
+        return "which is another of the draft's candidates" if same else f"and its sibling {scene.taken} was taken"
     return "which is emitted instead"
 
 
 def _limits(scene: Scene) -> str:
-    """Why a lossy rule that was asked did not keep a refused guess either."""
+    """Why a lossy rule that was asked did not accept a rejected draft token either."""
     if "k" in scene.reason and "rank" in scene.reason:
         return f" {scene.piece} ranks {scene.reason['rank']} with the target, outside the top {scene.reason['k']}."
     return ""
 
 
 def _both(scene: Scene) -> str:
-    """What either model gives the guess."""
+    """What either model gives the draft token."""
     p, q = scene.reason.get("p", scene.node.p), scene.reason.get("q", scene.node.q)
     if q is None:
         return f"{scene.piece} was looked up, target {number(p)}"
@@ -50,16 +50,14 @@ def _both(scene: Scene) -> str:
 def _ratio_accept(scene: Scene) -> str:
     ratio, u = scene.reason.get("ratio"), scene.reason.get("u")
     if ratio is not None and ratio >= 1:
-        return f"Accepted: {_both(scene)}, at least as much, so it is kept for certain."
-    return (
-        f"Accepted: {_both(scene)}, so it is kept with probability {number(ratio, u)}; the draw was {number(u, ratio)}."
-    )
+        return f"Accepted: {_both(scene)}, at least as much, so it is accepted for certain."
+    return f"Accepted: {_both(scene)}, so it is accepted with probability {number(ratio, u)}; the draw was {number(u, ratio)}."
 
 
 def _ratio_reject(scene: Scene) -> str:
     ratio, u = scene.reason.get("ratio"), scene.reason.get("u")
     tail = _replaced(scene) + _limits(scene)
-    chance = f"so it is kept with probability {number(ratio, u)}; the draw was {number(u, ratio)}"
+    chance = f"so it is accepted with probability {number(ratio, u)}; the draw was {number(u, ratio)}"
     return f"Rejected: {_both(scene)}, {chance}.{tail}"
 
 
@@ -89,14 +87,14 @@ def _residual(node: Node) -> TopN:
 
 
 def _child(scene: Scene) -> str:
-    """A chosen, not drawn, guess (K5): kept with the probability that the target gives it among what is left."""
+    """A chosen, not drawn, candidate (K5): accepted with the probability that the target gives it among what is left."""
     left, u = scene.reason.get("p_left", scene.node.accept_prob), scene.reason.get("u", scene.node.u)
     p = scene.reason.get("p", scene.node.p)
     kept = scene.node.state == "accepted"
     after = (
-        "" if p is None or left is None or abs(left - p) < 1e-6 else f", {number(left)} once refused siblings are out"
+        "" if p is None or left is None or abs(left - p) < 1e-6 else f", {number(left)} once rejected siblings are out"
     )
-    chance = f"so it is kept with {'that ' if after else 'this '}probability; the draw was {number(u, left)}"
+    chance = f"so it is accepted with {'that ' if after else 'this '}probability; the draw was {number(u, left)}"
     said = f"the target gives {scene.piece} {number(p, u)}{after}, {chance}."
     if kept:
         return f"Accepted: {said}"
@@ -130,7 +128,7 @@ def _veto(scene: Scene) -> str:
         agree = f" and {round(overlap * n)} of the top {n} agree"
     emitted = "" if scene.corrected is None else " " + scene.quote(scene.corrected)
     if scene.node.state != "vetoed":
-        return f"Rejected: {unsure}{agree}, which bars {scene.piece}; the exact rule refuses it as well."
+        return f"Rejected: {unsure}{agree}, which bars {scene.piece}; the exact rule rejects it as well."
     if scene.greedy:
         return f"Vetoed: {unsure}{agree}; the target's next choice{emitted} is emitted."
     return f"Vetoed: {unsure}{agree}; {scene.piece} is barred, and the target draws{emitted or ' again'} from the rest."
@@ -140,7 +138,7 @@ def _gap_accept(scene: Scene) -> str:
     rank = scene.reason.get("rank")
     if rank == 1:
         return f"Accepted: {scene.preferred} is the target's first choice as well."
-    return f"Kept although the target prefers {scene.preferred}: {_gap_terms(scene)}."
+    return f"Accepted although the target prefers {scene.preferred}: {_gap_terms(scene)}."
 
 
 def _gap_reject(scene: Scene) -> str:
@@ -162,19 +160,17 @@ def _gap_terms(scene: Scene) -> str:
 
 def _topk(scene: Scene) -> str:
     rank, k = scene.reason.get("rank"), scene.reason.get("k")
-    return (
-        f"Kept although the target prefers {scene.preferred}: {scene.piece} ranks {rank} with it, within the top {k}."
-    )
+    return f"Accepted although the target prefers {scene.preferred}: {scene.piece} ranks {rank} with it, within the top {k}."
 
 
 def _judge(scene: Scene) -> str:
     score, threshold = scene.reason.get("score", scene.node.judge), scene.reason.get("threshold")
     given = f"the judge gives importance {number(score, threshold)}"
     if scene.node.state == "relaxed":
-        return f"Kept although the target prefers {scene.preferred}: {given}, below {setting(threshold)}."
+        return f"Accepted although the target prefers {scene.preferred}: {given}, below {setting(threshold)}."
     against = f"Rejected: the target prefers {scene.preferred} to {scene.piece}, and"
     if scene.reason.get("edge"):
-        return f"{against} the judge is not asked about the last guess of a window.{_taken(scene)}"
+        return f"{against} the judge is not asked about the last draft token of a window.{_taken(scene)}"
     return f"{against} {given}, not below {setting(threshold)}.{_taken(scene)}"
 
 
@@ -182,7 +178,7 @@ def _heuristic(scene: Scene) -> str:
     found, rank, k = (scene.reason.get(key) for key in ("found", "rank", "k"))
     if scene.node.state == "relaxed":
         place = f", and it ranks {rank} with the target, within the top {k}" if k else ""
-        return f"Kept although the target prefers {scene.preferred}: {scene.piece} is no mathematics{place}."
+        return f"Accepted although the target prefers {scene.preferred}: {scene.piece} is no mathematics{place}."
     why = f"`{found}` counts as mathematics" if found is not None else "it matters by the rule"
     if found is None and k:
         why = f"it ranks {rank} with the target, outside the top {k}"
@@ -205,16 +201,16 @@ def _untested(scene: Scene) -> str:
     if isinstance(after, int) and 0 <= after < len(scene.event.nodes):
         earlier = scene.event.nodes[after]
         if earlier.state in ("rejected", "vetoed"):
-            return f"Never tested: the earlier guess {scene.quote(earlier.token)} was refused."
+            return f"Never tested: the earlier draft token {scene.quote(earlier.token)} was rejected."
     if scene.branch:
-        return f"Never tested: the draft went on with the other guess {scene.branch}."
+        return f"Never tested: the draft went on with the other candidate {scene.branch}."
     return "Never tested: the response ends before it."
 
 
 def _threshold(scene: Scene) -> str:
     """A rule that is its declaration: the comparisons in force, each with its numbers and the side it fell on."""
     state = scene.node.state
-    verb = {"relaxed": "Kept although the target prefers", "vetoed": "Vetoed", "accepted": "Accepted"}.get(
+    verb = {"relaxed": "Accepted although the target prefers", "vetoed": "Vetoed", "accepted": "Accepted"}.get(
         state, "Rejected"
     )
     start = f"{verb} {scene.preferred}" if state == "relaxed" else verb

@@ -41,7 +41,7 @@ class Scene:
 
     @cached_property
     def piece(self) -> str:
-        """The guess, quoted."""
+        """The draft token, quoted."""
         return self.quote(self.node.token)
 
     @cached_property
@@ -58,24 +58,24 @@ class Scene:
 
     @cached_property
     def corrected(self) -> int | None:
-        """The token that came in the guess's place; None when the walk went on or the run ended there."""
+        """The token that came in the draft token's place; None when the walk went on or the run ended there."""
         if self.node.depth != self.event.accepted + 1:
             return None
         return next((token.token for token in self.event.tokens if token.origin == "correction"), None)
 
     @cached_property
     def elder(self) -> bool:
-        """Whether a sibling was proposed, and so tested, before this guess."""
+        """Whether a sibling was proposed, and so tested, before this one."""
         return any(one.parent == self.node.parent for one in self.event.nodes[: self.index])
 
     @cached_property
     def taken(self) -> str:
-        """The sibling that was kept instead, quoted; empty when none was."""
+        """The sibling that was accepted instead, quoted; empty when none was."""
         return self._kept_below(self.node.parent)
 
     @cached_property
     def branch(self) -> str:
-        """The guess with which the walk left this node's branch, quoted; empty when it never did."""
+        """The draft token with which the walk left this node's branch, quoted; empty when it never did."""
         at = self.node.parent
         while at >= 0 and at not in self.event.path:
             at = self.event.nodes[at].parent

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from engine.analysis.words import count, number, percent
+from engine.analysis.words import count, mean, number, percent
 from engine.trace.metrics import metrics, unfair
 from engine.trace.store import Trace
 
@@ -154,8 +154,9 @@ def _why(
     if cause == "draft too costly":
         return f"Draft too costly: it takes {percent(draft)} of the decoding time."
     if cause == "target call too costly":
-        length = number(found["drafted"] / drafting)
-        return f"Target call too costly: over a draft of {length} tokens it takes {number(call)} plain ones."
+        length, times = mean(found["drafted"] / drafting), mean(call or 0.0)
+        tokens = "token" if length == "1" else "tokens"
+        return f"Target call too costly: over a draft of {length} {tokens} it takes as long as {times} plain ones."
     marginal = found["accept_by_depth"]["marginal"]
     of = f"of the {count(drafting, 'round')} with a draft"
     if cause == "pays off":

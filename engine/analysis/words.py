@@ -41,6 +41,11 @@ def number(value: float | None, *beside: float | None) -> str:
     return "over 0.999999" if text == "1.000000" and value < 1 else text
 
 
+def mean(value: float) -> str:
+    """A mean with two decimals at most: 59, 3.4, 2.25."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
 def setting(value: float | None) -> str:
     """A threshold as it was set: 2.0, 0.12."""
     if value is None or not math.isfinite(value):
@@ -55,9 +60,8 @@ def percent(share: float) -> str:
 
 
 def count(n: int, one: str) -> str:
-    """A number and its noun: 1 guess, 2 guesses."""
-    plural = one + ("es" if one.endswith("s") else "s")
-    return f"{n} {one if n == 1 else plural}"
+    """A number and its noun: 1 token, 2 tokens."""
+    return f"{n} {one}{'' if n == 1 else 's'}"
 
 
 def _print(value: float, digits: int) -> str:

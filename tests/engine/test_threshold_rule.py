@@ -136,7 +136,7 @@ def test_the_sentence_names_each_comparison_with_its_numbers() -> None:
         for node in event.nodes:
             said.setdefault(node.state, why(trace.head, event, node=node, pieces=trace.pieces, thresholds=THRESHOLDS))
     assert "the target's entropy (" in said["relaxed"] and " nats) is above 1.2" in said["relaxed"]
-    assert "is at most 0.8" in said["relaxed"] and said["relaxed"].startswith("Kept although the target prefers")
+    assert "is at most 0.8" in said["relaxed"] and said["relaxed"].startswith("Accepted although the target prefers")
     assert "not above 1.2" in said["rejected"] or "is above 0.8" in said["rejected"]
 
 

@@ -35,7 +35,7 @@ def test_the_three_model_sentences() -> None:
     distribution_t, distribution_d = [(DOG, 0.62), (CAT, 0.12), (HAS, 0.26)], [(CAT, 0.41), (HAS, 0.29), (SAT, 0.30)]
     ratio = {"id": "ratio_reject", "p": 0.12, "q": 0.41, "ratio": 0.12 / 0.41, "u": 0.63, "correction": "residual"}
     assert one("r", ratio, greedy=False, law_target=distribution_t, law_draft=distribution_d) == (
-        "Rejected: draft gave `cat` 0.41, target 0.12, so it is kept with probability 0.29; the draw was 0.63. "
+        "Rejected: draft gave `cat` 0.41, target 0.12, so it is accepted with probability 0.29; the draw was 0.63. "
         "Replaced from the residual by `dog` (1.00)."
     )
     veto = {
@@ -52,14 +52,16 @@ def test_the_three_model_sentences() -> None:
         "Vetoed: both entropies (2.31, 2.18 nats) exceed 2.0 and 4 of the top 5 agree; the target's next choice `dog` is emitted."
     )
     judge = {"id": "judge_relaxed", "score": 0.03, "threshold": 0.12, "choice": HAS}
-    assert one("x", judge) == "Kept although the target prefers `·has`: the judge gives importance 0.03, below 0.12."
+    assert (
+        one("x", judge) == "Accepted although the target prefers `·has`: the judge gives importance 0.03, below 0.12."
+    )
 
 
 def test_a_veto_of_another_token_is_told() -> None:
     veto = {"h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "n": 5, "remove": HAS, "fired": True}
     kept = one("a", veto | {"id": "ratio_accept", "p": 0.6, "q": 0.5, "ratio": 1.0, "u": 0.4}, greedy=False)
     assert kept == (
-        "Accepted: draft gave `cat` 0.50, target 0.60, at least as much, so it is kept for certain. Before that the veto's "
+        "Accepted: draft gave `cat` 0.50, target 0.60, at least as much, so it is accepted for certain. Before that the veto's "
         "condition held (entropies 2.31, 2.18 nats), which bars `·has`, the draft's first choice."
     )
 
@@ -81,11 +83,11 @@ def test_residual_is_only_given_a_number_when_the_distributions_are_whole() -> N
 def test_ratio_accepts() -> None:
     kept = {"id": "ratio_accept", "p": 0.12, "q": 0.41, "ratio": 0.29, "u": 0.13}
     assert one("a", kept, greedy=False) == (
-        "Accepted: draft gave `cat` 0.41, target 0.12, so it is kept with probability 0.29; the draw was 0.13."
+        "Accepted: draft gave `cat` 0.41, target 0.12, so it is accepted with probability 0.29; the draw was 0.13."
     )
     sure = {"id": "ratio_accept", "p": 0.62, "q": 0.41, "ratio": 1.0, "u": 0.93}
     assert one("a", sure, greedy=False) == (
-        "Accepted: draft gave `cat` 0.41, target 0.62, at least as much, so it is kept for certain."
+        "Accepted: draft gave `cat` 0.41, target 0.62, at least as much, so it is accepted for certain."
     )
 
 
@@ -108,11 +110,11 @@ def test_tree_rules() -> None:
     event, started = trace.rounds[0], head(sampling=SAMPLED)
     event.nodes[0].reason, event.nodes[1].reason = first, later
     assert why(started, event, node=0) == (
-        "Rejected: the target gives `cat` 0.30, so it is kept with this probability; the draw was 0.50. "
+        "Rejected: the target gives `cat` 0.30, so it is accepted with this probability; the draw was 0.50. "
         "Its sibling `dog` was taken."
     )
     assert why(started, event, node=1) == (
-        "Accepted: the target gives `dog` 0.20, 0.29 once refused siblings are out, so it is kept with that probability; "
+        "Accepted: the target gives `dog` 0.20, 0.29 once rejected siblings are out, so it is accepted with that probability; "
         "the draw was 0.10."
     )
     event.nodes[4].reason = first
@@ -123,11 +125,11 @@ def test_tree_rules() -> None:
     event.nodes[1].reason = {"id": "wr_accept", "p": 0.2, "q": 0.4, "ratio": 0.5, "u": 0.3}
     assert "siblings left" not in why(started, event, node=0)
     assert why(started, event, node=1) == (
-        "Accepted: of what earlier siblings left, draft gave `dog` 0.40, target 0.20, so it is kept with probability 0.50; "
+        "Accepted: of what earlier siblings left, draft gave `dog` 0.40, target 0.20, so it is accepted with probability 0.50; "
         "the draw was 0.30."
     )
     event.nodes[0].reason = {"id": "greedy_mismatch", "choice": DOG}
-    assert why(head(), event, node=0).endswith("first choice is `dog`, which is another of the draft's guesses.")
+    assert why(head(), event, node=0).endswith("first choice is `dog`, which is another of the draft's candidates.")
     event.nodes[0].reason = {"id": "greedy_mismatch", "choice": LINE}
     assert why(head(), event, node=0).endswith("first choice is `↵`, and its sibling `dog` was taken.")
 
@@ -149,9 +151,9 @@ def test_a_veto_beside_the_path_does_not_claim_the_correction() -> None:
 def test_untested() -> None:
     trace = bush()
     event = trace.rounds[0]
-    assert why(trace.head, event, node=5) == "Never tested: the earlier guess `cat` was refused."
+    assert why(trace.head, event, node=5) == "Never tested: the earlier draft token `cat` was rejected."
     event.nodes[0].state, event.nodes[5].reason = "discarded", {"id": "untested", "after": None}
-    assert why(trace.head, event, node=5) == "Never tested: the draft went on with the other guess `dog`."
+    assert why(trace.head, event, node=5) == "Never tested: the draft went on with the other candidate `dog`."
     cut = chain(0, 0, "ad", [CAT, SAT], None)
     assert why(head(), cut, node=1) == "Never tested: the response ends before it."
     cut.nodes[1].reason = {"id": "greedy_match", "choice": SAT}
@@ -182,7 +184,7 @@ def test_other_vetoes() -> None:
     reason = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "tau_h_draft": 2.0, "n": 5}
     assert one("v", reason, greedy=False).endswith("`cat` is barred, and the target draws `dog` from the rest.")
     assert one("r", reason).startswith("Rejected: both") and one("r", reason).endswith(
-        "the exact rule refuses it as well."
+        "the exact rule rejects it as well."
     )
     assert one("v", reason, last=None).endswith("the target's next choice is emitted.")
 
@@ -193,7 +195,7 @@ def test_gap() -> None:
         "Accepted: `dog` (0.55) is"
     )
     assert one("x", base | {"id": "gap_accept"}, top_target=TOP) == (
-        "Kept although the target prefers `dog` (0.55): `cat` ranks 2 with the target, within the top 3, "
+        "Accepted although the target prefers `dog` (0.55): `cat` ranks 2 with the target, within the top 3, "
         "and is 0.05 nats behind, within 0.30, at confidence 0.80."
     )
     bad = base | {"id": "gap_reject", "rank": 7, "gap": 2.0, "failed": "both", "confidence": None}
@@ -209,16 +211,16 @@ def test_gap() -> None:
 
 def test_lossy_overrides() -> None:
     assert one("x", {"id": "topk_relaxed", "rank": 3, "k": 4, "choice": DOG}) == (
-        "Kept although the target prefers `dog`: `cat` ranks 3 with it, within the top 4."
+        "Accepted although the target prefers `dog`: `cat` ranks 3 with it, within the top 4."
     )
     assert one("r", {"id": "greedy_mismatch", "rank": 9, "k": 4, "choice": DOG}).endswith("outside the top 4.")
     assert one("r", {"id": "judge_refused", "score": 0.1203, "threshold": 0.12, "choice": DOG}) == (
         "Rejected: the target prefers `dog` to `cat`, and the judge gives importance 0.1203, not below 0.12."
     )
     edge = {"id": "judge_refused", "score": None, "threshold": 0.12, "edge": True, "choice": DOG}
-    assert one("r", edge).endswith("and the judge is not asked about the last guess of a window.")
+    assert one("r", edge).endswith("and the judge is not asked about the last draft token of a window.")
     plain = {"id": "heuristic_relaxed", "found": None, "rank": 3, "choice": DOG}
-    assert one("x", plain) == "Kept although the target prefers `dog`: `cat` is no mathematics."
+    assert one("x", plain) == "Accepted although the target prefers `dog`: `cat` is no mathematics."
     assert one("x", plain | {"k": 4}).endswith("no mathematics, and it ranks 3 with the target, within the top 4.")
     maths = {"id": "heuristic_refused", "found": "7", "rank": 3, "choice": DOG}
     assert one("r", maths) == "Rejected: the target prefers `dog` to `cat`, and `7` counts as mathematics."
@@ -245,21 +247,24 @@ def test_tokens() -> None:
     trace.rounds[0].nodes[1].reason = {"id": "greedy_mismatch", "choice": DOG}
     assert explain(trace, 0) == "Accepted: `cat` is the target's first choice as well."
     assert explain(trace, 1).startswith("Correction: `dog`. Rejected: draft gave `·has` 0.50")
-    assert explain(trace, 5) == "Bonus: `↵` comes from the same target call, since all 3 guesses on the path held."
+    assert (
+        explain(trace, 5)
+        == "Bonus: `↵` comes from the same target call, since all 3 draft tokens on the path were accepted."
+    )
     assert explain(ar([CAT]), 0) == "Not drafted: `cat` (0.80) is the target's first choice; nothing was drafted."
     assert "own draw" in explain(ar([CAT], sampling=SAMPLED), 0)
     small = light(sd())
-    assert explain(small, 0) == "Drafted: `cat` was guessed and accepted; this trace was recorded without the details."
-    assert explain(small, 1) == "Correction: `dog` replaces a guess that the rule refused."
+    assert explain(small, 0) == "Drafted: `cat` was proposed and accepted; this trace was recorded without the details."
+    assert explain(small, 1) == "Correction: `dog` replaces a draft token that the rule rejected."
     assert why(trace.head, trace.rounds[0], token=trace.tokens[0]) == why(trace.head, trace.rounds[0], token=0)
 
 
 def test_rounds() -> None:
     trace = sd()
     assert [why(trace.head, event) for event in trace.rounds] == [
-        "Round 0: 1 of 3 guesses kept, the next one was refused; the target call gives 2 tokens.",
-        "Round 1: 3 of 3 guesses kept, nothing on the way was refused; the target call gives 4 tokens.",
-        "Round 2: 1 of 3 guesses kept, nothing on the way was refused; the target call gives 1 token.",
+        "Round 0: 1 of 3 draft tokens accepted, the next one was rejected; the target call gives 2 tokens.",
+        "Round 1: 3 of 3 draft tokens accepted, nothing on the way was rejected; the target call gives 4 tokens.",
+        "Round 2: 1 of 3 draft tokens accepted, nothing on the way was rejected; the target call gives 1 token.",
     ]
     plain = ar([CAT])
     assert why(plain.head, plain.rounds[0]) == "Round 0: nothing was drafted, so the target call gives 1 token."

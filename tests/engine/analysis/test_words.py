@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from engine.analysis.words import count, number, quoted, setting
+from engine.analysis.words import count, mean, number, quoted, setting
 
 
 @pytest.mark.parametrize(
@@ -55,5 +55,9 @@ def test_pieces_are_quoted_with_visible_blanks() -> None:
     assert shown[5:] == ["`\\u200b`", "`→⍽`", "token 8"]
 
 
+def test_a_mean_has_no_needless_zeros() -> None:
+    assert [mean(59.0), mean(3.4), mean(2.254), mean(100)] == ["59", "3.4", "2.25", "100"]
+
+
 def test_count() -> None:
-    assert [count(1, "guess"), count(2, "guess"), count(0, "token")] == ["1 guess", "2 guesses", "0 tokens"]
+    assert [count(1, "round"), count(2, "round"), count(0, "token")] == ["1 round", "2 rounds", "0 tokens"]
