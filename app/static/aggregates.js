@@ -24,7 +24,7 @@ export function mount(element, store, lab) {
   };
   element.classList.add("v-view", "v-aggregates");
   element.replaceChildren(
-    h("header.v-head", {}, h("h3", { text: "How well it guesses" }), parts.about),
+    h("header.v-head", {}, h("h3", { text: "How well it drafts" }), parts.about),
     parts.tabs,
     h("div.v-aggbody", {}, h("div", {}, parts.body, parts.caption), parts.others),
   );

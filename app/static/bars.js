@@ -148,10 +148,10 @@ function head(figure, given, half, middle) {
       half - 6,
       13,
       draft
-        ? `draft q${half > 170 ? ` (${law} law, top ${draft.length})` : ""}`
+        ? `draft q${half > 170 ? ` (${law}, top ${draft.length})` : ""}`
         : given.guess == null
           ? "no draft here"
-          : "no draft law recorded",
+          : "no draft distribution recorded",
       { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 },
     ),
   );
@@ -159,7 +159,7 @@ function head(figure, given, half, middle) {
     label(
       half + middle + 6,
       13,
-      target ? `target p${half > 170 ? ` (${law} law, top ${target.length})` : ""}` : "target not computed here",
+      target ? `target p${half > 170 ? ` (${law}, top ${target.length})` : ""}` : "target not computed here",
       { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 },
     ),
   );
@@ -206,6 +206,7 @@ function foot(figure, given, high, half, width, length, left, right) {
 
 function spoken({ run, rows, guess, emitted, state }) {
   const list = rows.slice(0, 5).map((row) => `${pieceOf(run, row.id)} draft ${prob(row.q)} target ${prob(row.p)}`);
-  const what = guess === null || guess === undefined ? "" : `Guess ${pieceOf(run, guess)}, ${SIGNS[state]?.label}. `;
+  const what =
+    guess === null || guess === undefined ? "" : `Draft token ${pieceOf(run, guess)}, ${SIGNS[state]?.label}. `;
   return `${what}Emitted ${emitted === null ? "nothing" : pieceOf(run, emitted)}. ${list.join("; ")}`;
 }

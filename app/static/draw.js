@@ -84,7 +84,7 @@ export function rich(text) {
 export const SIGNS = {
   accepted: { label: "accepted", colour: "--draft", d: "M-.72 0a.72.72 0 1 0 1.44 0a.72.72 0 1 0-1.44 0z", fill: true },
   relaxed: {
-    label: "kept by the relaxed rule",
+    label: "accepted by the relaxed rule",
     colour: "--judge",
     d: "M-.9 0a.9.9 0 1 0 1.8 0a.9.9 0 1 0-1.8 0zM-.34 0a.34.34 0 1 0 .68 0a.34.34 0 1 0-.68 0z",
     fill: false,

@@ -21,7 +21,7 @@ const position = {
   name: "By position",
   names: ["accept_by_depth"],
   caption:
-    "Bars: rounds that kept a guess at this position / rounds with a draft. Squares: kept / tested there (95 % Wilson).",
+    "Bars: rounds that accepted a draft token at this position / rounds with a draft. Squares: accepted / tested there (95 % Wilson).",
   needs: drafted,
   domain: (all) => ({
     depth: most(all, (rounds) => byPosition(rounds).tested.findLastIndex((count) => count > 0) + 1),
@@ -52,8 +52,8 @@ const position = {
         store,
         lines: [
           `position ${depth}`,
-          `kept in ${accepted[i]} of ${drafting} rounds: ${percent(share)}`,
-          `kept ${accepted[i]} of ${seen[i]} tested here: ${percent(conditional[i])}`,
+          `accepted in ${accepted[i]} of ${drafting} rounds: ${percent(share)}`,
+          `accepted ${accepted[i]} of ${seen[i]} tested here: ${percent(conditional[i])}`,
         ],
         pick: { name: "depth", filter: makeFilter({ kind: "depth", depth }) },
       });
@@ -95,9 +95,10 @@ const position = {
 /** @type {Figure} */
 const histogram = {
   id: "accepted",
-  name: "Kept a round",
+  name: "Accepted a round",
   names: ["accepted_histogram", "tau", "accepted"],
-  caption: "Rounds by the number of guesses kept. Tokens a call = kept + the target's own token, averaged.",
+  caption:
+    "Rounds by the number of draft tokens accepted. Tokens a call = accepted + the target's own token, averaged.",
   needs: drafted,
   domain: (all) => ({
     x: most(all, (rounds) => summary(rounds).histogram.length - 1),
@@ -125,7 +126,7 @@ const histogram = {
         value: count / n,
         colour: "--draft-2",
         store,
-        lines: [`${kept} kept`, `${count} of ${n} rounds (${percent(count / n)})`],
+        lines: [`${kept} accepted`, `${count} of ${n} rounds (${percent(count / n)})`],
         pick: { name: "kept", filter: makeFilter({ kind: "kept", kept }) },
       }),
     );
@@ -141,7 +142,7 @@ const entropy = {
   name: "Entropy",
   names: ["accept_rate_tested"],
   caption:
-    "Share of tested guesses kept, by entropy of the law at their place (bins of 0.5 nats, 95 % Wilson; hollow: fewer than 5). Grey: number of guesses.",
+    "Share of tested draft tokens accepted, by entropy of the distribution at their place (bins of 0.5 nats, 95 % Wilson; hollow: fewer than 5). Grey: number of draft tokens.",
   needs: (rounds) =>
     rounds.some((round) => round.nodes?.some((node) => node.h_target !== null && node.h_target !== undefined)),
   domain: (all) => ({
@@ -217,7 +218,7 @@ const entropy = {
           size: small ? 1.8 : 3.6,
           lines: [
             `H(${who}) ${fmt(bin.low)} to ${fmt(bin.high)} nats`,
-            `kept ${bin.kept} of ${bin.n}: ${percent(bin.share)}`,
+            `accepted ${bin.kept} of ${bin.n}: ${percent(bin.share)}`,
           ],
         });
         if (!small)

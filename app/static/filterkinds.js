@@ -26,7 +26,7 @@ kinds.set("entropy", ({ field, low, high }) => ({
   },
 }));
 kinds.set("tcr", ({ low, high }) => ({
-  label: low === high ? `TCR ${low}` : `TCR ${low} to ${high}`,
+  label: `rank of the last accepted ${low === high ? low : `${low} to ${high}`}`,
   test: (_run, round) => {
     const rank = tcrOf(round);
     return rank !== null && rank >= low && rank <= high;

@@ -12,7 +12,7 @@ export const FLAGS = {
   judge: {
     d: "M1.5 2H8.5L5 8.5z",
     pole: "",
-    words: ["the judge refused it as important", "the judge let it pass as unimportant"],
+    words: ["the judge rejected it as important", "the judge let it pass as unimportant"],
   },
 };
 

@@ -84,7 +84,7 @@ export function flagsAt(run, pos) {
       kind: "judge",
       important,
       item: null,
-      words: `Judge: importance ${node.judge.toFixed(3)}, ${important ? "refused as important" : "let pass as unimportant"}.`,
+      words: `Judge: importance ${node.judge.toFixed(3)}, ${important ? "rejected as important" : "let pass as unimportant"}.`,
     });
   }
   return flags;

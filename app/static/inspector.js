@@ -1,4 +1,4 @@
-/** The round inspector: why this token; first a sentence, then the two laws and the draw. */
+/** The round inspector: why this token; first a sentence, then the two distributions and the draw. */
 
 import { barFigure, barRows } from "./bars.js";
 import { nodeSelection, refusedNode, resolve, samples } from "./columns.js";
@@ -25,8 +25,8 @@ export function mount(element, store, lab) {
     numbers: h("dl.v-numbers"),
     order: h("button.v-button", { type: "button" }),
     law: h("button.v-button", { type: "button" }),
-    back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous guess of this round" }),
-    next: h("button.v-button", { type: "button", text: "›", "aria-label": "Next guess of this round" }),
+    back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous draft token of this round" }),
+    next: h("button.v-button", { type: "button", text: "›", "aria-label": "Next draft token of this round" }),
   };
   element.classList.add("v-view", "v-inspector");
   element.replaceChildren(
@@ -66,7 +66,7 @@ export function mount(element, store, lab) {
   later();
 }
 
-/** What is to be shown: the guess (kept or refused), the emitted token, and both laws there. */
+/** What is to be shown: the draft token (accepted or rejected), the emitted token, and both distributions there. */
 function subject(store) {
   const at = resolve(store);
   if (!at?.round) return null;
@@ -89,7 +89,7 @@ function show(store, parts) {
   parts.back.disabled = parts.next.disabled = !it;
   if (!it) {
     parts.why.textContent =
-      "Choose a token: the sentence here says in the rule's own terms why it was kept or refused.";
+      "Choose a token: the sentence here says in the rule's own terms why it was accepted or rejected.";
     parts.place.textContent = "";
     for (const part of [parts.which, parts.from, parts.flags, parts.bars, parts.strip, parts.numbers])
       part.replaceChildren();
@@ -111,7 +111,7 @@ function show(store, parts) {
     h("span.v-token", { text: pieceOf(run, shownToken, 24) }),
     h("span.v-state", { text: SIGNS[state]?.label ?? "" }),
   );
-  parts.place.textContent = `round ${it.roundIndex}, position ${it.pos}${node && !own ? `, guess ${it.index + 1} of ${round.nodes.length}` : ""}`;
+  parts.place.textContent = `round ${it.roundIndex}, position ${it.pos}${node && !own ? `, draft token ${it.index + 1} of ${round.nodes.length}` : ""}`;
   parts.why.replaceChildren(
     ...rich((own ? it.token.why : null) ?? (own && it.token.node == null ? null : node?.why) ?? neutral(it, state)),
   );
@@ -165,7 +165,7 @@ function show(store, parts) {
           residual,
           cut: samples(run) ? cutOf(node) : null,
         })
-      : h("p.v-empty", { text: "This trace was recorded lightly: it keeps decisions, not distributions." }),
+      : h("p.v-empty", { text: "This trace was recorded lightly: it holds decisions, not distributions." }),
   );
   parts.strip.replaceChildren(
     stripFigure(samples(run) ? node : node && { ...node, u: null }, parts.widths.strip || 220),
@@ -189,10 +189,10 @@ function neutral({ run, node, token, own, round }, state) {
   const chosen = node?.top_target?.[0] ?? token?.top_target?.[0];
   const first = chosen ? ` The target's first choice is ${pieceOf(run, chosen[0])} (${prob(chosen[1])}).` : "";
   if (own && token.origin === "bonus")
-    return `All ${round.accepted} tested guesses held, so the target's own next token comes with the same call.${first}`;
+    return `${round.accepted === 1 ? "The tested draft token was" : `All ${round.accepted} tested draft tokens were`} accepted, so the target's own next token comes with the same call.${first}`;
   if (own && token.origin === "target") return `Plain decoding: one target call, one token.${first}`;
   if (own && token.origin === "correction")
-    return `Put in place of the refused guess ${node ? pieceOf(run, node.token) : ""}.${first}`;
+    return `Put in place of the rejected draft token ${node ? pieceOf(run, node.token) : ""}.${first}`;
   if (state === "discarded") return "Never tested: the target's path had already left this branch.";
   return `${SIGNS[state]?.label ?? "Emitted"}: draft ${prob(node?.q)}, target ${prob(node?.p)}.${first}`;
 }
@@ -203,7 +203,7 @@ function stripFigure(node, width) {
   const keep = node?.accept_prob;
   if (keep == null) {
     figure.append(
-      label(0, 22, node ? "not tested: no decision was drawn" : "no guess here: nothing to test", {
+      label(0, 22, node ? "not tested: no decision was drawn" : "no draft token here: nothing to test", {
         fill: "var(--ink-3)",
       }),
     );
@@ -225,14 +225,14 @@ function stripFigure(node, width) {
   );
   if (keep > 0.16)
     figure.append(
-      label(x(keep / 2), 19.5, "keep", {
+      label(x(keep / 2), 19.5, "accept", {
         "font-size": 10,
         "text-anchor": "middle",
         fill: "var(--panel)",
         "font-weight": 600,
       }),
     );
-  if (keep < 0.8) figure.append(label(x((1 + keep) / 2), 19.5, "refuse", { "font-size": 10, "text-anchor": "middle" }));
+  if (keep < 0.8) figure.append(label(x((1 + keep) / 2), 19.5, "reject", { "font-size": 10, "text-anchor": "middle" }));
   if (keep > 0.08 && keep < 0.92)
     figure.append(label(x(keep), 36, fmt(keep, 2), { "font-size": 10, "text-anchor": "middle", fill: "var(--ink)" }));
   if (node.u != null)
@@ -247,7 +247,7 @@ function stripFigure(node, width) {
   else figure.append(label(x(0.5), 36, "greedy: nothing is drawn", { "font-size": 10, "text-anchor": "middle" }));
   figure.setAttribute(
     "aria-label",
-    `kept with probability ${fmt(keep)}${node.u == null ? "" : `, drew ${fmt(node.u)}`}`,
+    `accepted with probability ${fmt(keep)}${node.u == null ? "" : `, drew ${fmt(node.u)}`}`,
   );
   return figure;
 }
@@ -257,19 +257,23 @@ function numbers({ run, round, node, token, own }, n, residual) {
   const overlap = node?.overlap ?? null;
   const of = Math.min(n, node?.top_draft?.length ?? n, node?.top_target?.length ?? n);
   const rows = [
-    ["p", known(node?.p) ? prob(node.p) : null, "the target's probability of the guess"],
-    ["q", known(node?.q) ? prob(node.q) : null, "the draft's probability of the guess"],
-    ["P(keep)", known(node?.accept_prob) ? prob(node.accept_prob) : null, "probability that the rule keeps the guess"],
-    ["u", known(node?.u) && samples(run) ? prob(node.u) : null, "the uniform number compared with P(keep)"],
+    ["p", known(node?.p) ? prob(node.p) : null, "the target's probability of the draft token"],
+    ["q", known(node?.q) ? prob(node.q) : null, "the draft's probability of the draft token"],
+    [
+      "P(accept)",
+      known(node?.accept_prob) ? prob(node.accept_prob) : null,
+      "probability that the rule accepts the draft token",
+    ],
+    ["u", known(node?.u) && samples(run) ? prob(node.u) : null, "the uniform number compared with P(accept)"],
     [
       "H draft",
       known(node?.h_draft ?? token?.h_draft) ? `${fmt(node?.h_draft ?? token.h_draft)} nats` : null,
-      "entropy of the draft's law, whole vocabulary, temperature 1",
+      "entropy of the draft's distribution, whole vocabulary, temperature 1",
     ],
     [
       "H target",
       known(node?.h_target ?? token?.h_target) ? `${fmt(node?.h_target ?? token.h_target)} nats` : null,
-      "entropy of the target's law, whole vocabulary, temperature 1",
+      "entropy of the target's distribution, whole vocabulary, temperature 1",
     ],
     [
       `overlap@${n}`,
@@ -279,12 +283,12 @@ function numbers({ run, round, node, token, own }, n, residual) {
     [
       "barred",
       node?.reason?.fired ? pieceOf(run, node.reason.remove) : null,
-      "removed by a veto from the target's law before this guess was tested",
+      "removed by a veto from the target's distribution before this draft token was tested",
     ],
     [
       "margin",
       known(node?.margin) ? `${fmt(node.margin)} nats` : null,
-      "log p of the target's first choice minus log p of the guess",
+      "log p of the target's first choice minus log p of the draft token",
     ],
     ["confidence", known(node?.confidence) ? fmt(node.confidence) : null, "the draft's own confidence"],
     ["importance", known(node?.judge) ? fmt(node.judge) : null, "the judge's score"],
@@ -293,8 +297,8 @@ function numbers({ run, round, node, token, own }, n, residual) {
       known(node?.rank) ? `${node.rank} of ${round.nodes.length}` : null,
       "by cumulative draft log-probability in this round",
     ],
-    ["residual", residual ? "max(p−q, 0), hatched" : null, "the law the correction is drawn from"],
-    ["from", node?.source ? sourceWords(node.source) : null, "where the guess comes from"],
+    ["residual", residual ? "max(p−q, 0), hatched" : null, "the distribution that the correction is drawn from"],
+    ["from", node?.source ? sourceWords(node.source) : null, "where the draft token comes from"],
   ];
   return rows.filter((row) => row[1] !== null);
 }

@@ -22,7 +22,7 @@ const FIGURES = [
   ["tok/s", "Emitted tokens a second of decoding, without the prefill and without drawing."],
   ["τ", "Tokens a target call, the correction or bonus included."],
   ["calls", "Target calls so far; the prefill is not counted."],
-  ["accepted", "Share of the drafted tokens that were kept."],
+  ["accepted", "Share of the draft tokens that were accepted."],
 ];
 
 export class Lane {

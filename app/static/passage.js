@@ -50,7 +50,7 @@ export function passageText({ pieces, low, high, at }, whole = false) {
   const copied =
     pieces[at] === undefined
       ? ""
-      : h("b.copied", { title: "the place that the guess was taken from" }, text(at, at + 1));
+      : h("b.copied", { title: "the place that the draft token was copied from" }, text(at, at + 1));
   return h(
     "span.passage",
     {},

@@ -65,7 +65,7 @@ export function drawSave(body, store, lab) {
       "section",
       {},
       h("h3", {}, "Tables"),
-      h("p.quiet", {}, "One row a token, a guess or a round; all lanes; unknown values stay empty."),
+      h("p.quiet", {}, "One row a token, a draft token or a round; all lanes; unknown values stay empty."),
       Object.entries(tables).map(([table, { columns, rows }]) =>
         h(
           "div.row",

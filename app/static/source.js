@@ -1,4 +1,4 @@
-/** Words for where a guess comes from; an unknown kind is printed as it is. */
+/** Words for where a draft token comes from; an unknown kind is printed as it is. */
 
 const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
 
@@ -25,11 +25,11 @@ const KINDS = {
   model: (source) => `${source.role ?? "draft"} model`,
   ngram: (source) => `${source.order ?? "n"}-gram${seen(source, "last")}`,
   table: (source) =>
-    `law after ${source.order === 1 ? "this token" : `these ${source.order} tokens`}, seen ${times(source.count)}${known(source) ? `, last in ${text(source)}${position(source)}` : ""}`,
+    `distribution after ${source.order === 1 ? "this token" : `these ${source.order} tokens`}, seen ${times(source.count)}${known(source) ? `, last in ${text(source)}${position(source)}` : ""}`,
   automaton: (source) =>
     `match of ${source.match === 1 ? "1 token" : `${source.match ?? "?"} tokens`}${seen(source, "first")}`,
   adjacency: (source) =>
-    `${source.choice ? `choice ${source.choice} of the target` : "what the target chose"} when it last read the token before${known(source) ? `, ${source.kept === false ? "as a guess that was not kept, after" : "in"} ${text(source)}${position(source)}` : ""}`,
+    `${source.choice ? `choice ${source.choice} of the target` : "what the target chose"} when it last read the token before${known(source) ? `, ${source.kept === false ? "as a draft token that was not accepted, after" : "in"} ${text(source)}${position(source)}` : ""}`,
   head: (source) => (source.index ? `head ${source.index}` : `draft head, level ${source.level ?? "?"}`),
 };
 

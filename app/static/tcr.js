@@ -1,4 +1,4 @@
-/** Figures about the rank of the last kept guess (TCR), the draft's cumulative entropy and its bins. */
+/** Figures about the rank of the last accepted draft token (TCR), the draft's cumulative entropy and its bins. */
 
 import { bar, frame, line, marker, point } from "./charts.js";
 import { s } from "./dom.js";
@@ -23,10 +23,10 @@ export function quantile(sorted, share) {
 
 const ranks = {
   id: "tcr",
-  name: "TCR",
+  name: "Last rank",
   names: ["tcr_histogram"],
   caption:
-    "Rank, by cumulative draft log-probability, of the last kept guess; 0: none kept. Dashed: a quarter of the draft, N = guesses and root.",
+    "Terminal confidence rank (TCR): the rank, by cumulative draft log-probability, of the last accepted draft token; 0: none accepted. Dashed: a quarter of the draft, N = draft tokens and root.",
   needs: (rounds) => isTree(rounds) && pairs(rounds).length > 0,
   domain: (all) => ({ x: Math.max(4, ...all.flatMap((rounds) => rounds.map(sizeOf))) }),
   draw({ rounds, width, height, small, title, domain, store }) {
@@ -42,7 +42,7 @@ const ranks = {
       title,
       x: [-0.5, domain.x + 0.5],
       y: [0, high * 1.25],
-      xName: "rank of the last kept guess",
+      xName: "rank of the last accepted draft token",
       yName: "share of rounds",
       xWhole: true,
       yFormat: percent,
@@ -57,7 +57,7 @@ const ranks = {
         value: count / found.length,
         colour: low === 0 && step === 1 ? "--neutral" : "--draft-2",
         store,
-        lines: [low === 0 && step === 1 ? "none kept" : words, `${count} of ${found.length} rounds`],
+        lines: [low === 0 && step === 1 ? "none accepted" : words, `${count} of ${found.length} rounds`],
         pick: { name: "tcr", filter: makeFilter({ kind: "tcr", low, high: top }) },
       });
     });
@@ -86,7 +86,7 @@ function leads(store, mark, round) {
 
 const wordsOf = (round, rank) => [
   `round ${round.index}`,
-  `${round.accepted} kept, TCR ${rank} of ${round.drafted}`,
+  `${round.accepted} of ${round.drafted} accepted, the last of rank ${rank}`,
   phiOf(round) === null ? "" : `cumulative entropy ${fmt(phiOf(round))} nats`,
   known(round.extras?.bin) ? `bin ${round.extras.bin}` : "",
 ];
@@ -105,7 +105,7 @@ function scatter({ rounds, width, height, small, title, store }, read, given) {
     title,
     x: [-0.5, right + 0.5],
     y: [0, top * 1.08],
-    xName: "rank of the last kept guess (TCR)",
+    xName: "rank of the last accepted draft token (TCR)",
     yName: given.yName,
     xWhole: true,
     yWhole: given.whole,
@@ -153,21 +153,21 @@ function medians(found, width) {
 
 const depth = {
   id: "tcr-length",
-  name: "Length × TCR",
+  name: "Length × rank",
   names: [],
   caption:
-    "Each dot is a round: guesses kept, by the rank of the last one, which is never below their number. Squares: none kept. Line: median of three or more.",
+    "Each dot is a round: draft tokens accepted, by the rank of the last one (terminal confidence rank, TCR), which is never below their number. Squares: none accepted. Line: median of three or more.",
   needs: ranks.needs,
   domain: () => ({}),
-  draw: (given) => scatter(given, (round) => round.accepted, { whole: true, yName: "guesses kept" }),
+  draw: (given) => scatter(given, (round) => round.accepted, { whole: true, yName: "draft tokens accepted" }),
 };
 
 const phi = {
   id: "tcr-entropy",
-  name: "Σ entropy × TCR",
+  name: "Σ entropy × rank",
   names: [],
   caption:
-    "Each dot is a round: cumulative entropy of the draft's surest path, by the rank of the last kept guess. Line: median of three or more.",
+    "Each dot is a round: cumulative entropy of the draft's surest path, by the rank of the last accepted draft token (terminal confidence rank, TCR). Line: median of three or more.",
   needs: (rounds) => rounds.some((round) => phiOf(round) !== null),
   domain: () => ({}),
   draw: (given) => scatter(given, phiOf, { whole: false, yName: "cumulative entropy, nats" }),
@@ -198,7 +198,7 @@ const bins = {
   name: "Bins",
   names: [],
   caption:
-    "Each dot is a round: cumulative entropy over the run, in the bins it fell into (right: rounds in each; borders as far as these rounds tell). Diamonds: drafted deeper than usual. Hollow: none kept.",
+    "Each dot is a round: cumulative entropy over the run, in the bins it fell into (right: rounds in each; borders as far as these rounds tell). Diamonds: drafted deeper than usual. Hollow: none accepted.",
   needs: (rounds) => rounds.some((round) => known(round.extras?.bin) && phiOf(round) !== null),
   domain: (all) => ({ y: Math.max(1, ...all.flatMap((rounds) => rounds.map((round) => phiOf(round) ?? 0))) }),
   draw({ rounds, width, height, small, title, domain, store }) {

@@ -106,7 +106,7 @@ function show(store, state, parts) {
     parts.empty.textContent = !at?.round
       ? "The draft of the chosen round appears here."
       : at.round.drafted
-        ? `${at.round.drafted} guesses were made; this trace was recorded lightly and does not keep them.`
+        ? `${at.round.drafted} draft tokens were made; this trace was recorded lightly and does not hold them.`
         : "This round has no draft: the target made its one token alone.";
     return;
   }
@@ -137,7 +137,7 @@ function build(state, parts, { run, round, roundIndex }) {
   const count = round.nodes.length;
   const deepest = Math.max(...round.nodes.map((node) => node.depth));
   const tail = round.pruned?.length ? `, ${round.pruned.length} candidates pruned` : "";
-  parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} guess${count === 1 ? "" : "es"}, depth ${deepest}, ${round.accepted} kept${round.tcr ? `, the last of rank ${round.tcr}` : ""}${tail}`;
+  parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} draft token${count === 1 ? "" : "s"}, depth ${deepest}, ${round.accepted} accepted${round.tcr ? `, the last of rank ${round.tcr}` : ""}${tail}`;
   const states = new Set(round.nodes.map((node) => node.state));
   parts.key.replaceChildren(legend(Object.keys(SIGNS).filter((name) => states.has(name))));
   const hidden = places.reduce((sum, place) => sum + place.hidden, 0);

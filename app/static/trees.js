@@ -35,7 +35,7 @@ export async function drawTrees(body, _store, lab) {
     h(
       "p",
       {},
-      "A static tree says where guesses hang before any token is known. The optimiser runs a large tree, counts how often each node lies on the accepted path, and keeps the nodes that were there most often.",
+      "A static tree says where draft tokens hang before any token is known. The optimiser runs a large tree, counts how often each node lies on the accepted path, and keeps the nodes that were there most often.",
     ),
     view.about,
     view.heat,
@@ -57,7 +57,7 @@ function drawAbout(spot, tuned, tree, choose) {
       h("pre.formula", {}, COMMAND),
     );
   const { settings, calibration } = tree;
-  const facts = `${calibration.prompts} problems (${calibration.task ?? "own prompts"}), ${settings.n} trajectories each, temperature ${settings.temperature}; ${tree.rounds} rounds, ${fmt(tree.accepted_a_round)} guesses accepted a round`;
+  const facts = `${calibration.prompts} problems (${calibration.task ?? "own prompts"}), ${settings.n} trajectories each, temperature ${settings.temperature}; ${tree.rounds} rounds, ${fmt(tree.accepted_a_round)} draft tokens accepted a round`;
   spot.replaceChildren(
     h(
       "div.chips",

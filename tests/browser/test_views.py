@@ -195,7 +195,7 @@ def wide_tree(nodes: int) -> dict[str, Any]:
 def test_625_nodes_are_drawn_in_time(page: Any, base: str) -> None:
     problems = open_views(page, base, [wide_tree(625)])
     ms = scripting(page, "store.setCursor({ run: store.lanes[0], round: i % 2, node: null, pos: null })")
-    assert "625 guesses" in page.inner_text("[data-view=tree]")
+    assert "625 draft tokens" in page.inner_text("[data-view=tree]")
     assert ms < 50  # all views together
     assert problems == []
 

@@ -56,7 +56,7 @@ export function positionTable(store, order) {
     "H target, nats",
     "Overlap",
     "P(accept)",
-    "TCR",
+    "Terminal confidence rank",
     "Importance",
   ];
   const element = h(

@@ -38,9 +38,9 @@ export function ranksOf(rounds) {
 /** @type {Share} */
 const tcr = {
   id: "tcr",
-  name: "Terminal-confidence-rank",
+  name: "Terminal confidence rank",
   caption:
-    "Terminal-confidence-rank (TCR): rank by cumulative draft probability of a round's last accepted draft token, 0 when none was accepted. Solid: accepted. Outlined: tested and rejected after it.",
+    "Terminal confidence rank (TCR): rank by cumulative draft probability of a round's last accepted draft token, 0 when none was accepted. Solid: accepted. Outlined: tested and rejected after it.",
   none: "No draft tokens.",
   of: (rounds) => `of ${counted(drafting(rounds).length, "round")} with a draft`,
   needs: (rounds) => drafting(rounds).length > 0,

@@ -316,9 +316,9 @@ export const TRACKS = [
   },
   {
     id: "tcr",
-    name: "Terminal-confidence-rank",
+    name: "Terminal confidence rank",
     title:
-      "Terminal-confidence-rank (TCR) of a round: the rank of its last accepted draft token, over N; dark within the first quarter",
+      "Terminal confidence rank (TCR) of a round: the rank of its last accepted draft token, over N; dark within the first quarter",
     height: 14,
     none: "no drafts",
     label: () => "TCR, rank / N",
