@@ -82,7 +82,7 @@ def time_budget(rounds: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
 
 
 def last_rank(rounds: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
-    """Terminal confidence rank: the draft's rank of the last accepted token (HeteroSpec, 3.2); 0 where there is none."""
+    """Terminal confidence rank: the draft's rank of the last accepted token (HeteroSpec, 3.2); 0 for none."""
     drawn = figure("Rank of the last accepted token", "rank", "share of calls")
     for colour, method, rows in _methods(rounds[rounds.tcr.notna()], order):
         shares = rows.tcr.value_counts(normalize=True).sort_index()

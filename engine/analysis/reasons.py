@@ -51,14 +51,17 @@ def _ratio_accept(scene: Scene) -> str:
     ratio, u = scene.reason.get("ratio"), scene.reason.get("u")
     if ratio is not None and ratio >= 1:
         return f"Accepted: {_both(scene)}, at least as much, so it is accepted for certain."
-    return f"Accepted: {_both(scene)}, so it is accepted with probability {number(ratio, u)}; the draw was {number(u, ratio)}."
+    return f"Accepted: {_both(scene)}, {_chance(ratio, u)}."
 
 
 def _ratio_reject(scene: Scene) -> str:
     ratio, u = scene.reason.get("ratio"), scene.reason.get("u")
     tail = _replaced(scene) + _limits(scene)
-    chance = f"so it is accepted with probability {number(ratio, u)}; the draw was {number(u, ratio)}"
-    return f"Rejected: {_both(scene)}, {chance}.{tail}"
+    return f"Rejected: {_both(scene)}, {_chance(ratio, u)}.{tail}"
+
+
+def _chance(ratio: float | None, u: float | None) -> str:
+    return f"so it is accepted with probability {number(ratio, u)}; the draw was {number(u, ratio)}"
 
 
 def _replaced(scene: Scene) -> str:
@@ -87,7 +90,7 @@ def _residual(node: Node) -> TopN:
 
 
 def _child(scene: Scene) -> str:
-    """A chosen, not drawn, candidate (K5): accepted with the probability that the target gives it among what is left."""
+    """A chosen, not drawn, candidate (K5): accepted with the target's probability of it among what is left."""
     left, u = scene.reason.get("p_left", scene.node.accept_prob), scene.reason.get("u", scene.node.u)
     p = scene.reason.get("p", scene.node.p)
     kept = scene.node.state == "accepted"
@@ -160,7 +163,8 @@ def _gap_terms(scene: Scene) -> str:
 
 def _topk(scene: Scene) -> str:
     rank, k = scene.reason.get("rank"), scene.reason.get("k")
-    return f"Accepted although the target prefers {scene.preferred}: {scene.piece} ranks {rank} with it, within the top {k}."
+    placed = f"{scene.piece} ranks {rank} with it, within the top {k}"
+    return f"Accepted although the target prefers {scene.preferred}: {placed}."
 
 
 def _judge(scene: Scene) -> str:
