@@ -25,13 +25,13 @@ SD = make_card(
     drafter="model",
     shape="chain",
     rule="exact",
-    summary="A small model drafts gamma tokens, and the target checks them in one call. A guess stays with probability "
-    "min(1, p/q); the first refusal is replaced from the residual.",
+    summary="A small model drafts gamma tokens, and the target checks them in one call. A draft token is accepted with "
+    "probability min(1, p/q); the first rejected one is replaced from the residual.",
     helps="Text that the small model writes as well as the large one.",
-    hurts="A draft step that costs more than a few hundredths of a target call, or guesses that fail early.",
+    hurts="A draft step that costs more than a few hundredths of a target call, or drafts that fail early.",
     contested="'target' as correction is what the EASD paper prints for its baseline; above temperature 0 it is not "
     "lossless (E2).",
-    formula="keep x if u < min(1, p(x)/q(x)); else draw from norm(max(p - q, 0))",
+    formula="accept x if u < min(1, p(x)/q(x)); else draw from norm(max(p - q, 0))",
 )
 EASD = make_card(
     name="easd",
@@ -40,8 +40,8 @@ EASD = make_card(
     drafter="model",
     shape="chain",
     rule="entropy_veto",
-    summary="Speculative decoding that refuses a guess when both models are unsure and yet agree. The target's next "
-    "choice is taken instead, on purpose against its own distribution.",
+    summary="Speculative decoding that vetoes a draft token when both models are unsure and yet agree. The target's "
+    "next choice is taken instead, on purpose against its own distribution.",
     helps="Reasoning, where a confident-looking agreement of two unsure models is a shared mistake.",
     hurts="Free wording: two unsure models that agree are often both right, and every veto ends a round.",
     contested="At least or above the overlap threshold (E1); correction from the target or the residual (E2); draft "
@@ -57,12 +57,12 @@ SPECDEC = make_card(
     rule="gap",
     defaults={"gamma": 10, "top_beta": 5, "tau_base": 3.0, "tau_gamma": 0.0},
     origins={"top_beta": "code", "tau_base": "code", "gamma": "paper"},
-    summary="A drafted token stays if it is among the target's first beta and not too far behind the first. Here with "
-    "an autoregressive drafter instead of the paper's parallel one.",
+    summary="A draft token is accepted if it is among the target's first beta and not too far behind the first. Here "
+    "with an autoregressive drafter instead of the paper's parallel one.",
     helps="Tasks with many equally good wordings, such as translation.",
     hurts="Facts: the second-best digit passes as easily as the second-best word.",
     contested="The paper's drafter writes all k tokens in one pass (C6).",
-    formula="keep x if rank_p(x) <= beta and log p(x1) - log p(x) <= tau",
+    formula="accept x if rank_p(x) <= beta and log p(x1) - log p(x) <= tau",
 )
 CM_ASD = make_card(
     name="cm_asd",
@@ -72,14 +72,14 @@ CM_ASD = make_card(
     shape="confidence_chain",
     rule="gap",
     defaults={"k_max": 10},
-    summary="The drafter's confidence sets how many guesses are checked and how strictly. Entropy, logit margin and "
-    "softmax margin are mixed into one number a token.",
+    summary="The drafter's confidence sets how many draft tokens are checked and how strictly. Entropy, logit margin "
+    "and softmax margin are mixed into one number a token.",
     helps="Text whose difficulty changes: long checks on easy stretches, short ones elsewhere.",
     hurts="All k_max tokens are drafted even when few are checked; the printed threshold is loosest where the drafter "
     "is least sure.",
     contested="Entropy as confidence (C1); the threshold loosens when unsure as printed, the text says the opposite "
     "(C2); no hyper-parameters are given (C7).",
-    formula="k = clip(floor(alpha C k_max)); keep x if rank_p(x) <= beta and gap <= tau_base + gamma (1 - C_t)",
+    formula="k = clip(floor(alpha C k_max)); accept x if rank_p(x) <= beta and gap <= tau_base + gamma (1 - C_t)",
 )
 TOPK = make_card(
     name="topk_lossy",
@@ -89,12 +89,12 @@ TOPK = make_card(
     shape="chain",
     rule="top_k",
     family="judge",
-    summary="Speculative decoding that also keeps any draft token among the target's K first choices.",
+    summary="Speculative decoding that also accepts any draft token among the target's K first choices.",
     helps="Shows how far a rule without learning gets.",
     hurts="It cannot tell a synonym from a wrong digit.",
     contested="The published code compares draft token i with the target's choices for token i + 1, so its K = 1 is "
     "not lossless; here each token meets the choices for its own position, and K = 1 is greedy decoding.",
-    formula="keep x if rank_p(x) <= K",
+    formula="accept x if rank_p(x) <= K",
 )
 
 CARDS = (AR, SD, EASD, SPECDEC, CM_ASD, TOPK)

@@ -73,9 +73,8 @@ RECYCLE = make_card(
     family="lookup",
     defaults={"tree": "heuristic"},
     origins={"tree": "ours"},
-    summary="Each target call leaves its eight first choices after every token it read, refused ones included. A fixed "
-    "tree is filled "
-    "with them, token by token.",
+    summary="Each target call leaves its eight first choices after every token it read, rejected ones included. A "
+    "fixed tree is filled with them, token by token.",
     helps="Everything a little: after a few rounds most tokens have a row.",
     hurts="One row a token: the context before it is forgotten, and the last writer wins.",
     contested="The paper keeps one matrix for good (`scope` global). Its tree has no licence; ours is grown best-first "
@@ -111,7 +110,7 @@ STAND = make_card(
     origins={"tree": "ours", "scope": "paper"},
     summary="Keeps the target's own distributions by the last one to four tokens and averages them over every visit. "
     "Children of a static tree "
-    "are drawn from these distributions without replacement, so that guesses are as varied as the target.",
+    "are drawn from these distributions without replacement, so that candidates are as varied as the target.",
     helps="Several reasoning traces on one problem at temperature: each later trace finds the distributions of those "
     "before.",
     hurts="A first short answer: the table is empty when it starts.",

@@ -11,8 +11,8 @@ EAGLE2 = make_card(
     rule="exact",
     family="tree",
     summary="A one-layer head writes the target's next hidden state from the last one and the next token. A tree of "
-    "its likeliest guesses is grown level by level, and the best nodes are checked in one call.",
-    helps="One target call checks many ways to go on, so an early second-best guess costs nothing.",
+    "its likeliest candidates is grown level by level, and the best nodes are checked in one call.",
+    helps="One target call checks many ways to go on, so an early second-best candidate costs nothing.",
     hurts="Every round verifies total_token tokens, however sure the head is.",
     contested="The paper's depth of 7 grows eight levels (H4).",
     formula="value of a node = product of the head's probabilities on its path; verify the total_token - 1 best",
@@ -25,11 +25,11 @@ EAGLE3 = make_card(
     shape="dynamic_tree",
     rule="exact",
     family="tree",
-    summary="Like EAGLE-2, but the head reads three layers of the target and was trained on its own guesses, several "
-    "steps deep. Its guesses stay good further down the tree.",
+    summary="Like EAGLE-2, but the head reads three layers of the target and was trained on its own drafts, several "
+    "steps deep. Its drafts stay good further down the tree.",
     helps="Long runs of predictable text: acceptance falls slowly with depth.",
     hurts="Every round verifies total_token tokens, however sure the head is; tokens outside its vocabulary can never "
-    "be guessed.",
+    "be drafted.",
     formula="g = fc(h_2, h_L/2, h_L-3); value of a node = product of the head's probabilities on its path",
 )
 MEDUSA = make_card(
@@ -42,13 +42,13 @@ MEDUSA = make_card(
     family="tree",
     defaults={"tree_nodes": 63, "tree_depth": 4},
     origins={"tree_nodes": "code", "tree_depth": "ours"},
-    summary="Several heads guess the next tokens from one hidden state, each on its own. Their first choices are "
+    summary="Several heads predict the next tokens from one hidden state, each on its own. Their first choices are "
     "combined into a fixed tree that is checked in one call.",
     helps="Drafting is almost free: no head waits for another.",
-    hurts="A head does not know what the head before it guessed, so deep combinations seldom fit together.",
+    hurts="A head does not know what the head before it proposed, so deep combinations seldom fit together.",
     contested="The published trees were searched for other models; this one is grown best first. With rule 'typical' "
     "(compose) the output leaves the target's distribution.",
-    formula="guess d + 1 = top tokens of W_d (h + SiLU(A_d h)); combine, verify",
+    formula="draft token d + 1 = top tokens of W_d (h + SiLU(A_d h)); combine, verify",
 )
 MEDUSA_TYPICAL = make_card(
     name="medusa_typical",
@@ -60,12 +60,12 @@ MEDUSA_TYPICAL = make_card(
     family="tree",
     defaults={"tree_nodes": 63, "tree_depth": 4},
     origins={"tree_nodes": "code", "tree_depth": "ours"},
-    summary="Medusa with its own rule: a guess stays when the target finds it plausible, more freely where the target "
-    "is unsure. At temperature 0 it is the exact rule.",
-    helps="High temperatures, where exact sampling refuses most guesses.",
+    summary="Medusa with its own rule: a draft token is accepted when the target finds it plausible, more freely where "
+    "the target is unsure. At temperature 0 it is the exact rule.",
+    helps="High temperatures, where exact sampling rejects most draft tokens.",
     hurts="The output no longer follows the target's distribution.",
     contested="Which of epsilon and delta is 0.09 and which 0.3 differs within the reference code.",
-    formula="keep x if p(x) > min(epsilon, delta exp(-H(p))); the longest kept path",
+    formula="accept x if p(x) > min(epsilon, delta exp(-H(p))); the longest accepted path",
 )
 HYDRA = make_card(
     name="hydra",
@@ -77,12 +77,12 @@ HYDRA = make_card(
     family="tree",
     defaults={"tree_nodes": 63, "tree_depth": 4},
     origins={"tree_nodes": "code", "tree_depth": "ours"},
-    summary="Medusa whose heads also read the tokens guessed before them. One extra layer over the target's states "
+    summary="Medusa whose heads also read the tokens drafted before them. One extra layer over the target's states "
     "feeds them all.",
-    helps="Combinations fit together, so deeper guesses are kept than with Medusa.",
+    helps="Combinations fit together, so deeper draft tokens are accepted than with Medusa.",
     hurts="The heads wait for each other.",
     contested="HeteroSpec does not say which variant it compares with; this is prefix-mlp (Hydra++).",
-    formula="guess d + 1 = top tokens of W_d mlp_d(prefix, root, guess 1, ..., guess d)",
+    formula="draft token d + 1 = top tokens of W_d mlp_d(prefix, root, draft tokens 1 to d)",
 )
 BLOCKWISE = make_card(
     name="blockwise",
@@ -94,7 +94,7 @@ BLOCKWISE = make_card(
     family="tree",
     defaults={"gamma": 4},
     summary="The Medusa heads' first choices as one chain, checked by the target in the next call.",
-    helps="The simplest of all: one guess a head, no tree.",
+    helps="The simplest of all: one draft token a head, no tree.",
     hurts="The first wrong head ends the block.",
     contested="CM-ASD compares with blocks of 10 and 25; a block is one longer than the number of heads at most.",
     formula="accept the longest prefix that equals the target's own choices",
@@ -106,10 +106,10 @@ ADAEDL = make_card(
     drafter="model",
     shape="entropy_stop",
     rule="exact",
-    summary="Speculative decoding that stops drafting when the draft's entropy says that the next guess will probably "
-    "be refused. The threshold adapts to the acceptance seen.",
-    helps="Slow draft models: hopeless guesses are not written.",
-    hurts="Cheap drafters, where a wasted guess costs less than a lost one.",
+    summary="Speculative decoding that stops drafting when the draft's entropy says that the next draft token will "
+    "probably be rejected. The threshold adapts to the acceptance seen.",
+    helps="Slow draft models: hopeless draft tokens are not written.",
+    hurts="Cheap drafters, where a wasted draft token costs less than a lost one.",
     contested="First threshold and first acceptance rate are not published; who adapts in which direction differs "
     "between codes.",
     formula="stop if 1 - sqrt(g H(q)) < lambda",
