@@ -14,12 +14,15 @@ const TYPING = "input, textarea, select, [contenteditable], dialog, [role=menu]"
  * @typedef {import("./types/lab.js").Lab} Lab
  */
 
+const SLIDING = /^(Arrow|Home|End|Page)/;
+
 /** @param {Store} store @param {Lab} lab */
 export function bindKeys(store, lab) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target instanceof Element ? event.target : null;
     const slider = target instanceof HTMLInputElement && target.type === "range";
+    if (slider && SLIDING.test(event.key) && target.closest('[data-view="whatif"]')) return; // it moves the threshold
     if (target?.closest(TYPING) && !slider) return;
     const go = (store.options.room === "compare" ? moves(store, lab) : elsewhere(lab))[event.key];
     if (!go || (event.key === " " && target?.closest("button, summary, a"))) return;

@@ -86,6 +86,19 @@ def test_a_prediction_comes_before_what_it_reveals(visit):
     expect(page.locator(".lesson-after")).to_contain_text("Not quite")
 
 
+def test_a_knob_is_set_under_what_if(visit):
+    page = visit("?room=learn&tab=lessons&name=entropy")
+    page.locator(".lesson-steps").get_by_role("button", name="Move the threshold").click()
+    slider = page.locator("#v-whatif-tau_entropy")
+    page.wait_for_function(f"{S}.cursor && {S}.status.recorded === 'easd_helps'")
+    expect(page.locator(".v-whatif .v-sub")).to_contain_text("EASD")
+    expect(slider).to_have_value("0.15")
+    slider.press("ArrowLeft")
+    expect(page.locator(".lesson-after")).to_contain_text("Not yet")
+    slider.press("End")
+    expect(page.locator(".lesson-after")).to_contain_text("Right. tau_entropy at")
+
+
 def test_a_case_opens_on_its_point_with_its_story(visit):
     page = visit("?room=learn&tab=gallery")
     card = page.locator("#case-easd_hurts")

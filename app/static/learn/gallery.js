@@ -17,6 +17,7 @@ const INK = new Map([
   ["bonus", "--target-2"],
 ]);
 const [WIDTH, ROW, GAP, MOST] = [300, 9, 4, 6];
+const MOST_LOSSES = 2; // told on a card
 
 /** @param {HTMLElement} element @param {Store} store @param {Lab} lab */
 export async function drawGallery(element, store, lab) {
@@ -63,7 +64,8 @@ function drawCase(one, store, lab) {
     more > 0 ? h("p.quiet", {}, `and ${more} more`) : null,
     h("h4", {}, h("button.link", { type: "button", onclick: open }, one.title)),
     h("p", {}, one.point),
-    one.losses.map((text) => h("p.lost", {}, h("b", {}, "Loses: "), text)),
+    one.losses.slice(0, MOST_LOSSES).map((text) => h("p.lost", {}, h("b", {}, "Loses: "), text)),
+    one.losses.length > MOST_LOSSES ? h("p.lost", {}, `and ${one.losses.length - MOST_LOSSES} more`) : null,
     h("p.quiet", {}, calls(one)),
   );
 }
