@@ -1,35 +1,73 @@
+// @ts-check
 /** Words for where a draft token comes from; an unknown kind is printed as it is. */
 
+/**
+ * @typedef {object} Source what a drafter recorded of a draft token's origin; which fields are there depends on the kind
+ * @property {string} kind
+ * @property {string} [role]
+ * @property {number} [document]
+ * @property {number} [trajectory]
+ * @property {number} [ago]
+ * @property {number} [pos]
+ * @property {string} [part]
+ * @property {number} [times]
+ * @property {number} [seen]
+ * @property {number} [order]
+ * @property {number} [count]
+ * @property {number} [match]
+ * @property {number} [choice]
+ * @property {boolean} [kept]
+ * @property {number} [index]
+ * @property {number} [level]
+ */
+
+/** @param {number | undefined} count @returns {string} */
 const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
 
-/** Which text: this one, or an earlier trajectory, counted from 1. Older traces do not say how long ago it was. */
+/**
+ * Which text: this one, or an earlier trajectory, counted from 1. Older traces do not say how long ago it was.
+ * @param {Source} source
+ */
 function text(source) {
   if (source.document !== undefined) return `text ${source.document + 1} of the fixed collection`;
   const own = source.ago === 0 || (source.ago === undefined && !source.trajectory);
-  return own ? "this text" : `trajectory ${source.trajectory + 1}`;
+  return own ? "this text" : `trajectory ${(source.trajectory ?? 0) + 1}`;
 }
 
-/** Part and position in it. */
+/** Part and position in it. @param {Source} source */
 function position(source) {
   if (source.pos === undefined || source.pos < 0) return "";
   return `, position ${source.pos}${source.part ? ` of the ${source.part}` : ""}`;
 }
 
+/** @param {Source} source */
 const known = (source) => source.trajectory !== undefined || source.document !== undefined;
-const seen = (source, where) =>
-  source.times
-    ? ` seen ${times(source.times)} in ${text(source)}${position(source)}`
-    : `${source.seen ? ` seen ${times(source.seen)}` : ""}${known(source) ? `${source.seen ? "," : ""} ${where} in ${text(source)}${position(source)}` : ""}`;
+/** @param {Source} source */
+const place = (source) => `${text(source)}${position(source)}`;
 
+/** How often, and where `first` or `last`. @param {Source} source @param {string} where */
+function seen(source, where) {
+  if (source.times) return ` seen ${times(source.times)} in ${place(source)}`;
+  const often = source.seen ? ` seen ${times(source.seen)}` : "";
+  return known(source) ? `${often}${often && ","} ${where} in ${place(source)}` : often;
+}
+
+/** @type {Record<string, (source: Source) => string>} */
 const KINDS = {
   model: (source) => `${source.role ?? "draft"} model`,
   ngram: (source) => `${source.order ?? "n"}-gram${seen(source, "last")}`,
-  table: (source) =>
-    `distribution after ${source.order === 1 ? "this token" : `these ${source.order} tokens`}, seen ${times(source.count)}${known(source) ? `, last in ${text(source)}${position(source)}` : ""}`,
+  table: (source) => {
+    const context = source.order === 1 ? "this token" : `these ${source.order} tokens`;
+    const last = known(source) ? `, last in ${place(source)}` : "";
+    return `distribution after ${context}, seen ${times(source.count)}${last}`;
+  },
   automaton: (source) =>
     `match of ${source.match === 1 ? "1 token" : `${source.match ?? "?"} tokens`}${seen(source, "first")}`,
-  adjacency: (source) =>
-    `${source.choice ? `choice ${source.choice} of the target` : "what the target chose"} when it last read the token before${known(source) ? `, ${source.kept === false ? "as a draft token that was not accepted, after" : "in"} ${text(source)}${position(source)}` : ""}`,
+  adjacency: (source) => {
+    const choice = source.choice ? `choice ${source.choice} of the target` : "what the target chose";
+    const as = source.kept === false ? "as a draft token that was not accepted, after" : "in";
+    return `${choice} when it last read the token before${known(source) ? `, ${as} ${place(source)}` : ""}`;
+  },
   head: (source) => (source.index ? `head ${source.index}` : `draft head, level ${source.level ?? "?"}`),
 };
 

@@ -1,19 +1,27 @@
+// @ts-check
 // Traces as flat tables; column names are those of engine.analysis.tables.
 
-const value = (item, names) => names.map((name) => item[name]);
+/**
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {{columns: string[], rows: (runs: Run[]) => unknown[][]}} Table
+ */
+
+/** @param {object} item @param {string[]} names */
+const value = (item, names) => names.map((name) => /** @type {Record<string, unknown>} */ (item)[name]);
 const NODE =
   "depth rank q score h_draft h_target overlap p accept_prob u state rule reason source judge confidence margin top_draft top_target".split(
     " ",
   );
 const ROUND = "start drafted fed levels accepted emitted tcr draft_ms verify_ms other_ms".split(" ");
 
+/** @type {Record<string, Table>} */
 export const tables = {
   tokens: {
     columns: "method pos token piece origin round node h_draft h_target".split(" "),
     rows: (runs) =>
       runs.flatMap((run) =>
         run.tokens.map((token) => [
-          run.head.method,
+          run.head?.method,
           ...value(token, "pos token piece origin round node h_draft h_target".split(" ")),
         ]),
       ),
@@ -24,7 +32,7 @@ export const tables = {
       runs.flatMap((run) =>
         run.rounds.flatMap((round) =>
           round.nodes.map((node, i) => [
-            run.head.method,
+            run.head?.method,
             round.index,
             i,
             node.token,
@@ -39,7 +47,7 @@ export const tables = {
     columns: ["method", "round", ...ROUND, "extras"],
     rows: (runs) =>
       runs.flatMap((run) =>
-        run.rounds.map((round) => [run.head.method, round.index, ...value(round, ROUND), round.extras]),
+        run.rounds.map((round) => [run.head?.method, round.index, ...value(round, ROUND), round.extras]),
       ),
   },
 };
