@@ -26,7 +26,7 @@ def test_a_recorded_example_is_on_show_without_a_model(visit, server):
     loads = server.lab.loads
     page = visit()
     room(page, "Trajectories")
-    assert "python -m engine trajectories show" in page.locator(".about").inner_text()
+    assert "python -m engine trajectories show" in page.locator(".trajectories .about").inner_text()
     page.wait_for_selector(".growth .plot .js-line")
     assert page.locator(".growth .plot .legendtext").count() == 5
     assert page.locator(".answers-list li").count() == 8
@@ -55,7 +55,7 @@ def test_methods_draw_live_and_the_rows_grow(visit):
     page.wait_for_function(f"document.querySelector('{STATUS}').textContent.startsWith('Done')")
     assert "4 of 4" in page.locator(STATUS).inner_text()
     assert page.locator(".answers-list li").count() == 2
-    assert "Drawn on this page: 2 trajectories a method" in page.locator(".about").inner_text()
+    assert "Drawn on this page: 2 trajectories a method" in page.locator(".trajectories .about").inner_text()
     page.get_by_role("button", name="Recorded example").click()
     assert page.locator(".answers-list li").count() == 8
 
