@@ -57,7 +57,7 @@ def entry(preset: Preset, traces: Sequence[Trace]) -> dict[str, Any]:
 
 
 def view(traces: Sequence[Trace]) -> str:
-    """The view of the stage that shows the case: many methods in the score, drafts that branch as trees, else the text."""
+    """The view of the stage for the case: many methods in the score, drafts that branch as trees, else the text."""
     if len(traces) > MOST_IN_TEXT:
         return "score"
     parents = ([node.parent for node in event.nodes] for trace in traces for event in trace.rounds)

@@ -34,7 +34,7 @@ def _body(folder: Path) -> bytes:
 
 
 def profiles(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The figure of nodes by depth: by the file of an optimised tree, that one with its initial tree and those that were grown."""
+    """Nodes by depth, by the file of an optimised tree: that one with its initial tree and those that were grown."""
     grown = [{"name": _title(tree), "profile": tree["profile"]} for tree in found if not tree["initial"]]
     drawn = {"": figures.profiles(grown)}
     for tree in found:
