@@ -79,7 +79,7 @@ def pooled(service: Service, body: bytes) -> dict[str, Any]:
 
 
 def plots(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of pooled numbers: `sections` (those of all methods and of each tree in each), and `tasks` by tree."""
+    """The figures of pooled numbers: `sections` (those of all methods and of each tree), and `tasks` by tree."""
     sections = found["sections"]
     labels = dict.fromkeys(label for section in sections for label in section["figures"])
     drawn = {label: figures.tasks(sections, label) for label in labels}

@@ -34,6 +34,7 @@ from engine.judge.store import labels_of, read_mined
 from engine.lab import Lab
 from engine.methods import CARDS
 from engine.presets import PRESETS, ROOT, read_preset
+from engine.rules import THRESHOLDS
 from engine.trace.store import Trace
 from engine.trees.template import load_template
 from tests.fuzz import mutate
@@ -110,7 +111,7 @@ def _read_trace(data: bytes) -> None:
         table(traces).to_json(orient="records")
     for trace in traces:
         verdict(trace)
-        _allowed(lambda trace=trace: replay(trace))
+        _allowed(lambda trace=trace: replay(trace, THRESHOLDS.get(trace.head.rule)))
         assert Trace.loads(trace.to_bytes()).to_bytes() == trace.to_bytes()
     _allowed(lambda: json.dumps(pool(traces), allow_nan=False))
     if len(data) % 16 == 0:
