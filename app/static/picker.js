@@ -3,7 +3,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { families, FAMILIES, firstSentence, lanesOf, plainLane, toggled } from "./run/choice.js";
+import { FAMILIES, families, firstSentence, lanesOf, plainLane, toggled } from "./run/choice.js";
 import { composer } from "./run/composer.js";
 
 /**

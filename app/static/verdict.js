@@ -4,8 +4,8 @@ import { lockedRun, nameOf } from "./columns.js";
 import { count, h, s } from "./dom.js";
 import { FONT, fmt } from "./draw.js";
 import { offer, svgText } from "./figure.js";
-import { isOutside } from "./run/intro.js";
 import { plainOf, roundsOf, summary } from "./numbers.js";
+import { isOutside } from "./run/intro.js";
 
 const LIVE_MS = 250;
 

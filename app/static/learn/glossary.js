@@ -2,8 +2,8 @@
 // Every word of the page; typing narrows the list.
 
 import { count, h, num } from "../dom.js";
-import { prose } from "./prose.js";
 import { addressOf } from "./places.js";
+import { prose } from "./prose.js";
 
 /**
  * @typedef {import("../types/wire.js").Word} Word

@@ -6,7 +6,7 @@ import { drawGallery } from "../learn/gallery.js";
 import { drawGlossary } from "../learn/glossary.js";
 import { drawLessons } from "../learn/lessons.js";
 import { drawMethods } from "../learn/methods.js";
-import { TABS as PLACES, addressOf, follow, go } from "../learn/places.js";
+import { addressOf, follow, go, TABS as PLACES } from "../learn/places.js";
 
 /** @typedef {(element: HTMLElement, store: import("../types/store.js").Store, lab: import("../types/lab.js").Lab) => Promise<void>} Draw */
 

@@ -2,8 +2,8 @@
 // The head of a band: the method, its figures, the names of its tracks.
 
 import { h } from "../dom.js";
-import { answerOf } from "../run/answer.js";
 import { fmt, percent } from "../draw.js";
+import { answerOf } from "../run/answer.js";
 import { agreement } from "./bands.js";
 
 /** @typedef {{calls: number, tau: number|null, perSecond: number|null, ratio: number|null, guarantee: string, parts: number|null,
