@@ -104,21 +104,22 @@ def test_all_methods_are_one_click_from_first_paint(visit: Any) -> None:
 def test_the_score_tells_the_column_under_the_pointer(visit: Any) -> None:
     page = visit("?trace=first_look&v=score")
     trace = traces("first_look")[2]
-    page.mouse.move(*place(page, "easd", 12))
+    page.mouse.move(*place(page, "specdec", 12))
     page.wait_for_function(f"{S}.hover")
-    assert page.evaluate(f"[{S}.hover.run, {S}.hover.pos]") == ["easd", 12]
+    assert page.evaluate(f"[{S}.hover.run, {S}.hover.pos]") == ["specdec", 12]
     page.locator(".v-tip").wait_for()
     token = next(token for event in trace.rounds for token in event.tokens if token.pos == 12)
     card = page.locator(".v-tip").inner_text()
     assert token.piece.strip() in card and "position 12" in card
     assert "entropy" in card
-    page.mouse.click(*place(page, "easd", 12))
+    page.mouse.click(*place(page, "specdec", 12))
     settle(page)
     assert page.evaluate(f"{S}.cursor.pos") == 12
     said = scroller(page).get_attribute("aria-valuetext")
     assert "position 12" in said and token.piece.strip() in said
     page.locator(".position summary").click()
     rows = page.locator(".position tbody tr")
+    rows.first.wait_for()
     assert rows.count() == 4
     shown = rows.filter(has_text="Autoregressive").inner_text().split("\t")
     first = next(token for event in traces("first_look")[0].rounds for token in event.tokens if token.pos == 12)
@@ -184,16 +185,16 @@ def test_bands_sort(visit: Any, by: str, value: Any) -> None:
 
 def test_bands_fold_and_open_and_tracks_switch(visit: Any) -> None:
     page = visit("?trace=first_look&v=score")
-    labels = page.locator('.score .head[data-band="easd"] .labels')
+    labels = page.locator('.score .head[data-band="specdec"] .labels')
     assert "overlap@5" in labels.inner_text() and "entropy, nats" in labels.inner_text()
     page.get_by_role("button", name="Overlap", exact=True).click()
     settle(page)
     assert "overlap@5" not in labels.inner_text()
     page.wait_for_function("location.search.includes('tracks=')")
-    tall = page.locator('.score .head[data-band="easd"]').bounding_box()["height"]
-    page.get_by_role("button", name="Fold EASD to its spans").click()
+    tall = page.locator('.score .head[data-band="specdec"]').bounding_box()["height"]
+    page.get_by_role("button", name="Fold SpecDec to its spans").click()
     settle(page)
-    assert page.locator('.score .head[data-band="easd"]').bounding_box()["height"] < tall / 2
+    assert page.locator('.score .head[data-band="specdec"]').bounding_box()["height"] < tall / 2
     assert page.locator('.score .head[data-band="sd"]').bounding_box()["height"] > tall / 2
     page.get_by_role("button", name="Fold all").click()
     settle(page)

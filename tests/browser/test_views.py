@@ -169,6 +169,7 @@ def test_the_tree_follows_the_arrow_keys(page: Any, base: str) -> None:
     page.keyboard.press("ArrowRight")
     parent = page.evaluate("store.round().nodes[store.cursor.node]?.parent ?? null")
     assert parent is not None
+    page.evaluate("settle()")
     assert page.get_attribute(".v-treebox", "aria-activedescendant").startswith("v-node-")
 
 
