@@ -1,11 +1,14 @@
 """What must hold in every trace. A sentence for each thing that does not; an empty list is a sound trace."""
 
+import re
 from collections.abc import Iterator
 
 from engine.trace import outcome
 from engine.trace.events import Round
 from engine.trace.metrics import metrics
 from engine.trace.store import Trace
+
+PARTIAL = re.compile("\ufffd|<0x[0-9A-F]{2}>")  # what stands for bytes that are no character by themselves
 
 
 def identities(trace: Trace) -> list[str]:
@@ -19,7 +22,7 @@ def _round(event: Round) -> Iterator[str]:
     if event.emitted != len(event.tokens):
         yield f"says {event.emitted} tokens and emits {len(event.tokens)}"
     if event.accepted != len(event.path):
-        yield f"accepts {event.accepted} guesses on a path of {len(event.path)}"
+        yield f"accepts {event.accepted} draft tokens on a path of {len(event.path)}"
     if not event.accepted <= event.levels <= event.drafted:
         yield f"accepted {event.accepted}, levels {event.levels}, drafted {event.drafted} are not in order"
     if not 1 <= event.fed <= event.drafted + 1:
@@ -48,12 +51,12 @@ def _run(trace: Trace) -> Iterator[str]:
     if sum(count * number for number, count in enumerate(histogram)) != found["accepted"]:
         yield "the histogram does not sum to the accepted guesses"
     if found["discarded"] is not None and found["discarded"] < 0:
-        yield "more guesses were tested than drafted"
+        yield "more draft tokens were tested than drafted"
     if trace.end is not None and trace.end.reason != "error":
         pieces = [token.piece for token in trace.tokens]
         text, unended = "".join(pieces), "".join(pieces[:-1])  # the text leaves an end-of-sequence token out
         fits = trace.end.text == text or (trace.end.reason == "eos" and trace.end.text == unended)
-        if not fits and "\ufffd" not in text:  # a piece that is half a character cannot add up
+        if not fits and not PARTIAL.search(text + trace.end.text):  # pieces of half a character do not add up
             yield "the pieces of the tokens do not make up the text"
         parts = 1e3 * (found["draft_s"] + found["verify_s"] + found["other_s"])
         if trace.end.total_ms is not None and parts > 1.001 * trace.end.total_ms + 0.1:

@@ -56,7 +56,8 @@ def test_the_text_may_leave_the_end_token_and_half_characters_out() -> None:
     assert identities(trace) == []
     trace.end.reason = "limit"
     assert identities(trace) != []
-    trace.tokens[0].piece = "\ufffd"
-    assert identities(trace) == []
+    for half in ("\ufffd", "<0xC3>"):  # two such pieces may be one character of the text
+        trace.tokens[0].piece = half
+        assert identities(trace) == []
     trace.end.reason, trace.end.text, trace.tokens[0].piece = "error", "", "cat"
     assert identities(trace) == [] and trace.text.startswith("cat")

@@ -25,8 +25,8 @@ def changed(trace: Trace, edit: Callable[[list[dict[str, Any]]], Any]) -> bytes:
     ("edit", "said"),
     [
         (lambda e: e[1].update(emitted=1), "Round 0: says 1 tokens and emits 2"),
-        (lambda e: e[1].update(path=[]), "Round 0: accepts 1 guesses on a path of 0"),
-        (lambda e: e[1].update(accepted=0), "accepts 0 guesses on a path of 1"),
+        (lambda e: e[1].update(path=[]), "Round 0: accepts 1 draft tokens on a path of 0"),
+        (lambda e: e[1].update(accepted=0), "accepts 0 draft tokens on a path of 1"),
         (lambda e: e[1]["nodes"][1].update(state="accepted"), r"the kept guesses \[0, 1\] are not the path \[0\]"),
         (lambda e: e[1]["tokens"][0].update(token=5), "the token at 0 is not that of its guess"),
         (lambda e: e[2].update(tcr=2), "rank 2 of the last accepted guess is below 3"),
