@@ -46,7 +46,7 @@ def test_more_tested_than_drafted() -> None:
     trace = sd()
     for event in trace.rounds:
         event.drafted = event.levels = 1
-    assert any("more guesses" in line for line in identities(trace))
+    assert any("more draft tokens" in line for line in identities(trace))
 
 
 def test_the_text_may_leave_the_end_token_and_half_characters_out() -> None:
