@@ -1,4 +1,4 @@
-"""Take the README's pictures of the first page, light and dark: python -m tests.browser.screenshots [height]"""
+"""Take the README's pictures, the first page and all methods: python -m tests.browser.screenshots [height]"""
 
 import os
 
@@ -17,11 +17,12 @@ from tests.browser.harness import CHROMIUM, FLAGS
 
 FOLDER = Path("docs/screenshots")
 DRAWN = "new Promise((done) => { let left = 3; const next = () => (left-- ? requestAnimationFrame(next) : done()); next(); })"
-AT = (3, 52)  # lane and position that the cursor stands on: a guess that the relaxed rule kept
+AT = (3, 52)  # lane and position that the cursor stands on: a draft token that the relaxed rule accepted
+ALL = "trace=all_methods&at=eagle3~6~~&dock=hidden"
 
 
 def main() -> None:
-    height = int(sys.argv[1]) if len(sys.argv) > 1 else 1500
+    height = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     port = free_port()
     demo = launch(*assemble(parser().parse_args([])), why, host="127.0.0.1", port=port, prevent_thread_lock=True)
     with sync_playwright() as playwright:
@@ -36,6 +37,12 @@ def main() -> None:
             page.locator(".lane .flags").first.wait_for(state="attached")  # mined labels come last
             page.evaluate(DRAWN)
             page.screenshot(path=FOLDER / f"{theme}.png")
+        page = browser.new_context(viewport={"width": 1440, "height": height}).new_page()
+        page.goto(f"http://127.0.0.1:{port}/?__theme=light&{ALL}")
+        page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+        page.locator(".score .head").nth(23).wait_for(state="attached")
+        page.evaluate(DRAWN)
+        page.screenshot(path=FOLDER / "score.png")
         browser.close()
     demo.close()
 
