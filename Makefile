@@ -23,7 +23,7 @@ test: setup-dev test-page
 	$(PY) -m pytest -q -n 2 -m "not slow and not browser"
 
 test-browser: setup-dev
-	$(PY) -m pytest -q -m browser tests/browser
+	$(PY) -m pytest -q -m browser --reruns 2 tests/browser
 
 test-all: setup-dev test-page
 	$(PY) -m pytest -q -m ""

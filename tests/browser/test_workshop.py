@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from sklearn.metrics import cohen_kappa_score
 
 from app.figures.judge import accuracy
@@ -206,16 +207,17 @@ def test_the_threshold_says_what_is_kept_and_where_the_text_changes(visit, tmp_p
     )
     workshop(page)
     page.get_by_label("Open a mined file").set_input_files(scored_file(tmp_path / "scored.jsonl"))
+    expect(page.locator(".workshop option:checked", has_text="scored.jsonl")).to_have_count(1)
     tab(page, "curves")
     slider = page.locator("#cut")
     page.wait_for_function("[...document.querySelectorAll('.curves .plot')].filter((p) => p.layout).length === 4")
-    assert slider.input_value() == "0.5"
-    slider.evaluate("(input) => { input.value = '0.9'; input.dispatchEvent(new Event('input')); }")
+    expect(slider).to_have_value("0.5")
+    slider.fill("0.9")
     _head, prompts = read_mined(tmp_path / "scored.jsonl")
     labels = [label for prompt in prompts for label in prompt.labels]
     kept = sum(label.score < 0.9 for label in labels)
-    assert page.locator(".cutwords").inner_text().startswith(f"{kept} of {len(labels)} mismatches would be accepted")
-    assert f"first changes at position {nodes[0]}" in page.locator(".cutruns").inner_text()
+    expect(page.locator(".cutwords")).to_contain_text(f"{kept} of {len(labels)} mismatches would be accepted")
+    expect(page.locator(".cutruns")).to_contain_text(f"first changes at position {nodes[0]}")
     page.wait_for_function(
         "[...document.querySelectorAll('.curves .plot')].filter((p) => p.layout?.shapes?.[0]?.x0 === 0.9).length === 2"
     )
