@@ -21,6 +21,9 @@ class LabLike(Protocol):
     def device(self) -> str:
         """Kind of the device that the models are on: "cpu", "cuda", ..."""
 
+    def settle(self) -> None:
+        """Choose torch's threads anew where the last measurement is old."""
+
     def prepare(self) -> None:
         """Load heads, judges and tables now instead of at their first use."""
 
@@ -53,6 +56,7 @@ def in_turns(lab: LabLike, request: Request) -> Turns:
     """
     going: list[tuple[Lane, Iterator[Event]]] = []
     failed: list[tuple[Lane, LabError]] = []
+    lab.settle()
     for lane in request.lanes:
         try:
             going.append((lane, lab.stream(lane.card.name, **request.arguments(lane))))

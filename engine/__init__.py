@@ -2,7 +2,8 @@
 
 import os
 
-# Waiting threads of torch sleep instead of spinning (engine/model/threads.py). OpenMP reads this when torch
-# is imported, so it stands here; what the user has set stays.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-os.environ.setdefault("KMP_BLOCKTIME", "0")
+# Waiting threads of torch spin for some microseconds, then sleep: long enough for the gaps within a pass, and gone when
+# another process wants the core (engine/model/threads.py). OpenMP reads this when torch is imported, so it stands here;
+# a user's own policy stays.
+if not {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"} & os.environ.keys():
+    os.environ.update(GOMP_SPINCOUNT="10000", KMP_BLOCKTIME="1")

@@ -37,7 +37,7 @@ def handle(args: argparse.Namespace) -> int:
         if args.action == "list":
             print(f"{case.name:24} {case.title}: {case.point}" + f" [searched: {case.searched}]" * bool(case.searched))
             continue
-        lab = labs.setdefault(case.pair, Lab.load(case.pair))
+        lab = labs.setdefault(case.pair, Lab.load(case.pair, threads="auto"))
         status |= _record(lab, case) if args.action == "record" else _find(lab, case, args)
     return status
 
@@ -48,7 +48,7 @@ def _adopt(args: argparse.Namespace) -> int:
     labs: dict[str, Lab] = {}
     for name in args.names or [case.name for case in list_presets(PLANNED)]:
         case = get_preset(name, PLANNED)
-        lab = labs.setdefault(case.pair, Lab.load(case.pair))
+        lab = labs.setdefault(case.pair, Lab.load(case.pair, threads="auto"))
         found = next(
             (c for c, broken in track(find(lab, case, args.limit, args.first), name, args.limit) if not broken), None
         )

@@ -1,26 +1,31 @@
 """How many CPU threads torch uses: measured on the model at hand, since on small models, or beside other busy
 processes, one is best.
 
-Threads that wait for each other spin by default, and spinning threads starve when others want the same cores; the
-package therefore asks OpenMP to wait passively (`engine/__init__.py`, before torch is imported).
+Threads that wait for each other spin by default, and spinning threads starve when others want the same cores; threads
+that sleep at once are dear even alone. The package therefore asks OpenMP to spin briefly (`engine/__init__.py`, before
+torch is imported), and a server measures again between requests, since its neighbours come and go. How many threads
+share a product can change its last bits: where two processes must agree bit for bit, give both the same number.
 """
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
-from time import perf_counter
+from time import monotonic, perf_counter
 
 import torch
 
-from engine.draft import EMPTY, chain
+from engine.draft import EMPTY, Draft, chain
 from engine.errors import ConfigError
 from engine.model.load import Model
+from engine.model.session import Session
 
 AUTO = "auto"
 WORTH = 0.9  # another thread must bring the time of a pass below this share of the best so far
-PASSES, SECONDS = 12, 0.4  # of each number of threads: at most so many passes, and no further one after so long
-PROMPT, ROWS = 32, 7  # tokens in the cache of a measured pass, and draft tokens checked in every second pass
+PASSES = 4  # measured of each size with each number of threads
+LONG = 0.25  # seconds of a pass from which on single passes must do
+PROMPT, ROWS = 32, (0, 7, 59)  # tokens in the cache of a measured pass; draft tokens: none, a chain, a tree
+PATIENCE = 50  # a server measures again when so many times as long has gone by as measuring takes (2 % at most)
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,8 @@ class Threads:
 
     count: int
     why: str
-    seconds: Mapping[int, float] = field(default_factory=dict)  # of a pass with so many threads, where it was measured
+    seconds: Mapping[int, float] = field(default_factory=dict)  # of passes with so many threads, where it was measured
+    again: float = float("inf")  # from when on, on the monotonic clock, the choice may be stale
 
     def __str__(self) -> str:
         return f"{self.count} {'thread' if self.count == 1 else 'threads'} ({self.why})"
@@ -53,9 +59,16 @@ def settle(model: Model, wanted: int | str = AUTO, environ: Mapping[str, str] = 
     elif cores == 1:
         chosen = Threads(1, "there is one core")
     else:
+        began = monotonic()
         chosen = fastest(choices(cores), lambda count: _seconds(model, count))
+        chosen = replace(chosen, again=monotonic() + PATIENCE * (monotonic() - began))
     torch.set_num_threads(chosen.count)
     return chosen
+
+
+def settle_again(model: Model, before: Threads) -> Threads:
+    """Measure anew where the number was measured, and that is some time ago; else as before."""
+    return settle(model) if monotonic() > before.again else before
 
 
 def fastest(counts: list[int], seconds: Callable[[int], float]) -> Threads:
@@ -66,7 +79,8 @@ def fastest(counts: list[int], seconds: Callable[[int], float]) -> Threads:
         if measured[count] < WORTH * measured[best]:
             best = count
     told = ", ".join(f"{count}: {1e3 * spent:.2f}" for count, spent in measured.items())
-    return Threads(best, f"ms a pass by threads, measured: {told}", measured)
+    rows = ", ".join(str(n + 1) for n in ROWS[:-1]) + f" and {ROWS[-1] + 1}"
+    return Threads(best, f"ms of passes over {rows} tokens by threads, measured: {told}", measured)
 
 
 def choices(cores: int) -> list[int]:
@@ -80,20 +94,28 @@ def available() -> int:
 
 
 def _seconds(model: Model, threads: int) -> float:
-    """Median seconds of a pass over one token, and over one token with a short draft, after a warm-up."""
+    """Seconds of a pass over one token, one over a chain and one over a tree's size, summed; medians after a warm-up.
+
+    A model so large that this would take long is judged by single passes over one token.
+    """
     torch.set_num_threads(threads)
-    session = model.session(PROMPT + ROWS + 1)
-    prompt = [0] * min(PROMPT, session.capacity - ROWS - 1)
-    drafts = (EMPTY, chain([0] * ROWS))
-    spent: list[float] = []
-    for i in range(-len(drafts), PASSES):
-        began = perf_counter()
-        session.forward(prompt, drafts[i % len(drafts)])
-        if i >= 0:
-            spent.append(perf_counter() - began)
-            if sum(spent) > SECONDS:
-                break
-    return sum(median(spent[i :: len(drafts)] or spent) for i in range(len(drafts))) / len(drafts)
+    session = model.session(PROMPT + max(ROWS))
+    prompt = [0] * min(PROMPT, session.capacity // 2)
+    total = 0.0
+    for rows in ROWS:
+        draft = chain([0] * min(rows, session.capacity - len(prompt)))
+        spent = [_pass(session, prompt, draft)]
+        if spent[0] > LONG:
+            return _pass(session, prompt, EMPTY) * len(ROWS)
+        spent = [_pass(session, prompt, draft) for _ in range(PASSES)]
+        total += median(spent)
+    return total
+
+
+def _pass(session: Session, prompt: list[int], draft: Draft) -> float:
+    began = perf_counter()
+    session.forward(prompt, draft)
+    return perf_counter() - began
 
 
 def _count(wanted: int | str) -> int:

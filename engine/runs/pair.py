@@ -10,7 +10,7 @@ from engine.config import Card, KnobValue, RunConfig
 from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
 from engine.model import Model
-from engine.model.threads import Threads
+from engine.model.threads import Threads, settle_again
 from engine.parts import Kit
 from engine.presets import locate
 from engine.runs.assets import describe, load_asset, obstacle
@@ -42,6 +42,11 @@ class Pair:
         for role in self.asset_paths:
             with suppress(LabError):
                 self.asset(role)
+
+    def settle(self) -> None:
+        """Choose torch's threads anew where they were measured some time ago; a server calls it between requests."""
+        if self.threads:
+            self.threads = settle_again(self.target, self.threads)
 
     @property
     def vocab(self) -> int:

@@ -26,9 +26,13 @@ class FakeLab:
     loads: int = 0
     device: str = "cpu"
     prepared: bool = False
+    settled: int = 0
 
     def prepare(self) -> None:
         self.prepared = True
+
+    def settle(self) -> None:
+        self.settled += 1
 
     def methods(self) -> list[Card]:
         return [card for card in CARDS if card.name != "copycat"]

@@ -39,6 +39,13 @@ def test_lanes_take_turns_one_round_each(service):
     assert all(a != b for a, b in pairwise(together)), "two rounds of one lane in a row while the other is still open"
 
 
+def test_threads_are_chosen_before_each_request_and_not_within_it(service, lab):
+    """A comparison keeps one number of threads, or its ratios would compare numbers of threads."""
+    for number in (1, 2):
+        list(service.run(ask(service)))
+        assert lab.settled == number
+
+
 def test_each_lane_is_a_whole_trace_with_sentences(service):
     for key, events in service.decode(ask(service)).items():
         trace = Trace(event_from_json(event) for event in events)

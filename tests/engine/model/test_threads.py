@@ -70,12 +70,67 @@ def test_a_lab_settles_only_when_asked(zoo: Zoo):
     assert lab.threads is not None and torch.get_num_threads() == lab.threads.count == 2
 
 
-def test_threads_wait_passively_unless_told_otherwise():
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test moves."""
+    now = [100.0]
+    monkeypatch.setattr(threads, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_server_measures_again_when_the_choice_is_old(zoo: Zoo, monkeypatch, clock):
+    """A neighbour that starts, or ends, changes which number is best; measuring costs 2 % of the time at most."""
+    monkeypatch.setattr(threads, "available", lambda: 2)
+    quiet = {1: 1.0, 2: 0.6}
+    seconds = dict(quiet)
+
+    def measured(_model, count):
+        clock[0] += 0.1
+        return seconds[count]
+
+    monkeypatch.setattr(threads, "_seconds", measured)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    lab = Lab.load(target=str(zoo.path("llama")), threads="auto")
+    assert lab.threads.count == 2 and lab.threads.again == pytest.approx(clock[0] + threads.PATIENCE * 0.2)
+    seconds[2] = 5.0  # a busy process beside ours
+    lab.settle()
+    assert lab.threads.count == 2  # measured a moment ago
+    clock[0] += threads.PATIENCE * 0.2 + 1
+    lab.settle()
+    assert lab.threads.count == torch.get_num_threads() == 1
+    seconds |= quiet
+    clock[0] += threads.PATIENCE * 0.2 + 1
+    lab.settle()
+    assert lab.threads.count == torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("given", [2, None])
+def test_a_number_that_was_not_measured_stays(zoo: Zoo, clock, given):
+    lab = Lab.load(target=str(zoo.path("llama")), threads=given)
+    before = lab.threads
+    clock[0] += 1e9
+    lab.settle()
+    assert lab.threads is before
+
+
+def test_a_large_model_is_judged_by_single_passes(zoo: Zoo, monkeypatch):
+    passes = []
+
+    def slow(_session, _prompt, draft):
+        passes.append(len(draft.tokens))
+        return 2 * threads.LONG
+
+    monkeypatch.setattr(threads, "_pass", slow)
+    assert threads._seconds(zoo.model("llama"), 1) == 6 * threads.LONG and passes == [0, 0]
+
+
+def test_threads_spin_briefly_unless_told_otherwise():
     """OpenMP reads its policy when torch is imported, so importing any part of the package must have set it by then."""
-    code = "import engine, os, sys; assert 'torch' not in sys.modules; print(os.environ['OMP_WAIT_POLICY'], os.environ['KMP_BLOCKTIME'])"
-    env = {k: v for k, v in os.environ.items() if k not in ("OMP_WAIT_POLICY", "KMP_BLOCKTIME")}
+    names = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+    code = f"import engine, os, sys; assert 'torch' not in sys.modules; print(*map(os.environ.get, {names}))"
+    env = {k: v for k, v in os.environ.items() if k not in names}
     told = [
         subprocess.run([sys.executable, "-c", code], env=e, capture_output=True, text=True, check=True).stdout.split()
         for e in (env, env | {"OMP_WAIT_POLICY": "ACTIVE"})
     ]
-    assert told == [["PASSIVE", "0"], ["ACTIVE", "0"]]
+    assert told == [["None", "10000", "1"], ["ACTIVE", "None", "None"]]
