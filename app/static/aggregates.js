@@ -1,4 +1,5 @@
-/** Aggregates: how well does it guess, and is it worth it. Tabs of figures for the selected lane, small multiples for the others. */
+/** Aggregates: how well does it guess, and is it worth it. Tabs of figures for the selected lane, small multiples for
+ * the others. */
 
 import { lockedRun, nameOf } from "./columns.js";
 import { h } from "./dom.js";

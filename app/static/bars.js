@@ -37,7 +37,9 @@ export function barRows({ draft, target, guess, n, order, keep }) {
   }));
 }
 
-/** Draws the bars. @param {any} given {run, rows, draft, target, width, guess, emitted, state, residual, u, q, n, known: {q, p}} @returns {SVGElement} */
+/** Draws the bars.
+ * @param {any} given {run, rows, draft, target, width, guess, emitted, state, residual, u, q, n, known: {q, p}}
+ * @returns {SVGElement} */
 export function barFigure(given) {
   const { rows, width, run } = given;
   const middle = Math.min(132, Math.max(92, width * 0.22));

@@ -1,4 +1,5 @@
-/** A chain, guess by guess: under each guess what both models thought of its place, most probable for the target first. */
+/** A chain, guess by guess: under each guess what both models thought of its place, most probable for the target first.
+ * */
 
 import { s } from "./dom.js";
 import { FONT, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./draw.js";
@@ -22,7 +23,8 @@ function entries(node) {
 }
 
 /** Draws the chain; `groups` gets each guess's group, its first child is the ring.
- * @param {{run: any, round: any, width: number, groups: Map<number, SVGElement>}} given @returns {{figure: SVGElement, places: any[], wide: number, tall: number, kids: number[][]}} */
+ * @param {{run: any, round: any, width: number, groups: Map<number, SVGElement>}} given
+ * @returns {{figure: SVGElement, places: any[], wide: number, tall: number, kids: number[][]}} */
 export function chainFigure({ run, round, width, groups }) {
   const root = 74;
   const column = Math.max(92, Math.min(170, (width - root - 8) / round.nodes.length));

@@ -91,7 +91,8 @@ export function bar(chart, { x0, x1, value, base = 0, colour, lines, pick, store
   return group;
 }
 
-/** Makes a mark set or clear a named filter, by mouse and keyboard. @param {SVGElement} group @param {any} store @param {any} pick {name, filter} */
+/** Makes a mark set or clear a named filter, by mouse and keyboard. @param {SVGElement} group @param {any} store
+ * @param {any} pick {name, filter} */
 export function pickable(group, store, { name, filter }) {
   const active = store.filters.get(name)?.label === filter.label;
   group.setAttribute("tabindex", "0");
@@ -108,7 +109,8 @@ export function pickable(group, store, { name, filter }) {
   });
 }
 
-/** A line through [x, y] pairs; a null y breaks it. @param {Frame} chart @param {[number, number|null][]} points @param {any=} attrs */
+/** A line through [x, y] pairs; a null y breaks it. @param {Frame} chart @param {[number, number|null][]} points
+ * @param {any=} attrs */
 export function line(chart, points, attrs = {}) {
   let d = "";
   let open = false;
@@ -132,7 +134,8 @@ export function line(chart, points, attrs = {}) {
   );
 }
 
-/** A point: a disc, a square or a diamond. @param {Frame} chart @param {number} x @param {number} y @param {any} given {shape, colour, size, hollow, lines, opacity} @returns {SVGElement} */
+/** A point: a disc, a square or a diamond. @param {Frame} chart @param {number} x @param {number} y
+ * @param {any} given {shape, colour, size, hollow, lines, opacity} @returns {SVGElement} */
 export function point(chart, x, y, { shape = "disc", colour, size = 4, hollow = false, lines = null, opacity = null }) {
   const [cx, cy] = [chart.x(x), chart.y(y)];
   const d =
@@ -153,7 +156,8 @@ export function point(chart, x, y, { shape = "disc", colour, size = 4, hollow = 
   return mark;
 }
 
-/** A vertical rule with words at its top. @param {Frame} chart @param {number} x @param {string} words @param {any=} attrs */
+/** A vertical rule with words at its top. @param {Frame} chart @param {number} x @param {string} words
+ * @param {any=} attrs */
 export function marker(chart, x, words, attrs = {}) {
   const colour = attrs.colour ?? "--judge";
   chart.plot.append(
@@ -182,7 +186,8 @@ export function marker(chart, x, words, attrs = {}) {
   );
 }
 
-/** A key under a figure. @param {SVGElement} figure @param {number} x @param {number} y @param {{words: string, colour: string, shape: string}[]} items */
+/** A key under a figure. @param {SVGElement} figure @param {number} x @param {number} y
+ * @param {{words: string, colour: string, shape: string}[]} items */
 export function keyLine(figure, x, y, items) {
   let at = x;
   for (const { words, colour, shape } of items) {

@@ -28,7 +28,8 @@ const PLAIN = new Set(["draft", "target", "relaxed"]); // no box around the text
 /** The name of a sign in words, for labels and legends. @param {string} name */
 export const signText = (name) => WORDS[name] ?? name;
 
-/** A chip of a token. A boxed sign keeps its leading blank outside the box. @param {string} key @param {Token} token @param {boolean} whitespace */
+/** A chip of a token. A boxed sign keeps its leading blank outside the box. @param {string} key @param {Token} token
+ * @param {boolean} whitespace */
 export function tokenChip(key, token, whitespace) {
   const text = whitespace ? marked(token.piece) : shown(token.piece);
   const chip = h(`span.k.${token.origin}`, {
@@ -42,7 +43,8 @@ export function tokenChip(key, token, whitespace) {
   return chip;
 }
 
-/** The text with a box around its body; white space alone is boxed as marks. @param {string} piece @param {string} text @param {boolean} whitespace */
+/** The text with a box around its body; white space alone is boxed as marks. @param {string} piece @param {string} text
+ * @param {boolean} whitespace */
 function boxed(piece, text, whitespace) {
   const [, lead = "", body = "", tail = ""] = text.match(/^( *)(.*?)(\s*)$/s) ?? [];
   if (body) return [lead, h("b", { text: body }), tail];
@@ -74,7 +76,8 @@ export function ghostChips(run, round, whitespace) {
   return ghosts;
 }
 
-/** The first child of each level below a rejected candidate: what the draft would have said next. @param {Round} round @param {number} from @param {Set<number>} accepted */
+/** The first child of each level below a rejected candidate: what the draft would have said next. @param {Round} round
+ * @param {number} from @param {Set<number>} accepted */
 function tail(round, from, accepted) {
   const out = [];
   let parent = from;

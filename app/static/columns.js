@@ -51,7 +51,8 @@ export function columns(run) {
   return known.list;
 }
 
-/** The columns inside the rounds that the time cursor shows. @param {Store} store @param {Run} run @returns {Column[]} */
+/** The columns inside the rounds that the time cursor shows. @param {Store} store @param {Run} run
+ * @returns {Column[]} */
 export function visibleColumns(store, run) {
   const all = columns(run);
   const shown = store.visibleRounds(run);
@@ -78,7 +79,8 @@ export function lockedRun(store) {
   return (store.cursor && store.runs.get(store.cursor.run)) ?? drafting(store);
 }
 
-/** A lane's title; where several lanes have the same, with the knobs that tell them apart. @param {Store} store @param {Run} run @returns {string} */
+/** A lane's title; where several lanes have the same, with the knobs that tell them apart. @param {Store} store
+ * @param {Run} run @returns {string} */
 export function nameOf(store, run) {
   const title = (/** @type {Run} */ one) => one.card.title ?? one.head?.title ?? one.key;
   const same = [...store.runs.values()].filter((one) => one.head && title(one) === title(run));

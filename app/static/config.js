@@ -87,7 +87,8 @@ export function firstConfig({ presets, first, models, methods, limits }) {
   };
 }
 
-/** Whether two requests ask for the same runs, whatever case their settings come from. @param {Config} a @param {Config} b */
+/** Whether two requests ask for the same runs, whatever case their settings come from. @param {Config} a
+ * @param {Config} b */
 export function sameConfig(a, b) {
   const [one, other] = [a, b].map((config) => JSON.stringify(writeConfig({ ...config, preset: "" })));
   return one === other;
@@ -102,7 +103,8 @@ const NUMBERS = /** @type {const} */ ({
   seed: ["seed", 0],
 });
 
-/** The request as pairs of a query string; defaults are left out. @param {Config} config @returns {[string, string][]} */
+/** The request as pairs of a query string; defaults are left out. @param {Config} config
+ * @returns {[string, string][]} */
 export function writeConfig(config) {
   /** @type {[string, string][]} */
   const pairs = [];
@@ -184,7 +186,8 @@ function unescaped(text) {
   }
 }
 
-/** A knob's value from a link; the card says of what type. @param {PageCard | undefined} card @param {string} name @param {string} text */
+/** A knob's value from a link; the card says of what type. @param {PageCard | undefined} card @param {string} name
+ * @param {string} text */
 function typed(card, name, text) {
   const knob = card?.knobs.find((item) => item.name === name);
   if (knob?.kind === "switch") return text === "true";

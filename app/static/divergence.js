@@ -5,7 +5,8 @@ import { h, s } from "./dom.js";
 import { fmt, label, linear, MONO, pieceOf, prob, rich } from "./draw.js";
 import { download, offer, svgText } from "./figure.js";
 
-/** What the causes are called; which one holds is the engine's to say (engine/analysis/divergence.py). @type {Record<string, string>} */
+/** What the causes are called; which one holds is the engine's to say (engine/analysis/divergence.py).
+ * @type {Record<string, string>} */
 const CAUSES = {
   "near-tie": "Near-tie",
   "lossy rule": "Lossy rule",

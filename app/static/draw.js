@@ -1,9 +1,16 @@
-/** Drawing helpers shared by the views: scales, numbers, text of pieces, the sign of each state, tooltip. */
+// @ts-check
+// Drawing helpers shared by the views: scales, numbers, text of pieces, the sign of each state, tooltip.
 
 import { h, s, visible } from "./dom.js";
 
+/**
+ * @typedef {{label: string, colour: string, d: string, fill: boolean, wide?: boolean, dash?: boolean}} Look
+ *   of a sign: what it means, a colour variable, a path in the unit box
+ */
+
 /** Text in an SVG figure, in the figure font.
- * @param {number} x @param {number} y @param {string} text @param {Object<string, any>=} attrs @returns {SVGElement} */
+ * @param {number} x @param {number} y @param {string} text @param {import("./types/dom.js").Attributes} [attrs]
+ * @returns {SVGTextElement} */
 export function label(x, y, text, attrs = {}) {
   return s("text", { x, y, text, "font-size": 11, fill: "var(--ink-2)", "font-family": FONT, ...attrs });
 }
@@ -18,13 +25,13 @@ export function linear(d0, d1, r0, r1) {
 }
 
 /** Round tick values covering [low, high]; whole numbers only when `whole`.
- * @param {number} low @param {number} high @param {number=} count @param {boolean=} whole @returns {number[]} */
+ * @param {number} low @param {number} high @param {number} [count] @param {boolean} [whole] @returns {number[]} */
 export function ticks(low, high, count = 5, whole = false) {
   const span = high - low || 1;
   const raw = span / Math.max(1, count);
   const power = 10 ** Math.floor(Math.log10(raw));
-  let step = [1, 2, 5, 10].map((m) => m * power).find((candidate) => candidate >= raw * 0.999);
-  if (whole) step = Math.max(1, Math.round(step));
+  const round = [1, 2, 5, 10].map((m) => m * power).find((candidate) => candidate >= raw * 0.999) ?? 10 * power;
+  const step = whole ? Math.max(1, Math.round(round)) : round;
   const values = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-6; i += 1)
     values.push(Number((i * step).toPrecision(12)));
@@ -60,27 +67,30 @@ export function percent(share) {
 }
 
 /** A token's text with its white space made visible, cut to `limit` characters.
- * @param {string|undefined} piece @param {number=} limit @returns {string} */
+ * @param {string|undefined} piece @param {number} [limit] @returns {string} */
 export function shown(piece, limit = 18) {
   if (piece === undefined || piece === null) return "?";
   const text = visible(piece);
   return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
 }
 
-/** The text of a token id in a run. @param {any} run @param {number} id @param {number=} limit @returns {string} */
+/** The text of a token id in a run, its white space made visible.
+ * @param {Pick<import("./types/store.js").Run, "pieces">} run @param {number} id @param {number} [limit]
+ * @returns {string} */
 export function pieceOf(run, id, limit = 18) {
-  const piece = run.pieces?.get(id) ?? run.pieces?.get(String(id));
+  const piece = run.pieces.get(id);
   return piece === undefined ? `#${id}` : shown(piece, limit);
 }
 
-/** A sentence of the engine: what stands between backticks becomes code. @param {string} text @returns {(Node|string)[]} */
+/** A sentence of the engine: what stands between backticks becomes code.
+ * @param {string} text @returns {(Node|string)[]} */
 export function rich(text) {
   return String(text)
     .split("`")
     .map((part, i) => (i % 2 ? h("code", { text: part }) : part));
 }
 
-/** The sign of each state: label, colour variable, and a shape in the unit box. @type {Object<string, any>} */
+/** The sign of each state of a draft token and of each origin of a token. @type {Record<string, Look>} */
 export const SIGNS = {
   accepted: { label: "accepted", colour: "--draft", d: "M-.72 0a.72.72 0 1 0 1.44 0a.72.72 0 1 0-1.44 0z", fill: true },
   relaxed: {
@@ -110,15 +120,16 @@ export const SIGNS = {
 };
 
 /** The sign's name of an emitted token: its node's state, or its origin.
- * @param {any} token @param {any} node @returns {string} */
+ * @param {import("./types/trace.js").Token | null | undefined} token
+ * @param {import("./types/trace.js").Node | null | undefined} node @returns {string} */
 export function stateOf(token, node) {
-  if (token && token.node === null) return token.origin;
+  if (token?.node === null) return token.origin;
   if (token && token.node === undefined) return token.origin === "draft" ? "accepted" : token.origin;
   return node?.state ?? token?.origin ?? "target";
 }
 
 /** The sign as an SVG group centred at (x, y) with radius r.
- * @param {string} state @param {number} x @param {number} y @param {number} r @returns {SVGElement} */
+ * @param {string} state @param {number} x @param {number} y @param {number} r @returns {SVGPathElement} */
 export function sign(state, x, y, r) {
   const look = SIGNS[state] ?? SIGNS.target;
   const colour = `var(${look.colour})`;
@@ -149,6 +160,7 @@ export function legend(states) {
   );
 }
 
+/** @type {HTMLElement | null} */
 let tipBox = null;
 
 /** Shows a small box near a point of the page; the first line is bold. A line is a text or an element.
@@ -158,11 +170,12 @@ export function showTip(x, y, lines) {
     tipBox = h("div.v-tip", { role: "tooltip" });
     document.body.append(tipBox);
   }
+  const { style } = tipBox;
   tipBox.replaceChildren(...lines.filter(Boolean).map((line, i) => h(i ? "div" : "b", {}, line)));
-  tipBox.style.display = "block";
+  style.display = "block";
   const box = tipBox.getBoundingClientRect();
-  tipBox.style.left = `${Math.max(4, Math.min(x + 12, window.innerWidth - box.width - 8))}px`;
-  tipBox.style.top = `${y + 16 + box.height > window.innerHeight ? Math.max(4, y - box.height - 10) : y + 16}px`;
+  style.left = `${Math.max(4, Math.min(x + 12, window.innerWidth - box.width - 8))}px`;
+  style.top = `${y + 16 + box.height > window.innerHeight ? Math.max(4, y - box.height - 10) : y + 16}px`;
 }
 
 /** Hides the box of showTip. */
@@ -170,9 +183,12 @@ export function hideTip() {
   if (tipBox) tipBox.style.display = "none";
 }
 
-/** Gives an element a tooltip on hover and keyboard focus. @param {Element} node @param {() => string[]} lines */
+/** Gives an element a tooltip on hover and keyboard focus.
+ * @param {GlobalEventHandlers & Element} node @param {() => string[]} lines */
 export function tip(node, lines) {
-  node.addEventListener("pointermove", (event) => showTip(event.clientX, event.clientY, lines()));
+  node.addEventListener("pointermove", (/** @type {PointerEvent} */ event) =>
+    showTip(event.clientX, event.clientY, lines()),
+  );
   node.addEventListener("pointerleave", hideTip);
   node.addEventListener("focus", () => {
     const box = node.getBoundingClientRect();

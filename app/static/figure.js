@@ -1,26 +1,38 @@
-/** Saving figures: SVG with its colours resolved, PNG drawn from it, and a canvas-like recorder that writes SVG. */
+// @ts-check
+// Saving figures: SVG with its colours resolved, PNG drawn from it, and a canvas-like recorder that writes SVG.
 
 import { s } from "./dom.js";
 
-/** The value of each colour variable at an element, for canvases. @param {Element} element @returns {(name: string) => string} */
+/**
+ * @typedef {import("./types/pen.js").Pen} Pen
+ * @typedef {[x: number, y: number, scale: number]} Shift
+ */
+
+/** @type {Record<CanvasTextAlign, "start" | "middle" | "end">} */
+const ANCHORS = { start: "start", left: "start", center: "middle", right: "end", end: "end" };
+
+/** The value of each colour variable at an element, for canvases.
+ * @param {Element} element @returns {import("./types/pen.js").Ink} */
 export function palette(element) {
   const style = getComputedStyle(element);
+  /** @type {Map<string, string>} */
   const seen = new Map();
   return (name) => {
-    if (!seen.has(name)) seen.set(name, style.getPropertyValue(name).trim() || "#888");
-    return seen.get(name);
+    const value = seen.get(name) ?? (style.getPropertyValue(name).trim() || "#888");
+    seen.set(name, value);
+    return value;
   };
 }
 
 /** A figure as a self-contained SVG string: variables resolved, background painted.
- * @param {SVGElement} figure @param {Element} element where the variables are defined @returns {string} */
+ * @param {SVGSVGElement} figure @param {Element} element where the variables are defined @returns {string} */
 export function svgText(figure, element) {
-  const copy = /** @type {SVGElement} */ (figure.cloneNode(true));
+  const copy = /** @type {SVGSVGElement} */ (figure.cloneNode(true));
   const box = figure.viewBox?.baseVal;
   const width = box?.width || figure.clientWidth || 600;
   const height = box?.height || figure.clientHeight || 300;
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
+  copy.setAttribute("width", String(width));
+  copy.setAttribute("height", String(height));
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.prepend(s("rect", { x: box?.x ?? 0, y: box?.y ?? 0, width, height, fill: "var(--panel)" }));
   const colour = palette(element);
@@ -39,34 +51,48 @@ export async function figureBlob(text, kind) {
     const canvas = document.createElement("canvas");
     canvas.width = image.width * 2;
     canvas.height = image.height * 2;
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((resolve, reject) =>
+      canvas.toBlob(
+        (made) => (made ? resolve(made) : reject(new Error("the browser made no PNG of the figure"))),
+        "image/png",
+      ),
+    );
   } finally {
     URL.revokeObjectURL(url);
   }
 }
 
-/** Lets the page save a view: `element.exportFigure("svg" | "png")` gives a Blob, and the lab's table of figures gets its SVG.
- * @param {HTMLElement} element @param {any} lab may be missing @param {() => string|null} text the SVG document, null when nothing is drawn */
+/** @typedef {{exportFigure?: (kind: "svg" | "png") => Promise<Blob | null>}} Saved what the console and tests may ask
+ * of a view */
+
+/** Lets the page save a view: `element.exportFigure("svg" | "png")` gives a Blob, and the lab's table of figures its
+ * SVG. @param {HTMLElement & Saved} element @param {import("./types/lab.js").Lab | undefined} lab
+ * @param {() => string|null} text the SVG document, null when nothing is drawn */
 export function offer(element, lab, text) {
   element.exportFigure = async (kind) => {
     const drawn = text();
     return drawn === null ? null : figureBlob(drawn, kind);
   };
-  lab?.ui.figures.set(element.dataset.view, () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element));
+  const name = element.dataset.view;
+  if (name) lab?.ui.figures.set(name, () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element));
 }
 
-/** Joins several figures under one another into one SVG. @param {SVGElement[]} figures @param {Element} element @returns {string} */
+/** The figures that stand in a view. @param {Element} element */
+export const figuresIn = (element) => /** @type {SVGSVGElement[]} */ ([...element.querySelectorAll("svg.v-figure")]);
+
+/** Joins several figures under one another into one SVG.
+ * @param {SVGSVGElement[]} figures @param {Element} element @returns {string} */
 export function stack(figures, element) {
   let y = 0;
   let width = 0;
   const root = s("svg");
   for (const figure of figures) {
     const box = figure.viewBox.baseVal;
-    const copy = figure.cloneNode(true);
-    copy.setAttribute("y", y);
-    copy.setAttribute("width", box.width);
-    copy.setAttribute("height", box.height);
+    const copy = /** @type {SVGSVGElement} */ (figure.cloneNode(true));
+    copy.setAttribute("y", String(y));
+    copy.setAttribute("width", String(box.width));
+    copy.setAttribute("height", String(box.height));
     root.append(copy);
     y += box.height + 8;
     width = Math.max(width, box.width);
@@ -84,66 +110,72 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 5000);
 }
 
-/** The part of CanvasRenderingContext2D that the score uses, writing SVG instead of pixels. */
+/** The part of CanvasRenderingContext2D that the score uses, writing SVG instead of pixels.
+ * @implements {Pen} */
 export class SvgContext {
+  fillStyle = /** @type {Pen["fillStyle"]} */ ("#000");
+  strokeStyle = /** @type {Pen["strokeStyle"]} */ ("#000");
+  lineWidth = 1;
+  globalAlpha = 1;
+  font = "11px sans-serif";
+  textAlign = /** @type {CanvasTextAlign} */ ("start");
+  textBaseline = /** @type {CanvasTextBaseline} */ ("alphabetic");
+  dash = /** @type {number[]} */ ([]);
+  parts = /** @type {string[]} */ ([]);
+  shift = /** @type {Shift} */ ([0, 0, 1]);
+  saved = /** @type {[Shift, number[], number, number][]} */ ([]);
+
   /** @param {number} width @param {number} height */
   constructor(width, height) {
     this.figure = s("svg", { viewBox: `0 0 ${width} ${height}` });
-    Object.assign(this, {
-      fillStyle: "#000",
-      strokeStyle: "#000",
-      lineWidth: 1,
-      globalAlpha: 1,
-      font: "11px sans-serif",
-      textAlign: "start",
-      textBaseline: "alphabetic",
-    });
-    this.dash = [];
-    this.parts = [];
-    this.shift = [0, 0, 1];
-    this.saved = [];
   }
 
   save() {
     this.saved.push([this.shift, this.dash, this.globalAlpha, this.lineWidth]);
   }
   restore() {
-    [this.shift, this.dash, this.globalAlpha, this.lineWidth] = this.saved.pop();
+    const saved = this.saved.pop();
+    if (saved) [this.shift, this.dash, this.globalAlpha, this.lineWidth] = saved;
   }
+  /** @param {number} x @param {number} y */
   translate(x, y) {
     this.shift = [this.shift[0] + x, this.shift[1] + y, this.shift[2]];
   }
+  /** @param {number} k */
   scale(k) {
     this.shift = [this.shift[0], this.shift[1], this.shift[2] * k];
   }
+  /** @param {number[]} dash */
   setLineDash(dash) {
     this.dash = dash;
   }
   beginPath() {
     this.parts = [];
   }
+  /** @param {number} x @param {number} y */
   moveTo(x, y) {
     this.parts.push(`M${x.toFixed(2)} ${y.toFixed(2)}`);
   }
+  /** @param {number} x @param {number} y */
   lineTo(x, y) {
     this.parts.push(`L${x.toFixed(2)} ${y.toFixed(2)}`);
   }
   closePath() {
     this.parts.push("Z");
   }
+  /** @param {number} x @param {number} y @param {number} width @param {number} height @param {number} radius */
   roundRect(x, y, width, height, radius) {
     const [w, t] = [Math.max(0, width), Math.max(0, height)];
     const r = Math.min(radius, w / 2, t / 2);
-    const arc = (dx, dy) => `a${r} ${r} 0 0 1 ${dx} ${dy}`;
-    const side = (name, length) => `${name}${length.toFixed(2)}`;
+    const arc = (/** @type {number} */ dx, /** @type {number} */ dy) => `a${r} ${r} 0 0 1 ${dx} ${dy}`;
+    const side = (/** @type {string} */ name, /** @type {number} */ length) => `${name}${length.toFixed(2)}`;
     this.parts.push(
       `M${(x + r).toFixed(2)} ${y.toFixed(2)}${side("h", w - 2 * r)}${arc(r, r)}${side("v", t - 2 * r)}${arc(-r, r)}`,
       `${side("h", 2 * r - w)}${arc(-r, -r)}${side("v", 2 * r - t)}${arc(r, -r)}Z`,
     );
   }
-  rect() {}
-  clip() {}
 
+  /** @param {string} tag @param {import("./types/dom.js").Attributes} attrs */
   add(tag, attrs) {
     const [x, y, k] = this.shift;
     this.figure.append(
@@ -155,15 +187,19 @@ export class SvgContext {
     );
   }
 
+  /** @param {number} x @param {number} y @param {number} width @param {number} height */
   fillRect(x, y, width, height) {
     this.add("rect", { x, y, width: Math.max(0, width), height: Math.max(0, height), fill: this.fillStyle });
   }
+  /** @param {number} x @param {number} y @param {number} width @param {number} height */
   strokeRect(x, y, width, height) {
     this.add("rect", { x, y, width, height, fill: "none", stroke: this.strokeStyle, "stroke-width": this.lineWidth });
   }
+  /** @param {Path2D & {d?: string}} [path] one that remembers its text, else what was built */
   fill(path) {
     this.add("path", { d: path?.d ?? this.parts.join(""), fill: this.fillStyle });
   }
+  /** @param {Path2D & {d?: string}} [path] */
   stroke(path) {
     this.add("path", {
       d: path?.d ?? this.parts.join(""),
@@ -173,8 +209,8 @@ export class SvgContext {
       "stroke-dasharray": this.dash.join(" ") || null,
     });
   }
+  /** @param {string} text @param {number} x @param {number} y */
   fillText(text, x, y) {
-    const anchor = { center: "middle", right: "end", end: "end" }[this.textAlign] ?? "start";
     this.add("text", {
       x,
       y: this.textBaseline === "middle" ? y + 4 : y,
@@ -182,7 +218,7 @@ export class SvgContext {
       fill: this.fillStyle,
       "font-size": parseFloat(this.font),
       "font-family": this.font.replace(/^[^a-z]*\d+px\s*/, ""),
-      "text-anchor": anchor,
+      "text-anchor": ANCHORS[this.textAlign],
     });
   }
 }

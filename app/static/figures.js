@@ -1,4 +1,5 @@
-/** The aggregate figures: each draws a lane's rounds at a size, alone or as one of the small multiples on the same scales. */
+/** The aggregate figures: each draws a lane's rounds at a size, alone or as one of the small multiples on the same
+ * scales. */
 
 import { bar, frame, keyLine, line, marker, pickable, point } from "./charts.js";
 import { nameOf } from "./columns.js";

@@ -9,7 +9,8 @@
  * @typedef {import("./types/trace.js").Token} Token
  */
 
-/** The response position of a token or candidate. @param {Round} round @param {Node | null} [node] @param {Token | null} [token] */
+/** The response position of a token or candidate. @param {Round} round @param {Node | null} [node]
+ * @param {Token | null} [token] */
 const placeOf = (round, node, token) => (token ? token.pos : node ? round.start + node.depth - 1 : round.start);
 
 /** Specs come from links too: `any` until a filter's maker has read one. @type {Map<string, (spec: any) => Filter>} */
@@ -34,11 +35,13 @@ export const kinds = new Map([
   ],
 ]);
 
-/** A filter from its spec, or null when nobody knows the kind. @param {FilterSpec | null | undefined} spec @returns {Filter | null} */
+/** A filter from its spec, or null when nobody knows the kind. @param {FilterSpec | null | undefined} spec
+ * @returns {Filter | null} */
 export function makeFilter(spec) {
   const make = spec && kinds.get(spec.kind);
   return make ? { spec, ...make(spec) } : null;
 }
 
-/** The spec of a filter that a view set; ranges are understood without one. @param {Filter} filter @returns {FilterSpec | null} */
+/** The spec of a filter that a view set; ranges are understood without one. @param {Filter} filter
+ * @returns {FilterSpec | null} */
 export const specOf = (filter) => filter.spec ?? (filter.range ? { kind: "range", range: filter.range } : null);

@@ -1,4 +1,5 @@
-/** Importance as flags on positions of a run: what swapping did (mined labels), and what a judge thought (`node.judge`). */
+/** Importance as flags on positions of a run: what swapping did (mined labels), and what a judge thought
+ * (`node.judge`). */
 
 import { columns } from "./columns.js";
 import { h, visible } from "./dom.js";
@@ -10,7 +11,8 @@ const known = new WeakMap();
 let mined = null;
 let version = 0;
 
-/** Keep flags up to date with the mined sets that are loaded; says so on the topic "flags". @param {any} store @param {any} lab */
+/** Keep flags up to date with the mined sets that are loaded; says so on the topic "flags". @param {any} store
+ * @param {any} lab */
 export function watchFlags(store, lab) {
   mined = lab.mined;
   mined.on(() => {
@@ -35,7 +37,8 @@ export function watchFlags(store, lab) {
 export const flagVersion = () => version;
 
 /** Mined labels by position, as far as the run follows the response that they were mined on. A swap that kept the answer stays in
- * the mined response, so that a run may leave it there; labels of naive mining then speak for the rest. @param {any} run @returns {Map<number, any>} */
+ * the mined response, so that a run may leave it there; labels of naive mining then speak for the rest.
+ * @param {any} run @returns {Map<number, any>} */
 function minedOf(run) {
   let state = known.get(run);
   if (!state || state.version !== version || state.prompt !== run.head?.prompt) {
@@ -62,7 +65,8 @@ function follow(run, set, at) {
   }
 }
 
-/** The flags of a position. @param {any} run @param {number} pos @returns {{kind: "mined"|"judge", important: boolean, words: string, item: any}[]} */
+/** The flags of a position. @param {any} run @param {number} pos
+ * @returns {{kind: "mined"|"judge", important: boolean, words: string, item: any}[]} */
 export function flagsAt(run, pos) {
   const flags = [];
   const item = minedOf(run).get(pos);
@@ -120,7 +124,8 @@ export function flagLegend() {
   );
 }
 
-/** The flags of a position in words; a mined one opens its fork. @param {any} run @param {number|null} pos @param {any=} lab @returns {HTMLElement[]} */
+/** The flags of a position in words; a mined one opens its fork. @param {any} run @param {number|null} pos
+ * @param {any=} lab @returns {HTMLElement[]} */
 export function flagLines(run, pos, lab) {
   if (pos == null) return [];
   return flagsAt(run, pos).map(({ kind, important, words, item }) =>

@@ -1,4 +1,5 @@
-// What a judge makes of the labels: ROC, recall against threshold, scores by label, reliability; and a threshold to move.
+// What a judge makes of the labels: ROC, recall against threshold, scores by label, reliability; and a threshold to
+// move.
 
 import { nameOf } from "./columns.js";
 import { h } from "./dom.js";
@@ -206,7 +207,8 @@ async function drawAll(spot, { lab, kept }, { scored, name }, threshold) {
   }
 }
 
-/** Move the mark of the threshold in all figures. @param {HTMLElement} spot @param {any} scored @param {number} threshold */
+/** Move the mark of the threshold in all figures. @param {HTMLElement} spot @param {any} scored
+ * @param {number} threshold */
 function mark(spot, scored, threshold) {
   const { recall, keptUnimportant } = atThreshold(scored, threshold);
   const x = keptUnimportant === null ? null : 1 - keptUnimportant;

@@ -70,7 +70,8 @@ function moves(store, lab) {
 /** The cursor, or a place before the start of the run that is shown. @param {Store} store */
 const here = (store) => store.cursor ?? { run: store.run()?.key ?? "", pos: -1, round: -1, node: null };
 
-/** Select, and let time run on to the place if it is not shown yet. @param {Store} store @param {Place & {run: string}} place */
+/** Select, and let time run on to the place if it is not shown yet. @param {Store} store
+ * @param {Place & {run: string}} place */
 function select(store, place) {
   store.setHover(null);
   store.setCursor(place);
@@ -105,7 +106,8 @@ function round(store, by) {
   if (run?.rounds[to]) select(store, { run: at.run, round: to });
 }
 
-/** The next round of this lane, after the cursor's, that ended so; the cursor goes to the candidate itself. @param {Store} store @param {NodeState} state */
+/** The next round of this lane, after the cursor's, that ended so; the cursor goes to the candidate itself.
+ * @param {Store} store @param {NodeState} state */
 function next(store, state) {
   const at = here(store);
   const run = store.runs.get(at.run);
@@ -130,7 +132,8 @@ function important(store) {
   }
 }
 
-/** The place where this lane first differs from the reference; from there on, to the next lane that differs. @param {Store} store */
+/** The place where this lane first differs from the reference; from there on, to the next lane that differs.
+ * @param {Store} store */
 function divergence(store) {
   const reference = store.lanes.find((key) => store.runs.get(key)?.card.guarantee === "reference") ?? store.lanes[0];
   const length = (/** @type {string} */ key) => store.runs.get(key)?.tokens.length ?? 0;

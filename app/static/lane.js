@@ -147,7 +147,8 @@ export class Lane {
     this.count = 0;
   }
 
-  /** Chips that start a line, at least a stretch apart. Ask for those of all lanes before any lane is cut: that is one layout. */
+  /** Chips that start a line, at least a stretch apart. Ask for those of all lanes before any lane is cut: that is one
+   * layout. */
   cuts() {
     return this.count >= STRETCH ? lineStarts([...this.stretch.querySelectorAll(".k, .g")], STRETCH) : [];
   }

@@ -5,7 +5,8 @@ import { passageOf, passageText } from "./passage.js";
 
 const FOUND_MS = 2600;
 
-/** @param {HTMLElement} element the lanes @param {any} store @param {Map<string, any>} lanes @param {any} lab @param {(target: Element) => any} selection */
+/** @param {HTMLElement} element the lanes @param {any} store @param {Map<string, any>} lanes @param {any} lab
+ * @param {(target: Element) => any} selection */
 export function showPassages(element, store, lanes, lab, selection) {
   let shown = false;
   const tell = (x, y, sel) => {

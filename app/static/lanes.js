@@ -53,7 +53,8 @@ export function mount(element, store, lab) {
     });
   }
 
-  /** Read where lines start in all lanes, then cut: the other way round each lane would have the page laid out again. */
+  /** Read where lines start in all lanes, then cut: the other way round each lane would have the page laid out again.
+   * */
   function cut() {
     const found = [...lanes.values()].map((lane) => [lane, lane.cuts()]);
     for (const [lane, chips] of found) lane.cut(chips);

@@ -5,7 +5,8 @@ const LARGEST = 20_000_000; // characters of one file
 /** @typedef {{key: string, set: string, task: string, naive: boolean, prompt: any, label: any, index: number}} Item */
 
 /** The head, prompts and items of a mined file. Lines of live mining that are no prompts are passed over.
- * @param {string} text JSON lines @param {string} name @returns {{name: string, head: any, prompts: any[], items: Item[]}} */
+ * @param {string} text JSON lines @param {string} name
+ * @returns {{name: string, head: any, prompts: any[], items: Item[]}} */
 export function readMined(text, name) {
   if (text.length > LARGEST) throw new Error(`${name} is larger than ${LARGEST / 1e6} MB, which is the limit.`);
   const lines = text
@@ -55,7 +56,8 @@ function itemOf(set, prompt, label) {
   };
 }
 
-/** Piece of a token of a label; older files have ids only. @param {any} label @param {"target"|"draft"} who @returns {string} */
+/** Piece of a token of a label; older files have ids only. @param {any} label @param {"target"|"draft"} who
+ * @returns {string} */
 export const pieceOfLabel = (label, who) => label[`${who}_piece`] || `#${label[`${who}_token`]}`;
 
 /** The response up to the swap, as text. @param {Item} item @returns {string} */
@@ -71,7 +73,8 @@ export function firstDifference(a, b) {
   return i;
 }
 
-/** The loaded sets: `list` what the server has, `sets` what is here; views subscribe. @param {import("./types/lab.js").Api} api */
+/** The loaded sets: `list` what the server has, `sets` what is here; views subscribe.
+ * @param {import("./types/lab.js").Api} api */
 export function createMined(api) {
   const listeners = new Set();
   const mined = {

@@ -17,7 +17,8 @@ const REVIEWED = [
   ["unsure", "I am unsure"],
 ];
 
-/** @param {any} item @param {any} filter {task, label, token, low, high, reviewed} @param {any} reviews @returns {boolean} */
+/** @param {any} item @param {any} filter {task, label, token, low, high, reviewed} @param {any} reviews
+ * @returns {boolean} */
 export function passes(item, filter, reviews) {
   const { label } = item;
   const review = reviews.items[item.key];

@@ -10,7 +10,8 @@ const SOURCES = [
 ];
 const MOST = 200;
 
-/** @param {any} store @param {any} lab @param {any} miner of miner.js @param {any} kept state of the workshop @param {() => void} show makes the set that is mined here the one shown */
+/** @param {any} store @param {any} lab @param {any} miner of miner.js @param {any} kept state of the workshop
+ * @param {() => void} show makes the set that is mined here the one shown */
 export function minePanel(store, lab, miner, kept, show) {
   const { form } = kept;
   const select = (name, words, options) =>

@@ -1,4 +1,5 @@
-/** Mining live: one job at a time, its events as they come, stop and resume. The server keeps finished prompts under this browser's key. */
+/** Mining live: one job at a time, its events as they come, stop and resume. The server keeps finished prompts under
+ * this browser's key. */
 
 import { addPrompt, emptySet, readMined } from "./mined.js";
 

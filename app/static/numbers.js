@@ -42,7 +42,9 @@ export function refused(round) {
 }
 
 /** Acceptance by position in the draft; index 0 is position 1.
- * @param {readonly Round[]} rounds @returns {{accepted: number[], tested: number[], drafting: number, marginal: number[], conditional: (number|null)[]}} */
+ * @param {readonly Round[]} rounds
+ * @returns {{accepted: number[], tested: number[], drafting: number, marginal: number[], conditional: (number|null)[]}}
+ * */
 export function byPosition(rounds) {
   const drafting = rounds.filter((round) => round.drafted > 0);
   const deepest = drafting.reduce((most, round) => Math.max(most, round.levels), 0);
@@ -98,7 +100,8 @@ export function summary(rounds) {
   };
 }
 
-/** Tested guesses as [number, kept] pairs. @param {readonly Round[]} rounds @param {(node: Node) => number|null|undefined} read @returns {[number, boolean][]} */
+/** Tested guesses as [number, kept] pairs. @param {readonly Round[]} rounds
+ * @param {(node: Node) => number|null|undefined} read @returns {[number, boolean][]} */
 export function tested(rounds, read) {
   /** @type {[number, boolean][]} */
   const pairs = [];
@@ -162,14 +165,17 @@ export function incomparable(run, baseline) {
   return "";
 }
 
-/** What tells processes apart: the token that a run writes, or the case and day of an older recording; null is unknown. @param {Head} head */
+/** What tells processes apart: the token that a run writes, or the case and day of an older recording; null is unknown.
+ * @param {Head} head */
 function processOf({ extras, created }) {
   return extras.process ?? (extras.case ? `${extras.case} ${created.slice(0, 10)}` : null);
 }
 
 /** Predicted speed against one token a call when k levels are drafted: E(k) / (v(k) + k c + o), in plain calls.
  * v(k) goes straight from one plain call to the measured call at the measured length.
- * @param {readonly Round[]} rounds @param {Summary | null} [plain] summary of a lane without a draft, if one can be compared @returns {{k: number, calls: number, speed: number|null}[]} */
+ * @param {readonly Round[]} rounds
+ * @param {Summary | null} [plain] summary of a lane without a draft, if one can be compared
+ * @returns {{k: number, calls: number, speed: number|null}[]} */
 export function lengthCurve(rounds, plain = null) {
   const { marginal } = byPosition(rounds);
   const numbers = summary(rounds);
@@ -194,7 +200,8 @@ export function lengthCurve(rounds, plain = null) {
   return curve;
 }
 
-/** The lane without a draft that a run may be compared with. @param {Store} store @param {Run} run @returns {Run | null} */
+/** The lane without a draft that a run may be compared with. @param {Store} store @param {Run} run
+ * @returns {Run | null} */
 export function plainOf(store, run) {
   const others = store.lanes
     .map((key) => store.runs.get(key))

@@ -7,9 +7,11 @@ import { sourceWords } from "./source.js";
 const AROUND = 8;
 
 /** @typedef {{words: string, pieces: string[], low: number, high: number, at: number, prompt: number, ago: number|null}} Passage
- *  pieces of the whole text; [low, high) matched; at is the copied token (it may lie past the end); the first `prompt` pieces are the prompt */
+ *  pieces of the whole text; [low, high) matched; at is the copied token (it may lie past the end); the first `prompt`
+ * pieces are the prompt */
 
-/** The passage of a guess, or null when its source has no place, or the trace lacks the text. @param {any} run @param {any} node @returns {Passage|null} */
+/** The passage of a guess, or null when its source has no place, or the trace lacks the text. @param {any} run
+ * @param {any} node @returns {Passage|null} */
 export function passageOf(run, node) {
   const source = node?.source;
   if (!source || !(source.pos >= 0)) return null;
@@ -42,7 +44,8 @@ function range(source, at, step) {
   return { low: Math.max(0, at - step - length), high: at - step, at };
 }
 
-/** The passage as an element, cut to the neighbourhood unless `whole`. @param {Passage} passage @param {boolean=} whole */
+/** The passage as an element, cut to the neighbourhood unless `whole`. @param {Passage} passage
+ * @param {boolean=} whole */
 export function passageText({ pieces, low, high, at }, whole = false) {
   const from = whole ? 0 : Math.max(0, low - AROUND);
   const to = whole ? pieces.length : Math.min(pieces.length, at + AROUND + 1);

@@ -61,7 +61,8 @@ export async function plot(spot, figure) {
   await drawn;
 }
 
-/** Figures with their captions, drawn once they are on the page. @param {readonly Captioned[]} figures @returns {HTMLElement[]} */
+/** Figures with their captions, drawn once they are on the page. @param {readonly Captioned[]} figures
+ * @returns {HTMLElement[]} */
 export const plots = (figures) => figures.map(({ figure, caption }) => plotted(figure, caption));
 
 /** One figure with its caption. @param {Figure} figure @param {string=} caption @returns {HTMLElement} */

@@ -1,4 +1,5 @@
-// Many runs pooled: the server's figures (app/figures/pooled.py) and tables 1, 2, 4, 6 of HeteroSpec; recorded, or one's own.
+// Many runs pooled: the server's figures (app/figures/pooled.py) and tables 1, 2, 4, 6 of HeteroSpec; recorded, or
+// one's own.
 
 import { h } from "./dom.js";
 import { download } from "./figure.js";

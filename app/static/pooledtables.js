@@ -1,4 +1,5 @@
-/** Tables of pooled runs: methods compared, mechanisms added one by one, granularity, bins, time. Each is columns and rows. */
+/** Tables of pooled runs: methods compared, mechanisms added one by one, granularity, bins, time. Each is columns and
+ * rows. */
 
 import { num } from "./dom.js";
 import { fmt, percent } from "./draw.js";
@@ -18,7 +19,8 @@ const whole = (value) => (value === null || value === undefined ? "–" : Math.r
 /** Share of the rounds whose last accepted token ranks within a quarter of N. @param {any} drawn @returns {number} */
 const within = (drawn) => drawn.quantiles.share[drawn.quantiles.quantile.indexOf(0.25)];
 
-/** The tables of a section that have rows. @param {any} section @param {string} label of the method whose bins are shown @returns {Table[]} */
+/** The tables of a section that have rows. @param {any} section
+ * @param {string} label of the method whose bins are shown @returns {Table[]} */
 export function tablesOf(section, label) {
   return [methods(section), ablation(section), granularity(section), time(section), bins(section, label)]
     .filter((table) => table.rows.length)

@@ -33,14 +33,16 @@ export function keep(reviews) {
   }
 }
 
-/** Change one item's review; one without verdict, note and star is forgotten. @param {any} reviews @param {string} key @param {Partial<Review>} change */
+/** Change one item's review; one without verdict, note and star is forgotten. @param {any} reviews @param {string} key
+ * @param {Partial<Review>} change */
 export function change(reviews, key, change) {
   const next = { verdict: "", note: "", star: false, ...reviews.items[key], ...change, made: new Date().toISOString() };
   if (next.verdict || next.note || next.star) reviews.items[key] = next;
   else delete reviews.items[key];
 }
 
-/** JSON lines: a review with enough of its item to be read alone. @param {any} reviews @param {any[]} items @returns {string} */
+/** JSON lines: a review with enough of its item to be read alone. @param {any} reviews @param {any[]} items
+ * @returns {string} */
 export function exportLines(reviews, items) {
   const known = new Map(items.map((item) => [item.key, item]));
   return Object.entries(reviews.items)

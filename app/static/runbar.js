@@ -19,7 +19,8 @@ import { numberFields } from "./run/numbers.js";
 const ME = "runbar";
 const WAITING = /** @type {Record<string, string>} */ ({ queued: "Waiting…", loading: "Loading…" });
 
-/** @param {HTMLElement} element @param {import("./types/store.js").Store} store @param {import("./types/lab.js").Lab} lab */
+/** @param {HTMLElement} element @param {import("./types/store.js").Store} store
+ * @param {import("./types/lab.js").Lab} lab */
 export function mount(element, store, lab) {
   const { session } = lab;
   const composed = composedCards(lab);

@@ -128,6 +128,7 @@ export function createSession({ store, api, bus, ui }) {
   return session;
 }
 
-/** Several files in one body, as the server splits them: a line with name and size before each. @param {readonly File[]} files */
+/** Several files in one body, as the server splits them: a line with name and size before each.
+ * @param {readonly File[]} files */
 export const framed = (files) =>
   new Blob(files.flatMap((file) => [`${JSON.stringify({ file: file.name, bytes: file.size })}\n`, file]));

@@ -2,7 +2,8 @@
 /** Words for where a draft token comes from; an unknown kind is printed as it is. */
 
 /**
- * @typedef {object} Source what a drafter recorded of a draft token's origin; which fields are there depends on the kind
+ * @typedef {object} Source what a drafter recorded of a draft token's origin; which fields are there depends on the
+ * kind
  * @property {string} kind
  * @property {string} [role]
  * @property {number} [document]

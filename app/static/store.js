@@ -30,6 +30,7 @@ const OPTIONS = {
   sort: "given",
   tracks: USUAL,
   details: "auto", // the dock: auto, right, bottom or hidden
+  whatif: null,
 };
 const CALLS_PER_SECOND = 6;
 

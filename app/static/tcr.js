@@ -16,7 +16,8 @@ const pairs = (rounds) =>
 const known = (value) => value !== null && value !== undefined;
 const phiOf = (round) => round.extras?.phi ?? null;
 
-/** The value below which a share of a sorted list lies. @param {number[]} sorted @param {number} share @returns {number} */
+/** The value below which a share of a sorted list lies. @param {number[]} sorted @param {number} share
+ * @returns {number} */
 export function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))];
 }

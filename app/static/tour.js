@@ -16,7 +16,8 @@ function rejection(store) {
   return null;
 }
 
-/** A step: the view it stands at, what it says, what it does. @type {{view: string, title: string, text: string[], act: (store: Store) => void}[]} */
+/** A step: the view it stands at, what it says, what it does.
+ * @type {{view: string, title: string, text: string[], act: (store: Store) => void}[]} */
 const STEPS = [
   {
     view: "lanes",

@@ -1,4 +1,5 @@
-// The trajectory drawer: several answers to one problem by several methods, live or recorded; text, tokens a call, votes.
+// The trajectory drawer: several answers to one problem by several methods, live or recorded; text, tokens a call,
+// votes.
 
 import { h } from "./dom.js";
 import { fresh, jsonLines, take } from "./trajectorydata.js";

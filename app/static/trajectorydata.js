@@ -1,7 +1,8 @@
 // The trajectories on show: a recorded example, or a live job that is still growing. No DOM here.
 
 /** @typedef {{trajectory: number, pieces: string[], reused: number[], times: number[], first: number[], tokens: number, rounds: number,
- *   tau: number|null, seconds: number, answer: string|null, right: boolean|null, vote: any, reason: string|undefined, message: string}} Row */
+ *   tau: number|null, seconds: number, answer: string|null, right: boolean|null, vote: any, reason: string|undefined,
+ * message: string}} Row */
 
 /** JSON lines of an answer, one by one. @param {Response} answer @returns {AsyncGenerator<any>} */
 export async function* jsonLines(answer) {
@@ -28,7 +29,8 @@ export const fresh = (head) => ({
   methods: head.methods.map((method) => ({ ...method, rows: [] })),
 });
 
-/** Take the next message of a live job; returns the key of the method that grew. @param {any} shown @param {any} message */
+/** Take the next message of a live job; returns the key of the method that grew. @param {any} shown
+ * @param {any} message */
 export function take(shown, message) {
   if (message.kind === "figure") {
     shown.figure = message.figure;

@@ -49,7 +49,8 @@ export function drawPool(results) {
   return body;
 }
 
-/** The i-th trajectory alone: the server's figure, and its numbers as a table. @param {any} results @param {(label: string) => string} name */
+/** The i-th trajectory alone: the server's figure, and its numbers as a table. @param {any} results
+ * @param {(label: string) => string} name */
 function chart({ compare, figure }, name) {
   const cells = compare.by_trajectory;
   const ticks = unique(cells.map((/** @type {any} */ cell) => cell.trajectory));

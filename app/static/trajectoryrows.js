@@ -7,7 +7,8 @@ import { reusedShare } from "./trajectorydata.js";
 
 const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${n} times`);
 
-/** A table with a caption: first column are row heads. @param {string} caption @param {string[]} head @param {(string|number)[][]} rows */
+/** A table with a caption: first column are row heads. @param {string} caption @param {string[]} head
+ * @param {(string|number)[][]} rows */
 export function table(caption, head, rows) {
   return h(
     "div.scroll",
@@ -41,7 +42,8 @@ export function table(caption, head, rows) {
   );
 }
 
-/** Acceptance length by trajectory; the server sends the figure anew with each answer. @param {HTMLElement} spot @param {any} shown */
+/** Acceptance length by trajectory; the server sends the figure anew with each answer. @param {HTMLElement} spot
+ * @param {any} shown */
 export function drawGrowth(spot, shown) {
   const open = spot.querySelector("details")?.open ?? false;
   const ticks = Array.from({ length: shown.n }, (_, i) => i + 1);
@@ -115,7 +117,8 @@ const verdict = (answer, right) =>
     `${answer ?? "none"}${right == null ? "" : right ? " ✓" : " ✗"}`,
   );
 
-/** The texts of one method. @param {HTMLElement} spot @param {any} shown @param {string} key @param {(key: string) => void} choose */
+/** The texts of one method. @param {HTMLElement} spot @param {any} shown @param {string} key
+ * @param {(key: string) => void} choose */
 export function drawRows(spot, shown, key, choose) {
   const focused = spot.contains(document.activeElement) && document.activeElement.dataset.key;
   const method = shown.methods.find((one) => one.key === key);

@@ -6,7 +6,8 @@ import { layout } from "./treelayout.js";
 
 /** Sets `state.plan`, with its figure, and fills `state.groups`.
  * @param {any} state the tree view's own @param {number} room width in pixels @param {any} run @param {any} round
- * @param {{column: number, row: number, limit: number}=} fixed a scale that several trees share, instead of one for the room */
+ * @param {{column: number, row: number, limit: number}=} fixed a scale that several trees share, instead of one for the
+ * room */
 export function buildTree(state, room, run, round, fixed) {
   const count = round.nodes.length;
   const dense = count > 90;

@@ -1,11 +1,13 @@
-/** A large tree as a field of squares: columns are levels, children lie beside their parent, shade is how often a node was accepted. */
+/** A large tree as a field of squares: columns are levels, children lie beside their parent, shade is how often a node
+ * was accepted. */
 
 import { s } from "./dom.js";
 import { fmt, label, tip } from "./draw.js";
 
 const TOP = 22;
 
-/** @param {{parents: number[], ranks: number[], counts: number[], kept: number[]}} initial @param {number} width @param {number} rounds @returns {SVGElement} */
+/** @param {{parents: number[], ranks: number[], counts: number[], kept: number[]}} initial @param {number} width
+ * @param {number} rounds @returns {SVGElement} */
 export function heatTree(initial, width, rounds) {
   const { parents, ranks, counts } = initial;
   const depths = [];

@@ -1,4 +1,5 @@
-// Draft trees: which nodes of a large tree earn their place, and what the small tree looks like beside the heuristic one.
+// Draft trees: which nodes of a large tree earn their place, and what the small tree looks like beside the heuristic
+// one.
 
 import { h } from "./dom.js";
 import { fmt } from "./draw.js";

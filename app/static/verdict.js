@@ -95,7 +95,8 @@ const EMPTY = {
   id: "empty",
 };
 
-/** Numbers of the rounds that are shown, while a run streams or time is scrubbed. No cause: that is the engine's to name. */
+/** Numbers of the rounds that are shown, while a run streams or time is scrubbed. No cause: that is the engine's to
+ * name. */
 function soFar(store, run) {
   const numbers = summary(roundsOf(store, [run]));
   const baseline = plainOf(store, run);

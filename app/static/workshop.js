@@ -27,7 +27,8 @@ const FILTERED = new Set(["mismatches", "table"]);
 const kept = { tab: "mismatches", filter: {}, selected: null, second: null, threshold: null, form: {} };
 let miner = null;
 
-/** @param {HTMLElement} body @param {object} store @param {object} lab @param {string=} wanted key of an item to open */
+/** @param {HTMLElement} body @param {object} store @param {object} lab
+ * @param {string=} wanted key of an item to open */
 export function drawWorkshop(body, store, lab, wanted) {
   miner ??= createMiner(lab);
   const { mined } = lab;

@@ -104,7 +104,8 @@ export function thumbnail({ lanes, title }) {
   return figure;
 }
 
-/** Spans as boxes on one axis of positions. @param {readonly (readonly [string, number])[]} spans @param {number} longest */
+/** Spans as boxes on one axis of positions. @param {readonly (readonly [string, number])[]} spans
+ * @param {number} longest */
 export function boxes(spans, longest) {
   let start = 0;
   return spans.map(([origin, length]) => {

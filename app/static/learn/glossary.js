@@ -10,7 +10,8 @@ import { prose } from "./prose.js";
  * @typedef {import("../types/store.js").Store} Store
  */
 
-/** Words that a search finds: those whose name holds it first, then those whose text does. @param {readonly Word[]} words @param {string} sought */
+/** Words that a search finds: those whose name holds it first, then those whose text does.
+ * @param {readonly Word[]} words @param {string} sought */
 export function found(words, sought) {
   const plain = sought.trim().toLowerCase();
   if (!plain) return [...words];

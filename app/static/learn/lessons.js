@@ -49,7 +49,8 @@ function drawList(element, lessons) {
   );
 }
 
-/** @param {HTMLElement} element @param {PageLesson} lesson @param {readonly PageLesson[]} lessons @param {Store} store @param {Lab} lab */
+/** @param {HTMLElement} element @param {PageLesson} lesson @param {readonly PageLesson[]} lessons @param {Store} store
+ * @param {Lab} lab */
 function drawLesson(element, lesson, lessons, store, lab) {
   const done = new Set(progress()[lesson.name] ?? []);
   const next = lesson.steps.findIndex((_, i) => !done.has(i));
@@ -89,7 +90,8 @@ function drawLesson(element, lesson, lessons, store, lab) {
   );
 }
 
-/** What a lesson goes with, as links with commas between. @param {PageLesson} lesson @param {readonly PageLesson[]} lessons @param {Lab} lab */
+/** What a lesson goes with, as links with commas between. @param {PageLesson} lesson
+ * @param {readonly PageLesson[]} lessons @param {Lab} lab */
 export function linksOf(lesson, lessons, { session }) {
   return lesson.links.flatMap((path, i) => {
     const [kind, name] = path.split("/");

@@ -17,7 +17,8 @@ import { countAt, isRight } from "./tasks.js";
  * @typedef {import("../types/wire.js").PageTask} PageTask
  * @typedef {import("../types/store.js").Store} Store
  * @typedef {import("../types/lab.js").Lab} Lab
- * @typedef {{box: HTMLElement, hear?: (topic: "cursor" | "whatif") => void}} Drawn what a task draws, and how it listens
+ * @typedef {{box: HTMLElement, hear?: (topic: "cursor" | "whatif") => void}} Drawn what a task draws, and how it
+ * listens
  */
 
 /** @type {import("../types/lab.js").Mount} */
@@ -128,7 +129,8 @@ function drawStep(element, lesson, at, lessons, store, lab) {
 }
 
 /**
- * @param {PageStep} step @param {PageTask} task @param {HTMLElement} after where the page answers @param {() => void} solved
+ * @param {PageStep} step @param {PageTask} task @param {HTMLElement} after where the page answers
+ * @param {() => void} solved
  * @param {Store} store @returns {Drawn}
  */
 function drawTask(step, task, after, solved, store) {

@@ -1,5 +1,6 @@
 // @ts-check
-// Where in the Learn room one is: a tab, and the lesson, word or page that is open in it. Both are options of the store.
+// Where in the Learn room one is: a tab, and the lesson, word or page that is open in it. Both are options of the
+// store.
 
 export const TABS = /** @type {const} */ (["lessons", "gallery", "glossary", "methods"]);
 const NAME = /^[\w-]{1,60}$/;
@@ -17,7 +18,8 @@ export function placeIn(query) {
   };
 }
 
-/** The pairs of an address. @param {{room: string, tab: string, name: string, beside: string}} options @returns {[string, string][]} */
+/** The pairs of an address. @param {{room: string, tab: string, name: string, beside: string}} options
+ * @returns {[string, string][]} */
 export function placePairs({ room, tab, name, beside }) {
   /** @type {[string, string][]} */
   const out = beside ? [["beside", beside]] : [];
@@ -30,7 +32,8 @@ export function placePairs({ room, tab, name, beside }) {
 /** The address of a place in the room. @param {string} tab @param {string} [name] */
 export const addressOf = (tab, name = "") => `?room=learn&tab=${tab}${name ? `&name=${encodeURIComponent(name)}` : ""}`;
 
-/** Go to a place in the room. @param {import("../types/store.js").Store} store @param {string} tab @param {string} [name] */
+/** Go to a place in the room. @param {import("../types/store.js").Store} store @param {string} tab
+ * @param {string} [name] */
 export function go(store, tab, name = "") {
   store.setOption("name", "");
   store.setOption("tab", tab);

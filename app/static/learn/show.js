@@ -9,13 +9,15 @@
 
 const ROOM_OF = new Map([["many", "runs"]]); // lessons name a room by what it is for
 
-/** Take a step of a lesson beside the stage. @param {string} lesson @param {number} at @param {import("../types/wire.js").PageStep} step @param {Store} store @param {Lab} lab */
+/** Take a step of a lesson beside the stage. @param {string} lesson @param {number} at
+ * @param {import("../types/wire.js").PageStep} step @param {Store} store @param {Lab} lab */
 export function take(lesson, at, step, store, lab) {
   store.setOption("beside", `${lesson}~${at}`);
   return showStep(step, store, lab);
 }
 
-/** The page as a step wants it; a task about a knob has its sliders in view. @param {import("../types/wire.js").PageStep} step @param {Store} store @param {Lab} lab */
+/** The page as a step wants it; a task about a knob has its sliders in view.
+ * @param {import("../types/wire.js").PageStep} step @param {Store} store @param {Lab} lab */
 export async function showStep(step, store, lab) {
   await show(step, store, lab);
   if (step.task?.kind !== "set") return;

@@ -20,7 +20,8 @@ export function isRight(task, given) {
   return task.kind === "set" && countAt(task, given) === task.want;
 }
 
-/** How many draft tokens have the state at a value of the knob; null outside of what was counted. @param {PageTask} task @param {number} value */
+/** How many draft tokens have the state at a value of the knob; null outside of what was counted.
+ * @param {PageTask} task @param {number} value */
 export function countAt({ counts = [] }, value) {
   const last = counts.at(-1);
   if (!last || value > last[0] + NEARLY) return null;

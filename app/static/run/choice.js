@@ -19,7 +19,8 @@ export const FAMILIES = {
 /** @param {string} method @returns {Lane} */
 export const plainLane = (method) => ({ method, knobs: {} });
 
-/** With the method when it was not there, without its last lane when it was. @param {readonly Lane[]} lanes @param {string} method */
+/** With the method when it was not there, without its last lane when it was. @param {readonly Lane[]} lanes
+ * @param {string} method */
 export function toggled(lanes, method) {
   const at = lanes.findLastIndex((lane) => lane.method === method);
   return at < 0 ? [...lanes, plainLane(method)] : lanes.filter((_, i) => i !== at);
@@ -35,7 +36,8 @@ export const lanesOf = (methods, before, most) =>
   methods.slice(0, most).map((method) => before.find((lane) => lane.method === method) ?? plainLane(method));
 
 /**
- * Cards by family that hold every word of the search in name, title, family, parts or first sentence; the names count first.
+ * Cards by family that hold every word of the search in name, title, family, parts or first sentence; the names count
+ * first.
  * @param {readonly PageCard[]} cards
  * @param {string} search
  * @returns {[family: string, cards: PageCard[]][]}

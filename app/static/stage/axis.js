@@ -6,7 +6,8 @@ export const STEPS = [0.25, 0.5, 1, 2, 3, 5, 8, 12, 18, 28, 44, 64];
 const LIVE = [28, 18, 12, 8, 5, 3];
 const MOST = 28; // a finished run is not stretched beyond this by itself
 
-/** The width of a position that nobody chose: a finished run fits; a growing one keeps a step, so that it does not breathe.
+/** The width of a position that nobody chose: a finished run fits; a growing one keeps a step, so that it does not
+ * breathe.
  * @param {number} room pixels @param {number} positions @param {boolean} growing @returns {number} */
 export function autoWidth(room, positions, growing) {
   const exact = room / Math.max(1, positions);
@@ -27,15 +28,18 @@ export const keepAnchor = (scroll, anchor, before, after) => ((scroll + anchor) 
 /** The positions between two labels. @param {number} width pixels a position @returns {number} */
 export const tickStep = (width) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((n) => n * width >= 56) ?? 2000;
 
-/** The columns in view, one more at each side. @param {number} scroll @param {number} room @param {number} width @param {number} count
+/** The columns in view, one more at each side.
+ * @param {number} scroll @param {number} room @param {number} width @param {number} count
  * @returns {[number, number]} first, and one beyond the last */
 export function inView(scroll, room, width, count) {
   const first = Math.max(0, Math.min(count, Math.floor(scroll / width)));
   return [first, Math.max(first, Math.min(count, Math.ceil((scroll + room) / width) + 1))];
 }
 
-/** Columns, or where a column is narrower than a pixel the columns of one pixel, as [x0, x1, first, end) in whole pixels.
- * @param {number} first @param {number} end @param {number} width @param {number} scroll @returns {Generator<[number, number, number, number]>} */
+/** Columns, or where a column is narrower than a pixel the columns of one pixel, as [x0, x1, first, end) in whole
+ * pixels.
+ * @param {number} first @param {number} end @param {number} width @param {number} scroll
+ * @returns {Generator<[number, number, number, number]>} */
 export function* cells(first, end, width, scroll) {
   const step = Math.max(1, Math.ceil(1 / width));
   for (let i = first - (first % step); i < end; i += step) {

@@ -4,17 +4,21 @@
 import { tcrOf } from "../numbers.js";
 
 /**
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/store.js").Run} Run
+ * @typedef {import("../types/trace.js").Round} Round
  * @typedef {{from: number, to: number, kind: string, round: number}} Span  positions [from, to) of one sign
- * @typedef {{from: number, to: number, deep: number, accepted: number, breadth: number[], rank: number|null, size: number}} Draft
- *   a round on the axis: its tokens [from, to), its draft down to position `deep`, nodes at each depth (index 0 is depth 1),
- *   terminal-confidence-rank and N (draft tokens and the root)
- * @typedef {{spans: Span[], overhangs: Span[], drafts: Draft[], widest: number, seen: number, rounds: any[]}} Band
+ * @typedef {{from: number, to: number, deep: number, accepted: number, breadth: number[], rank: number|null,
+ *   size: number}} Draft  a round on the axis: its tokens [from, to), its draft down to position `deep`, nodes at each
+ *   depth (index 0 is depth 1), terminal-confidence-rank and N (draft tokens and the root)
+ * @typedef {{spans: Span[], overhangs: Span[], drafts: Draft[], widest: number, seen: number,
+ *   rounds: readonly Round[]}} Band
  */
 
-/** @type {WeakMap<any, Band>} */
+/** @type {WeakMap<Run, Band>} */
 const cache = new WeakMap();
 
-/** The band of a run; only rounds that came since the last call are read. @param {any} run @returns {Band} */
+/** The band of a run; only rounds that came since the last call are read. @param {Run} run @returns {Band} */
 export function bandOf(run) {
   let band = cache.get(run);
   if (!band || band.rounds !== run.rounds || band.seen > run.rounds.length) {
@@ -25,7 +29,7 @@ export function bandOf(run) {
   return band;
 }
 
-/** @param {Band} band @param {any} round */
+/** @param {Band} band @param {Round} round */
 function addRound(band, round) {
   const index = band.seen;
   const vetoed = vetoedAt(round);
@@ -49,32 +53,40 @@ function addRound(band, round) {
     accepted: round.accepted,
     breadth,
     rank: round.drafted > 0 ? tcrOf(round) : null,
-    size: round.extras?.n_verify ?? round.drafted + 1,
+    size: sizeOf(round),
   });
 }
 
-/** The sign of an emitted token. @param {any} token @param {boolean} vetoed a veto led to it @returns {string} */
+/** N of a round: its draft tokens and the root, or what its shape says was verified. @param {Round} round
+ * @returns {number} */
+export const sizeOf = ({ extras, drafted }) => (typeof extras?.n_verify === "number" ? extras.n_verify : drafted + 1);
+
+/** The sign of an emitted token. @param {import("../types/trace.js").Token} token
+ * @param {boolean} vetoed a veto led to it @returns {string} */
 function kindOf(token, vetoed) {
   if (vetoed && token.origin === "correction") return "vetoed";
   return token.origin === "draft" ? "accepted" : token.origin;
 }
 
-/** The position where a veto ended the round, -1 when none did. @param {any} round @returns {number} */
+/** The position where a veto ended the round, -1 when none did. @param {Round} round @returns {number} */
 function vetoedAt(round) {
   const tip = round.path?.at(-1) ?? -1;
-  const node = (round.nodes ?? []).find((/** @type {any} */ one) => one.parent === tip && one.state === "vetoed");
+  const node = (round.nodes ?? []).find((one) => one.parent === tip && one.state === "vetoed");
   return node ? round.start + node.depth - 1 : -1;
 }
 
-/** Nodes at each depth of the draft; where the nodes were not recorded, one a level of a chain. @param {any} round @returns {number[]} */
+/** Nodes at each depth of the draft; where the nodes were not recorded, one a level of a chain.
+ * @param {Round} round @returns {number[]} */
 export function breadthOf(round) {
+  /** @type {number[]} */
   const counts = new Array(round.levels ?? 0).fill(0);
   for (const node of round.nodes ?? []) counts[node.depth - 1] = (counts[node.depth - 1] ?? 0) + 1;
   if (!round.nodes?.length && round.drafted === round.levels) counts.fill(1);
   return counts;
 }
 
-/** The first entry of a list in order of `to` that reaches beyond a position. @param {{to: number}[]} list @param {number} pos @returns {number} */
+/** The first entry of a list in order of `to` that reaches beyond a position.
+ * @param {{to: number}[]} list @param {number} pos @returns {number} */
 export function firstFrom(list, pos) {
   let low = 0;
   let high = list.length;
@@ -86,14 +98,14 @@ export function firstFrom(list, pos) {
   return low;
 }
 
-/** The lane that the others are compared with, or null. @param {any} store @returns {any} */
+/** The lane that the others are compared with, or null. @param {Store} store @returns {Run | null} */
 export function referenceOf(store) {
-  const key = store.lanes.find((/** @type {string} */ lane) => store.runs.get(lane).card.guarantee === "reference");
-  return key === undefined ? null : store.runs.get(key);
+  const runs = store.lanes.flatMap((key) => store.runs.get(key) ?? []);
+  return runs.find((run) => run.card.guarantee === "reference") ?? null;
 }
 
 /** Where a run's text leaves the reference's; null when it does not, or when they answer different prompts.
- * @param {any} store @param {any} run @param {any} reference @returns {number|null} */
+ * @param {Store} store @param {Run} run @param {Run | null} reference @returns {number|null} */
 export function partsAt(store, run, reference) {
   if (!reference || reference === run || !run.head || !reference.head) return null;
   if (run.head.prompt !== reference.head.prompt) return null;
@@ -102,7 +114,7 @@ export function partsAt(store, run, reference) {
 }
 
 /** Share of the reference's text that a run follows before it parts; null without a reference.
- * @param {any} store @param {any} run @param {any} reference @returns {number|null} */
+ * @param {Store} store @param {Run} run @param {Run | null} reference @returns {number|null} */
 export function agreement(store, run, reference) {
   if (!reference?.tokens.length || run.head?.prompt !== reference.head?.prompt) return null;
   if (run === reference) return 1;
@@ -119,10 +131,11 @@ export const SORTS = [
   { id: "name", name: "name" },
 ];
 
-/** Lane keys in an order; what is unknown comes last, and equal lanes stay as chosen. @param {any} store @param {string} by @returns {string[]} */
+/** Lane keys in an order; what is unknown comes last, and equal lanes stay as chosen.
+ * @param {Store} store @param {string} by @returns {string[]} */
 export function sorted(store, by) {
   const reference = referenceOf(store);
-  /** @type {Object<string, (run: any) => number|null>} */
+  /** @type {Partial<Record<string, (run: Run) => number|null>>} */
   const values = {
     calls: (run) => (run.rounds.length ? store.stats(run).rounds : null),
     tau: (run) => negative(store.stats(run).tau),
@@ -130,16 +143,19 @@ export function sorted(store, by) {
     agreement: (run) => negative(agreement(store, run, reference)),
   };
   const lanes = [...store.lanes];
-  if (by === "name")
-    return lanes.sort((a, b) => (store.runs.get(a).card.title ?? a).localeCompare(store.runs.get(b).card.title ?? b));
+  if (by === "name") return lanes.sort((a, b) => titleOf(store, a).localeCompare(titleOf(store, b)));
   const value = values[by];
   if (!value) return lanes;
-  const known = new Map(lanes.map((key) => [key, value(store.runs.get(key)) ?? Infinity]));
+  const read = (/** @type {Run | undefined} */ run) => (run && value(run)) ?? Infinity;
+  const known = new Map(lanes.map((key) => [key, read(store.runs.get(key))]));
   return lanes.sort((a, b) => {
     const [left, right] = [known.get(a) ?? Infinity, known.get(b) ?? Infinity];
     return left === right ? 0 : left - right;
   });
 }
+
+/** @param {Store} store @param {string} key */
+const titleOf = (store, key) => store.runs.get(key)?.card.title ?? key;
 
 /** @param {number|null} value */
 const negative = (value) => (value === null || value === undefined ? null : -value);

@@ -7,7 +7,7 @@ const KEPT = "draftscope.details";
 const LEAST = 300;
 const MOST = 760;
 
-/** @param {HTMLElement} element @param {any} store */
+/** @param {HTMLElement} element @param {import("../types/store.js").Store} store */
 export function mount(element, store) {
   const dock = /** @type {HTMLElement} */ (element.closest(".details"));
   const main = /** @type {HTMLElement} */ (dock.parentElement);
@@ -69,18 +69,18 @@ export function mount(element, store) {
     }
   }
 
-  grip.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => grip.setPointerCapture(event.pointerId));
-  grip.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
+  grip.addEventListener("pointerdown", (event) => grip.setPointerCapture(event.pointerId));
+  grip.addEventListener("pointermove", (event) => {
     if (grip.hasPointerCapture(event.pointerId)) resize(main.getBoundingClientRect().right - event.clientX);
   });
-  grip.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    const by = /** @type {Object<string, number>} */ ({ ArrowLeft: 24, ArrowRight: -24 })[event.key];
+  grip.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: 24, ArrowRight: -24 }[event.key];
     if (!by) return;
     event.preventDefault();
     event.stopPropagation();
     resize(size + by);
   });
-  store.on("options", (/** @type {string} */ name) => name === "details" && draw());
+  store.on("options", (name) => name === "details" && draw());
   new ResizeObserver(draw).observe(main);
   draw();
 }

@@ -6,10 +6,16 @@ import { fmt, percent } from "../draw.js";
 import { answerOf } from "../run/answer.js";
 import { agreement } from "./bands.js";
 
-/** @typedef {{calls: number, tau: number|null, perSecond: number|null, ratio: number|null, guarantee: string, parts: number|null,
- *   agrees: number|null, answer: import("../run/answer.js").Told|null, failed: string}} Figures */
+/**
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/store.js").Run} Run
+ * @typedef {ReturnType<typeof buildHead>} Head
+ */
 
-/** @param {any} store @param {any} run @param {any} reference @param {number|null} parts @returns {Figures} */
+/** @typedef {{calls: number, tau: number|null, perSecond: number|null, ratio: number|null, guarantee: string,
+ *   parts: number|null, agrees: number|null, answer: import("../run/answer.js").Told|null, failed: string}} Figures */
+
+/** @param {Store} store @param {Run} run @param {Run | null} reference @param {number|null} parts @returns {Figures} */
 export function figuresOf(store, run, reference, parts) {
   const stats = store.stats(run);
   const base = reference && reference !== run ? store.stats(reference).perSecond : null;
@@ -26,7 +32,7 @@ export function figuresOf(store, run, reference, parts) {
   };
 }
 
-/** @param {any} run @param {{fold: () => void, card: () => void}} act */
+/** @param {Run} run @param {{fold: () => void, card: () => void}} act */
 export function buildHead(run, { fold, card }) {
   const title = h("button.plain.title", { type: "button", onclick: card });
   const arrow = h("button.plain.arrow", { type: "button", onclick: fold });
@@ -36,7 +42,7 @@ export function buildHead(run, { fold, card }) {
   return { run, element, title, arrow, lines, labels, stamp: "" };
 }
 
-/** @param {any} item @param {{store: any, place: import("./layout.js").Place, name: string, figures: Figures, labels: string[],
+/** @param {Head} item @param {{place: import("./layout.js").Place, name: string, figures: Figures, labels: string[],
  *   narrow: boolean, width: number, room: number, focus: boolean}} now */
 export function updateHead(item, { place, name, figures, labels, narrow, width, room, focus }) {
   item.element.classList.toggle("focus", focus);
@@ -103,5 +109,6 @@ function parting({ parts, agrees }) {
 function spoken(name, { calls, tau, ratio, perSecond, guarantee, parts, answer }) {
   const speed = ratio ? `${fmt(ratio, 2)} times the reference's speed` : `${fmt(perSecond, 3)} tokens a second`;
   const other = parts === null ? "" : `, another text than the reference from position ${parts} on`;
-  return `${name}: ${calls} target calls, ${fmt(tau, 3)} tokens a call, ${speed}, ${guarantee}${other}${answer ? `, ${answer.words}` : ""}`;
+  const told = answer ? `, ${answer.words}` : "";
+  return `${name}: ${calls} target calls, ${fmt(tau, 3)} tokens a call, ${speed}, ${guarantee}${other}${told}`;
 }

@@ -10,43 +10,48 @@ import { partsAt, referenceOf } from "./bands.js";
 
 const WAIT = 90; // ms, so that a pointer on its way shows nothing
 
-/** The lines of a selection. @param {any} store @param {any} sel @returns {(string|Node)[]} */
+/** @typedef {import("../types/store.js").Store} Store */
+
+/** The lines of a selection. @param {Store} store @param {import("../types/store.js").Place} sel
+ * @returns {(string|Node)[]} */
 export function cardLines(store, sel) {
-  const run = store.runs.get(sel.run);
+  const run = sel.run && store.runs.get(sel.run);
+  if (!run) return [];
   const column = sel.pos == null ? null : columns(run)[sel.pos];
-  const round = run?.rounds[sel.round ?? column?.round ?? -1];
+  const round = run.rounds[sel.round ?? column?.round ?? -1];
   if (!round) return [];
   const token = sel.node == null || column?.token.node === sel.node ? (column?.token ?? null) : null;
   const node = sel.node != null ? round.nodes?.[sel.node] : (column?.node ?? null);
+  const id = (token ?? node)?.token;
   const state = token ? stateOf(token, column?.ghost ? null : node) : node?.state;
   const why = token?.why ?? node?.why;
-  const known = (/** @type {any} */ value) => value !== null && value !== undefined;
   const h1 = token?.h_draft ?? node?.h_draft;
   const h2 = token?.h_target ?? node?.h_target;
   const passage = passageOf(run, node);
   const parts = partsAt(store, run, referenceOf(store));
   const kind = samples(run) ? "sampled distribution" : "raw distribution";
   const numbers = [
-    known(node?.p) ? `p ${prob(node.p)}` : "",
-    known(node?.q) ? `q ${prob(node.q)}` : "",
-    known(node?.accept_prob) ? `P(accept) ${prob(node.accept_prob)}` : "",
+    node?.p != null ? `p ${prob(node.p)}` : "",
+    node?.q != null ? `q ${prob(node.q)}` : "",
+    node?.accept_prob != null ? `P(accept) ${prob(node.accept_prob)}` : "",
   ].filter(Boolean);
+  const entropies = [h1 != null ? `draft ${fmt(h1)}` : "", h2 != null ? `target ${fmt(h2)}` : ""].filter(Boolean);
   return [
-    `${pieceOf(run, (token ?? node)?.token)}  ${SIGNS[state]?.label ?? state ?? ""}`,
+    `${id === undefined ? "?" : pieceOf(run, id)}  ${SIGNS[state ?? ""]?.label ?? state ?? ""}`,
     `${nameOf(store, run)}, position ${sel.pos}, round ${sel.round ?? column?.round}`,
-    column?.ghost && token ? `rejected there: ${pieceOf(run, node.token)}` : "",
+    column?.ghost && token && node ? `rejected there: ${pieceOf(run, node.token)}` : "",
     numbers.length ? `${numbers.join(", ")} (${kind})` : "",
-    known(h1) || known(h2)
-      ? `entropy: ${[known(h1) ? `draft ${fmt(h1)}` : "", known(h2) ? `target ${fmt(h2)}` : ""].filter(Boolean).join(", ")} nats`
+    entropies.length ? `entropy: ${entropies.join(", ")} nats` : "",
+    ...(token && sel.pos != null ? flagsAt(run, sel.pos).map((flag) => flag.words) : []),
+    parts !== null && sel.pos != null && sel.pos >= parts
+      ? `another text than the reference since position ${parts}`
       : "",
-    ...(token ? flagsAt(run, sel.pos).map((flag) => flag.words) : []),
-    parts !== null && sel.pos >= parts ? `another text than the reference since position ${parts}` : "",
     why ? h("span.why", {}, ...rich(why)) : "",
     passage ? h("span", {}, passageText(passage), " (s: go there)") : "",
   ].filter(Boolean);
 }
 
-/** @param {any} store */
+/** @param {Store} store */
 export function watchCards(store) {
   let [x, y] = [0, 0];
   let inside = false;
@@ -82,5 +87,5 @@ export function watchCards(store) {
       shown ? 0 : WAIT,
     );
   });
-  for (const topic of ["cursor", "runs", "options"]) store.on(topic, hide);
+  for (const topic of /** @type {const} */ (["cursor", "runs", "options"])) store.on(topic, hide);
 }

@@ -2,7 +2,8 @@
 // Where bands and their tracks lie, in pixels from the top. No DOM here.
 
 /** @typedef {{id: string, height: number}} Sized
- * @typedef {{key: string, top: number, height: number, folded: boolean, tracks: {id: string, y: number, height: number}[]}} Place */
+ * @typedef {{key: string, top: number, height: number, folded: boolean,
+ *   tracks: {id: string, y: number, height: number}[]}} Place */
 
 export const FOLDED = 26;
 const PAD = 8;
@@ -10,7 +11,8 @@ const GAP = 5;
 const LEAST = 74; // an open band holds its head
 
 /** @param {string[]} keys in order @param {(key: string) => Sized[]} tracksOf @param {(key: string) => boolean} folded
- * @param {{head: number}} room `head`: pixels above the tracks, for a title of its own line @returns {{places: Place[], height: number}} */
+ * @param {{head: number}} room `head`: pixels above the tracks, for a title of its own line
+ * @returns {{places: Place[], height: number}} */
 export function layoutBands(keys, tracksOf, folded, { head }) {
   let top = 0;
   const places = keys.map((key) => {
@@ -30,7 +32,8 @@ export function layoutBands(keys, tracksOf, folded, { head }) {
   return { places, height: top };
 }
 
-/** The places that a window shows. @param {Place[]} places @param {number} top @param {number} height @returns {Place[]} */
+/** The places that a window shows. @param {Place[]} places @param {number} top @param {number} height
+ * @returns {Place[]} */
 export const shownPlaces = (places, top, height) =>
   places.filter((place) => place.top + place.height > top && place.top < top + height);
 

@@ -4,8 +4,12 @@
 import { columns } from "../columns.js";
 import { fmt } from "../draw.js";
 
+/** @typedef {import("../types/store.js").Run} Run */
+/** @typedef {import("../columns.js").Column} Column */
+/** @typedef {Readonly<Record<string, unknown>>} Fields */
+
 const FIELDS = ["confidence", "margin", "q", "p", "rank"];
-const UNITS = /** @type {Object<string, string>} */ ({
+const UNITS = /** @type {Partial<Record<string, string>>} */ ({
   margin: "nats",
   gap: "nats",
   tau: "nats",
@@ -15,42 +19,51 @@ const UNITS = /** @type {Object<string, string>} */ ({
 const HAVE_TRACKS = new Set(["h_draft", "h_target", "overlap", "score", "tau_h", "tau_h_draft", "tau_o", "n"]);
 const HIDDEN = new Set(["remove", "choice", "strict", "after", "fired"]); // token ids and node numbers, not measures
 
-/** @type {WeakMap<any, {seen: number, names: Set<string>}>} */
+/** @type {WeakMap<Run, {seen: number, names: Set<string>}>} */
 const found = new WeakMap();
 
-/** The ids of the numbers that a run recorded: "node.confidence", "reason.gap", "round.bin". @param {any} run @returns {Set<string>} */
+/** The ids of the numbers that a run recorded: "node.confidence", "reason.gap", "round.bin".
+ * @param {Run} run @returns {Set<string>} */
 export function numbersIn(run) {
   const state = found.get(run) ?? { seen: 0, names: new Set() };
   found.set(run, state);
-  const note = (/** @type {string} */ where, /** @type {any} */ item, /** @type {string[]} */ names) => {
+  /** @param {string} where @param {Fields | null | undefined} item @param {string[]} names */
+  const note = (where, item, names) => {
     for (const name of names) if (typeof item?.[name] === "number") state.names.add(`${where}.${name}`);
   };
   const list = columns(run);
   for (; state.seen < list.length; state.seen += 1) {
     const { node, round } = list[state.seen];
-    note("node", node, FIELDS);
+    note("node", node && fieldsOf(node), FIELDS);
     note("reason", node?.reason, fresh(node?.reason));
     note("round", run.rounds[round].extras, fresh(run.rounds[round].extras));
   }
   return state.names;
 }
 
-/** @param {any} item @returns {string[]} */
+/** A node as the numbers that it may hold. @param {import("../types/trace.js").Node} node @returns {Fields} */
+const fieldsOf = (node) => /** @type {Fields} */ (/** @type {unknown} */ (node));
+
+/** @param {Fields | null | undefined} item @returns {string[]} */
 const fresh = (item) => Object.keys(item ?? {}).filter((name) => !HAVE_TRACKS.has(name) && !HIDDEN.has(name));
 
-/** @param {string} id @returns {(column: any, run: any) => number|null} */
+/** @param {string} id @returns {(column: Column, run: Run) => number|null} */
 export function readerOf(id) {
   const [where, name] = id.split(".");
-  const value = (/** @type {any} */ item) => (typeof item?.[name] === "number" ? item[name] : null);
+  /** @param {Fields | null | undefined} item */
+  const value = (item) => {
+    const found = item?.[name];
+    return typeof found === "number" ? found : null;
+  };
   if (where === "round") return (column, run) => value(run.rounds[column.round].extras);
   if (where === "reason") return (column) => value(column.node?.reason);
-  return (column) => value(column.node);
+  return (column) => value(column.node && fieldsOf(column.node));
 }
 
 /** "round.n_verify" -> "n verify". @param {string} id @returns {string} */
 export const wordsOf = (id) => id.split(".").slice(1).join(".").replaceAll("_", " ");
 
-/** @param {string} id @param {{bars: Function, base: Function, extent: Function}} paint @returns {import("./tracks.js").Track} */
+/** @param {string} id @param {import("./tracks.js").Tools} tools @returns {import("./tracks.js").Track} */
 export function numberTrack(id, { bars, base, extent }) {
   const read = readerOf(id);
   const name = wordsOf(id);
@@ -71,7 +84,7 @@ export function numberTrack(id, { bars, base, extent }) {
     top: (run) => extent(run, id, read),
     paint(ctx, view) {
       base(ctx, view);
-      bars(ctx, view, (/** @type {any} */ column) => read(column, view.run), "--neutral");
+      bars(ctx, view, read, "--neutral");
     },
   };
 }

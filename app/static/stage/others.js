@@ -5,7 +5,7 @@ import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { lineAt } from "./positiontable.js";
 
-/** @param {HTMLElement} element @param {any} store */
+/** @param {HTMLElement} element @param {import("../types/store.js").Store} store */
 export function mount(element, store) {
   const title = h("h3");
   const list = h("div.list");
@@ -17,29 +17,31 @@ export function mount(element, store) {
     element.hidden = store.lanes.length < 2;
     title.textContent =
       focus?.pos == null ? "The same position in every method" : `Position ${focus.pos} in every method`;
-    if (focus?.pos == null)
+    const { run: own, pos } = focus ?? { run: "", pos: null };
+    if (pos === null)
       return list.replaceChildren(
         h("p.v-empty", { text: "Choose a token: each method then tells in one line what it did there." }),
       );
     list.replaceChildren(
-      ...store.lanes.map((/** @type {string} */ key) => {
+      ...store.lanes.flatMap((key) => {
         const run = store.runs.get(key);
+        if (!run) return [];
         return h(
           "button.plain",
           {
             type: "button",
-            "aria-current": key === focus.run ? "true" : null,
-            onclick: () => run.tokens[focus.pos] && store.setCursor({ run: key, pos: focus.pos }),
+            "aria-current": key === own ? "true" : null,
+            onclick: () => run.tokens[pos] && store.setCursor({ run: key, pos }),
           },
           h("b", {}, nameOf(store, run)),
-          h("span", {}, lineAt(store, run, focus.pos)),
+          h("span", {}, lineAt(store, run, pos)),
         );
       }),
     );
   }
 
   const later = () => store.frame("others", draw);
-  for (const topic of ["runs", "cursor", "time"]) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "cursor", "time"])) store.on(topic, later);
   store.on("data", () => store.seldom("others", draw, 400));
   later();
 }

@@ -5,9 +5,14 @@ import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { fmt, pieceOf, prob, SIGNS } from "../draw.js";
 import { tcrOf } from "../numbers.js";
-import { partsAt, referenceOf } from "./bands.js";
+import { partsAt, referenceOf, sizeOf } from "./bands.js";
 
-/** What a run has at a position. @param {any} store @param {any} run @param {number} pos @returns {any} */
+/**
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/store.js").Run} Run
+ */
+
+/** What a run has at a position. @param {Store} store @param {Run} run @param {number} pos */
 export function entryAt(store, run, pos) {
   const column = columns(run)[pos];
   const parts = partsAt(store, run, referenceOf(store));
@@ -23,17 +28,17 @@ export function entryAt(store, run, pos) {
   return { column, round, node, token, state, other, tcr: round.drafted ? tcrOf(round) : null };
 }
 
-/** One line of a method at a position: "accepted, p 0.44, rank 2". @param {any} store @param {any} run @param {number} pos @returns {string} */
+/** One line of a method at a position: "accepted, p 0.44, rank 2".
+ * @param {Store} store @param {Run} run @param {number} pos @returns {string} */
 export function lineAt(store, run, pos) {
   const entry = entryAt(store, run, pos);
   if (!entry.column) return entry.words;
   const { column, node, token, state, other } = entry;
   const parts = [];
-  if (column.ghost)
-    parts.push(
-      `${pieceOf(run, node.token, 12)} ${node.state}${node.p != null ? `, p ${prob(node.p)}` : ""}, ${pieceOf(run, token.token, 12)} instead`,
-    );
-  else {
+  if (column.ghost && node) {
+    const p = node.p != null ? `, p ${prob(node.p)}` : "";
+    parts.push(`${pieceOf(run, node.token, 12)} ${node.state}${p}, ${pieceOf(run, token.token, 12)} instead`);
+  } else {
     parts.push(SIGNS[state]?.label ?? state);
     if (node?.p != null) parts.push(`p ${prob(node.p)}`);
     if (node?.q != null) parts.push(`q ${prob(node.q)}`);
@@ -44,7 +49,7 @@ export function lineAt(store, run, pos) {
   return parts.join(", ");
 }
 
-/** @param {any} store @param {() => string[]} order */
+/** @param {Store} store @param {() => string[]} order */
 export function positionTable(store, order) {
   const summary = h("summary", {}, "Table of a position");
   const body = h("tbody");
@@ -83,15 +88,16 @@ export function positionTable(store, order) {
   function update() {
     const pos = focus()?.pos;
     summary.textContent = pos == null ? "Table of a position" : `Table of position ${pos}`;
-    if (!(/** @type {HTMLDetailsElement} */ (element).open)) return;
+    if (!element.open) return;
     if (pos == null) {
       body.replaceChildren(h("tr", {}, h("td", { colspan: names.length }, "Choose a position.")));
       return;
     }
-    body.replaceChildren(...order().map((key) => row(store.runs.get(key), pos)));
+    const runs = order().flatMap((key) => store.runs.get(key) ?? []);
+    body.replaceChildren(...runs.map((run) => row(run, pos)));
   }
 
-  /** @param {any} run @param {number} pos */
+  /** @param {Run} run @param {number} pos */
   function row(run, pos) {
     const entry = entryAt(store, run, pos);
     const name = h("th", { scope: "row" }, nameOf(store, run));
@@ -104,7 +110,7 @@ export function positionTable(store, order) {
       fmt(token.h_target ?? node?.h_target),
       fmt(node?.overlap ?? null),
       fmt(node?.accept_prob),
-      tcr === null ? "–" : `${tcr} of ${round.extras?.n_verify ?? round.drafted + 1}`,
+      tcr === null ? "–" : `${tcr} of ${sizeOf(round)}`,
       fmt(node?.judge),
     ];
     return h(
@@ -118,12 +124,12 @@ export function positionTable(store, order) {
   return {
     element,
     update,
-    /** @param {any} sel @returns {string} */
-    sentence(sel) {
-      const run = store.runs.get(sel.run);
-      const token = run?.tokens[sel.pos];
-      if (!token) return `position ${sel.pos}`;
-      return `${nameOf(store, run)}, position ${sel.pos}: ${pieceOf(run, token.token)}, ${lineAt(store, run, sel.pos)}`;
+    /** @param {import("../types/store.js").Selection} sel @returns {string} */
+    sentence({ run: key, pos }) {
+      const run = store.runs.get(key);
+      const token = pos === null ? null : run?.tokens[pos];
+      if (!run || !token) return `position ${pos}`;
+      return `${nameOf(store, run)}, position ${pos}: ${pieceOf(run, token.token)}, ${lineAt(store, run, token.pos)}`;
     },
   };
 }

@@ -1,5 +1,6 @@
 // @ts-check
-// The score: one band a method on one axis of positions. Views of store data only; what it draws stands in scorepaint.js.
+// The score: one band a method on one axis of positions. Views of store data only; what it draws stands in
+// scorepaint.js.
 
 import { columnSelection, nameOf, nodeSelection, samples, visibleColumns } from "../columns.js";
 import { h } from "../dom.js";
@@ -21,11 +22,20 @@ const RULER = 26;
 const NARROW = 640; // below this a band's title stands on a line of its own
 const TITLE_LINE = 20;
 
-/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+/**
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/store.js").Run} Run
+ * @typedef {import("../types/pen.js").Ink} Ink
+ * @typedef {import("../columns.js").Column} Column
+ * @typedef {import("./scorepaint.js").Lane} Lane
+ * @typedef {import("./layout.js").Place} Place
+ */
+
+/** @param {HTMLElement} element @param {Store} store @param {import("../types/lab.js").Lab} [lab] */
 export function mount(element, store, lab) {
-  const base = /** @type {HTMLCanvasElement} */ (h("canvas", { "aria-hidden": "true" }));
-  const over = /** @type {HTMLCanvasElement} */ (h("canvas.over", { "aria-hidden": "true" }));
-  const ruler = /** @type {HTMLCanvasElement} */ (h("canvas.ruler", { "aria-hidden": "true" }));
+  const base = h("canvas", { "aria-hidden": "true" });
+  const over = h("canvas.over", { "aria-hidden": "true" });
+  const ruler = h("canvas.ruler", { "aria-hidden": "true" });
   const heads = h("div.heads");
   const clip = h("div.headclip", {}, heads);
   const corner = h("div.corner");
@@ -46,13 +56,13 @@ export function mount(element, store, lab) {
     tall: 0,
     headWidth: 260,
     order: /** @type {string[]} */ ([]),
-    lanes: /** @type {Map<string, import("./scorepaint.js").Lane>} */ (new Map()),
-    places: /** @type {import("./layout.js").Place[]} */ ([]),
+    lanes: /** @type {Map<string, Lane>} */ (new Map()),
+    places: /** @type {Place[]} */ ([]),
     height: 0,
     count: 0,
     narrow: false,
     own: /** @type {Map<string, boolean>} */ (new Map()), // bands folded or opened one by one
-    elements: /** @type {Map<string, any>} */ (new Map()),
+    elements: /** @type {Map<string, import("./heads.js").Head>} */ (new Map()),
     brush: /** @type {number[]|null} */ (null),
     over: /** @type {string|null} */ (null),
   };
@@ -80,27 +90,27 @@ export function mount(element, store, lab) {
     const reference = referenceOf(store);
     state.order = sorted(store, store.options.sort).filter((key) => store.runs.get(key)?.head);
     state.lanes = new Map(
-      state.order.map((key) => {
+      state.order.flatMap((key) => {
         const run = store.runs.get(key);
+        if (!run) return [];
         const whatif = store.options.whatif?.run === key ? store.options.whatif : null;
         const passes =
           store.filters.size === 0
             ? null
-            : (/** @type {any} */ column) => store.passes(run, run.rounds[column.round], column.node, column.token);
-        return [
+            : (/** @type {Column} */ column) => store.passes(run, run.rounds[column.round], column.node, column.token);
+        /** @type {Lane} */
+        const lane = {
           key,
-          {
-            key,
-            run,
-            band: bandOf(run),
-            list: visibleColumns(store, run),
-            parts: partsAt(store, run, reference),
-            sampled: samples(run),
-            knobs: whatif?.knobs,
-            whatif,
-            passes,
-          },
-        ];
+          run,
+          band: bandOf(run),
+          list: visibleColumns(store, run),
+          parts: partsAt(store, run, reference),
+          sampled: samples(run),
+          knobs: whatif?.knobs,
+          whatif,
+          passes,
+        };
+        return [[key, lane]];
       }),
     );
     state.count = Math.max(0, ...[...state.lanes.values()].map((lane) => lane.list.length));
@@ -115,7 +125,7 @@ export function mount(element, store, lab) {
   }
 
   /** @returns {string[]} */
-  const tracks = () => ["spans", ...store.options.tracks.filter((/** @type {string} */ id) => id !== "spans")];
+  const tracks = () => ["spans", ...store.options.tracks.filter((id) => id !== "spans")];
 
   /** Upper ends of the scales, the same in all bands. */
   function tops() {
@@ -128,11 +138,7 @@ export function mount(element, store, lab) {
     );
   }
 
-  const look = (
-    /** @type {number} */ offset,
-    /** @type {number} */ width,
-    /** @type {(name: string) => string} */ ink,
-  ) => ({
+  const look = (/** @type {number} */ offset, /** @type {number} */ width, /** @type {Ink} */ ink) => ({
     px: state.px,
     scroll: offset,
     width,
@@ -204,7 +210,8 @@ export function mount(element, store, lab) {
     const reference = referenceOf(store);
     const scale = tops();
     for (const place of state.places) {
-      const lane = /** @type {any} */ (state.lanes.get(place.key));
+      const lane = state.lanes.get(place.key);
+      if (!lane) continue;
       let item = state.elements.get(place.key);
       if (!item || item.run !== lane.run) {
         item?.element.remove();
@@ -220,7 +227,6 @@ export function mount(element, store, lab) {
       item.element.style.height = `${place.height}px`;
       if (!near) continue;
       updateHead(item, {
-        store,
         place,
         name: nameOf(store, lane.run),
         figures: figuresOf(store, lane.run, reference, lane.parts),
@@ -237,7 +243,7 @@ export function mount(element, store, lab) {
     });
   }
 
-  /** @param {string} id @param {any} run @param {Map<string, number>} scale */
+  /** @param {string} id @param {Run} run @param {Map<string, number>} scale */
   function labelOf(id, run, scale) {
     const track = trackOf(id);
     if (!track.has(run)) return track.label(run);
@@ -260,7 +266,7 @@ export function mount(element, store, lab) {
       for (const at of [x(range[0]), x(range[1] + 1)]) ctx.fillRect(at - 0.5, 0, 1, tall);
       ctx.globalAlpha = 1;
     }
-    for (const [selection, locked] of /** @type {[any, boolean][]} */ ([
+    for (const [selection, locked] of /** @type {const} */ ([
       [store.hover, false],
       [store.cursor, true],
     ])) {
@@ -271,7 +277,7 @@ export function mount(element, store, lab) {
       ctx.fillRect(x(selection.pos), 0, width, tall);
       ctx.globalAlpha = 1;
       const place = state.places.find((one) => one.key === selection.run);
-      const round = store.runs.get(selection.run)?.rounds[selection.round];
+      const round = store.runs.get(selection.run)?.rounds[selection.round ?? -1];
       if (!place) continue;
       const top = place.top - scroll.scrollTop;
       if (round) {
@@ -328,13 +334,13 @@ export function mount(element, store, lab) {
 
   /** @type {{x: number, pos: number, pan: boolean, from: number}|null} */
   let down = null;
-  scroll.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
+  scroll.addEventListener("pointerdown", (event) => {
     if (event.button !== 0 || /** @type {HTMLElement} */ (event.target).closest("button")) return;
     const { x, y, pos } = under(event);
     if (x < 0 || x > state.room - state.headWidth || y > scroll.clientHeight - RULER) return;
     down = { x: event.clientX, pos, pan: y < 0 || event.shiftKey, from: scroll.scrollLeft };
   });
-  scroll.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
+  scroll.addEventListener("pointermove", (event) => {
     const at = under(event);
     if (down && Math.abs(event.clientX - down.x) > 4) {
       scroll.setPointerCapture(event.pointerId);
@@ -350,9 +356,9 @@ export function mount(element, store, lab) {
       return;
     }
     scroll.classList.toggle("panning", at.y < 0 && at.x >= 0);
-    store.setHover(at.column ? columnSelection(at.lane?.run, at.column) : null);
+    store.setHover(at.column && at.lane ? columnSelection(at.lane.run, at.column) : null);
   });
-  scroll.addEventListener("pointerup", (/** @type {PointerEvent} */ event) => {
+  scroll.addEventListener("pointerup", (event) => {
     const { lane, column } = under(event);
     if (down && state.brush) store.setFilter("range", makeFilter({ kind: "range", range: state.brush }));
     else if (down && !down.pan && column && lane) store.setCursor(choose(lane.run, column));
@@ -363,7 +369,7 @@ export function mount(element, store, lab) {
   scroll.addEventListener("pointerleave", () => down || store.setHover(null));
   scroll.addEventListener(
     "wheel",
-    (/** @type {WheelEvent} */ event) => {
+    (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
       zoom(event.deltaY > 0 ? -1 : 1, Math.max(0, plot(event).x));
@@ -374,17 +380,17 @@ export function mount(element, store, lab) {
     state.stick = scroll.scrollLeft + scroll.clientWidth >= scroll.scrollWidth - 40;
     later();
   });
-  clip.addEventListener("focusin", (/** @type {FocusEvent} */ event) => {
-    const place = state.places.find(
-      (one) => one.key === /** @type {any} */ (event.target).closest("[data-band]")?.dataset.band,
-    );
+  clip.addEventListener("focusin", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    const band = target.closest("[data-band]")?.getAttribute("data-band");
+    const place = state.places.find((one) => one.key === band);
     if (place) show(place);
   });
-  scroll.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+  scroll.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== scroll) return;
     const room = state.room - state.headWidth;
     const pan = (/** @type {number} */ by) => (scroll.scrollLeft += by * room * 0.25);
-    /** @type {Object<string, () => void>} */
+    /** @type {Record<string, () => void>} */
     const moves = {
       "+": () => zoom(1),
       "=": () => zoom(1),
@@ -395,7 +401,7 @@ export function mount(element, store, lab) {
       d: () => pan(1),
       ArrowUp: () => band(-1),
       ArrowDown: () => band(1),
-      Enter: () => turn(store.cursor?.run),
+      Enter: () => turn(store.cursor?.run ?? ""),
     };
     if (event.key === "Escape" && store.filters.has("range")) store.setFilter("range", null);
     else if (moves[event.key]) moves[event.key]();
@@ -406,7 +412,7 @@ export function mount(element, store, lab) {
 
   /** Up or down a band, as they are here. */
   function band(/** @type {number} */ by) {
-    const at = state.order.indexOf(store.cursor?.run);
+    const at = state.order.indexOf(store.cursor?.run ?? "");
     const key = state.order[Math.max(0, Math.min(state.order.length - 1, at + by))];
     const lane = state.lanes.get(key);
     const column = lane?.list[Math.min(store.cursor?.pos ?? 0, lane.list.length - 1)];
@@ -420,7 +426,7 @@ export function mount(element, store, lab) {
     later();
   }
 
-  /** @param {import("./layout.js").Place} place */
+  /** @param {Place} place */
   function show(place) {
     const tall = scroll.clientHeight - RULER;
     if (place.top < scroll.scrollTop) scroll.scrollTop = place.top;
@@ -455,7 +461,8 @@ export function mount(element, store, lab) {
     paintBands(ctx, state.places, state.lanes, view);
     ctx.translate(-left, 0);
     for (const place of state.places) {
-      const lane = /** @type {any} */ (state.lanes.get(place.key));
+      const lane = state.lanes.get(place.key);
+      if (!lane) continue;
       const figures = figuresOf(store, lane.run, reference, lane.parts);
       const words = place.folded
         ? `${figures.calls} calls · ${fmt(figures.tau)}`
@@ -468,12 +475,13 @@ export function mount(element, store, lab) {
 
   const live = () => store.seldom("score", draw, 100);
   store.on("data", live);
-  for (const topic of ["runs", "time", "filters", "options", "theme", "flags", "status"]) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "time", "filters", "options", "theme", "flags", "status"]))
+    store.on(topic, later);
   store.on("runs", () => {
     state.own.clear();
     state.auto = state.stick = true;
   });
-  for (const topic of ["cursor", "hover"]) store.on(topic, overlay);
+  for (const topic of /** @type {const} */ (["cursor", "hover"])) store.on(topic, overlay);
   store.on("cursor", () => store.frame("score-reveal", reveal));
   new ResizeObserver(([entry]) => {
     state.room = Math.floor(entry.contentRect.width);
@@ -484,9 +492,10 @@ export function mount(element, store, lab) {
   later();
 }
 
-/** What a click on a column selects: the draft token that was rejected there, else the token. @param {any} run @param {any} column */
+/** What a click on a column selects: the draft token that was rejected there, else the token.
+ * @param {Run} run @param {Column} column */
 const choose = (run, column) =>
-  column.ghost ? nodeSelection(run, column.round, column.index) : columnSelection(run, column);
+  column.ghost && column.index !== null ? nodeSelection(run, column.round, column.index) : columnSelection(run, column);
 
 /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
 function size(canvas, width, height) {
@@ -499,7 +508,7 @@ function size(canvas, width, height) {
   canvas.style.height = `${height}px`;
 }
 
-/** @param {HTMLCanvasElement} canvas @returns {any} */
+/** @param {HTMLCanvasElement} canvas */
 function clear(canvas) {
   const ctx = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const ratio = window.devicePixelRatio || 1;

@@ -6,12 +6,18 @@ import { tickStep } from "./axis.js";
 import { trackOf } from "./tracks.js";
 
 /**
- * @typedef {{key: string, run: any, band: import("./bands.js").Band, list: any[], parts: number|null, sampled: boolean, knobs?: any,
- *   whatif: {marks: Set<number>, changed: number|null}|null, passes: ((column: any) => boolean)|null}} Lane
- * @typedef {{px: number, scroll: number, width: number, ink: (name: string) => string, tops: Map<string, number>, widest: number}} Look
+ * @typedef {import("../types/pen.js").Pen} Pen
+ * @typedef {import("../types/pen.js").Ink} Ink
+ * @typedef {import("../types/store.js").WhatIf} WhatIf
+ * @typedef {import("./layout.js").Place} Place
+ * @typedef {import("../columns.js").Column} Column
+ * @typedef {{key: string, run: import("../types/store.js").Run, band: import("./bands.js").Band, list: Column[],
+ *   parts: number|null, sampled: boolean, knobs?: WhatIf["knobs"], whatif: WhatIf | null,
+ *   passes: ((column: Column) => boolean)|null}} Lane
+ * @typedef {{px: number, scroll: number, width: number, ink: Ink, tops: Map<string, number>, widest: number}} Look
  */
 
-/** The bands' tracks and marks; y grows from the first place. @param {any} ctx @param {import("./layout.js").Place[]} places
+/** The bands' tracks and marks; y grows from the first place. @param {Pen} ctx @param {Place[]} places
  * @param {Map<string, Lane>} lanes @param {Look} look */
 export function paintBands(ctx, places, lanes, look) {
   for (const place of places) {
@@ -20,7 +26,7 @@ export function paintBands(ctx, places, lanes, look) {
   }
 }
 
-/** @param {any} ctx @param {import("./layout.js").Place} place @param {Lane} lane @param {Look} look */
+/** @param {Pen} ctx @param {Place} place @param {Lane} lane @param {Look} look */
 function paintBand(ctx, place, lane, look) {
   const { px, scroll, width, ink } = look;
   const { list, parts } = lane;
@@ -48,7 +54,7 @@ function paintBand(ctx, place, lane, look) {
     }
     track.paint(ctx, { ...lane, ...look, first, last, y, height, top: look.tops.get(id) ?? 1 });
   }
-  if (lane.passes) veil(ctx, place, lane, look, first, last);
+  if (lane.passes) veil(ctx, place, list, lane.passes, look, first, last);
   if (lane.whatif) paintWhatIf(ctx, place, lane.whatif, list.length, look);
   if (parts !== null && parts * px >= scroll && parts * px <= scroll + width) {
     const x = Math.round(parts * px - scroll) + 0.5;
@@ -66,7 +72,7 @@ function paintBand(ctx, place, lane, look) {
 }
 
 /** Where a moved threshold would act, and beyond its first changed decision the text that nobody has run.
- * @param {any} ctx @param {import("./layout.js").Place} place @param {{marks: Set<number>, changed: number|null}} whatif @param {number} count @param {Look} look */
+ * @param {Pen} ctx @param {Place} place @param {WhatIf} whatif @param {number} count @param {Look} look */
 function paintWhatIf(ctx, place, { marks, changed }, count, { px, scroll, width, ink }) {
   ctx.fillStyle = ink("--judge");
   for (const pos of marks) {
@@ -95,22 +101,22 @@ function paintWhatIf(ctx, place, { marks, changed }, count, { px, scroll, width,
   ctx.fillText(words, from + 6, place.top + place.height - 6);
 }
 
-/** Fade what the filters leave out. @param {any} ctx @param {import("./layout.js").Place} place @param {Lane} lane @param {Look} look @param {number} first @param {number} last */
-function veil(ctx, place, lane, look, first, last) {
-  const passes = /** @type {(column: any) => boolean} */ (lane.passes);
+/** Fade what the filters leave out. @param {Pen} ctx @param {Place} place @param {Column[]} list
+ * @param {(column: Column) => boolean} passes @param {Look} look @param {number} first @param {number} last */
+function veil(ctx, place, list, passes, look, first, last) {
   ctx.fillStyle = look.ink("--panel");
   ctx.globalAlpha = 0.74;
   for (let i = first; i < last; i += 1) {
-    if (passes(lane.list[i])) continue;
+    if (passes(list[i])) continue;
     let end = i + 1;
-    while (end < last && !passes(lane.list[end])) end += 1;
+    while (end < last && !passes(list[end])) end += 1;
     ctx.fillRect(i * look.px - look.scroll, place.top + 1, (end - i) * look.px, place.height - 2);
     i = end;
   }
   ctx.globalAlpha = 1;
 }
 
-/** @param {any} ctx @param {import("./layout.js").Place} place @param {Look} look */
+/** @param {Pen} ctx @param {Place} place @param {Look} look */
 function paintGrid(ctx, place, { px, scroll, width, ink }) {
   const step = tickStep(px);
   ctx.fillStyle = ink("--line");
@@ -120,7 +126,7 @@ function paintGrid(ctx, place, { px, scroll, width, ink }) {
   ctx.globalAlpha = 1;
 }
 
-/** The ruler of positions. @param {any} ctx @param {number} height @param {Look} look */
+/** The ruler of positions. @param {Pen} ctx @param {number} height @param {Look} look */
 export function paintRuler(ctx, height, { px, scroll, width, ink }) {
   const step = tickStep(px);
   ctx.font = `11px ${FONT}`;
@@ -136,8 +142,8 @@ export function paintRuler(ctx, height, { px, scroll, width, ink }) {
   ctx.fillRect(0, height - 1, width, 1);
 }
 
-/** A head in words, for pictures that leave the page. @param {any} ctx @param {import("./layout.js").Place} place
- * @param {{title: string, figures: string, labels: string[]}} head @param {number} width @param {(name: string) => string} ink */
+/** A head in words, for pictures that leave the page. @param {Pen} ctx @param {Place} place
+ * @param {{title: string, figures: string, labels: string[]}} head @param {number} width @param {Ink} ink */
 export function paintHead(ctx, place, { title, figures, labels }, width, ink) {
   ctx.textAlign = "left";
   ctx.fillStyle = ink("--ink");

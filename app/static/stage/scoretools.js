@@ -6,12 +6,21 @@ import { SORTS } from "./bands.js";
 import { wordsOf } from "./numbertracks.js";
 import { TRACKS } from "./tracks.js";
 
-/** @param {any} store @param {{zoom: (by: number) => void, fit: () => void, refold: () => void, numbers: () => string[],
+/** @typedef {import("../types/dom.js").Attributes} Attributes */
+
+/** @type {Partial<Record<string, string>>} */
+const WHOSE = { node: "draft token", reason: "rule", round: "round" };
+
+/** @param {import("../types/store.js").Store} store
+ * @param {{zoom: (by: number) => void, fit: () => void, refold: () => void, numbers: () => string[],
  *   save: (kind: "svg"|"png") => Promise<void>}} act */
 export function scoreTools(store, act) {
-  const button = (/** @type {string} */ text, /** @type {() => void} */ onclick, /** @type {any} */ attrs = {}) =>
-    h("button.v-button", { type: "button", onclick, ...attrs }, text);
-  /** @type {any} */
+  const button = (
+    /** @type {string} */ text,
+    /** @type {() => void} */ onclick,
+    /** @type {Attributes} */ attrs = {},
+  ) => h("button.v-button", { type: "button", onclick, ...attrs }, text);
+  /** @type {HTMLSelectElement} */
   const sort = h(
     "select.v-select",
     { "aria-label": "Order of the bands", onchange: () => store.setOption("sort", sort.value) },
@@ -23,7 +32,7 @@ export function scoreTools(store, act) {
   });
   const toggle = (/** @type {string} */ id) => {
     const now = store.options.tracks;
-    const next = now.includes(id) ? now.filter((/** @type {string} */ one) => one !== id) : [...now, id];
+    const next = now.includes(id) ? now.filter((one) => one !== id) : [...now, id];
     store.setOption("tracks", next);
   };
   const tracks = TRACKS.slice(1).map((track) => ({
@@ -32,7 +41,7 @@ export function scoreTools(store, act) {
   }));
   const more = h("details.more", {}, h("summary", {}, "More numbers"), h("div.list"));
   const list = /** @type {HTMLElement} */ (more.querySelector(".list"));
-  const group = (/** @type {string} */ name, /** @type {any[]} */ ...items) =>
+  const group = (/** @type {string} */ name, /** @type {import("../types/dom.js").Children} */ ...items) =>
     h("span.group", { role: "group", "aria-label": name }, ...items);
   const element = h(
     "div.tools",
@@ -56,7 +65,7 @@ export function scoreTools(store, act) {
   let stamp = "";
   return {
     element,
-    update(/** @type {any} */ from, /** @type {string[]} */ shown) {
+    update(/** @type {import("../types/store.js").Store} */ from, /** @type {string[]} */ shown) {
       sort.value = from.options.sort;
       fold.textContent = from.options.folded ? "Open all" : "Fold all";
       for (const track of tracks) track.button.setAttribute("aria-pressed", String(shown.includes(track.id)));
@@ -71,7 +80,7 @@ export function scoreTools(store, act) {
             "button.v-button",
             { type: "button", "aria-pressed": String(shown.includes(id)), onclick: () => toggle(id) },
             wordsOf(id),
-            h("i", {}, { node: "draft token", reason: "rule", round: "round" }[id.split(".")[0]] ?? ""),
+            h("i", {}, WHOSE[id.split(".")[0]] ?? ""),
           ),
         ),
       );

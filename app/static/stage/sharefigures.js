@@ -17,7 +17,8 @@ const drafting = (/** @type {any[]} */ rounds) => rounds.filter((round) => round
 const counted = (/** @type {number} */ n, /** @type {string} */ noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
 /** Rounds by the rank of their last accepted draft token, and by the rank of the one that was rejected after it.
- * @param {any[]} rounds @returns {{accepted: number[], rejected: number[], n: number}} index is the rank, 0: none accepted */
+ * @param {any[]} rounds
+ * @returns {{accepted: number[], rejected: number[], n: number}} index is the rank, 0: none accepted */
 export function ranksOf(rounds) {
   /** @type {number[]} */
   const accepted = [];
@@ -40,7 +41,8 @@ const tcr = {
   id: "tcr",
   name: "Terminal confidence rank",
   caption:
-    "Terminal confidence rank (TCR): rank by cumulative draft probability of a round's last accepted draft token, 0 when none was accepted. Solid: accepted. Outlined: tested and rejected after it.",
+    "Terminal confidence rank (TCR): rank by cumulative draft probability of a round's last accepted draft token, " +
+    "0 when none was accepted. Solid: accepted. Outlined: tested and rejected after it.",
   none: "No draft tokens.",
   of: (rounds) => `of ${counted(drafting(rounds).length, "round")} with a draft`,
   needs: (rounds) => drafting(rounds).length > 0,

@@ -3,14 +3,20 @@
 
 import { FLAGS } from "../flagmarks.js";
 
-/** @param {any} ctx @param {number} x centre @param {number} y @param {number} r @param {(name: string) => string} ink */
+/**
+ * @typedef {import("../types/pen.js").Pen} Pen
+ * @typedef {import("../types/pen.js").Ink} Ink
+ */
+
+/** @param {Pen} ctx @param {number} x centre @param {number} y @param {number} r @param {Ink} ink */
 export function paintPlus(ctx, x, y, r, ink) {
   ctx.fillStyle = ink("--target");
   ctx.fillRect(x - r, y - 0.75, 2 * r, 1.5);
   ctx.fillRect(x - 0.75, y - r, 1.5, 2 * r);
 }
 
-/** A circle with a bar: a veto. @param {any} ctx @param {number} x centre @param {number} y @param {number} r @param {(name: string) => string} ink */
+/** A circle with a bar: a veto. @param {Pen} ctx @param {number} x centre @param {number} y @param {number} r
+ * @param {Ink} ink */
 export function paintVeto(ctx, x, y, r, ink) {
   ctx.strokeStyle = ink("--judge");
   ctx.lineWidth = 1.25;
@@ -21,17 +27,19 @@ export function paintVeto(ctx, x, y, r, ink) {
   ctx.stroke();
 }
 
-/** @type {Map<string, any>} */
+/** @type {Map<string, Path2D & {d: string}>} */
 const paths = new Map();
 
-/** @param {string} d @returns {any} a path that also remembers its text, for SVG */
+/** A path that also remembers its text, for SVG. @param {string} d */
 function pathOf(d) {
-  if (!paths.has(d)) paths.set(d, Object.assign(new Path2D(d), { d }));
-  return paths.get(d);
+  const path = paths.get(d) ?? Object.assign(new Path2D(d), { d });
+  paths.set(d, path);
+  return path;
 }
 
-/** A flag of importance: mined above, judged below it. @param {any} ctx @param {"mined"|"judge"} kind @param {boolean} important
- * @param {number} x centre @param {number} y top @param {number} size 1: ten pixels @param {(name: string) => string} ink */
+/** A flag of importance: mined above, judged below it. @param {Pen} ctx @param {"mined"|"judge"} kind
+ * @param {boolean} important @param {number} x centre @param {number} y top @param {number} size 1: ten pixels
+ * @param {Ink} ink */
 export function paintFlag(ctx, kind, important, x, y, size, ink) {
   const { d, pole } = FLAGS[kind];
   ctx.save();

@@ -3,6 +3,7 @@
 
 import { h } from "../dom.js";
 
+/** @type {readonly {id: import("../types/store.js").Options["stage"], name: string, title: string}[]} */
 export const VIEWS = [
   { id: "text", name: "Text", title: "What came out, token by token" },
   { id: "score", name: "Score", title: "Every signal of every method on one axis of positions" },
@@ -11,7 +12,7 @@ export const VIEWS = [
 ];
 const MANY = 6; // more lanes than this open in the score, folded
 
-/** @param {HTMLElement} element @param {any} store @param {any} lab */
+/** @type {import("../types/lab.js").Mount} */
 export function mount(element, store, lab) {
   const panes = new Map(
     VIEWS.map(({ id }) => [id, /** @type {HTMLElement} */ (document.querySelector(`[data-stage="${id}"]`))]),
@@ -52,13 +53,11 @@ export function mount(element, store, lab) {
     element.closest("[data-lab]")?.setAttribute("data-stage-view", stage);
     all.hidden =
       store.status.recorded === "all_methods" ||
-      !lab.session.catalogue?.presets.some(
-        (/** @type {any} */ preset) => preset.name === "all_methods" && preset.recorded,
-      );
+      !lab.session.catalogue?.presets.some((preset) => preset.name === "all_methods" && preset.recorded);
   }
 
-  bar.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    const by = /** @type {Object<string, number>} */ ({ ArrowRight: 1, ArrowLeft: -1 })[event.key];
+  bar.addEventListener("keydown", (event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;
     event.preventDefault();
     event.stopPropagation();

@@ -3,12 +3,19 @@
 
 import { USUAL } from "./usual.js";
 
+/**
+ * @typedef {import("../types/store.js").Options} Options
+ * @typedef {Pick<Options, "stage" | "folded" | "sort" | "tracks" | "details">} Shown what a link says of the stage
+ */
+
+/** @type {readonly Options["stage"][]} */
 const VIEWS = ["text", "score", "trees", "shares"];
 const SORTS = ["given", "calls", "tau", "speed", "agreement", "name"];
+/** @type {readonly Options["details"][]} */
 const DOCKS = ["right", "bottom", "hidden"];
 const TRACK = /^[a-z_0-9.]{1,40}$/i;
 
-/** @param {any} store @returns {[string, string][]} */
+/** @param {{options: Shown, lanes: readonly string[]}} store @returns {[string, string][]} */
 export function stagePairs({ options, lanes }) {
   /** @type {[string, string][]} */
   const out = [];
@@ -21,12 +28,13 @@ export function stagePairs({ options, lanes }) {
   return out;
 }
 
-/** @param {URLSearchParams} query @returns {Object<string, any>} the options that the address sets */
+/** @param {URLSearchParams} query @returns {Partial<Shown>} the options that the address sets */
 export function readStage(query) {
-  /** @type {Object<string, any>} */
+  /** @type {{-readonly [K in keyof Shown]?: Shown[K]}} */
   const options = {};
   const [view, fold, sort, tracks] = ["v", "fold", "sort", "tracks"].map((name) => query.get(name));
-  if (view && VIEWS.includes(view)) options.stage = view;
+  const stage = VIEWS.find((one) => one === view);
+  if (stage) options.stage = stage;
   if (fold === "0" || fold === "1") options.folded = fold === "1";
   if (sort && SORTS.includes(sort)) options.sort = sort;
   if (tracks !== null)
@@ -34,7 +42,7 @@ export function readStage(query) {
       .split("~")
       .filter((id) => TRACK.test(id))
       .slice(0, 40);
-  const dock = query.get("dock");
-  if (dock && DOCKS.includes(dock)) options.details = dock;
+  const dock = DOCKS.find((one) => one === query.get("dock"));
+  if (dock) options.details = dock;
   return options;
 }

@@ -11,52 +11,58 @@ import { numberTrack } from "./numbertracks.js";
 import { paintFlag, paintPlus, paintVeto } from "./signs.js";
 
 /**
- * @typedef {{run: any, band: import("./bands.js").Band, list: any[], first: number, last: number, px: number, scroll: number,
- *   y: number, height: number, top: number, widest: number, ink: (name: string) => string, sampled: boolean, knobs?: any}} View
+ * @typedef {import("../types/store.js").Run} Run
+ * @typedef {import("../columns.js").Column} Column
+ * @typedef {import("../types/pen.js").Pen} Pen
+ * @typedef {{run: Run, band: import("./bands.js").Band, list: Column[], first: number, last: number, px: number,
+ *   scroll: number, y: number, height: number, top: number, widest: number, ink: import("../types/pen.js").Ink,
+ *   sampled: boolean, knobs?: Readonly<Record<string, unknown>>}} View
  *   columns first..last at `px` pixels each, `scroll` pixels of them left of x = 0; `top` is the scale's upper end
- * @typedef {{id: string, name: string, title: string, height: number, none: string, label: (run: any) => string,
- *   has: (run: any) => boolean, top: (run: any) => number, paint: (ctx: any, view: View) => void}} Track
+ * @typedef {(column: Column, run: Run) => number | null | undefined} Read
+ * @typedef {{id: string, name: string, title: string, height: number, none: string, label: (run: Run) => string,
+ *   has: (run: Run) => boolean, top: (run: Run) => number, paint: (ctx: Pen, view: View) => void}} Track
+ * @typedef {{bars: typeof bars, base: typeof base, extent: typeof extent}} Tools what a track of any number is made
+ * with
  */
 
-const known = (/** @type {any} */ value) => value !== null && value !== undefined;
 const xOf = (/** @type {View} */ view, /** @type {number} */ pos) => pos * view.px - view.scroll;
 
-/** @type {WeakMap<any, Map<string, {seen: number, top: number}>>} */
+/** @type {WeakMap<Run, Map<string, {seen: number, top: number}>>} */
 const extents = new WeakMap();
 
 /** The largest value of a run, -Infinity when it has none; only new columns are read.
- * @param {any} run @param {string} id @param {(column: any, run: any) => number|null|undefined} read @returns {number} */
+ * @param {Run} run @param {string} id @param {Read} read @returns {number} */
 export function extent(run, id, read) {
-  if (!extents.has(run)) extents.set(run, new Map());
-  const known_ = /** @type {Map<string, {seen: number, top: number}>} */ (extents.get(run));
+  const states = extents.get(run) ?? new Map();
+  extents.set(run, states);
   const list = columns(run);
-  const state = known_.get(id) ?? { seen: 0, top: -Infinity };
+  const state = states.get(id) ?? { seen: 0, top: -Infinity };
   for (; state.seen < list.length; state.seen += 1) {
     const value = read(list[state.seen], run);
-    if (known(value)) state.top = Math.max(state.top, /** @type {number} */ (value));
+    if (value != null) state.top = Math.max(state.top, value);
   }
-  known_.set(id, state);
+  states.set(id, state);
   return state.top;
 }
 
-const hTarget = (/** @type {any} */ column) => column.token.h_target ?? column.node?.h_target ?? null;
-const hDraft = (/** @type {any} */ column) => column.token.h_draft ?? column.node?.h_draft ?? null;
-const keep = (/** @type {any} */ column) => column.node?.accept_prob ?? null;
-const common = (/** @type {any} */ column) => column.node?.overlap ?? null;
-const judged = (/** @type {any} */ column) => column.node?.judge ?? null;
+const hTarget = (/** @type {Column} */ column) => column.token.h_target ?? column.node?.h_target ?? null;
+const hDraft = (/** @type {Column} */ column) => column.token.h_draft ?? column.node?.h_draft ?? null;
+const keep = (/** @type {Column} */ column) => column.node?.accept_prob ?? null;
+const common = (/** @type {Column} */ column) => column.node?.overlap ?? null;
+const judged = (/** @type {Column} */ column) => column.node?.judge ?? null;
 
 /** Bars from the track's base; where columns are narrower than a pixel the highest of them stands.
- * @param {any} ctx @param {View} view @param {(column: any) => number|null|undefined} read @param {string|((column: any) => string)} colour */
+ * @param {Pen} ctx @param {View} view @param {Read} read @param {string|((column: Column) => string)} colour */
 function bars(ctx, view, read, colour) {
-  const { list, first, last, px, scroll, y, height, top, ink } = view;
+  const { run, list, first, last, px, scroll, y, height, top, ink } = view;
   const gap = px >= 4 ? 1 : 0;
   for (const [x0, x1, from, end] of cells(first, last, px, scroll)) {
     let best = null;
     let at = from;
     for (let i = from; i < end; i += 1) {
-      const value = read(list[i]);
-      if (known(value) && (best === null || /** @type {number} */ (value) > best)) {
-        best = /** @type {number} */ (value);
+      const value = read(list[i], run);
+      if (value != null && (best === null || value > best)) {
+        best = value;
         at = i;
       }
     }
@@ -67,15 +73,16 @@ function bars(ctx, view, read, colour) {
   }
 }
 
-/** A level stroke a column: the value's height. @param {any} ctx @param {View} view @param {(column: any) => number|null|undefined} read @param {string} colour */
+/** A level stroke a column: the value's height.
+ * @param {Pen} ctx @param {View} view @param {Read} read @param {string} colour */
 function levels(ctx, view, read, colour) {
-  const { list, first, last, px, scroll, y, height, top, ink } = view;
+  const { run, list, first, last, px, scroll, y, height, top, ink } = view;
   ctx.fillStyle = ink(colour);
   for (const [x0, x1, from, end] of cells(first, last, px, scroll)) {
     let best = null;
     for (let i = from; i < end; i += 1) {
-      const value = read(list[i]);
-      if (known(value) && (best === null || /** @type {number} */ (value) > best)) best = /** @type {number} */ (value);
+      const value = read(list[i], run);
+      if (value != null && (best === null || value > best)) best = value;
     }
     if (best === null) continue;
     const at = y + height - Math.round((Math.min(top, Math.max(0, best)) / top) * height);
@@ -83,7 +90,7 @@ function levels(ctx, view, read, colour) {
   }
 }
 
-/** Dashed lines where a rule compares. @param {any} ctx @param {View} view @param {string} row */
+/** Dashed lines where a rule compares. @param {Pen} ctx @param {View} view @param {string} row */
 function thresholds(ctx, view, row) {
   const { run, y, height, top, ink, first, last } = view;
   for (const line of linesOf(run, row, view.knobs)) {
@@ -100,7 +107,7 @@ function thresholds(ctx, view, row) {
   }
 }
 
-/** @param {any} ctx @param {View} view */
+/** @param {Pen} ctx @param {View} view */
 function base(ctx, view) {
   ctx.fillStyle = view.ink("--line");
   ctx.fillRect(
@@ -112,14 +119,14 @@ function base(ctx, view) {
 }
 
 const BAR = 13;
-const FILL = /** @type {Object<string, string>} */ ({
+const FILL = /** @type {Record<string, string>} */ ({
   accepted: "--draft-2",
   relaxed: "--judge",
   target: "--neutral",
   bonus: "--target-soft",
 });
 
-/** @param {any} ctx @param {View} view */
+/** @param {Pen} ctx @param {View} view */
 function paintSpans(ctx, view) {
   const { band, run, list, first, last, px, y, ink } = view;
   const gap = px >= 3 ? 1 : 0;
@@ -167,7 +174,8 @@ function paintSpans(ctx, view) {
   }
 }
 
-/** A correction is a box; one that a veto led to carries the veto's sign. @param {any} ctx @param {View} view @param {number} x @param {number} w @param {string} kind */
+/** A correction is a box; one that a veto led to carries the veto's sign.
+ * @param {Pen} ctx @param {View} view @param {number} x @param {number} w @param {string} kind */
 function box(ctx, view, x, w, kind) {
   const { y, px, ink } = view;
   const colour = kind === "vetoed" ? "--judge" : "--target";
@@ -184,7 +192,7 @@ function box(ctx, view, x, w, kind) {
   if (kind === "vetoed" && px < 26) paintVeto(ctx, x + w / 2, y + BAR / 2, Math.min(3.6, px / 3), ink);
 }
 
-/** @param {any} ctx @param {View} view */
+/** @param {Pen} ctx @param {View} view */
 function paintTree(ctx, view) {
   const { band, first, last, px, y, height, widest, ink } = view;
   const middle = y + height / 2;
@@ -208,7 +216,7 @@ function paintTree(ctx, view) {
   }
 }
 
-/** @param {any} ctx @param {View} view */
+/** @param {Pen} ctx @param {View} view */
 function paintTcr(ctx, view) {
   const { band, first, last, px, y, height, ink } = view;
   for (let i = firstFrom(band.drafts, first); i < band.drafts.length && band.drafts[i].from < last; i += 1) {
@@ -226,7 +234,7 @@ function paintTcr(ctx, view) {
   }
 }
 
-/** @param {any} ctx @param {View} view */
+/** @param {Pen} ctx @param {View} view */
 function paintImportance(ctx, view) {
   const { run, list, first, last, px, y, height, ink } = view;
   const size = Math.max(0.5, Math.min(1, px / 9));
@@ -254,7 +262,8 @@ export const TRACKS = [
     id: "entropy",
     name: "Entropies",
     title:
-      "Entropy of both distributions at the token's place, nats, one scale in all bands: draft filled, target as a line",
+      "Entropy of both distributions at the token's place, nats, one scale in all bands: " +
+      "draft filled, target as a line",
     height: 28,
     none: "no entropies",
     label: () => "entropy, nats",
@@ -310,7 +319,7 @@ export const TRACKS = [
     height: 26,
     none: "no drafts",
     label: () => "draft breadth",
-    has: (run) => run.rounds.some((/** @type {any} */ round) => round.drafted > 0),
+    has: (run) => run.rounds.some((round) => round.drafted > 0),
     top: () => 1,
     paint: paintTree,
   },
@@ -318,11 +327,12 @@ export const TRACKS = [
     id: "tcr",
     name: "Terminal confidence rank",
     title:
-      "Terminal confidence rank (TCR) of a round: the rank of its last accepted draft token, over N; dark within the first quarter",
+      "Terminal confidence rank (TCR) of a round: the rank of its last accepted draft token, over N; " +
+      "dark within the first quarter",
     height: 14,
     none: "no drafts",
     label: () => "TCR, rank / N",
-    has: (run) => run.rounds.some((/** @type {any} */ round) => round.drafted > 0),
+    has: (run) => run.rounds.some((round) => round.drafted > 0),
     top: () => 1,
     paint: paintTcr,
   },
@@ -339,7 +349,8 @@ export const TRACKS = [
   },
 ];
 
-/** The track of an id; ids that are no track of the table name a recorded number. @param {string} id @returns {Track} */
+/** The track of an id; ids that are no track of the table name a recorded number. @param {string} id
+ * @returns {Track} */
 export function trackOf(id) {
   return TRACKS.find((track) => track.id === id) ?? numberTrack(id, { bars, base, extent });
 }

@@ -46,7 +46,9 @@ export function mount(element, store, lab) {
   element.replaceChildren(
     h("header.v-head", {}, about, key, h("span.v-tools", {}, ...steps, back)),
     h("p.v-sub", {
-      text: "Number beside a token: the draft's probability; orange: the target's, where the drafter gives none. A +number opens a folded branch.",
+      text:
+        "Number beside a token: the draft's probability; orange: the target's, where the drafter gives none. " +
+        "A +number opens a folded branch.",
     }),
     grid,
   );

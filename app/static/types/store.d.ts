@@ -103,6 +103,20 @@ export interface Options {
   readonly tracks: readonly string[];
   /** where the details are */
   readonly details: "auto" | "right" | "bottom" | "hidden";
+  /** thresholds that a visitor moved, and what would follow; null while all stand as run */
+  readonly whatif: WhatIf | null;
+}
+
+/** Moved knobs of a run, and what its recorded numbers say of them. */
+export interface WhatIf {
+  readonly run: string;
+  readonly knobs: Readonly<Record<string, unknown>>;
+  /** tested tokens that were looked at */
+  readonly upto: number;
+  /** positions where the condition holds */
+  readonly marks: ReadonlySet<number>;
+  /** position of the first decision that changes */
+  readonly changed: number | null;
 }
 
 export interface Status {
