@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from engine.analysis.reasons import SENTENCES, neutral
+from engine.analysis.comparisons import comparisons
+from engine.analysis.reasons import SENTENCES, by_threshold
 from engine.analysis.scene import Scene, share
-from engine.analysis.words import Pieces, count, number, quoted
+from engine.analysis.words import Pieces, count, quoted
 from engine.threshold import Threshold
 from engine.trace import outcome
 from engine.trace.events import Node, Round, RunStarted, Token
@@ -37,33 +38,30 @@ def why(
     return _round(event)
 
 
-def explain(trace: Trace, pos: int) -> str:
-    """The sentence for the token at a position of the response."""
+def explain(trace: Trace, pos: int, thresholds: Mapping[str, Threshold] | None = None) -> str:
+    """The sentence for the token at a position of the response; `thresholds` as for `why`."""
     token = trace.tokens[pos]
-    return why(trace.head, trace.rounds[token.round], token=token, pieces=trace.pieces)
+    return why(trace.head, trace.rounds[token.round], token=token, pieces=trace.pieces, thresholds=thresholds)
 
 
 def _node(scene: Scene) -> str:
     node = scene.node
     kind = str((node.reason or {}).get("id", ""))
     if node.state == "discarded" and kind != "untested":
-        if kind in SENTENCES:  # it was tested and held, but the response had ended before it
+        if kind:  # it was tested and held, but the response had ended before it
             return f"Dropped: {scene.piece} was checked, but the response ends before it."
         kind = "untested"
-    return SENTENCES.get(kind, neutral)(scene) + _barred(scene)
+    return SENTENCES.get(kind, by_threshold)(scene) + _barred(scene)
 
 
 def _barred(scene: Scene) -> str:
     """That a veto removed another token than the draft token before that was tested."""
     if not scene.reason.get("fired"):
         return ""
-    h_draft, h_target, token = (scene.reason.get(name) for name in ("h_draft", "h_target", "remove"))
-    said = f"the veto's condition held (entropies {number(h_draft)}, {number(h_target)} nats)"
-    return (
-        f" Before that {said}, which bars {scene.quote(token)}, the draft's first choice."
-        if isinstance(token, int)
-        else ""
-    )
+    token, said = scene.reason.get("remove"), comparisons(scene)
+    if not isinstance(token, int):
+        return ""
+    return f" Before that a veto barred {scene.quote(token)}, the draft's first choice{f': {said}' if said else ''}."
 
 
 class _Texts:

@@ -1,10 +1,13 @@
-"""One sentence for each kind of decision a rule records in `reason["id"]`, with the numbers it compared."""
+"""One sentence for each kind of decision a rule records in `reason["id"]`, with the numbers it compared.
+
+The exact rule's tests have sentences of their own; what a threshold says is read from the rule's declaration.
+"""
 
 from collections.abc import Callable
 
+from engine.analysis.comparisons import comparisons
 from engine.analysis.scene import Scene, share
-from engine.analysis.words import number, setting
-from engine.threshold import Term
+from engine.analysis.words import number
 from engine.trace.events import Node, TopN
 
 
@@ -34,9 +37,10 @@ def _instead(scene: Scene) -> str:
 
 def _limits(scene: Scene) -> str:
     """Why a lossy rule that was asked did not accept a rejected draft token either."""
-    if "k" in scene.reason and "rank" in scene.reason:
-        return f" {scene.piece} ranks {scene.reason['rank']} with the target, outside the top {scene.reason['k']}."
-    return ""
+    if scene.threshold is None or scene.threshold.effect != "override" or scene.node.state != "rejected":
+        return ""
+    said = comparisons(scene)
+    return f" {said[0].upper()}{said[1:]}." if said else ""
 
 
 def _both(scene: Scene) -> str:
@@ -113,91 +117,44 @@ def _drawn(scene: Scene) -> str:
     return sentence.replace(": ", ": of what earlier siblings left, ", 1) if scene.elder else sentence
 
 
-def _veto(scene: Scene) -> str:
-    reason = scene.reason
-    h_d, h_t, tau = reason.get("h_draft"), reason.get("h_target"), reason.get("tau_h")
-    tau_d = tau if reason.get("tau_h_draft") is None else reason["tau_h_draft"]
-    asked = scene.terms or ("h_draft", "overlap")  # an ablation leaves comparisons out
-    if "h_draft" not in asked:
-        unsure = f"the target's entropy ({number(h_t, tau)} nats) exceeds {setting(tau)}"
-    elif tau_d == tau:
-        unsure = f"both entropies ({number(h_d, tau)}, {number(h_t, tau)} nats) exceed {setting(tau)}"
-    else:
-        unsure = f"the draft's entropy ({number(h_d, tau_d)} nats) exceeds {setting(tau_d)}"
-        unsure += f" and the target's ({number(h_t, tau)}) {setting(tau)}"
-    n, overlap = reason.get("n"), reason.get("overlap")
-    agree = ""
-    if n and overlap is not None and "overlap" in asked:
-        agree = f" and {round(overlap * n)} of the top {n} agree"
+def by_threshold(scene: Scene) -> str:
+    """A rule that declares its condition: what followed, and the comparisons in force with their numbers."""
+    if scene.threshold is None:
+        return neutral(scene)
+    state, said = scene.node.state, comparisons(scene)
+    effect = scene.threshold.effect
+    because = f": {said}" if said else f" by the rule {scene.head.rule}"
+    if state == "vetoed" or (state == "rejected" and effect == "veto"):
+        return _vetoed(scene, because)
+    if state == "rejected" and effect == "override":
+        return f"Rejected: {_against(scene)}{f', and {said}' if said else ''}.{_taken(scene)}"
+    if state == "rejected":
+        choice = f"; the target's first choice is {scene.preferred}" if "choice" in scene.reason else ""
+        return f"Rejected{because}{choice}.{_taken(scene)}"
+    if state == "relaxed":
+        although = f"the target prefers {scene.preferred}" if effect == "decide" else _against(scene, whom="")
+        return f"Accepted although {although}{because}."
+    if scene.choice == scene.node.token:
+        return _greedy_match(scene)
+    return f"Accepted{because}."
+
+
+def _against(scene: Scene, whom: str = "to {}") -> str:
+    """What the exact rule says against the draft token: the target's first choice, or the draw."""
+    ratio, u = scene.reason.get("ratio"), scene.reason.get("u")
+    if ratio is not None and not scene.greedy:
+        chance = f"accepts {scene.piece} with probability {number(ratio, u)}"
+        return f"the exact rule {chance} and the draw was {number(u, ratio)}"
+    return f"the target prefers {scene.preferred} {whom.format(scene.piece)}".rstrip()
+
+
+def _vetoed(scene: Scene, because: str) -> str:
     emitted = "" if scene.corrected is None else " " + scene.quote(scene.corrected)
     if scene.node.state != "vetoed":
-        return f"Rejected: {unsure}{agree}, which bars {scene.piece}; the exact rule rejects it as well."
+        return f"Rejected{because}, which bars {scene.piece}; the exact rule rejects it as well."
     if scene.greedy:
-        return f"Vetoed: {unsure}{agree}; the target's next choice{emitted} is emitted."
-    return f"Vetoed: {unsure}{agree}; {scene.piece} is barred, and the target draws{emitted or ' again'} from the rest."
-
-
-def _gap_accept(scene: Scene) -> str:
-    rank = scene.reason.get("rank")
-    if rank == 1:
-        return f"Accepted: {scene.preferred} is the target's first choice as well."
-    return f"Accepted although the target prefers {scene.preferred}: {_gap_terms(scene)}."
-
-
-def _gap_reject(scene: Scene) -> str:
-    return f"Rejected: {_gap_terms(scene)}; the target's first choice is {scene.preferred}."
-
-
-def _gap_terms(scene: Scene) -> str:
-    reason = scene.reason
-    gap, tau, rank, beta = (reason.get(key) for key in ("gap", "tau", "rank", "top_beta"))
-    failed = reason.get("failed", "")
-    placed = f"{scene.piece} ranks {rank} with the target"
-    placed += f", {'outside' if failed in ('top_beta', 'both') else 'within'} the top {beta}"
-    sure = reason.get("confidence")
-    moved = f", at confidence {number(sure)}" if sure is not None else ""
-    side = "above" if failed in ("gap", "both") else "within"
-    limit = setting(tau) if sure is None else number(tau, gap)
-    return f"{placed}, and is {number(gap, tau)} nats behind, {side} {limit}{moved}"
-
-
-def _topk(scene: Scene) -> str:
-    rank, k = scene.reason.get("rank"), scene.reason.get("k")
-    placed = f"{scene.piece} ranks {rank} with it, within the top {k}"
-    return f"Accepted although the target prefers {scene.preferred}: {placed}."
-
-
-def _judge(scene: Scene) -> str:
-    score, threshold = scene.reason.get("score", scene.node.judge), scene.reason.get("threshold")
-    given = f"the judge gives importance {number(score, threshold)}"
-    if scene.node.state == "relaxed":
-        return f"Accepted although the target prefers {scene.preferred}: {given}, below {setting(threshold)}."
-    against = f"Rejected: the target prefers {scene.preferred} to {scene.piece}, and"
-    if scene.reason.get("edge"):
-        return f"{against} the judge is not asked about the last draft token of a window.{_taken(scene)}"
-    return f"{against} {given}, not below {setting(threshold)}.{_taken(scene)}"
-
-
-def _heuristic(scene: Scene) -> str:
-    found, rank, k = (scene.reason.get(key) for key in ("found", "rank", "k"))
-    if scene.node.state == "relaxed":
-        place = f", and it ranks {rank} with the target, within the top {k}" if k else ""
-        return f"Accepted although the target prefers {scene.preferred}: {scene.piece} is no mathematics{place}."
-    why = f"`{found}` counts as mathematics" if found is not None else "it matters by the rule"
-    if found is None and k:
-        why = f"it ranks {rank} with the target, outside the top {k}"
-    return f"Rejected: the target prefers {scene.preferred} to {scene.piece}, and {why}.{_taken(scene)}"
-
-
-def _typical(scene: Scene) -> str:
-    p, limit, h = (scene.reason.get(key) for key in ("p", "threshold", "h"))
-    at = f" at entropy {number(h)} nats" if h is not None else ""
-    if scene.node.state in ("accepted", "relaxed"):
-        return (
-            f"Accepted: the target gives {scene.piece} {number(p, limit)}, above the threshold {number(limit, p)}{at}."
-        )
-    said = f"the target gives {scene.piece} {number(p, limit)}, not above the threshold {number(limit, p)}{at}"
-    return f"Rejected: {said}.{_taken(scene)}"
+        return f"Vetoed{because}; the target's next choice{emitted} is emitted."
+    return f"Vetoed{because}; {scene.piece} is barred, and the target draws{emitted or ' again'} from the rest."
 
 
 def _untested(scene: Scene) -> str:
@@ -209,40 +166,6 @@ def _untested(scene: Scene) -> str:
     if scene.branch:
         return f"Never tested: the draft went on with the other candidate {scene.branch}."
     return "Never tested: the response ends before it."
-
-
-def _threshold(scene: Scene) -> str:
-    """A rule that is its declaration: the comparisons in force, each with its numbers and the side it fell on."""
-    state = scene.node.state
-    verb = {"relaxed": "Accepted although the target prefers", "vetoed": "Vetoed", "accepted": "Accepted"}.get(
-        state, "Rejected"
-    )
-    start = f"{verb} {scene.preferred}" if state == "relaxed" else verb
-    said = " and ".join(_term(term) for term in scene.terms.values())
-    return f"{start}: {said or f'as the rule {scene.head.rule} says'}.{_taken(scene)}"
-
-
-def _term(term: Term) -> str:
-    over, under = ("above", "not above") if term.sign == ">" else ("at least", "below")
-    if term.sign in ("<", "<="):
-        over, under = ("below", "not below") if term.sign == "<" else ("at most", "above")
-    side = "unknown to be at" if term.holds is None else over if term.holds else under
-    name, unit = NAMES.get(term.name, (term.name, ""))
-    value = number(term.value, term.limit)
-    limit = setting(term.limit) if term.knob else number(term.limit, term.value)
-    return f"{name} ({value}{unit}) is {side} {limit}"
-
-
-NAMES = {
-    "h_draft": ("the draft's entropy", " nats"),
-    "h_target": ("the target's entropy", " nats"),
-    "overlap": ("the share of common first choices", ""),
-    "p": ("the target's probability", ""),
-    "q": ("the draft's probability", ""),
-    "rank": ("the rank with the target", ""),
-    "gap": ("the gap to the target's first choice", " nats"),
-    "confidence": ("the confidence", ""),
-}
 
 
 def _not_drafted(scene: Scene) -> str:
@@ -258,20 +181,6 @@ SENTENCES: dict[str, Callable[[Scene], str]] = {
     "child_reject": _child,
     "wr_accept": _drawn,
     "wr_reject": _drawn,
-    "veto": _veto,
-    "gap_accept": _gap_accept,
-    "gap_reject": _gap_reject,
-    "topk_relaxed": _topk,
-    "judge_relaxed": _judge,
-    "judge_refused": _judge,
-    "heuristic_relaxed": _heuristic,
-    "heuristic_refused": _heuristic,
-    "typical_accept": _typical,
-    "typical_reject": _typical,
-    "threshold_veto": _threshold,
-    "threshold_accept": _threshold,
-    "threshold_relaxed": _threshold,
-    "threshold_reject": _threshold,
     "untested": _untested,
     "not_drafted": _not_drafted,
 }

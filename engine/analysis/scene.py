@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.analysis.decisions import numbers
 from engine.analysis.words import Pieces, number, quoted
-from engine.threshold import Term, Threshold, terms
+from engine.threshold import Numbers, Threshold
 from engine.trace.events import Node, Round, RunStarted, TopN
 
 
@@ -21,13 +21,9 @@ class Scene:
     threshold: Threshold | None = None  # what the run's rule declares
 
     @cached_property
-    def terms(self) -> dict[str, Term]:
-        """The comparisons of the rule's condition that are in force, with this node's numbers, by the number's name."""
-        if self.threshold is None:
-            return {}
-        knobs = self.head.knobs
-        found = terms(self.threshold.condition, knobs, numbers(self.node, self.threshold, knobs))
-        return {term.name: term for term in found}
+    def numbers(self) -> Numbers:
+        """The recorded numbers that the rule's condition names."""
+        return {} if self.threshold is None else numbers(self.node, self.threshold, self.head.knobs)
 
     @cached_property
     def node(self) -> Node:
@@ -52,9 +48,14 @@ class Scene:
     @cached_property
     def preferred(self) -> str:
         """The target's first choice with its probability; "another token" when it was not recorded."""
+        choice = self.choice
+        return "another token" if choice is None else self.quote(choice) + share(self.node.top_target, choice)
+
+    @cached_property
+    def choice(self) -> int | None:
+        """The target's first choice, as the decision or the node says."""
         first = self.node.top_target or []
-        choice = self.reason.get("choice", first[0][0] if first else None)
-        return "another token" if choice is None else self.quote(choice) + share(first, choice)
+        return self.reason.get("choice", first[0][0] if first else None)
 
     @cached_property
     def corrected(self) -> int | None:

@@ -102,19 +102,20 @@ def value(expression: Expression, knobs: Knobs) -> Value:
 
 def terms(condition: Condition, knobs: Knobs, numbers: Numbers) -> list[Term]:
     """The comparisons in force with their numbers, in the order of the declaration."""
-    found = []
-    for one in in_force(condition, knobs):
-        name, knob = _named(one.left, knobs), _named(one.right, knobs)
-        left, right = (_known(value(side, knobs), numbers) for side in (one.left, one.right))
-        is_knob = knob if knob in knobs else ""
-        found.append(Term(name, left, one.sign, right, is_knob, bind(one, knobs)(numbers)))
-    return found
+    return [term(one, knobs, numbers) for one in in_force(condition, knobs) if isinstance(one, Compare)]
 
 
-def in_force(condition: Condition, knobs: Knobs) -> Iterator[Compare]:
-    """The comparisons that these knobs leave in the condition."""
+def term(one: Compare, knobs: Knobs, numbers: Numbers) -> Term:
+    """One comparison with a node's numbers."""
+    name, knob = _named(one.left, knobs), _named(one.right, knobs)
+    left, right = (_known(value(side, knobs), numbers) for side in (one.left, one.right))
+    return Term(name, left, one.sign, right, knob if knob in knobs else "", bind(one, knobs)(numbers))
+
+
+def in_force(condition: Condition, knobs: Knobs) -> Iterator[Compare | Absent]:
+    """The comparisons, and the things looked for, that these knobs leave in the condition."""
     condition = _condition(condition, knobs)
-    if isinstance(condition, Compare):
+    if isinstance(condition, Compare | Absent):
         yield condition
     elif isinstance(condition, All | Any):
         for part in condition.parts:
@@ -126,6 +127,18 @@ def recorded(threshold: Threshold, knobs: Knobs) -> dict[str, str]:
     none)."""
     found = [part for part in _parts((threshold.condition, threshold.exact)) if isinstance(part, Recorded)]
     return {part.name: _field(part, knobs) for part in found}
+
+
+def calculated_from(expression: Expression, knobs: Knobs) -> tuple[str, ...]:
+    """The recorded numbers that a calculation takes under these knobs; none where the expression is one itself."""
+    expression = _expression(expression, knobs)
+    if not isinstance(expression, Op):
+        return ()
+    if expression.op == "given":
+        return calculated_from(_given(expression, knobs), knobs)
+    parts = [_expression(part, knobs) for part in expression.of]
+    found = [(part.name,) if isinstance(part, Recorded) else calculated_from(part, knobs) for part in parts]
+    return tuple(dict.fromkeys(name for names in found for name in names))
 
 
 def settings(threshold: Threshold) -> tuple[str, ...]:
@@ -238,9 +251,14 @@ def _named(side: Expression, knobs: Knobs) -> str:
     """The number or knob that a side of a comparison is; empty for a calculation."""
     side = _expression(side, knobs)
     if isinstance(side, Op) and side.op == "given":
-        own = _known(value(side.of[0], knobs), {})
-        return _named(side.of[1 if own is None or own < 0 else 0], knobs)
+        return _named(_given(side, knobs), knobs)
     return side.name if isinstance(side, Recorded | Setting) else ""
+
+
+def _given(one: Op, knobs: Knobs) -> Expression:
+    """The part that a `given` stands for under these knobs."""
+    own = _known(value(one.of[0], knobs), {})
+    return one.of[1 if own is None or own < 0 else 0]
 
 
 def _parts(of: Sequence[object]) -> Iterator[object]:

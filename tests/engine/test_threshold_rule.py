@@ -4,6 +4,7 @@ The three rules of this file exist nowhere else; nothing in engine/analysis or a
 """
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -129,15 +130,47 @@ def test_a_moved_knob_foretells_the_run(name: str) -> None:
     assert changed
 
 
-def test_the_sentence_names_each_comparison_with_its_numbers() -> None:
-    trace = run(toy_lab(V=5, seed=2), "close_call")
-    said = {}
+def sentences(trace: Trace) -> dict[str, str]:
+    """One sentence for each state."""
+    said: dict[str, str] = {}
     for event in trace.rounds:
         for node in event.nodes:
             said.setdefault(node.state, why(trace.head, event, node=node, pieces=trace.pieces, thresholds=THRESHOLDS))
-    assert "the target's entropy (" in said["relaxed"] and " nats) is above 1.2" in said["relaxed"]
-    assert "is at most 0.8" in said["relaxed"] and said["relaxed"].startswith("Accepted although the target prefers")
-    assert "not above 1.2" in said["rejected"] or "is above 0.8" in said["rejected"]
+    return said
+
+
+def test_the_sentence_names_each_comparison_with_its_numbers() -> None:
+    lab = toy_lab(V=5, seed=2)
+    said = sentences(run(lab, "close_call"))
+    assert re.search(
+        r"^Accepted although the target prefers `\w` \(0\.\d+\): the target's entropy \(1\.\d+ nats\) exceeds 1\.2 "
+        r"and `\w` is 0\.\d+ nats behind, within 0\.8\.$",
+        said["relaxed"],
+    ), said["relaxed"]
+    assert "nats) is not above 1.2" in said["rejected"] or "nats behind, above 0.8" in said["rejected"]
+    said = sentences(run(lab, "haste"))
+    assert re.search(
+        r"^Vetoed: both entropies \(\d\.\d+, \d\.\d+ nats\) are below 1\.4; the target's next choice `\w` is",
+        said["vetoed"],
+    ), said["vetoed"]
+    said = sentences(run(lab, "slack"))
+    limit = r"(0\.\d+), at the target's entropy (\d\.\d+) nats"
+    found = re.search(rf"`\w` is \d\.\d+ nats behind, above {limit}; the target's first choice", said["rejected"])
+    assert found and abs(float(found[1]) - 0.5 * float(found[2])) < 0.01, said["rejected"]
+    assert re.search(rf"nats behind, within {limit}\.$", said["relaxed"]), said["relaxed"]
+
+
+def test_a_rule_of_its_own_making_gets_its_sentence_too() -> None:
+    """Not a ThresholdRule: it words its reasons itself, and records a number that no other rule has."""
+
+    mood = Threshold("decide", Compare(Recorded("mood"), ">=", Setting("calm")), says="kept when calm")
+    trace = run(toy_lab(V=5, seed=2), "slack")
+    trace.head.rule, trace.head.knobs = "mood", {"calm": 0.5}
+    node = trace.rounds[0].nodes[0]
+    node.state, node.reason = "rejected", {"id": "mood_bad", "mood": 0.2}
+    assert (
+        why(trace.head, trace.rounds[0], node=node, thresholds={"mood": mood}) == "Rejected: mood (0.20) is below 0.5."
+    )
 
 
 SCRIPT = """

@@ -13,13 +13,21 @@ TOP = [(DOG, 0.55), (CAT, 0.12), (HAS, 0.1)]
 
 
 def one(
-    state: str, reason: dict[str, Any], greedy: bool = True, guess: int = CAT, last: int | None = DOG, **node: Any
+    state: str,
+    reason: dict[str, Any],
+    greedy: bool = True,
+    guess: int = CAT,
+    last: int | None = DOG,
+    rule: str = "exact",
+    knobs: dict[str, Any] | None = None,
+    **node: Any,
 ) -> str:
-    """The sentence for the first of three guesses, given its state and reason."""
+    """The sentence for the first of three draft tokens, given its state and reason, and its rule with some knobs."""
     event = chain(0, 0, state + "dd", [guess, SAT, SAT], last, **node)
     event.nodes[0].reason = reason
-    sampling = {} if greedy else {"sampling": SAMPLED}
-    return why(head(**sampling), event, node=0, pieces=dict(enumerate(WORDS)))
+    about: dict[str, Any] = {} if greedy else {"sampling": SAMPLED}
+    about |= {"rule": rule, "knobs": {knob.name: knob.default for knob in RULES[rule].KNOBS} | (knobs or {})}
+    return why(head(**about), event, node=0, pieces=dict(enumerate(WORDS)), thresholds=THRESHOLDS)
 
 
 def test_greedy() -> None:
@@ -48,21 +56,23 @@ def test_the_three_model_sentences() -> None:
         "tau_o": 0.8,
         "n": 5,
     }
-    assert one("v", veto) == (
+    assert one("v", veto, rule="entropy_veto") == (
         "Vetoed: both entropies (2.31, 2.18 nats) exceed 2.0 and 4 of the top 5 agree; the target's next choice `dog` is emitted."
     )
     judge = {"id": "judge_relaxed", "score": 0.03, "threshold": 0.12, "choice": HAS}
-    assert (
-        one("x", judge) == "Accepted although the target prefers `·has`: the judge gives importance 0.03, below 0.12."
+    assert one("x", judge, rule="judge", knobs={"judge_threshold": 0.12}) == (
+        "Accepted although the target prefers `·has`: the judge gives importance 0.03, below 0.12."
     )
+    assert one("x", judge | {"threshold": 0.5}, rule="judge").endswith("importance 0.03, below 0.5.")  # its own
 
 
 def test_a_veto_of_another_token_is_told() -> None:
     veto = {"h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "n": 5, "remove": HAS, "fired": True}
-    kept = one("a", veto | {"id": "ratio_accept", "p": 0.6, "q": 0.5, "ratio": 1.0, "u": 0.4}, greedy=False)
-    assert kept == (
-        "Accepted: draft gave `cat` 0.50, target 0.60, at least as much, so it is accepted for certain. Before that the veto's "
-        "condition held (entropies 2.31, 2.18 nats), which bars `·has`, the draft's first choice."
+    ratio = {"id": "ratio_accept", "p": 0.6, "q": 0.5, "ratio": 1.0, "u": 0.4}
+    assert one("a", veto | ratio, greedy=False, rule="entropy_veto") == (
+        "Accepted: draft gave `cat` 0.50, target 0.60, at least as much, so it is accepted for certain. Before that a "
+        "veto barred `·has`, the draft's first choice: both entropies (2.31, 2.18 nats) exceed 2.0 and 4 of the top 5 "
+        "agree."
     )
 
 
@@ -145,7 +155,10 @@ def test_the_last_of_several_refusals_explains_the_correction() -> None:
 def test_a_veto_beside_the_path_does_not_claim_the_correction() -> None:
     trace = bush()
     trace.rounds[0].nodes[0].state, trace.rounds[0].nodes[0].reason = "vetoed", {"id": "veto", "tau_h": 2.0}
-    assert why(trace.head, trace.rounds[0], node=0).endswith("the target's next choice is emitted.")
+    trace.head.rule = "entropy_veto"
+    assert why(trace.head, trace.rounds[0], node=0, thresholds=THRESHOLDS).endswith(
+        "the target's next choice is emitted."
+    )
 
 
 def test_untested() -> None:
@@ -175,63 +188,104 @@ def test_veto_ablations_name_only_what_was_asked(ablation: str, said: str) -> No
     knobs = {knob.name: knob.default for knob in RULES["entropy_veto"].KNOBS} | {"ablation": ablation}
     started = head(rule="entropy_veto", knobs=knobs)
     assert said in why(started, event, node=0, thresholds=THRESHOLDS)
-    assert "draft's entropy (2.31 nats) exceeds 1.5 and the target's (2.18) 2.0" in one(
-        "v", reason | {"tau_h_draft": 1.5}
-    )
+    own = one("v", reason, rule="entropy_veto", knobs={"tau_entropy_draft": 1.5})
+    assert "entropy (2.18 nats) exceeds 2.0 and the draft's entropy (2.31 nats) exceeds 1.5 and 4 of" in own
 
 
 def test_other_vetoes() -> None:
-    reason = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "tau_h_draft": 2.0, "n": 5}
-    assert one("v", reason, greedy=False).endswith("`cat` is barred, and the target draws `dog` from the rest.")
-    assert one("r", reason).startswith("Rejected: both") and one("r", reason).endswith(
-        "the exact rule rejects it as well."
-    )
-    assert one("v", reason, last=None).endswith("the target's next choice is emitted.")
+    reason = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8}
+    own = {"rule": "entropy_veto"}
+    assert one("v", reason, greedy=False, **own).endswith("`cat` is barred, and the target draws `dog` from the rest.")
+    said = one("r", reason, **own)
+    assert said.startswith("Rejected: both") and said.endswith("the exact rule rejects it as well.")
+    assert one("v", reason, last=None, **own).endswith("the target's next choice is emitted.")
 
 
 def test_gap() -> None:
-    base = {"rank": 2, "top_beta": 3, "gap": 0.05, "tau": 0.3, "choice": DOG, "confidence": 0.8}
-    assert one("a", base | {"id": "gap_accept", "rank": 1}, guess=DOG, top_target=TOP).startswith(
+    base = {"rank": 2, "gap": 0.05, "choice": DOG, "confidence": 0.8}
+    own: dict[str, Any] = {"rule": "gap", "knobs": {"top_beta": 3, "tau_base": 0.1}}
+    assert one("a", base | {"id": "gap_accept", "rank": 1}, guess=DOG, top_target=TOP, **own).startswith(
         "Accepted: `dog` (0.55) is"
     )
-    assert one("x", base | {"id": "gap_accept"}, top_target=TOP) == (
+    assert one("x", base | {"id": "gap_accept"}, top_target=TOP, **own) == (
         "Accepted although the target prefers `dog` (0.55): `cat` ranks 2 with the target, within the top 3, "
         "and is 0.05 nats behind, within 0.30, at confidence 0.80."
     )
-    bad = base | {"id": "gap_reject", "rank": 7, "gap": 2.0, "failed": "both", "confidence": None}
-    assert one("r", bad) == (
-        "Rejected: `cat` ranks 7 with the target, outside the top 3, and is 2.00 nats behind, above 0.3; "
+    bad = base | {"id": "gap_reject", "rank": 7, "gap": 2.0, "confidence": None}
+    assert one("r", bad, **own) == (
+        "Rejected: `cat` ranks 7 with the target, outside the top 3, and is 2.00 nats behind, above 0.1; "
         "the target's first choice is `dog`."
     )
-    near = one("r", base | {"id": "gap_reject", "gap": 0.4, "failed": "gap"})
-    assert "within the top 3, and is 0.40 nats behind, above 0.3" in near
-    only = base | {"id": "gap_reject", "rank": 7, "failed": "top_beta"}
-    assert "outside the top 3, and is 0.05 nats behind, within 0.3" in one("r", only)
+    near = one("r", base | {"id": "gap_reject", "gap": 0.4}, **own)
+    assert "within the top 3, and is 0.40 nats behind, above 0.30, at confidence 0.80" in near
+    text = one("r", base | {"id": "gap_reject", "gap": 0.95}, rule="gap", knobs={"threshold_mode": "text"})
+    assert "is 0.95 nats behind, above 0.90, at confidence 0.80" in text
+    only = base | {"id": "gap_reject", "rank": 7}
+    assert "outside the top 3, and is 0.05 nats behind, within 0.30" in one("r", only, **own)
 
 
 def test_lossy_overrides() -> None:
-    assert one("x", {"id": "topk_relaxed", "rank": 3, "k": 4, "choice": DOG}) == (
-        "Accepted although the target prefers `dog`: `cat` ranks 3 with it, within the top 4."
+    top: dict[str, Any] = {"rule": "top_k", "knobs": {"accept_k": 4}}
+    assert one("x", {"id": "topk_relaxed", "rank": 3, "choice": DOG}, **top) == (
+        "Accepted although the target prefers `dog`: `cat` ranks 3 with the target, within the top 4."
     )
-    assert one("r", {"id": "greedy_mismatch", "rank": 9, "k": 4, "choice": DOG}).endswith("outside the top 4.")
-    assert one("r", {"id": "judge_refused", "score": 0.1203, "threshold": 0.12, "choice": DOG}) == (
+    assert one("r", {"id": "greedy_mismatch", "rank": 9, "choice": DOG}, **top).endswith(
+        " `cat` ranks 9 with the target, outside the top 4."
+    )
+    judge: dict[str, Any] = {"rule": "judge", "knobs": {"judge_threshold": 0.12}}
+    assert one("r", {"id": "judge_refused", "score": 0.1203, "threshold": 0.12, "choice": DOG}, **judge) == (
         "Rejected: the target prefers `dog` to `cat`, and the judge gives importance 0.1203, not below 0.12."
     )
     edge = {"id": "judge_refused", "score": None, "threshold": 0.12, "edge": True, "choice": DOG}
-    assert one("r", edge).endswith("and the judge is not asked about the last draft token of a window.")
+    assert one("r", edge, **judge).endswith("and the judge is not asked about the last draft token of a window.")
     plain = {"id": "heuristic_relaxed", "found": None, "rank": 3, "choice": DOG}
-    assert one("x", plain) == "Accepted although the target prefers `dog`: `cat` is no mathematics."
-    assert one("x", plain | {"k": 4}).endswith("no mathematics, and it ranks 3 with the target, within the top 4.")
+    assert one("x", plain, rule="math") == "Accepted although the target prefers `dog`: `cat` is no mathematics."
+    assert one("x", plain, rule="math", knobs={"math_k": 4}).endswith(
+        ": `cat` is no mathematics and ranks 3 with the target, within the top 4."
+    )
     maths = {"id": "heuristic_refused", "found": "7", "rank": 3, "choice": DOG}
-    assert one("r", maths) == "Rejected: the target prefers `dog` to `cat`, and `7` counts as mathematics."
-    assert one("r", maths | {"found": None, "k": 2}).endswith("and it ranks 3 with the target, outside the top 2.")
+    assert one("r", maths, rule="math") == (
+        "Rejected: the target prefers `dog` to `cat`, and `7` counts as mathematics."
+    )
+    assert one("r", maths | {"found": None}, rule="math", knobs={"math_k": 2}).endswith(
+        "and `cat` is no mathematics and ranks 3 with the target, outside the top 2."
+    )
+
+
+def test_an_override_of_a_draw_speaks_of_the_draw() -> None:
+    """Above temperature 0 the target need not prefer another token: it may be the draft token's own first choice."""
+    drawn = {"p": 0.6, "q": 0.9, "ratio": 0.6667, "u": 0.8, "score": 0.03, "threshold": 0.12, "id": "judge_relaxed"}
+    judge: dict[str, Any] = {"rule": "judge", "greedy": False, "top_target": [(CAT, 0.6), (DOG, 0.4)]}
+    assert one("x", drawn, **judge) == (
+        "Accepted although the exact rule accepts `cat` with probability 0.67 and the draw was 0.80: "
+        "the judge gives importance 0.03, below 0.12."
+    )
+    assert one("r", drawn | {"score": 0.2, "id": "judge_refused"}, **judge) == (
+        "Rejected: the exact rule accepts `cat` with probability 0.67 and the draw was 0.80, "
+        "and the judge gives importance 0.20, not below 0.12."
+    )
 
 
 def test_typical() -> None:
-    assert one("a", {"id": "typical_accept", "p": 0.12, "threshold": 0.09, "h": 2.2}) == (
-        "Accepted: the target gives `cat` 0.12, above the threshold 0.09 at entropy 2.20 nats."
+    own: dict[str, Any] = {"rule": "typical", "greedy": False}
+    assert one("a", {"id": "typical_accept", "p": 0.12, "h": 2.2}, **own) == (
+        "Accepted: the target gives `cat` 0.12, above the threshold 0.033, at entropy 2.20 nats."
     )
-    assert "not above the threshold 0.20" in one("r", {"id": "typical_reject", "p": 0.12, "threshold": 0.2, "h": 2.2})
+    loose = own | {"knobs": {"epsilon": 0.2, "delta": 1.0}}
+    assert "0.01, not above the threshold 0.11, at" in one("r", {"id": "typical_reject", "p": 0.01, "h": 2.2}, **loose)
+
+
+def test_the_sentence_follows_the_declaration_and_not_what_was_written_beside_it() -> None:
+    """A limit that the reason claims is not what was compared: `replay` tells such a trace, the sentence stays right."""
+    claimed = {"id": "gap_reject", "rank": 2, "gap": 9.0, "choice": DOG, "confidence": None}
+    said = one("r", claimed | {"tau": 99.0, "top_beta": 50, "failed": "top_beta"}, rule="gap")
+    assert "within the top 3, and is 9.00 nats behind, above 0.1" in said
+
+
+def test_a_rule_that_declares_nothing_to_the_reader_is_neutral() -> None:
+    event = chain(0, 0, "r", [CAT], DOG)
+    event.nodes[0].reason = {"id": "gap_reject", "rank": 7, "gap": 2.0}
+    assert why(head(rule="gap"), event, node=0) == "`cat` was rejected by the rule exact."
 
 
 def test_unknown_kinds_are_neutral() -> None:
@@ -277,13 +331,15 @@ def test_pieces_of_earlier_rounds_are_used() -> None:
     assert "`·is`" in why(head(), event, node=0, pieces={IS: " is", LINE: "\n"})
 
 
-@pytest.mark.parametrize("kind", sorted(SENTENCES))
+@pytest.mark.parametrize("kind", [*sorted(SENTENCES), *THRESHOLDS])
 @pytest.mark.parametrize("state", "ardxv")
 def test_a_reason_without_its_numbers_still_gives_a_sentence(kind: str, state: str) -> None:
+    rule = kind if kind in THRESHOLDS else "exact"
     for trace in (Trace([head(), chain(0, 0, state, [CAT], None)]), bush()):
+        trace.head.rule = rule
         started: RunStarted = trace.head
         event: Round = trace.rounds[0]
         for index, node in enumerate(event.nodes):
             node.reason = {"id": kind}
-            said = why(started, event, node=index)
-            assert said.endswith(".") and "None" not in said.replace("ranks None", "").replace("top None", "")
+            said = why(started, event, node=index, thresholds=THRESHOLDS)
+            assert said.endswith(".") and "None" not in said
