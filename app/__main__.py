@@ -16,8 +16,8 @@ from app.state import Limits
 from app.turns import LabLike
 from engine.analysis import explain
 from engine.errors import LabError
+from engine.files.presets import list_presets
 from engine.methods import CARDS
-from engine.presets import list_presets
 from engine.rules import THRESHOLDS
 from engine.tasks import permission, sandbox
 

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 
 from app.figures import judge as figures
 from engine.errors import ConfigError
-from engine.presets import ROOT
+from engine.files.places import ROOT
 
 RESULTS = ROOT / "docs/results"
 JUDGES = ROOT / "assets/tiny"

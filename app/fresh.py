@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from app.wire import Kind, Problem
 from engine.errors import ConfigError, LabError
-from engine.presets import list_presets
+from engine.files.presets import list_presets
 from engine.tasks import FAMILIES, get_task, stream
 
 OWN = "assets/"  # models in this repository

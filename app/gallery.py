@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from app.presets import PresetCatalogue
 from engine.errors import LabError
-from engine.presets import Preset
+from engine.files.presets import Preset
 from engine.tasks import check_answer
 from engine.trace.store import Trace
 

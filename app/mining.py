@@ -22,8 +22,8 @@ from app.miningjob import SEEDS, Job, problems, read_job
 from app.ndjson import Lines, stream
 from app.service import Service
 from engine.errors import ConfigError, LabError, unknown
+from engine.files.places import PRESETS
 from engine.judge.events import Progress, to_json
-from engine.presets import PRESETS
 from engine.tasks import Problem
 
 MINED = PRESETS / "mined"

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from app.service import Service
 from engine.errors import ConfigError, unknown
-from engine.presets import list_presets
+from engine.files.presets import list_presets
 from engine.tasks import Problem, load_problems
 
 TASKS = ("arithmetic", "functions")

@@ -1,10 +1,10 @@
-"""Methods that the picker chooses several at once. No gradio, no torch."""
+"""Methods that the picker chooses several at once. No gradio."""
 
 from collections.abc import Sequence
 
 from app.wire import Pick
 from engine.config import Card
-from engine.picks import PICKS
+from engine.methods import PICKS
 
 
 def among(cards: Sequence[Card]) -> list[Pick]:

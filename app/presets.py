@@ -11,7 +11,8 @@ from app.state import Limits
 from app.wire import PagePreset
 from engine.config import Card
 from engine.errors import ConfigError, unknown
-from engine.presets import PRESETS, Preset
+from engine.files.places import PRESETS
+from engine.files.presets import Preset
 from engine.trace.store import Trace
 
 

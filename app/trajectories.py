@@ -21,7 +21,8 @@ from app.ndjson import Lines, stream
 from app.service import Service
 from engine.analysis.sheet import Sheet, by_turns
 from engine.errors import ConfigError, LabError
-from engine.presets import PRESETS, ROOT, list_presets
+from engine.files.places import PRESETS, ROOT
+from engine.files.presets import list_presets
 from engine.tasks import Problem, get_task, load_problems
 from engine.trace.events import RunEnded, RunStarted
 

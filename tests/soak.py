@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from engine.presets import PRESETS
+from engine.files.places import PRESETS
 
 MOST = 0.05
 LARGE, SMALL = "fourth_try-0-stand.jsonl.gz", "near_tie-1-sd.jsonl.gz"

@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from engine.files.places import ROOT
 from engine.methods import CARDS
-from engine.presets import ROOT
 
 PLAIN = (
     "engine.trace.store",
     "engine.trace.codec",
     "engine.config",
     "engine.errors",
-    "engine.presets",
+    "engine.files.documents",
+    "engine.files.presets",
 )  # and all of engine.analysis
 HEAVY = ("torch", "transformers", "gradio", "plotly")
 SPEAKS = ("engine/__main__.py", "engine/cli", "engine/training", "app/__main__.py")  # may print

@@ -6,7 +6,8 @@ import pytest
 
 from engine.cases.claims import failures
 from engine.errors import ConfigError
-from engine.presets import PRESETS, list_presets
+from engine.files.places import PRESETS
+from engine.files.presets import list_presets
 from engine.tasks import load_problems
 from engine.trace.store import Trace
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.presets import ROOT
+from engine.files.places import ROOT
 
 BLOCK = re.compile(r"^```(?:python|js)\n(?:#|//) (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 RECIPES = dict(BLOCK.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.files.places import ROOT
 from engine.learn.pages import FOLDER, SECTIONS, SHARED, anchor, headings, page
 from engine.learn.pages import names as page_names
 from engine.methods import CARDS
-from engine.presets import ROOT
 
 ROOMS = ("app", "engine", "tests", "docs", "presets")
 LOOSE = ("README.md", "CONTRIBUTING.md")

@@ -11,7 +11,7 @@ from engine.analysis import heterospec as paper
 from engine.analysis.grouping import Knobs, by_method, pair_names, task_of
 from engine.analysis.intervals import Interval, mean_interval, ratio_interval
 from engine.errors import ConfigError
-from engine.presets import ROOT
+from engine.files.places import ROOT
 from engine.trace.metrics import check_baseline, pooled
 from engine.trace.store import Trace
 

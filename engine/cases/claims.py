@@ -10,7 +10,7 @@ from typing import Any
 from engine.analysis.divergence import divergence
 from engine.cases.judging import digits_refused, naive_misses, words_kept
 from engine.errors import ConfigError, unknown
-from engine.presets import Preset
+from engine.files.presets import Preset
 from engine.tasks import Problem, get_task
 from engine.trace.events import Round
 from engine.trace.store import Trace

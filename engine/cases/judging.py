@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from engine.files.places import PRESETS
 from engine.judge.events import Label
 from engine.judge.store import read_mined
-from engine.presets import PRESETS
 from engine.trace.events import Node
 from engine.trace.store import Trace
 

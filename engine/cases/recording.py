@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from engine.cases.claims import failures
+from engine.files.presets import Lane, Preset
 from engine.lab import Lab
-from engine.presets import Lane, Preset
 from engine.tasks import load_problems
 from engine.trace.store import Trace
 

@@ -15,9 +15,10 @@ from engine.cli.options import COUNT, add_models, load_lab
 from engine.cli.progress import track
 from engine.cli.specs import Spec, label, parse_method, split
 from engine.errors import ConfigError, unknown
+from engine.files.places import locate
+from engine.files.presets import get_preset
 from engine.lab import Lab
 from engine.methods import get_card
-from engine.presets import get_preset, locate
 from engine.tasks import FAMILIES, load_problems
 from engine.tune.speed import measure
 

@@ -10,8 +10,9 @@ from engine.cases.claims import failures
 from engine.cases.recording import find, record
 from engine.cli.progress import track
 from engine.errors import ConfigError
+from engine.files.places import PRESETS
+from engine.files.presets import Preset, get_preset, list_presets
 from engine.lab import Lab
-from engine.presets import PRESETS, Preset, get_preset, list_presets
 
 PLANNED = PRESETS / "planned"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS
 from engine.analysis.names import NAMES
+from engine.files.places import ROOT
 from engine.methods import CARDS
-from engine.presets import ROOT
 
 README = ROOT / "README.md"
 NUMBERS = ROOT / "docs" / "numbers.md"

@@ -15,8 +15,8 @@ from engine.analysis.trajectories import by_problem, methods_of
 from engine.cli.options import add_models, load_lab
 from engine.cli.progress import track
 from engine.errors import ConfigError
+from engine.files.places import ROOT
 from engine.lab import Lab
-from engine.presets import ROOT
 from engine.tasks import load_problems
 from engine.tune.replay import Position, replay_rows
 from engine.tune.rows import read_rows

@@ -13,8 +13,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from engine.documents import read_object
 from engine.errors import AssetError, ModelMismatch
+from engine.files.documents import read_object
 from engine.heads.block import Spec
 from engine.model import Model
 

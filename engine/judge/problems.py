@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.errors import ConfigError, unknown
+from engine.files.presets import list_presets
 from engine.judge.criterion import Criterion, SameAnswer, SameTests
 from engine.judge.search import Prompt
 from engine.model import Tokenizer
-from engine.presets import list_presets
 from engine.tasks import FAMILIES, get_task, load_problems
 from engine.tasks.problem import Problem
 from engine.tasks.published import PUBLISHED, Published, get_published, load_published

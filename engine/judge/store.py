@@ -7,8 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
-from engine.documents import fits
 from engine.errors import AssetError, ConfigError
+from engine.files.documents import fits
 from engine.judge.events import Label, PromptFinished, to_json
 from engine.tasks.rows import cut_in_head, json_lines, mend
 

@@ -11,8 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from engine.documents import fits, read_object
 from engine.errors import AssetError, ModelMismatch
+from engine.files.documents import fits, read_object
 from engine.judge.kind import MODELS, TOKENS, FeatureKind
 
 SCHEMA = 1

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError, unknown
+from engine.files.places import PRESETS
 from engine.learn.pages import anchor
 from engine.learn.recorded import NUMBERS
-from engine.presets import PRESETS
 
 FILE = PRESETS / "lessons" / "glossary.toml"
 KEYS = ("term", "text", "formula", "symbols", "see", "names")

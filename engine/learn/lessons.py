@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 
 from engine.analysis.decisions import decide
 from engine.errors import ConfigError, unknown
+from engine.files.places import PRESETS
 from engine.learn.recorded import Case, Place, case
-from engine.presets import PRESETS
 from engine.threshold import Threshold
 
 Thresholds = Mapping[str, Threshold]

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from engine.errors import ConfigError, unknown
-from engine.presets import ROOT
+from engine.files.places import ROOT
 
 FOLDER = ROOT / "docs" / "methods"
 SECTIONS = ("What it computes", "Source", "Contested", "Our choices", "Pitfalls")  # of a method's page, in this order

@@ -15,7 +15,8 @@ from typing import Any
 
 from engine.analysis.reading import read_run
 from engine.errors import ConfigError, unknown
-from engine.presets import PRESETS, Preset, get_preset
+from engine.files.places import PRESETS
+from engine.files.presets import Preset, get_preset
 from engine.trace.events import NODE_STATES, ORIGINS, Node, Round
 from engine.trace.metrics import metrics
 from engine.trace.store import Trace

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from engine.documents import read_object
 from engine.errors import AssetError, ModelMismatch
+from engine.files.documents import read_object
 from engine.lookup.automaton import SuffixAutomaton
 from engine.model import Model, Tokenizer
 

@@ -13,6 +13,11 @@ CARDS: tuple[Card, ...] = tuple(
     card for name in (*FAMILIES, *_others) for card in import_module(f"{__name__}.{name}").CARDS
 )
 
+REFERENCE = "ar"
+FIVE = ("easd", "heterospec", "cm_asd", "stand", "autojudge")  # one method a paper
+ONE_EACH = ("sd", "eagle3", "sam", "autojudge")  # with the reference, one of each family
+PICKS = {"One of each family": (REFERENCE, *ONE_EACH), "The five papers": (REFERENCE, *FIVE)}  # worth running together
+
 
 def get_card(name: str) -> Card:
     """The card of that name; "drafter+shape+rule" names a composed method.

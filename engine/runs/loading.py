@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.errors import ConfigError, unknown
+from engine.files.places import locate
+from engine.files.presets import get_preset
 from engine.model import Model, load_model, same_vocabulary
-from engine.presets import get_preset, locate
 from engine.runs.assets import LOADERS
 
 OPTIONS = (

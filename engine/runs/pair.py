@@ -9,10 +9,10 @@ from typing import Any
 from engine.config import Card, KnobValue, RunConfig
 from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
+from engine.files.places import locate
 from engine.model import Model
 from engine.model.threads import Threads, settle_again
 from engine.parts import Kit
-from engine.presets import locate
 from engine.runs.assets import describe, load_asset, obstacle
 from engine.streams import Streams
 

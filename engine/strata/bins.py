@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.documents import fits, read_object
 from engine.errors import AssetError, ModelMismatch
+from engine.files.documents import fits, read_object
 
 MOST_BINS = 64
 

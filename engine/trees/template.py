@@ -14,8 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from engine.documents import fits, read_object
 from engine.errors import AssetError, unknown
+from engine.files.documents import fits, read_object
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "trees"
 MOST = 4096  # nodes that a template file may hold

@@ -9,8 +9,8 @@ from typing import Any
 
 from engine.config import Card
 from engine.errors import ConfigError
+from engine.files.presets import Lane, Preset
 from engine.judge.events import MiningEvent
-from engine.presets import Lane, Preset
 from engine.tasks import Problem
 from engine.trace.events import Event, RunStarted
 from tests.app.synthetic import BY_NAME, CARDS, events

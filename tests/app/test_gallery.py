@@ -7,8 +7,8 @@ from starlette.testclient import TestClient
 from app import gallery
 from app.presets import PresetCatalogue
 from app.state import Limits
+from engine.files.presets import list_presets
 from engine.methods import CARDS
-from engine.presets import list_presets
 
 
 @pytest.fixture(scope="module")

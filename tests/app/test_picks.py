@@ -1,8 +1,7 @@
 """What the picker chooses at once."""
 
 from app import picks
-from engine.methods import CARDS
-from engine.picks import FIVE, REFERENCE
+from engine.methods import CARDS, FIVE, REFERENCE
 from tests.app import synthetic
 
 

@@ -14,7 +14,7 @@ import pytest
 from app import zerogpu
 from app.request import build
 from app.service import Service
-from engine.presets import ROOT
+from engine.files.places import ROOT
 from tests.app.fakes import FakeLab, free_port
 from tests.app.synthetic import CARDS
 

@@ -11,8 +11,8 @@ from app.serve import launch
 from app.service import Service
 from app.state import Limits
 from engine.analysis.explain import why
+from engine.files.presets import list_presets
 from engine.methods import CARDS
-from engine.presets import list_presets
 from tests.app.fakes import FakeLab, free_port
 
 pytestmark = pytest.mark.browser

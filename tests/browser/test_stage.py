@@ -13,8 +13,9 @@ from app.serve import launch
 from app.service import Service
 from app.state import Limits
 from engine.analysis.explain import why
+from engine.files.places import PRESETS
+from engine.files.presets import get_preset, list_presets
 from engine.methods import CARDS
-from engine.presets import PRESETS, get_preset, list_presets
 from engine.trace.store import Trace
 from tests.app.fakes import FakeLab, free_port
 

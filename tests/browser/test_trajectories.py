@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.presets import PRESETS
+from engine.files.places import PRESETS
 from engine.trace.store import Trace
 
 pytestmark = pytest.mark.browser

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 from sklearn.metrics import cohen_kappa_score
 
 from app.figures.judge import accuracy
+from engine.files.places import PRESETS
 from engine.judge.store import read_mined
-from engine.presets import PRESETS
 from tests.browser.fixtures import traces
 
 pytestmark = pytest.mark.browser

@@ -10,11 +10,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from engine.documents import fits, read_object
 from engine.errors import AssetError, LabError
+from engine.files.documents import fits, read_object
+from engine.files.places import ROOT
+from engine.files.presets import read_preset
 from engine.judge.store import read_mined
 from engine.model import Model, load_model
-from engine.presets import ROOT, read_preset
 from engine.runs.assets import load_asset
 from engine.trees.template import load_template
 

@@ -14,9 +14,9 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from engine.config import Card, RunConfig
+from engine.files.places import ROOT
 from engine.lab import Lab
 from engine.methods import get_card
-from engine.presets import ROOT
 from engine.runs.running import begin
 from engine.trace.store import Trace
 from tests.engine.onward import onward

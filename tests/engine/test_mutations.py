@@ -495,7 +495,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     ),
     # the record
     (
-        Fault("entropy of the node's own row", "engine.stats:Stats.h_target", "self.parents[node] + 1", "node + 1"),
+        Fault("entropy of the node's own row", "engine.view:Stats.h_target", "self.parents[node] + 1", "node + 1"),
         recorded,
     ),
     (

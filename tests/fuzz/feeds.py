@@ -30,10 +30,11 @@ from engine.analysis.replay import replay
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
 from engine.analysis.verdict import verdict
 from engine.errors import ConfigError
+from engine.files.places import PRESETS, ROOT
+from engine.files.presets import read_preset
 from engine.judge.store import labels_of, read_mined
 from engine.lab import Lab
 from engine.methods import CARDS
-from engine.presets import PRESETS, ROOT, read_preset
 from engine.rules import THRESHOLDS
 from engine.trace.store import Trace
 from engine.trees.template import load_template

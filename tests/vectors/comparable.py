@@ -4,7 +4,7 @@ from itertools import permutations
 from typing import Any
 
 from engine.errors import ConfigError
-from engine.presets import PRESETS
+from engine.files.places import PRESETS
 from engine.trace.metrics import check_baseline
 from engine.trace.store import Trace
 

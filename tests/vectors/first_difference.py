@@ -3,7 +3,7 @@
 from typing import Any
 
 from engine.analysis.divergence import divergence
-from engine.presets import PRESETS
+from engine.files.places import PRESETS
 from engine.trace.store import Trace
 
 PAIRS = (

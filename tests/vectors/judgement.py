@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from engine.analysis.judge import at_threshold
-from engine.presets import ROOT
+from engine.files.places import ROOT
 
 THRESHOLDS = (0.0, 0.01, 0.1, 0.3, 0.5, 0.9, 1.0)
 

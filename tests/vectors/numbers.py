@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.presets import PRESETS
+from engine.files.places import PRESETS
 from engine.trace.metrics import metrics
 from engine.trace.outcome import tcr
 from engine.trace.store import Trace

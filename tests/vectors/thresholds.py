@@ -12,7 +12,7 @@ from typing import Any as AnyType
 
 from engine.analysis.decisions import numbers
 from engine.analysis.replay import what_if
-from engine.presets import PRESETS
+from engine.files.places import PRESETS
 from engine.rules import RULES, THRESHOLDS
 from engine.threshold import (
     Absent,

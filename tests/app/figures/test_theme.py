@@ -14,7 +14,7 @@ from app.figures.theme import COLOURS, LOOKS
 from engine.analysis.judge import at_threshold
 from engine.analysis.pool import RECORDED
 from engine.errors import ConfigError
-from engine.presets import ROOT
+from engine.files.places import ROOT
 
 STATIC = ROOT / "app" / "static"
 SCORES, LABELS = [0.1, 0.2, 0.6, 0.9, 0.4], [False, False, True, True, True]

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from engine.analysis.compared import compared
 from engine.analysis.labels import labels
-from engine.presets import PRESETS
+from engine.files.places import PRESETS
 from engine.trace.store import Trace
 
 

@@ -2,7 +2,8 @@ import pytest
 
 from engine.analysis.labels import labels
 from engine.analysis.verdict import verdict, verdicts, worthwhile
-from engine.presets import PRESETS, Preset, list_presets
+from engine.files.places import PRESETS
+from engine.files.presets import Preset, list_presets
 from engine.trace.events import RunEnded
 from engine.trace.metrics import metrics
 from engine.trace.store import Trace

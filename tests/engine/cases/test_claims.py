@@ -3,7 +3,7 @@
 import pytest
 
 from engine.cases.claims import failures
-from engine.presets import Preset
+from engine.files.presets import Preset
 from engine.trace.store import Trace
 from tests.engine.analysis.made_trees import plain, run
 

@@ -9,8 +9,8 @@ import pytest
 from engine.cases.claims import CLAIMS, failures
 from engine.cases.judging import digits_refused, naive_misses, words_kept
 from engine.cli.cases import PLANNED, filled
+from engine.files.presets import Lane, Preset, list_presets
 from engine.judge.events import Label, PromptFinished, to_json
-from engine.presets import Lane, Preset, list_presets
 from engine.trace.events import Node, Round, RunEnded, Token
 from engine.trace.store import Trace
 from tests.engine.analysis.made import head

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.cli import main
-from engine.presets import PRESETS
+from engine.files.places import PRESETS
 
 TRACES = PRESETS / "traces"
 Event = dict[str, Any]

@@ -5,7 +5,7 @@ import pytest
 from engine.analysis.intervals import intervals
 from engine.analysis.names import BY_NAME
 from engine.errors import ConfigError
-from engine.presets import PRESETS
+from engine.files.places import PRESETS
 from engine.trace.metrics import metrics, pooled
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, LINE, SAT, ar, bush, chain, head, light, sd

@@ -17,9 +17,9 @@ from engine.analysis.explain import why
 from engine.analysis.replay import replay, what_if
 from engine.config import Knob
 from engine.lab import Lab
+from engine.parts import ThresholdRule
 from engine.rules import RULES, THRESHOLDS
 from engine.threshold import All, Compare, Op, Recorded, Setting, Threshold
-from engine.threshold_rule import ThresholdRule
 from engine.trace.events import Node
 from engine.trace.store import Trace, event_json
 from tests.engine.toy import toy_lab
@@ -201,7 +201,7 @@ def test_the_page_follows_without_a_line_of_javascript(name: str) -> None:
         capture_output=True,
         text=True,
         check=True,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         timeout=60,
     )
     told = json.loads(done.stdout)

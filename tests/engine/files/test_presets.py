@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from engine.errors import AssetError, ConfigError
+from engine.files.places import ROOT, locate
+from engine.files.presets import get_preset, list_presets, read_preset
 from engine.methods import get_card
-from engine.presets import ROOT, get_preset, list_presets, locate, read_preset
 
 
 def written(folder: Path, text: str, name: str = "mine.toml") -> Path:

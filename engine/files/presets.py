@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import Sampling
-from engine.documents import fits
-from engine.errors import AssetError, ConfigError, unknown
-
-ROOT = Path(__file__).resolve().parents[1]
-PRESETS = ROOT / "presets"
+from engine.errors import ConfigError, unknown
+from engine.files.documents import fits
+from engine.files.places import PRESETS
 
 
 @dataclass(frozen=True)
@@ -149,20 +147,3 @@ def _check(preset: Preset, path: Path) -> None:
     for trace in preset.traces:
         if Path(trace).is_absolute() or ".." in Path(trace).parts or "\0" in trace:
             raise ConfigError(f"{path.name}: the trace {trace!r} must lie in the folder of presets.")
-
-
-def locate(ref: str) -> str:
-    """A folder of this repository as an absolute path; anything else (a hub id, a path) unchanged.
-
-    Raises:
-        AssetError: it names a folder under assets/ that is not there.
-    """
-    inside = ROOT / ref
-    if inside.exists():
-        return str(inside)
-    if ref.startswith("assets/"):
-        raise AssetError(
-            f"{ref} is missing. It is made by `python -m engine.training`; see "
-            f"{'/'.join(ref.split('/')[:2])}/README.md."
-        )
-    return ref

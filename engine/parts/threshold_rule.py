@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from engine.config import Guarantee, Knob
-from engine.parts import Kit, Knobs
+from engine.parts.protocols import Kit, Knobs
 from engine.threshold import OVERLAP_N, Numbers, Threshold, bind, recorded, taken_at
 from engine.verify import Check, Verdict, walk, walk_by
 from engine.view import RoundView

@@ -7,7 +7,7 @@ import torch
 
 from engine.draft import EMPTY, Draft
 from engine.sampling import entropy
-from engine.stats import observe
+from engine.view import observe
 
 TREE = Draft(
     (2, 0, 5, 1),

@@ -1,0 +1,29 @@
+"""The three parts of a method: protocols, what they are given, how they are found, and rules that are only declared."""
+
+from engine.parts.protocols import (
+    ChainShape,
+    Context,
+    Drafter,
+    Kit,
+    Knobs,
+    Outcome,
+    Rule,
+    Shape,
+    TreeShape,
+    parts_in,
+)
+from engine.parts.threshold_rule import ThresholdRule
+
+__all__ = [
+    "ChainShape",
+    "Context",
+    "Drafter",
+    "Kit",
+    "Knobs",
+    "Outcome",
+    "Rule",
+    "Shape",
+    "ThresholdRule",
+    "TreeShape",
+    "parts_in",
+]
