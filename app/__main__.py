@@ -14,6 +14,7 @@ from app.serve import launch
 from app.service import Service
 from app.state import Limits
 from app.turns import LabLike
+from engine import __version__
 from engine.analysis import explain
 from engine.errors import LabError
 from engine.files.presets import list_presets
@@ -27,9 +28,9 @@ why = partial(explain.why, thresholds=THRESHOLDS)  # sentences name comparisons 
 TAKEN = ("preset", "target", "draft", "eagle", "device", "dtype", "threads")  # names of `Lab.load` that are no roles
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None:
     """Read the flags, build the service, serve."""
-    args = parser().parse_args(argv)
+    args = parser(prog).parse_args(argv)
     if args.public:
         permission.deny_by_default()
     service, shelf = assemble(args)
@@ -86,12 +87,13 @@ def load(**given: str | None) -> LabLike:
     return loaded
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(prog: str = "python -m app") -> argparse.ArgumentParser:
     """The flags and their environment variables."""
     env = os.environ.get
     flags = argparse.ArgumentParser(
-        prog="python -m app", description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+        prog=prog, description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
+    flags.add_argument("--version", action="version", version=f"draftscope {__version__}")
     flags.add_argument(
         "--host", default=env("GRADIO_SERVER_NAME"), help="address to listen on (127.0.0.1 if not given)"
     )

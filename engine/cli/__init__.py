@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
+from engine import __version__
 from engine.cli import (
     automaton,
     bench,
@@ -46,16 +47,15 @@ COMMANDS = (
 )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m engine") -> int:
     """Run one command; a LabError or an unusable file is one line on stderr and status 2, an interrupt status 130."""
-    parser = argparse.ArgumentParser(prog="python -m engine", description="Speculative decoding, run and measured.")
+    parser = argparse.ArgumentParser(prog=prog, description="Speculative decoding, run and measured.")
+    parser.add_argument("--version", action="version", version=f"draftscope {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
     for command in COMMANDS:
         command.add_parser(subparsers)
     args = parser.parse_args(argv)
-    args.given = shlex.join(
-        ["python", "-m", "engine", *(sys.argv[1:] if argv is None else argv)]
-    )  # told in what is written
+    args.given = shlex.join([*prog.split(), *(sys.argv[1:] if argv is None else argv)])  # told in what is written
     try:
         status: int = args.handler(args)
     except LabError as error:

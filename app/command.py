@@ -1,0 +1,26 @@
+"""The console command `draftscope`: alone it serves the page; with a command it does what `python -m engine` does."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+HELP = """draftscope [serve] [FLAGS]: start the page (draftscope serve --help).
+draftscope COMMAND ...: a command of the engine, as follows.
+
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Dispatch; the page and the engine's commands are imported only where they are used."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == ["serve"]:
+        given, serves = given[1:], True
+    else:
+        serves = not given or (given[0].startswith("-") and given[0] not in ("-h", "--help", "--version"))
+    if serves:
+        import_module("app.__main__").main(given, prog="draftscope serve")
+        return 0
+    if given[0] in ("-h", "--help"):
+        sys.stdout.write(HELP)
+    status: int = import_module("engine.cli").main(given, prog="draftscope")
+    return status
