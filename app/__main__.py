@@ -1,6 +1,7 @@
 """python -m app: start the page. Flags win over environment variables, which win over defaults."""
 
 import argparse
+import logging
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -33,6 +34,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None
     args = parser(prog).parse_args(argv)
     if args.public:
         permission.deny_by_default()
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("app").setLevel(logging.INFO)
     service, shelf = assemble(args)
     scratch.end_on_terminate()
     demo = launch(service, shelf, why, host=args.host, port=args.port, prevent_thread_lock=True)

@@ -3,25 +3,36 @@
 import json
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from pydantic import Field
 
 from app import request as requests
+from app.answers import fault_words, log_refusal
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import catalogue_json, open_traces
 from app.service import Service
 from app.turnstile import MOST_WAITING
+from app.validate import Asked, checked
 from app.wire import Catalogue
-from engine.errors import ConfigError, LabError, unknown
+from engine.errors import ConfigError, LabError, shown, unknown
 
 LOG = logging.getLogger(__name__)
 COPY = Path(__file__).parent / "copy"
 ON_LOAD = "window.draftscope.attach(props, trigger, server, watch); void ['run', 'halt'];"  # events must be named here
 PAGE_ON_LOAD = "window.draftscope.mount(element);"
+
+
+class AskedPlace(Asked):
+    """A round of a trace, or a candidate in it."""
+
+    round_index: int = Field(ge=0, description="an integer >= 0")
+    node: int | None = Field(None, ge=0, description="an integer >= 0, or null")
 
 
 class Handlers:
@@ -33,7 +44,8 @@ class Handlers:
 
     def from_page(self, event: gr.EventData) -> Iterator[str]:
         """A run asked for by the page; every message is a JSON string."""
-        yield from self.stream(str(event._data.get("request", "")))
+        given = event._data
+        yield from self.stream(str(given.get("request", "") if isinstance(given, dict) else given))
 
     def stream(self, text: str) -> Iterator[str]:
         """Messages of one comparison; an error ends it as a notice, and is logged unless the user can cure it."""
@@ -45,11 +57,11 @@ class Handlers:
             for message in service.run(request):
                 yield json.dumps(message, ensure_ascii=False)
         except LabError as error:
+            log_refusal(error)
             yield json.dumps({"id": run, "seq": -1, "notice": str(error), "done": True})
         except Exception as error:
             LOG.exception("a run of the page failed")
-            notice = f"The run failed ({type(error).__name__}). This is a fault of the lab; the server's log says more."
-            yield json.dumps({"id": run, "seq": -1, "notice": notice, "done": True})
+            yield json.dumps({"id": run, "seq": -1, "notice": fault_words(error), "done": True})
 
     def run(
         self,
@@ -69,11 +81,9 @@ class Handlers:
         yield from self._run(locals())
 
     def _run(self, values: dict[str, Any]) -> Iterator[str]:
-        try:
+        with curable("a run of the API"):
             for message in self.service.run(self._request(values)):
                 yield json.dumps(message, ensure_ascii=False)
-        except LabError as error:
-            raise told(error) from None
 
     def decode(
         self,
@@ -90,25 +100,25 @@ class Handlers:
         stop: list[str] | None = None,
     ) -> dict[str, Any]:
         """The same at once: lane -> the events of its trace."""
-        try:
+        with curable("a run of the API"):
             return self.service.decode(self._request(locals()))
-        except LabError as error:
-            raise told(error) from None
 
     def _request(self, values: dict[str, Any]) -> requests.Request:
-        methods, knobs = values["methods"], values.get("knobs") or {}
+        methods, knobs = values["methods"], {} if values["knobs"] is None else values["knobs"]
         if not isinstance(methods, list) or not isinstance(knobs, dict):
             raise ConfigError("methods must be a list of names, and knobs an object {method: {knob: value}}.")
         for name in knobs:
             if name not in methods:
                 raise ConfigError(unknown("lane with knobs", name, map(str, methods)))
         lanes = [{"method": name, "knobs": knobs.get(name, {}) if isinstance(name, str) else {}} for name in methods]
-        given = {**values, "lanes": lanes, "id": requests.fresh_id()}
+        own = {name: value for name, value in values.items() if name not in ("self", "methods", "knobs")}
+        given = {**own, "stop": own["stop"] or [], "lanes": lanes, "id": requests.fresh_id()}
         return requests.build(given, self.service.cards, self.service.models, self.service.limits)
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All method cards with their knobs."""
-        return self.service.methods(models)
+        with curable("listing methods"):
+            return self.service.methods(name_of(models))
 
     def presets(self) -> list[dict[str, Any]]:
         """All presets."""
@@ -116,51 +126,70 @@ class Handlers:
 
     def catalogue(self, models: str = "") -> Catalogue:
         """Methods, presets, models and limits."""
-        return catalogue_json(self.service, self.shelf, models)
+        with curable("listing methods"):
+            return catalogue_json(self.service, self.shelf, name_of(models))
 
     def load_trace(self, text: str) -> list[dict[str, Any]]:
         """The lanes in a trace file's text, checked: {key, card, events} with the sentence of every decision."""
-        try:
+        with curable("reading a trace"):
             if not isinstance(text, str):
                 raise ConfigError("A trace is given as its text.")
             data = text.encode("utf-8", "replace")
             found: list[dict[str, Any]] = open_traces(self.service, self.sentence, data)["lanes"]
-        except LabError as error:
-            raise told(error) from None
-        return found
+            return found
 
     def explain(self, text: str, round_index: int, node: int | None = None) -> list[str]:
-        """Why the guesses and tokens of one round of a trace came out as they did; one guess if `node` is given."""
-        if isinstance(round_index, bool) or not isinstance(round_index, int) or not isinstance(node, int | None):
-            raise told(ConfigError("round_index and node must be integers."))
-        events = self.load_trace(text)[0]["events"]
-        rounds = [event for event in events if event["kind"] == "round"]
-        if not 0 <= round_index < len(rounds):
-            raise told(ConfigError(f"Round {round_index} does not exist: the trace has {len(rounds)}."))
-        items = (
-            [*rounds[round_index]["nodes"], *rounds[round_index]["tokens"]]
-            if node is None
-            else rounds[round_index]["nodes"][node : node + 1]
-        )
-        return [str(item.get("why", "")) for item in items]
+        """Why the candidates and tokens of one round of a trace came out as they did, or one of them (`node`)."""
+        with curable("explaining a round"):
+            asked = checked(AskedPlace, {"round_index": round_index, "node": node})
+            rounds = [event for event in self.load_trace(text)[0]["events"] if event["kind"] == "round"]
+            if asked.round_index >= len(rounds):
+                raise ConfigError(f"Round {asked.round_index} does not exist: the trace has {len(rounds)}.")
+            nodes, tokens = rounds[asked.round_index]["nodes"], rounds[asked.round_index]["tokens"]
+            if asked.node is not None and asked.node >= len(nodes):
+                raise ConfigError(f"Node {asked.node} does not exist: the round has {len(nodes)}.")
+            return [
+                str(item.get("why", "")) for item in ([*nodes, *tokens] if asked.node is None else [nodes[asked.node]])
+            ]
 
     def stop(self, run: str) -> bool:
         """End a run after the round in progress."""
-        return self.service.stop(run)
+        with curable("stopping a run"):
+            return self.service.stop(name_of(run))
 
     def resync(self, given: list[Any]) -> str:
         """What a page missed of its run: [run id, events it has]."""
         match given:
-            case [str(run), int(have)]:
+            case [str(run), int(have)] if not isinstance(have, bool):
                 return json.dumps(self.service.resync(run, have))
             case _:
                 return "null"
 
 
-def told(error: LabError) -> gr.Error:
-    """An error of a user as Gradio tells it: the sentence to the caller, one line in the log, no traceback."""
-    LOG.info("refused: %s", error)
-    return gr.Error(str(error), print_exception=False)
+def name_of(given: object) -> str:
+    """A name.
+
+    Raises:
+        ConfigError: it is no text.
+    """
+    if not isinstance(given, str):
+        raise ConfigError(f"A name must be a text, not {shown(given)}.")
+    return given
+
+
+@contextmanager
+def curable(what: str) -> Iterator[None]:
+    """Errors as Gradio tells them: those of a user as a sentence and one line in the log, faults by their kind only."""
+    try:
+        yield
+    except gr.Error:
+        raise
+    except LabError as error:
+        log_refusal(error)
+        raise gr.Error(str(error), print_exception=False) from None
+    except Exception as error:
+        LOG.exception("%s failed", what)
+        raise gr.Error(fault_words(error), print_exception=False) from None
 
 
 def named(method: Callable[..., Any]) -> Callable[..., Any]:

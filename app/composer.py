@@ -4,9 +4,10 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from app.answers import Json, refused
 from app.knobs import card_json
 from app.service import Service
 from engine.drafters import DRAFTERS
@@ -25,8 +26,8 @@ def routes(service: Service) -> list[BaseRoute]:
         try:
             body = await run_in_threadpool(described, service, drafter, shape, rule, models)
         except LabError as error:
-            return JSONResponse({"error": str(error)}, status_code=400)
-        return JSONResponse(body)
+            return refused(error)
+        return Json(body)
 
     return [Route("/lab/compose", composed)]
 

@@ -6,16 +6,19 @@ No gradio, no torch.
 import json
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from app.answers import Json, refused
 from app.figures import judge as figures
+from app.validate import Asked, body, checked, parsed
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 
@@ -23,8 +26,17 @@ RESULTS = ROOT / "docs/results"
 JUDGES = ROOT / "assets/tiny"
 MAX_BODY = 2_000_000
 TASKS = ("arithmetic", "functions")
+Share = Annotated[float, Field(ge=0, le=1)]
 TOLD = {"scores", "truth", "threshold"}
 COMMAND = "python -m engine judge-eval --preset tiny --tasks {task}"
+
+
+class Labels(Asked):
+    """Scored labels: a probability of being important for each, what it is, and the threshold that is marked."""
+
+    scores: list[Share] = Field(description="a list of numbers from 0 to 1")
+    important: list[bool] = Field(description="a list of true and false")
+    threshold: Share = Field(description="a number from 0 to 1")
 
 
 def routes(results: Path = RESULTS, judges: Path = JUDGES) -> list[BaseRoute]:
@@ -38,44 +50,29 @@ def routes(results: Path = RESULTS, judges: Path = JUDGES) -> list[BaseRoute]:
 
 async def evaluations(results: Path, judges: Path, _request: Request) -> Response:
     """All tasks: what was measured, or the command that measures it; scores of labels that its judge had not seen."""
-    return JSONResponse({"tasks": [await run_in_threadpool(_task, results, judges, task) for task in TASKS]})
+    return Json({"tasks": [await run_in_threadpool(_task, results, judges, task) for task in TASKS]})
 
 
 async def judged(request: Request) -> Response:
-    """The curves of scored labels: {"scores", "important", "threshold"} in, figures with captions out."""
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_BODY:
-            return JSONResponse({"error": f"These are more than {MAX_BODY // 1000} kB, which is the limit."}, 413)
+    """The curves of scored labels: see `Labels`; figures with captions out."""
     try:
-        found = await run_in_threadpool(curves, bytes(body))
+        data = await body(request.stream(), MAX_BODY)
+        found = await run_in_threadpool(curves, data)
     except ConfigError as error:
-        return JSONResponse({"error": str(error)}, 400)
-    return JSONResponse({"figures": found})
+        return refused(error)
+    return Json({"figures": found})
 
 
-def curves(body: bytes) -> list[dict[str, Any]]:
+def curves(data: bytes) -> list[dict[str, Any]]:
     """The figures of what `judged` is sent.
 
     Raises:
         ConfigError: not JSON, or not as many labels as scores from 0 to 1.
     """
-    try:
-        given = json.loads(body)
-        scores, important = given["scores"], given["important"]
-        threshold = float(given["threshold"])
-        good = len(scores) == len(important) and all(map(_share, [*scores, threshold]))
-        if not good or not all(isinstance(label, bool) for label in important):
-            raise ValueError
-    except (ValueError, KeyError, TypeError, RecursionError):
-        what = 'lists "scores" (numbers from 0 to 1) and "important" (true or false) of one length, and a "threshold"'
-        raise ConfigError(f"The request must hold {what}.") from None
-    return figures.curves(scores, important, threshold)
-
-
-def _share(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    labels = checked(Labels, parsed(data))
+    if len(labels.scores) != len(labels.important):
+        raise ConfigError(f"There are {len(labels.scores)} scores and {len(labels.important)} labels.")
+    return figures.curves(labels.scores, labels.important, labels.threshold)
 
 
 def _task(results: Path, judges: Path, task: str) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from itertools import islice
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from app.answers import Json, refused
 from app.wire import Kind, Problem
 from engine.errors import ConfigError, LabError
 from engine.files.presets import list_presets
@@ -41,8 +42,8 @@ async def problem(request: Request) -> Response:
         seed = _seed(request.query_params.get("seed", ""))
         body = await run_in_threadpool(drawn, request.query_params.get("task", ""), seed)
     except LabError as error:
-        return JSONResponse({"error": str(error)}, status_code=400)
-    return JSONResponse(body)
+        return refused(error)
+    return Json(body)
 
 
 def drawn(family: str, seed: int) -> Problem:

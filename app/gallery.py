@@ -10,9 +10,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from app.answers import refused
 from app.presets import PresetCatalogue
 from engine.errors import LabError
 from engine.files.presets import Preset
@@ -33,7 +34,7 @@ async def gallery(shelf: PresetCatalogue, _request: Request) -> Response:
     try:
         body = await run_in_threadpool(shelf.once, "gallery", partial(_body, shelf))
     except LabError as error:
-        return JSONResponse({"error": str(error)}, status_code=500)
+        return refused(error, 500)
     return Response(body, media_type="application/json")
 
 

@@ -9,9 +9,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from app.answers import refused
 from app.prose import html, mathml
 from app.wire import DocPage, Glossary, Lessons, PageIndex, PageLesson, PageTask, Word
 from engine.errors import ConfigError, LabError
@@ -33,7 +34,7 @@ async def _answer(make: Callable[[], Any], _request: Request) -> Response:
     try:
         found = await run_in_threadpool(make)
     except LabError as error:
-        return JSONResponse({"error": str(error)}, status_code=500)
+        return refused(error, 500)
     return _json(found)
 
 
@@ -41,7 +42,7 @@ async def _page(request: Request) -> Response:
     try:
         found = await run_in_threadpool(page, request.query_params.get("name", ""))
     except ConfigError as error:
-        return JSONResponse({"error": str(error)}, status_code=404)
+        return refused(error, 404)
     return _json(found)
 
 

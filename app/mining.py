@@ -14,10 +14,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app import scratch
+from app.answers import Json, refused
 from app.miningjob import SEEDS, Job, problems, read_job
 from app.ndjson import Lines, stream
 from app.service import Service
@@ -90,9 +91,9 @@ async def recorded(mined: Path, request: Request) -> Response:
     names = sorted(path.stem for path in mined.glob("*.jsonl"))
     name = request.query_params.get("name")
     if name is None:
-        return JSONResponse({"sets": [await run_in_threadpool(_about, mined / f"{name}.jsonl") for name in names]})
+        return Json({"sets": [await run_in_threadpool(_about, mined / f"{name}.jsonl") for name in names]})
     if name not in names:
-        return _refused(ConfigError(unknown("mined set", name, names)), 404)
+        return refused(ConfigError(unknown("mined set", name, names)), 404)
     return Response(await run_in_threadpool((mined / f"{name}.jsonl").read_bytes), media_type="application/x-ndjson")
 
 
@@ -136,7 +137,7 @@ async def mine(service: Service, folder: Folder, request: Request) -> Response:
         if not path.exists():
             folder.make_room()
     except LabError as error:
-        return _refused(error)
+        return refused(error)
     return stream(partial(events, service, folder, job, found, path))
 
 
@@ -163,13 +164,9 @@ async def kept(service: Service, folder: Folder, request: Request) -> Response:
     try:
         path = _path(folder, await read_job(service, request))
     except LabError as error:
-        return _refused(error)
+        return refused(error)
     return Response(path.read_bytes() if path.is_file() else b"", media_type="application/x-ndjson")
 
 
 def _path(folder: Folder, job: Job) -> Path:
     return folder.file(job.key, job.models, job.task, job.source, job.naive, job.prompt)
-
-
-def _refused(error: LabError, status: int = 400) -> Response:
-    return JSONResponse({"error": str(error)}, status_code=status)

@@ -1,35 +1,31 @@
 """What a page asks to be mined: read, checked, and turned into problems. No gradio, no torch."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
+from pydantic import Field
 from starlette.requests import Request
 
 from app.service import Service
+from app.validate import Asked, Key, body, checked, parsed, within
 from engine.errors import ConfigError, unknown
 from engine.files.presets import list_presets
 from engine.tasks import Problem, load_problems
 
-TASKS = ("arithmetic", "functions")
-SOURCES = ("heldout", "train", "prompt")
 SEEDS = {"heldout": 0, "train": 7, "prompt": 0}  # of the problems, as the command line has them
 MAX_PROMPTS = 200
 MAX_BODY = 64_000
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a page asks for: a task, how many of which prompts, and how."""
+class Job(Asked):
+    """What a page asks for: a task, how many of which prompts, and how (`app.wire.MineRequest` for the page)."""
 
-    key: str
-    models: str
-    task: str
-    source: str
-    n: int
-    naive: bool
-    prompt: str
+    key: Key
+    models: str = Field(description="the name of a set of models")
+    task: Literal["arithmetic", "functions"] = Field(description="arithmetic or functions")
+    source: Literal["heldout", "train", "prompt"] = Field(description="heldout, train or prompt")
+    n: int = Field(1, ge=1, le=MAX_PROMPTS, description=f"an integer from 1 to {MAX_PROMPTS}")
+    naive: bool = Field(False, description="true or false")
+    prompt: str = Field("", description="a text")  # where the source is a prompt
 
 
 def problems(job: Job) -> list[Problem]:
@@ -54,42 +50,9 @@ async def read_job(service: Service, request: Request) -> Job:
     Raises:
         ConfigError: something is missing, of another type, or beyond a limit.
     """
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_BODY:
-            raise ConfigError("The request is too long.")
-    try:
-        given = json.loads(bytes(body) or b"{}")
-    except (ValueError, RecursionError):
-        raise ConfigError("The request is not JSON.") from None
-    if not isinstance(given, dict):
-        raise ConfigError("The request is a JSON object.")
-    job = Job(
-        key=_text(given, "key"),
-        models=_one(given, "models", service.models),
-        task=_one(given, "task", TASKS),
-        source=_one(given, "source", SOURCES),
-        n=given.get("n", 1),
-        naive=given.get("naive") is True,
-        prompt=_text(given, "prompt") if given.get("source") == "prompt" else "",
-    )
-    if isinstance(job.n, bool) or not isinstance(job.n, int) or not 1 <= job.n <= MAX_PROMPTS:
-        raise ConfigError(f"The number of prompts is 1 to {MAX_PROMPTS}.")
-    if job.source == "prompt" and not 0 < len(job.prompt) <= service.limits.max_prompt_chars:
-        raise ConfigError(f"A prompt has 1 to {service.limits.max_prompt_chars} characters.")
+    job = checked(Job, parsed(await body(request.stream(), MAX_BODY)))
+    if job.models not in service.models:
+        raise ConfigError(unknown("models", job.models, service.models))
+    if job.source == "prompt":
+        within("the characters of prompt", len(job.prompt), 1, service.limits.max_prompt_chars)
     return job
-
-
-def _text(given: dict[str, Any], name: str) -> str:
-    value = given.get(name, "")
-    if not isinstance(value, str):
-        raise ConfigError(f"{name} is a text.")
-    return value
-
-
-def _one(given: dict[str, Any], name: str, allowed: Sequence[str]) -> str:
-    value = _text(given, name)
-    if value not in allowed:
-        raise ConfigError(unknown(name, value, allowed))
-    return value

@@ -10,13 +10,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from app.answers import Json, refused
 from app.figures import pooled as figures
 from app.recorded import split
 from app.service import Service
 from app.state import Limits
+from app.validate import body
 from engine.analysis.pool import RECORDED, pool
 from engine.analysis.reading import MAX_RUNS, guesses, read_runs
 from engine.errors import LabError, TraceError
@@ -36,7 +38,7 @@ def routes(service: Service, recorded: Path = RECORDED) -> list[BaseRoute]:
 async def shown(recorded: Path, _request: Request) -> Response:
     """The recorded numbers and their figures."""
     if not recorded.is_file():
-        return JSONResponse({"error": "Nothing is recorded yet; open traces of your own."}, status_code=404)
+        return refused("Nothing is recorded yet; open traces of your own.", 404)
     return Response(
         await run_in_threadpool(_shown, recorded, recorded.stat().st_mtime_ns), media_type="application/json"
     )
@@ -50,23 +52,15 @@ def _shown(recorded: Path, _changed: int) -> bytes:
 
 async def posted(service: Service, request: Request) -> Response:
     """A visitor's traces: read in memory, answered, forgotten."""
-    most = service.limits.max_upload_bytes
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            return JSONResponse(
-                {"error": f"These files are larger than {most / 1e6:g} MB together, which is the limit."}, 413
-            )
-        parts.append(part)
     try:
-        found = await run_in_threadpool(pooled, service, b"".join(parts))
+        data = await body(request.stream(), service.limits.max_upload_bytes)
+        found = await run_in_threadpool(pooled, service, data)
     except LabError as error:
-        return JSONResponse({"error": str(error)}, 400)
-    return JSONResponse(found)
+        return refused(error)
+    return Json(found)
 
 
-def pooled(service: Service, body: bytes) -> dict[str, Any]:
+def pooled(service: Service, data: bytes) -> dict[str, Any]:
     """The figures and tables of the files in a body.
 
     Raises:
@@ -74,7 +68,7 @@ def pooled(service: Service, body: bytes) -> dict[str, Any]:
         ConfigError: nothing to pool, or runs of different targets.
     """
     usual = {card.name: card.resolve({}) for card in service.cards}
-    found = pool(read(split(body), service.limits), usual, study)
+    found = pool(read(split(data), service.limits), usual, study)
     return found | {"plots": plots(found)}
 
 

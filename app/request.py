@@ -1,19 +1,56 @@
 """What a page asks the engine to run, checked before anything expensive happens. No gradio, no torch."""
 
-import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from app.knobs import find
 from app.state import Limits
+from app.validate import Asked, MaybeKey, checked, parsed, within
 from engine.config import Card, KnobValue, Sampling
 from engine.errors import ConfigError, unknown
 from engine.tasks import FAMILIES
 
 MOST_STOPS, STOP_CHARS = 8, 100
 ANSWER_CHARS = 2000
+MOST_SEED = 2**53 - 1  # the largest whole number that every reader of JSON keeps as it is
+MOST_TOP_K = 10**6
+
+Stop = Annotated[str, Field(min_length=1, max_length=STOP_CHARS)]
+
+
+class AskedLane(Asked):
+    """One method of a comparison; knobs that are left out have their defaults, `Card.resolve` checks the others."""
+
+    method: str = Field(description="the name of a method")
+    knobs: dict[str, Any] = Field({}, description="an object of the method's knobs and their values")
+
+
+class AskedRun(Asked):
+    """A comparison as a page or a program asks for it (`app.wire.RunRequest` is the same for the page)."""
+
+    prompt: str = Field("", description="a text")
+    lanes: list[Any] = Field([], description="a list of methods, each its name or {method, knobs}")
+    models: str = Field("", description="the name of a set of models")
+    max_new_tokens: int = Field(128, description="an integer >= 1")
+    temperature: float = Field(0.0, ge=0, le=100, description="a number from 0 to 100")
+    top_p: float = Field(1.0, gt=0, le=1, description="a number above 0, up to 1")
+    top_k: int = Field(0, ge=0, le=MOST_TOP_K, description=f"an integer from 0 (off) to {MOST_TOP_K}")
+    seed: int = Field(0, ge=0, le=MOST_SEED, description=f"an integer from 0 to {MOST_SEED}")
+    chat: bool = Field(False, description="true or false")
+    id: MaybeKey = ""
+    stop: list[Stop] = Field(
+        [],
+        max_length=MOST_STOPS,
+        description=f"a list of at most {MOST_STOPS} texts, of 1 to {STOP_CHARS} characters each",
+    )
+    task: str = Field("", description="the kind of problem that the prompt is")
+    answer: str = Field("", max_length=ANSWER_CHARS, description=f"a text of at most {ANSWER_CHARS} characters")
+    preset: str = Field("", description="the name of a case")
+    visitor: MaybeKey = ""
 
 
 @dataclass(frozen=True)
@@ -40,6 +77,7 @@ class Request:
     stop: tuple[str, ...] = ()
     task: str = ""  # family of the prompt, where it is a problem of one
     answer: str = ""  # its reference answer
+    visitor: str = ""  # who asks: all tabs of a browser are one (`app.turnstile`)
 
     @property
     def extras(self) -> dict[str, str]:
@@ -69,122 +107,67 @@ def parse(text: str, cards: Sequence[Card], models: Sequence[str], limits: Limit
     Raises:
         ConfigError: something is missing, unknown or out of range; the message says what and what would do.
     """
-    try:
-        given = json.loads(text)
-    except ValueError as error:
-        raise ConfigError(f"The request is not JSON: {error}.") from None
-    except RecursionError:
-        raise ConfigError("The request is nested too deeply.") from None
-    if not isinstance(given, dict):
-        raise ConfigError("The request must be a JSON object.")
-    return build(given, cards, models, limits)
+    return build(parsed(text), cards, models, limits)
 
 
-def build(given: Mapping[str, Any], cards: Sequence[Card], models: Sequence[str], limits: Limits) -> Request:
+def build(given: object, cards: Sequence[Card], models: Sequence[str], limits: Limits) -> Request:
     """The request in plain values; see `parse`."""
-    prompt = given.get("prompt", "")
-    if not isinstance(prompt, str) or not prompt.strip():
+    return resolved(checked(AskedRun, given), cards, models, limits)
+
+
+def resolved(asked: AskedRun, cards: Sequence[Card], models: Sequence[str], limits: Limits) -> Request:
+    """A request whose types are right, as far as this server can do it.
+
+    Raises:
+        ConfigError: an empty prompt, an unknown name, or more than a limit allows.
+    """
+    if not asked.prompt.strip():
         raise ConfigError("The prompt is empty: write some text, or choose a preset.")
-    if len(prompt) > limits.max_prompt_chars:
+    if len(asked.prompt) > limits.max_prompt_chars:
         raise ConfigError(
-            f"The prompt has {len(prompt)} characters; at most {limits.max_prompt_chars} are allowed here."
+            f"The prompt has {len(asked.prompt)} characters; at most {limits.max_prompt_chars} are allowed here."
         )
-    name = given.get("models") or (models[0] if models else "")
+    name = asked.models or (models[0] if models else "")
     if name not in models:
         raise ConfigError(unknown("models", name, models))
+    if asked.task and asked.task not in FAMILIES:
+        raise ConfigError(unknown("task", asked.task, FAMILIES))
+    if asked.answer and not asked.task:
+        raise ConfigError("answer must come with the task that it belongs to.")
     return Request(
-        models=str(name),
-        prompt=prompt,
-        lanes=lanes(given.get("lanes"), cards, limits),
-        max_new_tokens=whole(given, "max_new_tokens", 128, 1, limits.max_tokens),
-        sampling=Sampling(
-            temperature=_number(given, "temperature", 0.0),
-            top_k=whole(given, "top_k", 0, 0, 10**6),
-            top_p=_number(given, "top_p", 1.0),
-        ),
-        seed=whole(given, "seed", 0, 0, 2**63 - 1),
-        chat=bool(given.get("chat", False)),
-        run=str(given.get("id", "")),
-        stop=stops(given.get("stop")),
-        **problem(given),
+        models=name,
+        prompt=asked.prompt,
+        lanes=lanes(asked.lanes, cards, limits),
+        max_new_tokens=within("max_new_tokens", asked.max_new_tokens, 1, limits.max_tokens),
+        sampling=Sampling(asked.temperature, asked.top_k, asked.top_p),
+        seed=asked.seed,
+        chat=asked.chat,
+        run=asked.id,
+        stop=tuple(asked.stop),
+        task=asked.task,
+        answer=asked.answer,
+        visitor=asked.visitor,
     )
 
 
-def problem(given: Mapping[str, Any]) -> dict[str, str]:
-    """Task and reference answer of a request, empty where none are given.
-
-    Raises:
-        ConfigError: an unknown task, an answer without one, or one that is no text or too long.
-    """
-    task, answer = given.get("task") or "", given.get("answer") or ""
-    if task and task not in FAMILIES:
-        raise ConfigError(unknown("task", task, FAMILIES))
-    if not isinstance(answer, str) or len(answer) > ANSWER_CHARS or (answer and not task):
-        raise ConfigError(
-            f"answer must be a text of at most {ANSWER_CHARS} characters, with the task that it belongs to."
-        )
-    return {"task": task, "answer": answer}
-
-
-def stops(given: Any) -> tuple[str, ...]:
-    """The texts that end a run; none where none are given.
-
-    Raises:
-        ConfigError: no list of texts, too many, or one that is empty or too long.
-    """
-    if not isinstance(given, list | tuple | None) or not all(isinstance(text, str) for text in given or ()):
-        raise ConfigError("Stop strings are given as a list of texts.")
-    found = tuple(given or ())
-    if len(found) > MOST_STOPS or not all(0 < len(text) <= STOP_CHARS for text in found):
-        raise ConfigError(f"Stop strings: at most {MOST_STOPS}, of 1 to {STOP_CHARS} characters each.")
-    return found
-
-
-def lanes(given: Any, cards: Sequence[Card], limits: Limits) -> tuple[Lane, ...]:
+def lanes(given: Sequence[object], cards: Sequence[Card], limits: Limits) -> tuple[Lane, ...]:
     """The chosen methods; a method may come twice with other knobs.
 
     Raises:
         ConfigError: none, too many, an unknown method or knob, or a value out of range.
     """
-    if not isinstance(given, list) or not given:
+    if not given:
         raise ConfigError("No method is chosen: take at least one, better two to compare.")
     if len(given) > limits.max_lanes:
         raise ConfigError(f"{len(given)} methods are chosen; at most {limits.max_lanes} fit side by side.")
     out: list[Lane] = []
     for item in given:
-        item = {"method": item} if isinstance(item, str) else item
-        if not isinstance(item, dict) or not isinstance(item.get("knobs", {}), dict):
-            raise ConfigError("A method is given as its name, or as {method, knobs}.")
-        card = find(cards, item.get("method"))
+        asked = checked(AskedLane, {"method": item} if isinstance(item, str) else item, "A method")
+        card = find(cards, asked.method)
         same = sum(lane.card.name == card.name for lane in out)
         key = card.name if not same else f"{card.name}.{same + 1}"
-        out.append(Lane(key, card, card.resolve(item.get("knobs", {}))))
+        out.append(Lane(key, card, card.resolve(asked.knobs)))
     return tuple(out)
-
-
-def _number(given: Mapping[str, Any], name: str, default: float) -> float:
-    try:
-        return float(given.get(name, default))
-    except (TypeError, ValueError):
-        raise ConfigError(f"{name.replace('_', ' ')} is a number, not {given.get(name)!r}.") from None
-    except OverflowError:
-        raise ConfigError(
-            f"{name.replace('_', ' ')} is a number that is too large: it has more than 300 digits."
-        ) from None
-
-
-def whole(given: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
-    """A whole number of a request.
-
-    Raises:
-        ConfigError: something else, or out of range.
-    """
-    value = _number(given, name, default)
-    if not low <= value <= high or value != int(value):
-        raise ConfigError(
-            f"{name.replace('_', ' ')} = {given.get(name)!r}: a whole number from {low} to {high} is allowed."
-        )
-    return int(value)
 
 
 def fresh_id() -> str:

@@ -1,12 +1,12 @@
 """Plain HTTP beside Gradio: static files, the catalogue, recorded and uploaded traces, health, security headers."""
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
@@ -18,10 +18,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import composer, evaluations, fresh, gallery, learn, mining, picks, pooled, recorded, trajectories, trees
+from app.answers import Json, fault, refused
 from app.guard import Guard, Rules
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.service import Service
+from app.validate import body
 from app.wire import Catalogue
 from engine.analysis import names
 from engine.analysis.reading import guesses
@@ -88,7 +90,17 @@ def app_kwargs(
         Mount("/lab-static", StaticFiles(directory=STATIC), middleware=zipped),
     ]
     rules = Rules.of(host, service.limits.max_upload_bytes)
-    return {"routes": routes, "middleware": [Middleware(Headers), Middleware(Guard, rules=rules)], "openapi_url": None}
+    return {
+        "routes": routes,
+        "middleware": [Middleware(Headers), Middleware(Guard, rules=rules)],
+        "exception_handlers": {RequestValidationError: misshapen, Exception: fault},
+        "openapi_url": None,
+    }
+
+
+async def misshapen(_request: Request, _error: Exception) -> Response:
+    """A body that is not what Gradio's own routes take."""
+    return refused("The body is not what this address takes: see the API page (footer of the page).", 422)
 
 
 async def health(_request: Request) -> Response:
@@ -129,26 +141,18 @@ async def trace(shelf: PresetCatalogue, request: Request) -> Response:
     try:
         body = await run_in_threadpool(shelf.body, request.query_params.get("name") or shelf.first)
     except LabError as error:
-        return _refused(error, 404)
+        return refused(error, 404)
     return Response(body, media_type="application/json")
 
 
 async def upload(service: Service, sentence: Sentence | None, request: Request) -> Response:
     """A visitor's own traces: read in memory, answered, forgotten."""
-    limits = service.limits
-    parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limits.max_upload_bytes:
-            return _refused(
-                TraceError(f"The file is larger than {limits.max_upload_bytes / 1e6:g} MB, which is the limit."), 413
-            )
-        parts.append(part)
     try:
-        found = await run_in_threadpool(open_traces, service, sentence, b"".join(parts))
+        data = await body(request.stream(), service.limits.max_upload_bytes)
+        found = await run_in_threadpool(open_traces, service, sentence, data)
     except LabError as error:
-        return _refused(error, 400)
-    return Response(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"), media_type="application/json")
+        return refused(error)
+    return Json(found)
 
 
 def open_traces(service: Service, sentence: Sentence | None, data: bytes) -> dict[str, Any]:
@@ -170,7 +174,3 @@ def open_traces(service: Service, sentence: Sentence | None, data: bytes) -> dic
         if len(traces) > most:
             raise TraceError(f"These files hold {len(traces)} runs; at most {most} fit side by side.")
     return recorded.body(traces, service.cards, sentence)
-
-
-def _refused(error: LabError, status: int) -> Response:
-    return JSONResponse({"error": str(error)}, status_code=status)

@@ -4,9 +4,11 @@ import os
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from app import scratch
 from app.build import build
+from app.calls import Calls, Signatures
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import app_kwargs
@@ -29,6 +31,8 @@ def launch(
     """Build the page and serve it; `more` goes to `Blocks.launch`."""
     os.environ["GRADIO_TEMP_DIR"] = str(scratch.fresh("gradio"))
     demo = build(service, shelf, sentence)
+    served = app_kwargs(service, shelf, sentence, host or os.environ.get("GRADIO_SERVER_NAME"))
+    served["middleware"].append(Middleware(Calls, signatures=signatures(demo)))
     demo.launch(
         server_name=host,
         server_port=port,
@@ -42,9 +46,23 @@ def launch(
         max_file_size=service.limits.max_upload_bytes,
         enable_monitoring=False,
         show_error=True,
-        app_kwargs=app_kwargs(service, shelf, sentence, host or os.environ.get("GRADIO_SERVER_NAME")),
+        app_kwargs=served,
         state_session_capacity=SESSIONS,
         max_threads=2 * MOST_WAITING,  # those that wait for the device hold one each
         **more,
     )
     return demo
+
+
+def signatures(demo: gr.Blocks) -> Signatures:
+    """What the events of a page take, as Gradio tells it."""
+    told = demo.get_api_info()["named_endpoints"]
+    takes = {name.removeprefix("/"): about["parameters"] for name, about in told.items()}
+    return Signatures(
+        {name: tuple(one["parameter_name"] for one in given) for name, given in takes.items()},
+        {
+            name: tuple(one["parameter_name"] for one in given if not one["parameter_has_default"])
+            for name, given in takes.items()
+        },
+        {number: len(event.inputs) for number, event in demo.fns.items()},
+    )

@@ -2,23 +2,25 @@
 
 import contextlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app import request as requests
+from app.answers import refused
 from app.figures import trajectories as figures
 from app.ndjson import Lines, stream
 from app.service import Service
+from app.validate import body, checked, parsed
 from engine.analysis.sheet import Sheet, by_turns
 from engine.errors import ConfigError, LabError
 from engine.files.places import PRESETS, ROOT
@@ -31,6 +33,13 @@ RESULTS = ROOT / "docs" / "results" / "trajectories.json"  # written by `python 
 FAMILY, OFFERED = "arithmetic", 8  # held-out problems that the page offers
 MOST = 16  # trajectories of one method
 MAX_BODY = 64_000
+
+
+class AskedTrajectories(requests.AskedRun):
+    """A run, several times over on the same prompt."""
+
+    temperature: float = Field(0.6, ge=0, le=100, description="a number from 0 to 100")
+    n: int = Field(4, ge=1, le=MOST, description=f"an integer from 1 to {MOST}")
 
 
 @dataclass(frozen=True)
@@ -109,35 +118,20 @@ def known(prompt: str) -> Problem | None:
 async def live(service: Service, request: Request) -> Response:
     """Draw trajectories, as JSON lines. Closing the connection stops after the round in progress."""
     try:
-        job = parse(service, await _body(request))
+        job = parse(service, parsed(await body(request.stream(), MAX_BODY)))
     except LabError as error:
-        return JSONResponse({"error": str(error)}, status_code=400)
+        return refused(error)
     return stream(partial(lines, service, job))
 
 
-async def _body(request: Request) -> Mapping[str, Any]:
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_BODY:
-            raise ConfigError("The request is too long.")
-    try:
-        given = json.loads(bytes(body))
-    except (ValueError, RecursionError):
-        raise ConfigError("The request is not JSON.") from None
-    if not isinstance(given, dict):
-        raise ConfigError("The request must be a JSON object.")
-    return given
-
-
-def parse(service: Service, given: Mapping[str, Any]) -> Job:
+def parse(service: Service, given: object) -> Job:
     """The job in plain values.
 
     Raises:
         ConfigError: something is missing, unknown or out of range.
     """
-    ask = requests.build({"temperature": 0.6, **given}, service.cards, service.models, service.limits)
-    return Job(ask, requests.whole(given, "n", 4, 1, MOST))
+    asked = checked(AskedTrajectories, given)
+    return Job(requests.resolved(asked, service.cards, service.models, service.limits), asked.n)
 
 
 def lines(service: Service, job: Job) -> Lines:

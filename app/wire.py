@@ -69,6 +69,7 @@ class RunRequest(TypedDict):
     answer: NotRequired[str]  # its reference answer
     preset: NotRequired[str]  # the case that the settings come from, empty when none
     id: NotRequired[str]  # 32 hexadecimal digits, made by the page
+    visitor: NotRequired[str]  # 32 hexadecimal digits, the same for all tabs of a browser
     stop: NotRequired[list[str]]
 
 

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from engine.errors import ConfigError, unknown
+from engine.errors import ConfigError, shown, unknown
 from engine.threshold import Threshold
 
 KnobValue = bool | int | float | str
 Guarantee = Literal["reference", "lossless", "lossy"]
 Origin = Literal["paper", "code", "ours"]
 MIN_TEMPERATURE = 1e-3  # below it a distribution is the argmax, and logits / temperature lose their digits
+MOST_TEXT = 2000  # characters of a knob that is a text
 MAX_SEED = 2**53  # whole numbers beyond it do not survive JSON readers
 
 
@@ -43,29 +44,38 @@ class Knob:
                 raise ConfigError(unknown(f"value for {self.name}", value, self.choices))
             return str(value)
         if isinstance(self.default, bool):
-            if value in (True, False, "true", "false", "True", "False"):
+            if isinstance(value, bool) or value in ("true", "false", "True", "False"):
                 return value in (True, "true", "True")
-            raise ConfigError(f"{self.name} is a switch: true or false, not {value!r}.")
-        return self._number(value)
+            raise ConfigError(f"{self.name} is a switch: true or false, not {shown(value)}.")
+        return self._text(value) if isinstance(self.default, str) else self._number(value)
+
+    def _text(self, value: object) -> str:
+        value = str(value) if type(value) in (int, float) else value
+        if not isinstance(value, str) or len(value) > MOST_TEXT or not value.isascii():
+            raise ConfigError(
+                f"{self.name} must be a text of at most {MOST_TEXT} plain characters, not {shown(value)}."
+            )
+        return value
 
     def _number(self, value: object) -> KnobValue:
-        if isinstance(self.default, str):
-            return str(value)
         try:
+            if isinstance(value, bool):
+                raise TypeError
             number = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError):
-            raise ConfigError(f"{self.name} is a number, not {value!r}.") from None
+            raise ConfigError(f"{self.name} is a number, not {shown(value)}.") from None
         except OverflowError:
             raise ConfigError(f"{self.name} is a number that is too large: it has more than 300 digits.") from None
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         if not math.isfinite(number) or not low <= number <= high:
             raise ConfigError(
-                f"{self.name} = {value!r} is out of range: allowed are {low:g} to {high:g} {self.unit}".rstrip() + "."
+                f"{self.name} = {shown(value)} is out of range: allowed are {low:g} to {high:g} {self.unit}".rstrip()
+                + "."
             )
         if isinstance(self.default, int):
             if number != int(number):
-                raise ConfigError(f"{self.name} is a whole number, not {value!r}.")
+                raise ConfigError(f"{self.name} is a whole number, not {shown(value)}.")
             return int(number)
         return number
 

@@ -1,8 +1,14 @@
 """The flat family of errors a user can meet; every message says what was given, what is allowed, and the nearest
 name."""
 
+import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+MOST_SHOWN = 100  # characters of what was given
+SHORT = reprlib.Repr()
+SHORT.maxstring = SHORT.maxother = MOST_SHOWN
+SHORT.maxlevel = 2
 
 
 class LabError(Exception):
@@ -32,6 +38,11 @@ class EngineFault(LabError):
 def unknown(what: str, given: object, known: Iterable[str]) -> str:
     """The sentence for a name nobody knows: what was given, the nearest right name, and all that are allowed."""
     names = sorted(known)
-    near = get_close_matches(str(given), names, n=1, cutoff=0.5)
+    near = get_close_matches(str(given)[:MOST_SHOWN], names, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"Unknown {what} {given!r}.{hint} Known: {', '.join(names) or 'none'}."
+    return f"Unknown {what} {shown(given)}.{hint} Known: {', '.join(names) or 'none'}."
+
+
+def shown(value: object) -> str:
+    """A value in few characters, as Python writes it; what is left out in the middle is "..."."""
+    return SHORT.repr(value)

@@ -1,9 +1,14 @@
 import json
+import math
 
 import pytest
 
+from app import miningjob, trajectories
 from app import request as requests
+from app.build import AskedPlace
+from app.evaluations import Labels
 from app.state import Limits
+from app.wire import MineRequest, RunRequest
 from engine.errors import ConfigError
 from tests.app.synthetic import CARDS
 
@@ -32,38 +37,86 @@ def test_every_lane_gets_the_same_prompt_and_distribution():
     [
         ({"prompt": "  "}, "empty"),
         ({"prompt": "x" * 30_000}, "30000 characters"),
+        ({"prompt": 7}, "prompt must be a text, not 7"),
+        ({"prompt": None}, "prompt must be a text, not None"),
+        ({"prompt": "half \ud83d"}, "'prompt' must be text in Unicode: it holds half a pair of surrogates"),
         ({"lanes": []}, "No method"),
+        ({"lanes": "plain"}, "lanes must be a list of methods"),
         ({"lanes": ["chian"]}, "Did you mean 'chain'"),
         ({"lanes": ["plain"] * 33}, "at most 32"),
         ({"lanes": [{"method": "chain", "knobs": {"gama": 3}}]}, "Did you mean 'gamma'"),
         ({"lanes": [{"method": "chain", "knobs": {"gamma": 99}}]}, "1 to 16"),
-        ({"lanes": [{"method": "chain", "knobs": 3}]}, "knobs"),
-        ({"lanes": [7]}, "name"),
+        ({"lanes": [{"method": "chain", "knobs": {"gamma": True}}]}, "gamma is a number, not True"),
+        ({"lanes": [{"method": "chain", "knobs": 3}]}, "knobs must be an object"),
+        ({"lanes": [{"knobs": {}}]}, "A method lacks method: it must be the name"),
+        ({"lanes": [{"method": "chain", "knob": {}}]}, "Unknown setting 'knob'. Did you mean 'knobs'"),
+        ({"lanes": [7]}, "A method must be a JSON object, not 7"),
         ({"models": "../etc"}, "Unknown models"),
-        ({"max_new_tokens": 201}, "1 to 200"),
-        ({"max_new_tokens": "many"}, "is a number"),
-        ({"temperature": -1}, "out of range"),
-        ({"top_p": 0}, "out of range"),
-        ({"seed": 0.5}, "whole number"),
-        ({"max_new_tokens": 10**400}, "too large"),
-        ({"temperature": 10**400}, "too large"),
+        ({"models": 3}, "models must be the name"),
+        ({"max_new_tokens": 201}, "max_new_tokens must be an integer from 1 to 200, not 201"),
+        ({"max_new_tokens": 0}, "from 1 to 200"),
+        ({"max_new_tokens": "many"}, "must be an integer >= 1, not 'many'"),
+        ({"max_new_tokens": True}, "not True"),
+        ({"max_new_tokens": 10**400}, "from 1 to 200, not 1000"),
+        ({"temperature": -1}, "temperature must be a number from 0 to 100, not -1"),
+        ({"temperature": "0.5"}, "not '0.5'"),
+        ({"temperature": True}, "not True"),
+        ({"temperature": math.nan}, "not nan"),
+        ({"temperature": math.inf}, "not inf"),
+        ({"temperature": 1e-320}, "out of range"),
+        ({"temperature": 10**400}, "temperature must be"),
+        ({"top_p": 0}, "top_p must be a number above 0"),
+        ({"top_k": -1}, "top_k must be an integer from 0"),
+        ({"seed": 0.5}, "seed must be an integer from 0 to 9007199254740991, not 0.5"),
+        ({"seed": 2**53}, "not 9007199254740992"),
+        ({"seed": -1}, "not -1"),
+        ({"seed": "3"}, "not '3'"),
+        ({"chat": "false"}, "chat must be true or false, not 'false'"),
+        ({"chat": 0}, "chat must be true or false, not 0"),
         ({"lanes": [{"method": "chain", "knobs": {"gamma": 10**400}}]}, "too large"),
-        ({"stop": "end"}, "list of texts"),
-        ({"stop": [1]}, "list of texts"),
+        ({"stop": "end"}, "stop must be a list of at most 8 texts"),
+        ({"stop": [1]}, "stop must be a list .*; item 1 is 1"),
         ({"stop": ["x"] * 9}, "at most 8"),
-        ({"stop": ["x" * 101]}, "1 to 100 characters"),
+        ({"stop": ["a", "x" * 101]}, "1 to 100 characters each; item 2 is 'xxx"),
         ({"stop": [""]}, "1 to 100 characters"),
+        ({"stop": ["\udfff"]}, "Unicode"),
+        ({"temprature": 1}, "Unknown setting 'temprature'. Did you mean 'temperature'"),
+        ({"id": "x"}, "id must be 32 hexadecimal digits, or empty, not 'x'"),
+        ({"visitor": 3}, "visitor must be 32 hexadecimal digits"),
     ],
 )
 def test_mistakes_are_told(wrong, says):
-    with pytest.raises(ConfigError, match=says):
+    with pytest.raises(ConfigError, match=says) as told:
         parse(**wrong)
+    assert "pydantic" not in str(told.value) and len(str(told.value)) < 1000
+    str(told.value).encode()
+
+
+def test_the_largest_seed_is_kept_to_the_digit():
+    assert parse(seed=2**53 - 1).seed == 9007199254740991
+
+
+def test_what_is_allowed_is_said_of_every_setting():
+    for kind in (
+        requests.AskedRun,
+        requests.AskedLane,
+        trajectories.AskedTrajectories,
+        miningjob.Job,
+        Labels,
+        AskedPlace,
+    ):
+        assert all(field.description for field in kind.model_fields.values()), kind
+
+
+def test_the_page_s_type_has_the_fields_that_are_read():
+    assert set(RunRequest.__annotations__) == set(requests.AskedRun.model_fields)
+    assert set(MineRequest.__annotations__) == set(miningjob.Job.model_fields)
 
 
 def test_a_run_may_end_at_texts_of_its_own():
     request = parse(stop=["\n\n", "Question:"])
     assert all(request.arguments(lane)["stop"] == ("\n\n", "Question:") for lane in request.lanes)
-    assert parse(stop=None).stop == parse().stop == ()
+    assert parse().stop == ()
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", "null", "[" * 100_000])

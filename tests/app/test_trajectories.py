@@ -83,7 +83,7 @@ def test_bad_requests_are_told(http, more, says):
     assert answer.status_code == 400 and says in answer.json()["error"]
     for nonsense in (b"nonsense", b"[" * 60_000):
         assert http.post("/lab/trajectories/live", content=nonsense).status_code == 400
-    assert http.post("/lab/trajectories/live", content=b"x" * 70_000).status_code == 400
+    assert http.post("/lab/trajectories/live", content=b"x" * 70_000).status_code == 413
 
 
 def test_a_method_that_cannot_run_ends_the_lines_with_its_reason(http):

@@ -14,6 +14,7 @@ WHOLE = Knob("gamma", 5, "a whole number", 0, 128, 1, "tokens")
 SWITCH = Knob("bonus", True, "a switch")
 CHOICE = Knob("mode", "a", "a choice", choices=("a", "beta"))
 OPEN = Knob("free", 1, "no range")
+TEXT = Knob("bins", "0.5,1", "a text")
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,8 @@ OPEN = Knob("free", 1, "no range")
         (SWITCH, "True", True),
         (CHOICE, "beta", "beta"),
         (OPEN, -(10**6), -(10**6)),
+        (TEXT, "1,2", "1,2"),
+        (TEXT, 0.25, "0.25"),
     ],
 )
 def test_values_come_back_in_the_type_of_the_knob(knob: Knob, given: object, kept: object) -> None:
@@ -53,6 +56,14 @@ def test_values_come_back_in_the_type_of_the_knob(knob: Knob, given: object, kep
         (CHOICE, [], "Unknown value for mode"),
         (WHOLE, 10**400, "gamma is a number that is too large"),
         (OPEN, -(10**400), "too large"),
+        (NUMBER, True, "tau is a number, not True"),
+        (WHOLE, False, "gamma is a number, not False"),
+        (SWITCH, 1, "true or false, not 1"),
+        (SWITCH, 0.0, "true or false"),
+        (TEXT, [1], "bins must be a text"),
+        (TEXT, True, "bins must be a text"),
+        (TEXT, "\ud800", "plain characters"),
+        (TEXT, "1" * 2001, "at most 2000"),
     ],
 )
 def test_values_out_of_range_are_refused(knob: Knob, given: object, says: str) -> None:

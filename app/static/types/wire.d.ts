@@ -45,6 +45,8 @@ export interface RunRequest {
   readonly preset?: string;
   /** 32 hexadecimal digits, made by the page */
   readonly id?: string;
+  /** 32 hexadecimal digits, the same for all tabs of a browser */
+  readonly visitor?: string;
   readonly stop?: readonly string[];
 }
 

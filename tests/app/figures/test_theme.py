@@ -73,18 +73,19 @@ def test_one_label_or_none_draws() -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "says"),
     [
-        b"",
-        b"[]",
-        b'{"scores": [2], "important": [true], "threshold": 0.5}',
-        b'{"scores": [0.5], "important": [], "threshold": 1}',
-        b'{"scores": [0.5], "important": [1], "threshold": 1}',
-        b'{"scores": [NaN], "important": [true], "threshold": 0.5}',
+        (b"", "not JSON"),
+        (b"[]", r"must be a JSON object, not \[\]"),
+        (b'{"scores": [2], "important": [true], "threshold": 0.5}', "numbers from 0 to 1; item 1 is 2"),
+        (b'{"scores": [0.5], "important": [], "threshold": 1}', "There are 1 scores and 0 labels"),
+        (b'{"scores": [0.5], "important": [1], "threshold": 1}', "important must be a list of true and false"),
+        (b'{"scores": [NaN], "important": [true], "threshold": 0.5}', "item 1 is nan"),
+        (b'{"scores": [0.5], "important": [true]}', "The request lacks threshold"),
     ],
 )
-def test_bad_labels_are_refused_in_words(body: bytes) -> None:
-    with pytest.raises(ConfigError, match="of one length"):
+def test_bad_labels_are_refused_in_words(body: bytes, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
         evaluations.curves(body)
 
 

@@ -1,0 +1,43 @@
+"""How plain HTTP answers: JSON that can always be written, errors of a user as a sentence and one line in the log."""
+
+import json
+import logging
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+from app.validate import TooLarge
+
+LOG = logging.getLogger(__name__)
+LONGEST = 300  # characters of a line in the log
+
+
+class Json(JSONResponse):
+    """JSON in which half a pair of surrogates is written as a question mark, not as an error of the server."""
+
+    def render(self, content: Any) -> bytes:
+        """The body."""
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+
+
+def refused(error: Exception | str, status: int = 400) -> Json:
+    """What a user did wrong, told to them; one line in the log."""
+    log_refusal(error)
+    return Json({"error": str(error)}, 413 if isinstance(error, TooLarge) else status)
+
+
+def log_refusal(error: Exception | str) -> None:
+    """One line, whatever is in the message."""
+    LOG.info("refused: %s", " ".join(str(error).split())[:LONGEST].encode("ascii", "backslashreplace").decode())
+
+
+async def fault(_request: Request, error: Exception) -> Json:
+    """A fault of the lab: the log has it, the caller gets its kind and no more."""
+    return Json({"error": fault_words(error)}, 500)
+
+
+def fault_words(error: Exception) -> str:
+    """What is told of a fault."""
+    return f"The lab failed ({type(error).__name__}). This is a fault of the lab; the server's log says more."

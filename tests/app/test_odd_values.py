@@ -1,0 +1,100 @@
+"""Odd values at every endpoint of a real server: a clear sentence, never a status of 500 nor the words of a library."""
+
+import json
+import logging
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from app.serve import launch
+from tests.app.fakes import free_port, sentence
+
+ODD: list[Any] = [None, True, -1, 2**53 + 1, 10**30, 0.5, 1e308, "", "x", "\ud800", [], {}, [[]], {"a": [None]}]
+FOREIGN = re.compile(r"Traceback|pydantic|Input should|Error\(|object has no|unhashable|NoneType|not iterable|<class")
+JSON = {"content-type": "application/json"}
+SOUND = {
+    "run": [["plain"], "Once", "made-up", 4, 0.0, 1.0, 0, 0, False, {}, []],
+    "decode": [["plain"], "Once", "made-up", 4, 0.0, 1.0, 0, 0, False, {}, []],
+    "methods": ["made-up"],
+    "load_trace": ["x"],
+    "explain": ["x", 0, None],
+    "stop": ["0" * 32],
+}
+
+
+@pytest.fixture
+def base(service: Any, shelf: Any) -> Iterator[str]:
+    port = free_port()
+    demo = launch(service, shelf, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    yield f"http://127.0.0.1:{port}"
+    demo.close()
+
+
+def called(http: httpx.Client, name: str, data: Any) -> str:
+    """What a call of the named API says, error or result."""
+    body = json.dumps({"data": data})  # escapes what is no Unicode, as a browser does
+    joined = http.post(f"/gradio_api/call/{name}", content=body, headers=JSON)
+    assert joined.status_code < 500, (name, data, joined.text)
+    if joined.status_code != 200:
+        return joined.text
+    answer = http.get(f"/gradio_api/call/{name}/{joined.json()['event_id']}")
+    assert answer.status_code == 200
+    return answer.text
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_odd_arguments_of_the_api(base: str, name: str, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:
+    caplog.set_level(logging.INFO, "app")
+    with httpx.Client(base_url=base, timeout=30) as http:
+        for place in range(len(SOUND[name])):
+            for odd in ODD if name != "decode" else ODD[place % 3 :: 3]:
+                said = called(http, name, [*SOUND[name][:place], odd, *SOUND[name][place + 1 :]])
+                assert not FOREIGN.search(said), (name, place, odd, said)
+        for data in ([], [None] * 40, SOUND[name][:-1]):
+            said = called(http, name, data)
+            assert not FOREIGN.search(said), (name, data, said)
+    assert "Traceback" not in caplog.text + capfd.readouterr().err
+    assert all("\n" not in record.getMessage() for record in caplog.records)
+
+
+POSTS = ("/lab/mine", "/lab/mine/kept", "/lab/trajectories/live", "/lab/judged", "/lab/open", "/lab/pooled")
+GRADIO = ("queue/join", "call/run", "call/nothing", "component_server", "cancel", "reset")
+GETS = (
+    *("/lab/catalogue?models=", "/lab/trace?name=", "/lab/problem?seed=1&task=", "/lab/problem?task=arithmetic&seed="),
+    *(
+        "/lab/compose?drafter=",
+        "/lab/compose?shape=chain&rule=",
+        "/lab/mined?name=",
+        "/lab/page?name=",
+        "/lab/gallery?",
+    ),
+    *("/lab/evaluations?", "/lab/pooled?", "/lab/trees?", "/lab/lessons?", "/lab/glossary?", "/lab/pages?"),
+)
+
+
+def test_odd_bodies_and_queries(base: str, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:
+    kinds = {"/lab/open": "application/octet-stream", "/lab/pooled": "application/octet-stream"}
+    bodies = [json.dumps(odd).encode() for odd in ODD] + [b"", b"{", b"[" * 50_000, b"\xff\xfe\x00", b"9" * 5000]
+    bodies += [json.dumps({name: odd}).encode() for odd in ODD for name in ("prompt", "lanes", "key", "scores", "data")]
+    with httpx.Client(base_url=base, timeout=30) as http:
+        for path in (*POSTS, *(f"/gradio_api/{name}" for name in GRADIO)):
+            for body in bodies:
+                answer = http.post(path, content=body, headers={"content-type": kinds.get(path, "application/json")})
+                assert answer.status_code < 500 and not FOREIGN.search(answer.text), (
+                    path,
+                    body[:80],
+                    answer.text[:300],
+                )
+        for path in GETS:
+            for odd in ("", "%ff", "%00", "../etc/passwd", "%ed%a0%80", "9" * 4000, "1e9", "-1", "%7B%7D"):
+                answer = http.get(path + odd)
+                assert answer.status_code < 500 and not FOREIGN.search(answer.text), (path, odd, answer.text[:300])
+        for odd in [*ODD, *({"request": odd} for odd in ODD)]:
+            event = json.dumps({"data": [], "fn_index": 0, "session_hash": "odd", "event_data": odd})
+            assert http.post("/gradio_api/queue/join", content=event, headers=JSON).status_code == 200
+            told = http.get("/gradio_api/queue/data?session_hash=odd").text
+            assert '"done": true' in told.replace("\\", "") and not FOREIGN.search(told), (odd, told)
+    assert "Traceback" not in caplog.text + capfd.readouterr().err
