@@ -215,6 +215,14 @@ class Composed(TypedDict):
     card: Annotated[dict[str, Any] | None, Shape(PageCard | None)]
 
 
+class JudgeScores(TypedDict):
+    """Scores of labels that a judge had not seen in training, their truth, and the threshold that it has."""
+
+    scores: list[float]
+    truth: list[int]  # 1: the label is important
+    threshold: float
+
+
 class MinedAbout(TypedDict):
     """A recorded mined set in the list."""
 

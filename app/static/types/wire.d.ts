@@ -194,6 +194,14 @@ export interface Composed {
   readonly card: PageCard | null;
 }
 
+/** Scores of labels that a judge had not seen in training, their truth, and the threshold that it has. */
+export interface JudgeScores {
+  readonly scores: readonly number[];
+  /** 1: the label is important */
+  readonly truth: readonly number[];
+  readonly threshold: number;
+}
+
 /** A recorded mined set in the list. */
 export interface MinedAbout {
   readonly name: string;
