@@ -59,6 +59,21 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
     return Interval(successes / n, float(low), float(high), n)
 
 
+def share_interval(shares: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """Mean of shares in [0, 1], one a prompt, and Wilson's score interval with as many trials as prompts.
+
+    That is Wilson's own interval where each is 0 or 1, and too wide rather than too narrow where each is itself a mean
+    of repeats; unlike a bootstrap it says something when all are right. None without shares.
+    """
+    n = len(shares)
+    if not n:
+        return None
+    p, z = sum(shares) / n, float(stats.norm.ppf((1 + confidence) / 2))
+    centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    low, high = ((centre + side * half) / (1 + z * z / n) for side in (-1, 1))
+    return Interval(p, max(low, 0.0), min(high, 1.0), n)
+
+
 def ratio_interval(
     columns: Sequence[Sequence[float]],
     ratio: Callable[[NDArray[Any]], NDArray[Any]],

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 from engine.errors import ConfigError, unknown
 from engine.lab import Lab
-from engine.tasks import FAMILIES, load_problems
+from engine.tasks import FAMILIES, Problem, load_problems, tuning_problems
+from engine.tasks.marking import TASKS
+from engine.tasks.published import PUBLISHED, load_published
 from engine.tasks.rows import json_lines
 
 T = TypeVar("T")
@@ -19,11 +21,12 @@ PROMPT_FIELDS = ("prompt", "question", "text", "instruction", "query")
 
 @dataclass(frozen=True)
 class Prompt:
-    """One prompt and, when it comes from a task, its reference solution."""
+    """One prompt and, when it comes from a task, its problem and reference solution."""
 
     text: str
     key: str = ""
     solution: str = ""
+    problem: Problem | None = None
 
 
 def option(kind: Callable[[str], T], fits: Callable[[T], bool], words: str) -> Callable[[str], T]:
@@ -109,10 +112,29 @@ def add_prompts(parser: argparse.ArgumentParser) -> None:
         help="JSON lines with a prompt, question, text, instruction or turns field",
     )
     group.add_argument(
-        "--task", metavar="FAMILY", help="held-out problems of an embedded family: arithmetic, functions, sentences"
+        "--task",
+        metavar="TASK",
+        help=f"held-out problems of {', '.join(FAMILIES)}; with --source {', '.join(PUBLISHED)}",
     )
     parser.add_argument(
+        "--source", default="", help="JSON-lines file, or datasets:NAME:CONFIG:SPLIT, of a published task"
+    )
+    add_shots(parser)
+    parser.add_argument(
         "--items", type=COUNT, default=20, metavar="N", help="how many prompts of a file or task (default: 20)"
+    )
+
+
+def add_shots(parser: argparse.ArgumentParser) -> None:
+    """Worked examples before the question, where a published task has such."""
+    parser.add_argument(
+        "--shots", type=SIZE, default=0, metavar="N", help="worked examples before each gsm8k question (default: 0)"
+    )
+    parser.add_argument(
+        "--shots-from",
+        default="",
+        metavar="SOURCE",
+        help="where they are from (default: the first rows of --source, which are then not asked)",
     )
 
 
@@ -145,29 +167,37 @@ def knobs(given: list[str], rule: str = "--set takes NAME=VALUE") -> dict[str, s
     return {name: value for name, _, value in (item.partition("=") for item in given)}
 
 
-def prompts(args: argparse.Namespace) -> list[Prompt]:
-    """The prompts that the options name.
+def prompts(args: argparse.Namespace, tuning: bool = False) -> list[Prompt]:
+    """The prompts that the options name; for `tuning` an embedded family gives others than those it is tested on.
 
     Raises:
         ConfigError: a missing or damaged file, no prompt field, or none found.
     """
+    if (args.source or args.shots) and args.task not in PUBLISHED:
+        raise ConfigError(f"--source and --shots are for the tasks {', '.join(PUBLISHED)}.")
     if args.prompt is not None:
         return [Prompt(args.prompt)]
     if args.task:
-        if args.task not in FAMILIES:
-            raise ConfigError(unknown("task", args.task, FAMILIES))
-        problems = load_problems(args.task, "heldout", args.items)
-        return [Prompt(p.prompt, p.key, p.solution) for p in problems]
+        return [Prompt(p.prompt, p.key, p.solution, p) for p in _problems(args, tuning)]
     found = list(_read(args.prompts, args.items))
     if not found:
         raise ConfigError(f"{args.prompts} holds no prompt.")
     return found
 
 
+def _problems(args: argparse.Namespace, tuning: bool) -> list[Problem]:
+    if args.task in PUBLISHED:
+        return load_published(args.task, args.source, args.items, args.shots, args.shots_from)
+    if args.task not in FAMILIES:
+        raise ConfigError(unknown("task", args.task, TASKS))
+    return tuning_problems(args.task, args.items) if tuning else load_problems(args.task, "heldout", args.items)
+
+
 def _read(path: Path, limit: int) -> Iterator[Prompt]:
     for number, row in islice(json_lines(path), limit):
-        key, solution = (row.get("task_id", number), row.get("answer", "")) if isinstance(row, dict) else (number, "")
-        yield Prompt(prompt_text(row, path, number), str(key), str(solution))
+        given = row if isinstance(row, dict) else {}
+        solution = given.get("solution") or given.get("answer", "")  # LIMO: the reasoning, and the bare number
+        yield Prompt(prompt_text(row, path, number), str(given.get("task_id", number)), str(solution))
 
 
 def prompt_text(row: Any, path: Path, number: int) -> str:

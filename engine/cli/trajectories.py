@@ -21,6 +21,7 @@ from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.methods import get_card
 from engine.tasks import get_task, load_problems
+from engine.tasks.marking import marking
 from engine.trees.template import named_template, tree_names
 from engine.tune.rows import Rows, read_rows
 from engine.tune.series import Plan, contenders, run_series
@@ -111,8 +112,7 @@ def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
 def draw(args: argparse.Namespace) -> int:
     """Draw and vote."""
     lab, found = load_lab(args), prompts(args)
-    task = get_task(args.task) if args.task else None
-    truths = {p.key: p.answer for p in load_problems(args.task, "heldout", args.items)} if args.task else {}
+    mark = marking(args.task) if args.task else None
     report: list[dict[str, Any]] = []
     for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
         traces = []
@@ -126,12 +126,12 @@ def draw(args: argparse.Namespace) -> int:
             "texts": [t.text for t in traces],
             "tau": [len(t.token_ids) / len(t.rounds) if t.rounds else None for t in traces],
         }
-        if task:
-            vote = majority([task.extract(t.text) for t in traces], task.equivalent)
+        if mark and prompt.problem:
+            vote = majority([mark.extract(t.text) for t in traces], mark.equivalent)
             entry |= {
                 "answer": vote.answer,
                 "share": vote.share,
-                "right": task.equivalent(vote.answer, truths[prompt.key]),
+                "right": mark.equivalent(vote.answer, prompt.problem.answer),
             }
         report.append(entry)
         if not args.json:

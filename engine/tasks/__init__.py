@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from engine.tasks.catalogue import FAMILIES, Checked, Task, check_answer, family_of, get_task, load_problems, stream
+from engine.tasks.catalogue import (
+    FAMILIES,
+    TESTED,
+    Checked,
+    Task,
+    check_answer,
+    family_of,
+    get_task,
+    load_problems,
+    stream,
+    tuning_problems,
+)
 from engine.tasks.problem import Problem, split_of
 
 __all__ = [
     "FAMILIES",
+    "TESTED",
     "Checked",
     "Problem",
     "Task",
@@ -16,4 +28,5 @@ __all__ = [
     "load_problems",
     "split_of",
     "stream",
+    "tuning_problems",
 ]

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 
-from engine.tasks.problem import Problem, Writer
+from engine.tasks.problem import Measure, Problem, Writer
 from engine.tasks.stories import BEGINNINGS, DISTRACTORS, EVENTS, ITEMS, NAMES, QUESTIONS
 
 FAMILY = "arithmetic"
 ABOUT = "a word problem of four to six steps, answered with its reasoning"
 OPENING, CUE, TEXTUAL = "Question:", "Answer:", True
+MEASURES: tuple[Measure, ...] = ("accuracy",)
 LIMIT = 999  # no number in a problem is larger
 FIRST = (" First", " Initially", " Starting out", " Beginning with this")
 MIDDLE = (" Then", " Next", " After that", " Now")

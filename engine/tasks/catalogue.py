@@ -9,9 +9,10 @@ from random import Random
 
 from engine.errors import ConfigError, unknown
 from engine.tasks import arithmetic, functions, sentences
-from engine.tasks.problem import Problem, split_of
+from engine.tasks.problem import Measure, Problem, split_of
 
 SPLITS = ("train", "heldout")
+TESTED = 1_000  # the first held-out problems of a stream: those that methods are measured on, never tuned on
 PATIENCE = 10_000  # known problems in a row after which a family is taken to have no others
 
 
@@ -27,6 +28,7 @@ class Task:
     about: str  # what a problem asks for, in one line
     opening: str
     cue: str
+    measures: tuple[Measure, ...]
     textual: bool  # two answers can be compared as texts; programs have to be run instead
     generate: Callable[[Random], Problem]
     extract: Callable[[str], str | None]
@@ -40,6 +42,7 @@ _TASKS = {
         module.ABOUT,
         module.OPENING,
         module.CUE,
+        module.MEASURES,
         module.TEXTUAL,
         module.generate,
         module.extract,
@@ -121,3 +124,12 @@ def load_problems(family: str, split: str, n: int, seed: int = 0) -> list[Proble
             )
         problems.setdefault(problem.key, problem)
     return list(problems.values())
+
+
+def tuning_problems(family: str, n: int) -> list[Problem]:
+    """The first `n` held-out problems behind the `TESTED` ones: to set a threshold on, neither trained nor tested on.
+
+    Raises:
+        ConfigError: as `load_problems`.
+    """
+    return load_problems(family, "heldout", TESTED + n)[TESTED:]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from engine.tasks.problem import Problem, Writer
+from engine.tasks.problem import Measure, Problem, Writer
 from engine.tasks.sandbox import run_python
 from engine.tasks.snippets import (
     COUNT,
@@ -26,6 +26,7 @@ from engine.tasks.snippets import (
 FAMILY = "functions"
 ABOUT = "a small Python function to write from a description and one test"
 OPENING, CUE, TEXTUAL = "Task:", "Code:", False
+MEASURES: tuple[Measure, ...] = ("accuracy",)
 HIDDEN_TESTS = 4
 RESULTS = ("total", "result", "answer", "out")
 VARIABLES = ("x", "item", "value", "e")

@@ -7,7 +7,6 @@ dollar signs and a closing dot ignored. Only the response is searched (AutoJudge
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from engine.tasks.numbers import same_number
@@ -25,15 +24,14 @@ _ANY = re.compile(r"[Tt]he final answer is:?\s*(.+?)(?:\.?\s*$|\.\s|\n)", re.MUL
 _GOLD = re.compile(r"####\s*(.+)")
 
 
-def problem(row: dict[str, Any], examples: Sequence[Problem] = ()) -> Problem:
-    """A row with `question` and `answer` ("... #### 18"); worked `examples` go before the question."""
+def problem(row: dict[str, Any]) -> Problem:
+    """A row with `question` and `answer` ("... #### 18")."""
     question, worked = words(row, "question", FAMILY).strip(), words(row, "answer", FAMILY)
     gold = _GOLD.findall(worked)
     answer = gold[-1].strip().replace(",", "") if gold else worked.strip()
     reasoning = re.sub(r"<<.*?>>", "", worked.split("####")[0]).strip()
     solution = f"{reasoning} The final answer is {answer}"
-    shots = "".join(f"{example.prompt}{example.solution}\n\n" for example in examples)
-    return Problem(FAMILY, question, shots + PROMPT.format(question=question), solution, answer)
+    return Problem(FAMILY, question, PROMPT.format(question=question), solution, answer)
 
 
 def extract(text: str) -> str | None:

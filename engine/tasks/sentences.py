@@ -24,11 +24,12 @@ from engine.tasks.lexicon import (
     Noun,
     Verb,
 )
-from engine.tasks.problem import Problem, Writer
+from engine.tasks.problem import Measure, Problem, Writer
 
 FAMILY = "sentences"
 ABOUT = "an English sentence to translate into German"
 OPENING, CUE, TEXTUAL = "English:", "German:", True
+MEASURES: tuple[Measure, ...] = ("accuracy", "translation")
 _CANONICAL = {w: ws[0] for ws in (*OPENERS.values(), *MIDDLES.values()) for w in ws}
 
 

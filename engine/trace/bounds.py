@@ -283,8 +283,8 @@ KNOBS = (
 )
 HEAD_EXTRAS = (
     _each(_text, "task", "case", "process", "command", "answer", "key", "name")
-    | _each(_few, "trajectory", "trajectories")
-    | {"earlier": _texts, "chat": _flag}
+    | _each(_few, "trajectory", "trajectories", "repeat", "repeats")
+    | {"earlier": _texts, "chat": _flag, "right": _flag}
 )
 EXTRAS = (
     _each(_few, "bin", "n_verify", "levels", "d_extra", "k", "hit_order")

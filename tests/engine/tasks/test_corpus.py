@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from engine.errors import ConfigError
-from engine.tasks import FAMILIES, Problem, catalogue, get_task, load_problems, split_of
+from engine.tasks import FAMILIES, TESTED, Problem, catalogue, get_task, load_problems, split_of, tuning_problems
 from engine.tasks.problem import SKEW
 
 OPERATIONS = {"+": Fraction.__add__, "-": Fraction.__sub__, "*": Fraction.__mul__, "/": Fraction.__truediv__}
@@ -103,3 +103,10 @@ def test_no_fewer_than_none_and_no_more_than_there_are(monkeypatch: pytest.Monke
     assert {p.key for p in load_problems("few", "heldout", len(held))} == held
     with pytest.raises(ConfigError, match=f"few has about {len(held)} heldout problems"):
         load_problems("few", "heldout", len(held) + 1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_problems_to_tune_on_are_neither_trained_nor_tested_on(family: str) -> None:
+    tuning = tuning_problems(family, 20)
+    assert len({p.key for p in tuning}) == 20 and {split_of(p.key) for p in tuning} == {"heldout"}
+    assert not {p.key for p in tuning} & {p.key for p in load_problems(family, "heldout", TESTED)}

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import ConfigError
-from engine.tasks import gsm8k, humaneval, mbpp
+from engine.tasks import gsm8k, humaneval, mbpp, qmsum, wmt
+from engine.tasks.marking import TASKS, marking
 from engine.tasks.numbers import same_number
 from engine.tasks.permission import code_may_run
 from engine.tasks.published import load_published
@@ -71,8 +72,6 @@ def test_word_problems() -> None:
     assert problem.answer == "12" and problem.solution == "She has 3 * 4 = 12 figs. The final answer is 12"
     assert gsm8k.score(problem, problem.solution) == 1.0 and gsm8k.score(problem, "The final answer is 12.0") == 1.0
     assert gsm8k.score(problem, "The final answer is 13") == 0.0
-    with_example = gsm8k.problem(WORD, [problem])
-    assert with_example.prompt.startswith(problem.prompt + problem.solution)
     assert gsm8k.extract("I do not know") is None  # never the example's answer: the prompt is not searched (A11)
 
 
@@ -154,3 +153,61 @@ def test_code_runs_on_a_public_space_only_when_its_owner_says_so(monkeypatch: py
         run_python("x = 1")
     monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", "1")
     assert run_python("x = 1").passed
+
+
+def test_worked_examples_go_before_the_question_and_are_not_asked(tmp_path: Path) -> None:
+    rows, more = tmp_path / "rows.jsonl", tmp_path / "more.jsonl"
+    rows.write_text("".join(json.dumps(WORD | {"question": f"Question {i}?"}) + "\n" for i in range(5)))
+    more.write_text("".join(json.dumps(WORD | {"question": f"Example {i}?"}) + "\n" for i in range(2)))
+    plain = load_published("gsm8k", str(rows))
+    shot = load_published("gsm8k", str(rows), 2, 2)
+    assert [p.key for p in shot] == ["Question 2?", "Question 3?"]
+    assert shot[0].prompt == "".join(f"{p.prompt}{p.solution}\n\n" for p in plain[:2]) + plain[2].prompt
+    other = load_published("gsm8k", str(rows), 2, 2, str(more))
+    assert [p.key for p in other] == ["Question 0?", "Question 1?"] and other[0].prompt.count("Example") == 2
+    with pytest.raises(ConfigError, match="2 rows, and 8 worked"):
+        load_published("gsm8k", str(rows), 1, 8, str(more))
+    with pytest.raises(ConfigError, match="no problem behind its 5"):
+        load_published("gsm8k", str(rows), 1, 5)
+    with pytest.raises(ConfigError, match="mbpp takes no worked examples; these sets do: gsm8k"):
+        load_published("mbpp", str(rows), 1, 1)
+
+
+def test_summaries_and_translations() -> None:
+    meeting = qmsum.problem({"id": "m1", "query": "Why?", "source": "Ann: so.", "summary": "Because Ann says so."})
+    assert meeting.prompt.startswith("Ann: so.") and meeting.prompt.endswith("Summary:") and meeting.key == "m1"
+    assert qmsum.extract("\n\n One. \n\nTwo.") == "One." and qmsum.extract(" \n") is None
+    hub = wmt.problem({"translation": {"en": "Yes.", "de": "Ja."}})
+    assert (
+        hub == wmt.problem({"source": "Yes.", "reference": "Ja."})
+        and hub.answer == "Ja."
+        and "English: Yes." in hub.prompt
+    )
+    assert wmt.extract("\n Ja.\nNein.") == "Ja." and wmt.score(hub, " Ja.") == 1
+    with pytest.raises(ConfigError, match="with en and de"):
+        wmt.problem({"translation": "Ja."})
+    with pytest.raises(ConfigError, match="reference"):
+        wmt.problem({"translation": {"en": "Yes."}})
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_says_what_it_is_measured_by(task: str) -> None:
+    mark = marking(task)
+    assert mark.measures and set(mark.measures) <= {"accuracy", "translation", "summary"}
+    assert ("summary" in mark.measures) == (task == "qmsum") and ("translation" in mark.measures) == (
+        task in ("sentences", "wmt_en_de")
+    )
+
+
+def test_programs_are_marked_by_their_tests_unless_code_may_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem, mark = humaneval.problem(CODE), marking("humaneval")
+    assert mark.right(problem, problem.solution) is True and mark.right(problem, "    return 3 * x\n") is False
+    monkeypatch.setenv("DRAFTSCOPE_RUN_CODE", "0")
+    assert mark.right(problem, problem.solution) is None
+    words = gsm8k.problem(WORD)
+    assert (
+        marking("gsm8k").right(words, "The final answer is 12") is True
+        and marking("gsm8k").right(words, "12?") is False
+    )
+    with pytest.raises(ConfigError, match="arithmetic"):
+        marking("arithmetics")

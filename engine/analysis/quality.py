@@ -1,0 +1,207 @@
+"""What a method costs or gains in quality: right answers, BLEU, chrF, ROUGE and equal outputs, against plain decoding.
+
+Everything is computed from traces: the head's extras hold the task, the reference (`answer`) and, where a command has
+marked the response, whether it is `right`. Responses to the same prompt (and repeat) are pairs. Intervals are over
+prompts, which are drawn again as a whole, so that repeats of one prompt never count as independent.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.analysis.grouping import pair_names, task_of
+from engine.analysis.intervals import Interval, mean_interval, ratio_interval, share_interval
+from engine.analysis.votes import majority
+from engine.tasks import check_answer
+from engine.tasks.marking import TASKS, Marking, marking
+from engine.tasks.references import Array, Corpus, summarised, translated
+from engine.trace.store import Trace
+
+Name = tuple[Any, ...]  # what makes two responses a pair: task, prompt, temperature, limit, repeat
+Found = dict[str, Interval | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One response as quality sees it."""
+
+    prompt: Name  # shared by all repeats
+    ids: tuple[int, ...]
+    text: str
+    reference: str
+    right: bool | None  # None where nobody has marked it
+
+
+Responses = dict[Name, Response]
+
+
+def quality(runs: Sequence[Trace], plain: Sequence[Trace] = ()) -> dict[str, Any]:
+    """Every measure that fits the tasks of the runs, as JSON types; one that does not fit is absent.
+
+    `accuracy` is the share of right answers (pass@1, mean over repeats), `majority` that of the majority over the
+    repeats of a prompt (maj@n, from two on). With `plain`, runs of plain decoding on the same prompts, `*_difference`
+    is the paired difference from them, `bleu_relative` BLEU in per cent of theirs, and `same_as_ar` the share of equal
+    outputs. Intervals are 95 %: Wilson's score with as many trials as prompts for shares, else a seeded bootstrap over
+    prompts.
+    """
+    ours, theirs = responses(runs), responses(plain)
+    if not ours.keys() <= theirs.keys():
+        theirs = {}
+    theirs = {name: theirs[name] for name in ours} if theirs else {}
+    tasks = {task_of(trace) for trace in runs}
+    marks = [marking(task) for task in tasks & set(TASKS)]
+    measures = set.intersection(*(set(m.measures) for m in marks)) if marks and len(marks) == len(tasks) else set()
+    found = _paired("response_tokens", ours, _lengths(ours), _lengths(theirs))
+    if theirs:
+        found["same_as_ar"] = _share(ours, [ours[name].ids == theirs[name].ids for name in ours])
+    if "accuracy" in measures and _marked(ours):
+        partners = theirs if _marked(theirs) else {}
+        found |= _paired("accuracy", ours, _rights(ours), _rights(partners))
+        found["accuracy"] = _share(ours, [bool(r.right) for r in ours.values()])
+        found |= _votes(ours, partners, marks[0]) if len(marks) == 1 else {}
+    if len(marks) == 1 and all(response.reference for response in ours.values()):
+        found |= _translations(ours, theirs, marks[0]) if "translation" in measures else {}
+        found |= _summaries(ours, theirs, marks[0]) if "summary" in measures else {}
+    groups = _by_prompt(ours)
+    counts = {"responses": len(ours), "prompts": len(groups), "repeats": min(map(len, groups.values()), default=0)}
+    return counts | {name: asdict(value) for name, value in found.items() if value is not None}
+
+
+def responses(runs: Sequence[Trace]) -> Responses:
+    """The responses of some runs by the name that pairs them."""
+    return {
+        name: Response(name[:-1], tuple(t.token_ids), t.text, str(t.head.extras.get("answer") or ""), _right(t))
+        for name, t in zip(pair_names(runs), runs, strict=True)
+    }
+
+
+def _right(trace: Trace) -> bool | None:
+    marked = trace.head.extras.get("right")
+    if isinstance(marked, bool):
+        return marked
+    found = check_answer(task_of(trace), str(trace.head.extras.get("answer") or ""), trace.text)
+    return None if found is None else found.right
+
+
+def _marked(given: Responses) -> bool:
+    return bool(given) and all(response.right is not None for response in given.values())
+
+
+def _by_prompt(given: Responses) -> dict[Name, list[int]]:
+    """Places of a prompt's repeats among the responses, in order."""
+    found: dict[Name, list[int]] = defaultdict(list)
+    for place, response in enumerate(given.values()):
+        found[response.prompt].append(place)
+    return found
+
+
+def _means(given: Responses, values: Sequence[float]) -> list[float]:
+    """Mean of a number of each response over the repeats of a prompt, a value a prompt."""
+    return [float(np.mean([values[i] for i in places])) for places in _by_prompt(given).values()]
+
+
+def _lengths(given: Responses) -> list[float]:
+    return [float(len(response.ids)) for response in given.values()]
+
+
+def _rights(given: Responses) -> list[float]:
+    return [float(bool(response.right)) for response in given.values()]
+
+
+def _paired(name: str, ours: Responses, mine: Sequence[float], other: Sequence[float]) -> Found:
+    """Mean of a number that each response has by itself, and its paired difference from those of partners, if any."""
+    found: Found = {name: mean_interval(_means(ours, mine), kind="bootstrap")}
+    if other:
+        gaps = [a - b for a, b in zip(mine, other, strict=True)]
+        found[f"{name}_difference"] = mean_interval(_means(ours, gaps), kind="bootstrap")
+    return found
+
+
+def _share(given: Responses, holds: Sequence[bool]) -> Interval | None:
+    return share_interval(_means(given, [float(h) for h in holds]))
+
+
+def _votes(ours: Responses, theirs: Responses, mark: Marking) -> Found:
+    """The majority of each prompt's repeats; nothing where a prompt was answered once."""
+    groups = list(_by_prompt(ours).values())
+    if min(map(len, groups)) < 2:
+        return {}
+    mine = [voted_right([list(ours.values())[i] for i in places], mark) for places in groups]
+    found: Found = {"majority": share_interval([float(right) for right in mine])}
+    if theirs:
+        other = [voted_right([list(theirs.values())[i] for i in places], mark) for places in groups]
+        gaps = [float(a) - float(b) for a, b in zip(mine, other, strict=True)]
+        found["majority_difference"] = mean_interval(gaps, kind="bootstrap")
+    return found
+
+
+def voted_right(given: Sequence[Response], mark: Marking) -> bool:
+    """Whether the answer that most of the responses give is right; of equally frequent ones the first counts."""
+    answers = [mark.extract(response.text) for response in given]
+    winner = majority(answers, mark.equivalent).answer
+    return any(
+        bool(response.right)
+        for answer, response in zip(answers, given, strict=True)
+        if answer is not None and mark.equivalent(winner, answer)
+    )
+
+
+def _translations(ours: Responses, theirs: Responses, mark: Marking) -> Found:
+    plain = _translated(theirs, mark) if theirs else {}
+    found: Found = {}
+    for name, mine in _translated(ours, mark).items():
+        found[name] = ratio_interval(_sums(ours, mine.counts), mine.score)
+        if plain:
+            both = _Both(mine, mine.counts.shape[1])
+            rows = _sums(ours, np.hstack([mine.counts, plain[name].counts]))
+            found[f"{name}_difference"] = ratio_interval(rows, both.difference)
+            if name == "bleu":
+                found[f"{name}_relative"] = ratio_interval(rows, both.percent)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Both:
+    """Scores of two corpora whose counts lie side by side, the first `width` columns of ours."""
+
+    corpus: Corpus
+    width: int
+
+    def _two(self, sums: Array) -> tuple[Array, Array]:
+        return self.corpus.score(sums[..., : self.width]), self.corpus.score(sums[..., self.width :])
+
+    def difference(self, sums: Array) -> Array:
+        ours, theirs = self._two(sums)
+        return ours - theirs
+
+    def percent(self, sums: Array) -> Array:
+        ours, theirs = self._two(sums)
+        return 100 * ours / theirs
+
+
+def _translated(given: Responses, mark: Marking) -> dict[str, Corpus]:
+    return translated(_texts(given, mark), [response.reference for response in given.values()])
+
+
+def _texts(given: Responses, mark: Marking) -> list[str]:
+    return [mark.extract(response.text) or "" for response in given.values()]
+
+
+def _sums(given: Responses, counts: Array) -> list[list[float]]:
+    """Counts of a prompt's repeats together: a row a prompt."""
+    return [counts[places].sum(0).tolist() for places in _by_prompt(given).values()]
+
+
+def _summaries(ours: Responses, theirs: Responses, mark: Marking) -> Found:
+    plain = _rouge(theirs, mark) if theirs else {}
+    found: Found = {}
+    for name, mine in _rouge(ours, mark).items():
+        found |= _paired(name, ours, mine, plain.get(name, []))
+    return found
+
+
+def _rouge(given: Responses, mark: Marking) -> dict[str, list[float]]:
+    return summarised(_texts(given, mark), [response.reference for response in given.values()])

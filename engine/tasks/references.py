@@ -1,0 +1,52 @@
+"""How near texts come to their references: BLEU and chrF of translations (sacrebleu), ROUGE of summaries (rouge-score).
+
+BLEU and chrF are quotients over a whole corpus. They are given as rows of counts, one a text, whose sum makes the
+score, so that texts can be drawn again for an interval. The counts are sacrebleu's own (`_extract_corpus_statistics`,
+which its paired tests use too); a test holds the sums to its `corpus_score`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sacrebleu
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+ROUGE = ("rouge1", "rouge2", "rougeL")
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Counts of each text [n, k], and the score (0 to 100) that sums of such rows [..., k] make."""
+
+    counts: Array
+    score: Callable[[Array], Array]
+
+
+def translated(texts: Sequence[str], references: Sequence[str]) -> dict[str, Corpus]:
+    """BLEU and chrF of translations, one reference each; at least one text."""
+    return {"bleu": _corpus(sacrebleu.BLEU(), texts, references), "chrf": _corpus(sacrebleu.CHRF(), texts, references)}
+
+
+def _corpus(metric: Any, texts: Sequence[str], references: Sequence[str]) -> Corpus:
+    counts = np.array(metric._extract_corpus_statistics(list(texts), [list(references)]), dtype=np.float64)
+    return Corpus(counts, lambda sums: _scores(metric, sums))
+
+
+def _scores(metric: Any, sums: Array) -> Array:
+    rows = sums.reshape(-1, sums.shape[-1])
+    found = [metric._compute_score_from_stats([int(x) for x in row]).score for row in rows]
+    return np.array(found).reshape(sums.shape[:-1])
+
+
+def summarised(texts: Sequence[str], references: Sequence[str]) -> dict[str, list[float]]:
+    """ROUGE-1, -2 and -L of summaries, F measure of each from 0 to 100, with Porter's stemmer as is usual."""
+    from rouge_score.rouge_scorer import RougeScorer  # noqa: PLC0415  (slow to import, for summaries only)
+
+    scorer = RougeScorer(list(ROUGE), use_stemmer=True)
+    found = [scorer.score(reference, text) for text, reference in zip(texts, references, strict=True)]
+    return {name: [100 * scores[name].fmeasure for scores in found] for name in ROUGE}

@@ -1,0 +1,102 @@
+"""Quality beside speed, worked examples, and prompts to calibrate on, as a person asks for them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.tasks import load_problems
+from engine.trace.store import Trace
+from tests.engine.cli.test_commands import SHORT, refused
+from tests.engine.zoo import Zoo
+
+
+@pytest.fixture(scope="module")
+def pair(zoo: Zoo) -> list[str]:
+    target = zoo.path("llama", layers=2, hidden=32)
+    return ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
+
+
+def test_compare_tells_quality_beside_speed(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Draws with seeds of their own, marks in the traces, and the same numbers once they are pooled."""
+    given = [
+        "compare",
+        "--methods",
+        "ar,sd",
+        "--task",
+        "arithmetic",
+        "--items",
+        "2",
+        *pair,
+        *SHORT,
+        "--temperature",
+        "1",
+    ]
+    out = tmp_path / "traces"
+    assert main([*given, "--repeats", "2", "--json", "--out", str(out)]) == 0
+    found = json.loads(capsys.readouterr().out)["sd"]["quality"]
+    assert (found["responses"], found["prompts"], found["repeats"]) == (4, 2, 2)
+    assert {"accuracy", "accuracy_difference", "majority", "majority_difference", "same_as_ar"} <= found.keys()
+    traces = [Trace.load(path) for path in sorted(out.glob("*-ar.jsonl.gz"))]
+    assert [t.head.seed for t in traces] == [0, 10_000] * 2 and traces[0].token_ids != traces[1].token_ids
+    assert all(t.head.extras["right"] is False and t.head.extras["answer"].isdigit() for t in traces)
+    assert main([*given, "--repeats", "2"]) == 0
+    assert "majority right, %" in capsys.readouterr().out
+    assert "temperature" in refused(capsys, *given[:-2], "--repeats", "2")
+
+
+def test_compare_reads_published_sets_with_worked_examples(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(
+        "".join(json.dumps({"question": f"q{i}?", "answer": f"So it is. #### {i}"}) + "\n" for i in range(3))
+    )
+    given = [
+        "compare",
+        "--methods",
+        "ar",
+        "--task",
+        "gsm8k",
+        "--source",
+        str(rows),
+        *pair,
+        *SHORT,
+        "--out",
+        str(tmp_path),
+    ]
+    assert main([*given, "--shots", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ar"]["quality"]["prompts"] == 2
+    prompt = Trace.load(tmp_path / "0000-ar.jsonl.gz").head.prompt
+    assert (
+        prompt.count("The final answer is") == 3 and prompt.index("q0?") < prompt.index("q1?") and "q2?" not in prompt
+    )
+    assert "--source" in refused(capsys, "compare", "--methods", "ar", "--task", "arithmetic", "--shots", "2", *pair)
+
+
+def test_calibrate_asks_other_prompts_than_those_of_tests(
+    pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr("engine.cli.calibrate.entropies", lambda lab, prompt, *_, **__: seen.append(prompt) or [1.0])
+    assert main(["calibrate", "--task", "arithmetic", "--items", "5", *pair, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["prompts"] == len(seen) == 5
+    assert not set(seen) & {p.prompt for p in load_problems("arithmetic", "heldout", 500)}
+
+
+def test_calibrate_is_led_along_a_row_s_solution(
+    pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """LIMO holds the reasoning as `solution` and a bare number as `answer`; GSM8K's reasoning is its `answer`."""
+    rows, seen = tmp_path / "rows.jsonl", list[str]()
+    rows.write_text(
+        '{"question": "a?", "solution": "because, so 7", "answer": 7}\n{"question": "b?", "answer": "so 8"}\n'
+    )
+    monkeypatch.setattr(
+        "engine.cli.calibrate.entropies", lambda lab, prompt, solution, **_: seen.append(solution) or [1.0]
+    )
+    assert main(["calibrate", "--prompts", str(rows), "--teacher-forced", *pair, "--json"]) == 0
+    assert seen == ["because, so 7", "so 8"]
