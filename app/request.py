@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -78,6 +78,7 @@ class Request:
     task: str = ""  # family of the prompt, where it is a problem of one
     answer: str = ""  # its reference answer
     visitor: str = ""  # who asks: all tabs of a browser are one (`app.turnstile`)
+    record: Literal["full", "light"] = "full"  # of the traces; no page asks for it
 
     @property
     def extras(self) -> dict[str, str]:
@@ -95,7 +96,7 @@ class Request:
             "seed": self.seed,
             "chat": self.chat,
             "stop": self.stop,
-            "record": "full",
+            "record": self.record,
             "extras": self.extras,
             **lane.knobs,
         }

@@ -17,7 +17,20 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app import composer, evaluations, fresh, gallery, learn, mining, picks, pooled, recorded, trajectories, trees
+from app import (
+    composer,
+    evaluations,
+    fresh,
+    gallery,
+    learn,
+    mining,
+    picks,
+    pooled,
+    recorded,
+    repeats,
+    trajectories,
+    trees,
+)
 from app.answers import Json, fault, refused
 from app.guard import Guard, Rules
 from app.presets import PresetCatalogue
@@ -82,6 +95,7 @@ def app_kwargs(
         *evaluations.routes(),
         *pooled.routes(service),
         *trajectories.routes(service),
+        *repeats.routes(service),
         *trees.routes(),
         *fresh.routes(),
         *composer.routes(service),

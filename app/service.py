@@ -11,7 +11,7 @@ from app.knobs import catalogue
 from app.recorded import Narrator, Sentence
 from app.request import Request
 from app.state import Limits, RunLog, RunStore
-from app.turns import LabLike, Tail, Turns, in_turns
+from app.turns import LabLike, Tail, Turns, ended, in_turns
 from app.turnstile import Turnstile
 from app.wire import RunMessage, StartedLane
 from engine.analysis.compared import compared
@@ -102,13 +102,17 @@ class Service:
             lab = self.lab(request.models)
             lanes: list[StartedLane] = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
             yield {"id": request.run, "seq": 0, "lanes": lanes, "methods": self.methods(request.models)}
-            lend = self._turns if self.borrows(request.models) else None
-            turns = lend(request.models, request) if lend else in_turns(lab, request)
+            turns = self.turns(lab, request)
             with self.engine():
                 yield from self._batches(request, log, until_stopped(request, log, turns))
             yield {"id": request.run, "seq": len(log.messages), "done": True, "compared": log.compared}
         finally:
             self.runs.close(request.run)
+
+    def turns(self, lab: LabLike, request: Request) -> Turns:
+        """The comparison's events, computed here or on a device lent for seconds. Hold the `engine` meanwhile."""
+        lend = self._turns if self.borrows(request.models) else None
+        return lend(request.models, request) if lend else in_turns(lab, request)
 
     def _batches(self, request: Request, log: RunLog, events: Turns) -> Iterator[RunMessage]:
         narrators = {lane.key: Narrator(self._sentence) for lane in request.lanes}
@@ -153,7 +157,7 @@ class Service:
 def until_stopped(request: Request, log: RunLog, turns: Turns) -> Turns:
     """The same events, but once the run is stopped every open lane ends there."""
     tail = Tail(request)
-    try:
+    with ended(turns):
         for key, event in turns:
             yield key, tail.add(key, event)
             if log.stopped.is_set():
@@ -161,7 +165,3 @@ def until_stopped(request: Request, log: RunLog, turns: Turns) -> Turns:
         if log.stopped.is_set():
             for key in tail.open:
                 yield key, tail.end(key, "stopped")
-    finally:
-        close = getattr(turns, "close", None)
-        if close:
-            close()

@@ -1,6 +1,7 @@
 """Lanes in turns: a round each, never two at once: no lane's clock runs while another computes. No gradio, no torch."""
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -81,6 +82,17 @@ def in_turns(lab: LabLike, request: Request) -> Turns:
             close = getattr(stream, "close", None)
             if close:
                 close()
+
+
+@contextmanager
+def ended(turns: Turns) -> Iterator[Turns]:
+    """The same, closed afterwards: whatever is still open ends within its round."""
+    try:
+        yield turns
+    finally:
+        close = getattr(turns, "close", None)
+        if close:
+            close()
 
 
 class Tail:

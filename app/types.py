@@ -16,7 +16,9 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, Union, get_ar
 from app import wire
 from engine.analysis.compared import Compared, Parting
 from engine.analysis.divergence import Divergence
+from engine.analysis.intervals import Spread
 from engine.analysis.names import Told
+from engine.analysis.repeats import Repeated
 from engine.analysis.verdict import Verdict
 from engine.config import Card, Knob
 from engine.judge import events as mining
@@ -95,8 +97,8 @@ def declarations() -> dict[str, str]:
 TOP_N = """/** [token id, probability], most probable first. */
 export type TopN = readonly (readonly [number, number])[];
 """
-ANALYSIS = (Verdict, Divergence, Parting, Compared, Told)
-IMPORTS = """import type { Compared, Told } from "./analysis.js";
+ANALYSIS = (Spread, Verdict, Repeated, Divergence, Parting, Compared, Told)
+IMPORTS = """import type { Compared, Repeated, Told } from "./analysis.js";
 import type { Card, Knob, KnobValue } from "./card.js";
 import type { Event } from "./trace.js";
 """

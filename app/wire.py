@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from engine.analysis.compared import Compared
 from engine.analysis.names import Told
+from engine.analysis.repeats import Repeated
 from engine.config import Card, Knob, KnobValue
 from engine.trace.events import Event
 
@@ -43,6 +44,7 @@ class PageCard(Card):
 Cards = Annotated[list[dict[str, Any]], Shape(list[PageCard])]
 PlainCard = Annotated[dict[str, Any], Shape(Card)]
 PlainCompared = Annotated[dict[str, Any], Shape(Compared)]
+PlainRepeated = Annotated[dict[str, dict[str, Any]], Shape(dict[str, Repeated])]
 PlainEvent = Annotated[dict[str, Any], Shape(Event)]
 
 
@@ -183,6 +185,23 @@ class RunMessage(TypedDict):
     compared: NotRequired[PlainCompared | None]  # with the last message, once all lanes have ended
 
 
+class RepeatRequest(RunRequest):
+    """A comparison that is to run n times: POST /lab/repeat, answered by `RepeatMessage`s (`app.repeats` checks it)."""
+
+    n: int
+
+
+class RepeatMessage(TypedDict):
+    """A line about repetitions."""
+
+    kind: Literal["queued", "running", "repeated", "error"]
+    n: NotRequired[int]
+    run: NotRequired[int]  # the repetition, from 0, that is running or has ended
+    rounds: NotRequired[int]  # of it so far, all lanes together
+    lanes: NotRequired[PlainRepeated]  # with "repeated": all lanes over all repetitions so far
+    error: NotRequired[str]
+
+
 class Problem(TypedDict):
     """A fresh problem that no model was trained on: GET /lab/problem?task=&seed=."""
 
@@ -213,14 +232,6 @@ class Composed(TypedDict):
     menus: Menus
     reason: str  # why they do not fit; empty when they do
     card: Annotated[dict[str, Any] | None, Shape(PageCard | None)]
-
-
-class JudgeScores(TypedDict):
-    """Scores of labels that a judge had not seen in training, their truth, and the threshold that it has."""
-
-    scores: list[float]
-    truth: list[int]  # 1: the label is important
-    threshold: float
 
 
 class MinedAbout(TypedDict):

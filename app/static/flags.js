@@ -1,33 +1,21 @@
-// @ts-check
-// Importance as flags on positions of a run: what swapping did (mined labels), and what a judge thought (`node.judge`).
+/** Importance as flags on positions of a run: what swapping did (mined labels), and what a judge thought
+ * (`node.judge`). */
 
 import { columns } from "./columns.js";
 import { h, visible } from "./dom.js";
 import { flagMark } from "./flagmarks.js";
 import { pieceOfLabel } from "./mined.js";
 
-/**
- * @typedef {import("./types/store.js").Run} Run
- * @typedef {import("./types/lab.js").Lab} Lab
- * @typedef {import("./types/workshop.js").Item} Item
- * @typedef {{items: readonly Item[], final: readonly number[], same: number, next: number}} Followed
- *   a set's items of the run's prompt; the run is the mined response up to `same`, items before `next` are placed
- * @typedef {{kind: "mined" | "judge", important: boolean, words: string, item: Item | null}} Flag
- */
-
 const WAIT = 1200; // ms after the page stands, before the recorded sets are read
-/** @type {WeakMap<Run, {version: number, prompt: string | undefined, sets: Followed[], at: Map<number, Item>}>} */
 const known = new WeakMap();
-/** @type {import("./types/workshop.js").Mined | null} */
 let mined = null;
 let version = 0;
 
-/** Keep flags up to date with the mined sets that are loaded; says so on the topic "flags".
- * @param {import("./types/store.js").Store} store @param {Lab} lab */
+/** Keep flags up to date with the mined sets that are loaded; says so on the topic "flags". @param {any} store
+ * @param {any} lab */
 export function watchFlags(store, lab) {
-  const { mined: sets } = lab;
-  mined = sets;
-  sets.on(() => {
+  mined = lab.mined;
+  mined.on(() => {
     version += 1;
     store.emit("flags");
   });
@@ -36,9 +24,9 @@ export function watchFlags(store, lab) {
     off();
     setTimeout(
       () =>
-        sets
+        mined
           .recorded()
-          .then((list) => Promise.all(list.map((set) => sets.open(set.name))))
+          .then((sets) => Promise.all(sets.map((set) => mined.open(set.name))))
           .catch((error) => console.warn(`mined sets: ${error.message}`)),
       WAIT,
     );
@@ -48,9 +36,9 @@ export function watchFlags(store, lab) {
 /** Changes whenever mined labels may attach elsewhere. */
 export const flagVersion = () => version;
 
-/** Mined labels by position, as far as the run follows the response that they were mined on. A swap that kept the
- * answer stays in the mined response, so that a run may leave it there; labels of naive mining then speak for the rest.
- * @param {Run} run @returns {Map<number, Item>} */
+/** Mined labels by position, as far as the run follows the response that they were mined on. A swap that kept the answer stays in
+ * the mined response, so that a run may leave it there; labels of naive mining then speak for the rest.
+ * @param {any} run @returns {Map<number, any>} */
 function minedOf(run) {
   let state = known.get(run);
   if (!state || state.version !== version || state.prompt !== run.head?.prompt) {
@@ -67,7 +55,6 @@ function minedOf(run) {
   return state.at;
 }
 
-/** @param {Run} run @param {Followed} set @param {Map<number, Item>} at */
 function follow(run, set, at) {
   const { final, items } = set;
   while (set.same < final.length && run.tokens[set.same]?.token === final[set.same]) set.same += 1;
@@ -78,46 +65,41 @@ function follow(run, set, at) {
   }
 }
 
-/** The flags of a position. @param {Run} run @param {number} pos
- * @returns {Flag[]} */
+/** The flags of a position. @param {any} run @param {number} pos
+ * @returns {{kind: "mined"|"judge", important: boolean, words: string, item: any}[]} */
 export function flagsAt(run, pos) {
-  /** @type {Flag[]} */
   const flags = [];
   const item = minedOf(run).get(pos);
   if (item) {
     const { label } = item;
     const how = item.naive ? "Mined by itself" : "Mined";
     const swap = `${visible(pieceOfLabel(label, "target"))} → ${visible(pieceOfLabel(label, "draft"))}`;
-    const became = label.important
-      ? `${label.target_answer ?? "none"} became ${label.draft_answer ?? "none"}`
-      : "stayed";
     flags.push({
       kind: "mined",
       important: label.important,
       item,
-      words: `${how}: ${swap} was tried here; the answer ${became}.`,
+      words: `${how}: ${swap} was tried here; ${label.important ? `the answer ${label.target_answer ?? "none"} became ${label.draft_answer ?? "none"}` : "the answer stayed"}.`,
     });
   }
   const node = columns(run)[pos]?.node;
   if (node?.judge != null && node.state !== "accepted") {
     const important = node.state !== "relaxed";
-    const decision = important ? "rejected as important" : "let pass as unimportant";
     flags.push({
       kind: "judge",
       important,
       item: null,
-      words: `Judge: importance ${node.judge.toFixed(3)}, ${decision}.`,
+      words: `Judge: importance ${node.judge.toFixed(3)}, ${important ? "rejected as important" : "let pass as unimportant"}.`,
     });
   }
   return flags;
 }
 
-/** Whether some position has a flag. @param {Run} run @returns {boolean} */
+/** Whether some position has a flag. @param {any} run @returns {boolean} */
 export const flagged = (run) =>
   minedOf(run).size > 0 ||
   columns(run).some((column) => column.node?.judge != null && column.node.state !== "accepted");
 
-/** The marks of a position for its chip, or null. @param {Run} run @param {number} pos @returns {HTMLElement|null} */
+/** The marks of a position for its chip, or null. @param {any} run @param {number} pos @returns {HTMLElement|null} */
 export function flagsFor(run, pos) {
   const flags = flagsAt(run, pos);
   return flags.length
@@ -131,7 +113,6 @@ export function flagsFor(run, pos) {
 
 /** The key to the signs. @returns {HTMLElement} */
 export function flagLegend() {
-  /** @param {Flag["kind"]} kind @param {boolean} important @param {string} words */
   const entry = (kind, important, words) => h("span", {}, flagMark(kind, important), words);
   return h(
     "span.flaglegend",
@@ -143,8 +124,8 @@ export function flagLegend() {
   );
 }
 
-/** The flags of a position in words; a mined one opens its fork. @param {Run} run @param {number|null} pos
- * @param {Lab} [lab] @returns {HTMLElement[]} */
+/** The flags of a position in words; a mined one opens its fork. @param {any} run @param {number|null} pos
+ * @param {any=} lab @returns {HTMLElement[]} */
 export function flagLines(run, pos, lab) {
   if (pos == null) return [];
   return flagsAt(run, pos).map(({ kind, important, words, item }) =>

@@ -10,6 +10,7 @@ import { firstWords, plainLane, settingsInWords } from "./run/choice.js";
 import { composedCards } from "./run/composer.js";
 import { introduction } from "./run/intro.js";
 import { numberFields } from "./run/numbers.js";
+import { createRepeats, inRange, LEAST, MOST } from "./run/repeat.js";
 
 /**
  * @typedef {import("./types/lab.js").Config} Config
@@ -54,14 +55,26 @@ export function mount(element, store, lab) {
     runWord,
   );
   const step = h("button", { onclick: () => go(session.step), "aria-keyshortcuts": "." }, icon("forward"), "Step");
-  const stop = h("button", { onclick: () => lab.bus.stop(), disabled: true }, icon("stop"), "Stop");
+  const repeats = createRepeats(store, lab);
+  const halt = () => (repeats.stop(), lab.bus.stop());
+  const stop = h("button", { onclick: halt, disabled: true }, icon("stop"), "Stop");
+  const repeatWord = h("span", { role: "status" }, "Repeat");
+  const repeat = h("button.plain", { onclick: () => repeats.start(Number(often.value)) }, icon("again"), repeatWord);
+  const often = h("input", {
+    type: "number",
+    min: LEAST,
+    max: MOST,
+    value: 5,
+    "aria-label": "Runs of each method",
+  });
+  often.addEventListener("change", () => (often.value = String(inRange(often.value))));
   const line = h(
     "div.runline",
     {},
     h("label.field.case", {}, h("span.unseen", {}, "Case"), preset),
     fold,
     h("div.about", {}, summary, stale),
-    h("div.go", {}, run, step, stop),
+    h("div.go", {}, run, step, stop, h("div.repeat", {}, repeat, often, h("span", { "aria-hidden": "true" }, "×"))),
   );
 
   const point = h("p.point");
@@ -291,7 +304,13 @@ export function mount(element, store, lab) {
   function buttons() {
     const { phase } = store.status;
     const busy = ["queued", "loading", "running"].includes(phase);
-    stop.disabled = !busy;
+    const { repeating } = store.status;
+    const against = repeats.hindrance();
+    stop.disabled = !busy && !repeating;
+    repeat.disabled = against !== "" || repeating !== null;
+    repeat.title = against || "The shown methods again on the same prompt, for the spread of their numbers";
+    repeatWord.textContent = repeating ? (repeating.run < 0 ? "Waiting…" : `Run ${repeating.run + 1} of`) : "Repeat";
+
     runWord.textContent = WAITING[phase] ?? "Run";
     run.classList.toggle("busy", phase in WAITING);
   }
@@ -310,6 +329,7 @@ export function mount(element, store, lab) {
     if (picker.element.isConnected) picker.draw();
   });
   session.on("ran", () => {
+    buttons();
     setFolded(true);
     inWords();
   });

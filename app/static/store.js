@@ -67,7 +67,15 @@ export function createStore() {
     time: { mode: "calls", at: Infinity, playing: false, speed: 1 },
     filters,
     options: { ...OPTIONS },
-    status: { phase: "empty", recorded: null, opened: false, compared: null, step: false },
+    status: {
+      phase: "empty",
+      recorded: null,
+      opened: false,
+      compared: null,
+      repeated: null,
+      repeating: null,
+      step: false,
+    },
     CALLS_PER_SECOND,
 
     begin(lanes, status = {}) {
@@ -80,7 +88,16 @@ export function createStore() {
       filters.clear();
       store.time = { ...store.time, at: Infinity, playing: false };
       divergences.clear();
-      store.status = { phase: "running", recorded: null, opened: false, compared: null, step: false, ...status };
+      store.status = {
+        phase: "running",
+        recorded: null,
+        opened: false,
+        compared: null,
+        repeated: null,
+        repeating: null,
+        step: false,
+        ...status,
+      };
       emit("runs");
       emit("cursor", { old: cursor, now: null });
       emit("hover", { old: hover, now: null });

@@ -6,6 +6,7 @@ import { FONT, fmt } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { plainOf, roundsOf, summary } from "./numbers.js";
 import { isOutside } from "./run/intro.js";
+import { repeatedOf, spreadWords } from "./run/spread.js";
 
 const LIVE_MS = 250;
 
@@ -77,15 +78,22 @@ function subject(store) {
 export function verdict(store) {
   const run = subject(store) ?? lockedRun(store);
   if (!run || !store.visibleRounds(run)) return EMPTY;
-  const whole = store.time.at === Infinity && store.status.compared?.verdicts[run.key];
+  const again = store.time.at === Infinity ? repeatedOf(store, run.key) : null;
+  const whole = again?.verdict ?? (store.time.at === Infinity && store.status.compared?.verdicts[run.key]);
   if (!whole) return soFar(store, run);
   const told = whole.speedup === null && whole.unsaid ? `No speed is claimed: ${whole.unsaid}.` : "";
   return {
     line: whole.line,
     cause: `${whole.why} `,
-    how: `${told || how(store, run, plainOf(store, run))}`,
+    how: again ? `${told} ${repeats(store, again)}`.trim() : told || how(store, run, plainOf(store, run)),
     id: whole.cause.replaceAll(" ", "-"),
   };
+}
+
+/** How repeated runs were measured, and what they gave. */
+function repeats(store, found) {
+  const beside = store.status.recorded ? " The lanes below are the recorded ones." : "";
+  return `Measured here in ${spreadWords({ ...found, speedup: null }).join("; ")}. Lanes in turns, prefill and drawing excluded.${beside}`;
 }
 
 const EMPTY = {

@@ -1,4 +1,4 @@
-"""Means and shares with their 95 % intervals. Pure and seeded."""
+"""Means and shares with their 95 % intervals; medians with their range. Pure and seeded."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +21,21 @@ class Interval:
     low: float | None
     high: float | None
     n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The middle of n values and their ends: of runs on one prompt, which are no sample from which to infer more."""
+
+    median: float
+    low: float
+    high: float
+    n: int
+
+
+def spread(values: Sequence[float]) -> Spread | None:
+    """Median and range; None without values."""
+    return Spread(float(np.median(values)), float(min(values)), float(max(values)), len(values)) if values else None
 
 
 def mean_interval(

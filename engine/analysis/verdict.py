@@ -1,14 +1,17 @@
 """Whether speculation pays here and what decides it, from measured numbers only. Page, notebooks and files read this.
 
-The ratio of speeds is told whenever there is a fair baseline; the cause only of runs with enough rounds to name one.
+The ratio of speeds is told whenever there is a fair baseline; the cause only of runs with enough rounds to name one. Of
+several runs a side the ratio is the median of their quotients, told with the range of these.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from engine.analysis.intervals import Spread, spread
 from engine.analysis.words import count, mean, number, percent
-from engine.trace.metrics import metrics, unfair
+from engine.trace.events import Round
+from engine.trace.metrics import metrics, pooled, unfair
 from engine.trace.store import Trace
 
 Cause = Literal[
@@ -45,6 +48,7 @@ class Verdict:
     active: float  # share of the calls that verified a draft
     call_ratio: float | None  # a target call of this run / one of the baseline
     worth: int  # leading draft positions that earn more than they cost
+    spread: Spread | None = None  # of the ratio, where it was measured several times; then `speedup` is its median
 
     @property
     def text(self) -> str:
@@ -60,20 +64,37 @@ def verdict(trace: Trace, baseline: Trace | None = None, names: tuple[str, str] 
     Raises:
         ConfigError: see `metrics.metrics`.
     """
-    name, plain = names or (trace.head.title, baseline.head.title if baseline else "")
-    found = metrics(trace, baseline)
+    return verdict_over([trace], None if baseline is None else [baseline], names)
+
+
+def verdict_over(
+    traces: Sequence[Trace], baselines: Sequence[Trace] | None = None, names: tuple[str, str] | None = None
+) -> Verdict:
+    """The verdict on several runs of one method on one prompt, each against the baseline in the same place.
+
+    Raises:
+        ConfigError: see `metrics.pooled`.
+    """
+    trace = traces[0]
+    name, plain = names or (trace.head.title, baselines[0].head.title if baselines else "")
+    found = pooled(traces, baselines)
+    ratios = spread(quotients(traces, baselines or ()))
+    if ratios:
+        found["speedup"] = ratios.median
     seconds = found["draft_s"] + found["verify_s"] + found["other_s"]
     draft, other = (found[key] / seconds if seconds else 0.0 for key in ("draft_s", "other_s"))
-    drafting = sum(event.drafted > 0 for event in trace.rounds)
-    active = drafting / len(trace.rounds) if trace.rounds else 0.0
+    rounds = [event for one in traces for event in one.rounds]
+    drafting = sum(event.drafted > 0 for event in rounds)
+    active = drafting / len(rounds) if rounds else 0.0
     worth = worthwhile(found)
     # without a baseline the target call stands for a step of plain decoding
     gain = found.get("speedup") or (found["tau"] or 0.0) * (1 - draft - other)
-    call = _call_ratio(found, baseline)
-    cause = _cause(found, gain, draft, other, active, call or 1.0, worth)
+    call = _call_ratio(found, [event for one in baselines or () for event in one.rounds])
+    calls = evidence(traces)
+    cause = _cause(found, calls, gain, draft, other, active, call or 1.0, worth)
     return Verdict(
-        f"{_speed(trace, found, name, plain)}: {_terms(found)}.",
-        _why(cause, found, draft, other, drafting, call, worth),
+        f"{_speed(trace, found.get('speedup'), ratios, name, plain)}: {_terms(found)}.",
+        _why(cause, found, calls, draft, other, drafting, call, worth),
         "" if found.get("speedup") is not None else "no lane without a draft was run",
         cause,
         found.get("speedup"),
@@ -84,28 +105,59 @@ def verdict(trace: Trace, baseline: Trace | None = None, names: tuple[str, str] 
         active,
         call,
         worth,
+        ratios if ratios and ratios.n > 1 else None,
     )
+
+
+def quotients(traces: Sequence[Trace], baselines: Sequence[Trace]) -> list[float]:
+    """Speed of each run over that of the baseline in the same place; one that cannot be known is left out.
+
+    Raises:
+        ConfigError: see `metrics.metrics`.
+    """
+    found = [metrics(*pair)["speedup"] for pair in zip(traces, baselines, strict=False)]
+    return [ratio for ratio in found if ratio is not None]
+
+
+def evidence(traces: Sequence[Trace]) -> int:
+    """Target calls that differ: runs with the same text made the same decisions and count once."""
+    texts = {tuple(token.token for token in trace.tokens): trace for trace in traces}
+    return sum(len(trace.rounds) for trace in texts.values())
 
 
 def verdicts(traces: Sequence[Trace], names: Sequence[str]) -> list[Verdict]:
     """One verdict a run, each against the first run among them that is a fair baseline."""
-    return [_among(trace, name, traces, names) for trace, name in zip(traces, names, strict=True)]
+    return verdicts_over([[trace] for trace in traces], names)
 
 
-def _among(trace: Trace, name: str, traces: Sequence[Trace], names: Sequence[str]) -> Verdict:
-    plain = [
-        (other, called)
-        for other, called in zip(traces, names, strict=True)
-        if other is not trace and other.rounds and not any(event.drafted for event in other.rounds)
-    ]
-    fair = next(((other, called) for other, called in plain if not unfair(trace, other)), None)
-    if fair:
-        return verdict(trace, fair[0], (name, fair[1]))
-    found = verdict(trace, None, (name, ""))
-    if not plain:
-        return found
-    other, called = plain[0]
-    return replace(found, unsaid=f"{called} has {unfair(trace, other)}")
+def verdicts_over(lanes: Sequence[Sequence[Trace | None]], names: Sequence[str]) -> list[Verdict]:
+    """One verdict a lane of several runs. Run i of one lane belongs to run i of the others; None is one that failed.
+
+    Every lane must have a run.
+    """
+    return [_among(runs, name, lanes, names) for runs, name in zip(lanes, names, strict=True)]
+
+
+def _among(
+    runs: Sequence[Trace | None], name: str, lanes: Sequence[Sequence[Trace | None]], names: Sequence[str]
+) -> Verdict:
+    ours = [run for run in runs if run]
+    plain = [(other, called) for other, called in zip(lanes, names, strict=True) if other is not runs and _plain(other)]
+    against = ""
+    for other, called in plain:
+        pairs = [(run, beside) for run, beside in zip(runs, other, strict=False) if run and beside]
+        wrong = next((what for pair in pairs if (what := unfair(*pair))), "") if pairs else "no run beside its own"
+        if not wrong:
+            return verdict_over([run for run, _ in pairs], [beside for _, beside in pairs], (name, called))
+        against = against or f"{called} has {wrong}"
+    found = verdict_over(ours, None, (name, ""))
+    return replace(found, unsaid=against) if plain else found
+
+
+def _plain(runs: Sequence[Trace | None]) -> bool:
+    """Whether something ran, and nothing was drafted."""
+    rounds = [event for run in runs if run for event in run.rounds]
+    return bool(rounds) and not any(event.drafted for event in rounds)
 
 
 def worthwhile(found: dict[str, Any]) -> int:
@@ -118,9 +170,9 @@ def worthwhile(found: dict[str, Any]) -> int:
 
 
 def _cause(
-    found: dict[str, Any], gain: float, draft: float, other: float, active: float, call: float, worth: int
+    found: dict[str, Any], calls: int, gain: float, draft: float, other: float, active: float, call: float, worth: int
 ) -> Cause:
-    if found["rounds"] < FEW:
+    if calls < FEW:
         return "too early"
     if not found["drafted"]:
         return "plain decoding"
@@ -140,11 +192,18 @@ def _cause(
 
 
 def _why(
-    cause: Cause, found: dict[str, Any], draft: float, other: float, drafting: int, call: float | None, worth: int
+    cause: Cause,
+    found: dict[str, Any],
+    different: int,
+    draft: float,
+    other: float,
+    drafting: int,
+    call: float | None,
+    worth: int,
 ) -> str:
     calls = count(found["rounds"], "target call")
     if cause == "too early":
-        return f"Only {calls}: too few to name a cause."
+        return f"Only {count(different, 'target call')}: too few to name a cause."
     if cause == "plain decoding":
         return "Nothing was drafted."
     if cause == "speculation inactive":
@@ -170,22 +229,42 @@ def _why(
     return f"Acceptance falls after position {worth}: position {worth + 1} is {share}."
 
 
-def _call_ratio(found: dict[str, Any], baseline: Trace | None) -> float | None:
-    if baseline is None or not found["rounds"] or not baseline.rounds:
+def _call_ratio(found: dict[str, Any], plain: Sequence[Round]) -> float | None:
+    if not found["rounds"] or not plain:
         return None
-    plain = sum(event.verify_ms for event in baseline.rounds) / len(baseline.rounds)
-    return 1e3 * found["verify_s"] / found["rounds"] / plain if plain else None
+    call = sum(event.verify_ms for event in plain) / len(plain)
+    return 1e3 * found["verify_s"] / found["rounds"] / call if call else None
 
 
-def _speed(trace: Trace, found: dict[str, Any], name: str, plain: str) -> str:
+def _speed(trace: Trace, speedup: float | None, ratios: Spread | None, name: str, plain: str) -> str:
     place = f"{trace.head.device}, {trace.head.dtype.removeprefix('torch.')}"
-    speedup = found.get("speedup")
-    if speedup is None:
+    if speedup is None or ratios is None:
         return f"{name} ({place})"
+    ends, n = (ratios.low, ratios.high), ratios.n
+    if n > 1 and ends[0] < 1 < ends[1]:
+        how = f"median of {n} runs a side, {_times(*ends)}, so on either side of 1; {place}"
+        return f"{name} has **{speedup:.2f}x** the speed of {plain} ({how})"
     if abs(speedup - 1) < EVEN:
-        return f"{name} is as fast as {plain} (once, {place})"
-    ratio, word = (speedup, "faster") if speedup > 1 else (1 / speedup, "slower")
-    return f"{name} is **{ratio:.{1 if ratio >= 1.5 else 2}f}x** {word} than {plain} (once, {place})"
+        return f"{name} is as fast as {plain} ({_taken(n, *ends)}, {place})"
+    if speedup < 1:
+        speedup, word, ends = 1 / speedup, "slower", (1 / ends[1], 1 / ends[0])
+    else:
+        word = "faster"
+    return f"{name} is **{_ratio(speedup)}** {word} than {plain} ({_taken(n, *ends)}, {place})"
+
+
+def _taken(n: int, low: float, high: float) -> str:
+    """How a ratio was measured: once, or so many times with its range."""
+    return "once" if n == 1 else f"median of {n} runs a side, {_times(low, high)}"
+
+
+def _times(low: float, high: float) -> str:
+    """A range of ratios."""
+    return f"{low:.2f}x to {high:.2f}x"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.{1 if value >= 1.5 else 2}f}x"
 
 
 def _terms(found: dict[str, Any]) -> str:

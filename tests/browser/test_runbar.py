@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -76,3 +77,37 @@ def test_methods_are_chosen_by_keyboard_and_several_at_once(visit):
     page.keyboard.press("Escape")
     assert page.get_by_role("listbox", name="Methods").count() == 0
     assert page.evaluate("document.activeElement.textContent") == "Choose methods"
+
+
+def test_repeat_gives_each_number_its_range_until_other_runs_are_shown(visit):
+    page = visit()
+    verdict, again = page.locator(".v-verdict"), bar(page, ".repeat button")
+    expect(verdict).to_contain_text("(once", timeout=60_000)
+    expect(page.locator(".lane[data-lane=chain] .ratio")).to_contain_text("once")
+    page.get_by_label("Runs of each method").fill("2")
+    again.click()
+    expect(verdict).to_contain_text("median of 2 runs a side", timeout=60_000)
+    expect(verdict).to_contain_text("The lanes below are the recorded ones.")
+    expect(again).to_have_text("Repeat", timeout=60_000)
+    expect(page.locator(".lane[data-lane=chain] .spread")).to_contain_text("2 runs")
+    expect(page.locator(".lane[data-lane=chain] .ratio")).not_to_contain_text("once")
+    page.keyboard.press("2")
+    expect(page.locator(".head[data-band=chain]")).to_contain_text("2 runs")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(verdict).to_contain_text("(once", timeout=60_000)
+
+
+def test_repetitions_can_be_stopped_and_keep_what_was_measured(visit, server):
+    page = visit()
+    page.get_by_label("Runs of each method").fill("20")
+    bar(page, ".repeat button").click()
+    expect(page.locator(".v-verdict")).to_contain_text("runs a side", timeout=60_000)
+    page.get_by_role("button", name="Stop").click()
+    expect(bar(page, ".repeat button")).to_have_text("Repeat")
+    expect(page.locator(".v-verdict")).to_contain_text("runs a side", timeout=60_000)
+    assert page.evaluate("draftscope.store.status.repeated.runs") < 20
+    for _ in range(100):
+        if not server.lab.open_streams:
+            break
+        page.wait_for_timeout(50)
+    assert server.lab.open_streams == [], "the engine is free again"

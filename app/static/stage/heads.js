@@ -4,6 +4,7 @@
 import { h } from "../dom.js";
 import { fmt, percent } from "../draw.js";
 import { answerOf } from "../run/answer.js";
+import { range, repeatedOf, times } from "../run/spread.js";
 import { agreement } from "./bands.js";
 
 /**
@@ -13,7 +14,8 @@ import { agreement } from "./bands.js";
  */
 
 /** @typedef {{calls: number, tau: number|null, perSecond: number|null, ratio: number|null, guarantee: string,
- *   parts: number|null, agrees: number|null, answer: import("../run/answer.js").Told|null, failed: string}} Figures */
+ *   parts: number|null, agrees: number|null, answer: import("../run/answer.js").Told|null, failed: string,
+ *   again: import("../types/analysis.js").Repeated|null}} Figures */
 
 /** @param {Store} store @param {Run} run @param {Run | null} reference @param {number|null} parts @returns {Figures} */
 export function figuresOf(store, run, reference, parts) {
@@ -29,6 +31,7 @@ export function figuresOf(store, run, reference, parts) {
     agrees: agreement(store, run, reference),
     answer: answerOf(run.end),
     failed: run.end?.reason === "error" ? "failed" : "",
+    again: store.time.at === Infinity ? repeatedOf(store, run.key) : null,
   };
 }
 
@@ -58,8 +61,8 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
   item.arrow.textContent = place.folded ? "▸" : "▾";
   item.arrow.setAttribute("aria-expanded", String(!place.folded));
   item.arrow.setAttribute("aria-label", place.folded ? `Open the tracks of ${name}` : `Fold ${name} to its spans`);
-  const { calls, tau, perSecond, ratio, guarantee, answer, failed } = figures;
-  const speed = ratio ? `${fmt(ratio, 2)}×` : `${fmt(perSecond, 3)}/s`;
+  const { calls, tau, perSecond, ratio, guarantee, answer, failed, again } = figures;
+  const speed = again?.speedup ? times(again.speedup.median) : ratio ? `${fmt(ratio, 2)}×` : `${fmt(perSecond, 3)}/s`;
   const kind = failed || guarantee;
   item.lines.replaceChildren(
     ...(place.folded && !narrow
@@ -77,11 +80,15 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
             ` ${calls === 1 ? "call" : "calls"} · `,
             h("b", { text: fmt(tau, 3) }),
             narrow ? " a call" : tau === 1 ? " token a call" : " tokens a call",
+            again?.tau && again.tau.low < again.tau.high
+              ? ` (${fmt(again.tau.low, 3)} to ${fmt(again.tau.high, 3)})`
+              : "",
           ),
           h(
             "span",
             {},
-            h("b", { text: ratio ? `${fmt(ratio, 2)}× speed` : `${fmt(perSecond, 3)} tokens/s` }),
+            h("b", { text: ratio || again?.speedup ? `${speed} speed` : `${fmt(perSecond, 3)} tokens/s` }),
+            again?.speedup ? ` (${ends(again.speedup)})` : ratio ? " (once)" : "",
             ` · ${kind}`,
           ),
           ...(answer ? [h("span", { text: answer.words })] : []),
@@ -99,6 +106,9 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
   );
 }
 
+/** @param {import("../types/analysis.js").Spread} spread */
+const ends = ({ low, high, n }) => (n > 1 ? `${times(low)} to ${times(high)}, ${n} runs` : "once");
+
 /** @param {Figures} figures */
 function parting({ parts, agrees }) {
   if (parts === null) return [];
@@ -106,8 +116,11 @@ function parting({ parts, agrees }) {
 }
 
 /** @param {string} name @param {Figures} figures */
-function spoken(name, { calls, tau, ratio, perSecond, guarantee, parts, answer }) {
-  const speed = ratio ? `${fmt(ratio, 2)} times the reference's speed` : `${fmt(perSecond, 3)} tokens a second`;
+function spoken(name, { calls, tau, ratio, perSecond, guarantee, parts, answer, again }) {
+  const once = ratio ? `${fmt(ratio, 2)} times the reference's speed, once` : `${fmt(perSecond, 3)} tokens a second`;
+  const speed = again?.speedup
+    ? `${range(again.speedup, times)} the reference's speed in ${again.speedup.n} runs`
+    : once;
   const other = parts === null ? "" : `, another text than the reference from position ${parts} on`;
   const told = answer ? `, ${answer.words}` : "";
   return `${name}: ${calls} target calls, ${fmt(tau, 3)} tokens a call, ${speed}, ${guarantee}${other}${told}`;

@@ -1,5 +1,13 @@
 // Written by `python -m app.types write` from engine/analysis; do not edit.
 
+/** The middle of n values and their ends: of runs on one prompt, which are no sample from which to infer more. */
+export interface Spread {
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+  readonly n: number;
+}
+
 /** The sentence, its cause and what both rest on. Shares are of the rounds' time. */
 export interface Verdict {
   /** what stands between double stars is to be stressed */
@@ -28,6 +36,27 @@ export interface Verdict {
   readonly call_ratio: number | null;
   /** leading draft positions that earn more than they cost */
   readonly worth: number;
+  /** of the ratio, where it was measured several times; then `speedup` is its median */
+  readonly spread: Spread | null;
+}
+
+/** One lane over its runs. A number that no run has is None. */
+export interface Repeated {
+  /** that ended by themselves */
+  readonly runs: number;
+  /** the others */
+  readonly failed: number;
+  /** different texts among them */
+  readonly texts: number;
+  /** tokens a target call */
+  readonly tau: Spread | null;
+  /** accepted / drafted */
+  readonly accept_rate: Spread | null;
+  readonly tokens_per_s: Spread | null;
+  /** against the lane without a draft, run by run */
+  readonly speedup: Spread | null;
+  /** None while no run has ended */
+  readonly verdict: Verdict | null;
 }
 
 /** The first position with two tokens. Probabilities are the target's, raw softmax; None where not recorded. */

@@ -1,6 +1,7 @@
 // The page's modules besides the store (docs/design/0008-page.md), written by hand: the server, what is set, the page itself.
 
 import type { Emitter, FilterSpec, Options, Place, Store, Time } from "./store.js";
+
 import type {
   Catalogue,
   Composed,
@@ -16,7 +17,6 @@ import type {
   Recorded,
   RunRequest,
 } from "./wire.js";
-import type { Mined } from "./workshop.js";
 
 /** What is set in the run bar: a request without its id. */
 export type Config = Omit<RunRequest, "id" | "stop" | "preset"> & { readonly preset: string };
@@ -158,7 +158,7 @@ export interface Lab {
   readonly session: Session;
   readonly ui: Ui;
   readonly link: Link;
-  readonly mined: Mined;
+  readonly mined: any;
 }
 
 /** A view: a file that exports this as `mount`. Views that work without the rest of the page take `lab` as optional. */

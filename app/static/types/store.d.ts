@@ -1,6 +1,6 @@
 // The contract between views (docs/design/0008-page.md), written by hand: what the store holds and who hears of what.
 
-import type { Compared } from "./analysis.js";
+import type { Compared, Repeated } from "./analysis.js";
 import type { Card } from "./card.js";
 import type { Event, Json, Node, Round, RunEnded, RunStarted, Token } from "./trace.js";
 
@@ -127,6 +127,10 @@ export interface Status {
   readonly opened: boolean;
   /** what lanes that have ended say about each other */
   readonly compared: Compared | null;
+  /** what further runs of the same lanes gave, by lane; null when there were none */
+  readonly repeated: { readonly runs: number; readonly lanes: Readonly<Record<string, Repeated>> } | null;
+  /** repetitions are under way: number `run` of n, from 0; -1 while they wait */
+  readonly repeating: { readonly run: number; readonly n: number } | null;
   /** the run was started by Step */
   readonly step: boolean;
 }

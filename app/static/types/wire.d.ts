@@ -1,6 +1,6 @@
 // Written by `python -m app.types write` from app/wire.py; do not edit.
 
-import type { Compared, Told } from "./analysis.js";
+import type { Compared, Repeated, Told } from "./analysis.js";
 import type { Card, Knob, KnobValue } from "./card.js";
 import type { Event } from "./trace.js";
 
@@ -163,6 +163,39 @@ export interface RunMessage {
   readonly compared?: Compared | null;
 }
 
+/** A comparison that is to run n times: POST /lab/repeat, answered by `RepeatMessage`s (`app.repeats` checks it). */
+export interface RepeatRequest {
+  readonly models: string;
+  readonly prompt: string;
+  readonly lanes: readonly LaneRequest[];
+  readonly max_new_tokens: number;
+  readonly temperature: number;
+  readonly top_p: number;
+  readonly top_k: number;
+  readonly seed: number;
+  readonly chat: boolean;
+  readonly task?: string;
+  readonly answer?: string;
+  readonly preset?: string;
+  readonly id?: string;
+  readonly visitor?: string;
+  readonly stop?: readonly string[];
+  readonly n: number;
+}
+
+/** A line about repetitions. */
+export interface RepeatMessage {
+  readonly kind: "queued" | "running" | "repeated" | "error";
+  readonly n?: number;
+  /** the repetition, from 0, that is running or has ended */
+  readonly run?: number;
+  /** of it so far, all lanes together */
+  readonly rounds?: number;
+  /** with "repeated": all lanes over all repetitions so far */
+  readonly lanes?: Readonly<Record<string, Repeated>>;
+  readonly error?: string;
+}
+
 /** A fresh problem that no model was trained on: GET /lab/problem?task=&seed=. */
 export interface Problem {
   readonly task: string;
@@ -192,14 +225,6 @@ export interface Composed {
   /** why they do not fit; empty when they do */
   readonly reason: string;
   readonly card: PageCard | null;
-}
-
-/** Scores of labels that a judge had not seen in training, their truth, and the threshold that it has. */
-export interface JudgeScores {
-  readonly scores: readonly number[];
-  /** 1: the label is important */
-  readonly truth: readonly number[];
-  readonly threshold: number;
 }
 
 /** A recorded mined set in the list. */

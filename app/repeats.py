@@ -1,0 +1,92 @@
+"""The shown methods several times more on the same prompt, for the spread of their numbers. No gradio, no torch."""
+
+import time
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from app import request as requests
+from app.answers import refused
+from app.ndjson import Lines, stream
+from app.service import Service
+from app.turns import ended
+from app.validate import body, checked, parsed
+from engine.analysis.repeats import repeated
+from engine.errors import LabError
+from engine.trace.events import RunStarted
+from engine.trace.store import Trace
+
+LEAST, MOST = 2, 20  # runs a lane
+EVERY = 0.25  # seconds between messages within a run: a reader who leaves is noticed at the next
+MAX_BODY = 64_000
+
+
+class AskedRepeats(requests.AskedRun):
+    """A run, several times."""
+
+    n: int = Field(5, ge=LEAST, le=MOST, description=f"an integer from {LEAST} to {MOST}")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a page asks for: a comparison, and how often."""
+
+    ask: requests.Request
+    n: int
+
+    def run(self, index: int) -> requests.Request:
+        """The comparison of one repetition: its own seed where anything is drawn, recorded lightly."""
+        seed = self.ask.seed if self.ask.sampling.greedy else (self.ask.seed + index) % (requests.MOST_SEED + 1)
+        return replace(self.ask, seed=seed, record="light")
+
+
+def routes(service: Service) -> list[BaseRoute]:
+    """One route: repetitions as JSON lines."""
+    return [Route("/lab/repeat", partial(repeat, service), methods=["POST"])]
+
+
+async def repeat(service: Service, request: Request) -> Response:
+    """Repeat a comparison, as JSON lines. Closing the connection stops soon after the round in progress."""
+    try:
+        job = parse(service, parsed(await body(request.stream(), MAX_BODY)))
+    except LabError as error:
+        return refused(error)
+    return stream(partial(lines, service, job))
+
+
+def parse(service: Service, given: object) -> Job:
+    """The job in plain values.
+
+    Raises:
+        ConfigError: something is missing, unknown or out of range.
+    """
+    asked = checked(AskedRepeats, given)
+    return Job(requests.resolved(asked, service.cards, service.models, service.limits), asked.n)
+
+
+def lines(service: Service, job: Job) -> Lines:
+    """The messages of a job, as `app.wire.RepeatMessage`. The device is given back after each repetition for others."""
+    lanes: dict[str, list[Trace]] = {lane.key: [] for lane in job.ask.lanes}
+    yield {"kind": "queued", "n": job.n}
+    lab = service.lab(job.ask.models)
+    for index in range(job.n):
+        ask = job.run(index)
+        with service.engine(), ended(service.turns(lab, ask)) as turns:
+            due, rounds = time.monotonic(), 0
+            for key, event in turns:
+                if isinstance(event, RunStarted):
+                    lanes[key].append(Trace())
+                if len(lanes[key]) > index:  # a lane that could not start has only an end
+                    lanes[key][index].append(event)
+                rounds += event.kind == "round"
+                if time.monotonic() >= due:
+                    yield {"kind": "running", "run": index, "n": job.n, "rounds": rounds}
+                    due = time.monotonic() + EVERY
+        for runs in lanes.values():
+            runs += [Trace()] * (index + 1 - len(runs))
+        found = {key: asdict(one) for key, one in repeated(lanes).items()}
+        yield {"kind": "repeated", "run": index, "n": job.n, "lanes": found}
