@@ -61,7 +61,7 @@ export function chainFigure({ run, round, width, groups }) {
       role: "treeitem",
       "aria-level": i + 2,
       style: "cursor:pointer",
-      "aria-label": `${pieceOf(run, node.token)}, ${SIGNS[node.state].label}, draft ${prob(node.q)}, target ${prob(node.p)}`,
+      "aria-description": `${SIGNS[node.state].label}, draft ${prob(node.q)}, target ${prob(node.p)}`,
     });
     group.append(
       s("rect.v-ring", { x: x - 4, y: 17, width: column - 6, height: tall - 22, rx: 5, fill: "transparent" }),
@@ -102,7 +102,7 @@ export function chainFigure({ run, round, width, groups }) {
 }
 
 function ladder(run, node, x, width) {
-  const group = s("g", { opacity: node.state === "discarded" ? 0.55 : null });
+  const group = s("g", { "aria-hidden": "true", opacity: node.state === "discarded" ? 0.55 : null });
   const list = entries(node);
   const high = Math.max(0.05, ...list.flatMap((entry) => [entry.p ?? 0, entry.q ?? 0]));
   const name = Math.min(58, width * 0.5);

@@ -86,19 +86,20 @@ export function bar(chart, { x0, x1, value, base = 0, colour, lines, pick, store
   });
   const group = s("g.v-pick", {}, area, mark);
   tip(group, () => lines);
-  if (pick && store) pickable(group, store, pick);
+  if (pick && store) pickable(chart.figure, group, store, pick);
   chart.plot.append(group);
   return group;
 }
 
-/** Makes a mark set or clear a named filter, by mouse and keyboard. @param {SVGElement} group @param {any} store
- * @param {any} pick {name, filter} */
-export function pickable(group, store, { name, filter }) {
+/** Makes a mark set or clear a named filter, by mouse and keyboard. @param {SVGElement} figure it is in
+ * @param {SVGElement} group @param {any} store @param {any} pick {name, filter} */
+export function pickable(figure, group, store, { name, filter }) {
   const active = store.filters.get(name)?.label === filter.label;
   group.setAttribute("tabindex", "0");
   group.setAttribute("role", "button");
   group.setAttribute("aria-pressed", String(active));
   group.setAttribute("aria-label", filter.label);
+  figure.setAttribute("role", "group"); // a picture hides what is in it from assistive tools
   const toggle = () => store.setFilter(name, store.filters.get(name)?.label === filter.label ? null : filter);
   group.addEventListener("click", toggle);
   group.addEventListener("keydown", (event) => {

@@ -168,7 +168,7 @@ let tipBox = null;
 export function showTip(x, y, lines) {
   if (!tipBox?.isConnected) {
     tipBox = h("div.v-tip", { role: "tooltip" });
-    document.body.append(tipBox);
+    (document.querySelector("[data-lab]") ?? document.body).append(tipBox); // inside the main landmark
   }
   const { style } = tipBox;
   tipBox.replaceChildren(...lines.filter(Boolean).map((line, i) => h(i ? "div" : "b", {}, line)));

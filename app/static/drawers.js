@@ -22,7 +22,7 @@ const DRAWERS = {
 /** @type {import("./types/lab.js").Mount} */
 export function mount(element, store, lab) {
   const title = h("h2");
-  const body = h("div.drawer-body");
+  const body = h("div.drawer-body", { tabindex: "0" });
   const dialog = h("dialog.drawer", { "aria-label": "Drawer" });
   const close = () => dialog.close();
   dialog.append(

@@ -78,7 +78,7 @@ export function offer(element, lab, text) {
   if (name) lab?.ui.figures.set(name, () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element));
 }
 
-/** The figures that stand in a view. @param {Element} element */
+/** The figures in a view. @param {Element} element */
 export const figuresIn = (element) => /** @type {SVGSVGElement[]} */ ([...element.querySelectorAll("svg.v-figure")]);
 
 /** Joins several figures under one another into one SVG.

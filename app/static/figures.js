@@ -223,7 +223,7 @@ const entropy = {
           ],
         });
         if (!small)
-          pickable(mark, store, {
+          pickable(chart.figure, mark, store, {
             name: field,
             filter: makeFilter({ kind: "entropy", field, low: bin.low, high: bin.high }),
           });

@@ -45,7 +45,7 @@ export function forkView(item) {
       h("summary", {}, "Prompt"),
       h("p.forktext", {}, prompt.text || "The text of the prompt is not in this file."),
     ),
-    h("p.forktext.sofar", { "aria-label": "Text so far" }, cut),
+    h("p.forktext.sofar", { role: "group", "aria-label": "Text so far" }, cut),
     h(
       "div.ways",
       {},
@@ -84,7 +84,7 @@ function way(who, title, piece, text, answer, at, label) {
   return h(
     `section.way.${who}`,
     { "aria-label": title },
-    h("h4", {}, title),
+    h("h3", {}, title),
     h(
       "p.forktext",
       {},

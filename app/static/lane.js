@@ -31,7 +31,7 @@ export class Lane {
     Object.assign(this, { store, run, done: 0, shown: 0, chips: [], rounds: [], stretch: null, count: 0 });
     const { card, key } = run;
     const reference = card.guarantee === "reference";
-    this.figures = FIGURES.map(([name, title]) => ({ value: h("dd", {}, "–"), name, title }));
+    this.figures = FIGURES.map(([name, title]) => ({ value: h("span", {}, "–"), name, title }));
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.knobs = h("span", {}, knobText(run));
     this.state = h("span.state");
@@ -62,7 +62,7 @@ export class Lane {
         h(
           "dl.figures",
           {},
-          this.figures.map((f) => h("div", { title: f.title }, f.value, h("dt", {}, f.name))),
+          this.figures.map((f) => h("div", { title: f.title }, h("dt", {}, f.name), h("dd", {}, f.value))),
         ),
         this.answer,
         this.spread,

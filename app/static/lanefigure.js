@@ -49,7 +49,7 @@ function drawLane(root, lane, box) {
     { "font-size": 11 },
   );
   const figures = [...lane.querySelectorAll(".figures > div")].map(
-    (item) => `${item.querySelector("dd").textContent} ${item.querySelector("dt").textContent}`,
+    (item) => `${item.querySelector("dd span").textContent} ${item.querySelector("dt").textContent}`,
   );
   text(14, HEAD, figures.join(" · "), { "font-size": 12, fill: "var(--ink)" });
   const rule = lane.querySelector("header").getBoundingClientRect().bottom - box.y;

@@ -31,7 +31,7 @@ const GHOSTS = new Set(["rejected", "vetoed", "discarded"]);
 export function mount(element, store) {
   const legend = h("div.legend", { role: "group", "aria-label": "Signs; click one to filter" });
   const key = h("div.keyspot");
-  const filters = h("div.filters", { "aria-label": "Filters" });
+  const filters = h("div.filters", { role: "group", "aria-label": "Filters" });
   const toggles = TOGGLES.map(([name, text, title]) => {
     const button = h(
       "button",

@@ -119,7 +119,7 @@ export async function startTour(element, store, lab) {
   const back = h("button", { onclick: () => show(at - 1) }, "Back");
   const next = h("button.primary", { onclick: () => show(at + 1) }, "Next");
   const box = h(
-    "aside.tour",
+    "div.tour",
     { role: "dialog", "aria-label": "Guided tour" },
     h("header", {}, count, h("button.plain", { onclick: end, "aria-label": "End the tour" }, "End")),
     title,

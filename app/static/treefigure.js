@@ -91,8 +91,8 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
   }
   const name = pieceOf(run, node.token, Math.max(4, room));
   group.setAttribute(
-    "aria-label",
-    `${name}, ${SIGNS[node.state].label}, draft ${prob(node.q)}${node.rank ? `, rank ${node.rank}` : ""}`,
+    "aria-description",
+    `${SIGNS[node.state].label}, draft ${prob(node.q)}${node.rank ? `, rank ${node.rank}` : ""}`,
   );
   group.append(
     s("rect.v-ring", {
@@ -123,8 +123,8 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
   if (number)
     text.append(
       s("tspan", {
-        dx: 5,
-        text: number,
+        dx: 2,
+        text: ` ${number}`,
         "font-family": FONT,
         "font-weight": 400,
         "font-size": 11,
@@ -134,8 +134,8 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
   if (place.hidden)
     text.append(
       s("tspan", {
-        dx: 5,
-        text: `+${place.hidden}`,
+        dx: 2,
+        text: ` +${place.hidden}`,
         "font-family": FONT,
         "font-weight": 600,
         "font-size": 11,

@@ -109,7 +109,8 @@ SCORE = """async ([text, count, folded]) => {
   store.setStatus({ phase: "done" });
   for (let i = 0; i < 12; i++) await frame();
   const view = document.querySelector(".score .scroller");
-  const press = (key) => view.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const keys = document.querySelector(".score .over");
+  const press = (key) => keys.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   const timed = async (act) => { const at = performance.now(); act(); return (await painted()) - at; };
   const zoom = [];
   for (const key of ["+", "+", "+", "-", "+", "-", "+"]) zoom.push(await timed(() => press(key)));

@@ -74,6 +74,11 @@ def scroller(page: Page) -> Any:
     return page.locator(".score .scroller")
 
 
+def keyboard(page: Page) -> Any:
+    """What has the score's keys: the slider of positions."""
+    return page.get_by_role("slider", name="Score: positions of all methods")
+
+
 def bands(page: Page) -> list[str]:
     return page.locator(".score .head").evaluate_all("(all) => all.map((one) => one.dataset.band)")
 
@@ -116,7 +121,7 @@ def test_the_score_tells_the_column_under_the_pointer(visit: Any) -> None:
     page.mouse.click(*place(page, "specdec", 12))
     settle(page)
     assert page.evaluate(f"{S}.cursor.pos") == 12
-    said = scroller(page).get_attribute("aria-valuetext")
+    said = keyboard(page).get_attribute("aria-valuetext")
     assert "position 12" in said and token.piece.strip() in said
     page.locator(".position summary").click()
     rows = page.locator(".position tbody tr")
@@ -135,7 +140,7 @@ def test_a_drag_brushes_a_range_and_escape_clears_it(visit: Any) -> None:
     page.mouse.up()
     assert page.evaluate(f"{S}.filters.get('range').range") == [10, 20]
     assert page.locator(".filters .chip").inner_text().startswith("positions 10 to 20")
-    scroller(page).focus()
+    keyboard(page).focus()
     page.keyboard.press("Escape")
     assert page.evaluate(f"{S}.filters.size") == 0
 
@@ -151,7 +156,7 @@ def test_zoom_by_wheel_keys_and_buttons_writes_the_tokens(visit: Any) -> None:
     settle(page)
     first = page.evaluate(wide)
     assert first > start
-    scroller(page).focus()
+    keyboard(page).focus()
     for key in "+w":
         page.keyboard.press(key)
     settle(page)
@@ -221,7 +226,7 @@ def test_arrows_walk_bands_in_the_order_shown(visit: Any) -> None:
     page = visit("?trace=all_methods&sort=calls")
     order = bands(page)
     page.evaluate("(run) => draftscope.store.setCursor({ run, pos: 5 })", order[0])
-    scroller(page).focus()
+    keyboard(page).focus()
     page.keyboard.press("ArrowDown")
     assert page.evaluate(f"{S}.cursor.run") == order[1]
     page.keyboard.press("ArrowRight")

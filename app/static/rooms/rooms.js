@@ -2,6 +2,8 @@
 // The rooms of the page: one is shown at a time, the choice is an option of the store and so part of the link.
 // A room other than Compare is a module beside this one, loaded and drawn when it is first opened.
 
+import { h } from "../dom.js";
+
 /**
  * @typedef {object} Room
  * @property {string} id
@@ -52,6 +54,7 @@ export function mountRooms(element, store, lab) {
       const module = await modules.get(id);
       if (store.options.room !== id) return; // left before it came
       empty(section);
+      section.append(h("h2.unseen", {}, roomOf(id)?.name ?? ""));
       module?.draw(section, store, lab, name, ...rest);
       section.focus({ preventScroll: true });
     } catch (error) {

@@ -34,18 +34,19 @@ const TITLE_LINE = 20;
 /** @param {HTMLElement} element @param {Store} store @param {import("../types/lab.js").Lab} [lab] */
 export function mount(element, store, lab) {
   const base = h("canvas", { "aria-hidden": "true" });
-  const over = h("canvas.over", { "aria-hidden": "true" });
+  const over = h("canvas.over", {
+    tabindex: "0",
+    role: "slider",
+    "aria-label": "Score: positions of all methods",
+    "aria-valuemin": "0",
+  });
   const ruler = h("canvas.ruler", { "aria-hidden": "true" });
   const heads = h("div.heads");
   const clip = h("div.headclip", {}, heads);
   const corner = h("div.corner");
   const pin = h("div.pin", {}, corner, ruler, clip, base, over);
   const spacer = h("div.spacer", {}, pin);
-  const scroll = h(
-    "div.scroller",
-    { tabindex: "0", role: "slider", "aria-label": "Score: positions of all methods", "aria-valuemin": "0" },
-    spacer,
-  );
+  const scroll = h("div.scroller", {}, spacer);
   const empty = h("p.v-empty", { text: "One band a method appears here once a run has tokens." });
   const table = positionTable(store, () => state.order);
   const state = {
@@ -299,9 +300,9 @@ export function mount(element, store, lab) {
   /** What stands at the focused place, for those who do not see the canvas. */
   function say() {
     const focus = store.cursor ?? store.focus();
-    scroll.setAttribute("aria-valuemax", String(Math.max(0, state.count - 1)));
-    scroll.setAttribute("aria-valuenow", String(focus?.pos ?? 0));
-    scroll.setAttribute("aria-valuetext", focus?.pos == null ? "no position chosen" : table.sentence(focus));
+    over.setAttribute("aria-valuemax", String(Math.max(0, state.count - 1)));
+    over.setAttribute("aria-valuenow", String(focus?.pos ?? 0));
+    over.setAttribute("aria-valuetext", focus?.pos == null ? "no position chosen" : table.sentence(focus));
     table.update();
   }
 
@@ -338,6 +339,7 @@ export function mount(element, store, lab) {
     if (event.button !== 0 || /** @type {HTMLElement} */ (event.target).closest("button")) return;
     const { x, y, pos } = under(event);
     if (x < 0 || x > state.room - state.headWidth || y > scroll.clientHeight - RULER) return;
+    over.focus({ preventScroll: true });
     down = { x: event.clientX, pos, pan: y < 0 || event.shiftKey, from: scroll.scrollLeft };
   });
   scroll.addEventListener("pointermove", (event) => {
@@ -387,7 +389,7 @@ export function mount(element, store, lab) {
     if (place) show(place);
   });
   scroll.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== scroll) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== over) return;
     const room = state.room - state.headWidth;
     const pan = (/** @type {number} */ by) => (scroll.scrollLeft += by * room * 0.25);
     /** @type {Record<string, () => void>} */

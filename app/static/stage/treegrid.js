@@ -110,7 +110,7 @@ export function mount(element, store, lab) {
     const name = h("b");
     const words = h("span.v-sub");
     const grow = h("button.v-button", { type: "button", text: "Maximise", onclick: () => maximise(lane) });
-    const box = h("div.box", { tabindex: "0", role: "tree" });
+    const box = h("div.box", { tabindex: "0" });
     const card = {
       element: h("article.card", { "data-tree": lane }, h("header", {}, name, words, grow), box),
       name,
@@ -164,6 +164,7 @@ export function mount(element, store, lab) {
     card.name.textContent = nameOf(store, run);
     card.element.classList.toggle("focus", at.run === run.key);
     card.grow.hidden = Boolean(why);
+    card.box.setAttribute("role", why ? "group" : "tree");
     card.box.setAttribute("aria-label", `Draft of ${nameOf(store, run)}`);
     card.words.textContent = round?.nodes?.length
       ? `round ${index}: ${round.nodes.length} draft ${round.nodes.length === 1 ? "token" : "tokens"}, ${round.accepted} accepted${other}`
