@@ -132,7 +132,7 @@ def _wire() -> Iterator[str]:
 def interface(kind: type[Any], sparse: bool = False, late: Collection[str] = (), more: Sequence[str] = ()) -> str:
     """The declaration of a dataclass or TypedDict.
 
-    In a `sparse` record what is None is left out, as in a trace; fields that came `late` are missing in older files.
+    In a `sparse` record what is None is left out, as in a trace; fields that came `late` may be missing in mined files.
     """
     base = next((parent for parent in kind.__bases__ if is_dataclass(parent)), None)
     inherited = {field.name for field in fields(base)} if base else set()

@@ -61,7 +61,7 @@ export function headsConfig(runs, models) {
     top_p: Number(sampling.top_p ?? 1),
     top_k: Number(sampling.top_k ?? 0),
     seed,
-    chat: Boolean(chat ?? extras.chat),
+    chat,
   };
 }
 
@@ -161,20 +161,13 @@ function laneOf(text, cards) {
 }
 
 /**
- * Names and values inside a method's brackets. Older links did not escape: there a part without a colon goes on with
- * the value before.
+ * Names and values inside a method's brackets.
  * @param {string} inside
+ * @returns {[string, string][]}
  */
 function pairsOf(inside) {
-  /** @type {[string, string][]} */
-  const pairs = [];
-  for (const part of inside.split(",").filter(Boolean)) {
-    const at = part.indexOf(":");
-    const last = pairs.at(-1);
-    if (at < 0 && last) last[1] += `,${unescaped(part)}`;
-    else if (at > 0) pairs.push([unescaped(part.slice(0, at)), unescaped(part.slice(at + 1))]);
-  }
-  return pairs;
+  const parts = inside.split(",").map((part) => /** @type {const} */ ([part, part.indexOf(":")]));
+  return parts.flatMap(([part, at]) => (at > 0 ? [[unescaped(part.slice(0, at)), unescaped(part.slice(at + 1))]] : []));
 }
 
 /** @param {string} text */
@@ -182,7 +175,7 @@ function unescaped(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // a bare per cent sign of an older link
+    return text; // a bare per cent sign, in a link written by hand
   }
 }
 

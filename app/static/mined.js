@@ -56,7 +56,7 @@ function itemOf(set, prompt, label) {
   };
 }
 
-/** Piece of a token of a label; older files have ids only. @param {any} label @param {"target"|"draft"} who
+/** Piece of a token of a label, its id where it has no text. @param {any} label @param {"target"|"draft"} who
  * @returns {string} */
 export const pieceOfLabel = (label, who) => label[`${who}_piece`] || `#${label[`${who}_token`]}`;
 

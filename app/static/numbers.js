@@ -161,14 +161,9 @@ export function incomparable(run, baseline) {
   const sampling = (/** @type {Head} */ { sampling: { temperature = 0, top_k = 0, top_p = 1 } }) =>
     JSON.stringify([temperature, top_k, top_p]);
   if (sampling(ours) !== sampling(theirs)) return "another sampling";
-  if (!processOf(ours) || processOf(ours) !== processOf(theirs)) return "been measured in another process";
+  const { process } = ours.extras; // a token that each process draws for its runs
+  if (!process || process !== theirs.extras.process) return "been measured in another process";
   return "";
-}
-
-/** What tells processes apart: the token that a run writes, or the case and day of an older recording; null is unknown.
- * @param {Head} head */
-function processOf({ extras, created }) {
-  return extras.process ?? (extras.case ? `${extras.case} ${created.slice(0, 10)}` : null);
 }
 
 /** Predicted speed against one token a call when k levels are drafted: E(k) / (v(k) + k c + o), in plain calls.

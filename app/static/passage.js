@@ -23,7 +23,7 @@ export function passageOf(run, node) {
   }
   if (!source.part) return null;
   const prompt = run.head?.prompt_pieces ?? [];
-  const ago = agoOf(run, source);
+  const { ago } = source; // how many trajectories before this one
   const response =
     ago === 0
       ? run.tokens.map((token) => token.piece)
@@ -32,11 +32,6 @@ export function passageOf(run, node) {
   const at = source.part === "prompt" ? source.pos : prompt.length + source.pos;
   return { words, pieces: [...prompt, ...(response ?? [])], ...range(source, at, step), prompt: prompt.length, ago };
 }
-
-/** How many trajectories before this one; traces that do not say it keep the number since the problem began. */
-const agoOf = (run, source) =>
-  source.ago ??
-  (run.head?.knobs?.scope === "run" ? 0 : Math.max(0, (run.head?.extras?.trajectory ?? 0) - (source.trajectory ?? 0)));
 
 function range(source, at, step) {
   if (source.kind === "adjacency") return { low: at, high: at + 1, at: at + 1 };

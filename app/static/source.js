@@ -26,13 +26,12 @@
 const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
 
 /**
- * Which text: this one, or an earlier trajectory, counted from 1. Older traces do not say how long ago it was.
+ * Which text: this one, or an earlier trajectory, counted from 1.
  * @param {Source} source
  */
 function text(source) {
   if (source.document !== undefined) return `text ${source.document + 1} of the fixed collection`;
-  const own = source.ago === 0 || (source.ago === undefined && !source.trajectory);
-  return own ? "this text" : `trajectory ${(source.trajectory ?? 0) + 1}`;
+  return source.ago === 0 ? "this text" : `trajectory ${(source.trajectory ?? 0) + 1}`;
 }
 
 /** Part and position in it. @param {Source} source */

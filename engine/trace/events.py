@@ -77,12 +77,12 @@ class RunStarted:
     dtype: str
     device: str
     record: str
+    stop: list[str]  # stop strings
+    chat: bool  # whether the prompt went through the target's chat template
+    top_n: int  # entries kept of each distribution
     preset: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     created: str = ""
-    stop: list[str] | None = None  # stop strings; these three are unknown in older files
-    chat: bool | None = None  # whether the prompt went through the target's chat template
-    top_n: int | None = None  # entries kept of each distribution
     extras: dict[str, Any] = field(default_factory=dict)  # e.g. trajectory number, task, problem key, process
 
 

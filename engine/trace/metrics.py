@@ -190,9 +190,9 @@ def unfair(trace: Recorded, baseline: Recorded) -> str:
 
 
 def _process(head: RunStarted) -> str | None:
-    """What tells processes apart: the token that a run writes, or an older recording's case and day; else None."""
-    told, case = head.extras.get("process"), head.extras.get("case")
-    return str(told) if told else f"{case} {head.created[:10]}" if case else None
+    """What tells processes apart: the token that a run writes; None where it wrote none."""
+    told = head.extras.get("process")
+    return str(told) if told else None
 
 
 def _question(trace: Recorded) -> tuple[Any, ...]:

@@ -119,6 +119,9 @@ def events(
         dtype="float32",
         device="cpu",
         record="full",
+        stop=[],
+        chat=False,
+        top_n=10,
         extras={"process": "made up"},
     )
     done, index, total, text = 0, 0, 0.0, ""

@@ -90,7 +90,7 @@ def record(value: Any, hint: Any, at: str) -> list[str]:
             for field in dataclasses.fields(hint)
             if not (sparse and type(None) in get_args(hints[field.name]))
         }
-        if hint.__module__ == mining.__name__:  # read from files, older ones too
+        if hint.__module__ == mining.__name__:  # read from files, which may leave out what has a default
             needed -= defaulted(hint)
     out += [f"{at}.{name} is missing" for name in needed - value.keys()]
     return out + [

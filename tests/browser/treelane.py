@@ -39,6 +39,9 @@ def _events(size: int, count: int) -> list[Event]:
         dtype="float32",
         device="cpu",
         record="full",
+        stop=[],
+        chat=False,
+        top_n=10,
     )
     rng, start, out = random.Random(size), 0, list[Event]([head])
     for index in range(count):

@@ -101,15 +101,15 @@ export interface RunStarted {
   readonly dtype: string;
   readonly device: string;
   readonly record: string;
+  /** stop strings */
+  readonly stop: readonly string[];
+  /** whether the prompt went through the target's chat template */
+  readonly chat: boolean;
+  /** entries kept of each distribution */
+  readonly top_n: number;
   readonly preset?: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly created: string;
-  /** stop strings; these three are unknown in older files */
-  readonly stop?: readonly string[];
-  /** whether the prompt went through the target's chat template */
-  readonly chat?: boolean;
-  /** entries kept of each distribution */
-  readonly top_n?: number;
   /** e.g. trajectory number, task, problem key, process */
   readonly extras: JsonObject;
 }

@@ -30,6 +30,9 @@ def head(method: str = "sd", **changed: Any) -> RunStarted:
         "dtype": "float32",
         "device": "cpu",
         "record": "full",
+        "stop": [],
+        "chat": False,
+        "top_n": 10,
         "extras": {"process": "made"},
     }
     return RunStarted(**(given | changed))

@@ -45,6 +45,9 @@ def run(
         dtype="float32",
         device=device,
         record="light",
+        stop=[],
+        chat=False,
+        top_n=10,
         extras={"task": task, "command": "made", "process": "made"},
     )
     made, start = Trace([head]), 0

@@ -29,6 +29,9 @@ def run(number, pieces, ids, reason="eos", calls=1):
         "f",
         "cpu",
         "light",
+        [],
+        False,
+        10,
         extras={"trajectory": number},
     )
     size = -(-len(ids) // calls)

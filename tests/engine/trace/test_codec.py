@@ -61,11 +61,7 @@ def traces(draw: st.DrawFn) -> Trace:
     kinds = {str: words, int: st.integers(0, 2**53), dict[str, Any]: objects, list[int]: st.lists(ids, max_size=3)}
     kinds |= {list[str]: st.lists(words, max_size=3), dict[str, str]: st.dictionaries(words, words, max_size=2)}
     kinds |= {dict[str, dict[str, Any]]: st.dictionaries(words, objects, max_size=2), str | None: maybe(words)}
-    kinds |= {
-        list[str] | None: maybe(st.lists(words, max_size=3)),
-        bool | None: maybe(st.booleans()),
-        int | None: maybe(ids),
-    }
+    kinds |= {bool: st.booleans()}
     trace = Trace([RunStarted(**{field.name: draw(kinds[field.type]) for field in fields(RunStarted)})])
     for index in range(draw(st.integers(0, 3))):
         guessed, start = draw(nodes()), len(trace.tokens)

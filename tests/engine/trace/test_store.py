@@ -35,6 +35,9 @@ def head(**changed: Any) -> RunStarted:
         "dtype": "float32",
         "device": "cpu",
         "record": "full",
+        "stop": [],
+        "chat": False,
+        "top_n": 10,
     }
     return RunStarted(**(given | changed))
 
@@ -157,14 +160,15 @@ def test_a_cut_first_line_is_no_trace() -> None:
             Trace.loads(data)
 
 
-def test_what_repeats_a_run_is_kept_and_may_be_unknown() -> None:
+def test_what_repeats_a_run_is_kept_and_needed() -> None:
     told = Trace([head(stop=["\n"], chat=True, top_n=3)])
     back = Trace.loads(told.to_bytes()).head
     assert (back.stop, back.chat, back.top_n) == (["\n"], True, 3)
-    old = lines()
-    assert not {"stop", "chat", "top_n"} & old[0].keys()
-    back = Trace.loads(packed(old)).head
-    assert (back.stop, back.chat, back.top_n) == (None, None, None)
+    for name in ("stop", "chat", "top_n"):
+        less = lines()
+        del less[0][name]
+        with pytest.raises(TraceError, match=f"no field '{name}'"):
+            Trace.loads(packed(less))
 
 
 def test_times_that_nobody_measured_stay_unknown() -> None:
