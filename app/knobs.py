@@ -49,13 +49,3 @@ def find(cards: Iterable[Card], name: object) -> Card:
     if not isinstance(name, str) or name not in known:
         raise ConfigError(unknown("method", name, known))
     return known[name]
-
-
-def changed(card: Card, values: Mapping[str, object]) -> dict[str, object]:
-    """The knobs that differ from the card's defaults: what a link or a lane's title needs to say.
-
-    Raises:
-        ConfigError: a name this method does not have, or a value its knob refuses.
-    """
-    defaults = {knob.name: knob.default for knob in card.knobs}
-    return {name: value for name, value in card.resolve(values).items() if name in values and value != defaults[name]}

@@ -1,6 +1,5 @@
 """Plain HTTP beside Gradio: static files, the catalogue, recorded and uploaded traces, health, security headers."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -56,7 +55,6 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=()",
     "Cross-Origin-Opener-Policy": "same-origin-allow-popups",
 }
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Headers:

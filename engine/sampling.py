@@ -80,9 +80,3 @@ def pick(p_V: Tensor, u: float) -> int:
             )
         index = int(alive[-1])
     return index
-
-
-def gumbel(u: Tensor) -> Tensor:
-    """Standard Gumbel noise from uniforms in [0, 1), clamped so that 0 stays finite."""
-    tiny = torch.finfo(u.dtype).tiny
-    return -torch.log(-torch.log(u.clamp(min=tiny, max=1 - torch.finfo(u.dtype).eps / 2)))

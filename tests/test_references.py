@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engine.files.places import ROOT
-from engine.learn.pages import FOLDER, SECTIONS, SHARED, anchor, headings, page
+from engine.learn.pages import FOLDER, Page, Section, anchor, headings, page
 from engine.learn.pages import names as page_names
 from engine.methods import CARDS
 
@@ -143,8 +143,17 @@ def test_citations_that_resolve_pass() -> None:
     assert not dangling(FOLDER / "sd.md", fine)
 
 
+SECTIONS = ("What it computes", "Source", "Contested", "Our choices", "Pitfalls")  # of a method's page, in this order
+SHARED = {"README", "register", "kernels", "checks"}  # pages that belong to no single method
+
+
+def section_of(found: Page, title: str) -> Section:
+    """The section of a page with that heading."""
+    return next(section for section in found.sections if section.title == title)
+
+
 def test_every_method_has_its_page_and_every_page_a_method() -> None:
-    assert set(page_names()) == {card.name for card in CARDS} | set(SHARED)
+    assert set(page_names()) == {card.name for card in CARDS} | SHARED
     for card in CARDS:
         found = page(card.name)
         assert tuple(section.title for section in found.sections) == SECTIONS, card.name
@@ -164,16 +173,14 @@ def shown(value: object) -> str:
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_a_page_tells_every_default_and_its_origin_as_the_card_does(card) -> None:
-    choices = page(card.name).section("Our choices")
-    assert choices is not None
+    choices = section_of(page(card.name), "Our choices")
     rows = {name: (default, origin) for name, default, origin in ROW.findall(choices.text)}
     assert rows == {knob.name: (shown(knob.default), knob.origin) for knob in card.knobs}
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.name)
 def test_what_a_card_calls_contested_is_on_its_page(card) -> None:
-    told = page(card.name).section("Contested")
-    assert told is not None
+    told = section_of(page(card.name), "Contested")
     missing = []
     for name in set(NUMBER.findall(card.contested)):
         letter, number = name[0], int(name[1:])

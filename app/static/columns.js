@@ -160,15 +160,6 @@ export function columnSelection(run, column) {
   return { run: run.key, round: column.round, pos: column.pos, node: column.token.node ?? null };
 }
 
-/** The rank of the target's first choice in the draft's list: 1 is the top, Infinity below the list, null unknown.
- * @param {Node | null | undefined} node @returns {number|null} */
-export function targetRank(node) {
-  if (!node?.top_target?.length || !node.top_draft?.length) return null;
-  const [[first]] = node.top_target;
-  const place = node.top_draft.findIndex(([id]) => id === first);
-  return place < 0 ? Infinity : place + 1;
-}
-
 /** True when the run samples. @param {Run} run @returns {boolean} */
 export function samples(run) {
   return Number(run.head?.sampling.temperature ?? 0) > 0;

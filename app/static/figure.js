@@ -78,9 +78,6 @@ export function offer(element, lab, text) {
   if (name) lab?.ui.figures.set(name, () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element));
 }
 
-/** The figures in a view. @param {Element} element */
-export const figuresIn = (element) => /** @type {SVGSVGElement[]} */ ([...element.querySelectorAll("svg.v-figure")]);
-
 /** Joins several figures under one another into one SVG.
  * @param {SVGSVGElement[]} figures @param {Element} element @returns {string} */
 export function stack(figures, element) {

@@ -33,9 +33,6 @@ export function watchFlags(store, lab) {
   });
 }
 
-/** Changes whenever mined labels may attach elsewhere. */
-export const flagVersion = () => version;
-
 /** Mined labels by position, as far as the run follows the response that they were mined on. A swap that kept the answer stays in
  * the mined response, so that a run may leave it there; labels of naive mining then speak for the rest.
  * @param {any} run @returns {Map<number, any>} */

@@ -9,7 +9,6 @@ from engine.analysis.words import Pieces, count, quoted
 from engine.threshold import Threshold
 from engine.trace import outcome
 from engine.trace.events import Node, Round, RunStarted, Token
-from engine.trace.store import Trace
 
 
 def why(
@@ -36,12 +35,6 @@ def why(
         one = event.tokens[token - event.start] if isinstance(token, int) else token
         return _token(head, event, one, known, declared)
     return _round(event)
-
-
-def explain(trace: Trace, pos: int, thresholds: Mapping[str, Threshold] | None = None) -> str:
-    """The sentence for the token at a position of the response; `thresholds` as for `why`."""
-    token = trace.tokens[pos]
-    return why(trace.head, trace.rounds[token.round], token=token, pieces=trace.pieces, thresholds=thresholds)
 
 
 def _node(scene: Scene) -> str:

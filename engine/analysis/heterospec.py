@@ -49,15 +49,6 @@ def _ranked(traces: Traces) -> list[tuple[int, int, int]]:
     ]
 
 
-def tcr_histogram(traces: Traces) -> pd.DataFrame:
-    """Figure 1c, 3 left: `rounds` and their `share` for each `tcr`."""
-    ranks = pd.Series([tcr for tcr, _, _ in _ranked(traces)], dtype="int64")
-    counts = ranks.value_counts().sort_index()
-    return pd.DataFrame(
-        {"tcr": counts.index, "rounds": counts.to_numpy(), "share": counts.to_numpy() / max(1, len(ranks))}
-    )
-
-
 def tcr_quantiles(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> pd.DataFrame:
     """Figure 1e, 3 insets: `share` of rounds with a TCR in the first `quantile` of verified tokens, with the root."""
     ranked = _ranked(traces)
@@ -91,17 +82,6 @@ def ablation(runs: Mapping[str, Traces], baseline: Traces | None = None) -> pd.D
     for name in ("calls", "tokens"):
         frame[f"{name}_saved"] = 1 - frame[name] / frame[name].iloc[0]
     return frame
-
-
-def runtime(runs: Mapping[str, Traces]) -> pd.DataFrame:
-    """Table 6: seconds in the drafter, in the target and in neither, their sum, and the share in neither."""
-    rows = []
-    for label, traces in runs.items():
-        found = pooled(as_list(traces))
-        draft, verify, other = found["draft_s"], found["verify_s"], found["other_s"]
-        total = draft + verify + other
-        rows.append((label, draft, verify, other, total, other / total if total else float("nan")))
-    return pd.DataFrame(rows, columns=["method", "draft_s", "verify_s", "other_s", "total_s", "other_share"])
 
 
 def bins(traces: Traces) -> pd.DataFrame:

@@ -149,7 +149,6 @@ TITLES: dict[Engine, str] = {
     "lm_studio": "LM Studio",
     "aiperf": "AIPerf",
 }
-BY_NAME: dict[str, Name] = {name.name: name for name in NAMES}
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,6 @@ from engine.analysis.votes import Equivalent, accuracy_over_n
 Row = Mapping[str, Any]
 
 
-def summary(row: Row) -> dict[str, Any]:
-    """Tokens a target call and tokens a second of one trajectory; None where there was no call, or no time."""
-    return {
-        "tau": _tau([row]) if _ran([row]) else None,
-        "tokens_per_s": row["tokens"] / row["seconds"] if row["seconds"] else None,
-    }
-
-
 def by_problem(rows: Sequence[Row], method: str) -> dict[str, list[Row]]:
     """The trajectories of a method by problem, in order."""
     found: dict[str, list[Row]] = {}

@@ -196,10 +196,3 @@ def _percent(value: float | None) -> str:
 
 def _settings(head: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in head.items() if key not in ("kind", "schema", "task", "models", "mined_with")}
-
-
-def summary(names: Sequence[str], fits: Sequence[Fit]) -> str:
-    """A few words for the terminal."""
-    return "\n".join(
-        f"{n}: area {f.auc:.3f}, threshold {f.threshold:.4f}, C {f.c:.3g}" for n, f in zip(names, fits, strict=True)
-    )

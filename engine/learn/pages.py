@@ -13,8 +13,6 @@ from engine.errors import ConfigError, unknown
 from engine.files.places import ROOT
 
 FOLDER = ROOT / "docs" / "methods"
-SECTIONS = ("What it computes", "Source", "Contested", "Our choices", "Pitfalls")  # of a method's page, in this order
-SHARED = ("README", "register", "kernels", "checks")  # pages that belong to no single method
 _HEADING = re.compile(r"^(#{1,6}) +(.+?) *#*$")
 _FENCE = re.compile(r"^ *(```|~~~)")
 
@@ -37,10 +35,6 @@ class Page:
     title: str
     lead: str
     sections: tuple[Section, ...]
-
-    def section(self, title: str) -> Section | None:
-        """The section with that heading."""
-        return next((section for section in self.sections if section.title == title), None)
 
     def to_json(self) -> dict[str, Any]:
         """JSON types, for the page."""
@@ -70,7 +64,7 @@ def names() -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def page(name: str) -> Page:
-    """The page of a method, or one of `SHARED`.
+    """The page of a method, or one that several share.
 
     Raises:
         ConfigError: there is none, with the nearest right name.

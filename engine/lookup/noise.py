@@ -11,7 +11,6 @@ class NoiseCache:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.refills = 0
         self.clear()
 
     def clear(self) -> None:
@@ -24,6 +23,5 @@ class NoiseCache:
         if self._next + n > len(self._noise):
             self._noise = generator.gumbel(size=max(self.size, n))
             self._next = 0
-            self.refills += 1
         self._next += n
         return self._noise[self._next - n : self._next]

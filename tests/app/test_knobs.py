@@ -1,6 +1,6 @@
 import pytest
 
-from app.knobs import card_json, catalogue, changed, find
+from app.knobs import card_json, catalogue, find
 from engine.errors import ConfigError
 from tests.app.synthetic import BY_NAME, CARDS
 
@@ -23,10 +23,6 @@ def test_a_card_carries_all_its_words():
     card = card_json(BY_NAME["chain"], "No draft.")
     assert {"title", "summary", "formula", "helps", "hurts", "contested", "paper", "guarantee"} <= set(card)
     assert card["unavailable"] == "No draft."
-
-
-def test_changed_keeps_only_what_differs():
-    assert changed(BY_NAME["chain"], {"gamma": 4, "bias": "low"}) == {"bias": "low"}
 
 
 def test_unknown_method():

@@ -10,7 +10,7 @@ from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogit
 
 from engine.config import Sampling
 from engine.errors import EngineFault
-from engine.sampling import distribution, entropy, first_argmax, gumbel, pick, wide
+from engine.sampling import distribution, entropy, first_argmax, pick, wide
 
 GRID = [(t, k, p) for t in (0.3, 0.6, 1.0, 1.7) for k in (0, 1, 3, 40, 500) for p in (1.0, 0.95, 0.8, 0.3, 0.01)]
 
@@ -159,16 +159,3 @@ def test_a_distribution_without_mass_ends_the_run() -> None:
     for broken in (torch.zeros(3), torch.full((3,), torch.nan)):
         with pytest.raises(EngineFault, match="no mass"):
             pick(broken, 0.5)
-
-
-def test_gumbel_noise_is_finite_and_draws_the_distribution() -> None:
-    """Finite at both ends; and the argmax of log p + noise follows p (chi-square, 8 cells)."""
-    from scipy.stats import chisquare
-
-    assert torch.isfinite(gumbel(torch.tensor([0.0, 1 - 2**-24, 0.5]))).all()
-    assert torch.isfinite(gumbel(torch.tensor([0.0, 1 - 2**-53, 0.5], dtype=torch.float64))).all()
-    g = torch.Generator().manual_seed(8)
-    p = torch.softmax(torch.randn(8, generator=g, dtype=torch.float64), -1)
-    drawn = (p.log() + gumbel(torch.rand(40_000, 8, generator=g, dtype=torch.float64))).argmax(-1)
-    counts = torch.bincount(drawn, minlength=8).numpy()
-    assert chisquare(counts, (p * counts.sum()).numpy()).pvalue > 1e-4

@@ -8,7 +8,6 @@ import {
   refusedNode,
   resolve,
   selectedRun,
-  targetRank,
   visibleColumns,
 } from "../../app/static/columns.js";
 import { createStore } from "../../app/static/store.js";
@@ -110,14 +109,4 @@ test("lanes of one title are told apart by the knobs that differ", () => {
   assert.equal(nameOf(store, store.runs.get("b")), "Chain (gamma 7)");
   const alone = loaded(named("a", { gamma: 4 }));
   assert.equal(nameOf(alone, alone.runs.get("a")), "Chain");
-});
-
-test("the target's first choice has a rank in the draft's list", () => {
-  const lists = (target, draft) => ({
-    top_target: target.map((id) => [id, 0.5]),
-    top_draft: draft.map((id) => [id, 0.5]),
-  });
-  assert.equal(targetRank(lists([3], [1, 3])), 2);
-  assert.equal(targetRank(lists([9], [1, 3])), Infinity);
-  assert.equal(targetRank({ top_target: [[1, 1]] }), null);
 });

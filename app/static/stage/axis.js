@@ -28,14 +28,6 @@ export const keepAnchor = (scroll, anchor, before, after) => ((scroll + anchor) 
 /** The positions between two labels. @param {number} width pixels a position @returns {number} */
 export const tickStep = (width) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((n) => n * width >= 56) ?? 2000;
 
-/** The columns in view, one more at each side.
- * @param {number} scroll @param {number} room @param {number} width @param {number} count
- * @returns {[number, number]} first, and one beyond the last */
-export function inView(scroll, room, width, count) {
-  const first = Math.max(0, Math.min(count, Math.floor(scroll / width)));
-  return [first, Math.max(first, Math.min(count, Math.ceil((scroll + room) / width) + 1))];
-}
-
 /** Columns, or where a column is narrower than a pixel the columns of one pixel, as [x0, x1, first, end) in whole
  * pixels.
  * @param {number} first @param {number} end @param {number} width @param {number} scroll

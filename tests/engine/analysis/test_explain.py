@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from engine.analysis.explain import explain, why
+from engine.analysis.explain import why
 from engine.analysis.reasons import SENTENCES
 from engine.rules import RULES, THRESHOLDS
 from engine.trace.events import Node, Round, RunStarted
@@ -293,6 +293,12 @@ def test_unknown_kinds_are_neutral() -> None:
     event = chain(0, 0, "r", [CAT], DOG)
     event.nodes[0].rule = None
     assert why(head(), event, node=0) == "`cat` was rejected."
+
+
+def explain(trace: Trace, pos: int) -> str:
+    """The sentence for the token at a position of the response."""
+    token = trace.tokens[pos]
+    return why(trace.head, trace.rounds[token.round], token=token, pieces=trace.pieces)
 
 
 def test_tokens() -> None:

@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from engine import analysis
-from engine.analysis.names import BY_NAME, NAMES, public, told
+from engine.analysis.names import NAMES, public, told
 from engine.trace.metrics import metrics
 from tests.engine.analysis.made import sd
 
 
 def test_every_number_has_unit_and_formula_once() -> None:
-    assert len(BY_NAME) == len(NAMES)
+    assert len({name.name for name in NAMES}) == len(NAMES)
     assert all(name.unit and name.formula for name in NAMES)
 
 
 def test_what_the_page_is_told() -> None:
     rows = {row.name: row for row in told()}
-    assert list(rows) == list(BY_NAME)
+    assert list(rows) == [name.name for name in NAMES]
     assert rows["accepted"].elsewhere.startswith("vLLM num_accepted_draft_tokens, SGLang spec_num_correct_drafts")
     assert rows["accept_rate_tested"].elsewhere == "Leviathan's alpha, for a chain."
 

@@ -171,10 +171,18 @@ def test_fill_takes_ranks_and_leaves_out_what_is_unknown():
 
 def test_noise_is_handed_out_once():
     cache = NoiseCache(64)
-    generator = np.random.default_rng(0)
-    handed = np.concatenate([cache.take(10, generator) for _ in range(50)])
+    generator, sizes = np.random.default_rng(0), list[int]()
+
+    class Counted:
+        """The generator, and how much it is asked for."""
+
+        def gumbel(self, size):
+            sizes.append(size)
+            return generator.gumbel(size=size)
+
+    handed = np.concatenate([cache.take(10, Counted()) for _ in range(50)])
     assert len(np.unique(handed)) == 500
-    assert cache.refills == 9  # six slices of ten fit 64
+    assert sizes == [64] * 9  # six slices of ten fit 64
     assert abs(handed.mean() - 0.5772) < 0.2
     assert len(cache.take(100, generator)) == 100
 
