@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,14 @@ from app.answers import fault_words, log_refusal
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import catalogue_json, open_traces
-from app.service import Service
+from app.service import ADDRESS, Service
 from app.turnstile import MOST_WAITING
 from app.validate import Asked, checked
 from app.wire import Catalogue
 from engine.errors import ConfigError, LabError, shown, unknown
 
 LOG = logging.getLogger(__name__)
+AT_ONCE = MOST_WAITING + 8  # calls that Gradio starts: one runs, the turnstile lets others wait, and refuses the rest
 COPY = Path(__file__).parent / "copy"
 ON_LOAD = "window.draftscope.attach(props, trigger, server, watch); void ['run', 'halt'];"  # events must be named here
 PAGE_ON_LOAD = "window.draftscope.mount(element);"
@@ -76,6 +78,7 @@ class Handlers:
         chat: bool = False,
         knobs: dict[str, Any] | None = None,
         stop: list[str] | None = None,
+        request: gr.Request | None = None,
     ) -> Iterator[str]:
         """Stream JSON texts {id, seq, lanes | ev | done}. `knobs` is {method: {knob: value}}; `stop` ends runs."""
         yield from self._run(locals())
@@ -98,10 +101,11 @@ class Handlers:
         chat: bool = False,
         knobs: dict[str, Any] | None = None,
         stop: list[str] | None = None,
-    ) -> dict[str, Any]:
-        """The same at once: lane -> the events of its trace."""
+        request: gr.Request | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """The same at once: lane -> the events of its trace, the last result of the call; those before are empty."""
         with curable("a run of the API"):
-            return self.service.decode(self._request(locals()))
+            yield from self.service.decode(self._request(locals()))
 
     def _request(self, values: dict[str, Any]) -> requests.Request:
         methods, knobs = values["methods"], {} if values["knobs"] is None else values["knobs"]
@@ -111,9 +115,11 @@ class Handlers:
             if name not in methods:
                 raise ConfigError(unknown("lane with knobs", name, map(str, methods)))
         lanes = [{"method": name, "knobs": knobs.get(name, {}) if isinstance(name, str) else {}} for name in methods]
-        own = {name: value for name, value in values.items() if name not in ("self", "methods", "knobs")}
+        own = {name: value for name, value in values.items() if name not in ("self", "methods", "knobs", "request")}
         given = {**own, "stop": own["stop"] or [], "lanes": lanes, "id": requests.fresh_id()}
-        return requests.build(given, self.service.cards, self.service.models, self.service.limits)
+        found = requests.build(given, self.service.cards, self.service.models, self.service.limits)
+        client = values["request"] and values["request"].client
+        return replace(found, visitor=ADDRESS + (client.host if client else "unknown"))
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All method cards with their knobs."""
@@ -222,18 +228,18 @@ def build(service: Service, shelf: PresetCatalogue, sentence: Sentence | None = 
             bus,
             show_progress="hidden",
             concurrency_id="engine",
-            concurrency_limit=MOST_WAITING + 1,
+            concurrency_limit=AT_ONCE,
             trigger_mode="multiple",
             api_visibility="private",
             api_name="page_run",
         )
         bus.halt(None, None, None, cancels=[running], api_visibility="private", queue=False)
-        gr.api(do.run, api_name="run", concurrency_id="engine", concurrency_limit=MOST_WAITING + 1)
-        gr.api(do.decode, api_name="decode", concurrency_id="engine", concurrency_limit=MOST_WAITING + 1)
+        gr.api(do.run, api_name="run", concurrency_id="engine", concurrency_limit=AT_ONCE)
+        gr.api(do.decode, api_name="decode", concurrency_id="engine", concurrency_limit=AT_ONCE)
         gr.api(do.methods, api_name="methods", queue=False)
         gr.api(do.presets, api_name="presets", queue=False)
         gr.api(do.load_trace, api_name="load_trace")
         gr.api(do.explain, api_name="explain")
         gr.api(do.stop, api_name="stop", queue=False)
-    demo.queue(max_size=MOST_WAITING, default_concurrency_limit=4, api_open=False)
+    demo.queue(max_size=8 * AT_ONCE, default_concurrency_limit=4, api_open=False)
     return demo

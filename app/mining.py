@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import json
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -147,16 +146,17 @@ def events(service: Service, folder: Folder, job: Job, found: Sequence[Problem],
     split = "train" if job.source == "train" else "heldout"
     seed = SEEDS[job.source]
     mining = service.lab(job.models).mine(job.task, found, path, naive=job.naive, problem_seed=seed, split=split)
-    with folder.at_work(path), contextlib.closing(mining):
+    with folder.at_work(path), contextlib.closing(mining), service.line(job.key) as ticket:
         while True:
-            with service.engine():
-                for event in mining:
-                    yield to_json(event)
-                    if isinstance(event, Progress):
-                        break
-                else:
-                    return
-            time.sleep(0.02)
+            for spot in ticket.waits():
+                yield {"kind": "queued", "line": spot}
+            for event in mining:
+                yield to_json(event)
+                if isinstance(event, Progress):
+                    break
+            else:
+                return
+            ticket.again()
 
 
 async def kept(service: Service, folder: Folder, request: Request) -> Response:

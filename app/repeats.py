@@ -73,20 +73,24 @@ def lines(service: Service, job: Job) -> Lines:
     lanes: dict[str, list[Trace]] = {lane.key: [] for lane in job.ask.lanes}
     yield {"kind": "queued", "n": job.n}
     lab = service.lab(job.ask.models)
-    for index in range(job.n):
-        ask = job.run(index)
-        with service.engine(), ended(service.turns(lab, ask)) as turns:
-            due, rounds = time.monotonic(), 0
-            for key, event in turns:
-                if isinstance(event, RunStarted):
-                    lanes[key].append(Trace())
-                if len(lanes[key]) > index:  # a lane that could not start has only an end
-                    lanes[key][index].append(event)
-                rounds += event.kind == "round"
-                if time.monotonic() >= due:
-                    yield {"kind": "running", "run": index, "n": job.n, "rounds": rounds}
-                    due = time.monotonic() + EVERY
-        for runs in lanes.values():
-            runs += [Trace()] * (index + 1 - len(runs))
-        found = {key: asdict(one) for key, one in repeated(lanes).items()}
-        yield {"kind": "repeated", "run": index, "n": job.n, "lanes": found}
+    with service.line(job.ask.visitor) as ticket:
+        for index in range(job.n):
+            if index:
+                ticket.again()
+            for spot in ticket.waits():
+                yield {"kind": "queued", "n": job.n, "run": index, "line": spot}
+            ask, due, rounds = job.run(index), time.monotonic(), 0
+            with ended(service.turns(lab, ask)) as turns:
+                for key, event in turns:
+                    if isinstance(event, RunStarted):
+                        lanes[key].append(Trace())
+                    if len(lanes[key]) > index:  # a lane that could not start has only an end
+                        lanes[key][index].append(event)
+                    rounds += event.kind == "round"
+                    if time.monotonic() >= due:
+                        yield {"kind": "running", "run": index, "n": job.n, "rounds": rounds}
+                        due = time.monotonic() + EVERY
+            for runs in lanes.values():
+                runs += [Trace()] * (index + 1 - len(runs))
+            found = {key: asdict(one) for key, one in repeated(lanes).items()}
+            yield {"kind": "repeated", "run": index, "n": job.n, "lanes": found}

@@ -12,7 +12,7 @@ from app.recorded import Narrator, Sentence
 from app.request import Request
 from app.state import Limits, RunLog, RunStore
 from app.turns import LabLike, Tail, Turns, ended, in_turns
-from app.turnstile import Turnstile
+from app.turnstile import MOST_TABS, Ticket, Turnstile
 from app.wire import RunMessage, StartedLane
 from engine.analysis.compared import compared
 from engine.config import Card
@@ -20,6 +20,7 @@ from engine.errors import LabError
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 
+ADDRESS = "address "  # how the name of a visitor begins that is known by no more
 EVERY = 1 / 15  # seconds between messages to a page
 
 
@@ -43,7 +44,7 @@ class Service:
         self.cards, self.models, self.limits = tuple(cards), tuple(loaders), limits or Limits()
         self.runs = RunStore()
         self._loaders, self._labs, self._sentence, self._clock = dict(loaders), dict[str, LabLike](), sentence, clock
-        self._loading, self._device = threading.Lock(), Turnstile()
+        self._loading, self._device = threading.Lock(), Turnstile(clock=clock)
         self._turns = turns
         self.eager, self._warmed = eager, False
 
@@ -59,14 +60,16 @@ class Service:
         return self._turns is not None and self.lab(models).device != "cpu"
 
     @contextmanager
-    def engine(self) -> Iterator[None]:
-        """Hold the device: runs, trajectories and mining wait for each other, first come, first served.
+    def line(self, visitor: str) -> Iterator[Ticket]:
+        """Wait in line for the device: runs, trajectories and mining wait for each other (`app.turnstile`).
+
+        A visitor is a browser, by the key that its tabs share, or all programs of an address.
 
         Raises:
             ConfigError: too many wait already.
         """
-        with self._device.turn():
-            yield
+        with self._device.ticket(visitor, None if visitor.startswith(ADDRESS) else MOST_TABS) as ticket:
+            yield ticket
 
     def warm(self, after: float = 4.0) -> None:
         """Load the first models in the background, once, some seconds from now: when the first page stands."""
@@ -100,19 +103,26 @@ class Service:
         yield {"id": request.run, "seq": 0, "phase": "queued" if request.models in self._labs else "loading"}
         try:
             lab = self.lab(request.models)
-            lanes: list[StartedLane] = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
-            yield {"id": request.run, "seq": 0, "lanes": lanes, "methods": self.methods(request.models)}
-            turns = self.turns(lab, request)
-            with self.engine():
-                yield from self._batches(request, log, until_stopped(request, log, turns))
+            with self.line(request.visitor) as ticket:
+                for spot in ticket.waits():
+                    if log.stopped.is_set():
+                        break
+                    yield {"id": request.run, "seq": 0, "phase": "queued", "line": spot}
+                else:
+                    yield from self._run(lab, request, log)
             yield {"id": request.run, "seq": len(log.messages), "done": True, "compared": log.compared}
         finally:
             self.runs.close(request.run)
 
     def turns(self, lab: LabLike, request: Request) -> Turns:
-        """The comparison's events, computed here or on a device lent for seconds. Hold the `engine` meanwhile."""
+        """The comparison's events, computed here or on a device lent for seconds. Hold the `line` meanwhile."""
         lend = self._turns if self.borrows(request.models) else None
         return lend(request.models, request) if lend else in_turns(lab, request)
+
+    def _run(self, lab: LabLike, request: Request, log: RunLog) -> Iterator[RunMessage]:
+        lanes: list[StartedLane] = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
+        yield {"id": request.run, "seq": 0, "lanes": lanes, "methods": self.methods(request.models)}
+        yield from self._batches(request, log, until_stopped(request, log, self.turns(lab, request)))
 
     def _batches(self, request: Request, log: RunLog, events: Turns) -> Iterator[RunMessage]:
         narrators = {lane.key: Narrator(self._sentence) for lane in request.lanes}
@@ -145,13 +155,18 @@ class Service:
             else None
         )
 
-    def decode(self, request: Request) -> dict[str, list[dict[str, Any]]]:
-        """The same comparison at once: lane key -> all events of its trace."""
+    def decode(self, request: Request) -> Iterator[dict[str, list[dict[str, Any]]]]:
+        """The same comparison at once: lane key -> all events of its trace, as the last item; until then nothing.
+
+        The empty items before it are where whoever has gone is noticed.
+        """
         traces: dict[str, list[dict[str, Any]]] = {}
         for message in self.run(request):
             for key, event in message.get("ev", ()):
                 traces.setdefault(key, []).append(event)
-        return traces
+            if not message.get("done"):
+                yield {}
+        yield traces
 
 
 def until_stopped(request: Request, log: RunLog, turns: Turns) -> Turns:

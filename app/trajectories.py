@@ -150,21 +150,21 @@ def lines(service: Service, job: Job) -> Lines:
     for lane in ask.lanes:
         settings = {name: value for name, value in ask.arguments(lane).items() if name not in ("prompt", "record")}
         streams[lane.key] = lab.stream_trajectories(lane.card.name, ask.prompt, job.n, **settings)
-    with contextlib.closing(by_turns(streams)) as turns:
+    with contextlib.closing(by_turns(streams)) as turns, service.line(ask.visitor) as ticket:
         while True:
-            with service.engine():
-                for key, event in turns:
-                    added = sheets[key].see(event)
-                    kind = (
-                        "start" if isinstance(event, RunStarted) else "row" if isinstance(event, RunEnded) else "round"
-                    )
-                    yield {"kind": kind, "key": key, **added}
-                    if kind == "row":
-                        told = [(lane.card.title, sheets[lane.key].rows) for lane in ask.lanes]
-                        yield {"kind": "figure", "figure": figures.one_problem(told).to_plotly_json()}
-                        break
-                else:
+            for spot in ticket.waits():
+                yield {"kind": "queued", "line": spot}
+            for key, event in turns:
+                added = sheets[key].see(event)
+                kind = "start" if isinstance(event, RunStarted) else "row" if isinstance(event, RunEnded) else "round"
+                yield {"kind": kind, "key": key, **added}
+                if kind == "row":
+                    told = [(lane.card.title, sheets[lane.key].rows) for lane in ask.lanes]
+                    yield {"kind": "figure", "figure": figures.one_problem(told).to_plotly_json()}
                     break
+            else:
+                break
+            ticket.again()
     yield {"kind": "done"}
 
 

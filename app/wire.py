@@ -171,12 +171,20 @@ class StartedLane(TypedDict):
     card: PlainCard
 
 
+class InLine(TypedDict):
+    """Where a run waits: place 1 is next; `seconds` until its turn are a guess, null before any run has ended."""
+
+    place: int
+    seconds: float | None
+
+
 class RunMessage(TypedDict):
     """A message of a running comparison; `seq` counts the events before it, so that a page notices what it missed."""
 
     id: str
     seq: int
     phase: NotRequired[Phase]
+    line: NotRequired[InLine]  # where it waits
     lanes: NotRequired[list[StartedLane]]
     methods: NotRequired[Cards]
     ev: NotRequired[list[tuple[str, PlainEvent]]]
@@ -198,6 +206,7 @@ class RepeatMessage(TypedDict):
     n: NotRequired[int]
     run: NotRequired[int]  # the repetition, from 0, that is running or has ended
     rounds: NotRequired[int]  # of it so far, all lanes together
+    line: NotRequired[InLine]  # where the repetition waits
     lanes: NotRequired[PlainRepeated]  # with "repeated": all lanes over all repetitions so far
     error: NotRequired[str]
 

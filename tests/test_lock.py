@@ -37,3 +37,9 @@ def test_every_entry_has_hashes_and_none_names_a_host() -> None:
 def test_what_comes_with_torch_is_left_out_whole() -> None:
     text = "a==1 \\\n    --hash=sha256:0\nnvidia-x==2 ; m \\\n    --hash=sha256:1 \\\n    --hash=sha256:2\nb==3 \\\n    --hash=sha256:3\n"
     assert without_torch(text) == "a==1 \\\n    --hash=sha256:0\nb==3 \\\n    --hash=sha256:3\n"
+
+
+def test_the_floor_starts_at_the_lowest_torch() -> None:
+    (lowest,) = re.findall(r"(?m)^torch>=([\d.]+)", Path("requirements.txt").read_text("utf-8"))
+    (taken,) = re.findall(r"(?m)^FLOOR_TORCH \?= torch==([\d.]+)", Path("Makefile").read_text("utf-8"))
+    assert Version(lowest) == Version(taken)

@@ -2,6 +2,7 @@
 // The way to the engine: asks for runs and stops them, puts what comes back into the store, repairs gaps.
 
 import { createEmitter } from "./emitter.js";
+import { visitor } from "./visitor.js";
 
 /**
  * @typedef {import("./types/lab.js").Bus} Bus
@@ -46,10 +47,10 @@ export function createBus(store, notify) {
       await bus.stop();
       const id = freshId();
       current = asked(id, step);
-      const request = JSON.stringify({ ...config, id });
+      const request = JSON.stringify({ ...config, id, visitor: visitor() });
       /** @param {Gate} open */
       const go = (open) => open.trigger("run", { request });
-      store.setStatus({ phase: "queued", step }); // what is shown stays until its lanes are replaced
+      store.setStatus({ phase: "queued", line: null, step }); // what is shown stays until its lanes are replaced
       if (gate) go(gate);
       else waiting.push(go);
       return id;
@@ -71,7 +72,7 @@ export function createBus(store, notify) {
       }
       current.started = true;
       current.heard = Date.now();
-      if (message.phase) store.setStatus({ phase: message.phase });
+      if (message.phase) store.setStatus({ phase: message.phase, line: message.line ?? null });
       if (message.lanes) {
         store.begin(message.lanes, { phase: "running", step: current.step });
         current.begun = true;

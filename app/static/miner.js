@@ -2,32 +2,14 @@
  * this browser's key. */
 
 import { addPrompt, emptySet, readMined } from "./mined.js";
+import { waitingWords } from "./run/waiting.js";
+import { visitor } from "./visitor.js";
 
-const PLACE = "draftscope.miner";
 export const MINE = "mined here";
-
-/** This browser's key on the server: 128 random bits. */
-function key() {
-  try {
-    const kept = localStorage.getItem(PLACE);
-    if (/^[0-9a-f]{32}$/.test(kept ?? "")) return kept;
-  } catch {
-    // without storage the key lasts until the page is closed
-  }
-  const made = [...crypto.getRandomValues(new Uint8Array(16))]
-    .map((byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
-  try {
-    localStorage.setItem(PLACE, made);
-  } catch {
-    // as above
-  }
-  return made;
-}
 
 /** @param {any} lab @returns {any} `state` is what the panel shows; `start`, `stop` and `kept` act */
 export function createMiner(lab) {
-  const own = key();
+  const own = visitor();
   const listeners = new Set();
   let aborter = null;
   const state = { running: false, phase: "", progress: null, text: "", error: "", feed: [] };
@@ -78,6 +60,7 @@ export function createMiner(lab) {
   }
 
   function take(event, before) {
+    if (event.kind === "queued" && event.line) tell({ phase: waitingWords(event.line) });
     if (event.kind === "error") tell({ error: event.error, phase: "failed" });
     else if (event.kind === "started") {
       lab.mined.put(before ?? emptySet(MINE, event.head));

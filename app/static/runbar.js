@@ -11,6 +11,7 @@ import { composedCards } from "./run/composer.js";
 import { introduction } from "./run/intro.js";
 import { numberFields } from "./run/numbers.js";
 import { createRepeats, inRange, LEAST, MOST } from "./run/repeat.js";
+import { waitingWords } from "./run/waiting.js";
 
 /**
  * @typedef {import("./types/lab.js").Config} Config
@@ -47,6 +48,7 @@ export function mount(element, store, lab) {
     h("span", {}, "Edit"),
   );
   const stale = h("span.stale", { role: "status" });
+  const waits = h("span.waits", { role: "status" });
   const runWord = h("span", {}, "Run");
   const run = h(
     "button.primary",
@@ -73,7 +75,7 @@ export function mount(element, store, lab) {
     {},
     h("label.field.case", {}, h("span.unseen", {}, "Case"), preset),
     fold,
-    h("div.about", {}, summary, stale),
+    h("div.about", {}, summary, stale, waits),
     h("div.go", {}, run, step, stop, h("div.repeat", {}, repeat, often, h("span", { "aria-hidden": "true" }, "×"))),
   );
 
@@ -304,13 +306,14 @@ export function mount(element, store, lab) {
   function buttons() {
     const { phase } = store.status;
     const busy = ["queued", "loading", "running"].includes(phase);
-    const { repeating } = store.status;
+    const { repeating, line } = store.status;
     const against = repeats.hindrance();
     stop.disabled = !busy && !repeating;
     repeat.disabled = against !== "" || repeating !== null;
     repeat.title = against || "The shown methods again on the same prompt, for the spread of their numbers";
     repeatWord.textContent = repeating ? (repeating.run < 0 ? "Waiting…" : `Run ${repeating.run + 1} of`) : "Repeat";
 
+    waits.textContent = line && (phase === "queued" || repeating) ? waitingWords(line) : "";
     runWord.textContent = WAITING[phase] ?? "Run";
     run.classList.toggle("busy", phase in WAITING);
   }

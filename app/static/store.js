@@ -74,6 +74,7 @@ export function createStore() {
       compared: null,
       repeated: null,
       repeating: null,
+      line: null,
       step: false,
     },
     CALLS_PER_SECOND,
@@ -95,6 +96,7 @@ export function createStore() {
         compared: null,
         repeated: null,
         repeating: null,
+        line: null,
         step: false,
         ...status,
       };

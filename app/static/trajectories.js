@@ -2,9 +2,11 @@
 // votes.
 
 import { h } from "./dom.js";
+import { waitingWords } from "./run/waiting.js";
 import { fresh, jsonLines, take } from "./trajectorydata.js";
 import { drawPool } from "./trajectorypool.js";
 import { drawGrowth, drawRows, drawVotes } from "./trajectoryrows.js";
+import { visitor } from "./visitor.js";
 
 const FIRST = 4;
 const SIDE_BY_SIDE = 6; // methods of a family
@@ -69,7 +71,7 @@ export async function drawTrajectories(body, store, lab) {
     try {
       const answer = await fetch(new URL("../lab/trajectories/live", import.meta.url), {
         method: "POST",
-        body: JSON.stringify(request),
+        body: JSON.stringify({ ...request, visitor: visitor() }),
         headers: { "Content-Type": "application/json" },
         signal,
       });
@@ -82,7 +84,7 @@ export async function drawTrajectories(body, store, lab) {
           mine = kept.shown = fresh(message);
           kept.method = null;
         } else if (mine) take(mine, message);
-        form.busy(true, progress(mine));
+        form.busy(true, message.line ? `${waitingWords(message.line)}.` : progress(mine));
         later();
       }
     } catch (error) {

@@ -2,8 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -117,26 +116,23 @@ def test_stopping_keeps_finished_prompts_and_frees_the_device(service: Service, 
         list(events(service, folder, one, problems(one), path))
     stream.close()
     assert not lab.open_streams and not folder.busy and len(read_mined(path)[1]) == 2
-    with service.engine():
-        pass
+    with service.line("next") as ticket:
+        assert list(ticket.waits()) == []
 
 
-def test_the_device_is_given_back_between_prompts(
-    service: Service, folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_device_is_given_back_between_prompts(service: Service, folder: Folder) -> None:
     one = job(n=3)
     folder.make_room()
-    held, engine = [], service.engine
-
-    @contextmanager
-    def watched() -> Iterator[None]:
-        with engine():
-            held.append(True)
-            yield
-
-    monkeypatch.setattr(service, "engine", watched)
-    list(events(service, folder, one, problems(one), folder.file(KEY, "y")))
-    assert len(held) == 4  # once a prompt, and once for the end
+    told = list[str]()
+    with ExitStack() as stack:
+        for event in events(service, folder, one, problems(one), folder.file(KEY, "y")):
+            if event["kind"] == "progress" and event["done"] == 1:
+                ticket = stack.enter_context(service.line("other"))
+            if event["kind"] == "queued" and "line" in event:
+                assert list(ticket.waits()) == [] and event["line"]["place"] == 1
+                stack.close()
+            told.append(event["kind"])
+    assert told.count("queued") == 2 and told[-1] == "ended"
 
 
 def test_files_stay_few_and_the_oldest_go(folder: Folder) -> None:

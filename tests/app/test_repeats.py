@@ -1,7 +1,7 @@
 """Repetitions over HTTP: medians of whole runs, seeds, a fair queue, bad requests, and a reader who leaves."""
 
 import json
-from contextlib import contextmanager
+from contextlib import ExitStack
 
 import pytest
 from starlette.applications import Starlette
@@ -65,18 +65,18 @@ def test_a_method_that_cannot_run_is_counted_as_failed_and_the_others_go_on(serv
     assert last["chain"]["speedup"]["n"] == 3
 
 
-def test_the_device_is_given_back_after_each_repetition(service, monkeypatch):
-    held, engine = [], service.engine
-
-    @contextmanager
-    def counted():
-        held.append(1)
-        with engine():
-            yield
-
-    monkeypatch.setattr(service, "engine", counted)
-    lines(service, n=4)
-    assert len(held) == 4
+def test_the_device_is_given_back_after_each_repetition(service):
+    """Somebody who asks during the first repetition comes through after it."""
+    kinds = []
+    with ExitStack() as stack:
+        for line in repeats.lines(service, repeats.parse(service, ask(n=4))):
+            if line["kind"] == "running" and "running" not in kinds:
+                ticket = stack.enter_context(service.line("other"))
+            if line["kind"] == "queued" and "line" in line:
+                assert list(ticket.waits()) == [] and kinds.count("repeated") == 1
+                stack.close()
+            kinds.append(line["kind"])
+    assert kinds.count("repeated") == 4 and kinds.count("queued") == 2
 
 
 def test_leaving_ends_all_lanes_and_frees_the_engine(service, lab):
@@ -86,8 +86,8 @@ def test_leaving_ends_all_lanes_and_frees_the_engine(service, lab):
     assert lab.open_streams
     found.close()
     assert lab.open_streams == []
-    with service.engine():
-        pass
+    with service.line("next") as ticket:
+        assert list(ticket.waits()) == []
 
 
 @pytest.mark.parametrize(

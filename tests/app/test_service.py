@@ -18,6 +18,11 @@ def ask(service: Service, lanes=("plain", "chain", "wary"), **more) -> Request:
     return requests.build(given, service.cards, service.models, service.limits)
 
 
+def decoded(service: Service, request: Request) -> dict[str, list]:
+    *_, last = service.decode(request)
+    return last
+
+
 def events_of(messages) -> list:
     return [pair for message in messages for pair in message.get("ev", ())]
 
@@ -47,7 +52,7 @@ def test_threads_are_chosen_before_each_request_and_not_within_it(service, lab):
 
 
 def test_each_lane_is_a_whole_trace_with_sentences(service):
-    for key, events in service.decode(ask(service)).items():
+    for key, events in decoded(service, ask(service)).items():
         trace = Trace(event_from_json(event) for event in events)
         assert len(trace.tokens) == 24
         assert trace.end is not None and trace.end.reason == "limit"
@@ -95,7 +100,7 @@ def test_a_lane_that_fails_does_not_end_the_others():
                 yield event
 
     service = Service(CARDS, {"made-up": Late}, sentence)
-    traces = service.decode(ask(service))
+    traces = decoded(service, ask(service))
     assert traces["chain"][-1] | {"total_ms": 0} == traces["chain"][-1] | {
         "reason": "error",
         "message": "Out of patience.",
@@ -111,7 +116,7 @@ def test_an_error_at_the_start_is_raised_before_anything_runs(service):
 
 
 def test_a_lane_that_cannot_start_ends_alone(service):
-    traces = service.decode(ask(service, ("copycat", "plain")))
+    traces = decoded(service, ask(service, ("copycat", "plain")))
     (end,) = traces["copycat"]
     assert end["kind"] == "end" and end["reason"] == "error" and "longer prompt" in end["message"]
     assert traces["plain"][-1]["reason"] == "limit"
@@ -171,3 +176,27 @@ def test_stop_from_another_thread(lab):
     threading.Timer(0.1, service.stop, [request.run]).start()
     ends = [event for _key, event in events_of(service.run(request)) if event["kind"] == "end"]
     assert {event["reason"] for event in ends} == {"stopped"}
+
+
+def test_a_run_that_waits_says_where_it_stands_and_may_be_stopped(service, lab):
+    lab.pause = 0.005
+    list(service.run(ask(service)))
+    request = ask(service)
+    run = service.run(request)
+    with service.line("other") as ticket:
+        assert list(ticket.waits()) == []
+        assert next(run)["phase"] == "queued"
+        told = next(run)
+        assert told["phase"] == "queued" and told["line"]["place"] == 1 and told["line"]["seconds"] >= 0
+        assert service.stop(request.run)
+        (last,) = run
+    assert last["done"] and last["compared"] is None and service._device.waiting == 0
+
+
+def test_lanes_are_named_once_the_run_begins(service):
+    """Until then the page goes on showing what it shows."""
+    run = service.run(ask(service))
+    with service.line("other") as ticket:
+        assert list(ticket.waits()) == []
+        assert [set(next(run)) - {"id", "seq"} for _ in range(3)] == [{"phase"}, {"phase", "line"}, {"phase", "line"}]
+    assert [lane["key"] for lane in next(message for message in run if "lanes" in message)["lanes"]]

@@ -1,7 +1,7 @@
 """Trajectories over HTTP: what is recorded, live lines, bad requests, and an engine that is free again when the reader leaves."""
 
 import json
-from contextlib import contextmanager
+from contextlib import ExitStack
 
 import pytest
 from starlette.applications import Starlette
@@ -100,22 +100,22 @@ def test_leaving_frees_the_engine_within_a_round(service, lab: FakeLab):
     assert lab.open_streams
     lines.close()
     assert lab.open_streams == []
-    with service.engine():
-        pass
+    with service.line("next") as ticket:
+        assert list(ticket.waits()) == []
 
 
-def test_the_device_is_given_back_after_each_trajectory(service, monkeypatch):
-    held, engine = [], service.engine
-
-    @contextmanager
-    def counted():
-        held.append(1)
-        with engine():
-            yield
-
-    monkeypatch.setattr(service, "engine", counted)
-    kinds = [line["kind"] for line in trajectories.lines(service, trajectories.parse(service, ask(n=2)))]
-    assert kinds.count("row") == 4 and len(held) == 5, "once a run, and once to see that none is left"
+def test_the_device_is_given_back_after_each_trajectory(service):
+    """Somebody who asks during the first row comes through after it; the lines say that they wait for it."""
+    kinds = []
+    with ExitStack() as stack:
+        for line in trajectories.lines(service, trajectories.parse(service, ask(n=2))):
+            if line["kind"] == "row" and kinds.count("row") == 0:
+                ticket = stack.enter_context(service.line("other"))
+            if line["kind"] == "queued" and "line" in line:
+                assert list(ticket.waits()) == [] and kinds.count("row") == 1
+                stack.close()
+            kinds.append(line["kind"])
+    assert kinds.count("row") == 4 and kinds.count("queued") == 2
 
 
 def test_failures_of_the_engine_are_rows_with_a_message(service, lab):

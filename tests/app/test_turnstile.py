@@ -1,12 +1,13 @@
-"""First come, first served, one unit at a time."""
+"""Visitors in turns, one unit each; places and estimates; limits; and what is given back."""
 
+import random
 import threading
 import time
 from collections.abc import Callable
 
 import pytest
 
-from app.turnstile import Turnstile
+from app.turnstile import Ticket, Turnstile
 from engine.errors import ConfigError
 
 
@@ -17,67 +18,163 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.002)
 
 
-def started(work: Callable[[], None]) -> threading.Thread:
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    return thread
+class Clock:
+    """A time that is set."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Line:
+    """A turnstile whose tickets are held by hand; who is through is read, never waited for."""
+
+    def __init__(self, most: int = 32) -> None:
+        self.clock = Clock()
+        self.gate = Turnstile(most, self.clock)
+        self.held: dict[str, tuple[object, Ticket]] = {}
+
+    def ask(self, name: str, visitor: str = "", most: int | None = None) -> None:
+        manager = self.gate.ticket(visitor or name, most)
+        self.held[name] = (manager, manager.__enter__())
+
+    def leave(self, name: str) -> None:
+        manager, _ = self.held.pop(name)
+        manager.__exit__(None, None, None)  # type: ignore[attr-defined]
+
+    def again(self, name: str) -> None:
+        self.held[name][1].again()
+
+    @property
+    def through(self) -> list[str]:
+        return [name for name, (_, ticket) in self.held.items() if self.gate.comes(ticket, 0)]
+
+    def places(self) -> dict[str, int]:
+        waiting = [name for name in self.held if name not in self.through]
+        return {name: self.gate.spot(self.held[name][1])["place"] for name in waiting}
+
+    def order(self) -> list[str]:
+        """Who comes, one after another, from the one who is through on."""
+        out = []
+        while self.held:
+            (name,) = self.through
+            out.append(name)
+            self.leave(name)
+        return out
 
 
 def test_turns_come_in_the_order_of_asking() -> None:
     gate, order, threads = Turnstile(), list[int](), list[threading.Thread]()
 
     def ask(number: int) -> None:
-        with gate.turn():
+        with gate.ticket(str(number)) as ticket:
+            assert all(spot["place"] >= 1 for spot in ticket.waits())
             order.append(number)
 
-    with gate.turn():
+    with gate.ticket("me") as ticket:
+        assert list(ticket.waits()) == []
         for number in range(12):
-            threads.append(started(lambda number=number: ask(number)))  # type: ignore[misc]
+            threads.append(threading.Thread(target=ask, args=[number], daemon=True))
+            threads[-1].start()
             until(lambda number=number: gate.waiting == number + 1)  # type: ignore[misc]
     for thread in threads:
         thread.join(20)
     assert order == list(range(12)) and gate.waiting == 0
 
 
+def test_many_tabs_of_one_visitor_wait_as_one_visitor() -> None:
+    line = Line()
+    for tab in range(4):
+        line.ask(f"tab{tab}", "eager")
+    line.ask("other")
+    line.ask("third")
+    line.ask("third too", "third")
+    assert line.places() == {"other": 1, "third": 2, "tab1": 3, "third too": 4, "tab2": 5, "tab3": 6}
+    assert line.order() == ["tab0", "other", "third", "tab1", "third too", "tab2", "tab3"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_places_come_true(seed: int) -> None:
+    """Whoever waits comes in the order that the places say, however many tickets each visitor has."""
+    rng, line = random.Random(seed), Line()
+    for number in range(12):
+        line.ask(str(number), rng.choice("abcd"))
+        if rng.random() < 0.3:
+            line.leave(line.through[0])
+    said = line.places()
+    assert sorted(said, key=said.__getitem__) == line.order()[1:]
+    assert sorted(said.values()) == list(range(1, len(said) + 1))
+
+
 def test_long_work_lets_everybody_through_between_its_units() -> None:
-    gate, done = Turnstile(), list[str]()
-
-    def units(name: str, ready: threading.Event, count: int) -> None:
-        for _ in range(count):
-            with gate.turn():
-                done.append(name)
-                ready.wait(20)
-
-    first, other = threading.Event(), threading.Event()
-    other.set()
-    miner = started(lambda: units("miner", first, 5))
-    until(lambda: done == ["miner"])
-    visitors = []
-    for name in ("a", "b"):
-        visitors.append(started(lambda name=name: units(name, other, 2)))  # type: ignore[misc]
-        until(lambda: gate.waiting == len(visitors))
-    first.set()
-    for thread in (miner, *visitors):
-        thread.join(20)
-    assert done[:4] == ["miner", "a", "b", "miner"] and sorted(done) == ["a"] * 2 + ["b"] * 2 + ["miner"] * 5
+    line, done = Line(), list[str]()
+    line.ask("miner")
+    line.ask("a")
+    line.ask("b")
+    for _ in range(6):
+        (name,) = line.through
+        done.append(name)
+        line.again(name)
+    assert done == ["miner", "a", "b"] * 2
 
 
-def test_too_many_are_refused_and_an_error_gives_the_turn_back() -> None:
-    gate = Turnstile(most_waiting=2)
-    entered = threading.Event()
+def test_long_work_is_never_refused_its_next_unit() -> None:
+    line = Line(most=1)
+    line.ask("miner")
+    line.ask("a")
+    line.again("miner")
+    assert line.through == ["a"] and line.places() == {"miner": 1}
+    with pytest.raises(ConfigError, match="1 runs are waiting already"):
+        line.ask("b")
+    assert line.order() == ["a", "miner"]
 
-    def hold() -> None:
-        with gate.turn():
-            entered.wait(20)
 
-    threads = [started(hold) for _ in range(3)]
-    until(lambda: gate.waiting == 2)
-    with pytest.raises(ConfigError, match="2 runs are waiting already"), gate.turn():
-        raise AssertionError
-    entered.set()
-    for thread in threads:
-        thread.join(20)
-    with pytest.raises(ZeroDivisionError), gate.turn():
+def test_at_most_thirty_two_wait_and_few_of_one_browser() -> None:
+    line = Line()
+    for number in range(33):
+        line.ask(str(number))
+    with pytest.raises(ConfigError, match="32 runs are waiting already, which is the limit"):
+        line.ask("late")
+    line.leave("0")
+    line.ask("late")
+    assert line.gate.waiting == 32
+    tabs = Line()
+    for number in range(9):
+        tabs.ask(str(number), "me", most=8)
+    with pytest.raises(ConfigError, match="8 runs of yours are waiting already"):
+        tabs.ask("tenth", "me", most=8)
+
+
+def test_an_estimate_comes_from_the_times_of_others() -> None:
+    line = Line()
+    line.ask("first")
+    line.ask("second")
+    line.ask("third")
+    assert line.gate.spot(line.held["second"][1]) == {"place": 1, "seconds": None}
+    line.clock.now = 10.0
+    line.leave("first")
+    line.clock.now = 14.0
+    assert line.gate.spot(line.held["third"][1]) == {"place": 1, "seconds": 6.0}
+    line.ask("fourth")
+    assert line.gate.spot(line.held["fourth"][1]) == {"place": 2, "seconds": 16.0}
+    line.clock.now = 99.0
+    assert line.gate.spot(line.held["third"][1])["seconds"] == 0
+
+
+def test_who_leaves_the_line_is_not_waited_for() -> None:
+    line = Line()
+    for name in ("a", "b", "c"):
+        line.ask(name)
+    line.leave("b")
+    assert line.places() == {"c": 1}
+    assert line.order() == ["a", "c"] and line.gate.waiting == 0
+
+
+def test_an_error_gives_the_turn_back() -> None:
+    gate = Turnstile()
+    with pytest.raises(ZeroDivisionError), gate.ticket("a"):
         raise ZeroDivisionError
-    with gate.turn():
-        assert gate.waiting == 0
+    with gate.ticket("b") as ticket:
+        assert list(ticket.waits()) == [] and gate.waiting == 0

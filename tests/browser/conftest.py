@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from app.serve import launch
+from app.service import Service
 from tests.app.fakes import FakeLab, free_port, sentence
 from tests.browser.harness import CHROMIUM, FLAGS, shelf_and_service
 
@@ -20,6 +21,7 @@ from tests.browser.harness import CHROMIUM, FLAGS, shelf_and_service
 class Server:
     url: str
     lab: FakeLab
+    service: Service
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     service, shelf, lab = shelf_and_service(tmp_path_factory.mktemp("traces"), pause=0.01)
     port = free_port()
     demo = launch(service, shelf, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
-    yield Server(f"http://127.0.0.1:{port}/", lab)
+    yield Server(f"http://127.0.0.1:{port}/", lab, service)
     demo.close()
 
 

@@ -111,3 +111,25 @@ def test_repetitions_can_be_stopped_and_keep_what_was_measured(visit, server):
             break
         page.wait_for_timeout(50)
     assert server.lab.open_streams == [], "the engine is free again"
+
+
+def test_a_run_that_waits_says_its_place_and_leaves_what_is_shown(visit, server):
+    page = visit()
+    expect(page.locator(".lane[data-lane=chain]")).to_be_visible()
+    shown = page.evaluate("draftscope.store.lanes.length")
+    with server.service.line("somebody") as ticket:
+        assert list(ticket.waits()) == []
+        page.get_by_role("button", name="Run", exact=True).click()
+        expect(bar(page, ".waits")).to_have_text(re.compile("^Next in line"))
+        assert page.evaluate("draftscope.store.lanes.length") == shown
+        with server.service.line("somebody else"):
+            other = page.context.new_page()
+            other.goto(page.url)
+            other.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+            other.get_by_role("button", name="Run", exact=True).click()
+            expect(bar(other, ".waits")).to_have_text(re.compile("^3rd in line"))
+            other.get_by_role("button", name="Stop").click()
+            expect(bar(other, ".waits")).to_have_text("")
+            other.close()
+    expect(bar(page, ".waits")).to_have_text("")
+    page.wait_for_function("draftscope.store.status.phase === 'done'")

@@ -45,7 +45,9 @@ test("a run that was asked for before the engine's door was there starts with it
   assert.deepEqual(sent, []);
   assert.equal(store.status.phase, "queued");
   attach();
-  assert.deepEqual(JSON.parse(sent[0][1].request), { prompt: "x", id });
+  const { visitor, ...request } = JSON.parse(sent[0][1].request);
+  assert.deepEqual(request, { prompt: "x", id });
+  assert.match(visitor, /^[0-9a-f]{32}$/);
   assert.match(id, /^[0-9a-f]{32}$/);
 });
 

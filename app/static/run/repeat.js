@@ -8,6 +8,8 @@
  * @typedef {import("../types/wire.js").RepeatMessage} Message
  */
 
+import { visitor } from "../visitor.js";
+
 export const LEAST = 2;
 export const MOST = 20;
 
@@ -48,7 +50,7 @@ export function createRepeats(store, { api, session, ui }) {
       going = mine;
       store.setStatus({ repeated: null, repeating: { run: -1, n } });
       try {
-        for await (const message of api.lines("repeat", { ...ran, n }, mine.signal)) {
+        for await (const message of api.lines("repeat", { ...ran, n, visitor: visitor() }, mine.signal)) {
           if (mine.signal.aborted) break;
           take(message);
         }
@@ -65,14 +67,15 @@ export function createRepeats(store, { api, session, ui }) {
     stop() {
       going?.abort();
       going = null;
-      if (store.status.repeating) store.setStatus({ repeating: null });
+      if (store.status.repeating) store.setStatus({ repeating: null, line: null });
     },
   };
 
   /** @param {Message} message */
-  function take({ kind, run = 0, n = 0, lanes, error }) {
+  function take({ kind, run = 0, n = 0, line, lanes, error }) {
     if (kind === "error") throw new Error(error);
-    if (kind === "running") store.setStatus({ repeating: { run, n } });
+    if (kind === "queued" && line) store.setStatus({ line });
+    if (kind === "running") store.setStatus({ repeating: { run, n }, line: null });
     if (kind === "repeated" && lanes)
       store.setStatus({ repeating: run + 1 < n ? { run: run + 1, n } : null, repeated: { runs: run + 1, lanes } });
   }

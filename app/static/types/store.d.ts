@@ -3,6 +3,7 @@
 import type { Compared, Repeated } from "./analysis.js";
 import type { Card } from "./card.js";
 import type { Event, Json, Node, Round, RunEnded, RunStarted, Token } from "./trace.js";
+import type { InLine } from "./wire.js";
 
 /** Prefix sums over rounds: entry n covers the first n. Times in milliseconds. */
 export interface Sums {
@@ -131,6 +132,8 @@ export interface Status {
   readonly repeated: { readonly runs: number; readonly lanes: Readonly<Record<string, Repeated>> } | null;
   /** repetitions are under way: number `run` of n, from 0; -1 while they wait */
   readonly repeating: { readonly run: number; readonly n: number } | null;
+  /** where the run waits, while its phase is "queued" */
+  readonly line: InLine | null;
   /** the run was started by Step */
   readonly step: boolean;
 }

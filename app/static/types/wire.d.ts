@@ -148,11 +148,19 @@ export interface StartedLane {
   readonly card: Card;
 }
 
+/** Where a run waits: place 1 is next; `seconds` until its turn are a guess, null before any run has ended. */
+export interface InLine {
+  readonly place: number;
+  readonly seconds: number | null;
+}
+
 /** A message of a running comparison; `seq` counts the events before it, so that a page notices what it missed. */
 export interface RunMessage {
   readonly id: string;
   readonly seq: number;
   readonly phase?: "queued" | "loading";
+  /** where it waits */
+  readonly line?: InLine;
   readonly lanes?: readonly StartedLane[];
   readonly methods?: readonly PageCard[];
   readonly ev?: readonly (readonly [string, Event])[];
@@ -191,6 +199,8 @@ export interface RepeatMessage {
   readonly run?: number;
   /** of it so far, all lanes together */
   readonly rounds?: number;
+  /** where the repetition waits */
+  readonly line?: InLine;
   /** with "repeated": all lanes over all repetitions so far */
   readonly lanes?: Readonly<Record<string, Repeated>>;
   readonly error?: string;

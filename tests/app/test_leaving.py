@@ -1,0 +1,151 @@
+"""Clients of a real server that go away: running or waiting, at every endpoint that runs something, they cost nothing more."""
+
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from app.serve import launch
+from app.service import Service
+from tests.app.fakes import FakeLab, free_port, sentence
+from tests.app.test_turnstile import until
+
+JSON = {"content-type": "application/json"}
+TOKENS = 400
+ARGUMENTS = [["plain", "chain"], "Once", "made-up", TOKENS, 0.0, 1.0, 0, 0, False, {}, []]
+
+
+@pytest.fixture
+def base(service: Service, shelf: Any, lab: FakeLab) -> Iterator[str]:
+    lab.pause = 0.02  # a run of 400 tokens takes eight seconds
+    service.lab("made-up")
+    port = free_port()
+    demo = launch(service, shelf, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    yield f"http://127.0.0.1:{port}"
+    demo.close()
+
+
+Call = Callable[[httpx.Client], Any]
+
+
+def api(name: str) -> Call:
+    def call(http: httpx.Client) -> Any:
+        event = http.post(f"/gradio_api/call/{name}", json={"data": ARGUMENTS}).json()["event_id"]
+        return http.stream("GET", f"/gradio_api/call/{name}/{event}")
+
+    return call
+
+
+def page(http: httpx.Client) -> Any:
+    session = secrets.token_hex(8)
+    asked = {"prompt": "Once", "lanes": ["plain", "chain"], "max_new_tokens": TOKENS, "id": secrets.token_hex(16)}
+    event = {"request": json.dumps({**asked, "visitor": secrets.token_hex(16)})}
+    http.post("/gradio_api/queue/join", json={"data": [], "fn_index": 0, "session_hash": session, "event_data": event})
+    return http.stream("GET", f"/gradio_api/queue/data?session_hash={session}")
+
+
+def lines(path: str, **asked: Any) -> Call:
+    return lambda http: http.stream("POST", path, json=asked)
+
+
+CALLS = {
+    "run": api("run"),
+    "decode": api("decode"),
+    "page": page,
+    "trajectories": lines(
+        "/lab/trajectories/live", prompt="Once", lanes=["chain"], n=3, max_new_tokens=TOKENS, visitor="a" * 32
+    ),
+    "repeat": lines("/lab/repeat", prompt="Once", lanes=["chain"], n=3, max_new_tokens=TOKENS, visitor="d" * 32),
+    "mine": lines("/lab/mine", key="b" * 32, models="made-up", task="arithmetic", source="heldout", n=100),
+}
+
+
+@contextmanager
+def held(service: Service) -> Iterator[None]:
+    with service.line("address test") as ticket:
+        assert list(ticket.waits()) == []
+        yield
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_who_leaves_while_it_runs_stops_it_within_a_round(base: str, name: str, service: Service, lab: FakeLab) -> None:
+    lab.pause = 0.1 if name == "mine" else lab.pause
+    with httpx.Client(base_url=base, timeout=30) as http, CALLS[name](http) as answer:
+        parts = answer.iter_raw()
+        until(lambda: (next(parts), bool(lab.open_streams))[1])
+        left = time.monotonic()
+    until(lambda: not lab.open_streams)
+    assert time.monotonic() - left < 2, "it ran on"
+    with held(service):
+        assert service._device.waiting == 0
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_who_leaves_while_it_waits_leaves_the_line(base: str, name: str, service: Service, lab: FakeLab) -> None:
+    with held(service):
+        with httpx.Client(base_url=base, timeout=30) as http, CALLS[name](http) as answer:
+            parts = answer.iter_raw()
+            until(lambda: (next(parts), service._device.waiting == 1)[1])
+            left = time.monotonic()
+        until(lambda: service._device.waiting == 0)
+        assert time.monotonic() - left < 3 and not lab.open_streams
+
+
+def test_a_waiting_page_is_told_its_place_and_when_its_turn_may_be(base: str, service: Service) -> None:
+    with held(service):
+        time.sleep(0.2)
+    ready, told = threading.Event(), list[dict[str, Any]]()
+
+    def wait() -> None:
+        with httpx.Client(base_url=base, timeout=30) as http, lines("/lab/mine", **MINE)(http) as answer:
+            for line in answer.iter_lines():
+                told.append(json.loads(line))
+                if "line" in told[-1]:
+                    ready.set()
+                    return
+
+    with held(service):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        assert ready.wait(20)
+        thread.join(20)
+    assert told[0] == {"kind": "queued"}
+    assert told[-1]["line"]["place"] == 1 and 0 <= told[-1]["line"]["seconds"] < 1
+
+
+MINE = {"key": "c" * 32, "models": "made-up", "task": "arithmetic", "source": "heldout", "n": 1}
+
+
+def test_the_last_result_of_decode_is_the_whole(base: str, lab: FakeLab) -> None:
+    lab.pause = 0.0
+    with httpx.Client(base_url=base, timeout=30) as http, api("decode")(http) as answer:
+        told = answer.read().decode()
+    *_, last = [block for block in told.split("\n\n") if block]
+    kind, data = last.split("\n", 1)
+    traces = json.loads(data.removeprefix("data: "))[0]
+    assert kind == "event: complete" and traces["chain"][-1]["reason"] == "limit"
+
+
+def test_thirty_two_wait_and_the_next_is_refused_in_words(base: str, service: Service, lab: FakeLab) -> None:
+    lab.pause, said, threads = 0.0, list[str](), list[threading.Thread]()
+
+    def ask() -> None:
+        with httpx.Client(base_url=base, timeout=60) as http, api("run")(http) as answer:
+            said.append(answer.read().decode())
+
+    with held(service):
+        for _ in range(35):
+            threads.append(threading.Thread(target=ask))
+            threads[-1].start()
+        until(lambda: len(said) == 3)
+        assert service._device.waiting == 32
+        assert all("32 runs are waiting already" in text and "event: error" in text for text in said)
+    for thread in threads:
+        thread.join(60)
+    assert len(said) == 35 and sum("event: complete" in text for text in said) == 32
