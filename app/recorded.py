@@ -69,13 +69,12 @@ def answered(head: RunStarted, end: RunEnded) -> Checked | None:
 
 def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | None) -> list[dict[str, Any]]:
     """Whole traces as lanes; a method that this build does not know keeps what its trace says of it."""
-    known = {card.name: card for card in cards}
-    thresholds = {card.rule: card.threshold for card in cards}
+    known, declared = {card.name: card for card in cards}, thresholds(cards)
     out: list[dict[str, Any]] = []
     for trace in traces:
         head = trace.head
         same = sum(lane["card"]["name"] == head.method for lane in out)
-        card = known[head.method].to_json() if head.method in known else _stand_in(head, thresholds.get(head.rule))
+        card = known[head.method].to_json() if head.method in known else _stand_in(head, declared.get(head.rule))
         narrator = Narrator(sentence)
         events = [narrator.message(event) for event in trace.events]
         out.append({"key": head.method + (f".{same + 1}" if same else ""), "card": card, "events": events})
@@ -85,10 +84,13 @@ def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | N
 def body(traces: Sequence[Trace], cards: Sequence[Card], sentence: Sentence | None) -> dict[str, Any]:
     """Whole traces as the page takes them: their lanes, and what these say about each other."""
     shown = lanes(traces, cards, sentence)
-    return {
-        "lanes": shown,
-        "compared": asdict(compared(dict(zip((lane["key"] for lane in shown), traces, strict=True)))),
-    }
+    ran = dict(zip((lane["key"] for lane in shown), traces, strict=True))
+    return {"lanes": shown, "compared": asdict(compared(ran, thresholds(cards)))}
+
+
+def thresholds(cards: Iterable[Card]) -> dict[str, Threshold | None]:
+    """What the rules of these cards declare, by the rule's name."""
+    return {card.rule: card.threshold for card in cards}
 
 
 def _stand_in(head: RunStarted, threshold: Threshold | None) -> dict[str, Any]:

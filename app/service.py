@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.knobs import catalogue
-from app.recorded import Narrator, Sentence
+from app.recorded import Narrator, Sentence, thresholds
 from app.request import Request
 from app.state import Limits, RunLog, RunStore
 from app.turns import LabLike, Tail, Turns, ended, in_turns
@@ -137,7 +137,7 @@ class Service:
                 sent, due = len(log.messages), self._clock() + EVERY
         if sent < len(log.messages):
             yield {"id": request.run, "seq": sent, "ev": log.messages[sent:]}
-        log.compared = asdict(compared(traces))
+        log.compared = asdict(compared(traces, thresholds(self.cards)))
 
     def stop(self, run: str) -> bool:
         """Ask a run to end after the round in progress; false when nobody knows it."""

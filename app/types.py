@@ -18,6 +18,7 @@ from engine.analysis.compared import Compared, Parting
 from engine.analysis.divergence import Divergence
 from engine.analysis.intervals import Spread
 from engine.analysis.names import Told
+from engine.analysis.proof import Proof
 from engine.analysis.repeats import Repeated
 from engine.analysis.verdict import Verdict
 from engine.config import Card, Knob
@@ -97,7 +98,7 @@ def declarations() -> dict[str, str]:
 TOP_N = """/** [token id, probability], most probable first. */
 export type TopN = readonly (readonly [number, number])[];
 """
-ANALYSIS = (Spread, Verdict, Repeated, Divergence, Parting, Compared, Told)
+ANALYSIS = (Spread, Verdict, Repeated, Proof, Divergence, Parting, Compared, Told)
 IMPORTS = """import type { Compared, Repeated, Told } from "./analysis.js";
 import type { Card, Knob, KnobValue } from "./card.js";
 import type { Event } from "./trace.js";

@@ -7,6 +7,7 @@ import { percent } from "./draw.js";
 import { flagsFor } from "./flags.js";
 import { answerOf } from "./run/answer.js";
 import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
+import { toggleProof } from "./run/proof.js";
 import { repeatedOf, spreadWords, times } from "./run/spread.js";
 
 const STRETCH = 40; // chips that a change may lay out again
@@ -35,7 +36,11 @@ export class Lane {
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.knobs = h("span", {}, knobText(run));
     this.state = h("span.state");
-    this.badge = h(`span.badge.${card.guarantee}`);
+    this.badge = h(`button.badge.${card.guarantee}`, {
+      type: "button",
+      "aria-haspopup": "dialog",
+      onclick: () => toggleProof(this.badge, store, run),
+    });
     this.promise();
     this.answer = h("p.answer", { hidden: true });
     this.spread = h("p.spread", { hidden: true });
@@ -95,9 +100,9 @@ export class Lane {
   }
 
   promise() {
-    const { name, words } = guaranteeOf(this.run);
+    const { name, title } = guaranteeOf(this.run);
     this.badge.textContent = name;
-    this.badge.title = words;
+    this.badge.title = title;
   }
 
   /** Keep the end of a growing text in view. */

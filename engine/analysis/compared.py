@@ -1,4 +1,4 @@
-"""What lanes that have ended say about each other: a verdict each, and where each pair parts."""
+"""What lanes that have ended say about each other: a verdict and the evidence of each, and where each pair parts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -6,8 +6,10 @@ from itertools import combinations
 
 from engine.analysis.divergence import Divergence, divergence
 from engine.analysis.labels import labels
+from engine.analysis.proof import Proof, proof
 from engine.analysis.verdict import Verdict, verdicts
 from engine.errors import ConfigError
+from engine.threshold import Threshold
 from engine.trace.store import Trace
 
 
@@ -20,19 +22,25 @@ class Parting(Divergence):
 
 @dataclass(frozen=True)
 class Compared:
-    """Verdicts by lane key, and the pairs that part; pairs of other prompts or targets have no place in it."""
+    """Verdicts and evidence by lane key, and the pairs that part; pairs of other prompts or targets have no place."""
 
     verdicts: dict[str, Verdict]
     divergences: list[Parting]
+    proofs: dict[str, Proof]
 
 
-def compared(lanes: Mapping[str, Trace]) -> Compared:
-    """All lanes that have rounds, against each other."""
+def compared(lanes: Mapping[str, Trace], thresholds: Mapping[str, Threshold | None] | None = None) -> Compared:
+    """All lanes that have rounds, against each other; `thresholds` are what rules declare, by name."""
     ran = {key: trace for key, trace in lanes.items() if trace.rounds}
     names = labels(list(ran.values()))
     told = verdicts(list(ran.values()), names)
     pairs = combinations(zip(ran, names, strict=True), 2)
-    return Compared(dict(zip(ran, told, strict=True)), [pair for two in pairs if (pair := _part(ran, *two))])
+    named = dict(zip(ran, names, strict=True))
+    return Compared(
+        dict(zip(ran, told, strict=True)),
+        [pair for two in pairs if (pair := _part(ran, *two))],
+        {key: proof(key, ran, named, thresholds or {}) for key in ran},
+    )
 
 
 def _part(ran: Mapping[str, Trace], left: tuple[str, str], right: tuple[str, str]) -> Parting | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from app.presets import PresetCatalogue
 from app.serve import launch
@@ -351,3 +351,24 @@ def test_more_than_six_methods_run_and_open(visit: Any, tmp_path: Path) -> None:
 
 def _lines(path: Path) -> bytes:
     return gzip.decompress(path.read_bytes())
+
+
+def test_the_badge_tells_the_class_the_reason_and_what_this_run_shows(visit):
+    page = visit()
+    badge = page.locator(".lane[data-lane=sd] .badge")
+    badge.click()
+    proof = page.get_by_role("dialog", name="Guarantee of Speculative decoding")
+    expect(proof).to_contain_text("Exact: the target's own distribution")
+    expect(proof).to_contain_text("min(1, p/q)")
+    expect(proof).to_contain_text("Checked: this run's text is")
+    page.keyboard.press("Escape")
+    expect(proof).to_have_count(0)
+    expect(badge).to_be_focused()
+    page.keyboard.press("2")
+    page.locator(".head[data-band=specdec] .kind").click()
+    proof = page.get_by_role("dialog", name="Guarantee of")
+    expect(proof).to_contain_text("Changes the output")
+    expect(proof).to_contain_text("In place of the exact rule, a draft token is kept")
+    proof.get_by_role("link", name="proofs").click()
+    expect(proof).to_have_count(0)
+    page.wait_for_function("draftscope.store.options.room === 'learn' && draftscope.store.options.name === 'kernels'")

@@ -4,6 +4,7 @@
 import { h } from "../dom.js";
 import { fmt, percent } from "../draw.js";
 import { answerOf } from "../run/answer.js";
+import { guaranteeOf } from "../run/guarantee.js";
 import { range, repeatedOf, times } from "../run/spread.js";
 import { agreement } from "./bands.js";
 
@@ -26,7 +27,7 @@ export function figuresOf(store, run, reference, parts) {
     tau: stats.tau,
     perSecond: stats.perSecond,
     ratio: base && stats.perSecond ? stats.perSecond / base : null,
-    guarantee: run.card.guarantee ?? run.head?.guarantee ?? "",
+    guarantee: guaranteeOf(run).name,
     parts,
     agrees: agreement(store, run, reference),
     answer: answerOf(run.end),
@@ -35,14 +36,16 @@ export function figuresOf(store, run, reference, parts) {
   };
 }
 
-/** @param {Run} run @param {{fold: () => void, card: () => void}} act */
-export function buildHead(run, { fold, card }) {
+/** @param {Run} run @param {{fold: () => void, card: () => void, proof: (anchor: Element) => void}} act */
+export function buildHead(run, { fold, card, proof }) {
   const title = h("button.plain.title", { type: "button", onclick: card });
   const arrow = h("button.plain.arrow", { type: "button", onclick: fold });
   const lines = h("div.figs");
+  const kind = h(`button.plain.kind.${run.card.guarantee}`, { type: "button", "aria-haspopup": "dialog" });
+  kind.addEventListener("click", () => proof(kind));
   const labels = h("div.labels");
   const element = h("div.head", { "data-band": run.key, role: "group" }, arrow, title, lines, labels);
-  return { run, element, title, arrow, lines, labels, stamp: "" };
+  return { run, element, title, arrow, kind, lines, labels, stamp: "" };
 }
 
 /** @param {Head} item @param {{place: import("./layout.js").Place, name: string, figures: Figures, labels: string[],
@@ -63,15 +66,11 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
   item.arrow.setAttribute("aria-label", place.folded ? `Open the tracks of ${name}` : `Fold ${name} to its spans`);
   const { calls, tau, perSecond, ratio, guarantee, answer, failed, again } = figures;
   const speed = again?.speedup ? times(again.speedup.median) : ratio ? `${fmt(ratio, 2)}×` : `${fmt(perSecond, 3)}/s`;
-  const kind = failed || guarantee;
+  item.kind.textContent =
+    place.folded && !narrow && answer ? `${answer.sign} ${failed || guarantee}` : failed || guarantee;
   item.lines.replaceChildren(
     ...(place.folded && !narrow
-      ? [
-          h(`span.kind.${guarantee}`, { text: answer ? `${answer.sign} ${kind}` : kind }),
-          h("b", { text: String(calls) }),
-          h("b", { text: fmt(tau, 3) }),
-          h("b", { text: speed }),
-        ]
+      ? [item.kind, h("b", { text: String(calls) }), h("b", { text: fmt(tau, 3) }), h("b", { text: speed })]
       : [
           h(
             "span",
@@ -89,7 +88,8 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
             {},
             h("b", { text: ratio || again?.speedup ? `${speed} speed` : `${fmt(perSecond, 3)} tokens/s` }),
             again?.speedup ? ` (${ends(again.speedup)})` : ratio ? " (once)" : "",
-            ` · ${kind}`,
+            " ",
+            item.kind,
           ),
           ...(answer ? [h("span", { text: answer.words })] : []),
           ...parting(figures),

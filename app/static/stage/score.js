@@ -7,6 +7,7 @@ import { h } from "../dom.js";
 import { fmt } from "../draw.js";
 import { download, figureBlob, offer, palette, SvgContext, svgText } from "../figure.js";
 import { makeFilter } from "../filters.js";
+import { toggleProof } from "../run/proof.js";
 import { linesOf } from "../thresholds.js";
 import { autoWidth, keepAnchor, stepWidth } from "./axis.js";
 import { bandOf, partsAt, referenceOf, sorted } from "./bands.js";
@@ -219,6 +220,7 @@ export function mount(element, store, lab) {
         item = buildHead(lane.run, {
           fold: () => turn(place.key),
           card: () => lab?.ui.open("methods", lane.run.card.name),
+          proof: (anchor) => toggleProof(anchor, store, lane.run),
         });
         state.elements.set(place.key, item);
       }

@@ -59,6 +59,24 @@ export interface Repeated {
   readonly verdict: Verdict | null;
 }
 
+/** One run's own evidence. */
+export interface Proof {
+  /** its text beside the reference's, in a sentence or two */
+  readonly text: string;
+  /** its decisions, in a sentence */
+  readonly decisions: string;
+  /** key of the lane that the text was compared with */
+  readonly against: string | null;
+  /** the first position where the two differ */
+  readonly pos: number | null;
+  /** tokens before that, or all that both have */
+  readonly same: number | null;
+  /** decisions that were recomputed; None where they were not recorded */
+  readonly checked: number | null;
+  /** of these, how many disagree with what the run did */
+  readonly faults: number;
+}
+
 /** The first position with two tokens. Probabilities are the target's, raw softmax; None where not recorded. */
 export interface Divergence {
   readonly pos: number;
@@ -78,10 +96,11 @@ export interface Parting extends Divergence {
   readonly lanes: readonly [string, string];
 }
 
-/** Verdicts by lane key, and the pairs that part; pairs of other prompts or targets have no place in it. */
+/** Verdicts and evidence by lane key, and the pairs that part; pairs of other prompts or targets have no place. */
 export interface Compared {
   readonly verdicts: Readonly<Record<string, Verdict>>;
   readonly divergences: readonly Parting[];
+  readonly proofs: Readonly<Record<string, Proof>>;
 }
 
 /** A number as the page tells it. */
