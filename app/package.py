@@ -1,24 +1,26 @@
-"""The installed package `draftscope` (its `__init__`): a lab, traces, and the version.
+"""The installed package `draftscope` (its `__init__`): a lab, traces, pictures of them, and the version.
 
 import draftscope
 lab = draftscope.Lab.load("tiny")
-trace = lab.run("sd", "Once upon a time")
+draftscope.show(lab.run("ar", "1 + 2 ="), lab.run("sd", "1 + 2 ="))
 """
 
 from importlib import import_module
 from typing import Any
 
+from app.notebook import register, show
 from engine import __version__
+from engine.trace.store import Trace
 
-_HOMES = {"Lab": "engine.lab", "Trace": "engine.trace.store"}  # loaded when asked for: torch takes seconds
+__all__ = ["Lab", "Trace", "__version__", "show"]  # noqa: F822
 
-__all__ = ["Lab", "Trace", "__version__"]  # noqa: F822
+register()
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name != "Lab":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return import_module("engine.lab").Lab  # when it is asked for: torch takes seconds
 
 
 def __dir__() -> list[str]:

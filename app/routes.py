@@ -83,8 +83,20 @@ def app_kwargs(
     service: Service, shelf: PresetCatalogue, sentence: Sentence | None, host: str | None = None
 ) -> dict[str, Any]:
     """What `Blocks.launch` hands to its server, which listens on `host`."""
+    rules = Rules.of(host, service.limits.max_upload_bytes)
+    middleware = [Middleware(Headers), Middleware(Guard, rules=rules)]
+    return {
+        "routes": page_routes(service, shelf, sentence),
+        "middleware": middleware,
+        "exception_handlers": {RequestValidationError: misshapen, Exception: fault},
+        "openapi_url": None,
+    }
+
+
+def page_routes(service: Service, shelf: PresetCatalogue, sentence: Sentence | None) -> list[BaseRoute]:
+    """All that the page asks for over plain HTTP."""
     zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
-    routes: list[BaseRoute] = [
+    return [
         Route("/healthz", health),
         Route("/lab/catalogue", partial(catalogue, service, shelf), middleware=zipped),
         Route("/lab/trace", partial(trace, shelf), middleware=zipped),
@@ -101,13 +113,6 @@ def app_kwargs(
         *learn.routes(),
         Mount("/lab-static", StaticFiles(directory=STATIC), middleware=zipped),
     ]
-    rules = Rules.of(host, service.limits.max_upload_bytes)
-    return {
-        "routes": routes,
-        "middleware": [Middleware(Headers), Middleware(Guard, rules=rules)],
-        "exception_handlers": {RequestValidationError: misshapen, Exception: fault},
-        "openapi_url": None,
-    }
 
 
 async def misshapen(_request: Request, _error: Exception) -> Response:

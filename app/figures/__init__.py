@@ -1,4 +1,4 @@
-"""Plotly figures that sum up many runs or tables: the page, notebooks and the report show the same objects."""
+"""Plotly figures that sum up many runs or tables: the page, notebooks and exports show the same objects."""
 
 from app.figures.charts import (
     FIGURES,
@@ -9,5 +9,17 @@ from app.figures.charts import (
     last_rank,
     time_budget,
 )
+from engine.analysis.tables import nodes_df, rounds_df, tokens_df
 
-__all__ = ["FIGURES", "accepted_per_round", "by_position", "entropies", "kept_by_entropy", "last_rank", "time_budget"]
+TABLES = {"tokens": tokens_df, "nodes": nodes_df, "rounds": rounds_df}  # what `FIGURES` are drawn from, by name
+
+__all__ = [
+    "FIGURES",
+    "TABLES",
+    "accepted_per_round",
+    "by_position",
+    "entropies",
+    "kept_by_entropy",
+    "last_rank",
+    "time_budget",
+]

@@ -3,11 +3,13 @@
 
 import { createApi } from "./api.js";
 import { createBus } from "./bus.js";
+import { embed, pageQuery } from "./embed.js";
 import { watchFlags } from "./flags.js";
 import { bindKeys } from "./keys.js";
 import { placeIn } from "./learn/places.js";
 import { createLink } from "./link.js";
 import { createMined } from "./mined.js";
+import { base, fetchFrom, packed } from "./packed.js";
 import { mountRooms, roomIn } from "./rooms/rooms.js";
 import { createSession } from "./session.js";
 import { watchCards } from "./stage/hovercard.js";
@@ -41,7 +43,8 @@ const VIEWS = [
 ];
 
 const store = createStore();
-const api = createApi(new URL("../lab/", import.meta.url));
+const answers = packed();
+const api = createApi(base(document.baseURI), answers ? fetchFrom(answers) : undefined);
 const ui = createUi(() => document.querySelector('[data-view="notices"]'));
 const bus = createBus(store, ui.notify);
 const session = createSession({ store, api, bus, ui });
@@ -62,10 +65,11 @@ const fetched = (name) =>
     },
   );
 const modules = VIEWS.map(fetched);
-const wanted = new URLSearchParams(location.search);
+const wanted = pageQuery();
 const catalogue = api.get("catalogue");
-const early = wanted.has("m") ? null : api.get("trace", { name: wanted.get("trace") ?? "" });
-for (const asked of [catalogue, early]) asked?.catch(() => {}); // told to the visitor where it is waited for
+const opened = answers?.opened ? api.get("opened") : null; // runs that a page which stands alone was made for
+const early = opened || (wanted.has("m") && !answers) ? null : api.get("trace", { name: wanted.get("trace") ?? "" });
+for (const asked of [catalogue, early, opened]) asked?.catch(() => {}); // told to the visitor where it is waited for
 
 /** @param {HTMLElement} element */
 async function mount(element) {
@@ -95,11 +99,13 @@ async function begin() {
   const found = await catalogue;
   session.take(found, null);
   const { config, view } = link.read();
-  if (config) {
+  if (opened) await session.openGiven(opened);
+  else if (config && !answers) {
     session.take(found, config);
     await session.run();
   } else if (found.presets.some((item) => item.recorded)) await session.openRecorded("", early);
   link.restore(view);
+  embed(document.body, store, wanted);
   document.documentElement.dataset.draftscope = "ready";
 }
 

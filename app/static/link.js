@@ -2,8 +2,10 @@
 // The address bar: always a link that restores what is shown, in any browser, without this server's memory.
 
 import { readConfig, writeConfig } from "./config.js";
+import { embedPairs } from "./embed.js";
 import { makeFilter, specOf } from "./filters.js";
 import { placeIn, placePairs } from "./learn/places.js";
+import { packed } from "./packed.js";
 import { roomIn } from "./rooms/rooms.js";
 import { readStage, stagePairs } from "./stage/stagelink.js";
 
@@ -62,8 +64,10 @@ export function createLink(store, session) {
         const { room } = store.options;
         const turned =
           roomIn(was) !== room || (room === "learn" && (tab !== store.options.tab || name !== store.options.name));
-        history[turned ? "pushState" : "replaceState"](null, "", url); // another room, or page of one, is a step that Back undoes
-        if (parent !== window) parent.postMessage({ queryString: new URL(url).search.slice(1), hash: "" }, HUB);
+        // another room, or page of one, is a step that Back undoes
+        if (location.protocol !== "about:") history[turned ? "pushState" : "replaceState"](null, "", url);
+        if (parent !== window && !packed())
+          parent.postMessage({ queryString: new URL(url).search.slice(1), hash: "" }, HUB);
       }, 150);
     },
   };
@@ -100,7 +104,7 @@ function pairs(store, session) {
   if (shown.length) out.push(["show", shown.join("~")]);
   if (options.law !== "sampled") out.push(["law", options.law]);
   if (options.order !== "target") out.push(["order", options.order]);
-  out.push(...stagePairs(store));
+  out.push(...stagePairs(store), ...embedPairs(new URLSearchParams(location.search)));
   return out;
 }
 

@@ -2,6 +2,7 @@
 // Figures that the server built (app/figures): shown by plotly.js, which is loaded with the first of them.
 
 import { h, ink } from "./dom.js";
+import { library as address } from "./packed.js";
 import { recoloured } from "./recolour.js";
 
 /**
@@ -9,7 +10,6 @@ import { recoloured } from "./recolour.js";
  * @typedef {{figure: Figure, caption: string}} Captioned
  */
 
-const LIBRARY = new URL("./vendor/plotly-strict.min.js", import.meta.url);
 /** @type {Promise<any> | null} */
 let library = null;
 /** Figures on show and what they were made from. @type {Map<HTMLElement, Figure>} */
@@ -22,7 +22,7 @@ const drawing = new WeakMap();
 function plotly() {
   library ??= new Promise((done, failed) => {
     const script = document.createElement("script");
-    script.src = LIBRARY.href;
+    script.src = address(document.baseURI);
     script.onload = () => done(/** @type {any} */ (window).Plotly);
     script.onerror = () => {
       library = null;

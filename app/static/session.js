@@ -3,6 +3,7 @@
 
 import { firstConfig, headsConfig, presetConfig, sameConfig } from "./config.js";
 import { createEmitter } from "./emitter.js";
+import { NEEDS } from "./packed.js";
 
 /**
  * @typedef {import("./types/lab.js").Session} Session
@@ -75,14 +76,16 @@ export function createSession({ store, api, bus, ui }) {
       }),
     openFiles: (files) => {
       ui.clearNotices();
-      return guarded(async () => {
-        const { lanes, compared } = await read(files);
+      return session.openGiven(read(files));
+    },
+    openGiven: (runs) =>
+      guarded(async () => {
+        const { lanes, compared } = await runs;
         await bus.stop();
         store.load(lanes, { compared, opened: true });
         filled(headsConfig([...store.runs.values()], session.catalogue?.models[0] ?? ""));
         emit("config", { by: "files" });
-      });
-    },
+      }),
     async chooseModels(models, by = "") {
       session.configure({ models }, by);
       const body = await api.get("catalogue", { models }).catch(() => null);
@@ -96,6 +99,10 @@ export function createSession({ store, api, bus, ui }) {
     async run({ step = false } = {}) {
       const { config } = session;
       ui.clearNotices();
+      if (!session.catalogue?.models.length) {
+        ui.notify(NEEDS);
+        return true;
+      }
       if (!config?.prompt.trim()) {
         ui.notify("The prompt is empty: write some text, or choose a preset.");
         return false;

@@ -3,7 +3,7 @@
 
 import { h } from "./dom.js";
 import { waitingWords } from "./run/waiting.js";
-import { fresh, jsonLines, take } from "./trajectorydata.js";
+import { fresh, take } from "./trajectorydata.js";
 import { drawPool } from "./trajectorypool.js";
 import { drawGrowth, drawRows, drawVotes } from "./trajectoryrows.js";
 import { visitor } from "./visitor.js";
@@ -69,15 +69,8 @@ export async function drawTrajectories(body, store, lab) {
     form.busy(true, "Starting.");
     let mine = null;
     try {
-      const answer = await fetch(new URL("../lab/trajectories/live", import.meta.url), {
-        method: "POST",
-        body: JSON.stringify({ ...request, visitor: visitor() }),
-        headers: { "Content-Type": "application/json" },
-        signal,
-      });
-      if (!answer.ok)
-        throw new Error((await answer.json().catch(() => ({}))).error ?? `The server answered ${answer.status}.`);
-      for await (const message of jsonLines(answer)) {
+      const asked = { ...request, visitor: visitor() };
+      for await (const message of lab.api.lines("trajectories/live", asked, signal)) {
         if (signal.aborted) break;
         if (message.kind === "error") throw new Error(message.error);
         if (message.kind === "begin") {

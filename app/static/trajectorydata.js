@@ -4,24 +4,6 @@
  *   tau: number|null, seconds: number, answer: string|null, right: boolean|null, vote: any, reason: string|undefined,
  * message: string}} Row */
 
-/** JSON lines of an answer, one by one. @param {Response} answer @returns {AsyncGenerator<any>} */
-export async function* jsonLines(answer) {
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      const lines = (rest + value).split("\n");
-      rest = lines.pop();
-      for (const line of lines) if (line.trim()) yield JSON.parse(line);
-    }
-    if (rest.trim()) yield JSON.parse(rest);
-  } finally {
-    reader.cancel().catch(() => {});
-  }
-}
-
 /** An empty job from its first message. @param {any} head */
 export const fresh = (head) => ({
   ...head,

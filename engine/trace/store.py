@@ -5,9 +5,9 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from engine.errors import TraceError
 from engine.trace.bounds import Bounds
@@ -27,6 +27,8 @@ MAX_MARKS = 4_000_000  # commas, colons and opening brackets: each may cost a hu
 class Trace:
     """The events of one run, in order. It may still be growing: everything but `head` works before the end."""
 
+    drawn: ClassVar[Callable[["Trace"], str] | None] = None  # how a notebook shows it (`app.notebook.register`)
+
     def __init__(self, events: Iterable[Event] = ()) -> None:
         """Take the events in order; see `append` for what is refused."""
         self._head: RunStarted | None = None
@@ -35,6 +37,9 @@ class Trace:
         self.end: RunEnded | None = None
         for event in events:
             self.append(event)
+
+    def _repr_html_(self) -> str | None:
+        return Trace.drawn(self) if Trace.drawn else None
 
     def append(self, event: Event) -> None:
         """Add the next event.

@@ -17,8 +17,8 @@ from starlette.requests import Request as HttpRequest
 
 from app import mining, miningjob, pooled, recorded, trajectories
 from app import request as requests
+from app.export import Content, export
 from app.presets import PresetCatalogue
-from app.report import report
 from app.service import Service
 from app.state import Limits
 from app.trees import described
@@ -116,7 +116,7 @@ def _read_trace(data: bytes) -> None:
         assert Trace.loads(trace.to_bytes()).to_bytes() == trace.to_bytes()
     _allowed(lambda: json.dumps(pool(traces), allow_nan=False))
     if len(data) % 16 == 0:
-        report(traces)
+        export(Content(traces))
 
 
 def _allowed(work: Callable[[], Any]) -> None:

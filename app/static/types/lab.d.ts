@@ -25,6 +25,8 @@ export type Config = Omit<RunRequest, "id" | "stop" | "preset"> & { readonly pre
 export interface Answers {
   catalogue: Catalogue;
   trace: Recorded;
+  /** runs that a page which stands alone carries (app/export.py) */
+  opened: Opened;
   compose: Composed;
   problem: Problem;
   mined: MinedList;
@@ -106,6 +108,8 @@ export interface Session extends Emitter<SessionTopics> {
   openRecorded(name: string, early?: Promise<Recorded> | null): Promise<void>;
   /** Show a visitor's own files. */
   openFiles(files: readonly File[]): Promise<void>;
+  /** Show runs that the server has read: of files, or those that came with the page. */
+  openGiven(runs: Promise<Opened>): Promise<void>;
   /** Run what is set; false when there is no prompt. */
   run(how?: { step?: boolean }): Promise<boolean>;
   /** One more target call of what is shown; a new run when the settings have changed since. */

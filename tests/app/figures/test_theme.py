@@ -95,4 +95,4 @@ def test_the_vendored_library_is_the_noted_one() -> None:
     assert noted and hashlib.sha256((vendor / "plotly-strict.min.js").read_bytes()).hexdigest() == noted[1]
     assert "MIT" in (vendor / "plotly-LICENSE.txt").read_text(encoding="utf-8")
     named = [path for path in Path(STATIC).glob("*.js") if "plotly-strict" in path.read_text(encoding="utf-8")]
-    assert [path.name for path in named] == ["plot.js"], "one module loads it, when a figure is shown"
+    assert [path.name for path in named] == ["packed.js"], "one module knows where it is"

@@ -1,0 +1,215 @@
+"""python -m app.export TRACE...|--case NAME|--all-cases --out page.html: the page over recorded runs, without a server.
+
+The file holds the page's own modules and the answers that a server would give, packed; it fetches nothing and opens
+from a disk, a static host or a notebook.
+"""
+
+import argparse
+import base64
+import gzip
+import hashlib
+import html
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app.presets import PresetCatalogue
+from app.recorded import body
+from app.routes import page_routes
+from app.service import Service
+from app.state import Limits
+from app.theme import STATIC, STYLES
+from engine import __version__
+from engine.analysis import explain
+from engine.analysis.reading import read_run
+from engine.errors import ConfigError, LabError, unknown
+from engine.files.presets import list_presets
+from engine.methods import CARDS
+from engine.rules import THRESHOLDS
+from engine.trace.store import Trace
+
+COPY = Path(__file__).parent / "copy"
+OWN = Limits(max_upload_bytes=10**12, max_nodes=10**9, max_lanes=10**3)  # others protect a server from visitors
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' blob:{own}; style-src 'unsafe-inline'; img-src data: blob:;{asks} "
+    "base-uri 'none'; form-action 'none'"
+)
+ALONE = _POLICY.format(own="", asks="")  # nothing is fetched: modules are blobs that the page itself makes
+HOSTED = _POLICY.format(own=" 'self'", asks=" connect-src 'self';")
+ROOMS = ("glossary", "pages")  # of a page with some runs
+EVERYTHING = (
+    "lessons",
+    "gallery",
+    "pooled",
+    "trajectories",
+    "trees",
+    "evaluations",
+    "mined",
+)  # these point at all cases
+LIBRARY = "lab-static/vendor/plotly-strict.min.js"  # figures of many runs
+SMALL = 100_000  # characters; in a folder longer answers are files of their own, fetched when they are asked for
+why = partial(explain.why, thresholds=THRESHOLDS)
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a page shows: runs of its own, and recorded cases by name; the first is on show when it opens."""
+
+    traces: Sequence[Trace] = ()
+    cases: Sequence[str] = ()
+    everything: bool = False  # all cases, and the rooms and lessons that point at them
+    title: str = ""  # default: the title of the first case, or the first run's prompt
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the page; what cannot be read is one line and status 2."""
+    flags = argparse.ArgumentParser(prog="python -m app.export", description=__doc__)
+    flags.add_argument("traces", nargs="*", type=Path, help="trace files (.jsonl or .jsonl.gz), one a lane")
+    flags.add_argument("--case", action="append", default=[], metavar="NAME", help="a recorded case; repeatable")
+    flags.add_argument("--all-cases", action="store_true", help="all recorded cases, lessons and rooms")
+    flags.add_argument("--title", default="", help="of the page")
+    flags.add_argument(
+        "--out",
+        default="page.html",
+        help="file to write, or a folder/ for static hosting, with parts of its own (default: page.html)",
+    )
+    args = flags.parse_args(argv)
+    try:
+        content = Content([read_run(path) for path in args.traces], args.case, args.all_cases, args.title)
+        written = write(content, args.out)
+    except (LabError, OSError) as error:
+        flags.exit(2, f"error: {error}\n")
+    size = sum(path.stat().st_size for path in written) / 1e6
+    sys.stdout.write(f"{args.out}: {len(written)} {'file' if len(written) == 1 else 'files'}, {size:.1f} MB\n")
+    return 0
+
+
+def write(content: Content, out: str) -> list[Path]:
+    """Write one file, or a folder where `out` ends with a slash or is one; gives the files.
+
+    Raises:
+        ConfigError, TraceError: as `export`. OSError: it cannot be written.
+    """
+    place = Path(out)
+    if not out.endswith("/") and not place.is_dir():
+        place.write_text(export(content), encoding="utf-8")
+        return [place]
+    kept, title = collected(content)
+    files = {path: text for path, text in kept.items() if len(text) > SMALL and path != "opened"}
+    names = {path: {"file": f"answers/{hashlib.sha256(path.encode()).hexdigest()[:12]}.json"} for path in files}
+    if LIBRARY in files:
+        names[LIBRARY] = {"file": "answers/plotly.js"}
+    texts = {names[path]["file"]: text for path, text in files.items()}
+    texts["index.html"] = assemble({**kept, **names}, title, HOSTED)
+    for name, text in texts.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text, encoding="utf-8")
+    return [place / name for name in texts]
+
+
+def export(content: Content) -> str:
+    """The page as one HTML text: some 0.4 MB, and what the traces take.
+
+    Raises:
+        ConfigError: nothing to show, or an unknown case. TraceError: a recorded file is damaged.
+    """
+    return assemble(*collected(content))
+
+
+def collected(content: Content) -> tuple[dict[str, str], str]:
+    """All that the page will ask for, by path, and its title."""
+    recorded = {preset.name: preset for preset in list_presets() if preset.kind == "case" and preset.traces}
+    for name in content.cases:
+        if name not in recorded:
+            raise ConfigError(unknown("case", name, recorded))
+    chosen = [*content.cases, *(recorded if content.everything else ())]
+    if not chosen and not content.traces:
+        raise ConfigError("Nothing to show: name trace files, --case NAME, or --all-cases.")
+    cases = [recorded[name] for name in dict.fromkeys(chosen)]
+    kept = answers(PresetCatalogue(cases, CARDS, why, OWN), [case.name for case in cases], content.everything)
+    title = content.title or (cases[0].title if cases else "")
+    if content.traces:
+        kept["opened"] = json.dumps(body(content.traces, CARDS, why), ensure_ascii=False)
+        title = content.title or " ".join(content.traces[0].head.prompt.split())[:60]
+    return kept, title or "Draftscope"
+
+
+def answers(shelf: PresetCatalogue, cases: Iterable[str], everything: bool) -> dict[str, str]:
+    """What a server without models answers, by path."""
+    client = TestClient(Starlette(routes=page_routes(Service(CARDS, {}, why, OWN), shelf, why)))
+    kept: dict[str, str] = {}
+
+    def ask(path: str, **query: str) -> Any:
+        path = f"{path}?{urlencode(query)}" if query else path
+        answer = client.get(f"/lab/{path}")
+        if answer.status_code != 200:
+            raise ConfigError(f"{path}: {answer.json().get('error', answer.status_code)}")
+        kept[path] = answer.text
+
+    for path in ("catalogue", *ROOMS, *(EVERYTHING if everything else ())):
+        ask(path)
+    for name in cases:
+        ask("trace", name=name)
+    if shelf.first:
+        kept["trace?name="] = kept[f"trace?name={shelf.first}"]
+    for page in json.loads(kept["pages"])["pages"]:
+        ask("page", name=page["name"])
+    if everything:
+        for one in json.loads(kept["mined"])["sets"]:
+            ask("mined", name=one["name"])
+        kept[LIBRARY] = (STATIC / LIBRARY.removeprefix("lab-static/")).read_text("utf-8")
+    return kept
+
+
+def assemble(kept: Mapping[str, str | dict[str, str]], title: str, policy: str = ALONE) -> str:
+    """The HTML of a page over such answers."""
+    plain = json.dumps({"modules": modules(), "answers": kept}, ensure_ascii=False).encode("utf-8", "replace")
+    parts = {
+        "generator": f"Draftscope {__version__}",
+        "policy": policy,
+        "title": html.escape(title),
+        "style": "\n".join((STATIC / name).read_text("utf-8") for name in STYLES),
+        "page": (COPY / "page.html").read_text("utf-8"),
+        "packed": base64.b64encode(gzip.compress(plain, mtime=0)).decode(),
+    }
+    text = (COPY / "export.html").read_text("utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)
+
+
+def modules() -> dict[str, str]:
+    """The page's modules by path, importing each other by names that the page maps: `lab/store.js`."""
+    paths = [path for path in STATIC.rglob("*.js") if "vendor" not in path.parts]
+    return {
+        (name := path.relative_to(STATIC).as_posix()): _mapped(path.read_text("utf-8"), PurePosixPath(name).parent)
+        for path in sorted(paths)
+    }
+
+
+_IMPORT = re.compile(r"""((?:^|\s)(?:from|import)\s+["']|\bimport\(["'`])(\.{1,2}/[^"'`]+)""")
+
+
+def _mapped(text: str, folder: PurePosixPath) -> str:
+    return _IMPORT.sub(lambda found: f"{found[1]}lab/{_joined(folder, found[2])}", text)
+
+
+def _joined(folder: PurePosixPath, relative: str) -> str:
+    parts = list(folder.parts)
+    for part in relative.split("/"):
+        if part == "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,64 @@
+"""Runs in a notebook: the page itself, in a frame that needs no server and no network."""
+
+import html
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from engine.errors import ConfigError
+from engine.trace.store import Trace
+
+HEIGHT = 720  # pixels of the frame
+PARTS = "verdict~views~legend~details~time"  # what a frame keeps of the page (app/static/embed.js)
+
+
+class Shown:
+    """Runs side by side; a notebook draws it, and `str` is the page's HTML."""
+
+    def __init__(self, traces: Sequence[Trace], height: int = HEIGHT, views: str = "") -> None:
+        """Take runs; `views` names those to offer of text, score, trees and shares, divided by `~`."""
+        self.traces, self.height, self.views = tuple(traces), height, views
+
+    def __str__(self) -> str:
+        """The page, which stands alone."""
+        export = import_module("app.export")  # a server's worth of modules, needed only here
+        page: str = export.export(export.Content(self.traces))
+        query = f"chrome={PARTS}" + (f"&views={self.views}" if self.views else "")
+        return page.replace("<head>", f"<head>\n<script>window.draftscopeQuery = {query!r};</script>", 1)
+
+    def _repr_html_(self) -> str:
+        style = f"width:100%;height:{self.height}px;border:0"
+        return f'<iframe style="{style}" title="Draftscope" srcdoc="{html.escape(str(self))}"></iframe>'
+
+
+def show(*traces: Trace | Sequence[Trace], height: int = HEIGHT, views: str = "") -> Shown:
+    """Runs side by side in a notebook: `show(a, b)`, or `show([a, b], views="score")`.
+
+    Raises:
+        ConfigError: no run, or something that is none.
+    """
+    runs: list[Any] = []
+    for one in traces:
+        runs += one if isinstance(one, list | tuple) else [one]
+    if not runs or not all(isinstance(one, Trace) for one in runs):
+        raise ConfigError("show takes one or more traces, as `Lab.run` gives them.")
+    return Shown(runs, height, views)
+
+
+def register() -> None:
+    """From now on a trace, and a list of traces, at the end of a notebook's cell shows itself."""
+    Trace.drawn = _drawn
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is not None:
+        shell.display_formatter.formatters["text/html"].for_type(list, _listed)
+
+
+def _drawn(trace: Trace) -> str:
+    return Shown([trace])._repr_html_()
+
+
+def _listed(found: list[Any]) -> str | None:
+    """Lists of anything else are shown as before."""
+    return Shown(found)._repr_html_() if found and all(isinstance(one, Trace) for one in found) else None

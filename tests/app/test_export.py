@@ -1,0 +1,127 @@
+"""A page that stands alone: every import finds its module, every answer is there, and bad input is one line."""
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from app.export import LIBRARY, Content, collected, export, main, modules, write
+from app.notebook import Shown, show
+from app.theme import STATIC
+from engine.errors import ConfigError
+from engine.trace.store import Trace
+
+CASE = "presets/traces/first_look-*.jsonl.gz"
+
+
+@pytest.fixture(scope="module")
+def traces() -> list[Trace]:
+    return [Trace.load(path) for path in sorted(Path().glob(CASE))]
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return export(Content(cases=["first_look"]))
+
+
+def unpacked(page: str) -> dict:
+    found = re.search('id="packed">([^<]+)<', page)
+    assert found
+    return json.loads(gzip.decompress(base64.b64decode(found[1])))
+
+
+def test_every_import_of_a_module_finds_one():
+    found = modules()
+    assert set(found) == {p.relative_to(STATIC).as_posix() for p in STATIC.rglob("*.js") if "vendor" not in p.parts}
+    for name, text in found.items():
+        assert not re.search(r"""(from|import)\s*\(?["'`]\.{1,2}/(?!types/)""", text), name
+        for wanted in re.findall(r"""(?:from|import)\s+["']lab/([^"']+)["']""", text):
+            assert wanted in found, f"{name} imports {wanted}"
+    assert any("import(`lab/rooms/${" in text for text in found.values())  # rooms are fetched when they are opened
+
+
+def test_a_page_holds_its_case_and_what_explains_it(page):
+    answers = unpacked(page)["answers"]
+    shown = json.loads(answers["trace?name="])
+    assert shown == json.loads(answers["trace?name=first_look"])
+    assert [lane["key"] for lane in shown["lanes"]] == ["ar", "sd", "specdec", "cm_asd"]
+    assert all(node["why"] for lane in shown["lanes"] for e in lane["events"] for node in e.get("nodes", ()))
+    catalogue = json.loads(answers["catalogue"])
+    assert catalogue["models"] == [] and [preset["name"] for preset in catalogue["presets"]] == ["first_look"]
+    assert "page?name=sd" in answers and "glossary" in answers and "lessons" not in answers
+    assert len(page) < 1_500_000
+
+
+def test_nothing_is_fetched_by_what_stands_in_the_page(page):
+    outside = re.sub('id="packed">[^<]+<', "", page)
+    assert "default-src 'none'" in outside
+    assert set(re.findall(r"""https?://[^"' )]+""", outside)) <= {"http://www.w3.org/2000/svg"}  # a name, no address
+    assert 'src="' not in outside and "href=" not in outside.replace('href="#', "")
+
+
+def test_a_run_of_ones_own_is_what_the_page_shows(traces, tmp_path):
+    traces[1].head.prompt = "</script><script>alert(1)</script>"
+    page = export(Content(traces[:2]))
+    assert "alert(1)" not in page.replace("&lt;/script&gt;&lt;script&gt;alert(1)", "")
+    assert [lane["key"] for lane in json.loads(unpacked(page)["answers"]["opened"])["lanes"]] == ["ar", "sd"]
+    titled = export(Content(traces[1:2]))
+    assert "<title>&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;</title>" in titled
+
+
+def test_a_folder_keeps_long_answers_in_files_of_their_own(tmp_path):
+    written = write(Content(cases=["first_look", "all_methods"]), f"{tmp_path}/site/")
+    index = tmp_path / "site/index.html"
+    answers = unpacked(index.read_text())["answers"]
+    asked = {answer["file"] for answer in answers.values() if isinstance(answer, dict)}
+    assert {path.relative_to(tmp_path / "site").as_posix() for path in written} == {"index.html", *asked}
+    lanes = json.loads((tmp_path / "site" / answers["trace?name=all_methods"]["file"]).read_text())["lanes"]
+    assert len(lanes) >= 24 and index.stat().st_size < 700_000
+    assert "connect-src 'self'" in index.read_text()
+
+
+@pytest.mark.slow
+def test_everything_holds_what_lessons_gallery_and_rooms_ask_for():
+    kept, title = collected(Content(everything=True))
+    cases = {f"trace?name={one['name']}" for one in json.loads(kept["catalogue"])["presets"]}
+    assert cases <= kept.keys() and len(cases) >= 20 and title == "First look"
+    assert {"lessons", "gallery", "pooled", "trajectories", "mined", LIBRARY} <= kept.keys()
+    assert kept[LIBRARY].startswith("/")
+
+
+def test_bad_input_is_one_line(tmp_path, capsys):
+    (tmp_path / "bad.jsonl").write_text("{}\n")
+    for words, told in (
+        ([], "Nothing to show"),
+        (["--case", "first_lok"], "first_look"),
+        ([str(tmp_path / "bad.jsonl")], "error: "),
+        ([str(tmp_path / "none.jsonl")], "error: "),
+    ):
+        with pytest.raises(SystemExit) as refused:
+            main([*words, "--out", str(tmp_path / "page.html")])
+        told_is = capsys.readouterr().err
+        assert refused.value.code == 2 and told in told_is and len(told_is.splitlines()) == 1
+    assert not (tmp_path / "page.html").exists()
+    assert main(["--case", "first_look", "--out", str(tmp_path / "page.html")]) == 0
+    assert "1 file, " in capsys.readouterr().out
+
+
+def test_a_notebook_shows_runs_in_a_frame(traces):
+    shown = show(traces[0], traces[1:3], height=400, views="score")
+    assert isinstance(shown, Shown) and len(shown.traces) == 3
+    drawn = shown._repr_html_()
+    assert drawn.startswith('<iframe style="width:100%;height:400px') and "views=score" in drawn
+    for wrong in ((), ([],), ("text",), (traces[0], 1)):
+        with pytest.raises(ConfigError, match="one or more traces"):
+            show(*wrong)
+
+
+def test_a_trace_shows_itself_once_that_is_registered(traces, monkeypatch):
+    from app.notebook import register
+
+    monkeypatch.setattr(Trace, "drawn", None)
+    assert traces[0]._repr_html_() is None
+    register()
+    assert "<iframe" in traces[0]._repr_html_()
