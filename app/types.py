@@ -13,10 +13,10 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, Union, get_args, get_origin
 
-from app import wire
+from app import measured, wire
 from engine.analysis.compared import Compared, Parting
 from engine.analysis.divergence import Divergence
-from engine.analysis.intervals import Spread
+from engine.analysis.intervals import Interval, Spread
 from engine.analysis.names import Told
 from engine.analysis.proof import Proof
 from engine.analysis.repeats import Repeated
@@ -82,7 +82,8 @@ def declarations() -> dict[str, str]:
             ],
         ),
         "analysis.d.ts": _file("engine/analysis", [interface(kind) for kind in ANALYSIS]),
-        "wire.d.ts": _file("app/wire.py", [IMPORTS, *_wire()]),
+        "wire.d.ts": _file("app/wire.py", [IMPORTS, *_declared(wire)]),
+        "measured.d.ts": _file("app/measured.py", [MEASURED, *_declared(measured)]),
         "mining.d.ts": _file(
             "engine/judge/events.py",
             [
@@ -98,10 +99,14 @@ def declarations() -> dict[str, str]:
 TOP_N = """/** [token id, probability], most probable first. */
 export type TopN = readonly (readonly [number, number])[];
 """
-ANALYSIS = (Spread, Verdict, Repeated, Proof, Divergence, Parting, Compared, Told)
+ANALYSIS = (Spread, Verdict, Repeated, Proof, Divergence, Parting, Compared, Told, Interval)
 IMPORTS = """import type { Compared, Repeated, Told } from "./analysis.js";
 import type { Card, Knob, KnobValue } from "./card.js";
 import type { Event } from "./trace.js";
+"""
+MEASURED = """import type { Interval } from "./analysis.js";
+import type { KnobValue } from "./card.js";
+import type { JsonObject } from "./trace.js";
 """
 
 
@@ -123,9 +128,9 @@ def _trace() -> Iterator[str]:
     yield alias("Event", (kind.__name__ for kind in get_args(trace.Event)))
 
 
-def _wire() -> Iterator[str]:
-    for value in vars(wire).values():
-        here = isinstance(value, type) and value.__module__ == wire.__name__ and value is not wire.Shape
+def _declared(module: types.ModuleType) -> Iterator[str]:
+    for value in vars(module).values():
+        here = isinstance(value, type) and value.__module__ == module.__name__ and value is not wire.Shape
         if here:
             yield interface(value)
 

@@ -37,7 +37,7 @@ function addressOf(path, query) {
 }
 
 /** A request with a body: plain values as JSON, a file as it is. @param {unknown} body @returns {RequestInit} */
-function posted(body) {
+export function posted(body) {
   if (body instanceof Blob) return { method: "POST", body };
   return { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
 }

@@ -1,7 +1,31 @@
-/** Draft and target probabilities as mirrored bars on one order and one scale. */
+// @ts-check
+// Draft and target probabilities as mirrored bars on one order and one scale.
 
 import { s } from "./dom.js";
 import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./draw.js";
+
+/**
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/trace.js").Node} Node
+ * @typedef {import("./types/trace.js").TopN} TopN
+ * @typedef {{id: number, q: number|null, p: number|null, shared: boolean}} Row  `shared`: in both first-n lists
+ * @typedef {Omit<Row, "id"> & {id: null}} Other  all tokens that have no row
+ * @typedef {{at: number, name: string}} Cut  where p has to reach
+ * @typedef {object} Bars
+ * @property {Run} run
+ * @property {Row[]} rows
+ * @property {TopN|null} draft
+ * @property {TopN|null} target
+ * @property {number} width
+ * @property {number} n
+ * @property {string} law  whose probabilities: raw or sampled
+ * @property {number|null} guess  id of the draft token
+ * @property {number|null} emitted
+ * @property {string|undefined} state  of the draft token
+ * @property {string} origin  of the emitted token
+ * @property {boolean} residual
+ * @property {Cut|null} cut
+ */
 
 const ROW = 19;
 const TOP = 22;
@@ -9,16 +33,16 @@ const MOST = 10;
 export const BARS_HEIGHT = TOP + (MOST + 1) * ROW + 24;
 
 /** The bars to show: the union of both lists' first n, always with the named tokens, in one order.
- * @param {{draft: [number, number][]|null, guess: any, target: [number, number][]|null, n: number, order: string, keep: number[]}} given
- * @returns {{id: number, q: number|null, p: number|null, shared: boolean}[]} */
+ * @param {{draft: TopN|null, guess: Node|null, target: TopN|null, n: number, order: string,
+ *   keep: (number|undefined)[]}} given `guess`: the draft token @returns {Row[]} */
 export function barRows({ draft, target, guess, n, order, keep }) {
-  const q = new Map(draft ?? []);
-  const p = new Map(target ?? []);
+  const q = mapOf(draft);
+  const p = mapOf(target);
   if (guess?.q != null && !q.has(guess.token)) q.set(guess.token, guess.q);
   if (guess?.p != null && !p.has(guess.token)) p.set(guess.token, guess.p);
-  const first = (list) => (list ?? []).slice(0, n).map((entry) => entry[0]);
+  const first = (/** @type {TopN | null} */ list) => (list ?? []).slice(0, n).map((entry) => entry[0]);
   const shared = new Set(first(draft).filter((id) => first(target).includes(id)));
-  const must = keep.filter((id) => id !== null && id !== undefined);
+  const must = keep.filter((id) => id !== undefined);
   const [main, second] = order === "draft" && draft ? [q, p] : target ? [p, q] : [q, p];
   const ids = [...new Set([...first(target), ...first(draft), ...must])];
   const spare = [...(target ?? []), ...(draft ?? [])].sort((a, b) => b[1] - a[1]);
@@ -37,9 +61,10 @@ export function barRows({ draft, target, guess, n, order, keep }) {
   }));
 }
 
-/** Draws the bars.
- * @param {any} given {run, rows, draft, target, width, guess, emitted, state, residual, u, q, n, known: {q, p}}
- * @returns {SVGElement} */
+/** @param {TopN | null} list @returns {Map<number, number>} */
+const mapOf = (list) => new Map((list ?? []).map(([id, share]) => [id, share]));
+
+/** Draws the bars. @param {Bars} given @returns {SVGSVGElement} */
 export function barFigure(given) {
   const { rows, width, run } = given;
   const middle = Math.min(132, Math.max(92, width * 0.22));
@@ -51,7 +76,9 @@ export function barFigure(given) {
     role: "img",
     "aria-label": spoken(given),
   });
+  /** @param {TopN | null} list @param {"q" | "p"} key */
   const rest = (list, key) => (list ? Math.max(0, 1 - rows.reduce((sum, row) => sum + (row[key] ?? 0), 0)) : null);
+  /** @type {Other} */
   const other = { id: null, q: rest(given.draft, "q"), p: rest(given.target, "p"), shared: false };
   const high = Math.min(1, Math.max(0.1, ...[...rows, other].flatMap((row) => [row.q ?? 0, row.p ?? 0])) * 1.02);
   const length = linear(0, high, 0, half - 54);
@@ -74,7 +101,7 @@ export function barFigure(given) {
         fill: row.id === null ? "var(--ink-3)" : "var(--ink)",
       }),
     );
-    if (guessed) line.append(sign(given.state, half + 8, y + ROW / 2, 4));
+    if (guessed) line.append(sign(given.state ?? "target", half + 8, y + ROW / 2, 4));
     if (chosen && !guessed) line.append(sign(given.origin, half + middle - 8, y + ROW / 2, 4));
     const faint = row.id === null ? 0.45 : 1;
     if (given.draft) bar(line, left, y, length(row.q ?? 0), "left", "--draft", faint);
@@ -103,12 +130,15 @@ export function barFigure(given) {
     figure.append(line);
   });
   brackets(figure, rows, half, middle);
-  foot(figure, given, high, half, width, length, left, right);
+  foot(figure, given, high, length, left, right);
   return figure;
 }
 
+/** @param {number | null} x @param {number | null} id */
 const value = (x, id) => (x === null ? (id === null ? "" : "–") : prob(x));
 
+/** @param {SVGElement} line @param {number} x @param {number} y @param {number} length @param {"left" | "right"} side
+ * @param {string} colour @param {number} opacity */
 function bar(line, x, y, length, side, colour, opacity) {
   line.append(
     s("rect", {
@@ -122,6 +152,7 @@ function bar(line, x, y, length, side, colour, opacity) {
   );
 }
 
+/** @param {number} x @param {number} y @param {Cut} cut */
 function cutLine(x, y, cut) {
   return s(
     "g",
@@ -131,6 +162,7 @@ function cutLine(x, y, cut) {
   );
 }
 
+/** @param {SVGElement} figure @param {Bars} given @param {number} half @param {number} middle */
 function head(figure, given, half, middle) {
   const { draft, target, law } = given;
   figure.append(
@@ -167,7 +199,8 @@ function head(figure, given, half, middle) {
   );
 }
 
-/** Brackets round the tokens that both first-n lists contain. */
+/** Brackets round the tokens that both first-n lists contain.
+ * @param {SVGElement} figure @param {Row[]} rows @param {number} half @param {number} middle */
 function brackets(figure, rows, half, middle) {
   rows.forEach((row, i) => {
     if (!row.shared) return;
@@ -178,13 +211,17 @@ function brackets(figure, rows, half, middle) {
       [half - 1, 1],
       [half + middle + 1, -1],
     ]) {
-      const d = `M${x + 4 * dir} ${y + 1.5}${open ? `H${x}` : `M${x} ${y}`}V${close ? y + ROW - 1.5 : y + ROW}${close ? `H${x + 4 * dir}` : ""}`;
+      const from = `M${x + 4 * dir} ${y + 1.5}${open ? `H${x}` : `M${x} ${y}`}`;
+      const d = `${from}V${close ? y + ROW - 1.5 : y + ROW}${close ? `H${x + 4 * dir}` : ""}`;
       figure.append(s("path", { d, fill: "none", stroke: "var(--ink-3)", "stroke-width": 1 }));
     }
   });
 }
 
-function foot(figure, given, high, half, width, length, left, right) {
+/** @param {SVGElement} figure @param {Bars} given @param {number} high @param {(share: number) => number} length
+ * @param {number} left @param {number} right */
+function foot(figure, given, high, length, left, right) {
+  const { width } = given;
   const y = TOP + (MOST + 1) * ROW + 4;
   for (const at of [0, high]) {
     const text = at === 0 ? "0" : fmt(at, 2);
@@ -206,9 +243,9 @@ function foot(figure, given, high, half, width, length, left, right) {
   );
 }
 
+/** @param {Bars} given */
 function spoken({ run, rows, guess, emitted, state }) {
   const list = rows.slice(0, 5).map((row) => `${pieceOf(run, row.id)} draft ${prob(row.q)} target ${prob(row.p)}`);
-  const what =
-    guess === null || guess === undefined ? "" : `Draft token ${pieceOf(run, guess)}, ${SIGNS[state]?.label}. `;
+  const what = guess === null ? "" : `Draft token ${pieceOf(run, guess)}, ${SIGNS[state ?? ""]?.label}. `;
   return `${what}Emitted ${emitted === null ? "nothing" : pieceOf(run, emitted)}. ${list.join("; ")}`;
 }

@@ -1,5 +1,5 @@
-/** A chain, guess by guess: under each guess what both models thought of its place, most probable for the target first.
- * */
+/** A chain, guess by guess: under each guess what both models thought of its place, most probable for the target
+ * first. */
 
 import { s } from "./dom.js";
 import { FONT, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./draw.js";

@@ -108,5 +108,8 @@ export function ink(name) {
   return known;
 }
 
+/** What an error says to the visitor. @param {unknown} error */
+export const said = (error) => (error instanceof Error ? error.message : String(error));
+
 /** 1, "prompt" -> "1 prompt"; 3, "prompt" -> "3 prompts". @param {number} n @param {string} noun */
 export const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;

@@ -78,6 +78,10 @@ export function offer(element, lab, text) {
   if (name) lab?.ui.figures.set(name, () => text() ?? svgText(s("svg", { viewBox: "0 0 1 1" }), element));
 }
 
+/** The figures in a view. @param {Element} element @param {string} [which] */
+export const figuresIn = (element, which = "svg.v-figure") =>
+  /** @type {SVGSVGElement[]} */ ([...element.querySelectorAll(which)]);
+
 /** Joins several figures under one another into one SVG.
  * @param {SVGSVGElement[]} figures @param {Element} element @returns {string} */
 export function stack(figures, element) {

@@ -1,10 +1,10 @@
-/** The signs of importance: a pennant for what a swap did, a triangle for what a judge thought; filled when important.
- * */
+// @ts-check
+// The signs of importance: a pennant for what a swap did, a triangle for what a judge thought; filled when important.
 
 import { h, s } from "./dom.js";
 
 /** Paths in a box of 10 by 10; `pole` is drawn as a line.
- * @type {Object<string, {d: string, pole: string, words: string[]}>} */
+ * @type {Record<"mined" | "judge", {d: string, pole: string, words: [important: string, other: string]}>} */
 export const FLAGS = {
   mined: {
     d: "M2.5 1H9L7.3 3.2L9 5.4H2.5z",
@@ -18,7 +18,7 @@ export const FLAGS = {
   },
 };
 
-/** A sign as an inline figure. @param {"mined"|"judge"} kind @param {boolean} important @param {string=} title
+/** A sign as an inline figure. @param {"mined"|"judge"} kind @param {boolean} important @param {string} [title]
  * @returns {HTMLElement} */
 export function flagMark(kind, important, title) {
   const { d, pole, words } = FLAGS[kind];

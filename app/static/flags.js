@@ -1,21 +1,33 @@
-/** Importance as flags on positions of a run: what swapping did (mined labels), and what a judge thought
- * (`node.judge`). */
+// @ts-check
+// Importance as flags on positions of a run: what swapping did (mined labels), and what a judge thought (`node.judge`).
 
 import { columns } from "./columns.js";
-import { h, visible } from "./dom.js";
+import { h } from "./dom.js";
 import { flagMark } from "./flagmarks.js";
-import { pieceOfLabel } from "./mined.js";
+import { swapOf } from "./mined.js";
+
+/**
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/lab.js").Lab} Lab
+ * @typedef {import("./types/workshop.js").Item} Item
+ * @typedef {{items: readonly Item[], final: readonly number[], same: number, next: number}} Followed
+ *   a set's items of the run's prompt; the run is the mined response up to `same`, items before `next` are placed
+ * @typedef {{kind: "mined" | "judge", important: boolean, words: string, item: Item | null}} Flag
+ */
 
 const WAIT = 1200; // ms after the page stands, before the recorded sets are read
+/** @type {WeakMap<Run, {version: number, prompt: string | undefined, sets: Followed[], at: Map<number, Item>}>} */
 const known = new WeakMap();
+/** @type {import("./types/workshop.js").Mined | null} */
 let mined = null;
 let version = 0;
 
-/** Keep flags up to date with the mined sets that are loaded; says so on the topic "flags". @param {any} store
- * @param {any} lab */
+/** Keep flags up to date with the mined sets that are loaded; says so on the topic "flags".
+ * @param {import("./types/store.js").Store} store @param {Lab} lab */
 export function watchFlags(store, lab) {
-  mined = lab.mined;
-  mined.on(() => {
+  const { mined: sets } = lab;
+  mined = sets;
+  sets.on(() => {
     version += 1;
     store.emit("flags");
   });
@@ -24,18 +36,18 @@ export function watchFlags(store, lab) {
     off();
     setTimeout(
       () =>
-        mined
+        sets
           .recorded()
-          .then((sets) => Promise.all(sets.map((set) => mined.open(set.name))))
+          .then((list) => Promise.all(list.map((set) => sets.open(set.name))))
           .catch((error) => console.warn(`mined sets: ${error.message}`)),
       WAIT,
     );
   });
 }
 
-/** Mined labels by position, as far as the run follows the response that they were mined on. A swap that kept the answer stays in
- * the mined response, so that a run may leave it there; labels of naive mining then speak for the rest.
- * @param {any} run @returns {Map<number, any>} */
+/** Mined labels by position, as far as the run follows the response that they were mined on. A swap that kept the
+ * answer stays in the mined response, so that a run may leave it there; labels of naive mining then speak for the rest.
+ * @param {Run} run @returns {Map<number, Item>} */
 function minedOf(run) {
   let state = known.get(run);
   if (!state || state.version !== version || state.prompt !== run.head?.prompt) {
@@ -52,6 +64,7 @@ function minedOf(run) {
   return state.at;
 }
 
+/** @param {Run} run @param {Followed} set @param {Map<number, Item>} at */
 function follow(run, set, at) {
   const { final, items } = set;
   while (set.same < final.length && run.tokens[set.same]?.token === final[set.same]) set.same += 1;
@@ -62,41 +75,45 @@ function follow(run, set, at) {
   }
 }
 
-/** The flags of a position. @param {any} run @param {number} pos
- * @returns {{kind: "mined"|"judge", important: boolean, words: string, item: any}[]} */
+/** The flags of a position. @param {Run} run @param {number} pos
+ * @returns {Flag[]} */
 export function flagsAt(run, pos) {
+  /** @type {Flag[]} */
   const flags = [];
   const item = minedOf(run).get(pos);
   if (item) {
     const { label } = item;
     const how = item.naive ? "Mined by itself" : "Mined";
-    const swap = `${visible(pieceOfLabel(label, "target"))} → ${visible(pieceOfLabel(label, "draft"))}`;
+    const became = label.important
+      ? `${label.target_answer ?? "none"} became ${label.draft_answer ?? "none"}`
+      : "stayed";
     flags.push({
       kind: "mined",
       important: label.important,
       item,
-      words: `${how}: ${swap} was tried here; ${label.important ? `the answer ${label.target_answer ?? "none"} became ${label.draft_answer ?? "none"}` : "the answer stayed"}.`,
+      words: `${how}: ${swapOf(label)} was tried here; the answer ${became}.`,
     });
   }
   const node = columns(run)[pos]?.node;
   if (node?.judge != null && node.state !== "accepted") {
     const important = node.state !== "relaxed";
+    const decision = important ? "rejected as important" : "let pass as unimportant";
     flags.push({
       kind: "judge",
       important,
       item: null,
-      words: `Judge: importance ${node.judge.toFixed(3)}, ${important ? "rejected as important" : "let pass as unimportant"}.`,
+      words: `Judge: importance ${node.judge.toFixed(3)}, ${decision}.`,
     });
   }
   return flags;
 }
 
-/** Whether some position has a flag. @param {any} run @returns {boolean} */
+/** Whether some position has a flag. @param {Run} run @returns {boolean} */
 export const flagged = (run) =>
   minedOf(run).size > 0 ||
   columns(run).some((column) => column.node?.judge != null && column.node.state !== "accepted");
 
-/** The marks of a position for its chip, or null. @param {any} run @param {number} pos @returns {HTMLElement|null} */
+/** The marks of a position for its chip, or null. @param {Run} run @param {number} pos @returns {HTMLElement|null} */
 export function flagsFor(run, pos) {
   const flags = flagsAt(run, pos);
   return flags.length
@@ -110,6 +127,7 @@ export function flagsFor(run, pos) {
 
 /** The key to the signs. @returns {HTMLElement} */
 export function flagLegend() {
+  /** @param {Flag["kind"]} kind @param {boolean} important @param {string} words */
   const entry = (kind, important, words) => h("span", {}, flagMark(kind, important), words);
   return h(
     "span.flaglegend",
@@ -121,8 +139,8 @@ export function flagLegend() {
   );
 }
 
-/** The flags of a position in words; a mined one opens its fork. @param {any} run @param {number|null} pos
- * @param {any=} lab @returns {HTMLElement[]} */
+/** The flags of a position in words; a mined one opens its fork. @param {Run} run @param {number|null} pos
+ * @param {Lab} [lab] @returns {HTMLElement[]} */
 export function flagLines(run, pos, lab) {
   if (pos == null) return [];
   return flagsAt(run, pos).map(({ kind, important, words, item }) =>

@@ -1,3 +1,4 @@
+// @ts-check
 // One mismatch, both ways: the prompt, the text so far, the two tokens, what followed each, and the two answers.
 
 import { h, visible } from "./dom.js";
@@ -7,7 +8,7 @@ import { before, firstDifference, pieceOfLabel } from "./mined.js";
 
 const CONTEXT = 240; // characters of the text so far
 
-/** @param {any} item of mined.js @returns {HTMLElement} */
+/** @param {import("./types/workshop.js").Item} item @returns {HTMLElement} */
 export function forkView(item) {
   const { label, prompt } = item;
   const at = firstDifference(label.target_text, label.draft_text);
@@ -49,36 +50,25 @@ export function forkView(item) {
     h(
       "div.ways",
       {},
-      way(
-        "target",
-        "The target's token",
-        pieceOfLabel(label, "target"),
-        label.target_text,
-        label.target_answer,
-        at,
-        label,
-      ),
-      way(
-        "draft",
-        "The draft's token instead",
-        pieceOfLabel(label, "draft"),
-        label.draft_text,
-        label.draft_answer,
-        at,
-        label,
-      ),
+      way("target", "The target's token", label, at),
+      way("draft", "The draft's token instead", label, at),
     ),
     h(
       "p.quiet",
       {},
       at < 0
         ? "After the swap the target writes the same text again."
-        : "Shaded: the first place where the two continuations differ. After the swapped token the target itself goes on.",
+        : "Shaded: the first place where the two continuations differ. " +
+            "After the swapped token the target itself goes on.",
     ),
   );
 }
 
-function way(who, title, piece, text, answer, at, label) {
+/** What one token led to; `at` is where the texts first differ.
+ * @param {"target" | "draft"} who @param {string} title @param {import("./types/mining.js").Label} label
+ * @param {number} at */
+function way(who, title, label, at) {
+  const [text, answer] = [label[`${who}_text`], label[`${who}_answer`]];
   const end = at < 0 ? -1 : wordEnd(text, at);
   const same = label.target_answer === label.draft_answer;
   return h(
@@ -88,7 +78,7 @@ function way(who, title, piece, text, answer, at, label) {
     h(
       "p.forktext",
       {},
-      h("b.swap", {}, visible(piece)),
+      h("b.swap", {}, visible(pieceOfLabel(label, who))),
       ...(at < 0
         ? [text]
         : [text.slice(0, at), h("mark", { title: "first difference" }, text.slice(at, end) || "∅"), text.slice(end)]),
@@ -103,6 +93,7 @@ function way(who, title, piece, text, answer, at, label) {
   );
 }
 
+/** @param {string} text @param {number} at */
 function wordEnd(text, at) {
   let end = at;
   while (end < text.length && /[\w.]/.test(text[end])) end += 1;

@@ -1,18 +1,28 @@
-/** The round inspector: why this token; first a sentence, then the two distributions and the draw. */
+// @ts-check
+// The round inspector: why this token; first a sentence, then the two distributions and the draw.
 
 import { barFigure, barRows } from "./bars.js";
 import { nodeSelection, refusedNode, resolve, samples } from "./columns.js";
 import { h, s } from "./dom.js";
 import { fmt, label, linear, pieceOf, prob, rich, SIGNS, sign } from "./draw.js";
-import { offer, stack } from "./figure.js";
+import { figuresIn, offer, stack } from "./figure.js";
 import { flagLines } from "./flags.js";
 import { followSource, passageOf, passageText } from "./passage.js";
-import { sourceWords } from "./source.js";
+import { sourceOf, sourceWords } from "./source.js";
 import { overlapN } from "./thresholds.js";
 
-/** @param {HTMLElement} element @param {any} store @param {any=} lab */
-export function mount(element, store, lab) {
-  const parts = {
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/trace.js").Node} Node
+ * @typedef {import("./types/trace.js").Round} Round
+ * @typedef {NonNullable<ReturnType<typeof subject>>} Subject
+ * @typedef {ReturnType<typeof build>} Parts
+ */
+
+/** The elements that are filled anew, and the widths of the figures' places. */
+function build() {
+  return {
     widths: { bars: 0, strip: 0 },
     name: h("h3", { text: "Why this token" }),
     place: h("span.v-sub"),
@@ -28,6 +38,11 @@ export function mount(element, store, lab) {
     back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous draft token of this round" }),
     next: h("button.v-button", { type: "button", text: "›", "aria-label": "Next draft token of this round" }),
   };
+}
+
+/** @param {HTMLElement} element @param {Store} store @param {import("./types/lab.js").Lab} [lab] */
+export function mount(element, store, lab) {
+  const parts = build();
   element.classList.add("v-view", "v-inspector");
   element.replaceChildren(
     h(
@@ -44,16 +59,15 @@ export function mount(element, store, lab) {
     parts.bars,
     h("div.v-facts", {}, parts.strip, parts.numbers),
   );
-  parts.lab = lab;
-  const draw = () => show(store, parts);
+  const draw = () => show(store, parts, lab);
   const later = () => store.frame("inspector", draw);
   parts.order.onclick = () => store.setOption("order", store.options.order === "draft" ? "target" : "draft");
   parts.law.onclick = () => store.setOption("law", store.options.law === "sampled" ? "raw" : "sampled");
-  parts.follow = () => followSource(store, lab);
   parts.back.onclick = () => step(store, -1);
   parts.next.onclick = () => step(store, 1);
   store.on("data", () => store.seldom("inspector", draw));
-  for (const topic of ["runs", "cursor", "hover", "time", "options", "flags"]) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "cursor", "hover", "time", "options", "flags"]))
+    store.on(topic, later);
   // Widths come from the observer: reading them while other views change the page would force a layout.
   const watch = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries)
@@ -62,11 +76,12 @@ export function mount(element, store, lab) {
   });
   watch.observe(parts.bars);
   watch.observe(parts.strip);
-  offer(element, lab, () => stack([...element.querySelectorAll("svg.v-figure")], element));
+  offer(element, lab, () => stack(figuresIn(element), element));
   later();
 }
 
-/** What is to be shown: the draft token (accepted or rejected), the emitted token, and both distributions there. */
+/** What is to be shown: the draft token (accepted or rejected), the emitted token, and both distributions there.
+ * @param {Store} store */
 function subject(store) {
   const at = resolve(store);
   if (!at?.round) return null;
@@ -81,9 +96,11 @@ function subject(store) {
   return { ...at, run, round, node, index, emitted: here, own: Boolean(token) };
 }
 
+/** @param {Round} round @param {Node | null} node */
 const onPath = (round, node) => node && node.parent === (round.path[round.path.length - 1] ?? -1);
 
-function show(store, parts) {
+/** @param {Store} store @param {Parts} parts @param {import("./types/lab.js").Lab} [lab] */
+function show(store, parts, lab) {
   const it = subject(store);
   const width = parts.widths.bars || 480;
   parts.back.disabled = parts.next.disabled = !it;
@@ -95,25 +112,22 @@ function show(store, parts) {
       part.replaceChildren();
     return;
   }
-  const { run, round, node, emitted, own } = it;
-  const state = own
-    ? it.token.node === null || it.token.node === undefined
-      ? it.token.origin
-      : node.state
-    : node?.state;
-  const shownToken = own ? it.token.token : node?.token;
+  const { run, round, node, token, emitted, own } = it;
+  const state = token && token.node == null ? token.origin : node?.state;
+  const shownToken = token ? token.token : node?.token;
   parts.name.replaceChildren(
     s(
       "svg",
       { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
       sign(state ?? "target", 0, 0, 5.5),
     ),
-    h("span.v-token", { text: pieceOf(run, shownToken, 24) }),
-    h("span.v-state", { text: SIGNS[state]?.label ?? "" }),
+    h("span.v-token", { text: shownToken === undefined ? "?" : pieceOf(run, shownToken, 24) }),
+    h("span.v-state", { text: SIGNS[state ?? ""]?.label ?? "" }),
   );
-  parts.place.textContent = `round ${it.roundIndex}, position ${it.pos}${node && !own ? `, draft token ${it.index + 1} of ${round.nodes.length}` : ""}`;
+  const which = node && !own ? `, draft token ${(it.index ?? 0) + 1} of ${round.nodes.length}` : "";
+  parts.place.textContent = `round ${it.roundIndex}, position ${it.pos}${which}`;
   parts.why.replaceChildren(
-    ...rich((own ? it.token.why : null) ?? (own && it.token.node == null ? null : node?.why) ?? neutral(it, state)),
+    ...rich(token?.why ?? (token && token.node == null ? null : node?.why) ?? neutral(it, state)),
   );
   const passage = passageOf(run, node);
   parts.from.replaceChildren(
@@ -122,7 +136,11 @@ function show(store, parts) {
           `From: ${passage.words}: `,
           passageText(passage),
           " ",
-          h("button.v-button", { type: "button", title: "Go there (s)", onclick: () => parts.follow() }, "Go there"),
+          h(
+            "button.v-button",
+            { type: "button", title: "Go there (s)", onclick: () => lab && followSource(store, lab) },
+            "Go there",
+          ),
         ]
       : []),
   );
@@ -132,11 +150,12 @@ function show(store, parts) {
   parts.law.textContent = `distribution: ${law}`;
   parts.law.title = "raw: softmax at temperature 1. sampled: after temperature, top-k and top-p.";
   parts.which.textContent = sampled
-    ? `The sentence speaks of the sampled distributions (after temperature, top-k and top-p); the bars show the ${law} ones.`
+    ? "The sentence speaks of the sampled distributions (after temperature, top-k and top-p); " +
+      `the bars show the ${law} ones.`
     : "";
   parts.order.textContent = `order: ${store.options.order}`;
   const draft = (law === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
-  const target = (law === "sampled" ? node?.law_target : null) ?? node?.top_target ?? it.token?.top_target ?? null;
+  const target = (law === "sampled" ? node?.law_target : null) ?? node?.top_target ?? token?.top_target ?? null;
   const n = overlapN(run);
   const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
   const rows = barRows({
@@ -147,7 +166,7 @@ function show(store, parts) {
     order: store.options.order,
     keep: [node?.token, emitted?.token],
   });
-  parts.flags.replaceChildren(...flagLines(run, it.pos, parts.lab));
+  parts.flags.replaceChildren(...flagLines(run, it.pos, lab));
   parts.bars.replaceChildren(
     draft || target
       ? barFigure({
@@ -168,7 +187,7 @@ function show(store, parts) {
       : h("p.v-empty", { text: "This trace was recorded lightly: it holds decisions, not distributions." }),
   );
   parts.strip.replaceChildren(
-    stripFigure(samples(run) ? node : node && { ...node, u: null }, parts.widths.strip || 220),
+    stripFigure(samples(run) ? node : node && { ...node, u: undefined }, parts.widths.strip || 220),
   );
   parts.numbers.replaceChildren(
     ...numbers(it, n, residual).flatMap(([term, value, hint]) => [
@@ -178,30 +197,34 @@ function show(store, parts) {
   );
 }
 
-/** Where p has to reach: the drawn u times q, when the run samples by ratio. */
+/** Where p has to reach: the drawn u times q, when the run samples by ratio. @param {Node | null} node */
 function cutOf(node) {
   if (node?.u == null || node.q == null || node.p == null || node.accept_prob == null) return null;
   const ratio = Math.min(1, node.p / node.q);
   return Math.abs(ratio - node.accept_prob) < 0.02 ? { at: node.u * node.q, name: "u times q" } : null;
 }
 
-function neutral({ run, node, token, own, round }, state) {
+/** A sentence where the engine gave none. @param {Subject} it @param {string | undefined} state */
+function neutral({ run, node, token, round }, state) {
   const chosen = node?.top_target?.[0] ?? token?.top_target?.[0];
   const first = chosen ? ` The target's first choice is ${pieceOf(run, chosen[0])} (${prob(chosen[1])}).` : "";
-  if (own && token.origin === "bonus")
-    return `${round.accepted === 1 ? "The tested draft token was" : `All ${round.accepted} tested draft tokens were`} accepted, so the target's own next token comes with the same call.${first}`;
-  if (own && token.origin === "target") return `Plain decoding: one target call, one token.${first}`;
-  if (own && token.origin === "correction")
+  if (token?.origin === "bonus") {
+    const all = round.accepted === 1 ? "The tested draft token was" : `All ${round.accepted} tested draft tokens were`;
+    return `${all} accepted, so the target's own next token comes with the same call.${first}`;
+  }
+  if (token?.origin === "target") return `Plain decoding: one target call, one token.${first}`;
+  if (token?.origin === "correction")
     return `Put in place of the rejected draft token ${node ? pieceOf(run, node.token) : ""}.${first}`;
   if (state === "discarded") return "Never tested: the target's path had already left this branch.";
-  return `${SIGNS[state]?.label ?? "Emitted"}: draft ${prob(node?.q)}, target ${prob(node?.p)}.${first}`;
+  return `${SIGNS[state ?? ""]?.label ?? "Emitted"}: draft ${prob(node?.q)}, target ${prob(node?.p)}.${first}`;
 }
 
+/** The probability of acceptance as a strip, and what was drawn. @param {Node | null} node @param {number} width */
 function stripFigure(node, width) {
   const height = 40;
   const figure = s("svg.v-figure", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
   const keep = node?.accept_prob;
-  if (keep == null) {
+  if (!node || keep == null) {
     figure.append(
       label(0, 22, node ? "not tested: no decision was drawn" : "no draft token here: nothing to test", {
         fill: "var(--ink-3)",
@@ -252,57 +275,56 @@ function stripFigure(node, width) {
   return figure;
 }
 
-function numbers({ run, round, node, token, own }, n, residual) {
-  const known = (value) => value !== null && value !== undefined;
+/** The numbers of the decision as [name, value, what it is]. @param {Subject} it @param {number} n of overlap@n
+ * @param {boolean} residual @returns {[string, string, string][]} */
+function numbers({ run, round, node, token }, n, residual) {
+  /** @param {number | null | undefined} value @param {(value: number) => string} say */
+  const told = (value, say) => (value == null ? null : say(value));
+  const nats = (/** @type {number} */ value) => `${fmt(value)} nats`;
+  const barred = node?.reason?.fired ? node.reason.remove : null;
   const overlap = node?.overlap ?? null;
   const of = Math.min(n, node?.top_draft?.length ?? n, node?.top_target?.length ?? n);
+  /** @type {[string, string | null, string][]} */
   const rows = [
-    ["p", known(node?.p) ? prob(node.p) : null, "the target's probability of the draft token"],
-    ["q", known(node?.q) ? prob(node.q) : null, "the draft's probability of the draft token"],
-    [
-      "P(accept)",
-      known(node?.accept_prob) ? prob(node.accept_prob) : null,
-      "probability that the rule accepts the draft token",
-    ],
-    ["u", known(node?.u) && samples(run) ? prob(node.u) : null, "the uniform number compared with P(accept)"],
+    ["p", told(node?.p, prob), "the target's probability of the draft token"],
+    ["q", told(node?.q, prob), "the draft's probability of the draft token"],
+    ["P(accept)", told(node?.accept_prob, prob), "probability that the rule accepts the draft token"],
+    ["u", samples(run) ? told(node?.u, prob) : null, "the uniform number compared with P(accept)"],
     [
       "H draft",
-      known(node?.h_draft ?? token?.h_draft) ? `${fmt(node?.h_draft ?? token.h_draft)} nats` : null,
+      told(node?.h_draft ?? token?.h_draft, nats),
       "entropy of the draft's distribution, whole vocabulary, temperature 1",
     ],
     [
       "H target",
-      known(node?.h_target ?? token?.h_target) ? `${fmt(node?.h_target ?? token.h_target)} nats` : null,
+      told(node?.h_target ?? token?.h_target, nats),
       "entropy of the target's distribution, whole vocabulary, temperature 1",
     ],
     [
       `overlap@${n}`,
-      known(overlap) ? `${Math.round(overlap * of)} of ${of}` : null,
+      told(overlap, (share) => `${Math.round(share * of)} of ${of}`),
       "tokens in both first-n lists (bracketed)",
     ],
     [
       "barred",
-      node?.reason?.fired ? pieceOf(run, node.reason.remove) : null,
+      typeof barred === "number" ? pieceOf(run, barred) : null,
       "removed by a veto from the target's distribution before this draft token was tested",
     ],
-    [
-      "margin",
-      known(node?.margin) ? `${fmt(node.margin)} nats` : null,
-      "log p of the target's first choice minus log p of the draft token",
-    ],
-    ["confidence", known(node?.confidence) ? fmt(node.confidence) : null, "the draft's own confidence"],
-    ["importance", known(node?.judge) ? fmt(node.judge) : null, "the judge's score"],
+    ["margin", told(node?.margin, nats), "log p of the target's first choice minus log p of the draft token"],
+    ["confidence", told(node?.confidence, fmt), "the draft's own confidence"],
+    ["importance", told(node?.judge, fmt), "the judge's score"],
     [
       "rank",
-      known(node?.rank) ? `${node.rank} of ${round.nodes.length}` : null,
+      told(node?.rank, (rank) => `${rank} of ${round.nodes.length}`),
       "by cumulative draft log-probability in this round",
     ],
     ["residual", residual ? "max(p−q, 0), hatched" : null, "the distribution that the correction is drawn from"],
-    ["from", node?.source ? sourceWords(node.source) : null, "where the draft token comes from"],
+    ["from", node?.source ? sourceWords(sourceOf(node)) : null, "where the draft token comes from"],
   ];
-  return rows.filter((row) => row[1] !== null);
+  return rows.flatMap(([name, value, what]) => (value === null ? [] : [[name, value, what]]));
 }
 
+/** To another draft token of the round, or a token of it without one. @param {Store} store @param {number} by */
 function step(store, by) {
   const it = subject(store);
   if (!it) return;
@@ -312,7 +334,7 @@ function step(store, by) {
     if (token.node === null || token.node === undefined)
       places.push({ run: run.key, round: roundIndex, pos: token.pos, node: null });
   const at = places.findIndex((place) =>
-    it.own && it.token.node == null ? place.node === null && place.pos === it.pos : place.node === it.index,
+    it.token && it.token.node == null ? place.node === null && place.pos === it.pos : place.node === it.index,
   );
   const next = places[(at + by + places.length) % places.length];
   if (next) store.setCursor(next);

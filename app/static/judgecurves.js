@@ -1,3 +1,4 @@
+// @ts-check
 // What a judge makes of the labels: ROC, recall against threshold, scores by label, reliability; and a threshold to
 // move.
 
@@ -8,13 +9,19 @@ import { atThreshold } from "./judgement.js";
 import { moveThreshold, plots } from "./plot.js";
 import { knobsOf, movable, replay } from "./thresholds.js";
 
+/**
+ * @typedef {import("./types/workshop.js").Workshop} Workshop
+ * @typedef {import("./judgement.js").Scored} Scored
+ * @typedef {{name: string, scored: Scored[], threshold: number | null}} Source labels with a judge's scores
+ */
+
 const TRAINING = "unseen labels of training: ";
 
-/** @param {HTMLElement} spot @param {any} ctx of workshop.js */
+/** @param {HTMLElement} spot @param {Workshop} ctx */
 export async function drawCurves(spot, ctx) {
   const { kept, lab } = ctx;
   kept.judges ??= await lab.api.get("evaluations").then(
-    (body) => body.tasks.filter((task) => task.judge),
+    (body) => body.tasks.flatMap(({ task, judge }) => (judge ? [{ task, judge }] : [])),
     () => [],
   );
   if (!spot.isConnected || spot.childElementCount || kept.tab !== "curves") return;
@@ -47,7 +54,7 @@ export async function drawCurves(spot, ctx) {
           "select",
           {
             onchange: (event) => {
-              kept.curves = event.target.value;
+              kept.curves = /** @type {HTMLSelectElement} */ (event.target).value;
               kept.threshold = null;
               ctx.draw();
             },
@@ -62,23 +69,23 @@ export async function drawCurves(spot, ctx) {
   drawAll(charts, ctx, chosen, threshold);
 }
 
-/** Sets of scored labels: those shown, and those that a judge had not seen in training. */
+/** Sets of scored labels: those shown, and those that a judge had not seen in training.
+ * @param {Workshop} ctx @returns {Source[]} */
 function sourcesOf(ctx) {
-  const own = ctx.items
-    .filter((item) => item.label.score != null)
-    .map((item) => ({ score: item.label.score, important: item.label.important }));
+  const judges = ctx.kept.judges ?? [];
+  const own = ctx.items.flatMap(({ label: { score, important } }) => (score == null ? [] : [{ score, important }]));
   const found = own.length
     ? [
         {
           name: `this set, as filtered (${own.length} labels)`,
           scored: own,
-          threshold: ctx.head()?.judge?.threshold ?? ctx.kept.judges[0]?.judge.threshold ?? null,
+          threshold: ctx.head()?.judge?.threshold ?? judges[0]?.judge.threshold ?? null,
         },
       ]
     : [];
   return [
     ...found,
-    ...ctx.kept.judges.map(({ task, judge }) => ({
+    ...judges.map(({ task, judge }) => ({
       name: `${TRAINING}${task} (${judge.scores.length} labels)`,
       threshold: judge.threshold,
       scored: judge.scores.map((score, i) => ({ score, important: Boolean(judge.truth[i]) })),
@@ -86,11 +93,14 @@ function sourcesOf(ctx) {
   ];
 }
 
-/** The slider, what it keeps, and where recorded runs would first change. */
+/** The slider, what it keeps, and where recorded runs would first change.
+ * @param {Scored[]} scored @param {Workshop} ctx @param {number} first @param {number | null} [own] the judge's
+ * @param {(threshold: number) => void} [moved] */
 function cutPanel(scored, ctx, first, own = null, moved = () => {}) {
   const words = h("p.cutwords", { role: "status" });
   const runs = h("ul.cutruns");
   const show = h("output.v-value", {}, fmt(first));
+  /** @type {HTMLInputElement} */
   const input = h("input", {
     type: "range",
     min: 0,
@@ -101,6 +111,7 @@ function cutPanel(scored, ctx, first, own = null, moved = () => {}) {
     "aria-describedby": "cut-help",
     oninput: () => set(Number(input.value), true),
   });
+  /** @param {number} threshold @param {boolean} asked by the visitor */
   const set = (threshold, asked) => {
     if (asked) ctx.kept.threshold = threshold;
     show.textContent = fmt(threshold);
@@ -115,7 +126,7 @@ function cutPanel(scored, ctx, first, own = null, moved = () => {}) {
           "button",
           {
             onclick: () => {
-              input.value = own;
+              input.value = String(own);
               set(own, true);
             },
           },
@@ -145,13 +156,19 @@ function cutPanel(scored, ctx, first, own = null, moved = () => {}) {
   return panel;
 }
 
+/** @param {ReturnType<typeof atThreshold>} found */
 function said({ n, kept, keptImportant, important, recall, keptUnimportant }) {
-  return `${kept} of ${n} mismatches would be accepted: ${keptImportant} of the ${important} important ones, which may change the answer, and ${kept - keptImportant} of the ${n - important} others (${percent(keptUnimportant)}). Recall of important ones ${percent(recall)}.`;
+  const hurt = `${keptImportant} of the ${important} important ones, which may change the answer`;
+  const others = `${kept - keptImportant} of the ${n - important} others (${percent(keptUnimportant)})`;
+  const found = `Recall of important ones ${percent(recall)}.`;
+  return `${kept} of ${n} mismatches would be accepted: ${hurt}, and ${others}. ${found}`;
 }
 
-const judgeRuns = (store) => [...store.runs.values()].filter((run) => movable(run).includes("judge_threshold"));
+const judgeRuns = (/** @type {Workshop["store"]} */ store) =>
+  [...store.runs.values()].filter((run) => movable(run).includes("judge_threshold"));
 
-/** For each run whose rule is a judge: where the text would first change. */
+/** For each run whose rule is a judge: where the text would first change.
+ * @param {Workshop} ctx @param {number} threshold */
 function changes({ store, lab }, threshold) {
   const runs = judgeRuns(store);
   if (!runs.length)
@@ -159,23 +176,22 @@ function changes({ store, lab }, threshold) {
       h(
         "li.quiet",
         {},
-        "No run on the page was decided by a judge. Run one, or open a recorded case with one, to see where its text would change.",
+        "No run on the page was decided by a judge. Run one, or open a recorded case with one, " +
+          "to see where its text would change.",
       ),
     ];
   return runs.map((run) => {
     const { changed, marks, was, known } = replay(run, { ...knobsOf(run), judge_threshold: threshold });
+    const start = `${nameOf(store, run)}, run at ${fmt(Number(knobsOf(run).judge_threshold))}: `;
+    if (!known) return h("li", {}, `${start}it asked its judge about no draft token.`);
+    if (!changed) {
+      const counts = `${marks.length} of ${known} rejected draft tokens accepted, ${was.length} as run`;
+      return h("li", {}, `${start}the text stays the same to its end (${counts}).`);
+    }
     const go = () => {
       lab.ui.close();
       store.setCursor({ run: run.key, round: changed.round, node: changed.node });
     };
-    const start = `${nameOf(store, run)}, run at ${fmt(knobsOf(run).judge_threshold)}: `;
-    if (!known) return h("li", {}, `${start}it asked its judge about no draft token.`);
-    if (!changed)
-      return h(
-        "li",
-        {},
-        `${start}the text stays the same to its end (${marks.length} of ${known} rejected draft tokens accepted, ${was.length} as run).`,
-      );
     const node = run.rounds[changed.round].nodes[changed.node];
     return h(
       "li",
@@ -190,12 +206,12 @@ function changes({ store, lab }, threshold) {
 
 /**
  * The server's figures of these labels; later only the mark of the threshold moves.
- * @param {HTMLElement} spot @param {any} ctx of workshop.js @param {any} source @param {number} threshold
+ * @param {HTMLElement} spot @param {Workshop} ctx @param {Source} source @param {number} threshold
  */
 async function drawAll(spot, { lab, kept }, { scored, name }, threshold) {
   const body = {
-    scores: scored.map((/** @type {any} */ one) => one.score),
-    important: scored.map((/** @type {any} */ one) => one.important),
+    scores: scored.map((one) => one.score),
+    important: scored.map((one) => one.important),
     threshold,
   };
   try {
@@ -207,7 +223,7 @@ async function drawAll(spot, { lab, kept }, { scored, name }, threshold) {
   }
 }
 
-/** Move the mark of the threshold in all figures. @param {HTMLElement} spot @param {any} scored
+/** Move the mark of the threshold in all figures. @param {HTMLElement} spot @param {Scored[]} scored
  * @param {number} threshold */
 function mark(spot, scored, threshold) {
   const { recall, keptUnimportant } = atThreshold(scored, threshold);
@@ -217,11 +233,12 @@ function mark(spot, scored, threshold) {
   if (spots.length) moveThreshold(spots, threshold, { x, y: recall });
 }
 
+/** @param {Scored[]} scored @param {string} name */
 function numbers(scored, name) {
-  const rows = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9].map((threshold) => [
+  const rows = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9].map((threshold) => ({
     threshold,
-    atThreshold(scored, threshold),
-  ]);
+    at: atThreshold(scored, threshold),
+  }));
   return h(
     "details.numbers",
     {},
@@ -247,7 +264,7 @@ function numbers(scored, name) {
         h(
           "tbody",
           {},
-          rows.map(([threshold, at]) =>
+          rows.map(({ threshold, at }) =>
             h(
               "tr",
               {},

@@ -3,8 +3,7 @@
 
 /** @typedef {{score: number, important: boolean}} Scored */
 
-/** What a threshold does. @param {Scored[]} scored @param {number} threshold
- * @returns {{n: number, kept: number, keptImportant: number, important: number, recall: number|null, keptUnimportant: number|null}} */
+/** What a threshold does. @param {readonly Scored[]} scored @param {number} threshold */
 export function atThreshold(scored, threshold) {
   const important = scored.filter((one) => one.important);
   const kept = scored.filter((one) => one.score < threshold);

@@ -1,26 +1,37 @@
+// @ts-check
 // What a judge is worth: accuracy against tokens a target call on held-out problems, with intervals; measured offline.
 
 import { h } from "./dom.js";
 import { fmt, percent } from "./draw.js";
 import { plotted } from "./plot.js";
 
-const share = (row) => row.accuracy;
-const whole = (interval) => `${percent(interval.mean)} (${percent(interval.low)} to ${percent(interval.high)})`;
+/**
+ * @typedef {import("./types/analysis.js").Interval} Interval
+ * @typedef {import("./types/measured.js").JudgeResult} JudgeResult
+ * @typedef {import("./types/measured.js").JudgedSetting} JudgedSetting
+ */
 
-/** @param {HTMLElement} spot @param {any} ctx of workshop.js */
+/** @param {Interval | null} interval */
+const whole = (interval) =>
+  interval ? `${percent(interval.mean)} (${percent(interval.low)} to ${percent(interval.high)})` : "–";
+
+/** Points lost. @param {Interval | null} drop */
+const lost = (drop) => (drop ? `${points(drop.mean)} (${points(drop.low)} to ${points(drop.high)})` : "–");
+const points = (/** @type {number | null} */ share) => (100 * (share ?? Number.NaN)).toFixed(1);
+
+/** @param {HTMLElement} spot @param {import("./types/workshop.js").Workshop} ctx */
 export async function drawAccuracy(spot, ctx) {
-  let body;
-  try {
-    body = await ctx.lab.api.get("evaluations");
-  } catch (error) {
-    return void spot.append(h("p.warn", {}, error.message));
-  }
+  const body = await ctx.lab.api.get("evaluations").catch((error) => {
+    spot.append(h("p.warn", {}, error.message));
+  });
+  if (!body) return;
   if (!spot.isConnected || spot.childElementCount || ctx.kept.tab !== "accuracy") return;
   spot.append(
     h(
       "p.quiet",
       {},
-      "One point a setting: the share of held-out problems with the right answer, against tokens emitted a target call. Up and to the right is better. Counts are exact; times are not compared here.",
+      "One point a setting: the share of held-out problems with the right answer, against tokens emitted a target " +
+        "call. Up and to the right is better. Counts are exact; times are not compared here.",
     ),
   );
   for (const { task, command, result } of body.tasks) {
@@ -35,49 +46,51 @@ export async function drawAccuracy(spot, ctx) {
   }
 }
 
-/** @param {any} result @param {string} task @returns {(HTMLElement | string)[]} */
+/** @param {JudgeResult} result @param {string} task @returns {(HTMLElement | string)[]} */
 function drawn(result, task) {
-  const rows = result.rows.filter(share);
-  const groups = result.groups ?? Object.fromEntries(rows.map((/** @type {any} */ { group }) => [group, group]));
   return [
     h("p.quiet", {}, about(result, task), "Made by ", h("code", {}, result.command)),
     plotted(result.figure),
     ...claims(result),
-    numbers(rows, groups),
+    numbers(result),
   ];
 }
 
+/** @param {JudgeResult} result @param {string} task */
 function about(result, task) {
   const judge =
     result.auc == null
       ? ""
       : ` Judge: ROC area ${fmt(result.auc)} on unseen prompts, own threshold ${fmt(result.threshold)}. `;
-  return `${result.problems} held-out problems of ${task}, greedy, ${result.window} tokens drafted a round. Vertical lines: 95 % intervals (Wilson).${judge} `;
+  const how = `${result.problems} held-out problems of ${task}, greedy, ${result.window} tokens drafted a round.`;
+  return `${how} Vertical lines: 95 % intervals (Wilson).${judge} `;
 }
 
+/** @param {JudgeResult} result */
 function claims(result) {
-  const say = (what, above, gap) =>
-    above == null
-      ? null
-      : `The judge's curve lies at or above that of ${what} on ${percent(above)} of the range they share, by ${gap >= 0 ? "+" : "−"}${Math.abs(100 * gap).toFixed(1)} points on average.`;
+  /** @param {string} what @param {number | null} above @param {number | null} gap */
+  const say = (what, above, gap) => {
+    if (above === null || gap === null) return null;
+    const by = `${gap >= 0 ? "+" : "−"}${Math.abs(100 * gap).toFixed(1)} points on average`;
+    return `The judge's curve lies at or above that of ${what} on ${percent(above)} of the range they share, by ${by}.`;
+  };
   return [
     say("top-K", result.above_topk, result.gap_to_topk),
     say("the other task's judge (transfer)", result.above_transfer, result.gap_to_transfer),
   ]
-    .filter(Boolean)
+    .filter((text) => text !== null)
     .map((text) => h("p", {}, text));
 }
 
-function numbers(rows, groups) {
-  const cells = (row) => [
+/** @param {JudgeResult} result */
+function numbers({ rows, groups }) {
+  const cells = (/** @type {JudgedSetting} */ row) => [
     row.name,
     groups[row.group] ?? row.group,
     row.group === "draft" ? "–" : fmt(row.tokens_per_call),
     row.group === "draft" ? "–" : fmt(row.accepted_per_call),
     whole(row.accuracy),
-    row.accuracy_drop
-      ? `${(100 * row.accuracy_drop.mean).toFixed(1)} (${(100 * row.accuracy_drop.low).toFixed(1)} to ${(100 * row.accuracy_drop.high).toFixed(1)})`
-      : "–",
+    lost(row.accuracy_drop),
   ];
   return h(
     "details.numbers",
@@ -108,13 +121,15 @@ function numbers(rows, groups) {
         h(
           "tbody",
           {},
-          rows.map((row) =>
-            h(
-              "tr",
-              {},
-              cells(row).map((text, i) => h(i > 1 ? "td.number" : "td", {}, text)),
+          rows
+            .filter((row) => row.accuracy)
+            .map((row) =>
+              h(
+                "tr",
+                {},
+                cells(row).map((text, i) => h(i > 1 ? "td.number" : "td", {}, text)),
+              ),
             ),
-          ),
         ),
       ),
     ),

@@ -96,8 +96,8 @@ function control(knob, value) {
   return h("input", { type: "number", value, min: low, max: high, step: whole ? 1 : stepOf(knob), required: true });
 }
 
-/** The knob's step where the default lies on it, counted from the lower end; a browser would refuse the default else.
- * */
+/** The knob's step where the default lies on it, counted from the lower end; a browser would refuse the default
+ * else. */
 /** @param {PageKnob} knob */
 function stepOf({ step, low, default: fallback }) {
   return step && Number.isInteger((Number(fallback) - (low ?? 0)) / step) ? step : "any";

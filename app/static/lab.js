@@ -17,8 +17,8 @@ import { createStore } from "./store.js";
 import { restoreTheme } from "./top.js";
 import { createUi } from "./ui.js";
 
-/** Views that are fetched while the page is built; any other mount point of page.html is fetched when the page stands.
- * */
+/** Views that are fetched while the page is built; any other mount point of page.html is fetched when the page
+ * stands. */
 const VIEWS = [
   "top",
   "runbar",

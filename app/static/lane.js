@@ -1,3 +1,4 @@
+// @ts-check
 // One lane: header with its figures, running text in stretches, and those in sections that are only drawn in view.
 // Stretches end where a line does, so nobody sees them; they are cut when the browser has laid the text out anyway.
 
@@ -10,8 +11,15 @@ import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
 import { toggleProof } from "./run/proof.js";
 import { repeatedOf, spreadWords, times } from "./run/spread.js";
 
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/card.js").Card} Card
+ */
+
 const STRETCH = 40; // chips that a change may lay out again
 const SECTION = 4; // stretches
+/** @type {Partial<Record<string, string>>} */
 const REASONS = {
   stopped: "stopped",
   error: "failed",
@@ -28,14 +36,33 @@ const FIGURES = [
 ];
 
 export class Lane {
+  /** rounds that are drawn, and rounds that the time cursor shows */
+  done = 0;
+  shown = 0;
+  /** chips by position @type {HTMLElement[]} */
+  chips = [];
+  /** the parts of each round @type {HTMLElement[][]} */
+  rounds = [];
+  /** what grows, and its chips @type {HTMLElement | null} */
+  stretch = null;
+  count = 0;
+  /** tokens that have their flags */
+  flagsDone = 0;
+  dimmed = false;
+  /** the end of the text is in view; followed by scroll events, so that growing never asks for a layout */
+  atEnd = true;
+
+  /** @param {Store} store @param {Run} run @param {(card: Card) => void} onTitle */
   constructor(store, run, onTitle) {
-    Object.assign(this, { store, run, done: 0, shown: 0, chips: [], rounds: [], stretch: null, count: 0 });
+    this.store = store;
+    this.run = run;
     const { card, key } = run;
     const reference = card.guarantee === "reference";
     this.figures = FIGURES.map(([name, title]) => ({ value: h("span", {}, "–"), name, title }));
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.knobs = h("span", {}, knobText(run));
     this.state = h("span.state");
+    /** @type {HTMLElement} */
     this.badge = h(`button.badge.${card.guarantee}`, {
       type: "button",
       "aria-haspopup": "dialog",
@@ -76,10 +103,11 @@ export class Lane {
       this.flow,
     );
     this.figures[0].value.after(this.ratio);
-    this.atEnd = true; // followed by scroll events, so that growing never asks for a layout
     this.flow.addEventListener(
       "scroll",
-      () => (this.atEnd = this.flow.scrollTop + this.flow.clientHeight >= this.flow.scrollHeight - 40),
+      () => {
+        this.atEnd = this.flow.scrollTop + this.flow.clientHeight >= this.flow.scrollHeight - 40;
+      },
       { passive: true },
     );
   }
@@ -94,7 +122,7 @@ export class Lane {
     const visible = store.visibleRounds(run);
     for (; this.done < run.rounds.length; this.done++) this.addRound(run.rounds[this.done], this.done >= visible);
     this.shown = visible;
-    this.flag(this.flagsDone ?? 0);
+    this.flag(this.flagsDone);
     this.dim();
     this.numbers();
   }
@@ -110,10 +138,10 @@ export class Lane {
     if (this.atEnd && this.store.status.phase === "running") this.flow.scrollTop = this.flow.scrollHeight;
   }
 
+  /** @param {import("./types/trace.js").Round} round @param {boolean} future */
   addRound(round, future) {
     const { run, store } = this;
     const { ghosts, whitespace } = store.options;
-    if (!this.stretch) this.newStretch();
     const wrapper = this.wrapper(round.index, future);
     for (const token of round.tokens) {
       if (ghosts && (token.origin === "correction" || token.origin === "bonus")) {
@@ -130,19 +158,22 @@ export class Lane {
   flag(from = 0) {
     const { run, chips, store } = this;
     for (let pos = from; pos < run.tokens.length; pos++) {
-      chips[pos]?.querySelector(".flags")?.remove();
-      const marks = store.options.flags && chips[pos] ? flagsFor(run, pos) : null;
-      chips[pos]?.classList.toggle("flagged", Boolean(marks));
-      if (marks) chips[pos].append(marks);
+      const chip = chips[pos];
+      if (!chip) continue;
+      chip.querySelector(".flags")?.remove();
+      const marks = store.options.flags ? flagsFor(run, pos) : null;
+      chip.classList.toggle("flagged", Boolean(marks));
+      if (marks) chip.append(marks);
     }
     this.flagsDone = run.tokens.length;
   }
 
+  /** A part of a round at the end of the text. @param {number} index @param {boolean} future */
   wrapper(index, future) {
     const wrapper = h(`span.round${future ? ".fut" : ""}`, { "data-r": index, role: "presentation" });
     this.rounds[index] ??= [];
     this.rounds[index].push(wrapper);
-    this.stretch.append(wrapper);
+    (this.stretch ?? this.newStretch()).append(wrapper);
     return wrapper;
   }
 
@@ -150,37 +181,46 @@ export class Lane {
     const last = this.flow.lastElementChild;
     const section = last && last.childElementCount < SECTION ? last : h("div.section", { role: "presentation" });
     if (section !== last) this.flow.append(section);
-    this.stretch = h("div.stretch", { role: "presentation" });
-    section.append(this.stretch);
+    const stretch = h("div.stretch", { role: "presentation" });
+    section.append(stretch);
+    this.stretch = stretch;
     this.count = 0;
+    return stretch;
   }
 
   /** Chips that start a line, at least a stretch apart. Ask for those of all lanes before any lane is cut: that is one
    * layout. */
   cuts() {
-    return this.count >= STRETCH ? lineStarts([...this.stretch.querySelectorAll(".k, .g")], STRETCH) : [];
+    if (!this.stretch || this.count < STRETCH) return [];
+    /** @type {NodeListOf<HTMLElement>} */
+    const chips = this.stretch.querySelectorAll(".k, .g");
+    return lineStarts([...chips], STRETCH);
   }
 
-  /** Begin a new stretch with each of these chips. */
+  /** Begin a new stretch with each of these chips. @param {HTMLElement[]} chips */
   cut(chips) {
     for (const first of chips) {
+      /** @type {HTMLElement | null} */
       const home = first.closest(".round");
+      if (!home) continue;
       const rest = home.querySelector(".k, .g") === first ? home : this.splitRound(home, first);
-      this.newStretch();
-      for (let item = rest; item; ) {
+      const stretch = this.newStretch();
+      for (let item = /** @type {Element | null} */ (rest); item; ) {
         const next = item.nextElementSibling;
-        this.stretch.append(item);
+        stretch.append(item);
         item = next;
       }
-      this.count = this.stretch.querySelectorAll(".k").length;
+      this.count = stretch.querySelectorAll(".k").length;
       trimStart(first);
     }
   }
 
+  /** What of a round follows from a chip on, as a part of its own.
+   * @param {HTMLElement} home @param {HTMLElement} first */
   splitRound(home, first) {
-    const half = home.cloneNode(false);
+    const half = /** @type {HTMLElement} */ (home.cloneNode(false));
     half.classList.add("cont");
-    for (let chip = first; chip; ) {
+    for (let chip = /** @type {Element | null} */ (first); chip; ) {
       const next = chip.nextElementSibling;
       half.append(chip);
       chip = next;
@@ -219,7 +259,7 @@ export class Lane {
     const stats = store.stats(run);
     const drafts = run.card.guarantee !== "reference";
     const texts = [
-      num(stats.perSecond, stats.perSecond >= 100 ? 0 : 1),
+      num(stats.perSecond, (stats.perSecond ?? 0) >= 100 ? 0 : 1),
       num(stats.tau),
       String(stats.rounds),
       drafts ? percent(stats.acceptRate) : "–",
@@ -256,11 +296,11 @@ export class Lane {
 
   /** Height of the whole text, in pixels. */
   get height() {
-    const last = this.flow.lastElementChild;
+    const last = /** @type {HTMLElement | null} */ (this.flow.lastElementChild);
     return last ? last.offsetTop + last.offsetHeight + 18 : 0;
   }
 
-  /** Bring a chip into the lane's own view, without moving the page. */
+  /** Bring a chip into the lane's own view, without moving the page. @param {Element | null | undefined} chip */
   reveal(chip) {
     if (!chip) return;
     const box = this.flow.getBoundingClientRect();
@@ -271,13 +311,15 @@ export class Lane {
   }
 }
 
+/** The knobs of a run that are worth naming. @param {Run} run */
 function knobText(run) {
   const { trajectory } = run.head?.extras ?? {};
-  const which = trajectory == null ? [] : [`trajectory ${trajectory + 1}`];
-  const knobs = Object.fromEntries((run.card.knobs ?? []).map((knob) => [knob.name, knob]));
-  const given = Object.entries(run.head?.knobs ?? {}).filter(
-    ([name]) => !knobs[name]?.advanced || knobs[name].default !== run.head.knobs[name],
-  );
+  const which = typeof trajectory === "number" ? [`trajectory ${trajectory + 1}`] : [];
+  const knobs = new Map((run.card.knobs ?? []).map((knob) => [knob.name, knob]));
+  const given = Object.entries(run.head?.knobs ?? {}).filter(([name, value]) => {
+    const knob = knobs.get(name);
+    return !knob?.advanced || knob.default !== value;
+  });
   const parts = which.concat(
     given
       .slice(0, 4)
@@ -289,15 +331,18 @@ function knobText(run) {
   return parts.join(" · ") || (run.card.guarantee === "reference" ? "one token a call" : "");
 }
 
-/** Of chips in order, those that start a line and come at least `least` after the one before. */
+/** Of chips in order, those that start a line and come at least `least` after the one before.
+ * @param {HTMLElement[]} chips @param {number} least */
 function lineStarts(chips, least) {
+  /** @type {HTMLElement[]} */
   const starts = [];
   let from = 0;
+  /** @type {number | null} */
   let above = null;
   chips.forEach((chip, i) => {
     const boxes = chip.getClientRects(); // a blank or a newline before the word still lies on the line above
     const top = boxes[boxes.length - 1]?.top;
-    const whole = boxes.length === 1 || /^[ \n]/.test(chip.textContent);
+    const whole = boxes.length === 1 || /^[ \n]/.test(chip.textContent ?? "");
     if (above !== null && top > above + 2 && whole && i - from >= least) {
       from = i;
       starts.push(chips[i]);
@@ -307,9 +352,10 @@ function lineStarts(chips, least) {
   return starts;
 }
 
-/** What separated the chip from the line above goes: the stretch does that now. */
+/** What separated the chip from the line above goes: the stretch does that now. @param {HTMLElement} chip */
 function trimStart(chip) {
   const text = chip.firstChild;
-  if (text?.nodeType === Node.TEXT_NODE && text.data.length > 1) text.data = text.data.replace(/^[ \n]/, "");
-  else if (text?.nodeType === Node.TEXT_NODE && chip.childNodes.length > 1) text.data = "";
+  if (!(text instanceof Text)) return;
+  if (text.data.length > 1) text.data = text.data.replace(/^[ \n]/, "");
+  else if (chip.childNodes.length > 1) text.data = "";
 }

@@ -1,7 +1,11 @@
+// @ts-check
 // The lanes as a figure: what stands in each lane's window now, redrawn as SVG text at the same places.
 
 import { s } from "./dom.js";
 import { svgText } from "./figure.js";
+
+/** @typedef {{x: number, y: number, width: number, height: number}} Box  the lanes on the page */
+/** @typedef {{left: number, right: number, top: number, bottom: number}} Spot */
 
 const HEAD = 64;
 
@@ -9,7 +13,7 @@ const HEAD = 64;
 export function lanesFigure(element) {
   const lanes = [...element.querySelectorAll(".lane")];
   const home = lanes[0].getBoundingClientRect();
-  const last = lanes.at(-1).getBoundingClientRect();
+  const last = lanes[lanes.length - 1].getBoundingClientRect();
   const box = { x: home.left, y: home.top, width: last.right - home.left, height: home.height };
   const root = s("svg", {
     viewBox: `0 0 ${box.width} ${box.height}`,
@@ -21,9 +25,12 @@ export function lanesFigure(element) {
   return svgText(root, element);
 }
 
+/** @param {SVGSVGElement} root @param {Element} lane @param {Box} box */
 function drawLane(root, lane, box) {
   const frame = lane.getBoundingClientRect();
   const x = frame.left - box.x;
+  const said = (/** @type {string} */ part) => lane.querySelector(part)?.textContent ?? "";
+  /** @param {number} at @param {number} top @param {string} words @param {import("./types/dom.js").Attributes} attrs */
   const text = (at, top, words, attrs) =>
     root.append(s("text", { x: x + at, y: top, text: words, "font-size": 12, fill: "var(--ink-2)", ...attrs }));
   root.append(
@@ -37,32 +44,28 @@ function drawLane(root, lane, box) {
       stroke: "var(--line)",
     }),
   );
-  text(14, 26, lane.querySelector(".lane-title button").textContent, {
+  text(14, 26, said(".lane-title button"), {
     "font-size": 14,
     "font-weight": 600,
     fill: "var(--ink)",
   });
-  text(
-    14,
-    44,
-    `${lane.querySelector(".badge").textContent} · ${lane.querySelector(".lane-knobs > span").textContent}`,
-    { "font-size": 11 },
-  );
+  text(14, 44, `${said(".badge")} · ${said(".lane-knobs > span")}`, { "font-size": 11 });
   const figures = [...lane.querySelectorAll(".figures > div")].map(
-    (item) => `${item.querySelector("dd span").textContent} ${item.querySelector("dt").textContent}`,
+    (item) => `${item.querySelector("dd span")?.textContent} ${item.querySelector("dt")?.textContent}`,
   );
   text(14, HEAD, figures.join(" · "), { "font-size": 12, fill: "var(--ink)" });
-  const rule = lane.querySelector("header").getBoundingClientRect().bottom - box.y;
+  const rule = (lane.querySelector("header") ?? lane).getBoundingClientRect().bottom - box.y;
   root.append(s("line", { x1: x, x2: x + frame.width, y1: rule, y2: rule, stroke: "var(--line)" }));
-  const view = lane.querySelector(".flow").getBoundingClientRect();
+  const view = (lane.querySelector(".flow") ?? lane).getBoundingClientRect();
   for (const chip of lane.querySelectorAll(".k, .g")) {
     const spot = chip.getBoundingClientRect();
     if (spot.height && spot.top >= view.top && spot.bottom <= view.bottom + 2) drawChip(root, chip, box);
   }
 }
 
+/** @param {SVGSVGElement} root @param {Element} chip @param {Box} box */
 function drawChip(root, chip, box) {
-  const has = (name) => chip.classList.contains(name);
+  const has = (/** @type {string} */ name) => chip.classList.contains(name);
   const boxed = chip.querySelector("b");
   for (const part of boxed ? boxed.getClientRects() : []) {
     const stroke = has("correction") ? "var(--target-2)" : "none";
@@ -91,12 +94,13 @@ function drawChip(root, chip, box) {
   }
   const walker = document.createTreeWalker(chip, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode())
-    for (const [words, spot] of lines(node)) drawWords(root, chip, words, spot, box);
+    for (const [words, spot] of lines(/** @type {Text} */ (node))) drawWords(root, chip, words, spot, box);
 }
 
-/** The pieces of a text node, one a line of the page. */
+/** The pieces of a text node, one a line of the page. @param {Text} node */
 function lines(node) {
   const range = document.createRange();
+  /** @type {[string, Spot][]} */
   const out = [];
   for (let i = 0; i < node.length; i++) {
     range.setStart(node, i);
@@ -104,14 +108,17 @@ function lines(node) {
     const spot = range.getClientRects()[0];
     if (!spot?.width) continue;
     const before = out.at(-1);
-    if (before && Math.abs(before[1].top - spot.top) < 4) (before[0] += node.data[i]), (before[1].right = spot.right);
-    else out.push([node.data[i], { left: spot.left, right: spot.right, top: spot.top, bottom: spot.bottom }]);
+    if (before && Math.abs(before[1].top - spot.top) < 4) {
+      before[0] += node.data[i];
+      before[1].right = spot.right;
+    } else out.push([node.data[i], { left: spot.left, right: spot.right, top: spot.top, bottom: spot.bottom }]);
   }
   return out;
 }
 
+/** @param {SVGSVGElement} root @param {Element} chip @param {string} words @param {Spot} spot @param {Box} box */
 function drawWords(root, chip, words, spot, box) {
-  const has = (name) => chip.classList.contains(name);
+  const has = (/** @type {string} */ name) => chip.classList.contains(name);
   const [x, width, y] = [spot.left - box.x, spot.right - spot.left, spot.bottom - box.y];
   const ghost = has("g");
   const fill = has("vetoed") ? "var(--target)" : ghost ? "var(--ink-3)" : "var(--ink)";
@@ -127,12 +134,13 @@ function drawWords(root, chip, words, spot, box) {
       "xml:space": "preserve",
     }),
   );
+  /** @param {number} at @param {string} stroke @param {string} [dash] */
   const line = (at, stroke, dash) =>
     root.append(
       s("line", { x1: x, x2: x + width, y1: at, y2: at, stroke, "stroke-width": 1.4, "stroke-dasharray": dash }),
     );
   if (has("draft")) line(y + 1, "var(--draft-2)");
-  if (has("relaxed")) line(y, "var(--judge)"), line(y + 3, "var(--judge)");
+  if (has("relaxed")) for (const at of [y, y + 3]) line(at, "var(--judge)");
   if (has("rejected") || has("vetoed")) line(y - 9, has("vetoed") ? "var(--target)" : "var(--ink-3)");
   if (has("discarded")) line(y + 1, "var(--line-2)", "1.5 2.5");
 }

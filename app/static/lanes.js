@@ -1,3 +1,4 @@
+// @ts-check
 // The lanes: all methods side by side, growing while they decode, marked by cursor, hover, filters and time.
 
 import { h } from "./dom.js";
@@ -5,9 +6,17 @@ import { Lane } from "./lane.js";
 import { lanesFigure } from "./lanefigure.js";
 import { showPassages } from "./lanepassages.js";
 
-/** @param {HTMLElement} element @param {ReturnType<import("./store.js").createStore>} store @param {object=} lab */
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Place} Place
+ * @typedef {import("./types/store.js").Selection} Selection
+ */
+
+/** @param {HTMLElement} element @param {Store} store @param {import("./types/lab.js").Lab} [lab] */
 export function mount(element, store, lab) {
+  /** @type {Map<string, Lane>} */
   const lanes = new Map();
+  /** @type {[Element, string][]} */
   let marked = [];
   let width = 0;
   let following = false;
@@ -20,10 +29,10 @@ export function mount(element, store, lab) {
     if (stale) return;
     lanes.clear();
     marked = [];
-    const onTitle = (card) => lab?.ui.open("methods", card.name);
-    for (const key of store.lanes) lanes.set(key, new Lane(store, store.runs.get(key), onTitle));
+    const onTitle = (/** @type {import("./types/card.js").Card} */ card) => lab?.ui.open("methods", card.name);
+    for (const [key, run] of store.runs) lanes.set(key, new Lane(store, run, onTitle));
     element.replaceChildren(...[...lanes.values()].map((lane) => lane.element));
-    element.style.setProperty("--lanes", lanes.size);
+    element.style.setProperty("--lanes", String(lanes.size));
     element.classList.toggle("many", lanes.size > 4);
     if (!lanes.size) element.append(h("p.empty", {}, "Choose a preset or write a prompt, then press Run."));
     for (const lane of lanes.values()) lane.grow();
@@ -33,7 +42,7 @@ export function mount(element, store, lab) {
   }
 
   /** While text grows the lanes keep one height; afterwards they are as tall as their text, within bounds.
-   *  Stretches that were never painted have an estimated height, so it is asked for again once they were. */
+   * Stretches that were never painted have an estimated height, so it is asked for again once they were. */
   function settle(again = true) {
     const done = store.status.phase === "done" && lanes.size > 0;
     const most = Math.max(0, ...[...lanes.values()].map((lane) => lane.height));
@@ -48,22 +57,22 @@ export function mount(element, store, lab) {
     following = true;
     queueMicrotask(() => {
       following = false;
-      lanes.forEach((lane) => lane.follow());
+      for (const lane of lanes.values()) lane.follow();
       cut();
     });
   }
 
-  /** Read where lines start in all lanes, then cut: the other way round each lane would have the page laid out again.
-   * */
+  /** Read where lines start in all lanes, then cut: the other way round each lane would have the page laid out
+   * again. */
   function cut() {
-    const found = [...lanes.values()].map((lane) => [lane, lane.cuts()]);
-    for (const [lane, chips] of found) lane.cut(chips);
+    const found = [...lanes.values()].map((lane) => ({ lane, chips: lane.cuts() }));
+    for (const { lane, chips } of found) lane.cut(chips);
   }
 
   const later = () => store.frame("lanes:rebuild", rebuild);
-  const each = (name) => () =>
+  const each = (/** @type {"scrub" | "dim" | "flag"} */ name) => () =>
     store.frame(`lanes:${name}`, () => {
-      if (active()) lanes.forEach((lane) => lane[name]());
+      if (active()) for (const lane of lanes.values()) lane[name]();
       else stale = true;
     });
 
@@ -73,7 +82,10 @@ export function mount(element, store, lab) {
       stale = true;
       return;
     }
-    store.frame(`lane:${key}`, () => (lanes.get(key)?.grow(), follow()));
+    store.frame(`lane:${key}`, () => {
+      lanes.get(key)?.grow();
+      follow();
+    });
     if (store.status.phase === "done") store.frame("lanes:settle", () => settle());
   });
   store.on("status", () => {
@@ -82,7 +94,10 @@ export function mount(element, store, lab) {
       stale = true;
       return;
     }
-    store.frame("lanes:status", () => (lanes.forEach((lane) => lane.grow()), settle()));
+    store.frame("lanes:status", () => {
+      for (const lane of lanes.values()) lane.grow();
+      settle();
+    });
   });
   store.on("options", (name) => name === "stage" && active() && stale && later());
   store.on("time", each("scrub"));
@@ -100,15 +115,21 @@ export function mount(element, store, lab) {
   function mark() {
     for (const [item, name] of marked) item.classList.remove(name);
     marked = [];
-    const add = (item, name) => item && (item.classList.add(name), marked.push([item, name]));
+    /** @param {Element | null | undefined} item @param {string} name */
+    const add = (item, name) => {
+      if (!item) return;
+      item.classList.add(name);
+      marked.push([item, name]);
+    };
+    /** @param {Selection} sel @param {"sel" | "hov"} name */
     const sign = (sel, name) => {
-      const lane = sel && lanes.get(sel.run);
+      const lane = lanes.get(sel.run);
       if (!lane) return;
-      const ghost = sel.node != null && lane.chips[sel.pos]?.dataset.i && store.token(sel)?.node !== sel.node;
-      const chip = ghost ? ghostOf(lane, sel) : lane.chips[sel.pos];
-      add(chip ?? lane.chips[sel.pos], name);
-      for (const part of lane.rounds[sel.round] ?? []) add(part, "lit");
-      if (name === "sel") lane.flow.setAttribute("aria-activedescendant", lane.chips[sel.pos]?.id ?? "");
+      const own = lane.chips[sel.pos ?? -1];
+      const ghost = sel.node != null && own?.dataset.i && store.token(sel)?.node !== sel.node;
+      add((ghost ? ghostOf(lane, sel) : null) ?? own, name);
+      for (const part of lane.rounds[sel.round ?? -1] ?? []) add(part, "lit");
+      if (name === "sel") lane.flow.setAttribute("aria-activedescendant", own?.id ?? "");
     };
     const focus = store.focus();
     if (store.cursor) sign(store.cursor, "sel");
@@ -116,12 +137,13 @@ export function mount(element, store, lab) {
     for (const [key, lane] of focus ? lanes : []) {
       const twin = store.twin(focus, key);
       if (twin?.pos != null) add(lane.chips[twin.pos], "twin");
-      else if (twin) for (const part of lane.rounds[twin.round] ?? []) add(part, "twin-round");
+      else if (twin) for (const part of lane.rounds[twin.round ?? -1] ?? []) add(part, "twin-round");
     }
   }
 
+  /** @param {Lane} lane @param {Selection} sel */
   const ghostOf = (lane, sel) =>
-    lane.rounds[sel.round]?.map((part) => part.querySelector(`[data-n="${sel.node}"]`)).find(Boolean);
+    lane.rounds[sel.round ?? -1]?.map((part) => part.querySelector(`[data-n="${sel.node}"]`)).find(Boolean);
 
   function reveal() {
     const { cursor } = store;
@@ -135,14 +157,18 @@ export function mount(element, store, lab) {
       element.scrollLeft = home.offsetLeft;
     for (const [key, lane] of lanes) {
       const place = key === cursor.run ? cursor : store.twin(cursor, key);
-      lane.reveal(place?.pos != null ? lane.chips[place.pos] : lane.rounds[place?.round]?.[0]?.firstElementChild);
+      lane.reveal(place?.pos != null ? lane.chips[place.pos] : lane.rounds[place?.round ?? -1]?.[0]?.firstElementChild);
     }
   }
 
+  /** What an element of the lanes stands for. @param {EventTarget | null} target @returns {Place | null} */
   function selection(target) {
-    const flow = target.closest?.(".flow");
+    if (!(target instanceof Element)) return null;
+    /** @type {HTMLElement | null} */
+    const flow = target.closest(".flow");
+    /** @type {HTMLElement | null} */
     const item = flow && target.closest(".k, .g, .round");
-    if (!item) return null;
+    if (!flow || !item) return null;
     const run = flow.dataset.key;
     if (item.dataset.i !== undefined) return { run, pos: Number(item.dataset.i) };
     const round = Number(item.dataset.r);

@@ -1,12 +1,22 @@
-/** Mined sets: the files of `python -m engine mine` as items, one a mismatch, and which of them are loaded. */
+// @ts-check
+// Mined sets: the files of `python -m engine mine` as items, one a mismatch, and which of them are loaded.
+
+import { visible } from "./dom.js";
 
 const LARGEST = 20_000_000; // characters of one file
 
-/** @typedef {{key: string, set: string, task: string, naive: boolean, prompt: any, label: any, index: number}} Item */
+/**
+ * @typedef {import("./types/workshop.js").Item} Item
+ * @typedef {import("./types/workshop.js").Mined} Mined
+ * @typedef {import("./types/workshop.js").MinedHead} MinedHead
+ * @typedef {import("./types/workshop.js").MinedPrompt} MinedPrompt
+ * @typedef {import("./types/workshop.js").MinedSet} MinedSet
+ * @typedef {import("./types/mining.js").Label} Label
+ */
 
 /** The head, prompts and items of a mined file. Lines of live mining that are no prompts are passed over.
  * @param {string} text JSON lines @param {string} name
- * @returns {{name: string, head: any, prompts: any[], items: Item[]}} */
+ * @returns {MinedSet} */
 export function readMined(text, name) {
   if (text.length > LARGEST) throw new Error(`${name} is larger than ${LARGEST / 1e6} MB, which is the limit.`);
   const lines = text
@@ -27,22 +37,25 @@ export function readMined(text, name) {
   return set;
 }
 
-/** A set without prompts. @param {string} name @param {any} head */
+/** A set without prompts. @param {string} name @param {MinedHead} head @returns {MinedSet} */
 export const emptySet = (name, head) => ({ name, head, prompts: [], items: [] });
 
-/** Add a finished prompt; one that is there already is replaced. @param {any} set @param {any} prompt */
-export function addPrompt(set, prompt) {
-  if (prompt?.kind !== "prompt" || !Array.isArray(prompt.labels) || !Array.isArray(prompt.final))
+/** Add a finished prompt; one that is there already is replaced.
+ * @param {MinedSet} set @param {Partial<MinedPrompt> | null | undefined} given a line of a file */
+export function addPrompt(set, given) {
+  if (given?.kind !== "prompt" || !Array.isArray(given.labels) || !Array.isArray(given.final))
     throw new Error(`${set.name} holds a line that is no mined prompt.`);
-  const same = (other) => other.prompt === prompt.prompt;
+  const prompt = /** @type {MinedPrompt} */ (given);
+  const same = (/** @type {MinedPrompt} */ other) => other.prompt === prompt.prompt;
   set.prompts = [...set.prompts.filter((other) => !same(other)), prompt];
-  set.items = [
+  const items = [
     ...set.items.filter((item) => !same(item.prompt)),
     ...prompt.labels.map((label) => itemOf(set, prompt, label)),
   ];
-  set.items.forEach((item, i) => (item.index = i));
+  set.items = items.map((item, index) => (item.index === index ? item : { ...item, index }));
 }
 
+/** @param {MinedSet} set @param {MinedPrompt} prompt @param {Label} label @returns {Item} */
 function itemOf(set, prompt, label) {
   const { task, naive = false } = set.head;
   return {
@@ -56,9 +69,12 @@ function itemOf(set, prompt, label) {
   };
 }
 
-/** Piece of a token of a label, its id where it has no text. @param {any} label @param {"target"|"draft"} who
+/** Piece of a token of a label, its id where it has no text. @param {Label} label @param {"target"|"draft"} who
  * @returns {string} */
 export const pieceOfLabel = (label, who) => label[`${who}_piece`] || `#${label[`${who}_token`]}`;
+
+/** The tokens of a label: "the → a", white space made visible. @param {Label} label @returns {string} */
+export const swapOf = (label) => `${visible(pieceOfLabel(label, "target"))} → ${visible(pieceOfLabel(label, "draft"))}`;
 
 /** The response up to the swap, as text. @param {Item} item @returns {string} */
 export const before = (item) => (item.prompt.pieces ?? []).slice(0, item.label.t).join("");
@@ -76,38 +92,49 @@ export function firstDifference(a, b) {
 /** The loaded sets: `list` what the server has, `sets` what is here; views subscribe.
  * @param {import("./types/lab.js").Api} api */
 export function createMined(api) {
+  /** @type {Set<() => void>} */
   const listeners = new Set();
+  /** @type {Map<string, MinedSet>} */
+  const sets = new Map();
+  /** @type {Promise<NonNullable<Mined["list"]>> | undefined} */
+  let asked;
+  /** @type {{-readonly [K in keyof Mined]: Mined[K]}} */
   const mined = {
     list: null,
-    sets: new Map(),
+    sets,
     shown: "",
-    on: (fn) => (listeners.add(fn), () => listeners.delete(fn)),
-    emit: () => listeners.forEach((fn) => fn()),
-    /** The recorded sets, once. */
-    async recorded() {
-      mined.asked ??= api.get("mined").then((body) => (mined.list = body.sets));
-      return mined.asked;
+    on: (hear) => {
+      listeners.add(hear);
+      return () => {
+        listeners.delete(hear);
+      };
     },
-    /** A recorded set by name. */
+    emit: () => {
+      for (const hear of listeners) hear();
+    },
+    recorded() {
+      asked ??= api.get("mined").then((body) => {
+        mined.list = body.sets;
+        return body.sets;
+      });
+      return asked;
+    },
     async open(name) {
-      if (!mined.sets.has(name))
-        mined.sets.set(
-          name,
-          readMined(await (await api.answer(`mined?name=${encodeURIComponent(name)}`)).text(), name),
-        );
+      const answer = sets.has(name) ? null : await api.answer(`mined?name=${encodeURIComponent(name)}`);
+      const set = sets.get(name) ?? readMined(answer ? await answer.text() : "", name);
+      sets.set(name, set);
       mined.emit();
-      return mined.sets.get(name);
+      return set;
     },
     put(set) {
-      mined.sets.set(set.name, set);
+      sets.set(set.name, set);
       mined.emit();
     },
-    /** What is known of a prompt, a list of items for each set that holds it: naive ones last, but the set shown first.
-     * @param {string} text @returns {Item[][]} */
+    /** Naive sets come last, but the set shown first. */
     of(text) {
-      const others = [...mined.sets.values()].sort((a, b) => Boolean(a.head.naive) - Boolean(b.head.naive));
-      const sets = new Set([mined.sets.get(mined.shown), ...others].filter(Boolean));
-      return [...sets]
+      const others = [...sets.values()].sort((a, b) => Number(a.head.naive ?? false) - Number(b.head.naive ?? false));
+      const first = sets.get(mined.shown);
+      return [...new Set(first ? [first, ...others] : others)]
         .map((set) => set.items.filter((item) => item.prompt.text === text))
         .filter((items) => items.length);
     },

@@ -1,13 +1,22 @@
-/** Filters over mined mismatches: which are listed. */
+// @ts-check
+// Filters over mined mismatches: which are listed.
 
 import { h } from "./dom.js";
 import { pieceOfLabel } from "./mined.js";
 
+/**
+ * @typedef {import("./types/workshop.js").Item} Item
+ * @typedef {import("./types/workshop.js").MinedFilter} MinedFilter
+ * @typedef {[value: string, text: string]} Choice
+ */
+
+/** @type {Choice[]} */
 const LABELS = [
   ["", "any label"],
   ["important", "important"],
   ["unimportant", "not important"],
 ];
+/** @type {Choice[]} */
 const REVIEWED = [
   ["", "reviewed or not"],
   ["yes", "reviewed"],
@@ -17,8 +26,8 @@ const REVIEWED = [
   ["unsure", "I am unsure"],
 ];
 
-/** @param {any} item @param {any} filter {task, label, token, low, high, reviewed} @param {any} reviews
- * @returns {boolean} */
+/** Whether an item is listed.
+ * @param {Item} item @param {MinedFilter} filter @param {import("./types/workshop.js").Reviews} reviews */
 export function passes(item, filter, reviews) {
   const { label } = item;
   const review = reviews.items[item.key];
@@ -36,6 +45,7 @@ export function passes(item, filter, reviews) {
   );
 }
 
+/** @param {import("./types/workshop.js").Review | undefined} review @param {string | undefined} wanted */
 function reviewed(review, wanted) {
   if (!wanted) return true;
   if (wanted === "star") return Boolean(review?.star);
@@ -43,23 +53,30 @@ function reviewed(review, wanted) {
   return review?.verdict === wanted;
 }
 
-/** The bar of filters; typing keeps its focus. @param {any} ctx @returns {HTMLElement} */
+/** The bar of filters; typing keeps its focus. `recount` tells how many are listed.
+ * @param {import("./types/workshop.js").Workshop} ctx */
 export function filterBar(ctx) {
   const { filter } = ctx.kept;
   const tasks = [...new Set(ctx.all.map((item) => item.task))];
   const count = h("span.quiet", { role: "status" });
-  const set = (name) => (event) => {
-    const { value } = event.target;
-    filter[name] = name === "low" || name === "high" ? (value === "" ? null : Number(value)) : value;
-    ctx.draw();
-    bar.recount();
+  const recount = () => {
+    count.textContent = `${ctx.items.length} of ${ctx.all.length}`;
   };
+  const set = (/** @type {keyof MinedFilter} */ name) => (/** @type {Event} */ event) => {
+    const { value } = /** @type {HTMLInputElement | HTMLSelectElement} */ (event.target);
+    if (name === "low" || name === "high") filter[name] = value === "" ? null : Number(value);
+    else filter[name] = value;
+    ctx.draw();
+    recount();
+  };
+  /** @param {keyof MinedFilter} name @param {string} words @param {Choice[]} options */
   const choice = (name, words, options) =>
     h(
       "select",
       { "aria-label": words, onchange: set(name) },
       options.map(([value, text]) => h("option", { value, selected: (filter[name] ?? "") === value }, text)),
     );
+  /** @param {"low" | "high"} name @param {string} words */
   const number = (name, words) =>
     h("input.score", {
       type: "number",
@@ -72,10 +89,12 @@ export function filterBar(ctx) {
       oninput: set(name),
     });
   const scored = ctx.all.some((item) => item.label.score != null);
-  const bar = h(
+  const element = h(
     "div.minedfilters",
     { role: "group", "aria-label": "Filters" },
-    tasks.length > 1 ? choice("task", "Task", [["", "any task"], ...tasks.map((task) => [task, task])]) : null,
+    tasks.length > 1
+      ? choice("task", "Task", [["", "any task"], ...tasks.map((task) => /** @type {Choice} */ ([task, task]))])
+      : null,
     choice("label", "Label", LABELS),
     h("input", {
       type: "search",
@@ -89,7 +108,6 @@ export function filterBar(ctx) {
     choice("reviewed", "Reviewed", REVIEWED),
     count,
   );
-  bar.recount = () => (count.textContent = `${ctx.items.length} of ${ctx.all.length}`);
-  bar.recount();
-  return bar;
+  recount();
+  return { element, recount };
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // The mined data as a table: one row a mismatch, sorted by any column; a row opens its fork.
 
 import { h, visible } from "./dom.js";
@@ -5,7 +6,14 @@ import { download } from "./figure.js";
 import { pieceOfLabel } from "./mined.js";
 import { csv } from "./save.js";
 
+/**
+ * @typedef {import("./types/workshop.js").Item} Item
+ * @typedef {import("./types/workshop.js").Review} Review
+ * @typedef {string | number | null} Cell
+ */
+
 const MOST = 300;
+/** @type {[string, (item: Item, review: Review | undefined) => Cell][]} */
 const COLUMNS = [
   ["task", (item) => item.task],
   ["prompt", (item) => item.prompt.prompt],
@@ -16,32 +24,33 @@ const COLUMNS = [
   ["target's answer", (item) => item.label.target_answer],
   ["answer after the swap", (item) => item.label.draft_answer],
   ["judge score", (item) => item.label.score ?? null],
-  ["verdict", (item, review) => review?.verdict ?? ""],
-  ["star", (item, review) => (review?.star ? "★" : "")],
-  ["note", (item, review) => review?.note ?? ""],
+  ["verdict", (_, review) => review?.verdict ?? ""],
+  ["star", (_, review) => (review?.star ? "★" : "")],
+  ["note", (_, review) => review?.note ?? ""],
 ];
 const order = { by: "", down: false };
 
-/** @param {HTMLElement} spot @param {any} ctx of workshop.js */
+/** @param {HTMLElement} spot @param {import("./types/workshop.js").Workshop} ctx */
 export function drawTable(spot, ctx) {
+  /** @param {Item} item @returns {Review | undefined} */
   const review = (item) => ctx.reviews.items[item.key];
   const read = COLUMNS.find(([name]) => name === order.by)?.[1];
   const items = read
     ? [...ctx.items].sort((a, b) => compare(read(a, review(a)), read(b, review(b))) * (order.down ? -1 : 1))
     : ctx.items;
   const columns = COLUMNS.filter(
-    ([name, value]) =>
-      name === "verdict" || items.some((item) => ![null, "", undefined].includes(value(item, review(item)))),
+    ([name, value]) => name === "verdict" || items.some((item) => (value(item, review(item)) ?? "") !== ""),
   );
-  const sort = (name) => {
+  const sort = (/** @type {string} */ name) => {
     order.down = order.by === name && !order.down;
     order.by = name;
     ctx.draw();
   };
-  const all = () => [
-    COLUMNS.map(([name]) => name),
-    items.map((item) => COLUMNS.map(([, value]) => value(item, review(item)))),
-  ];
+  const all = () =>
+    csv(
+      COLUMNS.map(([name]) => name),
+      items.map((item) => COLUMNS.map(([, value]) => value(item, review(item)))),
+    );
   spot.append(
     h(
       "div.row.tools",
@@ -51,11 +60,7 @@ export function drawTable(spot, ctx) {
         {},
         items.length > MOST ? `The first ${MOST} of ${items.length} rows; the file holds all.` : `${items.length} rows`,
       ),
-      h(
-        "button",
-        { onclick: () => download(new Blob([csv(...all())], { type: "text/csv" }), "mismatches.csv") },
-        "CSV",
-      ),
+      h("button", { onclick: () => download(new Blob([all()], { type: "text/csv" }), "mismatches.csv") }, "CSV"),
     ),
     h(
       "div.tablebox",
@@ -93,8 +98,8 @@ export function drawTable(spot, ctx) {
                 "aria-selected": String(item.key === ctx.kept.selected),
                 onclick: () => ctx.select(item.key, { tab: "mismatches" }),
               },
-              columns.map(([name, value], i) =>
-                cell(name, value(item, review(item)), i, () => ctx.select(item.key, { tab: "mismatches" })),
+              columns.map(([name, value]) =>
+                cell(name, value(item, review(item)), () => ctx.select(item.key, { tab: "mismatches" })),
               ),
             ),
           ),
@@ -104,7 +109,8 @@ export function drawTable(spot, ctx) {
   );
 }
 
-function cell(name, value, i, open) {
+/** @param {string} name @param {Cell} value @param {() => void} open */
+function cell(name, value, open) {
   const text =
     value == null ? "–" : typeof value === "number" && name === "judge score" ? value.toFixed(3) : String(value);
   if (name === "position")
@@ -116,6 +122,7 @@ function cell(name, value, i, open) {
   );
 }
 
+/** @param {Cell} a @param {Cell} b */
 function compare(a, b) {
   if (a == null || b == null) return a == null ? (b == null ? 0 : 1) : -1;
   return typeof a === "number" && typeof b === "number"

@@ -1,8 +1,15 @@
+// @ts-check
 // Mining live: which prompts, how many; progress with what is being tried; stop and resume.
 
-import { count, duration, h, visible } from "./dom.js";
+import { count, duration, h, said, visible } from "./dom.js";
 import { flagMark } from "./flagmarks.js";
 
+/**
+ * @typedef {import("./types/workshop.js").MineForm} MineForm
+ * @typedef {import("./types/workshop.js").MinerState} MinerState
+ */
+
+/** @type {[string, string][]} */
 const SOURCES = [
   ["heldout", "held-out problems"],
   ["train", "training problems"],
@@ -10,10 +17,15 @@ const SOURCES = [
 ];
 const MOST = 200;
 
-/** @param {any} store @param {any} lab @param {any} miner of miner.js @param {any} kept state of the workshop
- * @param {() => void} show makes the set that is mined here the one shown */
-export function minePanel(store, lab, miner, kept, show) {
-  const { form } = kept;
+/**
+ * @param {import("./types/store.js").Store} store
+ * @param {import("./types/lab.js").Lab} lab
+ * @param {import("./types/workshop.js").Miner} miner
+ * @param {MineForm} form
+ * @param {() => void} show makes the set that is mined here the one shown
+ */
+export function minePanel(store, lab, miner, form, show) {
+  /** @param {"task" | "source"} name @param {string} words @param {[string, string][]} options */
   const select = (name, words, options) =>
     h(
       "label.field",
@@ -23,19 +35,14 @@ export function minePanel(store, lab, miner, kept, show) {
         "select",
         {
           onchange: (event) => {
-            form[name] = event.target.value;
+            Object.assign(form, { [name]: /** @type {HTMLSelectElement} */ (event.target).value });
             look();
           },
         },
         options.map(([value, text]) => h("option", { value, selected: form[name] === value }, text)),
       ),
     );
-  Object.assign(form, {
-    task: form.task ?? "arithmetic",
-    source: form.source ?? "heldout",
-    n: form.n ?? 4,
-    naive: form.naive ?? false,
-  });
+  /** @type {HTMLInputElement} */
   const number = h("input", {
     type: "number",
     min: 1,
@@ -47,6 +54,7 @@ export function minePanel(store, lab, miner, kept, show) {
       look();
     },
   });
+  /** @type {HTMLInputElement} */
   const naive = h("input", {
     type: "checkbox",
     checked: form.naive,
@@ -69,7 +77,9 @@ export function minePanel(store, lab, miner, kept, show) {
     h(
       "p.quiet",
       {},
-      "For each place where the draft would write another token than the target: put the draft's token there, let the target finish, and compare the answers. A swap that keeps the answer stays, and the search goes on from there.",
+      "For each place where the draft would write another token than the target: put the draft's token there, let " +
+        "the target finish, and compare the answers. A swap that keeps the answer stays, and the search goes on " +
+        "from there.",
     ),
     h(
       "div.mineform",
@@ -116,12 +126,12 @@ export function minePanel(store, lab, miner, kept, show) {
     try {
       const set = await miner.kept(job());
       const done = set?.prompts.length ?? 0;
-      known.textContent = !done
-        ? ""
-        : `${count(done, "prompt")} with these settings ${done === 1 ? "is" : "are"} mined already; ${done < job().n ? "mining goes on after them." : "ask for more to go on."}`;
+      const more = done < job().n ? "mining goes on after them." : "ask for more to go on.";
+      const mined = `${count(done, "prompt")} with these settings ${done === 1 ? "is" : "are"} mined already`;
+      known.textContent = done ? `${mined}; ${more}` : "";
       if (!miner.state.running) button.textContent = set?.prompts.length ? "Resume" : "Mine";
     } catch (error) {
-      known.textContent = error.message;
+      known.textContent = said(error);
     }
   }
 
@@ -139,7 +149,7 @@ export function minePanel(store, lab, miner, kept, show) {
       bar.max = progress.total;
       bar.value = progress.done;
     } else bar.removeAttribute("value");
-    words.textContent = state.error || said(state);
+    words.textContent = state.error || told(state);
     words.classList.toggle("warn", Boolean(state.error));
     prompt.textContent =
       state.running && state.text
@@ -173,11 +183,14 @@ export function minePanel(store, lab, miner, kept, show) {
   return panel;
 }
 
-function said({ phase, running, progress }) {
+/** How far it is, in words. @param {MinerState} state */
+function told({ phase, running, progress }) {
   if (!progress) return running ? `${phase[0].toUpperCase()}${phase.slice(1)}.` : phase === "stopped" ? "Stopped." : "";
   const share = progress.labels ? ` (${Math.round((100 * progress.important) / progress.labels)} %)` : "";
   const left = running && progress.left_s != null ? `, about ${duration(1000 * progress.left_s)} left` : "";
-  const now = `${progress.done} of ${count(progress.total, "prompt")}, ${count(progress.labels, "label")}, ${progress.important} important${share}, ${duration(1000 * progress.seconds)}${left}`;
+  const prompts = `${progress.done} of ${count(progress.total, "prompt")}`;
+  const labels = `${count(progress.labels, "label")}, ${progress.important} important${share}`;
+  const now = `${prompts}, ${labels}, ${duration(1000 * progress.seconds)}${left}`;
   return phase === "done"
     ? `Done: ${now}.`
     : phase === "stopped"

@@ -1,32 +1,48 @@
-/** Mining live: one job at a time, its events as they come, stop and resume. The server keeps finished prompts under
- * this browser's key. */
+// @ts-check
+// Mining live: one job at a time, its events as they come, stop and resume. The server keeps finished prompts under
+// this browser's key.
 
+import { posted } from "./api.js";
+import { said } from "./dom.js";
 import { addPrompt, emptySet, readMined } from "./mined.js";
 import { waitingWords } from "./run/waiting.js";
 import { visitor } from "./visitor.js";
 
+/**
+ * @typedef {import("./types/workshop.js").MinedHead} MinedHead
+ * @typedef {import("./types/workshop.js").MinedSet} MinedSet
+ * @typedef {import("./types/workshop.js").Miner} Miner
+ * @typedef {import("./types/workshop.js").MinerState} MinerState
+ * @typedef {import("./types/workshop.js").Trying} Trying
+ * @typedef {Parameters<Miner["start"]>[0]} Job
+ * @typedef {import("./types/mining.js").MiningEvent | {kind: "error", error: string}
+ *   | {kind: "queued", line?: import("./types/wire.js").InLine}} Message
+ */
+
 export const MINE = "mined here";
 
-/** @param {any} lab @returns {any} `state` is what the panel shows; `start`, `stop` and `kept` act */
+/** @param {import("./types/lab.js").Lab} lab @returns {Miner} */
 export function createMiner(lab) {
   const own = visitor();
+  /** @type {Set<() => void>} */
   const listeners = new Set();
+  /** @type {AbortController | null} */
   let aborter = null;
+  /** @type {MinerState} */
   const state = { running: false, phase: "", progress: null, text: "", error: "", feed: [] };
-  const tell = (partial) => (Object.assign(state, partial), listeners.forEach((fn) => fn()));
-  const body = (job) => ({
-    method: "POST",
-    body: JSON.stringify({ ...job, key: own }),
-    headers: { "Content-Type": "application/json" },
-  });
+  const tell = (/** @type {Partial<MinerState>} */ partial) => {
+    Object.assign(state, partial);
+    for (const hear of listeners) hear();
+  };
 
-  /** What was mined before with these settings, as a set, or null. */
+  /** @param {Job} job */
   async function kept(job) {
-    const text = await (await lab.api.answer("mine/kept", body(job))).text();
+    const text = await (await lab.api.answer("mine/kept", posted({ ...job, key: own }))).text();
     const whole = text.slice(0, text.lastIndexOf("\n") + 1); // a line may be under way
     return whole.trim() ? readMined(whole, MINE) : null;
   }
 
+  /** @param {Job} job */
   async function start(job) {
     if (state.running) return;
     aborter = new AbortController();
@@ -34,19 +50,12 @@ export function createMiner(lab) {
     try {
       const before = await kept(job);
       if (before) lab.mined.put(before);
-      const answer = await lab.api.answer("mine", { ...body(job), signal: aborter.signal });
-      let rest = "";
-      for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ; ) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        const lines = (rest + value).split("\n");
-        rest = lines.pop();
-        for (const line of lines) if (line) take(JSON.parse(line), before);
-      }
+      for await (const message of lab.api.lines("mine", { ...job, key: own }, aborter.signal)) take(message, before);
       if (state.phase !== "done" && !state.error)
         throw new Error("The connection ended early. Finished prompts are kept: mine again to go on.");
     } catch (error) {
-      tell(error.name === "AbortError" ? { phase: "stopped" } : { phase: "failed", error: error.message });
+      const stopped = error instanceof Error && error.name === "AbortError";
+      tell(stopped ? { phase: "stopped" } : { phase: "failed", error: said(error) });
     } finally {
       aborter = null;
       tell({ running: false });
@@ -59,17 +68,17 @@ export function createMiner(lab) {
     return { labels: items.length, important: items.filter((item) => item.label.important).length };
   }
 
+  /** @param {Message} event @param {MinedSet | null} before */
   function take(event, before) {
     if (event.kind === "queued" && event.line) tell({ phase: waitingWords(event.line) });
     if (event.kind === "error") tell({ error: event.error, phase: "failed" });
     else if (event.kind === "started") {
-      lab.mined.put(before ?? emptySet(MINE, event.head));
+      lab.mined.put(before ?? emptySet(MINE, /** @type {MinedHead} */ (/** @type {unknown} */ (event.head))));
       tell({
         phase: "mining",
         progress: { done: event.done, total: event.total, ...counts(), seconds: 0, left_s: null },
       });
-    } else if (event.kind === "prompt_started")
-      tell({ text: event.text, answer: event.answer, left: event.mismatches.length, feed: [] });
+    } else if (event.kind === "prompt_started") tell({ text: event.text, left: event.mismatches.length, feed: [] });
     else if (event.kind === "mismatch") tell({ feed: [{ ...event }, ...state.feed].slice(0, 6) });
     else if (event.kind === "fork")
       tell({ feed: state.feed.map((one, i) => (i ? one : { ...one, draft_answer: event.answer })) });
@@ -89,11 +98,13 @@ export function createMiner(lab) {
       });
     else if (event.kind === "prompt") {
       const set = lab.mined.sets.get(MINE);
-      addPrompt(set, event);
+      if (set) addPrompt(set, event);
       lab.mined.emit();
     } else if (event.kind === "progress") tell({ progress: { ...event, ...counts() } });
-    else if (event.kind === "ended")
-      tell({ phase: "done", progress: { ...state.progress, done: event.done, total: event.total, left_s: 0 } });
+    else if (event.kind === "ended") {
+      const progress = state.progress ?? { ...counts(), seconds: 0 };
+      tell({ phase: "done", progress: { ...progress, done: event.done, total: event.total, left_s: 0 } });
+    }
   }
 
   return {
@@ -101,6 +112,11 @@ export function createMiner(lab) {
     start,
     kept,
     stop: () => aborter?.abort(),
-    on: (fn) => (listeners.add(fn), () => listeners.delete(fn)),
+    on: (hear) => {
+      listeners.add(hear);
+      return () => {
+        listeners.delete(hear);
+      };
+    },
   };
 }

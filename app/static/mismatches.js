@@ -1,3 +1,4 @@
+// @ts-check
 // The list of mismatches in order of position, and the fork and review of the one that is open.
 
 import { h, visible } from "./dom.js";
@@ -6,10 +7,16 @@ import { forkView, stepper } from "./fork.js";
 import { pieceOfLabel } from "./mined.js";
 import { reviewPanel } from "./reviewpanel.js";
 
+/**
+ * @typedef {import("./types/workshop.js").Item} Item
+ * @typedef {import("./types/workshop.js").Workshop} Workshop
+ */
+
 const MOST = 400; // rows drawn at once
+/** @type {Record<string, string>} */
 export const MARKS = { agree: "✓", disagree: "≠", unsure: "?" };
 
-/** @param {HTMLElement} spot @param {any} ctx of workshop.js */
+/** @param {HTMLElement} spot @param {Workshop} ctx */
 export function drawMismatches(spot, ctx) {
   const { items, kept } = ctx;
   if (!items.length)
@@ -21,7 +28,7 @@ export function drawMismatches(spot, ctx) {
     items.findIndex((item) => item.key === kept.selected),
   );
   const item = items[at];
-  const go = (by) => ctx.select(items[Math.max(0, Math.min(items.length - 1, at + by))].key);
+  const go = (/** @type {number} */ by) => ctx.select(items[Math.max(0, Math.min(items.length - 1, at + by))].key);
   spot.append(
     h(
       "div.forkroom",
@@ -43,11 +50,13 @@ export function drawMismatches(spot, ctx) {
   );
 }
 
+/** @param {readonly Item[]} items @param {number} at @param {Workshop} ctx */
 function list(items, at, ctx) {
   const first = Math.max(0, Math.min(at - MOST / 2, items.length - MOST));
   const shown = items.slice(first, first + MOST);
+  /** @type {HTMLElement[]} */
   const rows = [];
-  let last = null;
+  let last = "";
   shown.forEach((item, i) => {
     const id = item.set + item.prompt.prompt;
     if (id !== last)
@@ -75,6 +84,7 @@ function list(items, at, ctx) {
   );
 }
 
+/** @param {Item} item @param {boolean} selected @param {Workshop} ctx */
 function row(item, selected, ctx) {
   const { label } = item;
   const review = ctx.reviews.items[item.key];
@@ -94,19 +104,19 @@ function row(item, selected, ctx) {
     h(
       "span.verdictmark",
       { title: review?.verdict ? `you: ${review.verdict}` : "" },
-      `${MARKS[review?.verdict] ?? ""}${review?.star ? " ★" : ""}`,
+      `${MARKS[review?.verdict ?? ""] ?? ""}${review?.star ? " ★" : ""}`,
     ),
   );
 }
 
-/** The question without its cue. */
+/** The question without its cue. @param {string} text */
 const question = (text) =>
   text
     .replace(/^(Question|Task): /, "")
     .replace(/\n(Answer|Code):$/, "")
     .split("\n")[0];
 
-/** Where this mismatch stands in the lanes, or a way to run its prompt. */
+/** Where this mismatch lies in the lanes, or a way to run its prompt. @param {Item} item @param {Workshop} ctx */
 function runLinks(item, { store, lab }) {
   const runs = [...store.runs.values()].filter((run) => run.head?.prompt === item.prompt.text);
   const reach = runs.filter(
@@ -114,7 +124,7 @@ function runLinks(item, { store, lab }) {
       item.prompt.final.slice(0, item.label.t).every((id, i) => run.tokens[i]?.token === id) &&
       run.tokens[item.label.t],
   );
-  const go = (run) => {
+  const go = (/** @type {import("./types/store.js").Run} */ run) => {
     lab.ui.close();
     store.setCursor({ run: run.key, pos: item.label.t });
   };
@@ -128,11 +138,13 @@ function runLinks(item, { store, lab }) {
       ),
     );
   if (runs.length) return h("p.quiet", {}, "The runs on the page took another way before this position.");
-  if (!item.prompt.text) return null;
-  return h("p.runlinks", {}, h("button", { onclick: () => take(item, lab) }, "Take this prompt to the run bar"));
+  const { text: prompt } = item.prompt;
+  if (!prompt) return null;
+  return h("p.runlinks", {}, h("button", { onclick: () => take(prompt, lab) }, "Take this prompt to the run bar"));
 }
 
-function take(item, lab) {
-  lab.session.configure({ preset: "", prompt: item.prompt.text });
+/** @param {string} prompt @param {Workshop["lab"]} lab */
+function take(prompt, lab) {
+  lab.session.configure({ preset: "", prompt });
   lab.ui.close();
 }

@@ -43,8 +43,8 @@ export function refused(round) {
 
 /** Acceptance by position in the draft; index 0 is position 1.
  * @param {readonly Round[]} rounds
- * @returns {{accepted: number[], tested: number[], drafting: number, marginal: number[], conditional: (number|null)[]}}
- * */
+ * @returns {{accepted: number[], tested: number[], drafting: number, marginal: number[], conditional:
+ * (number|null)[]}} */
 export function byPosition(rounds) {
   const drafting = rounds.filter((round) => round.drafted > 0);
   const deepest = drafting.reduce((most, round) => Math.max(most, round.levels), 0);

@@ -7,10 +7,22 @@ import { recoloured } from "./recolour.js";
 
 /**
  * @typedef {import("./recolour.js").Figure} Figure
- * @typedef {{figure: Figure, caption: string}} Captioned
+ * @typedef {import("./types/measured.js").Captioned} Captioned
+ * @typedef {{name?: string, x0?: number, x1?: number}} Shape
+ * @typedef {{title?: {text?: string}, height?: number, shapes?: Shape[]}} Layout what is read of a figure's layout
+ * @typedef {object} Plotly what is used of the library
+ * @property {(spot: HTMLElement, data: unknown, layout: unknown, config: object) => Promise<unknown>} react
+ * @property {(spot: HTMLElement, changes: object) => Promise<unknown>} relayout
+ * @property {(spot: HTMLElement, changes: object, traces: number[]) => Promise<unknown>} restyle
+ * @property {(spot: HTMLElement) => void} purge
+ * @property {(drawn: HTMLElement, how: object) => Promise<unknown>} downloadImage
+ * @property {{camera: object}} Icons
  */
 
-/** @type {Promise<any> | null} */
+/** @param {Figure} figure */
+const layoutOf = (figure) => /** @type {Layout} */ (/** @type {unknown} */ (figure.layout));
+
+/** @type {Promise<Plotly> | null} */
 let library = null;
 /** Figures on show and what they were made from. @type {Map<HTMLElement, Figure>} */
 const shown = new Map();
@@ -18,12 +30,12 @@ const shown = new Map();
 /** When a figure stands drawn. @type {WeakMap<HTMLElement, Promise<unknown>>} */
 const drawing = new WeakMap();
 
-/** The library, loaded once. @returns {Promise<any>} */
+/** The library, loaded once. @returns {Promise<Plotly>} */
 function plotly() {
   library ??= new Promise((done, failed) => {
     const script = document.createElement("script");
     script.src = address(document.baseURI);
-    script.onload = () => done(/** @type {any} */ (window).Plotly);
+    script.onload = () => done(/** @type {typeof window & {Plotly: Plotly}} */ (window).Plotly);
     script.onerror = () => {
       library = null;
       failed(new Error("The library of the figures could not be loaded."));
@@ -36,7 +48,7 @@ function plotly() {
 /** Draw a figure, or draw it anew. @param {HTMLElement} spot @param {Figure} figure @returns {Promise<void>} */
 export async function plot(spot, figure) {
   shown.set(spot, figure);
-  const title = figure.layout.title?.text ?? "Figure";
+  const title = layoutOf(figure).title?.text ?? "Figure";
   spot.setAttribute("role", "group");
   spot.setAttribute("aria-label", title);
   const Plotly = await plotly();
@@ -68,7 +80,7 @@ export const plots = (figures) => figures.map(({ figure, caption }) => plotted(f
 /** One figure with its caption. @param {Figure} figure @param {string=} caption @returns {HTMLElement} */
 export function plotted(figure, caption = "") {
   const note = h("p.quiet", { role: "status" }, "Drawing …");
-  const spot = h("div.plot", { style: `min-height:${figure.layout.height ?? 320}px` });
+  const spot = h("div.plot", { style: `min-height:${layoutOf(figure).height ?? 320}px` });
   shown.set(spot, figure);
   requestAnimationFrame(() =>
     plot(spot, figure).then(
@@ -91,10 +103,11 @@ export async function moveThreshold(spots, threshold, point) {
     const figure = shown.get(spot);
     if (!figure) continue;
     await drawing.get(spot); // one still to come takes the mark from its figure
-    const shape = (figure.layout.shapes ?? []).findIndex((/** @type {any} */ one) => one.name === "threshold");
+    const shapes = layoutOf(figure).shapes ?? [];
+    const shape = shapes.findIndex((one) => one.name === "threshold");
     const trace = figure.data.findIndex((one) => one.name === "threshold");
     if (shape >= 0) {
-      Object.assign(figure.layout.shapes[shape], { x0: threshold, x1: threshold });
+      Object.assign(shapes[shape], { x0: threshold, x1: threshold });
       if (drawing.has(spot))
         await Plotly.relayout(spot, { [`shapes[${shape}].x0`]: threshold, [`shapes[${shape}].x1`]: threshold });
     }

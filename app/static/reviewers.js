@@ -1,15 +1,20 @@
+// @ts-check
 // Reviews as files, and how far two reviewers agree.
 
-import { h, visible } from "./dom.js";
+import { h, said } from "./dom.js";
 import { download } from "./figure.js";
-import { pieceOfLabel } from "./mined.js";
+import { swapOf } from "./mined.js";
 import { compare, exportLines, readLines, VERDICTS } from "./reviews.js";
+
+/** @typedef {import("./types/workshop.js").Workshop} Workshop */
+/** @typedef {import("./types/workshop.js").Reviews} Reviews */
 
 const LARGEST = 20_000_000; // bytes of a file of reviews
 
-/** @param {HTMLElement} spot @param {any} ctx of workshop.js */
+/** @param {HTMLElement} spot @param {Workshop} ctx */
 export function drawReviewers(spot, ctx) {
   const { reviews, kept } = ctx;
+  /** @type {HTMLInputElement} */
   const name = h("input", {
     type: "text",
     maxlength: 80,
@@ -26,8 +31,16 @@ export function drawReviewers(spot, ctx) {
     reviews.reviewer ||= found.reviewer;
     ctx.save();
   });
-  const other = picker("Import a second reviewer", ctx, (found) => (kept.second = found));
+  const other = picker("Import a second reviewer", ctx, (found) => {
+    kept.second = found;
+  });
   const given = Object.values(reviews.items);
+  const verdicts = VERDICTS.map((verdict) => `${given.filter((one) => one.verdict === verdict).length} ${verdict}`);
+  const [judged, noted, starred] = [
+    given.filter((one) => one.verdict).length,
+    given.filter((one) => one.note).length,
+    given.filter((one) => one.star).length,
+  ];
   spot.append(
     h(
       "section",
@@ -53,7 +66,7 @@ export function drawReviewers(spot, ctx) {
       h(
         "p.quiet",
         {},
-        `${given.filter((one) => one.verdict).length} verdicts (${VERDICTS.map((verdict) => `${given.filter((one) => one.verdict === verdict).length} ${verdict}`).join(", ")}), ${given.filter((one) => one.note).length} notes, ${given.filter((one) => one.star).length} starred. One JSON line a review.`,
+        `${judged} verdicts (${verdicts.join(", ")}), ${noted} notes, ${starred} starred. One JSON line a review.`,
       ),
     ),
     h(
@@ -62,7 +75,7 @@ export function drawReviewers(spot, ctx) {
       h("h3", {}, "Agreement of two reviewers"),
       h("div.row.tools", {}, ...other),
       ...(kept.second
-        ? agreementOf(ctx)
+        ? agreementOf(ctx, kept.second)
         : [
             h(
               "p.quiet",
@@ -74,14 +87,17 @@ export function drawReviewers(spot, ctx) {
   );
 }
 
+/** A button that reads a file of reviews. @param {string} words @param {Workshop} ctx
+ * @param {(found: Reviews) => void} take */
 function picker(words, ctx, take) {
+  /** @type {HTMLInputElement} */
   const file = h("input", {
     type: "file",
     accept: ".jsonl,.json",
     hidden: true,
     "aria-label": words,
     onchange: async () => {
-      const [given] = file.files;
+      const given = file.files?.[0];
       file.value = "";
       if (!given) return;
       try {
@@ -90,17 +106,18 @@ function picker(words, ctx, take) {
         take(readLines(await given.text()));
         ctx.draw();
       } catch (error) {
-        ctx.lab.ui.notify(error.message);
+        ctx.lab.ui.notify(said(error));
       }
     },
   });
   return [h("button", { onclick: () => file.click() }, words), file];
 }
 
-function agreementOf(ctx) {
-  const { reviews, kept } = ctx;
-  const { n, observed, kappa, counts, apart } = compare(reviews, kept.second);
-  const names = [reviews.reviewer || "you", kept.second.reviewer || "second reviewer"];
+/** @param {Workshop} ctx @param {Reviews} second */
+function agreementOf(ctx, second) {
+  const { reviews } = ctx;
+  const { n, observed, kappa, counts, apart } = compare(reviews, second);
+  const names = [reviews.reviewer || "you", second.reviewer || "second reviewer"];
   if (!n) return [h("p", { role: "status" }, `No item has a verdict of both ${names[0]} and ${names[1]}.`)];
   const items = new Map(ctx.all.map((item) => [item.key, item]));
   const words = kappa === null ? "undefined: both gave one and the same verdict throughout" : kappa.toFixed(3);
@@ -109,12 +126,13 @@ function agreementOf(ctx) {
       "p.kappa",
       { role: "status" },
       h("b", {}, `Cohen's κ ${words}`),
-      `, observed agreement ${(100 * observed).toFixed(1)} %, n = ${n}`,
+      `, observed agreement ${(100 * (observed ?? 0)).toFixed(1)} %, n = ${n}`,
     ),
     h(
       "p.quiet",
       {},
-      "κ = (observed − chance) / (1 − chance); chance from how often each reviewer gives each verdict. 1 is full agreement, 0 what chance alone would give.",
+      "κ = (observed − chance) / (1 − chance); chance from how often each reviewer gives each verdict. " +
+        "1 is full agreement, 0 what chance alone would give.",
     ),
     h(
       "div.tablebox",
@@ -155,7 +173,7 @@ function agreementOf(ctx) {
       {},
       apart.slice(0, 100).map((key) => {
         const item = items.get(key);
-        const verdicts = `${reviews.items[key].verdict} against ${kept.second.items[key].verdict}`;
+        const verdicts = `${reviews.items[key].verdict} against ${second.items[key].verdict}`;
         if (!item) return h("li", {}, `${verdicts}: an item that is not in the set shown`);
         return h(
           "li",
@@ -163,11 +181,11 @@ function agreementOf(ctx) {
           h(
             "button.plain",
             { onclick: () => ctx.select(key, { tab: "mismatches" }) },
-            `position ${item.label.t}: ${visible(pieceOfLabel(item.label, "target"))} → ${visible(pieceOfLabel(item.label, "draft"))}`,
+            `position ${item.label.t}: ${swapOf(item.label)}`,
           ),
           ` ${verdicts}`,
         );
       }),
     ),
-  ].filter(Boolean);
+  ].filter((part) => part !== null);
 }

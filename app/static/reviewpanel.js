@@ -1,3 +1,4 @@
+// @ts-check
 // The verdict on one mismatch: agree with its label, disagree, or unsure; a note; a star.
 
 import { h } from "./dom.js";
@@ -6,9 +7,14 @@ import { VERDICTS } from "./reviews.js";
 const KEYS = { agree: "a", disagree: "d", unsure: "u" };
 const WORDS = { agree: "Agree", disagree: "Disagree", unsure: "Unsure" };
 
-/** @param {any} item @param {any} ctx of workshop.js @returns {HTMLElement} */
+/**
+ * @param {import("./types/workshop.js").Item} item
+ * @param {import("./types/workshop.js").Workshop} ctx
+ * @returns {HTMLElement}
+ */
 export function reviewPanel(item, ctx) {
   const review = ctx.reviews.items[item.key] ?? { verdict: "", note: "", star: false };
+  /** @type {HTMLTextAreaElement} */
   const note = h("textarea", {
     rows: 2,
     maxlength: 4000,
@@ -61,7 +67,8 @@ export function reviewPanel(item, ctx) {
     h(
       "p.quiet",
       {},
-      `${done} of ${ctx.all.length} reviewed. Keys: j, k next and previous; a agree, d disagree, u unsure, s star, n note. Kept in this browser.`,
+      `${done} of ${ctx.all.length} reviewed. Keys: j, k next and previous; a agree, d disagree, u unsure, ` +
+        "s star, n note. Kept in this browser.",
     ),
   );
 }

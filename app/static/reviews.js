@@ -1,15 +1,25 @@
-/** Reviews of mined labels: verdict, note and star an item, kept in this browser, as JSON lines for others. */
+// @ts-check
+// Reviews of mined labels: verdict, note and star an item, kept in this browser, as JSON lines for others.
 
 import { agreement } from "./kappa.js";
+
+/**
+ * @typedef {import("./types/workshop.js").Item} Item
+ * @typedef {import("./types/workshop.js").Opinion} Opinion
+ * @typedef {import("./types/workshop.js").Review} Review
+ * @typedef {import("./types/workshop.js").Reviews} Reviews
+ * @typedef {import("./types/workshop.js").OwnReviews} OwnReviews
+ */
 
 const PLACE = "draftscope.reviews";
 const MAX = 20_000;
 const LONGEST = 4000; // characters of a note
+/** @type {Review} */
+const NONE = { verdict: "", note: "", star: false, made: "" };
+/** @type {readonly Opinion[]} */
 export const VERDICTS = ["agree", "disagree", "unsure"];
 
-/** @typedef {{verdict: string, note: string, star: boolean, made: string}} Review */
-
-/** The reviews of this browser. @returns {{reviewer: string, last: string, items: Object<string, Review>}} */
+/** The reviews of this browser. @returns {OwnReviews} */
 export function load() {
   try {
     const kept = JSON.parse(localStorage.getItem(PLACE) ?? "{}");
@@ -23,7 +33,7 @@ export function load() {
   }
 }
 
-/** Keep them; false when this browser refuses. @param {any} reviews @returns {boolean} */
+/** Keep them; false when this browser refuses. @param {OwnReviews} reviews @returns {boolean} */
 export function keep(reviews) {
   try {
     localStorage.setItem(PLACE, JSON.stringify(reviews));
@@ -33,15 +43,18 @@ export function keep(reviews) {
   }
 }
 
-/** Change one item's review; one without verdict, note and star is forgotten. @param {any} reviews @param {string} key
+/** Change one item's review; one without verdict, note and star is forgotten.
+ * @param {Reviews} reviews @param {string} key
  * @param {Partial<Review>} change */
 export function change(reviews, key, change) {
-  const next = { verdict: "", note: "", star: false, ...reviews.items[key], ...change, made: new Date().toISOString() };
+  /** @type {Review} */
+  const next = { ...(reviews.items[key] ?? NONE), ...change, made: new Date().toISOString() };
   if (next.verdict || next.note || next.star) reviews.items[key] = next;
   else delete reviews.items[key];
 }
 
-/** JSON lines: a review with enough of its item to be read alone. @param {any} reviews @param {any[]} items
+/** JSON lines: a review with enough of its item to be read alone.
+ * @param {Reviews} reviews @param {readonly Item[]} items
  * @returns {string} */
 export function exportLines(reviews, items) {
   const known = new Map(items.map((item) => [item.key, item]));
@@ -64,8 +77,9 @@ export function exportLines(reviews, items) {
     .join("");
 }
 
-/** The reviews in a file. @param {string} text @returns {{reviewer: string, items: Object<string, Review>}} */
+/** The reviews in a file. @param {string} text @returns {Reviews} */
 export function readLines(text) {
+  /** @type {Record<string, Review>} */
   const items = {};
   let reviewer = "";
   const lines = text.split("\n").filter((line) => line.trim());
@@ -87,7 +101,8 @@ export function readLines(text) {
       String(one.note ?? "").length <= LONGEST;
     if (!good)
       throw new Error(
-        `Line ${i + 1} is no review: it needs an item, a verdict (${VERDICTS.join(", ")} or "") and at most ${LONGEST} characters of note.`,
+        `Line ${i + 1} is no review: it needs an item, a verdict (${VERDICTS.join(", ")} or "") ` +
+          `and at most ${LONGEST} characters of note.`,
       );
     reviewer ||= String(one.reviewer ?? "");
     items[one.item] = {
@@ -100,11 +115,12 @@ export function readLines(text) {
   return { reviewer, items };
 }
 
-/** Agreement over the items that both gave a verdict on. @param {any} first @param {any} second
+/** Agreement over the items that both gave a verdict on.
+ * @param {Reviews} first @param {Reviews} second
  * @returns {ReturnType<typeof agreement> & {keys: string[], apart: string[]}} */
 export function compare(first, second) {
   const keys = Object.keys(first.items).filter((key) => first.items[key].verdict && second.items[key]?.verdict);
-  const verdicts = (of) => keys.map((key) => of.items[key].verdict);
+  const verdicts = (/** @type {Reviews} */ of) => keys.map((key) => of.items[key].verdict);
   return {
     ...agreement(verdicts(first), verdicts(second)),
     keys,

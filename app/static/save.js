@@ -1,3 +1,4 @@
+// @ts-check
 // Saving: traces as files of docs/design/0003, tables as CSV or JSON, figures as SVG or PNG; sharing: links.
 
 import { h } from "./dom.js";
@@ -5,28 +6,41 @@ import { download, figureBlob, svgText } from "./figure.js";
 import { MAX_URL } from "./link.js";
 import { tables } from "./tables.js";
 
-/** JSON has no infinity: a trace writes the word. */
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/lab.js").Lab} Lab
+ * @typedef {import("./types/trace.js").Event} Event
+ */
+
+/** JSON has no infinity: a trace writes the word. @param {string} _name @param {unknown} value */
 const infinite = (_name, value) => (value === Infinity || value === -Infinity ? String(value) : value);
 
-/** The trace's own lines; what the page added for itself is left out. */
+/** The trace's own lines; what the page added for itself is left out. @param {Run} run */
 export function traceText(run) {
-  const lean = ({ why: _why, ...item }) => item;
-  const event = ({ checked: _checked, ...item }) =>
-    item.kind === "round" ? { ...item, nodes: item.nodes.map(lean), tokens: item.tokens.map(lean) } : item;
-  const events = [run.head, ...run.rounds, ...(run.end ? [run.end] : [])].filter(Boolean);
+  const own = new Set(["why", "checked"]);
+  const lean = (/** @type {object} */ item) =>
+    Object.fromEntries(Object.entries(item).filter(([name]) => !own.has(name)));
+  /** @param {Event} item */
+  const event = (item) =>
+    item.kind === "round" ? { ...item, nodes: item.nodes.map(lean), tokens: item.tokens.map(lean) } : lean(item);
+  const events = [run.head, ...run.rounds, run.end].filter((item) => item !== null);
   return events.map((item) => `${JSON.stringify(event(item), infinite)}\n`).join("");
 }
 
+/** @param {string} text */
 async function zipped(text) {
   return new Response(new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"))).blob();
 }
 
+/** How the files are called. @param {Store} store */
 const stem = (store) =>
   `draftscope-${store.status.recorded ?? [...store.runs.values()].map((run) => run.head?.method).join("-")}`.slice(
     0,
     80,
   );
 
+/** @param {HTMLElement} body @param {Store} store @param {Lab} lab */
 export function drawSave(body, store, lab) {
   const runs = [...store.runs.values()].filter((run) => run.head);
   if (!runs.length) return void body.append(h("p.quiet", {}, "Nothing to save yet: run something first."));
@@ -101,37 +115,43 @@ export function drawSave(body, store, lab) {
   );
 }
 
-/** One row a view that is drawn now: its SVG, or its canvas as PNG. */
+/** One row a view that is drawn now: its SVG, or its canvas as PNG. @param {Lab} lab @param {string} name */
 function figureRows(lab, name) {
   const rows = [];
-  for (const spot of document.querySelectorAll("[data-view]")) {
-    const { view: path } = spot.dataset;
+  /** @type {NodeListOf<HTMLElement>} */
+  const spots = document.querySelectorAll("[data-view]");
+  for (const spot of spots) {
+    const { view: path = "" } = spot.dataset;
     const view = path.split("/").at(-1);
     if (view !== "score" && !spot.checkVisibility()) continue; // views of the stage that are not open draw nothing
-    const figure =
-      lab.ui.figures.get(path) ??
-      [...spot.querySelectorAll("svg:not(.icon)")].find((item) => item.getBoundingClientRect().width > 80);
+    /** @type {NodeListOf<SVGSVGElement>} */
+    const drawn = spot.querySelectorAll("svg:not(.icon)");
+    const figure = [...drawn].find((item) => item.getBoundingClientRect().width > 80);
     const canvas = [...spot.querySelectorAll("canvas")].find((item) => item.width > 100);
-    if (!figure && !canvas) continue;
-    const text = () => (typeof figure === "function" ? figure() : svgText(figure, spot));
-    const save = async (kind) => download(await figureBlob(await text(), kind), `${name}-${view}.${kind}`);
-    const png = () => canvas.toBlob((blob) => download(blob, `${name}-${view}.png`));
+    const text = lab.ui.figures.get(path) ?? (figure ? () => svgText(figure, spot) : null);
+    if (!text && !canvas) continue;
+    const save = async (/** @type {"svg" | "png"} */ kind) => {
+      const found = text?.();
+      if (found) download(await figureBlob(found, kind), `${name}-${view}.${kind}`);
+    };
+    const png = () => canvas?.toBlob((blob) => blob && download(blob, `${name}-${view}.png`));
     rows.push(
       h(
         "div.row",
         {},
         h("span", {}, view),
-        figure ? h("button.plain", { onclick: () => save("svg") }, "SVG") : null,
-        h("button.plain", { onclick: figure ? () => save("png") : png }, "PNG"),
+        text ? h("button.plain", { onclick: () => save("svg") }, "SVG") : null,
+        h("button.plain", { onclick: text ? () => save("png") : png }, "PNG"),
       ),
     );
   }
   return rows;
 }
 
-/** RFC 4180, with a guard against cells that a spreadsheet would run. */
+/** RFC 4180, with a guard against cells that a spreadsheet would run.
+ * @param {readonly string[]} columns @param {readonly (readonly unknown[])[]} rows */
 export function csv(columns, rows) {
-  const cell = (value) => {
+  const cell = (/** @type {unknown} */ value) => {
     if (value == null) return "";
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
     const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
@@ -140,8 +160,10 @@ export function csv(columns, rows) {
   return `${[columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
 }
 
+/** @param {HTMLElement} body @param {Store} store @param {Lab} lab */
 export function drawShare(body, store, lab) {
   const url = lab.link.url();
+  /** @type {HTMLInputElement} */
   const field = h("input", {
     type: "text",
     readonly: true,
@@ -161,7 +183,8 @@ export function drawShare(body, store, lab) {
   };
   const words = store.status.recorded
     ? "The link opens this recorded run with the same cursor, time and filters. No model is needed."
-    : "The link holds prompt, methods, settings and seed: opening it runs them again and puts the cursor here. It never depends on this server's memory.";
+    : "The link holds prompt, methods, settings and seed: opening it runs them again and puts the cursor here. " +
+      "It never depends on this server's memory.";
   if (url.length > MAX_URL)
     body.append(
       h("p.warn", {}, "This prompt makes the link longer than many servers accept: save the traces instead."),

@@ -1,5 +1,5 @@
 // @ts-check
-/** Words for where a draft token comes from; an unknown kind is printed as it is. */
+// Words for where a draft token comes from; an unknown kind is printed as it is.
 
 /**
  * @typedef {object} Source what a drafter recorded of a draft token's origin; which fields are there depends on the
@@ -20,7 +20,13 @@
  * @property {boolean} [kept]
  * @property {number} [index]
  * @property {number} [level]
+ * @property {number} [step]
+ * @property {number[]} [passage] ids of the text that it was copied from
+ * @property {number} [here] its place in that passage
  */
+
+/** What a node's record says of its origin. @param {import("./types/trace.js").Node | null | undefined} node */
+export const sourceOf = (node) => /** @type {Source | null} */ (/** @type {unknown} */ (node?.source ?? null));
 
 /** @param {number | undefined} count @returns {string} */
 const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
@@ -71,7 +77,7 @@ const KINDS = {
   head: (source) => (source.index ? `head ${source.index}` : `draft head, level ${source.level ?? "?"}`),
 };
 
-/** @param {any} source @returns {string} */
+/** @param {Source | null} source @returns {string} */
 export function sourceWords(source) {
   if (!source) return "";
   if (KINDS[source.kind]) return KINDS[source.kind](source);

@@ -1,4 +1,5 @@
-/** What if the threshold were another: decisions recomputed from recorded numbers, up to the first that changes. */
+// @ts-check
+// What if the threshold were another: decisions recomputed from recorded numbers, up to the first that changes.
 
 import { nodeSelection, selectedRun } from "./columns.js";
 import { h, s } from "./dom.js";
@@ -6,10 +7,23 @@ import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { blind, knobsOf, movable, replay, thresholdOf } from "./thresholds.js";
 
-/** @param {HTMLElement} element @param {any} store @param {any=} lab */
-export function mount(element, store, lab) {
-  const state = { run: null, knobs: null, figure: null, shape: "" };
-  const parts = {
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {ReturnType<typeof replay>} Result
+ * @typedef {object} State
+ * @property {Run | null} run whose thresholds are moved
+ * @property {Record<string, unknown> | null} knobs moved; null while all stand as run
+ * @property {SVGSVGElement | null} figure
+ * @property {string} shape of the sliders: they are built anew when it changes
+ * @property {() => void} later draw soon
+ */
+
+/** @typedef {ReturnType<typeof build>} Parts */
+
+/** The elements that are filled anew. */
+function build() {
+  return {
     about: h("span.v-sub"),
     reset: h("button.v-button", { type: "button", text: "As run" }),
     sliders: h("div.v-sliders"),
@@ -18,6 +32,11 @@ export function mount(element, store, lab) {
     row: h("p.v-row"),
     empty: h("p.v-empty"),
   };
+}
+
+/** @param {HTMLElement} element @param {Store} store @param {import("./types/lab.js").Lab} [lab] */
+export function mount(element, store, lab) {
+  const parts = build();
   element.classList.add("v-view", "v-whatif");
   element.replaceChildren(
     h("header.v-head", {}, h("h3", { text: "What if" }), parts.about, h("span.v-tools", {}, parts.reset)),
@@ -29,31 +48,33 @@ export function mount(element, store, lab) {
   );
   const draw = () => show(store, state, parts);
   const later = () => store.frame("whatif", draw);
+  /** @type {State} */
+  const state = { run: null, knobs: null, figure: null, shape: "", later };
   parts.reset.onclick = () => {
     state.knobs = null;
     state.shape = "";
     publish(store, state, null);
     later();
   };
-  state.later = later;
-  for (const topic of ["runs", "time", "cursor"]) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "time", "cursor"])) store.on(topic, later);
   store.on("data", () => store.seldom("whatif", draw));
   new ResizeObserver(later).observe(parts.strip);
   offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
   later();
 }
 
+/** @param {Store} store @param {State} state @param {Parts} parts */
 function show(store, state, parts) {
-  const locked = store.runs.get(store.cursor?.run) ?? selectedRun(store);
-  const usable = (run) => Boolean(run?.head && movable(run).length);
-  const run = usable(locked) ? locked : ([...store.runs.values()].find(usable) ?? null);
+  const locked = (store.cursor && store.runs.get(store.cursor.run)) ?? selectedRun(store);
+  const usable = (/** @type {Run} */ run) => Boolean(run.head && movable(run).length);
+  const run = locked && usable(locked) ? locked : ([...store.runs.values()].find(usable) ?? null);
   if (run !== state.run) {
     state.knobs = null;
     if (state.run) publish(store, state, null);
   }
   state.run = run;
   parts.empty.hidden = Boolean(run);
-  for (const name of ["sliders", "words", "strip", "row", "reset"]) parts[name].hidden = !run;
+  for (const part of [parts.sliders, parts.words, parts.strip, parts.row, parts.reset]) part.hidden = !run;
   if (!run) {
     parts.about.textContent = "";
     parts.empty.textContent = store.lanes.length
@@ -63,7 +84,7 @@ function show(store, state, parts) {
   }
   parts.about.textContent = `${run.card?.title ?? run.key}: ${thresholdOf(run)?.says}`;
   const names = movable(run);
-  const shape = `${run.key}/${run.head.id}/${names}`;
+  const shape = `${run.key}/${run.head?.id}/${names}`;
   if (shape !== state.shape) {
     state.shape = shape;
     parts.sliders.replaceChildren(...names.map((name) => slider(store, state, run, name)));
@@ -87,9 +108,10 @@ function show(store, state, parts) {
   if (state.knobs) publish(store, state, result);
 }
 
-/** Tells the score; other views may read it too. */
+/** Tells the score; other views may read it too.
+ * @param {Store} store @param {State} state @param {Result | null} result */
 function publish(store, state, result) {
-  if (!result || !state.run) {
+  if (!result || !state.run || !state.knobs) {
     if (store.options.whatif) store.setOption("whatif", null);
     return;
   }
@@ -104,15 +126,18 @@ function publish(store, state, result) {
   });
 }
 
+/** A threshold with the mark of its value as run.
+ * @param {Store} store @param {State} state @param {Run} run @param {string} name */
 function slider(store, state, run, name) {
-  const knob = (run.card?.knobs ?? []).find((one) => one.name === name) ?? {};
+  const knob = run.card.knobs.find((one) => one.name === name);
+  const unit = knob?.unit ?? "";
   const first = knobsOf(run);
-  const value = first[name];
-  const whole = Number.isInteger(value) && Number.isInteger(knob.step);
+  const value = Number(first[name]);
+  const whole = Number.isInteger(value) && Number.isInteger(knob?.step);
   const reach = Math.max(1, Math.abs(value) * 2.5);
-  const low = Math.max(knob.low ?? 0, Math.min(0, value));
-  const high = Math.max(value, Math.min(knob.high ?? reach, whole ? Math.ceil(Math.max(8, reach)) : reach));
-  const show = h("output.v-value", { text: `${fmt(value)} ${knob.unit ?? ""}`.trim() });
+  const low = Math.max(knob?.low ?? 0, Math.min(0, value));
+  const high = Math.max(value, Math.min(knob?.high ?? reach, whole ? Math.ceil(Math.max(8, reach)) : reach));
+  const show = h("output.v-value", { text: `${fmt(value)} ${unit}`.trim() });
   const input = h("input", {
     type: "range",
     min: low,
@@ -124,7 +149,8 @@ function slider(store, state, run, name) {
   });
   input.addEventListener("input", () => {
     const moved = Number(input.value);
-    show.textContent = `${fmt(moved)} ${knob.unit ?? ""}`.trim();
+    show.textContent = `${fmt(moved)} ${unit}`.trim();
+    /** @type {Record<string, unknown>} */
     const knobs = {
       ...first,
       ...(state.knobs ?? {}),
@@ -144,13 +170,17 @@ function slider(store, state, run, name) {
     h("label", { for: `v-whatif-${name}`, text: name }),
     h("span.v-track", {}, input, mark),
     show,
-    h("span.v-help", { id: `v-whatif-${name}-help`, text: knob.help ?? "" }),
+    h("span.v-help", { id: `v-whatif-${name}-help`, text: knob?.help ?? "" }),
   );
 }
 
+/** What follows, in words. @param {Run} run @param {Result} result @param {boolean} moved */
 function sentence(run, { marks, was, changed, known }, moved) {
   if (!known)
-    return "This trace does not hold the numbers that the rule compares (it was recorded lightly, or nothing was tested).";
+    return (
+      "This trace does not hold the numbers that the rule compares " +
+      "(it was recorded lightly, or nothing was tested)."
+    );
   const now = `The condition holds at ${marks.length} of ${known} tested tokens`;
   if (!moved) return `${now}. Move a threshold to see which decisions would change.`;
   const then = `${now}, ${was.length} as run.`;
@@ -158,10 +188,12 @@ function sentence(run, { marks, was, changed, known }, moved) {
     return `${then} No tested decision changes; of the branches that were not tested nothing is known.`;
   if (!changed) return `${then} No decision changes: the text would be the same to its end.`;
   const node = run.rounds[changed.round].nodes[changed.node];
-  return `${then} The first decision to change is ${pieceOf(run, node.token)} at position ${changed.pos}; beyond it the text would differ: run to see.`;
+  const first = `The first decision to change is ${pieceOf(run, node.token)} at position ${changed.pos}`;
+  return `${then} ${first}; beyond it the text would differ: run to see.`;
 }
 
-/** The whole response as one strip: as run below, moved above, unknown beyond the first change. */
+/** The whole response as one strip: as run below, moved above, unknown beyond the first change.
+ * @param {Run} run @param {Result} result @param {boolean} moved @param {number} width */
 function strip(run, { marks, was, changed }, moved, width) {
   const n = Math.max(1, run.tokens.length);
   const figure = s("svg.v-figure", {

@@ -1,6 +1,7 @@
+// @ts-check
 // The judge workshop: mined mismatches, what a swap did, reviews of them, and what a judge makes of them.
 
-import { count, h } from "./dom.js";
+import { count, h, said } from "./dom.js";
 import { download } from "./figure.js";
 import { drawCurves } from "./judgecurves.js";
 import { drawAccuracy } from "./judgeresults.js";
@@ -13,6 +14,14 @@ import { drawMismatches } from "./mismatches.js";
 import { drawReviewers } from "./reviewers.js";
 import { change, keep, load } from "./reviews.js";
 
+/**
+ * @typedef {import("./types/lab.js").Lab} Lab
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/workshop.js").Kept} Kept
+ * @typedef {import("./types/workshop.js").Workshop} Workshop
+ */
+
+/** @type {[id: string, name: string, draw: (spot: HTMLElement, ctx: Workshop) => unknown][]} */
 const TABS = [
   ["mismatches", "Mismatches", drawMismatches],
   ["table", "Table", drawTable],
@@ -23,18 +32,30 @@ const TABS = [
 const ALL = "all recorded";
 const FILTERED = new Set(["mismatches", "table"]);
 
-/** What stays when the drawer is closed. */
-const kept = { tab: "mismatches", filter: {}, selected: null, second: null, threshold: null, form: {} };
+/** What stays when the drawer is closed. @type {Kept} */
+const kept = {
+  tab: "mismatches",
+  filter: {},
+  selected: null,
+  second: null,
+  threshold: null,
+  form: { task: "arithmetic", source: "heldout", n: 4, naive: false },
+};
+/** @type {import("./types/workshop.js").Miner | null} */
 let miner = null;
+/** @type {Record<string, number>} */
+const STEPS = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 };
+/** @type {Record<string, import("./types/workshop.js").Opinion>} */
+const VERDICT_KEYS = { a: "agree", d: "disagree", u: "unsure" };
 
-/** @param {HTMLElement} body @param {object} store @param {object} lab
- * @param {string=} wanted key of an item to open */
+/** @param {HTMLElement} body @param {Store} store @param {Lab} lab @param {string} [wanted] key of an item to open */
 export function drawWorkshop(body, store, lab, wanted) {
   miner ??= createMiner(lab);
   const { mined } = lab;
   const reviews = load();
   kept.selected = wanted ?? kept.selected ?? reviews.last;
   if (wanted) kept.filter = {};
+  /** @type {Record<"about" | "tabs" | "filters" | "spot", HTMLElement> & {source: HTMLSelectElement}} */
   const parts = {
     about: h("p.quiet", { "aria-live": "polite" }),
     source: h("select", { "aria-label": "Mined set", onchange: () => show(parts.source.value) }),
@@ -42,6 +63,7 @@ export function drawWorkshop(body, store, lab, wanted) {
     filters: h("div"),
     spot: h("div.workspot", { role: "tabpanel" }),
   };
+  /** @type {HTMLInputElement} */
   const file = h("input", {
     type: "file",
     accept: ".jsonl",
@@ -49,6 +71,9 @@ export function drawWorkshop(body, store, lab, wanted) {
     "aria-label": "Open a mined file",
     onchange: () => openFile(file),
   });
+  /** @type {ReturnType<typeof filterBar> | null} */
+  let bar = null;
+  /** @type {Workshop} */
   const ctx = {
     store,
     lab,
@@ -87,7 +112,7 @@ export function drawWorkshop(body, store, lab, wanted) {
       file,
     ),
     parts.about,
-    minePanel(store, lab, miner, kept, () => show(MINE)),
+    minePanel(store, lab, miner, kept.form, () => show(MINE)),
     parts.tabs,
     parts.filters,
     parts.spot,
@@ -95,6 +120,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   body.append(root);
 
   const gone = [mined.on(() => store.frame("workshop", draw)), store.on("theme", () => store.frame("workshop", draw))];
+  /** @type {HTMLElement | null} */
   const dialog = body.closest("dialog, [data-room]");
   dialog?.addEventListener("keydown", keys);
   open();
@@ -110,29 +136,31 @@ export function drawWorkshop(body, store, lab, wanted) {
 
   async function open() {
     try {
-      await mined.recorded();
-      await Promise.all(mined.list.map((set) => mined.open(set.name)));
-      if (!mined.shown) mined.shown = mined.list.find((set) => !set.naive)?.name ?? "";
+      const list = await mined.recorded();
+      await Promise.all(list.map((set) => mined.open(set.name)));
+      if (!mined.shown) mined.shown = list.find((set) => !set.naive)?.name ?? "";
     } catch (error) {
-      lab.ui.notify(error.message);
+      lab.ui.notify(said(error));
     }
     draw();
   }
 
+  /** @param {string} name of a set */
   function show(name) {
     mined.shown = name;
     mined.emit();
   }
 
+  /** @param {HTMLInputElement} input */
   async function openFile(input) {
-    const [given] = input.files;
+    const given = input.files?.[0];
     input.value = "";
     if (!given) return;
     try {
       mined.put(readMined(await given.text(), given.name));
       show(given.name);
     } catch (error) {
-      lab.ui.notify(error.message);
+      lab.ui.notify(said(error));
     }
   }
 
@@ -173,11 +201,13 @@ export function drawWorkshop(body, store, lab, wanted) {
       ),
     );
     if (FILTERED.has(kept.tab)) {
-      if (!parts.filters.contains(document.activeElement) || !parts.filters.firstChild)
-        parts.filters.replaceChildren(filterBar(ctx));
-      else parts.filters.firstChild.recount?.();
+      if (bar?.element.isConnected && parts.filters.contains(document.activeElement)) bar.recount();
+      else {
+        bar = filterBar(ctx);
+        parts.filters.replaceChildren(bar.element);
+      }
     } else parts.filters.replaceChildren();
-    const draws = TABS.find(([id]) => id === kept.tab)[2];
+    const [, , draws] = TABS.find(([id]) => id === kept.tab) ?? TABS[0];
     const scroll = parts.spot.querySelector(".mismatchlist")?.scrollTop ?? 0;
     parts.spot.replaceChildren();
     draws(parts.spot, ctx);
@@ -186,6 +216,7 @@ export function drawWorkshop(body, store, lab, wanted) {
     list?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {string} name of a set */
   function title(name) {
     const recorded = mined.list?.find((set) => set.name === name);
     return recorded ? `${name} (recorded, ${recorded.prompts} prompts)` : name;
@@ -199,28 +230,32 @@ export function drawWorkshop(body, store, lab, wanted) {
     const set = mined.sets.get(mined.shown);
     const models = set?.head.models ?? {};
     const recorded = mined.list?.find((one) => one.name === mined.shown);
+    const prompts = count(new Set(items.map((item) => item.set + item.prompt.prompt)).size, "prompt");
+    const mismatches = `${items.length} mismatch${items.length === 1 ? "" : "es"}`;
+    const share = items.length ? ` (${Math.round((100 * important) / items.length)} %)` : "";
+    const naive = set?.head.naive ? ", each mismatch by itself (naive)" : "";
     return [
-      `${count(new Set(items.map((item) => item.set + item.prompt.prompt)).size, "prompt")}, ${items.length} mismatch${items.length === 1 ? "" : "es"}, ${important} important${items.length ? ` (${Math.round((100 * important) / items.length)} %)` : ""}. `,
-      set
-        ? `Mined with ${models.target?.id ?? "?"} and ${models.draft?.id ?? "?"}${set.head.naive ? ", each mismatch by itself (naive)" : ""}. `
-        : "",
+      `${prompts}, ${mismatches}, ${important} important${share}. `,
+      set ? `Mined with ${models.target?.id ?? "?"} and ${models.draft?.id ?? "?"}${naive}. ` : "",
       recorded ? h("span", {}, "Recorded by ", h("code", {}, recorded.command)) : "",
     ];
   }
 
+  /** @param {KeyboardEvent} event */
   function keys(event) {
     if (!root.isConnected) return leave();
+    const target = /** @type {Element} */ (event.target);
     if (
       event.defaultPrevented ||
       event.ctrlKey ||
       event.metaKey ||
       event.altKey ||
-      event.target.closest("input, textarea, select") ||
+      target.closest("input, textarea, select") ||
       !FILTERED.has(kept.tab)
     )
       return;
-    const step = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const verdict = { a: "agree", d: "disagree", u: "unsure" }[event.key];
+    const step = STEPS[event.key];
+    const verdict = VERDICT_KEYS[event.key];
     const list = ctx.items;
     const at = list.length
       ? Math.max(
@@ -238,7 +273,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   }
 
   function leave() {
-    gone.forEach((off) => off());
+    for (const off of gone) off();
     dialog?.removeEventListener("keydown", keys);
   }
 }

@@ -7,8 +7,10 @@ import typing
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, Union, get_args, get_origin
 
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
-from app import wire
+from app import evaluations, measured, pooled, trajectories, trees, wire
 from app.build import Handlers
 from app.mining import MINED, _about
 from app.routes import catalogue_json, open_traces
@@ -122,6 +124,26 @@ def test_mined_sets_are_as_declared(path):
     assert problems(_about(path), wire.MinedAbout) == []
     _, line, *_ = path.read_text(encoding="utf-8").splitlines()
     assert problems(json.loads(line), mining.PromptFinished) == []
+
+
+def test_what_was_measured_is_as_declared(service, shelf):
+    client = TestClient(Starlette(routes=[*evaluations.routes(), *trees.routes(), *pooled.routes(service)]))
+    for path, shape in {
+        "evaluations": measured.Evaluations,
+        "trees": measured.Trees,
+        "pooled": measured.Pooled,
+    }.items():
+        assert problems(client.get(f"/lab/{path}").json(), shape) == [], path
+    asked = {"scores": [0.1, 0.7], "important": [False, True], "threshold": 0.5}
+    assert problems(client.post("/lab/judged", json=asked).json(), measured.Judged) == []
+    trace = Trace(events("bush", 24)).to_bytes()
+    own = pooled.pooled(service, b'{"file": "bush.jsonl", "bytes": %d}\n' % len(trace) + trace)
+    assert problems(json.loads(json.dumps(own)), measured.Pooled) == []
+
+
+def test_trajectories_are_as_declared(service):
+    client = TestClient(Starlette(routes=trajectories.routes(service)))
+    assert problems(client.get("/lab/trajectories").json(), measured.Trajectories) == []
 
 
 def test_what_is_not_as_declared_is_found():

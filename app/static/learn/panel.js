@@ -48,7 +48,7 @@ export function mount(element, store, lab) {
   }
   store.on("options", (option) => {
     if (option === "beside") draw();
-    if (/** @type {string} */ (option) === "whatif") hear?.("whatif");
+    if (option === "whatif") hear?.("whatif");
   });
   store.on("cursor", () => hear?.("cursor"));
   draw();
@@ -203,7 +203,7 @@ function drawTask(step, task, after, solved, store) {
   return {
     box: h("div.task", {}, ask),
     hear(topic) {
-      const whatif = /** @type {any} */ (store.options).whatif;
+      const { whatif } = store.options;
       if (topic !== "whatif" || !whatif || !there()) return;
       const value = whatif.knobs?.[task.knob ?? ""];
       if (whatif.run !== lane() || typeof value !== "number") return;

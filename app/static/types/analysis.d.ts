@@ -111,3 +111,11 @@ export interface Told {
   /** its names in other engines, and the note */
   readonly elsewhere: string;
 }
+
+/** An estimate from n values; `low` and `high` are None where n is too small to say. */
+export interface Interval {
+  readonly mean: number;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+}

@@ -1,7 +1,7 @@
 // The page's modules besides the store (docs/design/0008-page.md), written by hand: the server, what is set, the page itself.
 
+import type { Evaluations, Judged, Pooled, Trajectories, Trees } from "./measured.js";
 import type { Emitter, FilterSpec, Options, Place, Store, Time } from "./store.js";
-
 import type {
   Catalogue,
   Composed,
@@ -17,11 +17,12 @@ import type {
   Recorded,
   RunRequest,
 } from "./wire.js";
+import type { Mined } from "./workshop.js";
 
 /** What is set in the run bar: a request without its id. */
 export type Config = Omit<RunRequest, "id" | "stop" | "preset"> & { readonly preset: string };
 
-/** What the server answers at a path under /lab/. `any` where the server reads a file of results that no type describes yet. */
+/** What the server answers at a path under /lab/. */
 export interface Answers {
   catalogue: Catalogue;
   trace: Recorded;
@@ -35,17 +36,16 @@ export interface Answers {
   gallery: Gallery;
   pages: PageIndex;
   page: DocPage;
-  evaluations: any;
-  pooled: any;
-  trajectories: any;
-  trees: any;
+  evaluations: Evaluations;
+  pooled: Pooled;
+  trajectories: Trajectories;
+  trees: Trees;
 }
 /** What it answers to a body. */
 export interface PostAnswers {
   open: Opened;
-  pooled: any;
-  /** figures of scored labels */
-  judged: any;
+  pooled: Pooled;
+  judged: Judged;
 }
 
 /** `api.js`: the server. Every method fails with an Error whose message is for the visitor. */
@@ -162,7 +162,7 @@ export interface Lab {
   readonly session: Session;
   readonly ui: Ui;
   readonly link: Link;
-  readonly mined: any;
+  readonly mined: Mined;
 }
 
 /** A view: a file that exports this as `mount`. Views that work without the rest of the page take `lab` as optional. */
