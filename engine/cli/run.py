@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cli.options import add_models, add_sampling, decoding, knobs, load_lab
+from engine.files.written import in_a_folder
 from engine.methods import get_card
 from engine.trace.events import Round, RunEnded
 from engine.trace.store import Trace
@@ -31,6 +32,8 @@ def handle(args: argparse.Namespace) -> int:
     """Stream the run; text appears as it is written."""
     given = knobs(args.set)
     get_card(args.method).resolve(given)  # before they meet the arguments of Lab.stream
+    if args.save:
+        in_a_folder(args.save)  # before minutes are spent on the run
     lab = load_lab(args)
     prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
     trace = Trace()

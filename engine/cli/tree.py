@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from engine.cli.options import COUNT, MINUTES, SHARE, add_models, knobs, load_lab, prompt_text
 from engine.cli.progress import track
 from engine.errors import ConfigError
+from engine.files.written import writable
 from engine.tasks import load_problems
 from engine.tasks.rows import read_text
 from engine.trees.template import FOLDER, Template, best_first, load_template, named_template
@@ -76,10 +78,9 @@ def _size(parser: argparse.ArgumentParser, nodes: int, depth: int) -> None:
 
 def _path(name: str) -> Path:
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
-    if not name.endswith(".json") and path.parent != FOLDER:
+    if not name.endswith(".json") and not re.fullmatch(r"[\w-]+", name):
         raise ConfigError(f"--out must be a name without a folder, or a path that ends in .json, not {name!r}.")
-    if path.exists() and not path.is_file():
-        raise ConfigError(f"--out {name} is no file.")
+    writable(path)
     return path
 
 

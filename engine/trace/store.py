@@ -3,13 +3,13 @@
 import gzip
 import json
 import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 from engine.errors import TraceError
+from engine.files.written import writable, write
 from engine.trace.bounds import Bounds
 from engine.trace.codec import check_round, event_from_json, event_json
 from engine.trace.events import Event, Round, RunEnded, RunStarted, Token
@@ -136,22 +136,13 @@ class Trace:
         """Write the trace; the file appears complete or not at all. The same trace gives the same bytes.
 
         Raises:
-            TraceError: the path is a folder, a device or a pipe. OSError: it cannot be written.
+            ConfigError: the path is a folder, a device, a pipe, or a link out of its folder. OSError: it cannot be
+                written.
         """
-        goal = writable(Path(path))
         data = self.to_bytes()
-        if goal.suffix == ".gz":
+        if writable(Path(path)).suffix == ".gz":
             data = gzip.compress(data, mtime=0)
-        goal.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=goal.parent, prefix=goal.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(temporary).replace(goal)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        return goal
+        return write(Path(path), data)
 
     @classmethod
     def load(
@@ -216,18 +207,6 @@ class Trace:
         if trace._head is None:
             raise TraceError("The file holds no trace: its first line is missing.")
         return trace
-
-
-def writable(path: Path) -> Path:
-    """Where a file can be put: the path itself, or, of a link, the file that it leads to.
-
-    Raises:
-        TraceError: something is there that is no file.
-    """
-    goal = path.resolve() if path.is_symlink() else path
-    if goal.exists() and not goal.is_file():
-        raise TraceError(f"{path} is no file: a trace is not written over a folder, a device or a pipe.")
-    return goal
 
 
 def unpack(data: bytes, max_bytes: int) -> bytes:

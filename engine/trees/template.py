@@ -16,6 +16,7 @@ from typing import Any
 
 from engine.errors import AssetError, unknown
 from engine.files.documents import fits, read_object
+from engine.files.written import write
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "trees"
 MOST = 4096  # nodes that a template file may hold
@@ -117,7 +118,7 @@ class Template:
     def save(self, path: str | Path) -> None:
         """Write a JSON file: the card, then the arrays on one line each."""
         lines = [f" {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in self.to_json().items()]
-        Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        write(Path(path), ("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
 def prefix_closed(parents: Sequence[int], kept: Iterable[int]) -> bool:

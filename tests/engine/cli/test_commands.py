@@ -2,8 +2,9 @@
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
-from time import sleep
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from engine.cli import main, tree
 from engine.cli.specs import split
 from engine.errors import ConfigError
 from engine.lab import Lab
+from engine.loop import Decoding
 from engine.tasks import load_problems
 from tests.engine.zoo import Zoo
 
@@ -223,19 +225,36 @@ def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.Capture
     assert "task" in refused(capsys, "bench", *pair, "--task", "poems")
 
 
-def test_bookkeeping_is_what_passes_leave(capsys: pytest.CaptureFixture[str]) -> None:
-    """Shares lie between 0 and 1; a pass that takes longer lowers them, and nothing stays patched."""
+def test_bookkeeping_is_what_passes_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round's time less that of its passes, by a clock that the test moves, so that a busy machine changes nothing."""
+    now = [0.0]
+
+    def taking(seconds: float, work: Callable[..., Any]) -> Callable[..., Any]:
+        def done(*args: Any) -> Any:
+            now[0] += seconds
+            return work(*args)
+
+        return done
+
+    monkeypatch.setattr("engine.bench.bookkeeping.perf_counter", lambda: now[0])
+    monkeypatch.setattr(Decoding.__init__, "__defaults__", (lambda: now[0],))
     lab = Lab.load("tiny")
     ids = [lab.target.tokenizer.encode(problem.prompt) for problem in load_problems("arithmetic", "heldout", 1)]
-    plain = bookkeeping(lab, ids, 24, 1)
-    assert set(plain) == {"eagle2", "eagle3", "heterospec"} and all(
-        0 < cost["share"]["median"] < 1 for cost in plain.values()
-    )
-    run = lab.target.decoder.run
-    lab.target.decoder.run = lambda *args: (sleep(0.1), run(*args))[1]  # type: ignore[method-assign]
-    slow = bookkeeping(lab, ids, 24, 1)
-    assert all(slow[name]["share"]["median"] < plain[name]["share"]["median"] / 2 for name in plain)
-    assert all(slow[name]["round_ms"]["median"] > 100 for name in slow)
+    plain, keep = lab.target.decoder.run, Decoding._keep
+
+    def measured(a_pass: float, beside: float) -> dict[str, Any]:
+        passed = lab.target.decoder.run = taking(a_pass, plain)  # type: ignore[method-assign]
+        monkeypatch.setattr(Decoding, "_keep", taking(beside, keep))
+        found = bookkeeping(lab, ids, 24, 1)
+        assert lab.target.decoder.run is passed, "nothing stays patched"
+        return found
+
+    quick, slow = measured(0.1, 0.1), measured(0.3, 0.1)
+    assert set(quick) == {"eagle2", "eagle3", "heterospec"}
+    for name in quick:
+        assert quick[name]["share"]["median"] == pytest.approx(0.5)
+        assert slow[name]["share"]["median"] == pytest.approx(0.25)
+        assert slow[name]["round_ms"]["median"] == pytest.approx(400)
 
 
 def test_trajectories_from_a_series_to_the_page_s_file(
@@ -358,6 +377,26 @@ def test_a_tree_that_is_judged_on_its_own_prompts_is_told(
 def test_a_tree_is_written_where_it_is_wanted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "deep" / "grown.json"
     assert main(["tree", "grow", "--nodes", "4", "--depth", "2", "--out", str(out)]) == 0 and out.is_file()
+
+
+def test_a_file_stays_in_the_place_that_was_named(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No folder is made for --save, no device replaced, no link followed elsewhere, no name a way out of assets/trees."""
+    missing = tmp_path / "missing"
+    for file in (missing / "run.jsonl", missing / ".." / "run.jsonl"):
+        assert "no folder" in refused(capsys, "run", "ar", "abc", "--save", str(file), *SHORT, *pair)
+    assert "is no file" in refused(capsys, "run", "ar", "abc", "--save", "/dev/null", *SHORT, *pair)
+    assert Path("/dev/null").is_char_device() and list(tmp_path.iterdir()) == []
+    (tmp_path / "in").mkdir()
+    kept = tmp_path / "kept.json"
+    kept.write_text("{}")
+    (tmp_path / "in" / "tree.json").symlink_to(kept)
+    grow = ("tree", "grow", "--nodes", "3", "--depth", "2", "--out")
+    assert "link out of its folder" in refused(capsys, *grow, str(tmp_path / "in" / "tree.json"))
+    for name in ("../tree", "in/tree", "/tmp/tree", "..", "a/../../b"):
+        assert "without a folder" in refused(capsys, *grow, name)
+    assert kept.read_text() == "{}"
 
 
 def test_counts_are_taken_up_for_the_same_tree_only(

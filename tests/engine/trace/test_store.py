@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.errors import TraceError
+from engine.errors import ConfigError, TraceError
 from engine.trace import Trace
 from engine.trace.events import Node, Round, RunEnded, RunStarted, Token
 
@@ -339,10 +339,17 @@ def test_a_trace_is_written_over_files_only(tmp_path: Path) -> None:
     link = tmp_path / "link.jsonl"
     link.symlink_to("/dev/null")
     for goal in (Path("/dev/null"), pipe, link, tmp_path):
-        with pytest.raises(TraceError, match="is no file"):
+        with pytest.raises(ConfigError, match="is no file"):
             whole().save(goal)
     assert Path("/dev/null").is_char_device() and pipe.is_fifo() and link.is_symlink()
     file = whole().save(tmp_path / "file.jsonl")
     (tmp_path / "to_file.jsonl").symlink_to(file)
     Trace([head()]).save(tmp_path / "to_file.jsonl")
     assert (tmp_path / "to_file.jsonl").is_symlink() and Trace.load(file).rounds == []
+    (tmp_path / "other").mkdir()
+    outside = whole().save(tmp_path / "other" / "run.jsonl")
+    before = outside.read_bytes()
+    (tmp_path / "away.jsonl").symlink_to(outside)
+    with pytest.raises(ConfigError, match="a link out of its folder"):
+        Trace([head()]).save(tmp_path / "away.jsonl")
+    assert outside.read_bytes() == before and not list(tmp_path.glob("*.part"))

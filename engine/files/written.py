@@ -1,0 +1,50 @@
+"""Files that are written whole or not at all, over files only, and never through a link into another folder."""
+
+import secrets
+from pathlib import Path
+
+from engine.errors import ConfigError
+
+
+def writable(path: Path) -> Path:
+    """Where a file can be put: the path itself, or, of a link, the file beside it that it leads to.
+
+    Raises:
+        ConfigError: something is there that is no file, or a link that leads out of its folder.
+    """
+    goal = path.resolve() if path.is_symlink() else path
+    if goal.exists() and not goal.is_file():
+        raise ConfigError(f"{path} is no file: nothing is written over a folder, a device or a pipe.")
+    if path.is_symlink() and goal.parent != path.parent.resolve():
+        raise ConfigError(f"{path} is a link out of its folder, to {goal}: name that file itself.")
+    return goal
+
+
+def in_a_folder(path: Path) -> Path:
+    """The same, in a folder that is there.
+
+    Raises:
+        ConfigError: as `writable`, or the folder is missing.
+    """
+    if not path.parent.is_dir():
+        raise ConfigError(f"{path} cannot be written: there is no folder {path.parent}. Make it first.")
+    return writable(path)
+
+
+def write(path: Path, data: bytes) -> Path:
+    """Write a file at once: it is the old one or the new one, never a part. A missing folder is made.
+
+    Raises:
+        ConfigError: see `writable`. OSError: it cannot be written.
+    """
+    goal = writable(path)
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    temporary = goal.with_name(f"{goal.name}.{secrets.token_hex(4)}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+        temporary.replace(goal)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return goal
