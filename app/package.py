@@ -2,7 +2,7 @@
 
 import draftscope
 lab = draftscope.Lab.load("tiny")
-draftscope.show(lab.run("ar", "1 + 2 ="), lab.run("sd", "1 + 2 ="))
+draftscope.show(*(lab.run(method, "1 + 2 =") for method in lab.methods()[:4]))
 """
 
 from importlib import import_module

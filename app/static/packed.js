@@ -6,7 +6,7 @@
  * @typedef {Readonly<Record<string, string | {file: string}>>} Answers
  */
 
-const BASE = "http://recorded/lab/"; // never asked: it only gives paths something to be relative to
+const BASE = "file:///lab/"; // never asked: it only gives paths something to be relative to
 const LIBRARY = "lab-static/vendor/plotly-strict.min.js";
 export const NEEDS =
   "This page holds recorded runs. To do this, serve the lab: pip install draftscope, then draftscope.";
@@ -25,7 +25,7 @@ export function library(page) {
 }
 
 /**
- * A stand-in for `fetch`: gives what came with the page, and says what the rest needs.
+ * In place of `fetch`: gives what came with the page, and says what the rest needs.
  * @param {Answers} answers
  * @param {(file: string) => Promise<Response>} [fetchFile]
  * @returns {typeof globalThis.fetch}
