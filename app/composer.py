@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app.answers import Json, refused
-from app.knobs import card_json
+from app.knobs import card_json, fitted
 from app.service import Service
 from engine.drafters import DRAFTERS
 from engine.errors import ConfigError, LabError
@@ -46,7 +46,7 @@ def described(service: Service, drafter: str, shape: str, rule: str, models: str
     reason = against(drafter, shape, rule)
     if reason:
         return {"menus": menus, "reason": reason, "card": None}
-    card = compose(drafter=drafter, shape=shape, rule=rule)
+    card = fitted(compose(drafter=drafter, shape=shape, rule=rule), models or service.first)
     return {"menus": menus, "reason": "", "card": card_json(card, service.hindrance(card, models))}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from app.wire import KnobKind, PageCard, PageKnob
 from engine.config import Card, Knob
 from engine.errors import ConfigError, unknown
+from engine.files.presets import calibrations
 from engine.methods.compose import composed
 
 ORIGINS = {"paper": "the paper's default", "code": "the authors' code", "ours": "our choice"}
@@ -23,7 +24,15 @@ def page_knob(knob: Knob) -> PageKnob:
         else "number"
     )
     whole = kind == "number" and isinstance(knob.default, int)
-    return PageKnob(**vars(knob), kind=kind, whole=whole, origin_text=ORIGINS[knob.origin])
+    return PageKnob(**vars(knob), kind=kind, whole=whole, origin_text=_origin(knob))
+
+
+def _origin(knob: Knob) -> str:
+    """Where the default comes from; one for the loaded models says what it is elsewhere."""
+    usual = ORIGINS[knob.origin]
+    if not knob.calibrated:
+        return usual
+    return f"calibrated for these models by `{knob.calibrated}` ({usual}: {knob.published})"
 
 
 def card_json(card: Card, reason: str = "") -> dict[str, Any]:
@@ -32,20 +41,27 @@ def card_json(card: Card, reason: str = "") -> dict[str, Any]:
     return PageCard(**given, unavailable=reason).to_json()
 
 
-def catalogue(cards: Iterable[Card], reasons: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """All cards, in the order of the engine."""
-    return [card_json(card, (reasons or {}).get(card.name, "")) for card in cards]
+def fitted(card: Card, models: str) -> Card:
+    """A card with the defaults that the preset of a pair carries; as it is with models that no preset names."""
+    return card.fitted(calibrations(models).get(card.rule))
 
 
-def find(cards: Iterable[Card], name: object) -> Card:
-    """The card of a name; "drafter+shape+rule" is one too, where the parts fit.
+def catalogue(
+    cards: Iterable[Card], reasons: Mapping[str, str] | None = None, models: str = ""
+) -> list[dict[str, Any]]:
+    """All cards in the order of the engine, with the defaults of these models."""
+    return [card_json(fitted(card, models), (reasons or {}).get(card.name, "")) for card in cards]
+
+
+def find(cards: Iterable[Card], name: object, models: str = "") -> Card:
+    """The card of a name with the defaults of these models; "drafter+shape+rule" is one too, where the parts fit.
 
     Raises:
         ConfigError: nobody knows the name, or the parts do not fit.
     """
     if isinstance(name, str) and (card := composed(name)):
-        return card
+        return fitted(card, models)
     known = {card.name: card for card in cards}
     if not isinstance(name, str) or name not in known:
         raise ConfigError(unknown("method", name, known))
-    return known[name]
+    return fitted(known[name], models)

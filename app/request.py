@@ -138,7 +138,7 @@ def resolved(asked: AskedRun, cards: Sequence[Card], models: Sequence[str], limi
     return Request(
         models=name,
         prompt=asked.prompt,
-        lanes=lanes(asked.lanes, cards, limits),
+        lanes=lanes(asked.lanes, cards, limits, name),
         max_new_tokens=within("max_new_tokens", asked.max_new_tokens, 1, limits.max_tokens),
         sampling=Sampling(asked.temperature, asked.top_k, asked.top_p),
         seed=asked.seed,
@@ -151,8 +151,8 @@ def resolved(asked: AskedRun, cards: Sequence[Card], models: Sequence[str], limi
     )
 
 
-def lanes(given: Sequence[object], cards: Sequence[Card], limits: Limits) -> tuple[Lane, ...]:
-    """The chosen methods; a method may come twice with other knobs.
+def lanes(given: Sequence[object], cards: Sequence[Card], limits: Limits, models: str = "") -> tuple[Lane, ...]:
+    """The chosen methods, with the defaults of these models; a method may come twice with other knobs.
 
     Raises:
         ConfigError: none, too many, an unknown method or knob, or a value out of range.
@@ -164,7 +164,7 @@ def lanes(given: Sequence[object], cards: Sequence[Card], limits: Limits) -> tup
     out: list[Lane] = []
     for item in given:
         asked = checked(AskedLane, {"method": item} if isinstance(item, str) else item, "A method")
-        card = find(cards, asked.method)
+        card = find(cards, asked.method, models)
         same = sum(lane.card.name == card.name for lane in out)
         key = card.name if not same else f"{card.name}.{same + 1}"
         out.append(Lane(key, card, card.resolve(asked.knobs)))

@@ -48,6 +48,11 @@ class Service:
         self._turns = turns
         self.eager, self._warmed = eager, False
 
+    @property
+    def first(self) -> str:
+        """The models that are meant where none are named; empty when there are none."""
+        return self.models[0] if self.models else ""
+
     def lab(self, models: str) -> LabLike:
         """The lab of a set of models, loaded at its first use."""
         with self._loading:
@@ -86,12 +91,12 @@ class Service:
 
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All cards; once the models are loaded each says whether it can run."""
-        lab = self._labs.get(models or (self.models[0] if self.models else ""))
-        return catalogue(self.cards, lab.unavailable() if lab else None)
+        lab = self._labs.get(models or self.first)
+        return catalogue(self.cards, lab.unavailable() if lab else None, models or self.first)
 
     def hindrance(self, card: Card, models: str = "") -> str:
         """Why loaded models cannot run a card; empty when they can, or are not loaded yet."""
-        lab = self._labs.get(models or (self.models[0] if self.models else ""))
+        lab = self._labs.get(models or self.first)
         return lab.hindrance(card) if lab else ""
 
     def run(self, request: Request) -> Iterator[RunMessage]:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, Union, get_ar
 from app import measured, wire
 from engine.analysis.compared import Compared, Parting
 from engine.analysis.divergence import Divergence
+from engine.analysis.idle import Idle
 from engine.analysis.intervals import Interval, Spread
 from engine.analysis.names import Told
 from engine.analysis.proof import Proof
@@ -99,7 +100,7 @@ def declarations() -> dict[str, str]:
 TOP_N = """/** [token id, probability], most probable first. */
 export type TopN = readonly (readonly [number, number])[];
 """
-ANALYSIS = (Spread, Verdict, Repeated, Proof, Divergence, Parting, Compared, Told, Interval)
+ANALYSIS = (Spread, Verdict, Repeated, Proof, Divergence, Parting, Idle, Compared, Told, Interval)
 IMPORTS = """import type { Compared, Repeated, Told } from "./analysis.js";
 import type { Card, Knob, KnobValue } from "./card.js";
 import type { Event } from "./trace.js";

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from engine.errors import ConfigError, shown, unknown
@@ -32,6 +32,8 @@ class Knob:
     advanced: bool = False  # shown folded on the page
     lossy: tuple[str, ...] = ()  # values that void a lossless promise above temperature 0
     replaces: str = ""  # a need of the card that this knob, once set, makes superfluous
+    calibrated: str = ""  # the command that made the default, where it is one for the loaded models
+    published: KnobValue | None = None  # what the default is elsewhere, then; `origin` is the origin of this one
 
     def check(self, value: object) -> KnobValue:
         """The value in the knob's own type.
@@ -81,6 +83,14 @@ class Knob:
 
 
 @dataclass(frozen=True)
+class Calibration:
+    """Defaults for one pair of models instead of a rule's own, and the command that made them."""
+
+    knobs: Mapping[str, KnobValue]
+    command: str
+
+
+@dataclass(frozen=True)
 class Card:
     """A method as data: the triple, its words, its knobs and what it promises. Page, CLI and docs are made from it."""
 
@@ -112,6 +122,23 @@ class Card:
             if name not in known:
                 raise ConfigError(unknown(f"knob of {self.name}", name, known))
         return {name: knob.check(given.get(name, knob.default)) for name, knob in known.items()}
+
+    def fitted(self, found: Calibration | None) -> "Card":
+        """The card with the defaults that were calibrated for a pair.
+
+        Raises:
+            ConfigError: a knob that the method does not have, or a value that it refuses.
+        """
+        if found is None:
+            return self
+        values = {name: self.resolve(found.knobs)[name] for name in found.knobs}
+        own = tuple(
+            replace(knob, default=values[knob.name], calibrated=found.command, published=knob.default)
+            if knob.name in values
+            else knob
+            for knob in self.knobs
+        )
+        return replace(self, knobs=own)
 
     def still_needs(self, knobs: Mapping[str, KnobValue]) -> tuple[str, ...]:
         """`needs`, less what a knob that is set replaces (thresholds by hand need no learnt ones)."""

@@ -53,7 +53,7 @@ class Lab(Pair):
         found = loading.wanted(preset, models, {role: str(ref) for role, ref in given.items()}, dtype)
         loaded = loading.load_models(found, device)
         chosen = None if threads is None else settle(loaded["target"], threads)
-        return cls(loaded.pop("target"), loaded, dict(found.assets), preset, chosen)
+        return cls(loaded.pop("target"), loaded, dict(found.assets), preset, chosen, found.calibrated)
 
     def methods(self) -> list[Card]:
         """The cards that these models can run; `unavailable` tells why not the others."""

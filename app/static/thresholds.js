@@ -68,7 +68,7 @@ export function linesOf(run, row, knobs = knobsOf(run)) {
 }
 
 /** @param {Node} node @returns {import("./rules.js").Numbers} */
-const numbersOf = (node) => /** @type {import("./rules.js").Numbers} */ (/** @type {unknown} */ (node));
+export const numbersOf = (node) => /** @type {import("./rules.js").Numbers} */ (/** @type {unknown} */ (node));
 
 /** @typedef {{pos: number, round: number, node: number}} Change */
 

@@ -5,7 +5,8 @@ import { nodeSelection, selectedRun } from "./columns.js";
 import { h, s } from "./dom.js";
 import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer, svgText } from "./figure.js";
-import { blind, knobsOf, movable, replay, thresholdOf } from "./thresholds.js";
+import { idle, idleWords } from "./idle.js";
+import { blind, knobsOf, movable, numbersOf, replay, thresholdOf } from "./thresholds.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -13,7 +14,7 @@ import { blind, knobsOf, movable, replay, thresholdOf } from "./thresholds.js";
  * @typedef {ReturnType<typeof replay>} Result
  * @typedef {object} State
  * @property {Run | null} run whose thresholds are moved
- * @property {Record<string, unknown> | null} knobs moved; null while all stand as run
+ * @property {Record<string, unknown> | null} knobs moved; null while nothing was moved
  * @property {SVGSVGElement | null} figure
  * @property {string} shape of the sliders: they are built anew when it changes
  * @property {() => void} later draw soon
@@ -92,7 +93,12 @@ function show(store, state, parts) {
   const knobs = state.knobs ?? knobsOf(run);
   const result = replay(run, knobs, store.visibleRounds(run));
   parts.reset.disabled = !state.knobs;
-  parts.words.textContent = sentence(run, result, Boolean(state.knobs));
+  parts.words.textContent = [
+    sentence(run, result, Boolean(state.knobs)),
+    result.known && !result.marks.length && idleSentence(run, knobs, store.visibleRounds(run)),
+  ]
+    .filter(Boolean)
+    .join(" ");
   state.figure = strip(run, result, Boolean(state.knobs), parts.strip.clientWidth || 420);
   parts.strip.replaceChildren(state.figure);
   const { changed } = result;
@@ -190,6 +196,15 @@ function sentence(run, { marks, was, changed, known }, moved) {
   const node = run.rounds[changed.round].nodes[changed.node];
   const first = `The first decision to change is ${pieceOf(run, node.token)} at position ${changed.pos}`;
   return `${then} ${first}; beyond it the text would differ: run to see.`;
+}
+
+/** That no number reaches the threshold, where that is so.
+ * @param {Run} run @param {Record<string, unknown>} knobs @param {number} upto rounds to look at */
+function idleSentence(run, knobs, upto) {
+  const threshold = thresholdOf(run);
+  const nodes = run.rounds.slice(0, upto).flatMap((round) => round.nodes ?? []);
+  const found = threshold && run.head ? idle(threshold, knobs, nodes.map(numbersOf), run.head.vocab) : null;
+  return found ? idleWords(found) : "";
 }
 
 /** The whole response as one strip: as run below, moved above, unknown beyond the first change.

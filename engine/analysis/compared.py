@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 
 from engine.analysis.divergence import Divergence, divergence
+from engine.analysis.idle import said
 from engine.analysis.labels import labels
 from engine.analysis.proof import Proof, proof
 from engine.analysis.verdict import Verdict, verdicts
@@ -22,11 +23,15 @@ class Parting(Divergence):
 
 @dataclass(frozen=True)
 class Compared:
-    """Verdicts and evidence by lane key, and the pairs that part; pairs of other prompts or targets have no place."""
+    """Verdicts and evidence by lane key, the pairs that part, and which thresholds cannot fire.
+
+    Pairs of other prompts or targets have no place.
+    """
 
     verdicts: dict[str, Verdict]
     divergences: list[Parting]
     proofs: dict[str, Proof]
+    idle: dict[str, str]  # lane key -> why its threshold cannot fire, for those of which that is known
 
 
 def compared(lanes: Mapping[str, Trace], thresholds: Mapping[str, Threshold | None] | None = None) -> Compared:
@@ -36,10 +41,12 @@ def compared(lanes: Mapping[str, Trace], thresholds: Mapping[str, Threshold | No
     told = verdicts(list(ran.values()), names)
     pairs = combinations(zip(ran, names, strict=True), 2)
     named = dict(zip(ran, names, strict=True))
+    idle = {key: said(trace, (thresholds or {}).get(trace.head.rule)) for key, trace in ran.items()}
     return Compared(
         dict(zip(ran, told, strict=True)),
         [pair for two in pairs if (pair := _part(ran, *two))],
         {key: proof(key, ran, named, thresholds or {}) for key in ran},
+        {key: text for key, text in idle.items() if text},
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.analysis.intervals import intervals
 from engine.analysis.quality import quality
+from engine.cli.notes import idle_among, own_defaults, tell
 from engine.cli.options import COUNT, Prompt, add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import Spec, file_name, label, once, parse_method, split
@@ -95,6 +96,8 @@ def handle(args: argparse.Namespace) -> int:
         raise ConfigError(f"No prompt could be run by all methods; the first: {left_out[0]}")
     table = pooled_table(traces)
     print(json.dumps(table, indent=1) if args.json else as_text(table))
+    for spec in specs:
+        tell(*own_defaults(lab, *spec), idle_among(lab, spec, traces[label(spec)]))
     return 0
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.cli.notes import idle, own_defaults, tell
 from engine.cli.options import add_models, add_sampling, decoding, knobs, load_lab
 from engine.files.written import in_a_folder
 from engine.methods import get_card
@@ -36,6 +37,7 @@ def handle(args: argparse.Namespace) -> int:
         in_a_folder(args.save)  # before minutes are spent on the run
     lab = load_lab(args)
     prompt = sys.stdin.read() if args.prompt == "-" else args.prompt
+    tell(*own_defaults(lab, args.method, given))
     trace = Trace()
     options: dict[str, Any] = {**decoding(args), **given, "record": args.record}
     for event in lab.stream(args.method, prompt, **options):
@@ -45,6 +47,7 @@ def handle(args: argparse.Namespace) -> int:
         if isinstance(event, RunEnded) and event.reason == "error":
             print(f"error: {event.message}", file=sys.stderr)
             return 1
+    tell(idle(trace))
     if args.save:
         trace.save(args.save)
     if args.json:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from engine.config import Sampling
+from engine.config import Calibration, Sampling
 from engine.errors import ConfigError, unknown
 from engine.files.documents import fits
 from engine.files.places import PRESETS
@@ -52,6 +52,7 @@ class Preset:
     task: str = ""  # family of the prompt, when its answer can be checked
     answer: str = ""  # the reference answer, as the task compares it
     dtype: str = "auto"  # of a pair
+    calibrated: Mapping[str, Calibration] = field(default_factory=dict)  # of a pair: rule -> its defaults there
     expect: Mapping[str, Any] = field(
         default_factory=dict
     )  # what the recording must show (engine/cases/claims.py); checked by tests
@@ -101,15 +102,32 @@ def read_preset(path: Path) -> Preset:
     lanes = raw.pop("lanes", [])
     if not isinstance(lanes, list) or any(not isinstance(lane, dict) or "method" not in lane for lane in lanes):
         raise ConfigError(f"{path.name}: each of its lanes names a method.")
+    calibrated = {rule: _calibration(one, path) for rule, one in raw.pop("calibrated", {}).items()}
     for field_ in fields(Preset):
         if field_.name in raw and not fits(raw[field_.name], field_.type):
             raise ConfigError(f"{path.name}: {field_.name} has a value of another type than is needed.")
     raw |= {key: tuple(raw[key]) for key in ("prompts", "traces") if key in raw}
     preset = Preset(
-        **{"name": path.stem, "title": path.stem} | raw | {"lanes": tuple(_lane(one, path) for one in lanes)}
+        **{"name": path.stem, "title": path.stem} | raw,
+        lanes=tuple(_lane(one, path) for one in lanes),
+        calibrated=calibrated,
     )
     _check(preset, path)
     return preset
+
+
+def calibrations(pair: str, folder: Path = PRESETS) -> Mapping[str, Calibration]:
+    """The defaults that a pair's preset carries, by rule; none for models that no preset names."""
+    known = Path(pair).name == pair and (folder / f"{pair}.toml").is_file()
+    return get_preset(pair, folder).calibrated if known else {}
+
+
+def _calibration(given: Any, path: Path) -> Calibration:
+    if not fits(given, dict[str, Any]) or set(given) != {"knobs", "command"}:
+        raise ConfigError(f"{path.name}: what is calibrated for a rule has knobs, and the command that made them.")
+    if not fits(given["knobs"], dict[str, str | int | float | bool]) or not fits(given["command"], str):
+        raise ConfigError(f"{path.name}: calibrated knobs are numbers, texts and switches; the command is a text.")
+    return Calibration(given["knobs"], given["command"])
 
 
 def _lane(given: Mapping[str, Any], path: Path) -> Lane:

@@ -43,7 +43,8 @@ EASD = make_card(
     summary="Speculative decoding that vetoes a draft token when both models are unsure and yet agree. The target's "
     "next choice is taken instead, on purpose against its own distribution.",
     helps="Reasoning, where a confident-looking agreement of two unsure models is a shared mistake.",
-    hurts="Free wording: two unsure models that agree are often both right, and every veto ends a round.",
+    hurts="Free wording: two unsure models that agree are often both right, and every veto ends a round. Where no "
+    "target entropy exceeds tau_entropy nothing is ever vetoed: calibrate it for the pair.",
     contested="At least or above the overlap threshold (E1); correction from the target or the residual (E2); draft "
     "length not in the paper (E6); whose entropies calibrate tau (E8, E9).",
     formula="veto if H_d > tau and H_t > tau and overlap@n >= tau_overlap; then p(x) <- 0",

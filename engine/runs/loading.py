@@ -1,8 +1,9 @@
 """Which models and assets to load: from a preset's name, or from ids and folders; and loading the models."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from engine.config import Calibration
 from engine.errors import ConfigError, unknown
 from engine.files.places import locate
 from engine.files.presets import get_preset
@@ -22,13 +23,14 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Wanted:
-    """Models and assets by role, as folders or hub ids. `named`: the references themselves serve as the models'
-    names."""
+    """Models and assets by role, as folders or hub ids; defaults that were calibrated for just these models, by rule.
+    `named`: the references themselves serve as the models' names."""
 
     models: Mapping[str, str]
     assets: Mapping[str, str]
     dtype: str
     named: bool
+    calibrated: Mapping[str, Calibration] = field(default_factory=dict)
 
 
 def wanted(preset: str | None, models: Mapping[str, str], assets: Mapping[str, str], dtype: str) -> Wanted:
@@ -40,15 +42,17 @@ def wanted(preset: str | None, models: Mapping[str, str], assets: Mapping[str, s
     if (preset is None) == ("target" not in models):
         both = "Give either a preset's name or target=..., not both."
         raise ConfigError(both if preset else "Give a preset's name, or target=...")
+    calibrated: Mapping[str, Calibration] = {}
     if preset is not None:
         found = get_preset(preset)
         found = found if found.kind == "pair" else get_preset(found.pair)  # a case names the preset of its models
+        calibrated = {} if models else found.calibrated
         models, assets = {**found.models, **models}, {**found.assets, **assets}
         dtype = found.dtype if dtype == "auto" else dtype
     for role in assets:
         if (kind := role.split(":")[0]) not in LOADERS:
             raise ConfigError(unknown("option or asset role", kind, (*OPTIONS, *LOADERS)))
-    return Wanted(models, assets, dtype, named=preset is not None)
+    return Wanted(models, assets, dtype, named=preset is not None, calibrated=calibrated)
 
 
 def load_models(found: Wanted, device: str) -> dict[str, Model]:

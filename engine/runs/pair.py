@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.config import Card, KnobValue, RunConfig
+from engine.config import Calibration, Card, KnobValue, RunConfig
 from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
 from engine.files.places import locate
@@ -28,6 +28,7 @@ class Pair:
     asset_paths: dict[str, str] = field(default_factory=dict)
     preset: str | None = None
     threads: Threads | None = None  # what was chosen at load; None leaves torch's number alone
+    calibrated: Mapping[str, Calibration] = field(default_factory=dict)  # rule -> defaults for these models
     lock: threading.Lock = field(default_factory=threading.Lock)
     _assets: dict[str, Any] = field(default_factory=dict)
     _described: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -81,6 +82,10 @@ class Pair:
         (`WANTS`)."""
         needs = (*card.still_needs(knobs), *DRAFTERS[card.drafter].WANTS)
         return [role for need in needs for role in self.roles(need) if role in self.asset_paths]
+
+    def fitted(self, card: Card) -> Card:
+        """The card with the defaults that were calibrated for these models."""
+        return card.fitted(self.calibrated.get(card.rule))
 
     def missing(self, card: Card, knobs: Mapping[str, KnobValue]) -> str:
         """What the card needs and is not loaded, as a sentence; empty when nothing is."""

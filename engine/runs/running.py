@@ -62,7 +62,7 @@ def stream(
 ) -> Iterator[Event]:
     """RunStarted, a Round a target call, RunEnded; see `engine.lab.Lab.stream`. `given` holds `Options` and knobs by
     name."""
-    card = method if isinstance(method, Card) else get_card(method)
+    card = pair.fitted(method if isinstance(method, Card) else get_card(method))
     options = Options(**{name: value for name, value in given.items() if name in DECODING})
     config = _configure(pair, card, prompt, options, {k: v for k, v in given.items() if k not in DECODING})
     try:
@@ -113,7 +113,7 @@ def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
     Raises:
         ConfigError: an unknown method or knob, or a model that is missing.
     """
-    card = method if isinstance(method, Card) else get_card(method)
+    card = pair.fitted(method if isinstance(method, Card) else get_card(method))
     config = RunConfig(card.name, (0,), max_new_tokens=pair.target.context, knobs=card.resolve(knobs))
     return build(card, pair.kit(card, config), config.knobs)
 

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { idle, idleWords } from "../../app/static/idle.js";
 import * as rules from "../../app/static/rules.js";
 import { createStore } from "../../app/static/store.js";
 import { knobsOf, linesOf, movable, replay } from "../../app/static/thresholds.js";
@@ -41,6 +42,23 @@ const rounded = (terms) =>
 test("every recorded node is decided as in Python", () => {
   assert.ok(cases.length > 6);
   assert.equal(missed(rules), 0);
+});
+
+test("a threshold that cannot fire is found where Python finds it", () => {
+  const kinds = { recorded: 0, anywhere: 0, may: 0 };
+  for (const { rule, name, knobs, nodes, moves } of cases)
+    for (const { moved, idle: told } of moves) {
+      const found = idle(thresholds[rule], { ...knobs, ...moved }, nodes, 1000);
+      const digits = (one) => one && { ...one, extreme: one.extreme.toPrecision(11), limit: one.limit.toPrecision(11) };
+      assert.deepEqual(digits(found), digits(told), `${name} ${JSON.stringify(moved)}`);
+      kinds[told ? (told.asked ? "recorded" : "anywhere") : "may"] += 1;
+    }
+  assert.ok(kinds.recorded > 5 && kinds.anywhere > 1 && kinds.may > 50, JSON.stringify(kinds));
+  const far = { name: "h_target", sign: ">", limit: 2, knob: "tau_entropy", extreme: 1.3512, asked: 63 };
+  assert.equal(
+    idleWords(far),
+    "It cannot hold: the target's entropy is at most 1.35 here, and tau_entropy asks for more than 2.",
+  );
 });
 
 function runOf(name, rule) {

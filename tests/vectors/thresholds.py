@@ -11,6 +11,7 @@ from dataclasses import asdict, fields, replace
 from typing import Any as AnyType
 
 from engine.analysis.decisions import numbers
+from engine.analysis.idle import asked, idle
 from engine.analysis.replay import what_if
 from engine.files.places import PRESETS
 from engine.rules import RULES, THRESHOLDS
@@ -92,6 +93,7 @@ SAMPLES = [
     for rank in (None, 1, 4)
     for a in (..., None, 0.3 + 1e-10, 3.0, math.inf)
 ]
+VOCAB = 1000  # of a made-up model: bounds entropies and ranks
 KEPT = 8  # nodes a recording whose evaluation is written down
 
 
@@ -143,7 +145,13 @@ def _expected(rule: str, knobs: dict[str, AnyType], moved: dict[str, AnyType], n
     threshold, given = DECLARED[rule], knobs | moved
     seen = [numbers(node, threshold, given) for node in nodes]
     holds = [bind(threshold.condition, given)(one) for one in seen]
-    return {"moved": moved, "holds": holds, "terms": [_plain(t) for t in terms(threshold.condition, given, seen[0])]}
+    found = idle(threshold, given, asked(threshold, given, nodes), VOCAB)
+    return {
+        "moved": moved,
+        "holds": holds,
+        "terms": [_plain(t) for t in terms(threshold.condition, given, seen[0])],
+        "idle": asdict(found) if found else None,
+    }
 
 
 def _plain(term: Term) -> dict[str, AnyType]:

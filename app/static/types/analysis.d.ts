@@ -96,11 +96,27 @@ export interface Parting extends Divergence {
   readonly lanes: readonly [string, string];
 }
 
-/** Verdicts and evidence by lane key, and the pairs that part; pairs of other prompts or targets have no place. */
+/** A comparison that the condition cannot do without, and that cannot hold. */
+export interface Idle {
+  /** of the recorded number */
+  readonly name: string;
+  readonly sign: string;
+  readonly limit: number;
+  /** the knob that is the limit; empty where there is none */
+  readonly knob: string;
+  /** the number that comes closest: the largest for > and >=, else the smallest */
+  readonly extreme: number;
+  /** tested nodes that have the number; 0 where `extreme` is the end of what the number can be at all */
+  readonly asked: number;
+}
+
+/** Verdicts and evidence by lane key, the pairs that part, and which thresholds cannot fire. Pairs of other prompts or targets have no place. */
 export interface Compared {
   readonly verdicts: Readonly<Record<string, Verdict>>;
   readonly divergences: readonly Parting[];
   readonly proofs: Readonly<Record<string, Proof>>;
+  /** lane key -> why its threshold cannot fire, for those of which that is known */
+  readonly idle: Readonly<Record<string, string>>;
 }
 
 /** A number as the page tells it. */

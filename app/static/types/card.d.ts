@@ -23,6 +23,10 @@ export interface Knob {
   readonly lossy: readonly string[];
   /** a need of the card that this knob, once set, makes superfluous */
   readonly replaces: string;
+  /** the command that made the default, where it is one for the loaded models */
+  readonly calibrated: string;
+  /** what the default is elsewhere, then; `origin` is the origin of this one */
+  readonly published: boolean | number | string | null;
 }
 
 /** A method as data: the triple, its words, its knobs and what it promises. Page, CLI and docs are made from it. */

@@ -1,0 +1,37 @@
+"""What commands say beside their result."""
+
+import pytest
+
+from engine.cli import main
+from tests.engine.zoo import Zoo
+
+SHORT = ("--max-new-tokens", "6")
+
+
+@pytest.fixture(scope="module")
+def pair(zoo: Zoo) -> list[str]:
+    target = zoo.path("llama", layers=2, hidden=32)
+    return ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
+
+
+def test_run_and_compare_say_when_a_threshold_cannot_fire(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    never = "easd:tau_overlap=1.01"
+    assert main(["run", "easd", "abc", *pair, *SHORT, "--set", "tau_overlap=1.01"]) == 0
+    assert "easd: The threshold cannot fire: the share of common first choices" in capsys.readouterr().err
+    loose = ["--set", "tau_overlap=0", "--set", "tau_entropy=0"]
+    assert main(["run", "easd", "abc", *pair, *SHORT, *loose]) == 0
+    assert "cannot fire" not in capsys.readouterr().err
+    given = ["compare", "--methods", f"ar,{never},easd:tau_overlap=0:tau_entropy=0", "--prompt", "abc", *pair, *SHORT]
+    for record, where in (("light", "on the first prompt"), ("full", "on every prompt")):
+        assert main([*given, "--record", record]) == 0
+        (told,) = [line for line in capsys.readouterr().err.splitlines() if "cannot fire" in line]
+        assert told.startswith(f"{never}, {where}")
+
+
+def test_a_default_that_is_this_pair_s_own_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["run", "easd", "Question:", "--max-new-tokens", "2", "--device", "cpu"]
+    assert main(given) == 0
+    told = capsys.readouterr().err
+    assert "easd: tau_entropy is 1.347 nats, calibrated for these models by `python -m engine calibrate" in told
+    assert main([*given, "--set", "tau_entropy=2"]) == 0
+    assert "calibrated" not in capsys.readouterr().err
