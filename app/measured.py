@@ -46,6 +46,8 @@ class JudgedSetting(TypedDict):
     accuracy: Mean | None
     accuracy_drop: Mean | None  # against speculative decoding, paired over problems
     same_text_as_sd: float
+    tokens_per_s: NotRequired[float]  # where times were taken
+    speedup: NotRequired[Mean | None]  # over the target alone
 
 
 class JudgeResult(TypedDict):
@@ -67,6 +69,9 @@ class JudgeResult(TypedDict):
     models: dict[str, Any]
     command: str
     figure: Plot
+    decoding: NotRequired[dict[str, Any]]  # of all settings; the recorded ones were greedy, without a template
+    shots: NotRequired[int]
+    notes: NotRequired[list[str]]
 
 
 class Evaluation(TypedDict):
@@ -90,6 +95,32 @@ class Judged(TypedDict):
     figures: list[Captioned]
 
 
+class Quality(TypedDict):
+    """What fits a method's task, see `engine.analysis.quality`; shares from 0 to 1, BLEU, chrF and ROUGE to 100."""
+
+    responses: int
+    prompts: int
+    repeats: int
+    response_tokens: NotRequired[Mean]
+    response_tokens_difference: NotRequired[Mean]
+    same_as_ar: NotRequired[Mean]
+    accuracy: NotRequired[Mean]
+    accuracy_difference: NotRequired[Mean]
+    majority: NotRequired[Mean]
+    majority_difference: NotRequired[Mean]
+    bleu: NotRequired[Mean]
+    bleu_difference: NotRequired[Mean]
+    bleu_relative: NotRequired[Mean]
+    chrf: NotRequired[Mean]
+    chrf_difference: NotRequired[Mean]
+    rouge1: NotRequired[Mean]
+    rouge1_difference: NotRequired[Mean]
+    rouge2: NotRequired[Mean]
+    rouge2_difference: NotRequired[Mean]
+    rougeL: NotRequired[Mean]
+    rougeL_difference: NotRequired[Mean]
+
+
 class PoolMethod(TypedDict):
     """A method's counts, and intervals over prompts."""
 
@@ -108,6 +139,7 @@ class PoolMethod(TypedDict):
     draft_s: float
     verify_s: float
     other_s: float
+    quality: NotRequired[Quality]  # older recordings have none
 
 
 class Quantiles(TypedDict):

@@ -11,6 +11,7 @@ from engine.threshold import Threshold
 KnobValue = bool | int | float | str
 Guarantee = Literal["reference", "lossless", "lossy"]
 Origin = Literal["paper", "code", "ours"]
+Writer = Literal["target", "draft"]  # roles of models that write a text
 MIN_TEMPERATURE = 1e-3  # below it a distribution is the argmax, and logits / temperature lose their digits
 MOST_TEXT = 2000  # characters of a knob that is a text
 MAX_SEED = 2**53  # whole numbers beyond it do not survive JSON readers
@@ -110,6 +111,7 @@ class Card:
     family: str = "chain"  # chain | tree | lookup | judge | baseline: how the page groups it
     needs: tuple[str, ...] = ()  # models besides the target: "draft", "eagle3", "judge:arithmetic", ...
     threshold: Threshold | None = None  # the condition that the rule declares, if it has one
+    writer: Writer = "target"  # the model that checks and writes; a draft that writes alone is no speculation
 
     def resolve(self, given: Mapping[str, object]) -> dict[str, KnobValue]:
         """All knobs with their values.

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from engine.config import Card, KnobValue, RunConfig
+from engine.config import Card, KnobValue, RunConfig, Writer
 from engine.draft import EMPTY, Draft
 from engine.model import Forward, Session, Tokenizer
 from engine.parts import Context, Drafter, Outcome, Rule
@@ -56,6 +56,7 @@ class Decoding:
     config: RunConfig
     streams: Streams
     clock: Callable[[], float] = perf_counter
+    writer: Writer = "target"  # whose session `target` is
 
     def __post_init__(self) -> None:
         self.tokens = list(self.config.prompt_ids)
@@ -65,7 +66,7 @@ class Decoding:
         self.path: list[int] = []
         self.index, self.reason = 0, ""
         overlap_n = taken_at(self.method.card.threshold, "overlap", self.method.knobs, usual=OVERLAP_N)
-        self._recorder = Recorder(self.tokenizer.piece, self.method.card.rule, self.full, overlap_n)
+        self._recorder = Recorder(self.tokenizer.piece, self.method.card.rule, self.full, overlap_n, self.writer)
         self._entries = max(self.config.top_n if self.full else 1, self.method.rule.entries)
 
     @property

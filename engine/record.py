@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from engine.config import Writer
 from engine.draft import Draft
 from engine.sampling import wide
 from engine.threshold import OVERLAP_N
@@ -13,9 +14,18 @@ from engine.view import RoundView
 class Recorder:
     """Writes the rounds of one run down; `full` with every draft token and its numbers, else counts and tokens only."""
 
-    def __init__(self, piece: Callable[[int], str], rule: str, full: bool, overlap_n: int = OVERLAP_N) -> None:
-        """`piece` gives a token's text, `rule` is the name that nodes carry, `overlap_n` the n of their overlap."""
+    def __init__(
+        self,
+        piece: Callable[[int], str],
+        rule: str,
+        full: bool,
+        overlap_n: int = OVERLAP_N,
+        writer: Writer = "target",
+    ) -> None:
+        """`piece` gives a token's text, `rule` is the name that nodes carry, `overlap_n` the n of their overlap,
+        `writer` whose numbers those of the "target" are."""
         self._piece, self._rule, self._full, self._overlap_n = piece, rule, full, overlap_n
+        self._writer = writer
         self._seen: set[int] = set()
 
     def round(self, view: RoundView, verdict: Verdict, emitted: Sequence[int], start: int, index: int) -> Round:
@@ -24,6 +34,8 @@ class Recorder:
         pieces = [self._piece(token) for token in emitted]
         tokens = tokens_of(view, verdict, emitted, pieces, start, index, self._full)
         nodes = nodes_of(view, verdict, accepted, self._rule, self._overlap_n) if self._full else []
+        if self._writer == "draft":
+            drafts_alone(tokens, nodes)
         fresh = mentioned(nodes, tokens) - self._seen if self._full else set()
         self._seen |= fresh
         return Round(
@@ -128,6 +140,16 @@ def tokens_of(
             _measure(line, view, verdict, node)
         out.append(line)
     return out
+
+
+def drafts_alone(tokens: Sequence[Token], nodes: Sequence[Node]) -> None:
+    """Name the writer: what a run of the draft model alone calls the target's is the draft's, and no target looked."""
+    for token in tokens:
+        token.origin = "draft" if token.origin == "target" else token.origin
+        token.h_draft, token.h_target, token.top_target = token.h_target, None, None
+    for node in nodes:
+        node.q, node.h_draft, node.top_draft = node.p, node.h_target, node.top_target
+        node.p = node.h_target = node.top_target = node.law_target = node.margin = node.overlap = None
 
 
 def _measure(line: Token, view: RoundView, verdict: Verdict, node: int | None) -> None:

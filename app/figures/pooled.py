@@ -16,6 +16,13 @@ SPREADS = {  # title -> column of a method's row, whether 1 means the plain targ
     "Tokens checked a prompt": ("tokens_each", False),
     "Tokens/s against plain decoding, times": ("speedup", True),
 }
+QUALITY = {  # title -> measure, whether it is a share
+    "Right answers": ("accuracy", True),
+    "Right by majority": ("majority", True),
+    "BLEU": ("bleu", False),
+    "ROUGE-L": ("rougeL", False),
+    "Outputs equal to plain decoding": ("same_as_ar", True),
+}
 Numbers = Mapping[str, Any]
 
 
@@ -51,6 +58,13 @@ def of_methods(section: Numbers) -> list[dict[str, Any]]:
             note = "; dashed: the plain target" if one else ""
             caption = f"Mean and 95 % over {section['prompts']} prompts{note}."
             drawn.append((spread(section["methods"], title, name, one), caption))
+    for title, (name, share) in QUALITY.items():
+        rows = [{**row, name: row.get("quality", {}).get(name)} for row in section["methods"]]
+        if any(row[name] for row in rows):
+            shown = spread(rows, f"{title}, share of prompts" if share else f"{title}, 0 to 100", name)
+            limits = {"tickformat": ".0%", "range": [0, 1.02]} if share else {}
+            caption = f"Mean and 95 % over {section['prompts']} prompts."
+            drawn.append((shown.update_xaxes(**limits), caption))
     return captioned(drawn)
 
 

@@ -10,6 +10,7 @@ import { download, offer, svgText } from "./figure.js";
 const CAUSES = {
   "near-tie": "Near-tie",
   "lossy rule": "Lossy rule",
+  "draft alone": "Draft alone",
   "sampling draw": "Sampling draw",
   unexplained: "Unexplained",
 };

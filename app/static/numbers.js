@@ -152,6 +152,7 @@ export function tcrOf(round) {
  * @param {Run} run @param {Run | null | undefined} baseline @returns {string} */
 export function incomparable(run, baseline) {
   if (!run.head || !baseline?.head || baseline.rounds.some((round) => round.drafted > 0)) return "a draft";
+  if (baseline.head.guarantee === "lossy") return "another distribution";
   const [ours, theirs] = [run.head, baseline.head];
   const target = (/** @type {Head} */ { models }) =>
     JSON.stringify([models.target?.id, models.target?.sha256, models.target?.revision]);

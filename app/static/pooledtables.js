@@ -22,7 +22,14 @@ const within = (drawn) => drawn.quantiles.share[drawn.quantiles.quantile.indexOf
 /** The tables of a section that have rows. @param {any} section
  * @param {string} label of the method whose bins are shown @returns {Table[]} */
 export function tablesOf(section, label) {
-  return [methods(section), ablation(section), granularity(section), time(section), bins(section, label)]
+  return [
+    methods(section),
+    quality(section),
+    ablation(section),
+    granularity(section),
+    time(section),
+    bins(section, label),
+  ]
     .filter((table) => table.rows.length)
     .map(told);
 }
@@ -52,6 +59,43 @@ function methods(section) {
       spread(row.tau),
       spread(row.speedup),
       section.figures[row.label] ? percent(within(section.figures[row.label])) : "–",
+    ]),
+  };
+}
+
+/** Measures as columns: name, words, whether a share. @type {[string, string, boolean][]} */
+const MEASURES = [
+  ["accuracy", "right answers", true],
+  ["accuracy_difference", "right, less AR's", true],
+  ["majority", "right by majority", true],
+  ["majority_difference", "majority, less AR's", true],
+  ["bleu", "BLEU", false],
+  ["bleu_relative", "BLEU, % of AR's", false],
+  ["chrf", "chrF", false],
+  ["rouge1", "ROUGE-1", false],
+  ["rouge2", "ROUGE-2", false],
+  ["rougeL", "ROUGE-L", false],
+  ["same_as_ar", "same output as AR", true],
+  ["response_tokens", "tokens a response", false],
+];
+const shares = (value) =>
+  !value
+    ? "–"
+    : value.low === null
+      ? saved(value.mean)
+      : `${saved(value.mean)} (${saved(value.low)} to ${saved(value.high)})`;
+
+/** @param {any} section @returns {Table} */
+function quality(section) {
+  const rows = section.methods.filter((row) => row.quality?.accuracy || row.quality?.bleu || row.quality?.rougeL);
+  return {
+    name: "Quality",
+    columns: ["method", ...MEASURES.map(([, words]) => words)],
+    caption:
+      "What fits the task: right answers (mean over repeats; with repeats also the answer of the majority), BLEU and chrF of translations, ROUGE of summaries. In brackets 95 % over prompts: Wilson's score for shares, 2,000 seeded resamples for all else; differences are paired by prompt.",
+    rows: rows.map((row) => [
+      row.label,
+      ...MEASURES.map(([name, , share]) => (share ? shares(row.quality[name]) : spread(row.quality[name], 1))),
     ]),
   };
 }

@@ -9,7 +9,7 @@ from engine.errors import ConfigError
 from engine.trace.events import TopN
 from engine.trace.store import Trace
 
-Cause = Literal["near-tie", "lossy rule", "sampling draw", "unexplained"]
+Cause = Literal["near-tie", "lossy rule", "draft alone", "sampling draw", "unexplained"]
 
 # Largest gap of log-probabilities, nats, that another order of the same sums can turn round. Measured on forwards of
 # different shapes: float32 5e-5, float16 0.04, bfloat16 0.19 (logits of magnitude 16 to 32 are 0.125 apart there).
@@ -73,6 +73,8 @@ def _near(trace: Trace) -> float:
 
 
 def _cause(one: Trace, other: Trace, pos: int, gap: float | None, near: float) -> Cause:
+    if _alone(one, pos) or _alone(other, pos):
+        return "draft alone"
     if _bent(one, pos) or _bent(other, pos):
         return "lossy rule"
     if any(trace.head.sampling.get("temperature", 0) != 0 for trace in (one, other)):
@@ -80,6 +82,12 @@ def _cause(one: Trace, other: Trace, pos: int, gap: float | None, near: float) -
     if gap is not None and gap <= near:
         return "near-tie"
     return "unexplained"
+
+
+def _alone(trace: Trace, pos: int) -> bool:
+    """Whether the draft model wrote the token without being checked."""
+    token = trace.tokens[pos]
+    return token.origin == "draft" and not trace.rounds[token.round].drafted
 
 
 def _bent(trace: Trace, pos: int) -> bool:
@@ -116,6 +124,7 @@ def _text(
     why = {
         "near-tie": f"a near-tie, {apart}, which {one.head.dtype} does not settle",
         "lossy rule": f"a lossy rule decided, {apart}",
+        "draft alone": f"the draft model wrote alone, {apart}",
         "sampling draw": f"{'both are draws from one distribution' if exact else 'the draws differ'}, {apart}",
         "unexplained": f"unexplained, {apart}: two exact greedy runs should agree here",
     }

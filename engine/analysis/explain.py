@@ -90,6 +90,8 @@ def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces, declare
         way = "first choice" if head.sampling.get("temperature", 0) == 0 else "own draw"
         why_not = "nothing was drafted" if event.drafted == 0 else "no draft token stands here"
         return f"Not drafted: {own}{given} is the target's {way}; {why_not}."
+    if token.origin == "draft" and event.drafted == 0:
+        return f"Written by the draft model alone: no target looked at {own}."
     verb = "accepted by a lossy rule" if token.origin == "relaxed" else "accepted"
     return f"Drafted: {own} was proposed and {verb}; this trace was recorded without the details."
 

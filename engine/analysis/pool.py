@@ -10,6 +10,7 @@ from typing import Any
 from engine.analysis import heterospec as paper
 from engine.analysis.grouping import Knobs, by_method, pair_names, task_of
 from engine.analysis.intervals import Interval, mean_interval, ratio_interval
+from engine.analysis.quality import quality
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.trace.metrics import check_baseline, pooled
@@ -72,7 +73,8 @@ def _about(kept: Sequence[Trace]) -> dict[str, Any]:
 
 def _section(task: str, groups: Mapping[str, list[Trace]], study: Study | None) -> dict[str, Any]:
     present = {label: runs for label, runs in groups.items() if runs}
-    plain = [t for runs in present.values() for t in runs if not any(r.drafted for r in t.rounds)]
+    undrafted = (t for runs in present.values() for t in runs if not any(r.drafted for r in t.rounds))
+    plain = [t for t in undrafted if t.head.guarantee != "lossy"]
     baselines = dict(zip(pair_names(plain), plain, strict=True))
     prompts = {label: set(pair_names(runs)) for label, runs in present.items()}
     return {
@@ -91,7 +93,8 @@ def _is_tree(runs: Iterable[Trace]) -> bool:
 
 
 def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trace]) -> dict[str, Any]:
-    """Tables 1 and 6: counts, their mean a prompt, tau and speed-up with intervals over prompts, shares of time."""
+    """Tables 1 and 6: counts, their mean a prompt, tau and speed-up with intervals over prompts, shares of time; and
+    quality."""
     found = pooled(runs)
     counts = [(len(t.tokens), len(t.rounds), sum(r.fed for r in t.rounds)) for t in runs]
     head = runs[0].head
@@ -111,6 +114,7 @@ def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trac
         "draft_s": found["draft_s"],
         "verify_s": found["verify_s"],
         "other_s": found["other_s"],
+        "quality": quality(runs, list(baselines.values())),
     }
 
 

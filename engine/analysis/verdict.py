@@ -155,9 +155,10 @@ def _among(
 
 
 def _plain(runs: Sequence[Trace | None]) -> bool:
-    """Whether something ran, and nothing was drafted."""
+    """Whether something ran, nothing was drafted, and the text is the target's own."""
     rounds = [event for run in runs if run for event in run.rounds]
-    return bool(rounds) and not any(event.drafted for event in rounds)
+    lossy = any(run.head.guarantee == "lossy" for run in runs if run)
+    return bool(rounds) and not lossy and not any(event.drafted for event in rounds)
 
 
 def worthwhile(found: dict[str, Any]) -> int:

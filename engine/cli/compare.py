@@ -23,6 +23,7 @@ from engine.trace.metrics import pooled
 from engine.trace.store import Trace
 
 COLUMNS = ("tokens", "rounds", "verify_tokens", "tau", "accept_rate_tested", "tokens_per_s", "cost_ratio", "speedup")
+ALL = "all"
 MEASURES = {  # of engine.analysis.quality, as the terminal names them; shares are told in per cent
     "accuracy": "right, %",
     "accuracy_difference": "less ar's",
@@ -47,7 +48,8 @@ def add_parser(subparsers: Any) -> None:
         "--methods",
         required=True,
         metavar="A,B,...",
-        help="methods, comma separated; knobs as sd:gamma=7:correction=target or heterospec:thresholds=0.5,1.2",
+        help="methods, comma separated, or all that this pair can run; knobs as sd:gamma=7:correction=target or "
+        "heterospec:thresholds=0.5,1.2",
     )
     add_models(parser)
     add_prompts(parser)
@@ -72,13 +74,14 @@ def handle(args: argparse.Namespace) -> int:
 
     A prompt that one method cannot run, or on which it fails, is told and left out for all: the others stay comparable.
     """
-    specs = [parse_method(text) for text in split(args.methods)]
+    specs = [] if args.methods == ALL else [parse_method(text) for text in split(args.methods)]
     for name, given in specs:
         get_card(name).resolve(given)
     once([label(spec) for spec in specs])
     if args.repeats > 1 and not args.temperature:
         raise ConfigError("--repeats above 1 needs a --temperature above 0: greedy answers are all the same.")
     found, lab = prompts(args), load_lab(args)
+    specs = specs or [(card.name, {}) for card in lab.methods()]
     traces: dict[str, list[Trace]] = {label(spec): [] for spec in specs}
     left_out: list[str] = []
     for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
@@ -163,13 +166,12 @@ def as_text(table: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def spread(found: dict[str, Any] | None, share: bool) -> str:
+def spread(found: dict[str, Any] | None, share: bool, digits: int = 1) -> str:
     """An estimate with its interval, shares in per cent: "93.8 (86.2 to 97.3)"."""
     if found is None:
         return "-"
-    scale = 100 if share else 1
-    mean = f"{scale * found['mean']:.1f}"
-    return mean if found["low"] is None else f"{mean} ({scale * found['low']:.1f} to {scale * found['high']:.1f})"
+    mean, low, high = (None if found[k] is None else (100 if share else 1) * found[k] for k in ("mean", "low", "high"))
+    return f"{mean:.{digits}f}" + ("" if low is None else f" ({low:.{digits}f} to {high:.{digits}f})")
 
 
 def _cell(value: Any) -> str:

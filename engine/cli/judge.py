@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, MINUTES, SHARE, SIZE, add_models
+from engine.cli.options import COUNT, MINUTES, SHARE, SIZE, add_models, add_shots
 from engine.judge.kind import MODELS, TOKENS
 
 LIMIT = "most tokens of a response (default: 128, gsm8k 2048, humaneval and mbpp 1024)"
@@ -39,6 +39,7 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, help="mined file; one that exists is resumed (default: build/judge/TASK.jsonl)"
     )
+    add_shots(parser)
     parser.add_argument("--items", type=COUNT, default=500, metavar="N", help="prompts (default: 500)")
     parser.add_argument("--minutes", type=MINUTES, metavar="M", help="stop after the prompt that exceeds this time")
     parser.add_argument("--problem-seed", type=int, default=7, help="seed of the embedded problems (default: 7)")
@@ -124,12 +125,28 @@ def _eval_parser(parser: argparse.ArgumentParser) -> None:
         "--tasks", nargs="+", default=["arithmetic", "functions"], help="tasks with a judge of that name"
     )
     parser.add_argument("--source", default="", help="file or data set of a published task")
+    add_shots(parser)
+    parser.add_argument(
+        "--method",
+        choices=("autojudge", "autojudge_eagle"),
+        default="autojudge",
+        help="who drafts: the draft model, or EAGLE-2's head (default: autojudge)",
+    )
+    parser.add_argument("--temperature", type=float, default=0.0, metavar="T", help="0 is greedy (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all draws (default: 0)")
+    parser.add_argument(
+        "--times", action="store_true", help="share no passes between settings, and write tokens per second (slower)"
+    )
     parser.add_argument("--items", type=COUNT, default=300, metavar="N", help="held-out problems a task (default: 300)")
     parser.add_argument(
         "--minutes", type=MINUTES, metavar="M", help="stop each task after this time; running again goes on"
     )
     parser.add_argument(
-        "--window", type=COUNT, default=16, metavar="W", help="tokens drafted a round by all methods (default: 16)"
+        "--window",
+        type=COUNT,
+        default=16,
+        metavar="W",
+        help="tokens drafted a round by all methods, the root counted with EAGLE (default: 16)",
     )
     parser.add_argument("--thresholds", type=COUNT, default=8, metavar="N", help="thresholds of the sweep (default: 8)")
     parser.add_argument("--limit", type=COUNT, metavar="T", help=LIMIT)

@@ -23,6 +23,7 @@ from engine.judge.memo import MemoModel, remembering
 from engine.judge.problems import judged, limit_of, problems
 from engine.judge.weights import Judge
 from engine.lab import Lab
+from engine.methods import get_card
 from engine.model import Model
 from engine.tasks.problem import Problem
 from engine.tasks.rows import json_lines, mend
@@ -73,8 +74,9 @@ def _read(lab: Lab, kind: FeatureKind, every: bool) -> dict[str, Model]:
 def eval_handle(args: argparse.Namespace) -> int:
     """Evaluate each task's judge; results are written after each task, and an interrupted task goes on where it was."""
     lab = load_lab(args)
-    lab.target = remembering(lab.target)
-    lab.models = {role: remembering(model) for role, model in lab.models.items()}
+    if not args.times:
+        lab.target = remembering(lab.target)
+        lab.models = {role: remembering(model) for role, model in lab.models.items()}
     results = {task: _task(args, lab, task) for task in args.tasks}
     if args.json:
         print(json.dumps(results, indent=1))
@@ -87,21 +89,55 @@ def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
     judge = lab.asset(role)
     judge.check({"target": lab.target.revision} | {name: m.revision for name, m in lab.models.items()}, task)
     print(f"{task}: the judge in {lab.asset_paths[role]} ({role})", file=sys.stderr)
+    for note in _notes(args, judge):
+        print(f"note: {note}", file=sys.stderr)
     other = next((name for name in lab.asset_paths if name.startswith("judge:") and lab.asset(name).task != task), None)
     transfer = (other.partition(":")[2], sweep(lab.asset(other), args.thresholds)[::2]) if other else None
     safer = {f"{float(r):.0%}": t for r, t in judge.meta["thresholds_by_recall"].items() if float(r) > 0.9}
     name = role.partition(":")[2] or "own"
-    found = settings(args.window, sweep(judge, args.thresholds), name, transfer, safer=safer)
-    items = problems(task, "heldout", args.items, args.problem_seed, args.source)
+    found = settings(args.window, sweep(judge, args.thresholds), name, transfer, safer=safer, method=args.method)
+    items = problems(task, "heldout", args.items, args.problem_seed, args.source, args.shots, args.shots_from)
     lines = _lines(args, lab, task, found, items, judge)
     result = report(collect(found, lines)) | _about(args, lab, task, judge)
     args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / f"judge-{task}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    page = f"{table(task, result)}\n\n{_claims(result)}\nMade by `{_command()}`.\n"
-    (args.out / f"judge-{task}.md").write_text(f"# AutoJudge on {task}\n\n{page}", encoding="utf-8")
+    named = f"judge-{task}{_variant(args)}"
+    (args.out / f"{named}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    notes = "".join(f"{note}\n\n" for note in result["notes"])
+    page = f"{notes}{table(task, result)}\n\n{_claims(result)}\nMade by `{_command()}`.\n"
+    (args.out / f"{named}.md").write_text(f"# AutoJudge on {task}\n\n{page}", encoding="utf-8")
     if not args.json:
         print(page)
     return result
+
+
+def _variant(args: argparse.Namespace) -> str:
+    """What a result's file is called besides its task: the usual setting has no word, so that others are kept apart."""
+    words = [
+        "eagle" if args.method == "autojudge_eagle" else "",
+        f"t{args.temperature:g}" if args.temperature else "",
+        f"{args.shots}-shot" if args.shots else "",
+        "timed" if args.times else "",
+    ]
+    return "".join(f"-{word}" for word in words if word)
+
+
+def _decoding(args: argparse.Namespace, judge: Judge) -> dict[str, Any]:
+    """How all settings decode: prompts go through the chat template when those that the judge was mined on did."""
+    chat = bool(judge.meta["mining"].get("chat", False))
+    return {"max_new_tokens": args.limit, "temperature": args.temperature, "seed": args.seed, "chat": chat}
+
+
+def _notes(args: argparse.Namespace, judge: Judge) -> list[str]:
+    """What has to be known to read the numbers: other drafts, another temperature than those that were mined."""
+    mining, notes = judge.meta["mining"], []
+    along = mining.get("eagle_online") or "the draft model"
+    drafter = get_card(args.method).drafter if args.method == "autojudge_eagle" else "the draft model"
+    if along != drafter:
+        notes.append(f"This judge was mined along {along}, and is evaluated on the drafts of {drafter}.")
+    mined = float(mining.get("temperature", 0.0))
+    if mined != args.temperature:
+        notes.append(f"This judge was mined at temperature {mined:g}, and is evaluated at {args.temperature:g}.")
+    return notes
 
 
 def _role(lab: Lab, task: str) -> str:
@@ -139,6 +175,10 @@ def _lines(
         args.limit,
         args.problem_seed,
         args.source,
+        args.shots,
+        args.shots_from,
+        args.times,
+        _decoding(args, judge),
     ]
     path = BUILD / f"eval-{task}-{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +186,7 @@ def _lines(
     memories = [m for m in (lab.target, *lab.models.values()) if isinstance(m, MemoModel)]
     score, began, before = judged(task).score, time.perf_counter(), len(lines)
     for problem in items[before:]:
-        lines.append(evaluate(lab, found, problem, score, memories, args.limit))
+        lines.append(evaluate(lab, found, problem, score, memories, **_decoding(args, judge)))
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(lines[-1]) + "\n")
         spent, done = time.perf_counter() - began, len(lines) - before
@@ -180,6 +220,9 @@ def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[
         "task": task,
         "window": args.window,
         "limit": args.limit,
+        "decoding": _decoding(args, judge),
+        "shots": args.shots,
+        "notes": _notes(args, judge),
         "problem_seed": args.problem_seed,
         "threshold": judge.threshold,
         "auc": judge.meta["auc"],
@@ -191,12 +234,13 @@ def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[
 def _claims(result: dict[str, Any]) -> str:
     """What the numbers say about the claims, whichever way."""
     rows = {row["name"]: row for row in result["rows"]}
-    sd, own = rows["sd"], rows["autojudge (90 % recall)"]
+    sd, own = result["rows"][0], rows["autojudge (90 % recall)"]
     more = "more" if own["accepted_per_call"] > sd["accepted_per_call"] else "not more"
     lines = [
         f"- At the 90 % recall threshold ({result['threshold']:.4f}) AutoJudge accepts {own['accepted_per_call']:.2f} "
-        f"drafted tokens a target call, {more} than SD with the same window ({sd['accepted_per_call']:.2f}); accuracy "
-        f"drops by {percents(own['accuracy_drop'])} on {result['problems']} held-out problems.",
+        f"drafted tokens a target call, {more} than {sd['name'].upper()} with the same window "
+        f"({sd['accepted_per_call']:.2f}); accuracy drops by {percents(own['accuracy_drop'])} on "
+        f"{result['problems']} held-out problems.",
         _claim("top-K", result["above_topk"], result["gap_to_topk"]),
     ]
     if result["above_transfer"] is not None:

@@ -61,7 +61,7 @@ def mine_handle(args: argparse.Namespace) -> int:
 def _problems(args: argparse.Namespace) -> list[Problem]:
     """The problems asked for; those of cases come first and are not repeated."""
     first = case_problems(args.task) if args.cases else []
-    found = problems(args.task, args.split, args.items, args.problem_seed, args.source)
+    found = problems(args.task, args.split, args.items, args.problem_seed, args.source, args.shots, args.shots_from)
     return [*first, *(p for p in found if p.prompt not in {case.prompt for case in first})][: args.items]
 
 
@@ -96,6 +96,7 @@ def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
     )
     settings = {name: getattr(args, name) for name in names}
     settings |= {"split": args.split} if args.split != "train" else {}
+    settings |= {"shots": args.shots, "shots_from": args.shots_from} if args.shots else {}
     settings |= (
         {"eagle_online": args.eagle_online, "window": args.window, "unlikely": args.unlikely}
         if args.eagle_online

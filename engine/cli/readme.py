@@ -10,12 +10,14 @@ from typing import Any
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS
 from engine.analysis.names import NAMES
+from engine.cli.compare import spread
 from engine.files.places import ROOT
 from engine.methods import CARDS
 
 README = ROOT / "README.md"
 NUMBERS = ROOT / "docs" / "numbers.md"
 BENCH = ROOT / "docs" / "results" / "bench.json"
+QUALITY = ROOT / "docs" / "results"  # quality-TASK.json, perhaps with more words after the task
 PAGE = ROOT / "docs" / "results" / "page.json"
 LEAST = {
     "ar / hf generate": 1.2,
@@ -56,6 +58,7 @@ def filled(text: str) -> str:
         "methods": methods(),
         "embedded": embedded(ROOT / "assets" / "tiny"),
         "bench": bench(BENCH),
+        "quality": quality(QUALITY),
         "page": page(PAGE),
     }
     for name, body in parts.items():
@@ -224,6 +227,47 @@ def _busy(found: dict[str, Any]) -> list[str]:
         f"`{name}` {s['median']:.0%} ({s['low']:.0%} to {s['high']:.0%})" for name, s in found.get("busy", {}).items()
     ]
     return [f"another busy process beside it, of its own tokens per second: {', '.join(rows)}"] if rows else []
+
+
+QUALITY_COLUMNS = {  # of a method's quality -> heading, whether it is a share
+    "accuracy": ("right, %", True),
+    "accuracy_difference": ("less `ar`'s", True),
+    "majority": ("majority right, %", True),
+    "bleu": ("BLEU", False),
+    "bleu_relative": ("BLEU, % of `ar`'s", False),
+    "rougeL": ("ROUGE-L", False),
+    "same_as_ar": ("same output, %", True),
+    "response_tokens": ("tokens a response", False),
+}
+
+
+def quality(folder: Path) -> str:
+    """What `compare` recorded of each task: quality beside calls and tokens a call."""
+    files = sorted(folder.glob("quality-*.json"))
+    if not files:
+        command = "python -m engine compare --methods all --task arithmetic --items 300 --json"
+        return f"Not measured yet: run `{command}` into `quality-arithmetic.json` of `docs/results`.\n"
+    return "\n".join(
+        _quality(path.stem.removeprefix("quality-"), json.loads(path.read_text(encoding="utf-8"))) for path in files
+    )
+
+
+def _quality(name: str, table: dict[str, Any]) -> str:
+    columns = {k: v for k, v in QUALITY_COLUMNS.items() if any(k in row["quality"] for row in table.values())}
+    first = next(iter(table.values()))["quality"]
+    each = "" if first["repeats"] == 1 else f", {first['repeats']} answers each"
+    lines = [
+        f"{name}: {first['prompts']} held-out prompts{each}, recorded by `python -m engine compare --json`; in "
+        "brackets 95 % over prompts, differences paired by prompt.",
+        "",
+        f"| method | {' | '.join(words for words, _ in columns.values())} | calls | tokens a call |",
+        "| --- " + "| --: " * (len(columns) + 2) + "|",
+    ]
+    for method, row in table.items():
+        cells = [spread(row["quality"].get(k), share) for k, (_, share) in columns.items()]
+        cells += [str(row["rounds"]), spread(row["intervals"]["tau"], False, 2)]
+        lines.append(f"| `{method}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def page(path: Path) -> str:

@@ -1,14 +1,14 @@
 """Accuracy against accepted tokens on held-out problems: AutoJudge at several thresholds, top-K, the math rules, SD.
 
-Every number comes from the ordinary loop run on every problem; equal passes are shared between settings (`memo`), so
-the times are not reported. Greedy: SD gives the target's own text, and its accuracy is the target's.
+Every number comes from the ordinary loop run on every problem. Equal passes may be shared between settings (`memo`);
+times are reported only where they are not. Greedy: SD gives the target's own text, and its accuracy is the target's.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from engine.analysis.intervals import mean_interval
+from engine.analysis.intervals import mean_interval, ratio_interval
 from engine.analysis.judge import accuracy, mean_gap, share_above
 from engine.judge.memo import MemoModel
 from engine.tasks.problem import Problem
@@ -44,6 +44,27 @@ class Setting:
     knobs: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Family:
+    """What a judged method is set against: others with the same drafts, by the rule that they have instead."""
+
+    exact: str
+    top_k: str
+    math: str
+    trunk: bool  # drafts are one trunk of an EAGLE head, which counts its root (appendix J)
+
+    def knobs(self, window: int) -> dict[str, Any]:
+        """The knobs that give drafts of one window."""
+        trunk = {"tree_top_k": 1, "depth": window - 1, "total_token": window}
+        return trunk if self.trunk else {"gamma": window}
+
+
+FAMILIES = {
+    "autojudge": Family("sd", "topk_lossy", "math_rule", trunk=False),
+    "autojudge_eagle": Family("eagle2", "eagle2+dynamic_tree+top_k", "eagle2+dynamic_tree+math", trunk=True),
+}
+
+
 @dataclass(eq=False)
 class Score:
     """What one setting did on all problems, in their order."""
@@ -53,7 +74,8 @@ class Score:
     tokens: list[int] = field(default_factory=list)
     accepted: list[int] = field(default_factory=list)  # drafted tokens kept
     calls: list[int] = field(default_factory=list)
-    same: list[bool] = field(default_factory=list)  # the text is SD's
+    same: list[bool] = field(default_factory=list)  # the text is the exact method's
+    seconds: list[float] = field(default_factory=list)  # of decoding; 0 where passes were shared
 
     @property
     def tau(self) -> float:
@@ -73,32 +95,32 @@ def settings(
     other: tuple[str, Sequence[float]] | None,
     ks: Sequence[int] = TOP_K,
     safer: Mapping[str, float] | None = None,
+    method: str = "autojudge",
 ) -> list[Setting]:
-    """SD, target and draft alone, AutoJudge at its own and further thresholds, another task's judge, top-K, math rules.
+    """The exact method, target and draft alone, AutoJudge at its own and further thresholds, another task's judge,
+    top-K, math rules; `method` is one of `FAMILIES`, and all draft alike.
 
-    The draft alone is a judge that keeps everything without a bonus token; it makes no target call of its own, so that
-    its tokens a call mean nothing. `safer` names thresholds of higher recall, for the table; they are no part of the
-    curves.
+    `safer` names thresholds of higher recall, for the table; they are no part of the curves.
     """
-    base: dict[str, Any] = {"gamma": window}
-    all_kept = base | {"judge": judge, "judge_threshold": 1.01, "bonus": False}
-    found = [Setting("sd", "exact", "sd", base)]
+    family = FAMILIES[method]
+    base = family.knobs(window)
+    found = [Setting(family.exact, "exact", family.exact, base)]
     for recall, t in (safer or {}).items():
         found.append(
-            Setting(f"autojudge ({recall} recall)", "safer", "autojudge", base | {"judge": judge, "judge_threshold": t})
+            Setting(f"autojudge ({recall} recall)", "safer", method, base | {"judge": judge, "judge_threshold": t})
         )
     for group, (name, swept) in {"own": (judge, thresholds), **({"transfer": other} if other else {})}.items():
         words, knobs = "autojudge" if group == "own" else group, base | {"judge": name}
-        found.append(Setting(f"{words} (90 % recall)", group, "autojudge", knobs))
-        found += [Setting(f"{words} {t:.4f}", group, "autojudge", knobs | {"judge_threshold": t}) for t in swept]
-    found += [Setting(f"top-{k}", "topk", "topk_lossy", base | {"accept_k": k}) for k in ks]
+        found.append(Setting(f"{words} (90 % recall)", group, method, knobs))
+        found += [Setting(f"{words} {t:.4f}", group, method, knobs | {"judge_threshold": t}) for t in swept]
+    found += [Setting(f"top-{k}", "topk", family.top_k, base | {"accept_k": k}) for k in ks]
     math = {"math only": 0, "math & top-4": 4, "math & top-16": 16}
-    found += [Setting(name, "math", "math_rule", base | {"math_k": k}) for name, k in math.items()]
-    alone = [Setting("target alone", "target", "ar"), Setting("draft alone", "draft", "autojudge", all_kept)]
-    return [*found, *alone]
+    found += [Setting(name, "math", family.math, base | {"math_k": k}) for name, k in math.items()]
+    found.append(Setting("target alone", "target", "ar"))
+    return [*found, Setting("draft alone", "draft", "draft_alone")] if not family.trunk else found
 
 
-Line = list[list[int]]  # one problem: per setting correct, tokens, accepted, calls, same text
+Line = list[list[int]]  # one problem: per setting correct, tokens, accepted, calls, same text, microseconds
 
 
 def evaluate(
@@ -107,20 +129,23 @@ def evaluate(
     problem: Problem,
     score: Callable[[Problem, str], float],
     memories: Sequence[MemoModel],
-    max_new_tokens: int,
+    **decoding: Any,
 ) -> Line:
-    """All settings on one problem, in their order. The first setting must be SD."""
+    """All settings on one problem, in their order. The first setting must be the exact method.
+
+    With `memories` passes are shared, and times, which would mean nothing, are 0.
+    """
     known: dict[str, int] = {}
     first, line = None, []
     for s in found:
-        trace = lab.run(s.method, problem.prompt, record="light", max_new_tokens=max_new_tokens, **s.knobs)
+        trace = lab.run(s.method, problem.prompt, record="light", **decoding, **s.knobs)
         numbers, text = trace.metrics(), trace.text
         first = text if first is None else first
         if text not in known:
             known[text] = int(score(problem, text) >= 1)
-        line.append(
-            [known[text], int(numbers["tokens"]), int(numbers["accepted"]), int(numbers["rounds"]), int(text == first)]
-        )
+        spent = 0.0 if memories else numbers["draft_s"] + numbers["verify_s"] + numbers["other_s"]
+        counts = [int(numbers[name]) for name in ("tokens", "accepted", "rounds")]
+        line.append([known[text], *counts, int(text == first), round(1e6 * spent)])
     for memory in memories:
         memory.forget()
     return line
@@ -130,16 +155,18 @@ def collect(found: Sequence[Setting], lines: Sequence[Line]) -> list[Score]:
     """The scores of all settings over the problems done."""
     scores = []
     for i, setting in enumerate(found):
-        columns = list(zip(*(line[i] for line in lines), strict=True)) or [()] * 5
-        correct, tokens, accepted, calls, same = (list(column) for column in columns)
-        scores.append(Score(setting, [bool(c) for c in correct], tokens, accepted, calls, [bool(c) for c in same]))
+        columns = list(zip(*(line[i] for line in lines), strict=True)) or [()] * 6
+        correct, tokens, accepted, calls, same, spent = (list(column) for column in columns)
+        right, alike = [bool(c) for c in correct], [bool(c) for c in same]
+        scores.append(Score(setting, right, tokens, accepted, calls, alike, [us / 1e6 for us in spent]))
     return scores
 
 
 def report(scores: Sequence[Score]) -> dict[str, Any]:
     """All rows with their intervals, and the three claims about them, as JSON types."""
     sd = scores[0]
-    rows = [_row(score, sd) for score in scores]
+    plain = next((score for score in scores if score.setting.group == "target"), sd)
+    rows = [_row(score, sd) | _speed(score, plain) for score in scores]
     own, transfer, topk = (_curve(scores, group) for group in ("own", "transfer", "topk"))
     start = [sd.point]
     return {
@@ -179,22 +206,41 @@ def _row(score: Score, sd: Score) -> dict[str, Any]:
     }
 
 
+def _speed(score: Score, plain: Score) -> dict[str, Any]:
+    """Tokens a second and their quotient by plain decoding's, where times were taken."""
+    if not all(score.seconds) or not score.seconds or not all(plain.seconds):
+        return {}
+    rows = list(zip(score.tokens, score.seconds, plain.tokens, plain.seconds, strict=True))
+    speedup = ratio_interval(rows, lambda s: (s[..., 0] / s[..., 1]) / (s[..., 2] / s[..., 3]))
+    return {"tokens_per_s": sum(score.tokens) / sum(score.seconds), "speedup": _interval(speedup)}
+
+
 def _interval(found: Any) -> dict[str, Any] | None:
     return None if found is None else asdict(found)
 
 
 def table(task: str, result: Mapping[str, Any]) -> str:
-    """The rows as Markdown."""
+    """The rows as Markdown; speeds where times were taken."""
+    exact, timed = result["rows"][0]["name"], any(row.get("speedup") for row in result["rows"])
+    more = (" tokens/s against the target alone |", "--:|") if timed else ("", "")
     lines = [
-        f"| {task} | tokens a target call | accuracy | drop against SD, 95 % interval | same text |",
-        "|---|--:|--:|--:|--:|",
+        f"| {task} | tokens a target call | accuracy | drop against {exact.upper()}, 95 % interval | same text |"
+        f"{more[0]}",
+        f"|---|--:|--:|--:|--:|{more[1]}",
     ]
     for row in result["rows"]:
         share, drop = percents(row["accuracy"]), percents(row["accuracy_drop"], "+")
+        speed = f" {_times(row.get('speedup'))} |" if timed else ""
         lines.append(
-            f"| {row['name']} | {row['tokens_per_call']:.2f} | {share} | {drop} | {row['same_text_as_sd']:.0%} |"
+            f"| {row['name']} | {row['tokens_per_call']:.2f} | {share} | {drop} | {row['same_text_as_sd']:.0%} |{speed}"
         )
     return "\n".join(lines)
+
+
+def _times(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "-"
+    return f"{found['mean']:.2f}" + ("" if found["low"] is None else f" ({found['low']:.2f} to {found['high']:.2f})")
 
 
 def percents(found: Mapping[str, Any] | None, sign: str = "") -> str:

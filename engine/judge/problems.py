@@ -77,16 +77,21 @@ def _each_test(problem: Problem, text: str) -> list[str]:
     return [run_python(f"{code}\n{test}\n").reason for test in problem.answer.splitlines()]
 
 
-def problems(name: str, split: str, n: int, seed: int = 0, source: str = "") -> list[Problem]:
-    """The first n problems: of an embedded family's seeded stream, or of a published set's file.
+def problems(
+    name: str, split: str, n: int, seed: int = 0, source: str = "", shots: int = 0, shots_from: str = ""
+) -> list[Problem]:
+    """The first n problems: of an embedded family's seeded stream, or of a published set's file, there with `shots`
+    worked examples.
 
     Raises:
-        ConfigError: an unknown name, or a published set without a source.
+        ConfigError: an unknown name, a published set without a source, or worked examples where there are none.
     """
+    if shots and name in FAMILIES:
+        raise ConfigError(f"{name} takes no worked examples; the models have learnt it without.")
     if name in FAMILIES:
         return load_problems(name, split, n, seed)
     _published(name)
-    return load_published(name, source, n)
+    return load_published(name, source, n, shots, shots_from)
 
 
 def case_problems(name: str) -> list[Problem]:

@@ -102,9 +102,10 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
         torch.set_num_threads(pair.threads.count)  # labs of one process may have settled on different numbers
     kit = pair.kit(card, config)
     method = reuse or build(card, kit, config.knobs)
-    target = pair.target.session(kit.capacity, method.drafter.taps)
-    target.vocab = pair.vocab
-    return Decoding(method, target, pair.target.tokenizer, config, kit.streams)
+    model = pair.target if card.writer == "target" else kit.model(card.writer)
+    session = model.session(kit.capacity, method.drafter.taps)
+    session.vocab = pair.vocab
+    return Decoding(method, session, pair.target.tokenizer, config, kit.streams, writer=card.writer)
 
 
 def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:

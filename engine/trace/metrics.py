@@ -175,6 +175,8 @@ def unfair(trace: Recorded, baseline: Recorded) -> str:
     """What makes a quotient of the two speeds mean nothing, for example "another prompt"; empty if it is fair."""
     if any(event.drafted for event in baseline.rounds):
         return "a draft"
+    if baseline.head.guarantee == "lossy":
+        return "another distribution"
     ours, theirs = trace.head, baseline.head
     for what, one, other in (
         ("target", ours.models.get("target"), theirs.models.get("target")),

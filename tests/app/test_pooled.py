@@ -115,3 +115,18 @@ def test_what_the_repository_records_is_whole():
 def test_the_file_is_found_from_anywhere(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert Path(RECORDED).is_absolute()
+
+
+def test_quality_is_drawn_where_runs_are_marked(http):
+    def marked(name, right):
+        made = Trace.loads(trace(name))
+        made.head.extras |= {"task": "arithmetic", "right": right}
+        return made.to_bytes()
+
+    found = http().post("/lab/pooled", content=framed(a=marked("plain", True) + marked("bush", False))).json()
+    drawn = {
+        one["figure"]["layout"]["title"]["text"]: one["figure"] for one in found["plots"]["sections"][0]["methods"]
+    }
+    (bars,) = drawn["Right answers, share of prompts"]["data"]
+    assert dict(zip(bars["y"], bars["x"], strict=True)) == {"Plain decoding": 1.0, "Bush of guesses": 0.0}
+    assert "Outputs equal to plain decoding, share of prompts" in drawn and not any("BLEU" in title for title in drawn)

@@ -87,7 +87,7 @@ export interface Divergence {
   readonly gap: number | null;
   /** the gap below which the cause is a near-tie, for the less exact of the two dtypes */
   readonly near: number;
-  readonly cause: "near-tie" | "lossy rule" | "sampling draw" | "unexplained";
+  readonly cause: "near-tie" | "lossy rule" | "draft alone" | "sampling draw" | "unexplained";
   readonly text: string;
 }
 

@@ -54,4 +54,6 @@ export interface Card {
   readonly needs: readonly string[];
   /** the condition that the rule declares, if it has one */
   readonly threshold: Threshold | null;
+  /** the model that checks and writes; a draft that writes alone is no speculation */
+  readonly writer: "target" | "draft";
 }

@@ -39,6 +39,10 @@ export interface JudgedSetting {
   /** against speculative decoding, paired over problems */
   readonly accuracy_drop: Interval | null;
   readonly same_text_as_sd: number;
+  /** where times were taken */
+  readonly tokens_per_s?: number;
+  /** over the target alone */
+  readonly speedup?: Interval | null;
 }
 
 /** What a judge is worth: docs/results/judge-TASK.json, with its figure. */
@@ -61,6 +65,10 @@ export interface JudgeResult {
   readonly models: JsonObject;
   readonly command: string;
   readonly figure: Plot;
+  /** of all settings; the recorded ones were greedy, without a template */
+  readonly decoding?: JsonObject;
+  readonly shots?: number;
+  readonly notes?: readonly string[];
 }
 
 /** A task; what was not measured is null, and `command` measures it. */
@@ -81,6 +89,31 @@ export interface Judged {
   readonly figures: readonly Captioned[];
 }
 
+/** What fits a method's task, see `engine.analysis.quality`; shares from 0 to 1, BLEU, chrF and ROUGE to 100. */
+export interface Quality {
+  readonly responses: number;
+  readonly prompts: number;
+  readonly repeats: number;
+  readonly response_tokens?: Interval;
+  readonly response_tokens_difference?: Interval;
+  readonly same_as_ar?: Interval;
+  readonly accuracy?: Interval;
+  readonly accuracy_difference?: Interval;
+  readonly majority?: Interval;
+  readonly majority_difference?: Interval;
+  readonly bleu?: Interval;
+  readonly bleu_difference?: Interval;
+  readonly bleu_relative?: Interval;
+  readonly chrf?: Interval;
+  readonly chrf_difference?: Interval;
+  readonly rouge1?: Interval;
+  readonly rouge1_difference?: Interval;
+  readonly rouge2?: Interval;
+  readonly rouge2_difference?: Interval;
+  readonly rougeL?: Interval;
+  readonly rougeL_difference?: Interval;
+}
+
 /** A method's counts, and intervals over prompts. */
 export interface PoolMethod {
   readonly label: string;
@@ -99,6 +132,8 @@ export interface PoolMethod {
   readonly draft_s: number;
   readonly verify_s: number;
   readonly other_s: number;
+  /** older recordings have none */
+  readonly quality?: Quality;
 }
 
 /** Share of the rounds whose last accepted token ranks within a part of N. */

@@ -118,3 +118,22 @@ def test_what_cannot_be_pooled() -> None:
         pool([plain(3), plain(3, target="other")])
     section = pool([plain(3, prompt="a"), run("eagle", [(1, 1, None)], prompt="b")])["sections"][0]
     assert not section["even"] and section["prompts"] == 2
+
+
+def test_quality_is_told_of_runs_that_were_marked() -> None:
+    def marked(method: str, right: str, temperature: float = 0.0) -> list[Trace]:
+        runs = [run(method, [(3, 3, None)], prompt=str(i), temperature=temperature) for i in range(len(right))]
+        for trace, mark in zip(runs, right, strict=True):
+            trace.head.extras |= {"task": "arithmetic", "right": mark == "y"}
+        return runs
+
+    baseline = [plain(4, prompt=str(i)) for i in range(4)]
+    for trace, mark in zip(baseline, "yyny", strict=True):
+        trace.head.extras |= {"task": "arithmetic", "right": mark == "y"}
+    found = rows(pool([*marked("eagle", "ynny"), *baseline])["sections"][0])
+    assert found["EAGLE"]["quality"]["accuracy"]["mean"] == 0.5 and found["AR"]["quality"]["accuracy"]["mean"] == 0.75
+    assert found["EAGLE"]["quality"]["accuracy_difference"]["mean"] == -0.25
+    assert (
+        "accuracy"
+        not in rows(pool([*marked("eagle", "yn"), run("other", [(1, 1, None)])])["sections"][-1])["OTHER"]["quality"]
+    )

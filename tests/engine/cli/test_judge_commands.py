@@ -13,6 +13,8 @@ from engine.judge.classifier import Settings, area_of
 from engine.judge.problems import limit_of
 from engine.judge.store import read_mined
 from engine.judge.weights import load_judge
+from engine.lab import Lab
+from engine.trace.store import Trace
 from tests.engine.zoo import Zoo
 
 
@@ -215,3 +217,72 @@ def test_mining_along_an_eagle_heads_windows(tmp_path: Path, capsys: pytest.Capt
     for other in ("--naive", "--temperature=0.5", "--endpoint=http://127.0.0.1:1"):
         assert main([*given, other]) == 2
     capsys.readouterr()
+
+
+def judge_of(pair: list[str], mined: Path, out: Path, *more: str) -> Path:
+    """A judge trained on labels mined with `more`, mixed by hand."""
+    assert mine(pair, mined, "--items", "12", *more) == 0
+    mixed(mined)
+    assert main(["judge-train", *pair, "--mined", str(mined), "--out", str(out), "--split", "folds"]) == 0
+    return out
+
+
+def test_a_judge_of_chats_is_evaluated_on_chats(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = zoo.path("llama", layers=2, hidden=32)
+    pair = ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
+    judge = judge_of(pair, tmp_path / "m.jsonl", tmp_path / "judge")
+    seen: list[dict[str, object]] = []
+
+    def watched(lab: Lab, method: str, prompt: str, **options: object) -> Trace:
+        seen.append(options)
+        return run(lab, method, prompt, **(options | {"chat": False}))
+
+    run = Lab.run
+    monkeypatch.setattr(Lab, "run", watched)
+    given = ["judge-eval", *pair, "--asset", f"judge={judge}", "--tasks", "arithmetic", "--items", "1", "--limit", "6"]
+    given += ["--window", "4", "--thresholds", "1", "--out", str(tmp_path / "results"), "--json"]
+    for chat, more, temperature in ((False, [], 0.0), (True, ["--temperature", "0.7"], 0.7)):
+        meta = json.loads((judge / "judge.json").read_text())
+        (judge / "judge.json").write_text(json.dumps(meta | {"mining": meta["mining"] | {"chat": chat}}))
+        seen.clear()
+        assert main([*given, *more]) == 0
+        assert {(o["chat"], o["temperature"], o["max_new_tokens"]) for o in seen} == {(chat, temperature, 6)}
+    sampled = json.loads((tmp_path / "results" / "judge-arithmetic-t0.7.json").read_text())
+    assert sampled["decoding"]["chat"] is True and "mined at temperature 0" in sampled["notes"][0]
+    assert json.loads((tmp_path / "results" / "judge-arithmetic.json").read_text())["notes"] == []
+    assert main([*given, "--times"]) == 0
+    timed = json.loads((tmp_path / "results" / "judge-arithmetic-timed.json").read_text())
+    assert all(row["tokens_per_s"] > 0 for row in timed["rows"])
+    assert "tokens/s against the target alone" in (tmp_path / "results" / "judge-arithmetic-timed.md").read_text()
+
+
+def test_a_judge_meets_an_eagle_head_and_says_what_it_was_mined_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = ["judge-eval", "--preset", "tiny", "--method", "autojudge_eagle", "--tasks", "arithmetic", "--items", "1"]
+    given += ["--window", "8", "--thresholds", "1", "--limit", "24", "--threads", "1", "--out", str(tmp_path)]
+    assert main(given) == 0
+    told = capsys.readouterr()
+    found = json.loads((tmp_path / "judge-arithmetic-eagle.json").read_text())
+    assert found["rows"][0]["method"] == "eagle2" and {row["group"] for row in found["rows"]} >= {"own", "topk", "math"}
+    note = "This judge was mined along the draft model, and is evaluated on the drafts of eagle2."
+    assert note in found["notes"] and note in told.err and note in told.out
+    assert "than EAGLE2 with the same window" in told.out
+
+
+def test_mining_and_evaluating_take_worked_examples(
+    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "m.jsonl"
+    rows.write_text("".join(json.dumps({"question": f"q{n}?", "answer": f"#### {n}"}) + "\n" for n in range(3)))
+    given = ["mine", *pair, "--task", "gsm8k", "--source", str(rows), "--out", str(out), "--limit", "8"]
+    assert main([*given, "--shots", "1"]) == 0
+    head, prompts = read_mined(out)
+    assert head["shots"] == 1 and [p.text.count("The final answer is") for p in prompts] == [3, 3]
+    assert main(given) == 2 and "other settings" in capsys.readouterr().err
+    assert main(["mine", *pair, "--task", "arithmetic", "--shots", "1"]) == 2
+    assert "no worked examples" in capsys.readouterr().err

@@ -14,7 +14,8 @@ from tests.engine.zoo import Zoo
 
 def test_settings_cover_all_groups() -> None:
     found = settings(16, [0.1, 0.2], "arithmetic", ("functions", [0.3]))
-    assert found[0].method == "sd" and all(s.knobs["gamma"] == 16 for s in found if s.group != "target")
+    alone = ("target", "draft")
+    assert found[0].method == "sd" and all(s.knobs["gamma"] == 16 for s in found if s.group not in alone)
     groups = [s.group for s in found]
     assert {g: groups.count(g) for g in groups} == {
         "exact": 1,
@@ -32,8 +33,8 @@ def test_settings_cover_all_groups() -> None:
 def test_numbers_of_the_report() -> None:
     found = settings(4, [0.5], "a", ("b", [0.5]), ks=(2, 4))[:7]
     # sd: 2 problems, 10 tokens in 5 calls each, one right; all others twice as fast
-    fast = [[1, 10, 8, 2, 0]] * 4 + [[0, 10, 8, 2, 0]] * 2
-    lines = [[[1, 10, 6, 5, 1], *fast], [[0, 10, 6, 5, 1], *fast]]
+    fast = [[1, 10, 8, 2, 0, 0]] * 4 + [[0, 10, 8, 2, 0, 0]] * 2
+    lines = [[[1, 10, 6, 5, 1, 0], *fast], [[0, 10, 6, 5, 1, 0], *fast]]
     scores = collect(found, lines)
     result = report(scores)
     sd, own = result["rows"][0], result["rows"][1]
@@ -50,7 +51,7 @@ def test_numbers_of_the_report() -> None:
         0.5
     )  # both from 0.5; one to 1, one to 0
     assert result["above_transfer"] == 1.0 and result["gap_to_transfer"] == pytest.approx(0)
-    assert "| sd | 2.00 | 50.0%" in table("a", result)
+    assert "| sd | 2.00 | 50.0%" in table("a", result) and "speedup" not in own and "tokens/s" not in table("a", result)
 
 
 def test_a_small_run(zoo: Zoo, tmp_path: Path) -> None:
@@ -68,8 +69,30 @@ def test_a_small_run(zoo: Zoo, tmp_path: Path) -> None:
         for s in found
     ]
     memories = [lab.target, lab.models["draft"]]
-    line = evaluate(lab, found, Problem("toy", "k", "abcde", "", ""), lambda p, text: 1.0, memories, 20)
+    line = evaluate(lab, found, Problem("toy", "k", "abcde", "", ""), lambda p, text: 1.0, memories, max_new_tokens=20)
     rows = dict(zip((s.name for s in found), line, strict=True))
     assert rows["sd"] == rows["autojudge 0.0000"] == rows["top-1"]
     assert rows["autojudge 1.0100"][2] == rows["top-90"][2] > rows["sd"][2]
-    assert not lab.target.rows
+    assert not lab.target.rows and {row[-1] for row in line} == {0}, "passes were shared: no times"
+    timed = evaluate(zoo.lab("llama"), found[:1], Problem("toy", "k", "abcde", "", ""), lambda p, text: 1.0, [])
+    assert timed[0][-1] > 0
+
+
+def test_speeds_are_told_against_the_target_alone_where_times_were_taken() -> None:
+    found = [s for s in settings(4, [0.5], "a", None, ks=()) if s.group in ("exact", "target", "draft")]
+    lines = [[[1, 10, 6, 5, 1, 2_000_000], [1, 10, 0, 10, 1, 4_000_000], [0, 20, 0, 20, 0, 1_000_000]]] * 2
+    rows = {row["name"]: row for row in report(collect(found, lines))["rows"]}
+    assert rows["sd"]["tokens_per_s"] == 5 and rows["sd"]["speedup"]["mean"] == 2
+    assert rows["target alone"]["speedup"]["mean"] == 1 and rows["draft alone"]["speedup"]["mean"] == 8
+    assert "| 8.00 (8.00 to 8.00) |" in table("a", report(collect(found, lines)))
+
+
+def test_along_an_eagle_head_everything_has_its_drafts() -> None:
+    found = settings(8, [0.1], "arithmetic", None, method="autojudge_eagle")
+    trunk = {"tree_top_k": 1, "depth": 7, "total_token": 8}
+    assert [s.method for s in found if s.group == "exact"] == ["eagle2"] and "draft" not in {s.group for s in found}
+    assert all(s.knobs.items() >= trunk.items() for s in found if s.group != "target")
+    assert {s.method for s in found if s.group in ("topk", "math")} == {
+        "eagle2+dynamic_tree+top_k",
+        "eagle2+dynamic_tree+math",
+    }

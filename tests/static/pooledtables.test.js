@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { tablesOf } from "../../app/static/pooledtables.js";
+
+const span = (mean, low, high) => ({ mean, low, high, n: 9 });
+const row = (label, quality) => ({
+  label,
+  calls: 4,
+  tokens: 9,
+  calls_each: span(2, 1, 3),
+  tokens_each: span(4, 3, 5),
+  tau: span(2, 1, 3),
+  speedup: null,
+  draft_s: 1,
+  verify_s: 2,
+  other_s: 1,
+  quality,
+});
+const section = (...methods) => ({ methods, figures: {}, ablation: [], granularity: [] });
+
+test("quality has a column for each measure that some method has, shares in per cent", () => {
+  const tables = tablesOf(
+    section(
+      row("AR", { accuracy: span(0.9, 0.8, 0.95), same_as_ar: span(1, 0.9, 1) }),
+      row("Lossy", { accuracy: span(0.7, 0.6, 0.8), accuracy_difference: span(-0.2, -0.3, -0.1) }),
+    ),
+    "",
+  );
+  const quality = tables.find((table) => table.name === "Quality");
+  assert.deepEqual(quality?.columns, ["method", "right answers", "right, less AR's", "same output as AR"]);
+  assert.deepEqual(quality?.rows[1], ["Lossy", "70 % (60 % to 80 %)", "−20 % (−30 % to −10 %)", "–"]);
+});
+
+test("runs that nobody marked, or that an older program pooled, have no table of quality", () => {
+  for (const quality of [undefined, { response_tokens: span(4, 3, 5) }])
+    assert.ok(!tablesOf(section(row("AR", quality)), "").some((table) => table.name === "Quality"));
+});
