@@ -2,6 +2,7 @@
 // Token chips and ghosts: one span each, its sign from the token's origin or the candidate's state. No layout here.
 
 import { h, visible } from "./dom.js";
+import { mainLine } from "./run/phases.js";
 import { textOf } from "./run.js";
 
 /**
@@ -20,6 +21,8 @@ const WORDS = {
   target: "target",
   rejected: "rejected candidate",
   discarded: "candidate never tested",
+  drafted: "drafted, not yet verified",
+  verified: "verified, not yet decided",
   vetoed: "vetoed candidate",
 };
 const MAX_GHOSTS = 3;
@@ -74,6 +77,19 @@ export function ghostChips(run, round, whitespace) {
     ghosts.push(h("span.g.more", { "data-r": round.index, text: ` +${more}`, title }));
   }
   return ghosts;
+}
+
+/** The round that has begun, as a phrase and its likeliest draft tokens; more of a tree are counted. @param {Run} run
+ * @param {Round} round @param {import("./types/store.js").Inside} inside @param {boolean} whitespace */
+export function halfChips(run, round, inside, whitespace) {
+  const line = mainLine(round);
+  const more = round.nodes.length - line.length;
+  const words = round.drafted === 0 ? (inside === "drafted" ? "no draft" : "target called") : inside;
+  return [
+    h("span.phase", { text: `round ${round.index}: ${words}` }),
+    ...line.map((i) => ghost(run, round, i, whitespace)),
+    ...(more > 0 ? [h("span.g.more", { text: ` +${more}`, title: `${more} more draft tokens in this tree` })] : []),
+  ];
 }
 
 /** The first child of each level below a rejected candidate: what the draft would have said next. @param {Round} round

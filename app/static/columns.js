@@ -97,6 +97,16 @@ export function nameOf(store, run) {
 /** Everything a selection points at. Without a selection: the first refusal of a finished run, else the end of the shown part.
  * @param {Store} store @param {Place | null} [given] @returns {Found | null} */
 export function resolve(store, given) {
+  const found = resolved(store, given);
+  const half = found && found.roundIndex === store.visibleRounds(found.run) ? store.halfRound(found.run) : null;
+  if (!found || !half) return found;
+  const { index, pos } = found;
+  const at = index ?? half.nodes.findIndex((node) => half.start + node.depth - 1 === pos);
+  return { ...found, round: half, index: at < 0 ? null : at, node: half.nodes[at] ?? null, token: null };
+}
+
+/** The same as if every round were decided. @param {Store} store @param {Place | null} [given] @returns {Found | null} */
+function resolved(store, given) {
   const selection = given ?? store.focus() ?? {};
   const run = selection.run ? store.runs.get(selection.run) : selectedRun(store);
   if (!run) return null;

@@ -114,6 +114,18 @@ export const SIGNS = {
     fill: false,
     dash: true,
   },
+  drafted: {
+    label: "drafted, not yet verified",
+    colour: "--draft",
+    d: "M-.72 0a.72.72 0 1 0 1.44 0a.72.72 0 1 0-1.44 0z",
+    fill: false,
+  },
+  verified: {
+    label: "verified, not yet decided",
+    colour: "--draft",
+    d: "M-.85-.85H.85V.85H-.85zM-.4 0a.4.4 0 1 0 .8 0a.4.4 0 1 0-.8 0z",
+    fill: false,
+  },
   correction: { label: "correction", colour: "--target", d: "M-.78-.78H.78V.78H-.78z", fill: false, wide: true },
   bonus: { label: "bonus", colour: "--target", d: "M0-.9V.9M-.9 0H.9", fill: false, wide: true },
   target: { label: "target", colour: "--neutral", d: "M-.7 0H.7", fill: false, wide: true },

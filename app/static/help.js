@@ -10,6 +10,7 @@ export const KEYS = [
   [["[", "]"], "previous, next round"],
   [["space"], "play or pause"],
   [[",", "."], "one target call back, on"],
+  [["<", ">"], "one event of a round back, on: draft, verify, decide"],
   [["r"], "next rejection"],
   [["v"], "next veto"],
   [["d"], "next divergence from the reference"],

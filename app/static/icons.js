@@ -11,6 +11,8 @@ const PATHS = {
   last: "M12 3.5v9M4 3.5L10 8l-6 4.5z",
   back: "M10.5 3.5L5 8l5.5 4.5",
   forward: "M5.5 3.5L11 8l-5.5 4.5",
+  event: "M3.5 8h1M7.5 8h1M11 5l3 3l-3 3",
+  eventback: "M12.5 8h-1M8.5 8h-1M5 5l-3 3l3 3",
   check: "M3.5 8.5l3 3l6-7",
   close: "M4.5 4.5l7 7M11.5 4.5l-7 7",
   plus: "M8 3.5v9M3.5 8h9",

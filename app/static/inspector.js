@@ -8,6 +8,7 @@ import { fmt, label, linear, pieceOf, prob, rich, SIGNS, sign } from "./draw.js"
 import { figuresIn, offer, stack } from "./figure.js";
 import { flagLines } from "./flags.js";
 import { followSource, passageOf, passageText } from "./passage.js";
+import { SAYS } from "./run/phases.js";
 import { sourceOf, sourceWords } from "./source.js";
 import { overlapN } from "./thresholds.js";
 
@@ -215,6 +216,10 @@ function neutral({ run, node, token, round }, state) {
   if (token?.origin === "target") return `Plain decoding: one target call, one token.${first}`;
   if (token?.origin === "correction")
     return `Put in place of the rejected draft token ${node ? pieceOf(run, node.token) : ""}.${first}`;
+  if (node && state === "drafted")
+    return `Drafted${node.q == null ? "" : ` with probability ${prob(node.q)}`}; the target has not seen it yet.`;
+  if (node && state === "verified")
+    return `The target gives it ${prob(node.p)}${node.q == null ? "" : `, the draft ${prob(node.q)}`}; the rule has not decided yet.${first}`;
   if (state === "discarded") return "Never tested: the target's path had already left this branch.";
   return `${SIGNS[state ?? ""]?.label ?? "Emitted"}: draft ${prob(node?.q)}, target ${prob(node?.p)}.${first}`;
 }
@@ -226,7 +231,7 @@ function stripFigure(node, width) {
   const keep = node?.accept_prob;
   if (!node || keep == null) {
     figure.append(
-      label(0, 22, node ? "not tested: no decision was drawn" : "no draft token here: nothing to test", {
+      label(0, 22, untested(node), {
         fill: "var(--ink-3)",
       }),
     );
@@ -273,6 +278,12 @@ function stripFigure(node, width) {
     `accepted with probability ${fmt(keep)}${node.u == null ? "" : `, drew ${fmt(node.u)}`}`,
   );
   return figure;
+}
+
+/** Why there is no decision to draw. @param {Node | null} node */
+function untested(node) {
+  if (!node) return "no draft token here: nothing to test";
+  return node.state in SAYS ? "not decided yet" : "not tested: no decision was drawn";
 }
 
 /** The numbers of the decision as [name, value, what it is]. @param {Subject} it @param {number} n of overlap@n

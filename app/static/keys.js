@@ -48,6 +48,8 @@ function moves(store, lab) {
     " ": () => lab.ui.emit("play"),
     ".": () => lab.session.step(),
     ",": () => lab.ui.emit("step", -1),
+    ">": () => lab.ui.emit("event", 1),
+    "<": () => lab.ui.emit("event", -1),
     r: () => next(store, "rejected"),
     v: () => next(store, "vetoed"),
     i: () => important(store),

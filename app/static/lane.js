@@ -2,7 +2,7 @@
 // One lane: header with its figures, running text in stretches, and those in sections that are only drawn in view.
 // Stretches end where a line does, so nobody sees them; they are cut when the browser has laid the text out anyway.
 
-import { ghostChips, tokenChip } from "./chips.js";
+import { ghostChips, halfChips, tokenChip } from "./chips.js";
 import { h, num } from "./dom.js";
 import { percent } from "./draw.js";
 import { flagsFor } from "./flags.js";
@@ -237,8 +237,27 @@ export class Lane {
     for (let i = from; i < to; i++) for (const part of this.rounds[i] ?? []) part.classList.toggle("fut", i >= n);
     const moved = n !== this.shown;
     this.shown = n;
+    this.half();
     this.numbers();
     if (moved) this.flow.scrollTop = this.flow.scrollHeight;
+  }
+
+  /** The round that has begun and is not decided yet, after the text that is shown. */
+  half() {
+    const { run, store } = this;
+    const round = store.halfRound(run);
+    this.begun?.remove();
+    this.begun = null;
+    const { inside } = store.time;
+    if (!round || !inside) return;
+    this.begun = h(
+      "span.round.half",
+      { "data-r": round.index, role: "presentation" },
+      halfChips(run, round, inside, store.options.whitespace),
+    );
+    const last = this.rounds[round.index - 1]?.at(-1);
+    if (last) last.after(this.begun);
+    else this.flow.prepend(this.begun);
   }
 
   /** Fade what the filters leave out. */

@@ -3,6 +3,7 @@
 // types/store.d.ts, explained in docs/design/0008-page.md.
 
 import { createEmitter } from "./emitter.js";
+import { roundInside } from "./run/phases.js";
 import { addEvent, divergenceOf, makeRun, roundsAt, statsOf, textOf } from "./run.js";
 import { USUAL } from "./stage/usual.js";
 
@@ -10,6 +11,8 @@ import { USUAL } from "./stage/usual.js";
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/store.js").Selection} Selection
  * @typedef {import("./types/store.js").Place} Place
+ * @typedef {import("./types/store.js").Inside} Inside
+ * @typedef {import("./types/trace.js").Round} Round
  * @typedef {{-readonly [K in keyof Store]: Store[K]}} Open the store as it writes to itself
  */
 
@@ -43,6 +46,8 @@ export function createStore() {
   const filters = new Map();
   /** @type {Map<string, number>} */
   const divergences = new Map();
+  /** @type {WeakMap<Round, {inside: Inside, half: Round}>} */
+  const halves = new WeakMap();
   /** @type {import("./types/store.js").Emitter<import("./types/store.js").Topics>} */
   const { on, emit } = createEmitter();
 
@@ -64,7 +69,7 @@ export function createStore() {
     lanes: [],
     cursor: null,
     hover: null,
-    time: { mode: "calls", at: Infinity, playing: false, speed: 1 },
+    time: { mode: "calls", at: Infinity, inside: null, playing: false, speed: 1 },
     filters,
     options: { ...OPTIONS },
     status: {
@@ -87,7 +92,7 @@ export function createStore() {
       store.cursor = null;
       store.hover = null;
       filters.clear();
-      store.time = { ...store.time, at: Infinity, playing: false };
+      store.time = { ...store.time, at: Infinity, inside: null, playing: false };
       divergences.clear();
       store.status = {
         phase: "running",
@@ -151,13 +156,22 @@ export function createStore() {
     },
 
     setTime(partial) {
-      store.time = { ...store.time, ...partial };
+      store.time = { ...store.time, inside: null, ...partial };
       emit("time");
     },
     visibleRounds(run) {
       const { mode, at } = store.time;
       if (at === Infinity) return run.rounds.length;
       return mode === "clock" ? roundsAt(run, at) : Math.max(0, Math.min(run.rounds.length, Math.floor(at)));
+    },
+    halfRound(run) {
+      const { mode, inside } = store.time;
+      const round = mode === "calls" && inside ? run.rounds[store.visibleRounds(run)] : undefined;
+      if (!round || !inside) return null;
+      const known = halves.get(round);
+      const half = known?.inside === inside ? known.half : roundInside(round, inside);
+      halves.set(round, { inside, half });
+      return half;
     },
     span(mode = store.time.mode) {
       const length = (/** @type {ReturnType<typeof makeRun>} */ run) =>

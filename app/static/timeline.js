@@ -1,7 +1,9 @@
 // The dock: every lane's rounds on one axis of target calls or wall clock; scrub, play, speed, step.
 
+import { lockedRun } from "./columns.js";
 import { duration, h, ink } from "./dom.js";
 import { icon } from "./icons.js";
+import { mainLine, SAYS, stepped } from "./run/phases.js";
 
 const ROW = 10;
 const GAP = 4;
@@ -41,6 +43,12 @@ export function mount(element, store, lab) {
       play,
       button("forward", "One step on (.)", () => stepBy(1)),
       button("last", "To the end", () => seek(Infinity)),
+      h(
+        "span.events",
+        { role: "group", "aria-label": "Inside a round" },
+        button("eventback", "One event back (<): draft, verify, decide", () => stepEvent(-1)),
+        button("event", "One event on (>): draft, verify, decide", () => stepEvent(1)),
+      ),
     ),
     canvas,
     h(
@@ -72,6 +80,25 @@ export function mount(element, store, lab) {
     const here = n > 0 && live ? 0 : now();
     seek(
       n > 0 ? (ends.find((end) => end > here + 1e-6) ?? Infinity) : (ends.findLast((end) => end < here - 1e-6) ?? 0),
+    );
+  }
+
+  /** Forward or back by an event of a round: the draft, the target's call, the decision. The details follow. */
+  function stepEvent(by) {
+    const { mode, at, inside } = store.time;
+    const from = at === Infinity && by > 0 ? 0 : mode === "calls" ? Math.min(at, store.span()) : 0;
+    const to = stepped({ at: from, inside }, by, store.span("calls"));
+    store.setTime({ mode: "calls", playing: false, ...to });
+    const run = lockedRun(store);
+    const half = run && store.halfRound(run);
+    const round = half ?? run?.rounds[store.visibleRounds(run) - 1];
+    if (!run || !round) return;
+    const node = half ? (mainLine(half)[0] ?? null) : null;
+    store.setHover(null);
+    store.setCursor(
+      node === null
+        ? { run: run.key, round: round.index, pos: round.start }
+        : { run: run.key, round: round.index, node },
     );
   }
 
@@ -195,8 +222,10 @@ export function mount(element, store, lab) {
     const { mode, at, playing } = store.time;
     const span = store.span();
     const value = mode === "clock" ? `${duration(now())} of ${duration(span)}` : `call ${Math.floor(now())} of ${span}`;
-    const text =
-      at === Infinity && store.status.phase === "running"
+    const { inside } = store.time;
+    const text = inside
+      ? `call ${Math.floor(at) + 1} of ${span}: ${SAYS[inside]}`
+      : at === Infinity && store.status.phase === "running"
         ? `live · ${mode === "clock" ? duration(span) : `call ${span}`}`
         : value;
     if (readout.textContent !== text) readout.textContent = text;
@@ -236,6 +265,7 @@ export function mount(element, store, lab) {
     later();
   }).observe(canvas.parentElement.querySelector("canvas"));
   lab.ui.on("step", stepBy);
+  lab.ui.on("event", stepEvent);
   lab.ui.on("play", toggle);
 }
 

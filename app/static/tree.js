@@ -118,13 +118,13 @@ function show(store, state, parts) {
     }
     state.version = at.round;
     state.key = key;
-    build(state, parts, at);
+    build(store, state, parts, at);
   }
   marks(store, state, parts);
 }
 
 /** Draws the tree of the round. */
-function build(state, parts, { run, round, roundIndex }) {
+function build(store, state, parts, { run, round, roundIndex }) {
   state.groups = new Map();
   if (isChain(round)) state.plan = chainFigure({ run, round, width: state.room, groups: state.groups });
   else buildTree(state, state.room, run, round);
@@ -137,7 +137,7 @@ function build(state, parts, { run, round, roundIndex }) {
   const count = round.nodes.length;
   const deepest = Math.max(...round.nodes.map((node) => node.depth));
   const tail = round.pruned?.length ? `, ${round.pruned.length} candidates pruned` : "";
-  parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} draft token${count === 1 ? "" : "s"}, depth ${deepest}, ${round.accepted} accepted${round.tcr ? `, the last of rank ${round.tcr}` : ""}${tail}`;
+  parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} draft token${count === 1 ? "" : "s"}, depth ${deepest}, ${store.halfRound(run) === round ? store.time.inside : `${round.accepted} accepted`}${round.tcr ? `, the last of rank ${round.tcr}` : ""}${tail}`;
   const states = new Set(round.nodes.map((node) => node.state));
   parts.key.replaceChildren(legend(Object.keys(SIGNS).filter((name) => states.has(name))));
   const hidden = places.reduce((sum, place) => sum + place.hidden, 0);

@@ -114,7 +114,7 @@ function soFar(store, run) {
       ? `, **${fmt(numbers.perSecond / plain.perSecond)}x** the speed of ${nameOf(store, baseline)} so far (once)`
       : "";
   return {
-    line: `${nameOf(store, run)}, ${count(numbers.rounds, "target call")}: **${fmt(numbers.tau)}** tokens a target call${ratio}.`,
+    line: `${nameOf(store, run)}, ${count(numbers.rounds, "target call")}: **${fmt(numbers.tau)}** ${numbers.tau === 1 ? "token" : "tokens"} a target call${ratio}.`,
     cause: "",
     how: how(store, run, baseline),
     id: "so-far",

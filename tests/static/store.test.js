@@ -110,7 +110,7 @@ test("new lanes forget cursor, filters and time", () => {
   store.load([trace("other", [])]);
   assert.equal(store.cursor, null);
   assert.equal(store.filters.size, 0);
-  assert.deepEqual(store.time, { mode: "clock", at: Infinity, playing: false, speed: 1 });
+  assert.deepEqual(store.time, { mode: "clock", at: Infinity, inside: null, playing: false, speed: 1 });
   assert.deepEqual(store.lanes, ["other"]);
 });
 

@@ -5,6 +5,7 @@ import { columns, nameOf, nodeSelection } from "../columns.js";
 import { h } from "../dom.js";
 import { legend, SIGNS } from "../draw.js";
 import { offer, stack } from "../figure.js";
+import { SAYS } from "../run/phases.js";
 import { buildTree } from "../treefigure.js";
 import { partsAt, referenceOf } from "./bands.js";
 
@@ -157,7 +158,9 @@ export function mount(element, store, lab) {
     const column = columns(run)[at.pos];
     const own = at.run === run.key && at.round != null;
     const index = own ? at.round : (column?.round ?? -1);
-    const round = index < store.visibleRounds(run) ? (run.rounds[index] ?? null) : null;
+    const seen = store.visibleRounds(run);
+    const half = index === seen ? store.halfRound(run) : null;
+    const round = half ?? (index < seen ? (run.rounds[index] ?? null) : null);
     const why = whyNone(run, round);
     const parts = partsAt(store, run, referenceOf(store));
     const other = parts !== null && at.pos >= parts ? `; another text since ${parts}` : "";
@@ -167,7 +170,7 @@ export function mount(element, store, lab) {
     card.box.setAttribute("role", why ? "group" : "tree");
     card.box.setAttribute("aria-label", `Draft of ${nameOf(store, run)}`);
     card.words.textContent = round?.nodes?.length
-      ? `round ${index}: ${round.nodes.length} draft ${round.nodes.length === 1 ? "token" : "tokens"}, ${round.accepted} accepted${other}`
+      ? `round ${index}: ${round.nodes.length} draft ${round.nodes.length === 1 ? "token" : "tokens"}, ${half ? SAYS[/** @type {"drafted"} */ (store.time.inside)] : `${round.accepted} accepted`}${other}`
       : "";
     card.round = round;
     card.roundIndex = index;

@@ -127,6 +127,8 @@ export interface UiTopics {
   edit: undefined;
   /** so many target calls on, or back */
   step: number;
+  /** so many events of a round on, or back: draft, verify, decide */
+  event: 1 | -1;
   /** mark the positions `from` to `to` of a lane for a moment; who can, calls `found` */
   flash: { readonly key: string; readonly from: number; readonly to: number; readonly found: () => void };
 }

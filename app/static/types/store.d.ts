@@ -58,10 +58,15 @@ export interface Selection {
 /** As much of a place as a view knows; the store fills in what it implies. */
 export type Place = Partial<Selection>;
 
+/** A point inside the round after those that are shown: the draft is there, or the target's probabilities too. */
+export type Inside = "drafted" | "verified";
+
 export interface Time {
   readonly mode: "calls" | "clock";
   /** rounds or milliseconds; Infinity is live */
   readonly at: number;
+  /** with `calls`: how far the round after these has come; null while it has not begun */
+  readonly inside: Inside | null;
   readonly playing: boolean;
   readonly speed: number;
 }
@@ -214,6 +219,8 @@ export interface Store extends Emitter<Topics> {
   setTime(partial: Partial<Time>): void;
   /** How many rounds of the run the time cursor shows. */
   visibleRounds(run: Run): number;
+  /** The round that has begun and is not decided yet, as far as it has come. */
+  halfRound(run: Run): Round | null;
   /** The far end of the time axis: the most calls, or milliseconds, of any lane. */
   span(mode?: Time["mode"]): number;
   setFilter(name: string, filter: Filter | null): void;

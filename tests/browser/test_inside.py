@@ -1,0 +1,41 @@
+"""Inside a round, and beside it: event by event, and other texts that the page has the engine continue."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_events_of_a_round_show_what_is_known_after_each(visit):
+    page = visit()
+    lane, inspector = page.locator(".lane[data-lane=chain]"), page.locator(".v-inspector")
+    page.evaluate("draftscope.store.setCursor({run: 'chain', round: 0})")
+    page.keyboard.press(">")
+    expect(lane.locator(".half")).to_contain_text("round 0: drafted")
+    expect(lane.locator(".half .g.drafted").first).to_be_visible()
+    expect(inspector).to_contain_text("the target has not seen it yet")
+    expect(inspector.locator(".v-numbers")).not_to_contain_text("H target")
+    expect(page.locator(".readout")).to_contain_text("drafted, not yet verified")
+    expect(page.locator(".lane[data-lane=plain] .half")).to_contain_text("no draft")
+    page.get_by_role("button", name="One event on").click()
+    expect(lane.locator(".half .g.verified").first).to_be_visible()
+    expect(inspector).to_contain_text("the rule has not decided yet")
+    expect(inspector.locator(".v-numbers")).to_contain_text("H target")
+    page.keyboard.press(">")
+    expect(lane.locator(".half")).to_have_count(0)
+    expect(page.locator(".readout")).to_contain_text("call 1 of")
+    page.keyboard.press("<")
+    expect(lane.locator(".half")).to_contain_text("round 0: verified")
+    page.keyboard.press("3")
+    expect(page.locator("[data-tree=chain]")).to_contain_text("verified, not yet decided")
+    page.keyboard.press(".")
+    expect(page.locator("[data-tree=chain]")).to_contain_text("accepted")
+
+
+def test_the_buttons_for_events_are_there_on_a_phone(visit):
+    page = visit(viewport={"width": 390, "height": 844})
+    for name in ("One event back", "One event on", "Play or pause"):
+        box = page.get_by_role("button", name=name).bounding_box()
+        assert (
+            box["width"] >= 24 and box["x"] + box["width"] <= page.get_by_role("group", name="Axis").bounding_box()["x"]
+        )
