@@ -4,7 +4,6 @@ A field's comment and a class's docstring go along. `tsc` then checks the page a
 """
 
 import inspect
-import re
 import sys
 import types
 import typing
@@ -26,6 +25,7 @@ from engine.config import Card, Knob
 from engine.judge import events as mining
 from engine.tasks import Checked
 from engine.trace import events as trace
+from engine.trace.schema import comments
 
 FOLDER = Path(__file__).parent / "static" / "types"
 HEAD = "// Written by `python -m app.types write` from {sources}; do not edit.\n"
@@ -144,7 +144,7 @@ def interface(kind: type[Any], sparse: bool = False, late: Collection[str] = (),
     base = next((parent for parent in kind.__bases__ if is_dataclass(parent)), None)
     inherited = {field.name for field in fields(base)} if base else set()
     own = set(inspect.get_annotations(kind))
-    notes = comments(kind)
+    notes = {name: note.replace("*/", "") for name, note in comments(kind).items()}
     body: list[str] = []
     for name, hint in typing.get_type_hints(kind, include_extras=True).items():
         if name in inherited - own:
@@ -239,16 +239,6 @@ def union(parts: typing.Iterable[str]) -> str:
 def quoted(values: typing.Iterable[str]) -> Iterator[str]:
     """Texts as literals."""
     return (f'"{value}"' for value in values)
-
-
-def comments(kind: type[Any]) -> dict[str, str]:
-    """What the source says of each field at the end of its line, those of dataclasses above it included."""
-    found: dict[str, str] = {}
-    for line in inspect.getsource(kind).splitlines():
-        field = re.match(r"\s{4}(\w+): .*?  # (.*)$", line)
-        if field and not field[2].startswith(("type:", "noqa")):
-            found[field[1]] = field[2].replace("*/", "")
-    return found
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from engine.cli import (
     readme,
     replay,
     run,
+    schema,
     training,
     trajectories,
     tree,
@@ -43,6 +44,7 @@ COMMANDS = (
     training,
     export,
     replay,
+    schema,
     readme,
 )
 

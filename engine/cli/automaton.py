@@ -1,6 +1,7 @@
 """`automaton`: build a static suffix automaton from texts, traces or an embedded task (SAM decoding)."""
 
 import argparse
+import json
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FOLDER", help="folder of the automaton and its card"
     )
+    parser.add_argument("--json", action="store_true", help="the card as JSON instead of a line")
     parser.set_defaults(handler=handle)
 
 
@@ -74,6 +76,9 @@ def handle(args: argparse.Namespace) -> int:
     static = build_static(documents, card)
     static.card |= {"states": len(static), "edges": len(static.token)}
     static.save(args.out)
+    if args.json:
+        print(json.dumps(static.card, ensure_ascii=False))
+        return 0
     print(
         f"{card['documents']} texts, {card['tokens']} tokens: {len(static)} states, {len(static.token)} edges in "
         f"{args.out}"

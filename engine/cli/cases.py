@@ -24,6 +24,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("names", nargs="*", help="cases (default: all that have lanes)")
     parser.add_argument("--limit", type=int, default=200, metavar="N", help="find: problems to try (default: 200)")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="find: problems to skip (default: 0)")
+    parser.add_argument("--json", action="store_true", help="list: one JSON object a case instead of a line")
     parser.set_defaults(handler=handle)
 
 
@@ -35,6 +36,10 @@ def handle(args: argparse.Namespace) -> int:
     labs: dict[str, Lab] = {}
     status = 0
     for case in cases:
+        if args.action == "list" and args.json:
+            about = {"name": case.name, "title": case.title, "point": case.point, "searched": case.searched}
+            print(json.dumps({**about, "methods": [lane.method for lane in case.lanes]}, ensure_ascii=False))
+            continue
         if args.action == "list":
             print(f"{case.name:24} {case.title}: {case.point}" + f" [searched: {case.searched}]" * bool(case.searched))
             continue

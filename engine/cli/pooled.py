@@ -27,6 +27,7 @@ def add_parser(subparsers: Any) -> None:
         help="traces, also in folders below; `compare --out` writes them",
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"write JSON there (the page shows {RECORDED.name})")
+    parser.add_argument("--json", action="store_true", help="the same JSON instead of tables")
     parser.set_defaults(handler=handle)
 
 
@@ -35,11 +36,13 @@ def handle(args: argparse.Namespace) -> int:
     files = [path for folder in args.folders for path in _files(folder)]
     found = pool((read_run(path) for path in track(files, "traces", quiet=not sys.stderr.isatty())), usual(), study)
     found["commands"].append(args.given)
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(
-            json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8"
-        )
+        args.out.write_text(text + "\n", encoding="utf-8")
+    if args.json:
+        print(text)
+        return 0
     for section in found["sections"]:
         print(_as_text(section))
     return 0

@@ -26,6 +26,7 @@ def add_parser(subparsers: Any) -> None:
     grown.add_argument(
         "--out", required=True, metavar="NAME", help="written to assets/trees/NAME.json, or to a .json path"
     )
+    grown.add_argument("--json", action="store_true", help="card and levels as JSON")
     grown.set_defaults(handler=grow)
     tuned = actions.add_parser(
         "optimise", help="run a large tree, keep the nodes that were accepted most often, compact"
@@ -60,9 +61,11 @@ def add_parser(subparsers: Any) -> None:
     tuned.add_argument(
         "--out", required=True, metavar="NAME", help="written to assets/trees/NAME.json, or to a .json path"
     )
+    tuned.add_argument("--json", action="store_true", help="card and levels as JSON")
     tuned.set_defaults(handler=optimise)
     shown = actions.add_parser("show", help="card and levels of a shipped tree, or of a file")
     shown.add_argument("tree", help="a name, or a .json path")
+    shown.add_argument("--json", action="store_true", help="card and levels as JSON")
     shown.set_defaults(handler=show)
 
 
@@ -98,7 +101,7 @@ def grow(args: argparse.Namespace) -> int:
     old = load_template(path).card if path.exists() else {}
     path.parent.mkdir(parents=True, exist_ok=True)
     replace(tree, card={**old, "name": path.stem, "made_by": command, "made": dict(tree.card["made"])}).save(path)
-    print(_levels(tree))
+    print(_told(load_template(path), args.json))
     return 0
 
 
@@ -145,7 +148,7 @@ def optimise(args: argparse.Namespace) -> int:
     best = _with_card(usage.best(args.keep), args, settings, prompts[:done], usage, given)
     path.parent.mkdir(parents=True, exist_ok=True)
     best.save(path)
-    print(_levels(best))
+    print(_told(best, args.json))
     return 0
 
 
@@ -234,11 +237,15 @@ def _with_card(
 def show(args: argparse.Namespace) -> int:
     """Print a tree."""
     tree = load_template(args.tree) if args.tree.endswith(".json") else named_template(args.tree)
-    for key, value in tree.card.items():
-        print(f"{key}: {value}")
-    print(_levels(tree))
+    if not args.json:
+        for key, value in tree.card.items():
+            print(f"{key}: {value}")
+    print(_told(tree, args.json))
     return 0
 
 
-def _levels(tree: Template) -> str:
+def _told(tree: Template, as_json: bool) -> str:
+    if as_json:
+        about = {"nodes": len(tree), "depth": tree.depth, "levels": list(tree.profile), "card": dict(tree.card)}
+        return json.dumps(about, ensure_ascii=False)
     return f"{len(tree)} nodes, depth {tree.depth}; nodes a level: {' '.join(map(str, tree.profile))}"

@@ -14,10 +14,10 @@ KINDS: dict[str, type[RunStarted] | type[Round] | type[RunEnded]] = {
     cls.kind: cls for cls in (RunStarted, Round, RunEnded)
 }
 MAX_DEPTH = 12  # of free JSON: knobs, extras, reasons
-_LARGEST = 2**53  # whole numbers beyond it are not safe in JavaScript
-_SMALLEST = {"depth": 1, "rank": 1, "parent": -1, "seed": -_LARGEST}  # 0 for all other whole numbers
+LARGEST = 2**53  # whole numbers beyond it are not safe in JavaScript
+SMALLEST = {"depth": 1, "rank": 1, "parent": -1, "seed": -LARGEST}  # 0 for all other whole numbers
 _INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf}  # JSON has no infinity: written as a string
-_NAMES = {"state": NODE_STATES, "origin": ORIGINS}
+NAMES = {"state": NODE_STATES, "origin": ORIGINS}
 
 _PROBABILITY = itemgetter(1)
 
@@ -121,8 +121,8 @@ def _whole(low: int) -> Reader:
     def read(value: object) -> int:
         if type(value) is not int:
             raise _Wrong(f" is a whole number, not {_name(value)}.")
-        if not low <= value <= _LARGEST:
-            raise _Wrong(f" is out of range: allowed are {low} to {_LARGEST}.")
+        if not low <= value <= LARGEST:
+            raise _Wrong(f" is out of range: allowed are {low} to {LARGEST}.")
         return value
 
     return read
@@ -171,7 +171,7 @@ def _top(value: object) -> TopN:
         if type(pair) is not list or len(pair) != 2:
             raise _Wrong(" is a list of [token id, probability].")
         token, share = pair
-        if type(token) is not int or not 0 <= token <= _LARGEST or type(share) is not float or not abs(share) < 1e308:
+        if type(token) is not int or not 0 <= token <= LARGEST or type(share) is not float or not abs(share) < 1e308:
             token, share = _COUNT(token), _float(share)
         out.append((token, share))
     return out
@@ -187,7 +187,7 @@ def _free(value: object, depth: int = 0) -> Any:
         return [_free(item, depth + 1) for item in value]
     if isinstance(value, str):
         return _INFINITE[value] if value in _INFINITE else _str(value)
-    if isinstance(value, float) or (isinstance(value, int) and abs(value) > _LARGEST):
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) > LARGEST):
         return _float(value)
     return value
 
@@ -206,10 +206,10 @@ def _mapping(value: object, item: Reader) -> dict[str, Any]:
 
 def _reader(kind: Any, name: str = "") -> Reader:
     """The reader for a declared type; a field's name narrows it."""
-    if name in _NAMES:
-        return _one_of(name, _NAMES[name])
+    if name in NAMES:
+        return _one_of(name, NAMES[name])
     if kind is int:
-        return _whole(_SMALLEST.get(name, 0))
+        return _whole(SMALLEST.get(name, 0))
     if kind in _READERS:
         return _READERS[kind]
     origin, inner = get_origin(kind), get_args(kind)

@@ -472,3 +472,20 @@ def test_an_automaton_is_built_from_files_or_a_task(
     (tmp_path / "bad.jsonl").write_text('"x"\n[1]\n')
     assert "line 2" in refused(capsys, "automaton", "--files", str(tmp_path / "bad.jsonl"), "--out", str(out), *pair)
     assert "poems" in refused(capsys, "automaton", "--task", "poems", "--out", str(out), *pair)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("tree", "show", "heuristic"), {"nodes", "depth", "levels", "card"}),
+        (("cases", "list", "first_look"), {"name", "title", "point", "searched", "methods"}),
+        (("methods", "sd"), None),
+        (("pooled", "presets/traces"), None),
+        (("schema",), {"$schema", "$defs", "oneOf", "title", "description"}),
+    ],
+)
+def test_commands_that_print_results_print_json(capsys, words, wanted):
+    given = [*words] if words == ("schema",) else [*words, "--json"]
+    assert main(given) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found and (wanted is None or set(found) == wanted)
