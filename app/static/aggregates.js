@@ -1,28 +1,46 @@
-/** Aggregates: how well does it guess, and is it worth it. Tabs of figures for the selected lane, small multiples for
- * the others. */
+// @ts-check
+// Aggregates: how well does it draft, and is it worth it. Tabs of figures for the selected lane, small multiples for
+// the others.
 
 import { lockedRun, nameOf } from "./columns.js";
 import { h } from "./dom.js";
-import { tip } from "./draw.js";
-import { offer, stack } from "./figure.js";
+import { cut, tip } from "./draw.js";
+import { figuresIn, offer, stack } from "./figure.js";
 import { FIGURES } from "./figures.js";
 import { known } from "./names.js";
 import { roundsOf, siblings } from "./numbers.js";
 import { TCR_FIGURES } from "./tcr.js";
 
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./figures.js").Figure} Figure
+ * @typedef {{tab: string, run: Run | null, width: number, room: number}} State
+ * @typedef {ReturnType<typeof build>} Parts
+ */
+
+/** @type {Figure[]} */
 const ALL = [...FIGURES, ...TCR_FIGURES];
 const LIVE_MS = 250;
 
-/** @param {HTMLElement} element @param {any} store @param {any=} lab */
-export function mount(element, store, lab) {
-  const state = { tab: "position", run: null, width: 0, room: 0 };
-  const parts = {
+/** The elements that are filled anew. */
+function build() {
+  return {
     about: h("span.v-sub"),
     tabs: h("div.v-tabs", { role: "tablist", "aria-label": "Figures" }),
     body: h("div.v-chart"),
     caption: h("p.v-caption"),
     others: h("div.v-multiples"),
+    buttons: ALL.map(({ id, name }) => h("button.v-tab", { type: "button", role: "tab", text: name, "data-tab": id })),
   };
+}
+
+/** @param {HTMLElement} element @param {Store} store @param {import("./types/lab.js").Lab} [lab] */
+export function mount(element, store, lab) {
+  /** @type {State} */
+  const state = { tab: "position", run: null, width: 0, room: 0 };
+  const parts = build();
+  const { buttons } = parts;
   element.classList.add("v-view", "v-aggregates");
   element.replaceChildren(
     h("header.v-head", {}, h("h3", { text: "How well it drafts" }), parts.about),
@@ -32,18 +50,15 @@ export function mount(element, store, lab) {
   const draw = () => show(store, state, parts, lab?.session.catalogue);
   const later = () => store.frame("aggregates", draw);
   const live = () => store.seldom("aggregates", draw, LIVE_MS);
-  const buttons = ALL.map((figure) => {
-    const button = h("button.v-tab", { type: "button", role: "tab", text: figure.name, "data-tab": figure.id });
+  for (const [i, button] of buttons.entries())
     button.addEventListener("click", () => {
-      state.tab = figure.id;
+      state.tab = ALL[i].id;
       later();
     });
-    return button;
-  });
   parts.tabs.append(...buttons);
   parts.tabs.addEventListener("keydown", (event) => {
     const open = buttons.filter((button) => !button.hidden);
-    const at = open.indexOf(document.activeElement);
+    const at = open.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (at < 0 || !by) return;
     event.preventDefault();
@@ -52,8 +67,7 @@ export function mount(element, store, lab) {
     next.focus();
     next.click();
   });
-  parts.buttons = buttons;
-  for (const topic of ["runs", "data", "time"]) store.on(topic, live);
+  for (const topic of /** @type {const} */ (["runs", "data", "time"])) store.on(topic, live);
   store.on("filters", later);
   store.on("cursor", () => lockedRun(store) !== state.run && later());
   const sized = new ResizeObserver((entries) => {
@@ -65,12 +79,12 @@ export function mount(element, store, lab) {
   });
   sized.observe(parts.body);
   sized.observe(parts.others);
-  offer(element, lab, () =>
-    stack([...element.querySelectorAll(".v-chart > svg.v-figure, .v-multiples svg.v-figure")], element),
-  );
+  offer(element, lab, () => stack(figuresIn(element, ".v-chart > svg.v-figure, .v-multiples svg.v-figure"), element));
   later();
 }
 
+/** @param {Store} store @param {State} state @param {Parts} parts
+ * @param {import("./types/wire.js").Catalogue | null} [catalogue] */
 function show(store, state, parts, catalogue) {
   const run = lockedRun(store);
   state.run = run;
@@ -78,16 +92,16 @@ function show(store, state, parts, catalogue) {
   const rounds = roundsOf(store, group);
   const usable = ALL.filter((figure) => rounds.length && figure.needs(rounds));
   const figure = usable.find((one) => one.id === state.tab) ?? usable[0];
-  parts.buttons.forEach((button) => {
+  for (const button of parts.buttons) {
     button.hidden = !usable.some((one) => one.id === button.dataset.tab);
     const chosen = figure?.id === button.dataset.tab;
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
-  });
+  }
   parts.about.textContent = run
     ? `${nameOf(store, run)}, ${rounds.length} rounds${group.length > 1 ? ` pooled over ${group.length} runs` : ""}`
     : "";
-  if (!figure) {
+  if (!run || !figure) {
     parts.body.replaceChildren(
       h("p.v-empty", { text: run ? "No rounds yet." : "Figures appear here once a run has rounds." }),
     );
@@ -97,23 +111,24 @@ function show(store, state, parts, catalogue) {
   }
   const others = figure.alone
     ? []
-    : store.lanes
-        .map((key) => store.runs.get(key))
-        .filter((one) => one && !group.includes(one))
-        .map((one) => [one, roundsOf(store, [one])])
-        .filter(([, list]) => list.length && figure.needs(list));
-  const domain = figure.domain([rounds, ...others.map(([, list]) => list)]);
+    : [...store.runs.values()]
+        .filter((one) => !group.includes(one))
+        .map((one) => ({ one, list: roundsOf(store, [one]) }))
+        .filter(({ list }) => list.length && figure.needs(list));
+  const domain = figure.domain([rounds, ...others.map(({ list }) => list)]);
   const width = Math.max(280, state.width || 480);
   const common = { store, run, domain };
   const focused = document.activeElement?.closest?.(".v-pick")?.getAttribute("aria-label");
   parts.body.replaceChildren(figure.draw({ ...common, rounds, width, height: 236, small: false, title: figure.name }));
-  if (focused) parts.body.querySelector(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+  /** @type {SVGElement | null} */
+  const again = focused ? parts.body.querySelector(`[aria-label="${CSS.escape(focused)}"]`) : null;
+  again?.focus();
   parts.caption.replaceChildren(caption(figure, catalogue));
   const room = state.room || width;
   const columns = Math.max(1, Math.min(others.length, Math.floor(room / 150)));
   const each = Math.min(230, Math.floor((room - 8 * (columns - 1)) / columns) - 3);
   parts.others.replaceChildren(
-    ...others.map(([one, list]) => {
+    ...others.map(({ one, list }) => {
       const button = h(
         "button.v-multiple",
         { type: "button", "aria-label": `Show ${nameOf(store, one)}` },
@@ -133,8 +148,8 @@ function show(store, state, parts, catalogue) {
   );
 }
 
-const cut = (text, room) => (text.length > room ? `${text.slice(0, Math.floor(room) - 1)}…` : text);
-
+/** A figure's caption, with the formulas of its numbers. @param {Figure} figure
+ * @param {import("./types/wire.js").Catalogue | null | undefined} catalogue */
 function caption(figure, catalogue) {
   const words = h("span", { text: figure.caption });
   const told = known(catalogue?.names, figure.names);

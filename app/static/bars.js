@@ -61,8 +61,8 @@ export function barRows({ draft, target, guess, n, order, keep }) {
   }));
 }
 
-/** @param {TopN | null} list @returns {Map<number, number>} */
-const mapOf = (list) => new Map((list ?? []).map(([id, share]) => [id, share]));
+/** Probabilities by token id. @param {TopN | null | undefined} list @returns {Map<number, number>} */
+export const mapOf = (list) => new Map((list ?? []).map(([id, share]) => [id, share]));
 
 /** Draws the bars. @param {Bars} given @returns {SVGSVGElement} */
 export function barFigure(given) {

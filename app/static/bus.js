@@ -103,7 +103,8 @@ export function createBus(store, notify) {
   async function repair() {
     if (repairing || !gate) return;
     repairing = true;
-    const message = parsed(await gate.server.resync([current.id, current.have]).catch(() => ""));
+    const text = await gate.server.resync([current.id, current.have]).catch(() => "");
+    const message = typeof text === "string" ? parsed(text) : null;
     repairing = false;
     if (message && message.id === current.id) return take(message);
     finish();
@@ -123,7 +124,8 @@ export function createBus(store, notify) {
   function finish(compared = null) {
     current.ended = true;
     const phase = store.lanes.length ? "done" : "empty";
-    store.setStatus(current.begun ? { phase, compared } : { phase }); // a run that never began leaves what is shown alone
+    // a run that never began leaves what is shown alone
+    store.setStatus(current.begun ? { phase, compared } : { phase });
   }
   return bus;
 }

@@ -1,20 +1,29 @@
-/** A chain, guess by guess: under each guess what both models thought of its place, most probable for the target
- * first. */
+// @ts-check
+// A chain, draft token by draft token: under each what both models thought of its place, most probable for the target
+// first.
 
+import { mapOf } from "./bars.js";
 import { s } from "./dom.js";
 import { FONT, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./draw.js";
+
+/**
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/trace.js").Round} Round
+ * @typedef {import("./types/trace.js").Node} Node
+ * @typedef {import("./treefigure.js").Drawn} Drawn
+ */
 
 const ROW = 24;
 const SHOWN = 10;
 const TOP = 64;
 
-/** True when every guess follows the one before. @param {any} round @returns {boolean} */
+/** True when every draft token follows the one before. @param {Pick<Round, "nodes">} round @returns {boolean} */
 export const isChain = (round) => round.nodes.length > 0 && round.nodes.every((node, i) => node.parent === i - 1);
 
-/** The entries under one guess: the target's first choices, and the guess itself. */
+/** The entries under one draft token: the target's first choices, and the token itself. @param {Node} node */
 function entries(node) {
-  const p = new Map(node.top_target ?? []);
-  const q = new Map(node.top_draft ?? []);
+  const p = mapOf(node.top_target);
+  const q = mapOf(node.top_draft);
   if (node.p != null && !p.has(node.token)) p.set(node.token, node.p);
   if (node.q != null && !q.has(node.token)) q.set(node.token, node.q);
   const ids = [...(node.top_target ?? node.top_draft ?? [])].slice(0, SHOWN).map((entry) => entry[0]);
@@ -22,9 +31,8 @@ function entries(node) {
   return ids.map((id) => ({ id, p: p.get(id) ?? null, q: q.get(id) ?? null }));
 }
 
-/** Draws the chain; `groups` gets each guess's group, its first child is the ring.
- * @param {{run: any, round: any, width: number, groups: Map<number, SVGElement>}} given
- * @returns {{figure: SVGElement, places: any[], wide: number, tall: number, kids: number[][]}} */
+/** Draws the chain; `groups` gets each draft token's group, its first child is the ring.
+ * @param {{run: Run, round: Round, width: number, groups: Map<number, SVGElement>}} given @returns {Drawn} */
 export function chainFigure({ run, round, width, groups }) {
   const root = 74;
   const column = Math.max(92, Math.min(170, (width - root - 8) / round.nodes.length));
@@ -101,6 +109,7 @@ export function chainFigure({ run, round, width, groups }) {
   return { figure, places, wide, tall, kids };
 }
 
+/** What both models thought of a place. @param {Run} run @param {Node} node @param {number} x @param {number} width */
 function ladder(run, node, x, width) {
   const group = s("g", { "aria-hidden": "true", opacity: node.state === "discarded" ? 0.55 : null });
   const list = entries(node);

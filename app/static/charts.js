@@ -1,20 +1,56 @@
-/** Small SVG charts: a frame with axes, bars that filter, lines, points. Every axis has a name and a unit. */
+// @ts-check
+// Small SVG charts: a frame with axes, bars that filter, lines, points. Every axis has a name and a unit.
 
 import { s } from "./dom.js";
 import { FONT, fmt, label, linear, ticks, tip } from "./draw.js";
 
-/** @typedef {{figure: SVGElement, plot: SVGElement, x: (v: number) => number, y: (v: number) => number, left: number, right: number, top: number, bottom: number, small: boolean}} Frame */
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {{figure: SVGSVGElement, plot: SVGElement, x: (v: number) => number, y: (v: number) => number, left: number,
+ *   right: number, top: number, bottom: number, small: boolean}} Frame
+ * @typedef {[low: number, high: number]} Range
+ * @typedef {{name: string, filter: import("./types/store.js").Filter | null}} Pick a filter that a mark sets
+ *
+ * @typedef {object} Axes
+ * @property {number} width
+ * @property {number} height
+ * @property {Range} x
+ * @property {Range} y
+ * @property {string} xName
+ * @property {string} yName
+ * @property {boolean} [xWhole] ticks at whole numbers alone
+ * @property {boolean} [yWhole]
+ * @property {number[]} [xTicks]
+ * @property {number[]} [yTicks]
+ * @property {(value: number) => string} [xFormat]
+ * @property {(value: number) => string} [yFormat]
+ * @property {boolean} [small] without ticks and names
+ * @property {boolean} [key] room for a key above
+ * @property {number} [rightPad]
+ * @property {string} [title]
+ *
+ * @typedef {object} Bar
+ * @property {number} x0 pixels
+ * @property {number} x1
+ * @property {number} value
+ * @property {number} [base]
+ * @property {string} colour a variable
+ * @property {string[]} [lines] of its tooltip
+ * @property {Pick} [pick]
+ * @property {Store} [store]
+ * @property {number} [opacity]
+ * @property {boolean} [outline]
+ */
 
-/** A frame with axes. @param {any} given {width, height, x: [low, high], y: [low, high], xName, yName, xWhole, yWhole, xTicks, yTicks, small, title, xFormat, yFormat}
- * @returns {Frame} */
+/** A frame with axes. @param {Axes} given @returns {Frame} */
 export function frame(given) {
   const { width, height, small = false } = given;
   const left = small ? 6 : 46;
   const top = small ? 18 : given.key ? 24 : 12;
   const right = width - (small ? 6 : (given.rightPad ?? 12));
   const bottom = height - (small ? 8 : 34);
-  const x = linear(...given.x, left, right);
-  const y = linear(...given.y, bottom, top);
+  const x = linear(given.x[0], given.x[1], left, right);
+  const y = linear(given.y[0], given.y[1], bottom, top);
   const figure = s("svg.v-figure", {
     viewBox: `0 0 ${width} ${height}`,
     width,
@@ -25,7 +61,7 @@ export function frame(given) {
   const axes = s("g");
   const plot = s("g");
   if (!small) {
-    for (const tick of given.yTicks ?? ticks(...given.y, 4, given.yWhole)) {
+    for (const tick of given.yTicks ?? ticks(given.y[0], given.y[1], 4, given.yWhole)) {
       axes.append(
         s("line", { x1: left, x2: right, y1: y(tick), y2: y(tick), stroke: "var(--line)" }),
         label(left - 6, y(tick) + 3.5, (given.yFormat ?? fmt)(tick), {
@@ -36,7 +72,7 @@ export function frame(given) {
       );
     }
     for (const tick of given.xTicks ??
-      ticks(...given.x, Math.max(2, Math.floor((right - left) / (given.xWhole ? 34 : 60))), given.xWhole)) {
+      ticks(given.x[0], given.x[1], Math.max(2, Math.floor((right - left) / (given.xWhole ? 34 : 60))), given.xWhole)) {
       axes.append(
         label(x(tick), bottom + 13, (given.xFormat ?? fmt)(tick), {
           "text-anchor": "middle",
@@ -58,8 +94,7 @@ export function frame(given) {
   return { figure, plot, x, y, left, right, top, bottom, small };
 }
 
-/** A bar that sets a filter when chosen. @param {Frame} chart @param {any} given {x0, x1, value, base, colour, lines, pick: {name, filter}, store, opacity, outline}
- * @returns {SVGElement} */
+/** A bar that sets a filter when chosen. @param {Frame} chart @param {Bar} given @returns {SVGElement} */
 export function bar(chart, { x0, x1, value, base = 0, colour, lines, pick, store, opacity, outline }) {
   const y0 = chart.y(base);
   const y1 = chart.y(value);
@@ -91,9 +126,10 @@ export function bar(chart, { x0, x1, value, base = 0, colour, lines, pick, store
   return group;
 }
 
-/** Makes a mark set or clear a named filter, by mouse and keyboard. @param {SVGElement} figure it is in
- * @param {SVGElement} group @param {any} store @param {any} pick {name, filter} */
+/** Makes a mark set or clear a named filter, by mouse and keyboard.
+ * @param {SVGElement} figure it is in @param {SVGElement} group @param {Store} store @param {Pick} pick */
 export function pickable(figure, group, store, { name, filter }) {
+  if (!filter) return;
   const active = store.filters.get(name)?.label === filter.label;
   group.setAttribute("tabindex", "0");
   group.setAttribute("role", "button");
@@ -110,8 +146,8 @@ export function pickable(figure, group, store, { name, filter }) {
   });
 }
 
-/** A line through [x, y] pairs; a null y breaks it. @param {Frame} chart @param {[number, number|null][]} points
- * @param {any=} attrs */
+/** A line through [x, y] pairs; a null y breaks it. @param {Frame} chart
+ * @param {(readonly [number, number|null])[]} points @param {import("./types/dom.js").Attributes} [attrs] */
 export function line(chart, points, attrs = {}) {
   let d = "";
   let open = false;
@@ -136,8 +172,9 @@ export function line(chart, points, attrs = {}) {
 }
 
 /** A point: a disc, a square or a diamond. @param {Frame} chart @param {number} x @param {number} y
- * @param {any} given {shape, colour, size, hollow, lines, opacity} @returns {SVGElement} */
-export function point(chart, x, y, { shape = "disc", colour, size = 4, hollow = false, lines = null, opacity = null }) {
+ * @param {{shape?: "disc" | "square" | "diamond", colour: string, size?: number, hollow?: boolean, lines?: string[],
+ *   opacity?: number}} look @returns {SVGElement} */
+export function point(chart, x, y, { shape = "disc", colour, size = 4, hollow = false, lines, opacity }) {
   const [cx, cy] = [chart.x(x), chart.y(y)];
   const d =
     shape === "square"
@@ -158,9 +195,8 @@ export function point(chart, x, y, { shape = "disc", colour, size = 4, hollow = 
 }
 
 /** A vertical rule with words at its top. @param {Frame} chart @param {number} x @param {string} words
- * @param {any=} attrs */
-export function marker(chart, x, words, attrs = {}) {
-  const colour = attrs.colour ?? "--judge";
+ * @param {{colour?: string, dy?: number}} [look] */
+export function marker(chart, x, words, { colour = "--judge", dy = 9 } = {}) {
   chart.plot.append(
     s("line", {
       x1: chart.x(x),
@@ -176,7 +212,7 @@ export function marker(chart, x, words, attrs = {}) {
   if (chart.small || !words) return;
   const end = chart.x(x) > chart.right - 90;
   chart.plot.append(
-    label(chart.x(x) + (end ? -4 : 4), chart.top + (attrs.dy ?? 9), words, {
+    label(chart.x(x) + (end ? -4 : 4), chart.top + dy, words, {
       fill: `var(${colour})`,
       "font-size": 10.5,
       "text-anchor": end ? "end" : "start",

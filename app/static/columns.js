@@ -17,8 +17,8 @@
 /** @type {WeakMap<Run, {rounds: Run["rounds"], seen: number, list: Column[]}>} */
 const cache = new WeakMap();
 
-/** The draft token whose rejection ended a round: of those rejected at the end of the accepted path the leading one, by rank.
- * @param {Round} round @returns {number|null} index in round.nodes */
+/** The draft token whose rejection ended a round: of those rejected at the end of the accepted path the leading one, by
+ * rank. @param {Round} round @returns {number|null} index in round.nodes */
 export function refusedNode(round) {
   const last = round.path.at(-1) ?? -1;
   let found = null;
@@ -94,8 +94,8 @@ export function nameOf(store, run) {
   return `${title(run)} (${words || same.indexOf(run) + 1})`;
 }
 
-/** Everything a selection points at. Without a selection: the first refusal of a finished run, else the end of the shown part.
- * @param {Store} store @param {Place | null} [given] @returns {Found | null} */
+/** Everything a selection points at. Without a selection: the first rejection of a finished run, else the end of what
+ * is shown. @param {Store} store @param {Place | null} [given] @returns {Found | null} */
 export function resolve(store, given) {
   const found = resolved(store, given);
   const half = found && found.roundIndex === store.visibleRounds(found.run) ? store.halfRound(found.run) : null;
@@ -105,7 +105,8 @@ export function resolve(store, given) {
   return { ...found, round: half, index: at < 0 ? null : at, node: half.nodes[at] ?? null, token: null };
 }
 
-/** The same as if every round were decided. @param {Store} store @param {Place | null} [given] @returns {Found | null} */
+/** The same as if every round were decided.
+ * @param {Store} store @param {Place | null} [given] @returns {Found | null} */
 function resolved(store, given) {
   const selection = given ?? store.focus() ?? {};
   const run = selection.run ? store.runs.get(selection.run) : selectedRun(store);

@@ -112,7 +112,8 @@ export function writeConfig(config) {
   if (config.models) pairs.push(["models", config.models]);
   pairs.push(["prompt", config.prompt]);
   for (const { method, knobs } of config.lanes) {
-    const inside = Object.entries(knobs).map((pair) => pair.map(encodeURIComponent).join(":")); // commas and colons inside
+    // commas and colons inside
+    const inside = Object.entries(knobs).map((pair) => pair.map(encodeURIComponent).join(":"));
     pairs.push(["m", inside.length ? `${method}(${inside.join(",")})` : method]);
   }
   for (const [key, [name, fallback]] of Object.entries(NUMBERS))

@@ -1,9 +1,21 @@
-/** The divergence card: where two lanes first differ, by how much, and why. */
+// @ts-check
+// The divergence card: where two lanes first differ, by how much, and why.
 
 import { columns, nameOf } from "./columns.js";
 import { h, s } from "./dom.js";
-import { fmt, label, linear, MONO, pieceOf, prob, rich } from "./draw.js";
+import { cut, fmt, label, linear, MONO, pieceOf, prob, rich } from "./draw.js";
 import { download, offer, svgText } from "./figure.js";
+import { traceText } from "./save.js";
+
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/analysis.js").Parting} Parting
+ * @typedef {import("./columns.js").Column} Column
+ * @typedef {{pair: [string, string] | null, figure: SVGSVGElement | null}} State
+ * @typedef {Record<"left" | "right", HTMLSelectElement> & {body: HTMLElement}} Parts
+ * @typedef {ReturnType<typeof explain>} Found
+ */
 
 /** What the causes are called; which one holds is the engine's to say (engine/analysis/divergence.py).
  * @type {Record<string, string>} */
@@ -15,9 +27,11 @@ const CAUSES = {
   unexplained: "Unexplained",
 };
 
-/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+/** @param {HTMLElement} element @param {Store} store @param {import("./types/lab.js").Lab} [lab] */
 export function mount(element, store, lab) {
+  /** @type {State} */
   const state = { pair: null, figure: null };
+  /** @type {Parts} */
   const parts = {
     left: h("select.v-select", { "aria-label": "First lane" }),
     right: h("select.v-select", { "aria-label": "Second lane" }),
@@ -40,7 +54,7 @@ export function mount(element, store, lab) {
     later();
   };
   parts.left.onchange = parts.right.onchange = choose;
-  for (const topic of ["runs", "time"]) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "time"])) store.on(topic, later);
   store.on("data", () => store.seldom("divergence", draw));
   store.on("runs", () => {
     state.pair = null;
@@ -49,24 +63,27 @@ export function mount(element, store, lab) {
   later();
 }
 
-/** The first position where both lanes have a shown token and the tokens differ; null when there is none. */
+/** The first position where both lanes have a shown token and the tokens differ; null when there is none.
+ * @param {Store} store @param {Run} a @param {Run} b */
 function differ(store, a, b) {
   const at = store.divergence(a.key, b.key);
-  const shown = (run) =>
+  const shown = (/** @type {Run} */ run) =>
     store.time.at === Infinity ? run.tokens.length : (run.rounds[store.visibleRounds(run)]?.start ?? run.tokens.length);
   return at < Math.min(shown(a), shown(b)) ? at : null;
 }
 
+/** The first pair that differs. @param {Store} store @param {Run[]} runs at least two @returns {[string, string]} */
 function defaultPair(store, runs) {
   for (let i = 0; i < runs.length; i += 1) {
     for (let j = i + 1; j < runs.length; j += 1)
       if (differ(store, runs[i], runs[j]) !== null) return [runs[i].key, runs[j].key];
   }
-  return [runs[0]?.key, runs[1]?.key];
+  return [runs[0].key, runs[1].key];
 }
 
+/** @param {Store} store @param {State} state @param {Parts} parts */
 function show(store, state, parts) {
-  const runs = store.lanes.map((key) => store.runs.get(key)).filter(Boolean);
+  const runs = [...store.runs.values()];
   state.figure = null;
   for (const select of [parts.left, parts.right]) select.disabled = runs.length < 2;
   if (runs.length < 2) {
@@ -100,6 +117,7 @@ function show(store, state, parts) {
   parts.body.replaceChildren(...card(store, state, a, b, found));
 }
 
+/** @param {Store} store @param {HTMLSelectElement} select @param {Run[]} runs @param {string} chosen */
 function options(store, select, runs, chosen) {
   select.replaceChildren(
     ...runs.map((run) => h("option", { value: run.key, text: nameOf(store, run), selected: run.key === chosen })),
@@ -107,12 +125,14 @@ function options(store, select, runs, chosen) {
 }
 
 /** Both tokens at the place where two lanes part, with what the engine says of it once both have ended.
- * @param {any} store @param {any} a @param {any} b @param {number} pos */
+ * @param {Store} store @param {Run} a @param {Run} b @param {number} pos
+ * @returns {{pos: number, left: Column, right: Column, one: number, two: number, title: string, words: string,
+ *   p: readonly (number | null)[], cause: string, gap?: number | null, near?: number}} */
 export function explain(store, a, b, pos) {
   const [left, right] = [a, b].map((run) => columns(run)[pos]);
   const found = { pos, left, right, one: left.token.token, two: right.token.token };
   const told = store.status.compared?.divergences.find(
-    (/** @type {any} */ pair) => pair.pos === pos && pair.lanes.includes(a.key) && pair.lanes.includes(b.key),
+    (pair) => pair.pos === pos && pair.lanes.includes(a.key) && pair.lanes.includes(b.key),
   );
   if (!told)
     return { ...found, p: [null, null], cause: "", title: "Cause", words: "It is named when both runs have ended." };
@@ -126,17 +146,19 @@ export function explain(store, a, b, pos) {
   };
 }
 
-/** Where a lossy rule decided: what it said itself. */
+/** Where a lossy rule decided: what it said itself.
+ * @param {Run} a @param {Column} left @param {Run} b @param {Column} right @param {Parting} told */
 function rulesSaid(a, left, b, right, told) {
   if (told.cause !== "lossy rule") return [];
   return [
-    [a, left],
-    [b, right],
+    { run: a, column: left },
+    { run: b, column: right },
   ]
-    .filter(([run]) => run.head.guarantee === "lossy")
-    .map(([, column]) => column.node?.why ?? column.token.why ?? "");
+    .filter(({ run }) => run.head?.guarantee === "lossy")
+    .map(({ column }) => column.node?.why ?? column.token.why ?? "");
 }
 
+/** @param {Store} store @param {State} state @param {Run} a @param {Run} b @param {Found} found */
 function card(store, state, a, b, found) {
   const { pos, one, two, left } = found;
   const from = Math.max(0, pos - 9);
@@ -146,7 +168,7 @@ function card(store, state, a, b, found) {
     .join("")
     .replaceAll("·", " ");
   state.figure = bars(store, a, b, found);
-  const jump = (run) =>
+  const jump = (/** @type {Run} */ run) =>
     h("button.v-button", {
       type: "button",
       text: `Show in ${nameOf(store, run)}`,
@@ -184,6 +206,7 @@ function card(store, state, a, b, found) {
   return nodes;
 }
 
+/** The probabilities of both tokens. @param {Store} store @param {Run} a @param {Run} b @param {Found} found */
 function bars(store, a, b, { one, two, p, gap, near }) {
   const width = 420;
   const figure = s("svg.v-figure", {
@@ -193,11 +216,11 @@ function bars(store, a, b, { one, two, p, gap, near }) {
     role: "img",
     "aria-label": `Target probability ${prob(p[0])} and ${prob(p[1])}`,
   });
-  const x = linear(0, Math.max(0.05, ...p), 0, width - 250);
+  const x = linear(0, Math.max(0.05, ...p.map((share) => share ?? 0)), 0, width - 250);
   [
-    [a, one],
-    [b, two],
-  ].forEach(([run, id], i) => {
+    { run: a, id: one },
+    { run: b, id: two },
+  ].forEach(({ run, id }, i) => {
     const y = 8 + i * 24;
     const long = Math.max(1, x(p[i] ?? 0));
     figure.append(label(112, y + 13, cut(nameOf(store, run), 19), { "text-anchor": "end" }));
@@ -223,19 +246,14 @@ function bars(store, a, b, { one, two, p, gap, near }) {
       label(
         0,
         86,
-        `gap ${gap === null ? "not recorded" : `${fmt(gap, 2)} nats`}; a near-tie is ${near} nats or less`,
+        `gap ${gap == null ? "not recorded" : `${fmt(gap, 2)} nats`}; a near-tie is ${near} nats or less`,
         {},
       ),
     );
   return figure;
 }
 
-const cut = (text, room) => (text.length > room ? `${text.slice(0, room - 1)}…` : text);
-
+/** @param {Run} run */
 function save(run) {
-  const lines = [run.head, ...run.rounds, run.end]
-    .filter(Boolean)
-    .map((event) => JSON.stringify(event))
-    .join("\n");
-  download(new Blob([lines, "\n"], { type: "application/x-ndjson" }), `${run.head.id || run.key}.jsonl`);
+  download(new Blob([traceText(run)], { type: "application/x-ndjson" }), `${run.head?.id || run.key}.jsonl`);
 }

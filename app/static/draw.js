@@ -66,6 +66,10 @@ export function percent(share) {
   return `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
 }
 
+/** A text cut to `limit` characters. @param {string} text @param {number} limit */
+export const cut = (text, limit) =>
+  text.length > limit ? `${text.slice(0, Math.max(3, Math.floor(limit) - 1))}…` : text;
+
 /** A token's text with its white space made visible, cut to `limit` characters.
  * @param {string|undefined} piece @param {number} [limit] @returns {string} */
 export function shown(piece, limit = 18) {

@@ -31,7 +31,8 @@ export function embedIn(query) {
 export const pageQuery = () =>
   new URLSearchParams(/** @type {{draftscopeQuery?: string}} */ (globalThis).draftscopeQuery ?? location.search);
 
-/** The same as pairs of a query string, so that links keep it. @param {URLSearchParams} query @returns {[string, string][]} */
+/** The same as pairs of a query string, so that links keep it.
+ * @param {URLSearchParams} query @returns {[string, string][]} */
 export const embedPairs = (query) =>
   ["views", "chrome"].flatMap((name) => {
     const value = query.get(name);

@@ -52,7 +52,8 @@ export function idle(threshold, knobs, nodes, vocab) {
 }
 
 /** Whether the condition decides a node's fate: an override is asked where the exact rule rejects, a rule that decides
- * alone departs where there is no exact match. @param {Threshold} threshold @param {Knobs} knobs @param {Numbers} node */
+ * alone departs where there is no exact match.
+ * @param {Threshold} threshold @param {Knobs} knobs @param {Numbers} node */
 function isAsked(threshold, knobs, node) {
   if (node.state === "discarded" || (threshold.effect === "override" && node.state === "accepted")) return false;
   return threshold.effect !== "decide" || isPlain(threshold.exact) || holds(threshold.exact, knobs, node) !== true;
@@ -84,5 +85,6 @@ export function idleWords({ name, sign, limit, knob, extreme, asked }) {
   const bound = sign.startsWith(">") ? "at most" : "at least";
   const asks = ASKS[/** @type {keyof typeof ASKS} */ (sign)];
   const where = asked ? "here" : "in any text";
-  return `It cannot hold: ${NAMES[name] ?? name} is ${bound} ${fmt(extreme)} ${where}, and ${knob || "the rule"} asks for ${asks} ${fmt(limit)}.`;
+  const found = `${NAMES[name] ?? name} is ${bound} ${fmt(extreme)} ${where}`;
+  return `It cannot hold: ${found}, and ${knob || "the rule"} asks for ${asks} ${fmt(limit)}.`;
 }

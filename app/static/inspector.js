@@ -219,7 +219,10 @@ function neutral({ run, node, token, round }, state) {
   if (node && state === "drafted")
     return `Drafted${node.q == null ? "" : ` with probability ${prob(node.q)}`}; the target has not seen it yet.`;
   if (node && state === "verified")
-    return `The target gives it ${prob(node.p)}${node.q == null ? "" : `, the draft ${prob(node.q)}`}; the rule has not decided yet.${first}`;
+    return (
+      `The target gives it ${prob(node.p)}${node.q == null ? "" : `, the draft ${prob(node.q)}`}; the rule has ` +
+      `not decided yet.${first}`
+    );
   if (state === "discarded") return "Never tested: the target's path had already left this branch.";
   return `${SIGNS[state ?? ""]?.label ?? "Emitted"}: draft ${prob(node?.q)}, target ${prob(node?.p)}.${first}`;
 }

@@ -15,8 +15,11 @@ export const MAX_URL = 8000; // servers refuse longer ones
 /**
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/lab.js").LinkView} LinkView
+ * @typedef {import("./types/store.js").FilterSpec} FilterSpec
  * @typedef {Pick<import("./types/lab.js").Session, "config" | "ran" | "catalogue" | "on">} Session
  */
+
+/** @template T @typedef {{-readonly [K in keyof T]: T[K]}} Open the same while it is made */
 
 /** @param {Store} store @param {Session} session @returns {import("./types/lab.js").Link} */
 export function createLink(store, session) {
@@ -119,7 +122,7 @@ const whole = (text) => (text === "" || text === undefined || Number.isNaN(Numbe
 
 /** What a query says of the view; damaged parts are left out. @param {URLSearchParams} query @returns {LinkView} */
 function readView(query) {
-  /** @type {{-readonly [K in keyof LinkView]: LinkView[K]} & {options: {-readonly [K in keyof LinkView["options"]]: LinkView["options"][K]}, filters: any[]}} */
+  /** @type {Open<Pick<LinkView, "time" | "cursor">> & {options: Open<LinkView["options"]>, filters: FilterSpec[]}} */
   const view = { options: {}, filters: [], time: null, cursor: null };
   const at = query.get("at")?.split("~");
   if (at?.length === 4) view.cursor = { run: at[0], round: whole(at[1]), pos: whole(at[2]), node: whole(at[3]) };

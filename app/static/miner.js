@@ -15,8 +15,7 @@ import { visitor } from "./visitor.js";
  * @typedef {import("./types/workshop.js").MinerState} MinerState
  * @typedef {import("./types/workshop.js").Trying} Trying
  * @typedef {Parameters<Miner["start"]>[0]} Job
- * @typedef {import("./types/mining.js").MiningEvent | {kind: "error", error: string}
- *   | {kind: "queued", line?: import("./types/wire.js").InLine}} Message
+ * @typedef {import("./types/workshop.js").MiningMessage} Message
  */
 
 export const MINE = "mined here";

@@ -5,8 +5,8 @@
 
 /**
  * What is known of some numbers.
- * @param {Name[] | undefined} names of the catalogue
- * @param {string[]} wanted
+ * @param {readonly Name[] | undefined} names of the catalogue
+ * @param {readonly string[]} wanted
  * @returns {Name[]}
  */
 export const known = (names, wanted) => wanted.flatMap((name) => (names ?? []).filter((one) => one.name === name));

@@ -1,13 +1,24 @@
+// @ts-check
 // Case notes: a word or two on a token, kept in this browser, exported and imported as JSON lines.
 
 import { h, visible } from "./dom.js";
 import { rich } from "./draw.js";
 import { download } from "./figure.js";
 
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/lab.js").Lab} Lab
+ * @typedef {import("./types/store.js").Selection} Selection
+ * @typedef {NonNullable<ReturnType<typeof place>>} Place
+ * @typedef {Partial<Place> & {text: string, label?: string, made?: string}} Note read from a file it may lack anything
+ *   but its text
+ */
+
 const PLACE = "draftscope.notes";
 const LABELS = ["", "right", "wrong", "harmless", "important", "look again"];
 const MAX = 5000;
 
+/** @returns {Note[]} */
 function all() {
   try {
     const notes = JSON.parse(localStorage.getItem(PLACE) ?? "[]");
@@ -17,15 +28,16 @@ function all() {
   }
 }
 
+/** @param {Note[]} notes */
 function keep(notes) {
   localStorage.setItem(PLACE, JSON.stringify(notes.slice(-MAX)));
 }
 
-/** What a note says about the place it stands at, so that it can be read without the trace. */
+/** What a note says about its place, so that it can be read without the trace. @param {Store} store @param {Lab} lab */
 function place(store, lab) {
   const sel = store.cursor ?? store.focus();
   const run = sel && store.runs.get(sel.run);
-  if (!run?.head) return null;
+  if (!sel || !run?.head) return null;
   const [token, node] = [store.token(sel), store.node(sel)];
   const id = node?.token ?? token?.token;
   return {
@@ -40,6 +52,7 @@ function place(store, lab) {
   };
 }
 
+/** @param {HTMLElement} body @param {Store} store @param {Lab} lab */
 export function drawNotes(body, store, lab) {
   const here = place(store, lab);
   const label = h(
@@ -60,14 +73,16 @@ export function drawNotes(body, store, lab) {
     text.value = "";
     draw();
   };
+  /** @type {HTMLInputElement} */
   const file = h("input", {
     type: "file",
     accept: ".jsonl,.json",
     hidden: true,
     "aria-label": "Import notes",
-    onchange: () => read(file.files[0]),
+    onchange: () => read(file.files?.[0]),
   });
 
+  /** @param {File | undefined} given */
   async function read(given) {
     if (!given) return;
     const lines = (await given.text()).split("\n").filter((line) => line.trim());
@@ -102,7 +117,13 @@ export function drawNotes(body, store, lab) {
               note.label ? h("span.badge", {}, note.label) : null,
               h(
                 "button.plain",
-                { "aria-label": "Delete note", onclick: () => (keep(notes.filter((_, j) => j !== i)), draw()) },
+                {
+                  "aria-label": "Delete note",
+                  onclick: () => {
+                    keep(notes.filter((_, j) => j !== i));
+                    draw();
+                  },
+                },
                 "Delete",
               ),
             ),
@@ -114,10 +135,10 @@ export function drawNotes(body, store, lab) {
     if (!notes.length) list.append(h("li.quiet", {}, "No notes yet. Select a token and press n."));
   }
 
-  /** To the note's token: on this page when its run is shown, else by its link. */
+  /** To the note's token: on this page when its run is shown, else by its link. @param {Note} note */
   function go(note) {
-    const run = store.runs.get(note.run);
-    if (run?.head?.id === note.trace) {
+    const run = note.run === undefined ? undefined : store.runs.get(note.run);
+    if (run && run.head?.id === note.trace) {
       lab.ui.close();
       store.setCursor({ run: note.run, round: note.round, pos: note.pos, node: note.node });
     } else if (typeof note.link === "string" && note.link.startsWith(`${location.origin}/`)) location.href = note.link;

@@ -32,6 +32,16 @@ export function roundsOf(store, runs) {
   return runs.flatMap((run) => run.rounds.slice(0, store.visibleRounds(run)));
 }
 
+/** Whether any of these rounds has a draft. @param {readonly Round[]} rounds */
+export const drafted = (rounds) => rounds.some((round) => round.drafted > 0);
+
+/** The rounds that have a draft. @param {readonly Round[]} rounds */
+export const drafting = (rounds) => rounds.filter((round) => round.drafted > 0);
+
+/** The largest of a number over several lanes' rounds, at least 1.
+ * @param {(readonly Round[])[]} all @param {(rounds: readonly Round[]) => number} read */
+export const most = (all, read) => Math.max(1, ...all.map((rounds) => read(rounds)));
+
 /** Whether the draft of a round was left because its next guess was refused. @param {Round} round @returns {boolean} */
 export function refused(round) {
   if (round.nodes?.length)
@@ -147,6 +157,10 @@ export function tcrOf(round) {
   if (!round.accepted || round.levels === round.drafted) return round.accepted;
   return round.nodes[round.path.at(-1) ?? -1]?.rank ?? null;
 }
+
+/** N of a round: its draft tokens and the root, or what its shape says was verified.
+ * @param {Round} round @returns {number} */
+export const sizeOf = ({ extras, drafted }) => (typeof extras?.n_verify === "number" ? extras.n_verify : drafted + 1);
 
 /** Why a quotient of two speeds would mean nothing; an empty string when it means something.
  * @param {Run} run @param {Run | null | undefined} baseline @returns {string} */

@@ -112,8 +112,8 @@ export function openPassage(passage, title) {
   text.focus();
 }
 
-/** Go to where a draft token comes from: in a lane if one shows it, else in a box. False when there is nothing to go to.
- * @param {Store} store @param {import("./types/lab.js").Lab} lab */
+/** Go to where a draft token comes from: in a lane if one shows it, else in a box. False when there is nothing to go
+ * to. @param {Store} store @param {import("./types/lab.js").Lab} lab */
 export function followSource(store, lab) {
   const sel = store.cursor ?? store.focus();
   const run = sel && store.runs.get(sel.run);

@@ -1,23 +1,33 @@
+// @ts-check
 // Many runs pooled: the server's figures (app/figures/pooled.py) and tables 1, 2, 4, 6 of HeteroSpec; recorded, or
 // one's own.
 
-import { h } from "./dom.js";
+import { h, said } from "./dom.js";
 import { download } from "./figure.js";
 import { plots, plotted } from "./plot.js";
 import { telling } from "./pooledchoice.js";
 import { tablesOf } from "./pooledtables.js";
 import { csv } from "./save.js";
 
-const ENDINGS = /\.jsonl(\.gz)?$/;
-const kept = { found: null, own: false, task: "", label: "" }; // while the page is open
+/**
+ * @typedef {import("./types/measured.js").Pooled} Pooled
+ * @typedef {import("./types/measured.js").PoolSection} Section
+ * @typedef {{found: Pooled | null, own: boolean, task: string, label: string}} State
+ */
 
-/** @param {HTMLElement} body @param {any} store @param {any} lab */
-export function drawPooled(body, store, lab) {
+const ENDINGS = /\.jsonl(\.gz)?$/;
+/** Kept while the page is open. @type {State} */
+const kept = { found: null, own: false, task: "", label: "" };
+
+/** @param {HTMLElement} body @param {unknown} _store @param {import("./types/lab.js").Lab} lab */
+export function drawPooled(body, _store, lab) {
   const state = kept;
-  const said = h("p.warn", { role: "alert", hidden: true });
+  const wrong = h("p.warn", { role: "alert", hidden: true });
   const busy = h("p.quiet", { role: "status" });
   const room = h("div.pooled");
+  /** @param {import("./types/dom.js").Attributes} attrs @param {string} words */
   const pick = (attrs, words) => {
+    /** @type {HTMLInputElement} */
     const input = h("input", {
       type: "file",
       multiple: true,
@@ -25,7 +35,7 @@ export function drawPooled(body, store, lab) {
       "aria-label": words,
       ...attrs,
       onchange: () => {
-        open([...input.files]);
+        open([...(input.files ?? [])]);
         input.value = "";
       },
     });
@@ -34,28 +44,30 @@ export function drawPooled(body, store, lab) {
   const back = h("button", { hidden: true, onclick: () => recorded() }, "Back to the recorded runs");
   const draw = () => {
     back.hidden = !state.own;
-    room.replaceChildren(...sectionOf(state, draw));
+    if (state.found) room.replaceChildren(...sectionOf(state, state.found, draw));
   };
 
-  /** Take what the server answers; what was on show stays when it refuses. */
+  /** Take what the server answers; what was on show stays when it refuses.
+   * @param {boolean} own @param {() => Promise<Pooled>} ask */
   async function take(own, ask) {
-    said.hidden = true;
+    wrong.hidden = true;
     busy.textContent = own ? "Reading …" : "";
     try {
       Object.assign(state, { found: await ask(), own });
       draw();
     } catch (error) {
-      said.textContent = error.message;
-      said.hidden = false;
+      wrong.textContent = said(error);
+      wrong.hidden = false;
     }
     busy.textContent = "";
   }
   const recorded = () => take(false, () => lab.api.get("pooled"));
 
-  function open(files) {
+  /** @param {File[]} files */
+  async function open(files) {
     const traces = files.filter((file) => ENDINGS.test(file.name));
-    const { upload } = lab.session.catalogue.limits;
-    return take(true, () => {
+    const upload = lab.session.catalogue?.limits.upload ?? Infinity;
+    await take(true, async () => {
       if (!traces.length) throw new Error("There is no trace among these files: traces end in .jsonl or .jsonl.gz.");
       if (traces.reduce((sum, file) => sum + file.size, 0) > upload)
         throw new Error(`These files are larger than ${Math.round(upload / 1e6)} MB together, which is the limit.`);
@@ -68,7 +80,8 @@ export function drawPooled(body, store, lab) {
     h(
       "p",
       {},
-      "One run says little: which ranks are kept, how entropy goes with them, and what a method saves show over many prompts.",
+      "One run says little: which ranks are accepted, how entropy goes with them, and what a method saves show over " +
+        "many prompts.",
     ),
     h(
       "div.row.wrap",
@@ -78,20 +91,20 @@ export function drawPooled(body, store, lab) {
       back,
       busy,
     ),
-    said,
+    wrong,
     room,
   );
   if (state.found) draw();
   else recorded();
 }
 
-/** Everything below the buttons. @param {any} state @param {() => void} draw */
-function sectionOf(state, draw) {
-  const { found } = state;
+/** Everything below the buttons. @param {State} state @param {Pooled} found @param {() => void} draw */
+function sectionOf(state, found, draw) {
   const section = found.sections.find((one) => one.task === state.task) ?? found.sections[0];
   const labels = Object.keys(section.figures);
   if (!labels.includes(state.label)) state.label = telling(section, labels);
   const drawn = section.figures[state.label];
+  /** @param {string} words @param {"task" | "label"} name @param {string[]} values @param {string} value */
   const choose = (words, name, values, value) =>
     h(
       "label.field",
@@ -102,7 +115,7 @@ function sectionOf(state, draw) {
         {
           "aria-label": words,
           onchange: (event) => {
-            state[name] = event.target.value;
+            state[name] = /** @type {HTMLSelectElement} */ (event.target).value;
             draw();
           },
         },
@@ -119,7 +132,7 @@ function sectionOf(state, draw) {
       choose(
         "Prompts",
         "task",
-        found.sections.map((/** @type {any} */ one) => one.task),
+        found.sections.map((one) => one.task),
         section.task,
       ),
       labels.length ? choose("Figures of", "label", labels, state.label) : null,
@@ -130,12 +143,14 @@ function sectionOf(state, draw) {
       : h("p.quiet", {}, "None of these runs drafts a tree, so there is no rank to show."),
     byTask ? plotted(byTask, "The same for each task, on one scale.") : null,
     ...tablesOf(section, state.label).map((table) => tableView(table, section)),
-  ].filter(Boolean);
+  ].filter((part) => part !== null);
 }
 
-/** Where the numbers come from. */
+/** Where the numbers come from. @param {Pooled} found @param {Section} section @param {boolean} own */
 function source(found, section, own) {
-  const facts = `${found.runs} runs, ${section.prompts} prompts${section.even ? "" : " (not the same for all methods: totals cannot be compared)"}, target ${found.target.id ?? "?"}, ${found.device}, ${found.dtype}`;
+  const uneven = section.even ? "" : " (not the same for all methods: totals cannot be compared)";
+  const machine = `target ${found.target.id ?? "?"}, ${found.device}, ${found.dtype}`;
+  const facts = `${found.runs} runs, ${section.prompts} prompts${uneven}, ${machine}`;
   const words = own ? "Your own traces" : "Recorded in this repository";
   return h(
     "div.source",
@@ -152,7 +167,8 @@ function source(found, section, own) {
   );
 }
 
-/** A table with its caption, and its CSV. @param {import("./pooledtables.js").Table} table @param {any} section */
+/** A table with its caption, and its CSV.
+ * @param {import("./pooledchoice.js").Table} table @param {Section} section */
 function tableView(table, section) {
   const file = `pooled-${section.task}-${table.name}.csv`.toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-");
   return h(

@@ -1,11 +1,13 @@
 // @ts-check
 // What of pooled runs is worth showing first, and which columns say anything.
 
-/** @typedef {{name: string, caption: string, columns: string[], rows: (string|number|null)[][]}} Table */
+/** @typedef {string | number | null} Cell */
+/** @typedef {{name: string, caption: string, columns: string[], rows: Cell[][]}} Table */
 
 /**
  * The figures to begin with: of a method with its usual knobs, those with an entropy and a steady size first.
- * @param {any} section @param {string[]} labels @returns {string}
+ * @param {Pick<import("./types/measured.js").PoolSection, "methods" | "figures">} section @param {string[]} labels
+ * @returns {string}
  */
 export function telling(section, labels) {
   const usual = new Map();
@@ -24,6 +26,7 @@ export function told(table) {
   const says = table.columns.map(
     (_, i) => !i || table.rows.some((row) => row[i] !== "–" && row[i] !== "" && row[i] != null),
   );
-  const keep = (/** @type {any[]} */ cells) => cells.filter((_, i) => says[i]);
-  return { ...table, columns: keep(table.columns), rows: table.rows.map(keep) };
+  /** @template T @param {T[]} cells */
+  const keep = (cells) => cells.filter((_, i) => says[i]);
+  return { ...table, columns: keep(table.columns), rows: table.rows.map((cells) => keep(cells)) };
 }

@@ -1,25 +1,35 @@
-/** Tables of pooled runs: methods compared, mechanisms added one by one, granularity, bins, time. Each is columns and
- * rows. */
+// @ts-check
+// Tables of pooled runs: methods compared, mechanisms added one by one, granularity, bins, time. Each is columns and
+// rows.
 
 import { num } from "./dom.js";
 import { fmt, percent } from "./draw.js";
 import { told } from "./pooledchoice.js";
 
-/** @typedef {{name: string, caption: string, columns: string[], rows: (string|number|null)[][]}} Table */
+/**
+ * @typedef {import("./pooledchoice.js").Table} Table
+ * @typedef {import("./types/measured.js").PoolSection} Section
+ * @typedef {import("./types/analysis.js").Interval} Interval
+ * @typedef {import("./types/measured.js").Quality} Quality
+ */
 
+/** @param {Interval | null | undefined} value */
 const spread = (value, digits = 2) =>
   !value
     ? "–"
     : value.low === null
       ? num(value.mean, digits)
       : `${num(value.mean, digits)} (${num(value.low, digits)} to ${num(value.high, digits)})`;
+/** @param {number | null} share */
 const saved = (share) => percent(share).replace("-", "−");
-const whole = (value) => (value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en"));
+/** @param {number | null} value */
+const whole = (value) => (value === null ? "–" : Math.round(value).toLocaleString("en"));
 
-/** Share of the rounds whose last accepted token ranks within a quarter of N. @param {any} drawn @returns {number} */
+/** Share of the rounds whose last accepted token ranks within a quarter of N.
+ * @param {import("./types/measured.js").PoolTree} drawn @returns {number} */
 const within = (drawn) => drawn.quantiles.share[drawn.quantiles.quantile.indexOf(0.25)];
 
-/** The tables of a section that have rows. @param {any} section
+/** The tables of a section that have rows. @param {Section} section
  * @param {string} label of the method whose bins are shown @returns {Table[]} */
 export function tablesOf(section, label) {
   return [
@@ -34,7 +44,7 @@ export function tablesOf(section, label) {
     .map(told);
 }
 
-/** @param {any} section @returns {Table} */
+/** @param {Section} section @returns {Table} */
 function methods(section) {
   return {
     name: "Methods",
@@ -49,7 +59,9 @@ function methods(section) {
       "within N/4",
     ],
     caption:
-      "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % over prompts: t for means, 2,000 seeded resamples for quotients of sums. Within N/4: rounds whose last accepted token ranks in the first quarter.",
+      "Calls: target calls, prefill outside. Tokens checked: fed to the target, roots included. In brackets 95 % " +
+      "over prompts: t for means, 2,000 seeded resamples for quotients of sums. Within N/4: rounds whose last " +
+      "accepted token ranks in the first quarter.",
     rows: section.methods.map((row) => [
       row.label,
       whole(row.calls),
@@ -63,7 +75,8 @@ function methods(section) {
   };
 }
 
-/** Measures as columns: name, words, whether a share. @type {[string, string, boolean][]} */
+/** Measures as columns: name, words, whether a share.
+ * @type {[Exclude<keyof Quality, "responses" | "prompts" | "repeats">, string, boolean][]} */
 const MEASURES = [
   ["accuracy", "right answers", true],
   ["accuracy_difference", "right, less AR's", true],
@@ -78,6 +91,7 @@ const MEASURES = [
   ["same_as_ar", "same output as AR", true],
   ["response_tokens", "tokens a response", false],
 ];
+/** @param {Interval | null | undefined} value */
 const shares = (value) =>
   !value
     ? "–"
@@ -85,28 +99,31 @@ const shares = (value) =>
       ? saved(value.mean)
       : `${saved(value.mean)} (${saved(value.low)} to ${saved(value.high)})`;
 
-/** @param {any} section @returns {Table} */
+/** @param {Section} section @returns {Table} */
 function quality(section) {
   const rows = section.methods.filter((row) => row.quality?.accuracy || row.quality?.bleu || row.quality?.rougeL);
   return {
     name: "Quality",
     columns: ["method", ...MEASURES.map(([, words]) => words)],
     caption:
-      "What fits the task: right answers (mean over repeats; with repeats also the answer of the majority), BLEU and chrF of translations, ROUGE of summaries. In brackets 95 % over prompts: Wilson's score for shares, 2,000 seeded resamples for all else; differences are paired by prompt.",
+      "What fits the task: right answers (mean over repeats; with repeats also the answer of the majority), BLEU " +
+      "and chrF of translations, ROUGE of summaries. In brackets 95 % over prompts: Wilson's score for shares, " +
+      "2,000 seeded resamples for all else; differences are paired by prompt.",
     rows: rows.map((row) => [
       row.label,
-      ...MEASURES.map(([name, , share]) => (share ? shares(row.quality[name]) : spread(row.quality[name], 1))),
+      ...MEASURES.map(([name, , share]) => (share ? shares(row.quality?.[name]) : spread(row.quality?.[name], 1))),
     ]),
   };
 }
 
-/** @param {any} section @returns {Table} */
+/** @param {Section} section @returns {Table} */
 function ablation(section) {
   return {
     name: "Mechanisms, one after the other",
     columns: ["with", "tokens a call", "calls", "saved", "tokens checked", "saved", "tokens/s against AR"],
     caption:
-      "DED: sure stretches are drafted deeper. TNP: and fewer nodes checked. DCA: prepared buffers are kept, which changes times only. Saved: against the first row.",
+      "DED: sure stretches are drafted deeper. TNP: and fewer nodes checked. DCA: prepared buffers are kept, which " +
+      "changes times only. Saved: against the first row.",
     rows: section.ablation.map((row) => [
       row.method,
       num(row.tau),
@@ -119,7 +136,7 @@ function ablation(section) {
   };
 }
 
-/** @param {any} section @returns {Table} */
+/** @param {Section} section @returns {Table} */
 function granularity(section) {
   const names = [...new Set(section.granularity.flatMap((row) => Object.keys(row.overlap ?? {})))];
   return {
@@ -132,20 +149,22 @@ function granularity(section) {
       ...names.map((name) => `Jaccard ${name}`),
     ],
     caption:
-      "Do regression trees of 4, 5, 6 layers call the same rounds low-entropy as one of 3? Jaccard overlap of the two sets, 1 = the same; learnt from rounds whose surest path was accepted to its end (full), or from all where these are fewer than 64.",
+      "Do regression trees of 4, 5, 6 layers call the same rounds low-entropy as one of 3? Jaccard overlap of the " +
+      "two sets, 1 = the same; learnt from rounds whose surest path was accepted to its end (full), or from all " +
+      "where these are fewer than 64.",
     rows: section.granularity.map((row) => [
       row.label,
       whole(row.samples),
       whole(row.full),
       row.rounds ?? "",
       ...(row.overlap
-        ? names.map((name) => num(row.overlap[name]))
+        ? names.map((name) => num(row.overlap?.[name]))
         : [row.missing ?? "–", ...names.slice(1).map(() => "")]),
     ]),
   };
 }
 
-/** @param {any} section @returns {Table} */
+/** @param {Section} section @returns {Table} */
 function time(section) {
   return {
     name: "Where the time goes",
@@ -166,14 +185,14 @@ function time(section) {
   };
 }
 
-/** @param {any} section @param {string} label @returns {Table} */
+/** @param {Section} section @param {string} label @returns {Table} */
 function bins(section, label) {
-  const columns = section.figures[label]?.bins ?? { bin: [] };
+  const columns = section.figures[label]?.bins;
   return {
     name: `Bins of ${label}`,
     columns: ["bin", "rounds", "share", "mean entropy, nats", "tokens a call", "levels d′", "checked N′"],
     caption: "Bins by cumulative entropy, lowest first; the low bins draft deeper and check fewer nodes.",
-    rows: columns.bin.map((bin, i) => [
+    rows: (columns?.bin ?? []).map((bin, i) => [
       bin,
       whole(columns.rounds[i]),
       percent(columns.share[i]),

@@ -14,7 +14,8 @@
 /** @typedef {{readonly reason?: Readonly<Record<string, unknown>> | null, readonly [field: string]: unknown}} Numbers
  * A node of a trace, or anything with its fields. */
 /** @typedef {{name: string, field: string, value: number | null, sign: string, limit: number | null, knob: string,
- *   holds: boolean | null}} Term A comparison in force with its numbers; `knob` is the knob that is the limit, or "". */
+ *   holds: boolean | null}} Term A comparison in force with its numbers; `knob` is the knob that is the limit,
+ *   or "". */
 
 /** @typedef {number | null | undefined} Value */
 
@@ -183,8 +184,8 @@ function collect(part, see) {
   }
 }
 
-/** Whether the tested node's fate depends on the condition: a veto of a token that is rejected anyway changes nothing when
- * greedy, and an override is asked only where the exact rule rejects.
+/** Whether the tested node's fate depends on the condition: a veto of a token that is rejected anyway changes nothing
+ * when greedy, and an override is asked only where the exact rule rejects.
  * @param {Threshold} threshold @param {Knobs} knobs @param {boolean} greedy @param {string} state @returns {boolean} */
 export function matters(threshold, knobs, greedy, state) {
   const strict = state === "accepted" || state === "vetoed";

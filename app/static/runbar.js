@@ -58,7 +58,10 @@ export function mount(element, store, lab) {
   );
   const step = h("button", { onclick: () => go(session.step), "aria-keyshortcuts": "." }, icon("forward"), "Step");
   const repeats = createRepeats(store, lab);
-  const halt = () => (repeats.stop(), lab.bus.stop());
+  const halt = () => {
+    repeats.stop();
+    return lab.bus.stop();
+  };
   const stop = h("button", { onclick: halt, disabled: true }, icon("stop"), "Stop");
   const repeatWord = h("span", { role: "status" }, "Repeat");
   const repeat = h("button.plain", { onclick: () => repeats.start(Number(often.value)) }, icon("again"), repeatWord);

@@ -8,10 +8,10 @@
 
 /** @param {object} item @param {string[]} names */
 const value = (item, names) => names.map((name) => /** @type {Record<string, unknown>} */ (item)[name]);
-const NODE =
-  "depth rank q score h_draft h_target overlap p accept_prob u state rule reason source judge confidence margin top_draft top_target".split(
-    " ",
-  );
+const NODE = [
+  ..."depth rank q score h_draft h_target overlap p accept_prob u state rule reason source".split(" "),
+  ..."judge confidence margin top_draft top_target".split(" "),
+];
 const ROUND = "start drafted fed levels accepted emitted tcr draft_ms verify_ms other_ms".split(" ");
 
 /** @type {Record<string, Table>} */

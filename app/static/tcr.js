@@ -1,20 +1,38 @@
-/** Figures about the rank of the last accepted draft token (TCR), the draft's cumulative entropy and its bins. */
+// @ts-check
+// Figures about the rank of the last accepted draft token (TCR), the draft's cumulative entropy and its bins.
 
 import { bar, frame, line, marker, point } from "./charts.js";
 import { s } from "./dom.js";
 import { fmt, label, percent } from "./draw.js";
 import { makeFilter } from "./filterkinds.js";
-import { tcrOf } from "./numbers.js";
+import { sizeOf, tcrOf } from "./numbers.js";
 
-const sizeOf = (round) => round.extras?.n_verify ?? round.drafted + 1;
+/**
+ * @typedef {import("./types/trace.js").Round} Round
+ * @typedef {import("./figures.js").Figure} Figure
+ * @typedef {import("./figures.js").Given} Given
+ * @typedef {{rank: number, y: number, round: Round}} Dot
+ */
+
+/** @param {readonly Round[]} rounds */
 const isTree = (rounds) => rounds.some((round) => round.drafted > round.levels);
-const pairs = (rounds) =>
-  rounds
-    .filter((round) => round.drafted > 0)
-    .map((round) => [tcrOf(round), round])
-    .filter(([rank]) => rank !== null);
-const known = (value) => value !== null && value !== undefined;
-const phiOf = (round) => round.extras?.phi ?? null;
+
+/** Rounds with a draft and their rank. @param {readonly Round[]} rounds */
+const ranked = (rounds) =>
+  rounds.flatMap((round) => {
+    const rank = round.drafted > 0 ? tcrOf(round) : null;
+    return rank === null ? [] : [{ rank, round }];
+  });
+
+/** A number that a round noted. @param {Round} round @param {string} name */
+function noted(round, name) {
+  const value = round.extras?.[name];
+  return typeof value === "number" ? value : null;
+}
+/** The draft's cumulative entropy, nats. @param {Round} round */
+const phiOf = (round) => noted(round, "phi");
+/** @param {Round} round */
+const binOf = (round) => noted(round, "bin");
 
 /** The value below which a share of a sorted list lies. @param {number[]} sorted @param {number} share
  * @returns {number} */
@@ -22,19 +40,22 @@ export function quantile(sorted, share) {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))];
 }
 
+/** @type {Figure} */
 const ranks = {
   id: "tcr",
   name: "Last rank",
   names: ["tcr_histogram"],
   caption:
-    "Terminal confidence rank (TCR): the rank, by cumulative draft log-probability, of the last accepted draft token; 0: none accepted. Dashed: a quarter of the draft, N = draft tokens and root.",
-  needs: (rounds) => isTree(rounds) && pairs(rounds).length > 0,
+    "Terminal confidence rank (TCR): the rank, by cumulative draft log-probability, of the last accepted draft " +
+    "token; 0: none accepted. Dashed: a quarter of the draft, N = draft tokens and root.",
+  needs: (rounds) => isTree(rounds) && ranked(rounds).length > 0,
   domain: (all) => ({ x: Math.max(4, ...all.flatMap((rounds) => rounds.map(sizeOf))) }),
   draw({ rounds, width, height, small, title, domain, store }) {
-    const found = pairs(rounds);
+    const found = ranked(rounds);
     const step = Math.max(1, Math.ceil(domain.x / (small ? 24 : 60)));
+    /** @type {number[]} */
     const counts = [];
-    for (const [rank] of found) counts[Math.floor(rank / step)] = (counts[Math.floor(rank / step)] ?? 0) + 1;
+    for (const { rank } of found) counts[Math.floor(rank / step)] = (counts[Math.floor(rank / step)] ?? 0) + 1;
     const high = Math.max(...Array.from(counts, (count) => count ?? 0)) / found.length;
     const chart = frame({
       width,
@@ -62,9 +83,9 @@ const ranks = {
         pick: { name: "tcr", filter: makeFilter({ kind: "tcr", low, high: top }) },
       });
     });
-    const quarter = found.filter(([rank, round]) => rank <= sizeOf(round) / 4).length / found.length;
-    const sorted = found.map(([rank]) => rank).sort((a, b) => a - b);
-    const size = Math.max(...found.map(([, round]) => sizeOf(round)));
+    const quarter = found.filter(({ rank, round }) => rank <= sizeOf(round) / 4).length / found.length;
+    const sorted = found.map(({ rank }) => rank).sort((a, b) => a - b);
+    const size = Math.max(...found.map(({ round }) => sizeOf(round)));
     marker(chart, size / 4, `${percent(quarter)} within the first quarter`, { dy: 9 });
     if (!small)
       for (const share of [0.5, 0.9])
@@ -76,7 +97,8 @@ const ranks = {
   },
 };
 
-/** Lets a dot lead to its round. @param {any} store @param {SVGElement} mark @param {any} round */
+/** Lets a dot lead to its round.
+ * @param {import("./types/store.js").Store} store @param {SVGElement} mark @param {Round} round */
 function leads(store, mark, round) {
   mark.setAttribute("style", "cursor:pointer");
   mark.addEventListener("click", () => {
@@ -85,20 +107,23 @@ function leads(store, mark, round) {
   });
 }
 
+/** @param {Round} round @param {number | null} rank */
 const wordsOf = (round, rank) => [
   `round ${round.index}`,
   `${round.accepted} of ${round.drafted} accepted, the last of rank ${rank}`,
   phiOf(round) === null ? "" : `cumulative entropy ${fmt(phiOf(round))} nats`,
-  known(round.extras?.bin) ? `bin ${round.extras.bin}` : "",
+  binOf(round) === null ? "" : `bin ${binOf(round)}`,
 ];
 
-/** Dots of rounds by TCR, spread a little where they coincide, with the median of each column. */
-function scatter({ rounds, width, height, small, title, store }, read, given) {
-  const found = pairs(rounds)
-    .map(([rank, round]) => [rank, read(round), round])
-    .filter(([, y]) => known(y));
-  const right = Math.max(4, ...found.map(([rank]) => rank));
-  const top = Math.max(1, ...found.map(([, y]) => y));
+/** Dots of rounds by TCR, spread a little where they coincide, with the median of each column.
+ * @param {Given} given @param {(round: Round) => number | null} read @param {{whole: boolean, yName: string}} axis */
+function scatter({ rounds, width, height, small, title, store }, read, axis) {
+  const found = ranked(rounds).flatMap(({ rank, round }) => {
+    const y = read(round);
+    return y === null ? [] : [{ rank, y, round }];
+  });
+  const right = Math.max(4, ...found.map(({ rank }) => rank));
+  const top = Math.max(1, ...found.map(({ y }) => y));
   const chart = frame({
     width,
     height,
@@ -107,12 +132,13 @@ function scatter({ rounds, width, height, small, title, store }, read, given) {
     x: [-0.5, right + 0.5],
     y: [0, top * 1.08],
     xName: "rank of the last accepted draft token (TCR)",
-    yName: given.yName,
+    yName: axis.yName,
     xWhole: true,
-    yWhole: given.whole,
+    yWhole: axis.whole,
   });
+  /** @type {Map<string, number>} */
   const seen = new Map();
-  for (const [rank, y, round] of found) {
+  for (const { rank, y, round } of found) {
     const place = `${rank}/${y}`;
     const count = seen.get(place) ?? 0;
     seen.set(place, count + 1);
@@ -132,13 +158,14 @@ function scatter({ rounds, width, height, small, title, store }, read, given) {
   return chart.figure;
 }
 
-/** Median of y in columns of ranks that hold three rounds or more. */
+/** Median of y in columns of ranks that hold three rounds or more.
+ * @param {Dot[]} found @param {number} width @returns {[number, number][]} */
 function medians(found, width) {
+  /** @type {Map<number, number[]>} */
   const columns = new Map();
-  for (const [rank, y] of found) {
+  for (const { rank, y } of found) {
     const at = Math.round(rank / width);
-    if (!columns.has(at)) columns.set(at, []);
-    columns.get(at).push(y);
+    columns.set(at, [...(columns.get(at) ?? []), y]);
   }
   return [...columns]
     .filter(([, list]) => list.length > 2)
@@ -152,58 +179,63 @@ function medians(found, width) {
     ]);
 }
 
+/** @type {Figure} */
 const depth = {
   id: "tcr-length",
   name: "Length × rank",
   names: [],
   caption:
-    "Each dot is a round: draft tokens accepted, by the rank of the last one (terminal confidence rank, TCR), which is never below their number. Squares: none accepted. Line: median of three or more.",
+    "Each dot is a round: draft tokens accepted, by the rank of the last one (terminal confidence rank, TCR), which " +
+    "is never below their number. Squares: none accepted. Line: median of three or more.",
   needs: ranks.needs,
   domain: () => ({}),
   draw: (given) => scatter(given, (round) => round.accepted, { whole: true, yName: "draft tokens accepted" }),
 };
 
+/** @type {Figure} */
 const phi = {
   id: "tcr-entropy",
   name: "Σ entropy × rank",
   names: [],
   caption:
-    "Each dot is a round: cumulative entropy of the draft's surest path, by the rank of the last accepted draft token (terminal confidence rank, TCR). Line: median of three or more.",
+    "Each dot is a round: cumulative entropy of the draft's surest path, by the rank of the last accepted draft " +
+    "token (terminal confidence rank, TCR). Line: median of three or more.",
   needs: (rounds) => rounds.some((round) => phiOf(round) !== null),
   domain: () => ({}),
   draw: (given) => scatter(given, phiOf, { whole: false, yName: "cumulative entropy, nats" }),
 };
 
 /** Where one bin ends and the next begins, as far as these rounds tell: half-way between their nearest entropies.
- * @param {any[]} rounds with a bin @returns {{bin: number, low: number, high: number, n: number}[]} */
+ * @param {readonly Round[]} rounds with a bin @returns {{bin: number, low: number, high: number, n: number}[]} */
 export function bandsOf(rounds) {
+  /** @type {Map<number, {bin: number, low: number, high: number, n: number}>} */
   const seen = new Map();
   for (const round of rounds) {
-    const band = seen.get(round.extras.bin) ?? { bin: round.extras.bin, low: Infinity, high: -Infinity, n: 0 };
-    seen.set(
-      round.extras.bin,
-      Object.assign(band, {
-        low: Math.min(band.low, phiOf(round)),
-        high: Math.max(band.high, phiOf(round)),
-        n: band.n + 1,
-      }),
-    );
+    const [bin, value] = [binOf(round), phiOf(round)];
+    if (bin === null || value === null) continue;
+    const band = seen.get(bin) ?? { bin, low: Infinity, high: -Infinity, n: 0 };
+    seen.set(bin, { bin, low: Math.min(band.low, value), high: Math.max(band.high, value), n: band.n + 1 });
   }
   const bands = [...seen.values()].sort((a, b) => a.bin - b.bin);
-  for (let i = 1; i < bands.length; i += 1) bands[i - 1].high = bands[i].low = (bands[i - 1].high + bands[i].low) / 2;
+  for (let i = 1; i < bands.length; i += 1) {
+    const border = (bands[i - 1].high + bands[i].low) / 2;
+    bands[i - 1].high = bands[i].low = border;
+  }
   return bands;
 }
 
+/** @type {Figure} */
 const bins = {
   id: "bins",
   name: "Bins",
   names: [],
   caption:
-    "Each dot is a round: cumulative entropy over the run, in the bins it fell into (right: rounds in each; borders as far as these rounds tell). Diamonds: drafted deeper than usual. Hollow: none accepted.",
-  needs: (rounds) => rounds.some((round) => known(round.extras?.bin) && phiOf(round) !== null),
+    "Each dot is a round: cumulative entropy over the run, in the bins it fell into (right: rounds in each; borders " +
+    "as far as these rounds tell). Diamonds: drafted deeper than usual. Hollow: none accepted.",
+  needs: (rounds) => rounds.some((round) => binOf(round) !== null && phiOf(round) !== null),
   domain: (all) => ({ y: Math.max(1, ...all.flatMap((rounds) => rounds.map((round) => phiOf(round) ?? 0))) }),
   draw({ rounds, width, height, small, title, domain, store }) {
-    const found = rounds.filter((round) => known(round.extras?.bin) && phiOf(round) !== null);
+    const found = rounds.filter((round) => binOf(round) !== null && phiOf(round) !== null);
     const right = Math.max(...rounds.map((round) => round.start + round.emitted));
     const chart = frame({
       width,
@@ -249,8 +281,8 @@ const bins = {
     });
     for (const round of found) {
       const lost = round.accepted === 0;
-      const more = round.extras.d_extra > 0;
-      const mark = point(chart, round.start, phiOf(round), {
+      const more = (noted(round, "d_extra") ?? 0) > 0;
+      const mark = point(chart, round.start, phiOf(round) ?? 0, {
         shape: more ? "diamond" : "disc",
         hollow: lost,
         colour: lost ? "--neutral" : "--draft",
@@ -263,5 +295,5 @@ const bins = {
   },
 };
 
-/** @type {any[]} */
+/** @type {readonly Figure[]} */
 export const TCR_FIGURES = [ranks, depth, phi, bins];

@@ -1,3 +1,4 @@
+// @ts-check
 // The dock: every lane's rounds on one axis of target calls or wall clock; scrub, play, speed, step.
 
 import { lockedRun } from "./columns.js";
@@ -5,20 +6,32 @@ import { duration, h, ink } from "./dom.js";
 import { icon } from "./icons.js";
 import { mainLine, SAYS, stepped } from "./run/phases.js";
 
+/**
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {CanvasRenderingContext2D} Pen
+ * @typedef {Record<"draft" | "soft" | "target" | "neutral" | "line" | "text" | "faint" | "select" | "panel",
+ *   string>} Colours
+ */
+
 const ROW = 10;
 const GAP = 4;
 const FEW = 8; // more lanes than this are drawn as thin lines without names
 const AXIS = 15;
 const LABEL = 132;
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
+const MODES = /** @type {const} */ (["calls", "clock"]);
+/** @type {Record<string, number>} */
+const STEPS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
 
-/** @param {HTMLElement} element @param {object} store @param {object} lab */
+/** @type {import("./types/lab.js").Mount} */
 export function mount(element, store, lab) {
   const canvas = h("canvas", { role: "slider", tabindex: 0, "aria-label": "Time shown", "aria-valuemin": 0 });
   const readout = h("output.readout");
-  const button = (name, label, fn) => h("button.plain", { "aria-label": label, title: label, onclick: fn }, icon(name));
+  /** @param {Parameters<typeof icon>[0]} name @param {string} label @param {() => void} onclick */
+  const button = (name, label, onclick) =>
+    h("button.plain", { "aria-label": label, title: label, onclick }, icon(name));
   const play = button("play", "Play or pause (space)", toggle);
-  const modes = ["calls", "clock"].map((mode) =>
+  const modes = MODES.map((mode) =>
     h(
       "button",
       {
@@ -29,6 +42,7 @@ export function mount(element, store, lab) {
       mode === "calls" ? "target calls" : "wall clock",
     ),
   );
+  /** @type {HTMLSelectElement} */
   const speed = h(
     "select",
     { "aria-label": "Speed", onchange: () => store.setTime({ speed: Number(speed.value) }) },
@@ -61,17 +75,18 @@ export function mount(element, store, lab) {
   let width = 0;
   let last = 0;
 
-  const lanes = () => store.lanes.map((key) => store.runs.get(key));
+  const lanes = () => [...store.runs.values()];
   const now = () => Math.min(store.time.at, store.span());
   const thin = () => store.lanes.length > FEW;
   const left = () => (width > 560 && !thin() ? LABEL : 0);
 
+  /** @param {number} at rounds or milliseconds */
   function seek(at) {
     const end = store.span();
     store.setTime({ at: at >= end ? Infinity : Math.max(0, at), playing: false });
   }
 
-  /** Forward or back by a target call; on the clock, to where the next round of any lane ends. */
+  /** Forward or back by a target call; on the clock, to where the next round of any lane ends. @param {number} n */
   function stepBy(n) {
     const { mode, at } = store.time;
     const live = at === Infinity;
@@ -83,7 +98,8 @@ export function mount(element, store, lab) {
     );
   }
 
-  /** Forward or back by an event of a round: the draft, the target's call, the decision. The details follow. */
+  /** Forward or back by an event of a round: the draft, the target's call, the decision. The details follow.
+   * @param {1 | -1} by */
   function stepEvent(by) {
     const { mode, at, inside } = store.time;
     const from = at === Infinity && by > 0 ? 0 : mode === "calls" ? Math.min(at, store.span()) : 0;
@@ -102,6 +118,7 @@ export function mount(element, store, lab) {
     );
   }
 
+  /** @param {typeof MODES[number]} mode */
   function setMode(mode) {
     const { time } = store;
     const share = time.at === Infinity ? null : now() / (store.span() || 1);
@@ -116,13 +133,13 @@ export function mount(element, store, lab) {
     if (store.time.playing) requestAnimationFrame(tick);
   }
 
+  /** @param {number} at milliseconds */
   function tick(at) {
     if (!store.time.playing) return;
     const rate = store.time.mode === "clock" ? 1000 : store.CALLS_PER_SECOND;
     const next = store.time.at + (Math.max(0, at - last) / 1000) * rate * store.time.speed;
     last = at;
-    if (next >= store.span())
-      store.setTime({ at: Infinity, playing: store.status.phase === "running" && store.time.at !== Infinity && false });
+    if (next >= store.span()) store.setTime({ at: Infinity, playing: false });
     else store.setTime({ at: next });
     if (store.time.playing) requestAnimationFrame(tick);
   }
@@ -138,11 +155,13 @@ export function mount(element, store, lab) {
       canvas.style.height = `${height}px`;
     }
     const c = canvas.getContext("2d");
+    if (!c) return;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, width, height);
     const span = store.span() || 1;
     const x0 = left();
-    const x = (value) => x0 + 1 + ((width - x0 - 10) * value) / span;
+    const x = (/** @type {number} */ value) => x0 + 1 + ((width - x0 - 10) * value) / span;
+    /** @type {Colours} */
     const colours = {
       draft: ink("--draft"),
       soft: ink("--draft-2"),
@@ -162,6 +181,8 @@ export function mount(element, store, lab) {
     words();
   }
 
+  /** @param {Pen} c @param {Run} run @param {number} top @param {number} tall @param {(at: number) => number} x
+   * @param {number} x0 @param {Colours} colours */
   function drawRow(c, run, top, tall, x, x0, colours) {
     const clock = store.time.mode === "clock";
     const shown = store.visibleRounds(run);
@@ -191,13 +212,15 @@ export function mount(element, store, lab) {
       const [a, b] = clock
         ? [run.sums.clock[focus.round], run.sums.clock[focus.round + 1]]
         : [focus.round, focus.round + 1];
-      if (b !== undefined)
-        (c.strokeStyle = colours.select),
-          (c.lineWidth = 1.5),
-          c.strokeRect(x(a) - 0.5, top - 0.5, Math.max(3, x(b) - x(a)), tall + 1);
+      if (b === undefined) return;
+      c.strokeStyle = colours.select;
+      c.lineWidth = 1.5;
+      c.strokeRect(x(a) - 0.5, top - 0.5, Math.max(3, x(b) - x(a)), tall + 1);
     }
   }
 
+  /** @param {Pen} c @param {number} span @param {(at: number) => number} x @param {number} height
+   * @param {Colours} colours */
   function axis(c, span, x, height, colours) {
     const clock = store.time.mode === "clock";
     const raw = span / Math.max(2, (width - left()) / 90);
@@ -210,6 +233,7 @@ export function mount(element, store, lab) {
     c.textAlign = "left";
   }
 
+  /** @param {Pen} c @param {number} at @param {number} bottom @param {Colours} colours */
   function playhead(c, at, bottom, colours) {
     c.fillStyle = colours.select;
     c.fillRect(at - 0.75, 0, 1.5, bottom);
@@ -232,7 +256,7 @@ export function mount(element, store, lab) {
     canvas.setAttribute("aria-valuemax", String(Math.round(span)));
     canvas.setAttribute("aria-valuenow", String(Math.round(now())));
     canvas.setAttribute("aria-valuetext", text);
-    modes.forEach((item, i) => item.setAttribute("aria-pressed", String(mode === ["calls", "clock"][i])));
+    modes.forEach((item, i) => item.setAttribute("aria-pressed", String(mode === MODES[i])));
     if (play.dataset.on !== String(playing)) {
       play.dataset.on = String(playing);
       play.replaceChildren(icon(playing ? "pause" : "play"));
@@ -240,17 +264,19 @@ export function mount(element, store, lab) {
     speed.value = String(store.time.speed);
   }
 
-  const point = (event) => {
+  const point = (/** @type {PointerEvent} */ event) => {
     const box = canvas.getBoundingClientRect();
     const share = (event.clientX - box.left - left() - 1) / (width - left() - 10);
     const at = share * store.span();
     seek(store.time.mode === "calls" ? Math.round(at) : at);
   };
-  canvas.addEventListener("pointerdown", (event) => (canvas.setPointerCapture(event.pointerId), point(event)));
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    point(event);
+  });
   canvas.addEventListener("pointermove", (event) => canvas.hasPointerCapture(event.pointerId) && point(event));
   canvas.addEventListener("keydown", (event) => {
-    const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
-    if (event.key in moves) stepBy(moves[event.key]);
+    if (STEPS[event.key]) stepBy(STEPS[event.key]);
     else if (event.key === "Home") seek(0);
     else if (event.key === "End") seek(Infinity);
     else return;
@@ -258,17 +284,19 @@ export function mount(element, store, lab) {
   });
   const later = () => store.frame("timeline", draw);
   store.on("data", () => store.seldom("timeline", draw, 120));
-  for (const topic of ["runs", "time", "cursor", "hover", "theme", "status"]) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "time", "cursor", "hover", "theme", "status"]))
+    store.on(topic, later);
   store.on("runs", () => store.status.step && store.setTime({ at: 1 }));
   new ResizeObserver(([entry]) => {
     width = Math.floor(entry.contentRect.width);
     later();
-  }).observe(canvas.parentElement.querySelector("canvas"));
+  }).observe(canvas);
   lab.ui.on("step", stepBy);
   lab.ui.on("event", stepEvent);
   lab.ui.on("play", toggle);
 }
 
+/** A text cut to the room it has. @param {Pen} c @param {string} text @param {number} room */
 function fit(c, text, room) {
   if (c.measureText(text).width <= room) return text;
   let cut = text;

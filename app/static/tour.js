@@ -79,7 +79,8 @@ const STEPS = [
     view: "stage/score",
     title: "Every method on one axis",
     text: [
-      "One band a method, one column a position: decisions, both entropies, overlap, drafts. Rejections gather where the",
+      "One band a method, one column a position: decisions, both entropies, overlap, drafts. Rejections gather " +
+        "where the",
       "models are unsure. Drag across the bands to keep a range in view.",
     ],
     act(store) {

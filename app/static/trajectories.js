@@ -1,29 +1,62 @@
+// @ts-check
 // The trajectory drawer: several answers to one problem by several methods, live or recorded; text, tokens a call,
 // votes.
 
-import { h } from "./dom.js";
+import { h, said } from "./dom.js";
 import { waitingWords } from "./run/waiting.js";
 import { fresh, take } from "./trajectorydata.js";
 import { drawPool } from "./trajectorypool.js";
 import { drawGrowth, drawRows, drawVotes } from "./trajectoryrows.js";
 import { visitor } from "./visitor.js";
 
+/**
+ * @typedef {import("./types/lab.js").Lab} Lab
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/card.js").Card} Card
+ * @typedef {import("./types/measured.js").Trajectories} Recorded
+ * @typedef {import("./types/trajectory.js").Shown} Shown
+ * @typedef {import("./types/trajectory.js").Job} Job
+ * @typedef {{methods: string[], n: number, temperature: number, max_new_tokens: number, seed: number,
+ *   prompt: string}} Form
+ * @typedef {import("./types/wire.js").Catalogue} Catalogue
+ */
+
 const FIRST = 4;
 const SIDE_BY_SIDE = 6; // methods of a family
-/** Kept while the page lives, so that closing the drawer loses nothing. */
+/** Kept while the page lives, so that closing the drawer loses nothing.
+ * @type {{recorded: Recorded | null, shown: Shown | null, form: Form | null, method: string | null}} */
 const kept = { recorded: null, shown: null, form: null, method: null };
 
-/** @param {HTMLElement} body @param {object} store @param {object} lab */
-export async function drawTrajectories(body, store, lab) {
+/** A recorded example as it is shown. @param {Recorded["examples"][number]} example @returns {Shown} */
+const shownOf = (example) => ({
+  ...example,
+  methods: example.methods.map((method) => ({
+    ...method,
+    rows: method.rows.map((row) => ({
+      ...row,
+      pieces: [...row.pieces],
+      reused: [...row.reused],
+      times: [...row.times],
+      first: [...row.first],
+    })),
+  })),
+});
+
+/** @param {HTMLElement} body @param {Store} _store @param {Lab} lab */
+export async function drawTrajectories(body, _store, lab) {
   const spot = h("div.trajectories");
   body.append(spot);
+  const { catalogue } = lab.session;
+  if (!catalogue) return;
   try {
     kept.recorded ??= await lab.api.get("trajectories");
   } catch (error) {
-    return void spot.append(h("p.warn", {}, error.message));
+    return void spot.append(h("p.warn", {}, said(error)));
   }
-  kept.shown ??= kept.recorded.examples[0] ?? null;
-  kept.form ??= start(lab);
+  const { recorded } = kept;
+  const [example] = recorded.examples;
+  kept.shown ??= example ? shownOf(example) : null;
+  kept.form ??= start(catalogue, recorded, lab.session.config?.prompt ?? "");
   const view = {
     about: h("div.about"),
     growth: h("section.growth"),
@@ -31,19 +64,21 @@ export async function drawTrajectories(body, store, lab) {
     rows: h("section.rows"),
     note: h("p.warn", { role: "alert" }),
   };
+  /** @type {AbortController | null} */
   let job = null;
   let asked = false;
 
   const draw = () => {
     asked = false;
     if (!spot.isConnected) return job?.abort();
-    drawAbout(view.about, kept.shown);
-    for (const part of [view.growth, view.votes, view.rows]) part.hidden = !kept.shown;
-    if (!kept.shown) return;
-    if (!kept.shown.methods.some((one) => one.key === kept.method)) kept.method = kept.shown.methods[0]?.key ?? null;
-    drawGrowth(view.growth, kept.shown);
-    drawVotes(view.votes, kept.shown);
-    drawRows(view.rows, kept.shown, kept.method, (key) => {
+    const { shown } = kept;
+    drawAbout(view.about, shown);
+    for (const part of [view.growth, view.votes, view.rows]) part.hidden = !shown;
+    if (!shown) return;
+    if (!shown.methods.some((one) => one.key === kept.method)) kept.method = shown.methods[0]?.key ?? null;
+    drawGrowth(view.growth, shown);
+    drawVotes(view.votes, shown);
+    drawRows(view.rows, shown, kept.method, (key) => {
       kept.method = key;
       draw();
     });
@@ -52,38 +87,41 @@ export async function drawTrajectories(body, store, lab) {
     if (!asked) requestAnimationFrame(draw);
     asked = true;
   };
-  const form = drawForm(lab, {
+  const form = drawForm(lab, catalogue, recorded, kept.form, {
     run,
     stop: () => job?.abort(),
     example: () => {
-      kept.shown = kept.recorded.examples[0];
+      kept.shown = example ? shownOf(example) : null;
       draw();
     },
   });
 
+  /** @param {Job} request */
   async function run(request) {
     job?.abort();
     job = new AbortController();
     const { signal } = job;
     view.note.textContent = "";
     form.busy(true, "Starting.");
+    /** @type {Shown | null} */
     let mine = null;
     try {
-      const asked = { ...request, visitor: visitor() };
-      for await (const message of lab.api.lines("trajectories/live", asked, signal)) {
+      const messages = lab.api.lines("trajectories/live", { ...request, visitor: visitor() }, signal);
+      for await (const message of messages) {
         if (signal.aborted) break;
         if (message.kind === "error") throw new Error(message.error);
         if (message.kind === "begin") {
           mine = kept.shown = fresh(message);
           kept.method = null;
         } else if (mine) take(mine, message);
-        form.busy(true, message.line ? `${waitingWords(message.line)}.` : progress(mine));
+        const line = message.kind === "queued" ? message.line : null;
+        form.busy(true, line ? `${waitingWords(line)}.` : progress(mine));
         later();
       }
     } catch (error) {
       if (!signal.aborted)
         view.note.textContent =
-          error.message === "network error" ? "The connection was lost; what had arrived is kept." : error.message;
+          said(error) === "network error" ? "The connection was lost; what had arrived is kept." : said(error);
     }
     if (mine) mine.live = false;
     if (job.signal === signal)
@@ -91,49 +129,53 @@ export async function drawTrajectories(body, store, lab) {
     later();
   }
 
-  spot.append(form.element, view.note, view.about, view.growth, view.votes, view.rows, drawPool(kept.recorded.results));
+  spot.append(form.element, view.note, view.about, view.growth, view.votes, view.rows, drawPool(recorded.results));
   body.closest("dialog, [data-room]")?.addEventListener("close", () => job?.abort(), { once: true });
   draw();
   new ResizeObserver(([entry]) => {
     const wide = Math.round(entry.contentRect.width);
     if (wide && wide !== Number(spot.dataset.wide)) later();
-    spot.dataset.wide = wide;
+    spot.dataset.wide = String(wide);
   }).observe(spot);
 }
 
-/** What the form starts with: the methods of the example, its problem, its numbers. */
-function start(lab) {
-  const example = kept.recorded.examples[0];
-  const known = new Map(lab.session.catalogue.methods.map((card) => [card.name, card]));
-  const family = [...known.values()].filter((card) => card.family === "lookup");
-  const methods = (example?.methods.map((one) => one.method) ?? family.map((card) => card.name)).filter(
-    (name) => known.has(name) && !known.get(name).unavailable,
-  );
+/** What the form starts with: the methods of the example, its problem, its numbers.
+ * @param {Catalogue} catalogue @param {Recorded} recorded @param {string} prompt of the run bar @returns {Form} */
+function start(catalogue, recorded, prompt) {
+  const [example] = recorded.examples;
+  const usable = catalogue.methods.filter((card) => !card.unavailable).map((card) => card.name);
+  const family = catalogue.methods.filter((card) => card.family === "lookup").map((card) => card.name);
+  const methods = (example?.methods.map((one) => one.method) ?? family).filter((name) => usable.includes(name));
   return {
     methods: methods.slice(0, SIDE_BY_SIDE),
     n: FIRST,
     temperature: 0.6,
-    max_new_tokens: Math.min(160, lab.session.catalogue.limits.tokens),
+    max_new_tokens: Math.min(160, catalogue.limits.tokens),
     seed: 0,
-    prompt: example?.prompt ?? kept.recorded.problems[0]?.prompt ?? lab.session.config.prompt,
+    prompt: example?.prompt ?? recorded.problems[0]?.prompt ?? prompt,
   };
 }
 
+/** @param {Shown | null} shown */
 function progress(shown) {
   if (!shown) return "Waiting for the models, or for a run of another page.";
   const ended = shown.methods.reduce((sum, method) => sum + method.rows.filter((row) => row.reason).length, 0);
   return `${ended} of ${shown.n * shown.methods.length} trajectories.`;
 }
 
-function drawForm(lab, act) {
-  const { form, recorded } = kept;
-  const { limits } = lab.session.catalogue;
-  const cards = lab.session.catalogue.methods
-    .filter((card) => !card.unavailable)
-    .sort((a, b) => (b.family === "lookup") - (a.family === "lookup"));
+/** What is asked for. @param {Lab} lab @param {Catalogue} catalogue @param {Recorded} recorded @param {Form} form
+ * @param {{run: (job: Job) => void, stop: () => void, example: () => void}} act */
+function drawForm(lab, catalogue, recorded, form, act) {
+  const { limits } = catalogue;
+  const usable = catalogue.methods.filter((card) => !card.unavailable);
+  const own = usable.filter((card) => card.family === "lookup");
+  const other = usable.filter((card) => card.family !== "lookup");
   const chips = h("div.chips", { role: "group", "aria-label": "Methods to draw with" });
   const note = h("span.quiet", { role: "status" });
+  /** @param {"n" | "temperature" | "max_new_tokens" | "seed"} name @param {string} text
+   * @param {import("./types/dom.js").Attributes} attrs @param {string} title */
   const number = (name, text, attrs, title) => {
+    /** @type {HTMLInputElement} */
     const input = h("input", {
       type: "number",
       required: true,
@@ -145,6 +187,7 @@ function drawForm(lab, act) {
     });
     return h("label.field.short", { title }, h("span", {}, text), input);
   };
+  /** @type {HTMLTextAreaElement} */
   const prompt = h("textarea", {
     rows: 3,
     "aria-label": "Problem",
@@ -155,12 +198,14 @@ function drawForm(lab, act) {
       source.value = "";
     },
   });
+  const [example] = recorded.examples;
   const choices = [
     ["", "Own text"],
     ["bar", "The run bar's prompt"],
+    ...(example ? [["example", "The recorded example's problem"]] : []),
     ...recorded.problems.map((one, i) => [String(i), `Held-out ${one.task} problem ${i + 1}`]),
   ];
-  if (recorded.examples[0]) choices.splice(2, 0, ["example", "The recorded example's problem"]);
+  /** @type {HTMLSelectElement} */
   const source = h(
     "select",
     {
@@ -169,9 +214,9 @@ function drawForm(lab, act) {
         if (source.value === "") return prompt.focus();
         form.prompt =
           source.value === "bar"
-            ? lab.session.config.prompt
+            ? (lab.session.config?.prompt ?? "")
             : source.value === "example"
-              ? recorded.examples[0].prompt
+              ? example.prompt
               : recorded.problems[Number(source.value)].prompt;
         prompt.value = form.prompt;
       },
@@ -179,13 +224,11 @@ function drawForm(lab, act) {
     choices.map(([value, text]) => h("option", { value }, text)),
   );
   prompt.value = form.prompt;
-  source.value = form.prompt === recorded.examples[0]?.prompt ? "example" : "";
+  source.value = form.prompt === example?.prompt ? "example" : "";
   function methods() {
     const full = form.methods.length >= SIDE_BY_SIDE;
-    const open =
-      chips.querySelector("details")?.open ||
-      cards.some((card) => card.family !== "lookup" && form.methods.includes(card.name));
-    const one = (card) => {
+    const open = chips.querySelector("details")?.open || other.some((card) => form.methods.includes(card.name));
+    const one = (/** @type {Pick<Card, "name" | "title" | "summary">} */ card) => {
       const on = form.methods.includes(card.name);
       return h(
         "button.toggle",
@@ -197,16 +240,14 @@ function drawForm(lab, act) {
           onclick: () => {
             form.methods = on ? form.methods.filter((name) => name !== card.name) : [...form.methods, card.name];
             methods();
-            chips.querySelector(`[data-name="${card.name}"]`).focus();
+            /** @type {HTMLElement | null} */
+            const again = chips.querySelector(`[data-name="${card.name}"]`);
+            again?.focus();
           },
         },
         card.title,
       );
     };
-    const [own, other] = [
-      cards.filter((card) => card.family === "lookup"),
-      cards.filter((card) => card.family !== "lookup"),
-    ];
     chips.replaceChildren(
       h("span.label", {}, "Methods"),
       ...own.map(one),
@@ -227,7 +268,7 @@ function drawForm(lab, act) {
       onclick: () => {
         if (![...element.querySelectorAll("input")].every((input) => input.reportValidity())) return;
         act.run({
-          models: lab.session.config.models,
+          models: lab.session.config?.models ?? "",
           prompt: form.prompt,
           lanes: form.methods,
           n: form.n,
@@ -240,14 +281,15 @@ function drawForm(lab, act) {
     "Draw",
   );
   const stop = h("button", { disabled: true, onclick: act.stop, title: "End after the round in progress" }, "Stop");
-  const back = recorded.examples[0] ? h("button", { onclick: act.example }, "Recorded example") : null;
+  const back = example ? h("button", { onclick: act.example }, "Recorded example") : null;
   const element = h(
     "section.ask",
     {},
     h(
       "p",
       {},
-      "The answers to one problem repeat each other. A method that needs no draft model remembers what it has seen, so later trajectories are drafted from earlier ones.",
+      "The answers to one problem repeat each other. A method that needs no draft model remembers what it has seen, " +
+        "so later trajectories are drafted from earlier ones.",
     ),
     chips,
     h(
@@ -267,9 +309,10 @@ function drawForm(lab, act) {
     prompt,
     h("div.row", {}, go, stop, back, note),
   );
-  /** The focus goes over to the button that can be pressed: on a disabled one the keyboard would be lost. */
+  /** The focus goes over to the button that can be pressed: on a disabled one the keyboard would be lost.
+   * @param {boolean} on @param {string} text */
   function busy(on, text) {
-    const here = [go, stop].includes(document.activeElement);
+    const here = [go, stop].some((button) => button === document.activeElement);
     note.textContent = text;
     if (stop.disabled !== on) return;
     [go.disabled, stop.disabled] = [on, !on];
@@ -279,15 +322,17 @@ function drawForm(lab, act) {
   return { element, busy };
 }
 
+/** @param {HTMLElement} spot @param {Shown | null} shown */
 function drawAbout(spot, shown) {
   if (!shown) return void spot.replaceChildren(h("p.quiet", {}, "Nothing is recorded: press Draw."));
-  const facts = `${shown.n} trajectories a method, temperature ${shown.temperature}, at most ${shown.max_new_tokens} tokens, seed ${shown.seed}`;
+  const limits = `at most ${shown.max_new_tokens} tokens, seed ${shown.seed}`;
+  const facts = `${shown.n} trajectories a method, temperature ${shown.temperature}, ${limits}`;
   const how = shown.command
-    ? h("p.quiet", {}, `Recorded (${facts}; target ${shown.target.id}) by `, h("code", {}, shown.command))
+    ? h("p.quiet", {}, `Recorded (${facts}; target ${shown.target?.id}) by `, h("code", {}, shown.command))
     : h("p.quiet", {}, `${shown.live ? "Being drawn now" : "Drawn on this page"}: ${facts}; models ${shown.models}.`);
   spot.replaceChildren(
     how,
     h("p.problem", {}, shown.prompt),
-    shown.answer != null && shown.task === "arithmetic" ? h("p.quiet", {}, `Right answer: ${shown.answer}`) : null,
+    ...(shown.answer != null && shown.task === "arithmetic" ? [h("p.quiet", {}, `Right answer: ${shown.answer}`)] : []),
   );
 }

@@ -1,3 +1,4 @@
+// @ts-check
 // Pooled results of many problems: means with 95 % intervals by trajectory, and the tables; or how to make them.
 
 import { h } from "./dom.js";
@@ -5,16 +6,25 @@ import { fmt, percent } from "./draw.js";
 import { plotted } from "./plot.js";
 import { table } from "./trajectoryrows.js";
 
+/**
+ * @typedef {import("./types/analysis.js").Interval} Interval
+ * @typedef {import("./types/measured.js").TrajectoryResults} Results
+ * @typedef {import("./types/measured.js").TrajectoryPart} Part
+ * @typedef {(label: string) => string} Name
+ */
+
 const COMMANDS = [
   "python -m engine trajectories compare --items 50 --n 8",
   "python -m engine trajectories ablation --items 50 --n 4",
   "python -m engine trajectories results",
 ];
+/** @param {Interval | null | undefined} value */
 const interval = (value) =>
   !value ? "–" : value.low == null ? fmt(value.mean) : `${fmt(value.mean)} [${fmt(value.low)}, ${fmt(value.high)}]`;
+/** @template T @param {readonly T[]} items */
 const unique = (items) => [...new Set(items)];
 
-/** @param {any} results docs/results/trajectories.json with its figure and names, or null @returns {HTMLElement} */
+/** @param {Results | null} results @returns {HTMLElement} */
 export function drawPool(results) {
   if (!results) {
     return h(
@@ -24,7 +34,8 @@ export function drawPool(results) {
       h(
         "p.quiet",
         {},
-        "Not measured yet on this target. These commands make what stands here, means with intervals over at least 50 problems:",
+        "Not measured yet on this target. These commands make what belongs here, means with intervals over at least " +
+          "50 problems:",
       ),
       h("pre.formula", {}, COMMANDS.join("\n")),
     );
@@ -49,22 +60,22 @@ export function drawPool(results) {
   return body;
 }
 
-/** The i-th trajectory alone: the server's figure, and its numbers as a table. @param {any} results
- * @param {(label: string) => string} name */
+/** The i-th trajectory alone: the server's figure, and its numbers as a table. @param {Results} results
+ * @param {Name} name */
 function chart({ compare, figure }, name) {
   const cells = compare.by_trajectory;
-  const ticks = unique(cells.map((/** @type {any} */ cell) => cell.trajectory));
-  const n = Math.max(...cells.map((/** @type {any} */ cell) => cell.problems));
+  const ticks = unique(cells.map((cell) => cell.trajectory));
+  const n = Math.max(...cells.map((cell) => cell.problems));
   const { settings } = compare;
   /** @param {string} method @param {number} i */
-  const at = (method, i) =>
-    cells.find((/** @type {any} */ cell) => cell.method === method && cell.trajectory === i)?.tau;
+  const at = (method, i) => cells.find((cell) => cell.method === method && cell.trajectory === i)?.tau;
   return h(
     "div",
     {},
     plotted(
       figure,
-      `Mean over ${n} held-out problems (${settings.family}), whiskers: 95 % t-interval over problems. Temperature ${settings.temperature}, at most ${settings.max_new_tokens} tokens.`,
+      `Mean over ${n} held-out problems (${settings.family}), whiskers: 95 % t-interval over problems. ` +
+        `Temperature ${settings.temperature}, at most ${settings.max_new_tokens} tokens.`,
     ),
     h(
       "details",
@@ -72,8 +83,8 @@ function chart({ compare, figure }, name) {
       h("summary", {}, "As a table"),
       table(
         "Tokens a target call of the i-th trajectory",
-        ["method", ...ticks],
-        unique(cells.map((/** @type {any} */ cell) => cell.method)).map((method) => [
+        ["method", ...ticks.map(String)],
+        unique(cells.map((cell) => cell.method)).map((method) => [
           name(method),
           ...ticks.map((i) => interval(at(method, i))),
         ]),
@@ -82,14 +93,16 @@ function chart({ compare, figure }, name) {
   );
 }
 
+/** @param {string} title @param {Part} part @param {Name} name */
 function lengths(title, part, name) {
   const [methods, ks] = [unique(part.over_k.map((cell) => cell.method)), unique(part.over_k.map((cell) => cell.k))];
+  /** @param {string} method @param {number | undefined} k */
   const cell = (method, k) => part.over_k.find((one) => one.method === method && one.k === k);
   const rows = methods.map((method) => [
     name(method),
     ...ks.map((k) => interval(cell(method, k)?.tau)),
     fmt(cell(method, ks.at(-1))?.tokens_per_s),
-    percent(part.accuracy[method]?.[ks.at(-1)]),
+    percent(part.accuracy[method]?.[String(ks.at(-1))]),
   ]);
   return table(
     `${title}; n = ${Math.max(...part.over_k.map((one) => one.problems))}`,
@@ -98,6 +111,7 @@ function lengths(title, part, name) {
   );
 }
 
+/** @param {Part} part @param {Name} name */
 function gaps(part, name) {
   if (!part.differences.length) return "";
   const [first] = part.differences;
@@ -108,10 +122,12 @@ function gaps(part, name) {
   );
 }
 
+/** @param {Results["acceptance"]} report */
 function acceptance(report) {
   if (!report) return "";
   return table(
-    "Probability that the first draft token is accepted, replayed on the same texts: most probable token against a drawn one (95 % interval over positions)",
+    "Probability that the first draft token is accepted, replayed on the same texts: most probable token against a " +
+      "drawn one (95 % interval over positions)",
     ["positions of", "n", "deterministic", "stochastic", "difference"],
     Object.entries(report).map(([name, row]) => [
       name,
@@ -123,13 +139,16 @@ function acceptance(report) {
   );
 }
 
+/** @param {Results["overlap"]} rows */
 function overlap(rows) {
   if (!rows?.length) return "";
   const counts = unique(rows.map((row) => row.trajectories));
   const orders = unique(rows.map((row) => row.order));
+  /** @param {number} n @param {number} k */
   const cell = (n, k) => rows.find((row) => row.order === n && row.trajectories === k);
   return table(
-    `Share of n-grams that occur at several places of the first k trajectories / of the last one's that stood in an earlier one; mean over ${rows[0].problems} problems`,
+    "Share of n-grams that occur at several places of the first k trajectories / of the last one's that occurred in " +
+      `an earlier one; mean over ${rows[0].problems} problems`,
     ["n", ...counts.map((k) => `k = ${k}`)],
     orders.map((n) => [
       n,

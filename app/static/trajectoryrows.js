@@ -1,3 +1,4 @@
+// @ts-check
 // The parts of the trajectory room: tokens a call on one chart, votes, and the answers with what they reuse.
 
 import { count, h, visible } from "./dom.js";
@@ -5,10 +6,18 @@ import { fmt, hideTip, percent, showTip } from "./draw.js";
 import { plot } from "./plot.js";
 import { reusedShare } from "./trajectorydata.js";
 
+/**
+ * @typedef {import("./types/trajectory.js").Shown} Shown
+ * @typedef {import("./types/trajectory.js").Row} Row
+ * @typedef {Shown["methods"][number]} Method
+ * @typedef {string | number | Node} Cell
+ */
+
+/** @param {number} n */
 const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${n} times`);
 
 /** A table with a caption: first column are row heads. @param {string} caption @param {string[]} head
- * @param {(string|number)[][]} rows */
+ * @param {Cell[][]} rows */
 export function table(caption, head, rows) {
   return h(
     "div.scroll",
@@ -42,18 +51,20 @@ export function table(caption, head, rows) {
   );
 }
 
-/** Acceptance length by trajectory; the server sends the figure anew with each answer. @param {HTMLElement} spot
- * @param {any} shown */
+/** Acceptance length by trajectory; the server sends the figure anew with each answer.
+ * @param {HTMLElement} spot @param {Shown} shown */
 export function drawGrowth(spot, shown) {
   const open = spot.querySelector("details")?.open ?? false;
   const ticks = Array.from({ length: shown.n }, (_, i) => i + 1);
-  const drawn = spot.querySelector(".plot") ?? h("div.plot", { style: "min-height:320px" });
+  const drawn =
+    /** @type {HTMLElement | null} */ (spot.querySelector(".plot")) ?? h("div.plot", { style: "min-height:320px" });
   spot.replaceChildren(
     drawn,
     h(
       "p.quiet",
       {},
-      `Tokens emitted / target calls of each trajectory, the correction or bonus counted; one problem, ${shown.n} trajectories a method. One problem proves nothing: see the pooled chart below.`,
+      "Tokens emitted / target calls of each trajectory, the correction or bonus counted; one problem, " +
+        `${shown.n} trajectories a method. One problem proves nothing: see the pooled chart below.`,
     ),
     h(
       "details",
@@ -61,24 +72,21 @@ export function drawGrowth(spot, shown) {
       h("summary", {}, "As a table"),
       table(
         "Tokens a target call",
-        ["method", ...ticks],
-        shown.methods.map((/** @type {any} */ method) => [
-          method.title,
-          ...ticks.map((i) => fmt(method.rows[i - 1]?.tau)),
-        ]),
+        ["method", ...ticks.map(String)],
+        shown.methods.map((method) => [method.title, ...ticks.map((i) => fmt(method.rows[i - 1]?.tau))]),
       ),
     ),
   );
   if (shown.figure && figures.get(drawn) !== shown.figure) {
     figures.set(drawn, shown.figure);
-    plot(/** @type {HTMLElement} */ (drawn), shown.figure);
+    plot(drawn, shown.figure);
   }
 }
 
-/** What each spot shows. @type {WeakMap<Element, any>} */
+/** What each spot shows. @type {WeakMap<Element, NonNullable<Shown["figure"]>>} */
 const figures = new WeakMap();
 
-/** Answers and majorities. @param {HTMLElement} spot @param {any} shown */
+/** Answers and majorities. @param {HTMLElement} spot @param {Shown} shown */
 export function drawVotes(spot, shown) {
   if (!shown.methods.some((method) => method.rows.some((row) => row.vote))) return spot.replaceChildren();
   const rows = shown.methods.map((method) => {
@@ -105,11 +113,14 @@ export function drawVotes(spot, shown) {
     h(
       "p.quiet",
       {},
-      `The answer is the last number of a text. ${known} Every method here draws from the target's own distribution, with draws of its own, so answers may differ by chance.`,
+      `The answer is the last number of a text. ${known} Every method here draws from the target's own distribution, ` +
+        "with draws of its own, so answers may differ by chance.",
     ),
   );
 }
 
+/** An answer and whether it is right.
+ * @param {string | null | undefined} answer @param {boolean | null | undefined} right */
 const verdict = (answer, right) =>
   h(
     `span.answer${right == null ? "" : right ? ".yes" : ".no"}`,
@@ -117,10 +128,11 @@ const verdict = (answer, right) =>
     `${answer ?? "none"}${right == null ? "" : right ? " ✓" : " ✗"}`,
   );
 
-/** The texts of one method. @param {HTMLElement} spot @param {any} shown @param {string} key
- * @param {(key: string) => void} choose */
+/** The texts of one method.
+ * @param {HTMLElement} spot @param {Shown} shown @param {string | null} key @param {(key: string) => void} choose */
 export function drawRows(spot, shown, key, choose) {
-  const focused = spot.contains(document.activeElement) && document.activeElement.dataset.key;
+  const active = /** @type {HTMLElement | null} */ (document.activeElement);
+  const focused = spot.contains(active) ? active?.dataset.key : undefined;
   const method = shown.methods.find((one) => one.key === key);
   const tabs = h(
     "div.chips",
@@ -138,9 +150,12 @@ export function drawRows(spot, shown, key, choose) {
   list.addEventListener("pointermove", (event) => tell(event, method));
   list.addEventListener("pointerleave", hideTip);
   spot.replaceChildren(h("h3", {}, "Trajectories"), tabs, legend(), list);
-  if (focused) spot.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  /** @type {HTMLElement | null} */
+  const again = focused ? spot.querySelector(`[data-key="${CSS.escape(focused)}"]`) : null;
+  again?.focus();
 }
 
+/** A trajectory. @param {Row} item */
 function row(item) {
   const facts = [
     `${fmt(item.tau)} tokens a call`,
@@ -169,6 +184,7 @@ function row(item) {
   );
 }
 
+/** A token, marked by the n-gram that it ends. @param {string} piece @param {number} order @param {number} i */
 const chip = (piece, order, i) =>
   h(
     order ? `span.n${order}` : "span",
@@ -187,9 +203,12 @@ function legend() {
   );
 }
 
+/** Where the n-gram under the pointer was seen before.
+ * @param {PointerEvent} event @param {Method | undefined} method */
 function tell(event, method) {
-  const at = event.target.closest?.("[data-at]");
-  const item = at && method?.rows[Number(at.closest("li").dataset.row)];
+  /** @type {HTMLElement | null} */
+  const at = event.target instanceof Element ? event.target.closest("[data-at]") : null;
+  const item = at && method?.rows[Number(at.closest("li")?.dataset.row)];
   const i = Number(at?.dataset.at);
   if (!item?.reused[i]) return hideTip();
   const from = Math.max(0, i - 4);

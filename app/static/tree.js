@@ -1,19 +1,59 @@
-/** The draft tree of one round: kept path thick, refused siblings stay, untested dotted, pruned candidates as stubs. */
+// @ts-check
+// The draft tree of one round: accepted path thick, rejected siblings stay, untested dotted, pruned candidates as
+// stubs.
 
 import { chainFigure, isChain } from "./chain.js";
 import { nodeSelection, resolve } from "./columns.js";
-import { h } from "./dom.js";
+import { count, h } from "./dom.js";
 import { hideTip, legend, pieceOf, prob, SIGNS, showTip } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { passageOf, passageText } from "./passage.js";
-import { sourceWords } from "./source.js";
+import { sourceOf, sourceWords } from "./source.js";
 import { buildTree } from "./treefigure.js";
+
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/store.js").Selection} Selection
+ * @typedef {import("./types/trace.js").Round} Round
+ * @typedef {ReturnType<typeof build>} Parts
+ *
+ * @typedef {object} View
+ * @property {number} room pixels
+ * @property {string} key of what is drawn
+ * @property {Round | null} version which round is drawn
+ * @property {number} scale
+ * @property {boolean} chosen somebody zoomed
+ * @property {SVGSVGElement | null} figure
+ * @property {Round | null} round
+ * @property {Run | null} run
+ * @property {number} roundIndex
+ * @property {string} seen what the view was last scrolled to
+ *
+ * @typedef {View & import("./treefigure.js").TreeState} State
+ */
 
 const LIVE_MS = 250;
 const LEAST = 0.96; // scale of a tree that nobody zoomed: text of at least 11 pixels
 
-/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+/** The elements that are filled anew. */
+function build() {
+  return {
+    about: h("span.v-sub"),
+    key: h("span.v-keys"),
+    back: h("button.v-button", { type: "button", text: "‹ round", "aria-label": "Previous round" }),
+    next: h("button.v-button", { type: "button", text: "round ›", "aria-label": "Next round" }),
+    fold: h("button.v-button", { type: "button" }),
+    fit: h("button.v-button", { type: "button", text: "Fit" }),
+    full: h("button.v-button", { type: "button", text: "1:1" }),
+    box: h("div.v-treebox", { tabindex: "0", role: "tree", "aria-label": "Draft tree of the round" }),
+    empty: h("p.v-empty"),
+  };
+}
+
+/** @param {HTMLElement} element @param {Store} store @param {import("./types/lab.js").Lab} [lab] */
 export function mount(element, store, lab) {
+  /** @type {State} */
   const state = {
     room: 600,
     key: "",
@@ -29,18 +69,9 @@ export function mount(element, store, lab) {
     round: null,
     run: null,
     roundIndex: -1,
+    seen: "",
   };
-  const parts = {
-    about: h("span.v-sub"),
-    key: h("span.v-keys"),
-    back: h("button.v-button", { type: "button", text: "‹ round", "aria-label": "Previous round" }),
-    next: h("button.v-button", { type: "button", text: "round ›", "aria-label": "Next round" }),
-    fold: h("button.v-button", { type: "button" }),
-    fit: h("button.v-button", { type: "button", text: "Fit" }),
-    full: h("button.v-button", { type: "button", text: "1:1" }),
-    box: h("div.v-treebox", { tabindex: "0", role: "tree", "aria-label": "Draft tree of the round" }),
-    empty: h("p.v-empty"),
-  };
+  const parts = build();
   element.classList.add("v-view", "v-tree");
   element.replaceChildren(
     h(
@@ -55,9 +86,9 @@ export function mount(element, store, lab) {
     parts.empty,
   );
 
-  const draw = () => show(store, state, parts);
-  const later = () => store.frame("tree", draw);
-  const live = () => store.seldom("tree", draw, LIVE_MS);
+  const now = () => show(store, state, parts);
+  const later = () => store.frame("tree", now);
+  const live = () => store.seldom("tree", now, LIVE_MS);
   const redraw = () => {
     state.key = "";
     later();
@@ -70,7 +101,7 @@ export function mount(element, store, lab) {
   };
   parts.fit.onclick = () => zoom(state, parts.box, Math.min(1.4, (state.room - 8) / (state.plan?.wide || 1)));
   parts.full.onclick = () => zoom(state, parts.box, 1);
-  const turn = (by) => {
+  const turn = (/** @type {number} */ by) => {
     const index = state.roundIndex + by;
     if (state.run?.rounds[index])
       store.setCursor({ run: state.run.key, round: index, pos: state.run.rounds[index].start, node: null });
@@ -78,7 +109,7 @@ export function mount(element, store, lab) {
   parts.back.onclick = () => turn(-1);
   parts.next.onclick = () => turn(1);
   listen(store, state, parts.box, redraw);
-  for (const topic of ["runs", "cursor", "time"]) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "cursor", "time"])) store.on(topic, later);
   store.on("hover", later);
   store.on("data", live);
   store.on("filters", () => store.frame("tree-marks", () => marks(store, state, parts)));
@@ -91,17 +122,19 @@ export function mount(element, store, lab) {
   later();
 }
 
+/** @param {Store} store @param {State} state @param {Parts} parts */
 function show(store, state, parts) {
   const at = resolve(store);
-  const drafted = at?.round?.nodes?.length > 0;
+  const round = at?.round ?? null;
+  const drafted = Boolean(round?.nodes?.length);
   parts.empty.hidden = drafted;
   parts.box.hidden = !drafted;
-  parts.back.disabled = !(at?.roundIndex > 0);
-  parts.next.disabled = !(at?.run.rounds.length > at?.roundIndex + 1);
-  Object.assign(state, { run: at?.run ?? null, round: at?.round ?? null, roundIndex: at?.roundIndex ?? -1 });
-  if (!drafted) {
+  parts.back.disabled = !at || at.roundIndex <= 0;
+  parts.next.disabled = !at || at.run.rounds.length <= at.roundIndex + 1;
+  Object.assign(state, { run: at?.run ?? null, round, roundIndex: at?.roundIndex ?? -1 });
+  if (!at || !round || !drafted) {
     state.key = "";
-    parts.about.textContent = at?.round ? `${at.run.card?.title ?? at.run.key}, round ${at.roundIndex}` : "";
+    parts.about.textContent = at?.round ? `${at.run.card.title ?? at.run.key}, round ${at.roundIndex}` : "";
     parts.fold.hidden = true;
     parts.empty.textContent = !at?.round
       ? "The draft of the chosen round appears here."
@@ -111,33 +144,40 @@ function show(store, state, parts) {
     return;
   }
   const key = `${at.run.key}/${at.roundIndex}/${state.room}`;
-  if (state.version !== at.round || state.key !== key) {
-    if (state.version !== at.round) {
+  if (state.version !== round || state.key !== key) {
+    if (state.version !== round) {
       state.open.clear();
       state.shut.clear();
     }
-    state.version = at.round;
+    state.version = round;
     state.key = key;
-    build(store, state, parts, at);
+    draw(store, state, parts, at.run, round);
   }
   marks(store, state, parts);
 }
 
-/** Draws the tree of the round. */
-function build(store, state, parts, { run, round, roundIndex }) {
+/** Draws the tree of the round.
+ * @param {Store} store @param {State} state @param {Parts} parts @param {Run} run @param {Round} round */
+function draw(store, state, parts, run, round) {
   state.groups = new Map();
   if (isChain(round)) state.plan = chainFigure({ run, round, width: state.room, groups: state.groups });
   else buildTree(state, state.room, run, round);
+  if (!state.plan) return;
   const { figure, places, wide, tall } = state.plan;
-  if (!state.chosen) state.scale = isChain(round) ? 1 : Math.min(1, Math.max(LEAST, (state.room - 8) / wide)); // all levels in view, where that stays legible
-  figure.setAttribute("width", wide * state.scale);
-  figure.setAttribute("height", tall * state.scale);
+  // all levels in view, where that stays legible
+  if (!state.chosen) state.scale = isChain(round) ? 1 : Math.min(1, Math.max(LEAST, (state.room - 8) / wide));
+  figure.setAttribute("width", String(wide * state.scale));
+  figure.setAttribute("height", String(tall * state.scale));
   parts.box.replaceChildren(figure);
   state.figure = figure;
-  const count = round.nodes.length;
   const deepest = Math.max(...round.nodes.map((node) => node.depth));
+  const title = `${run.card.title ?? run.key}, round ${state.roundIndex}`;
+  const rank = round.tcr ? `, the last of rank ${round.tcr}` : "";
   const tail = round.pruned?.length ? `, ${round.pruned.length} candidates pruned` : "";
-  parts.about.textContent = `${run.card?.title ?? run.key}, round ${roundIndex}: ${count} draft token${count === 1 ? "" : "s"}, depth ${deepest}, ${store.halfRound(run) === round ? store.time.inside : `${round.accepted} accepted`}${round.tcr ? `, the last of rank ${round.tcr}` : ""}${tail}`;
+  const size = `${count(round.nodes.length, "draft token")}, depth ${deepest}`;
+  const decided = store.halfRound(run) === round ? store.time.inside : `${round.accepted} accepted`;
+  parts.about.textContent = `${title}: ${size}, ${decided}${rank}${tail}`;
+  /** @type {Set<string>} */
   const states = new Set(round.nodes.map((node) => node.state));
   parts.key.replaceChildren(legend(Object.keys(SIGNS).filter((name) => states.has(name))));
   const hidden = places.reduce((sum, place) => sum + place.hidden, 0);
@@ -145,76 +185,86 @@ function build(store, state, parts, { run, round, roundIndex }) {
   parts.fold.textContent = state.all ? "Fold unlikely" : `Unfold ${hidden}`;
 }
 
-/** Focus and filter marks, without drawing the tree again. */
+/** Focus and filter marks, without drawing the tree again.
+ * @param {Store} store @param {State} state @param {Parts} parts */
 function marks(store, state, parts) {
-  const mine = (selection) =>
+  const { run, round } = state;
+  if (!run || !round) return;
+  const mine = (/** @type {Selection | null} */ selection) =>
     selection?.run === state.run?.key && selection?.round === state.roundIndex ? (selection.node ?? null) : null;
   const hover = mine(store.hover);
   const cursor = mine(store.cursor);
   for (const [index, group] of state.groups) {
-    const ring = group.firstChild;
+    const ring = group.firstElementChild;
+    if (!ring) continue;
     const stroke = index === cursor ? "var(--select)" : index === hover ? "var(--ink-3)" : "none";
     if (ring.getAttribute("stroke") !== stroke) {
       ring.setAttribute("stroke", stroke);
-      ring.setAttribute("stroke-width", index === cursor ? 1.75 : 1.25);
+      ring.setAttribute("stroke-width", index === cursor ? "1.75" : "1.25");
     }
     if (store.filters.size)
-      group.setAttribute("opacity", store.passes(state.run, state.round, state.round.nodes[index], null) ? 1 : 0.25);
+      group.setAttribute("opacity", store.passes(run, round, round.nodes[index], null) ? "1" : "0.25");
     else if (group.hasAttribute("opacity")) group.removeAttribute("opacity");
   }
-  const group = state.groups.get(cursor);
+  const group = cursor === null ? undefined : state.groups.get(cursor);
   parts.box.setAttribute("aria-activedescendant", group ? group.id : "");
   if (group && state.seen !== `${state.key}/${cursor}`) {
     state.seen = `${state.key}/${cursor}`;
-    reveal(
-      parts.box,
-      state.plan.places.find((place) => place.index === cursor),
-      state.scale,
-    );
+    const place = state.plan?.places.find(({ index }) => index === cursor);
+    if (place) reveal(parts.box, place, state.scale);
   }
 }
 
+/** @param {HTMLElement} box @param {{x: number, y: number}} place @param {number} scale */
 function reveal(box, place, scale) {
   const [x, y] = [place.x * scale, place.y * scale];
   if (x < box.scrollLeft || x > box.scrollLeft + box.clientWidth - 90) box.scrollLeft = x - box.clientWidth / 2;
   if (y < box.scrollTop || y > box.scrollTop + box.clientHeight - 40) box.scrollTop = y - box.clientHeight / 2;
 }
 
+/** @param {State} state @param {HTMLElement} box @param {number} scale */
 function zoom(state, box, scale) {
   Object.assign(state, { scale, chosen: true });
-  if (!state.figure) return;
-  state.figure.setAttribute("width", state.plan.wide * scale);
-  state.figure.setAttribute("height", state.plan.tall * scale);
+  if (!state.figure || !state.plan) return;
+  state.figure.setAttribute("width", String(state.plan.wide * scale));
+  state.figure.setAttribute("height", String(state.plan.tall * scale));
   box.scrollTo(0, 0);
 }
 
+/** The pointer and the keys.
+ * @param {Store} store @param {State} state @param {HTMLElement} box @param {() => void} redraw */
 function listen(store, state, box, redraw) {
-  const over = (event) => Number(event.target.closest?.("[data-node]")?.getAttribute("data-node") ?? -1);
+  const target = (/** @type {Event} */ event) => /** @type {Element} */ (event.target);
+  const over = (/** @type {Event} */ event) =>
+    Number(target(event).closest("[data-node]")?.getAttribute("data-node") ?? -1);
   box.addEventListener("pointermove", (event) => {
+    const { run, round } = state;
+    if (!run || !round) return;
     const index = over(event);
-    const stub = event.target.closest?.("[data-stub]");
-    if (stub)
-      return showTip(event.clientX, event.clientY, [
-        "Left out of the draft",
-        ...JSON.parse(stub.getAttribute("data-stub")).map(
-          (one) =>
-            `${pieceOf(state.run, one.token)}  ${one.score == null ? "" : prob(Math.exp(one.score))}  ${one.cause ?? ""}`,
-        ),
-      ]);
+    const stub = target(event).closest("[data-stub]")?.getAttribute("data-stub");
+    if (stub) {
+      /** @type {{token: number, score?: number, cause?: string}[]} */
+      const left = JSON.parse(stub);
+      const told = left.map(({ token, score, cause }) => {
+        const share = score == null ? "" : prob(Math.exp(score));
+        return `${pieceOf(run, token)}  ${share}  ${cause ?? ""}`;
+      });
+      return showTip(event.clientX, event.clientY, ["Left out of the draft", ...told]);
+    }
     if (index < 0) {
       hideTip();
       return store.setHover(null);
     }
-    const node = state.round.nodes[index];
-    store.setHover(nodeSelection(state.run, state.roundIndex, index));
-    const passage = passageOf(state.run, node);
+    const node = round.nodes[index];
+    store.setHover(nodeSelection(run, state.roundIndex, index));
+    const passage = passageOf(run, node);
     showTip(event.clientX, event.clientY, [
-      `${pieceOf(state.run, node.token)}  ${SIGNS[node.state].label}`,
+      `${pieceOf(run, node.token)}  ${SIGNS[node.state].label}`,
       `draft ${prob(node.q)}, target ${prob(node.p)}`,
       node.score != null
         ? `probability of the path ${prob(Math.exp(node.score))}${node.rank ? `, rank ${node.rank}` : ""}`
         : "",
-      node.source ? `from: ${sourceWords(node.source)}` : "",
+      node.source ? `from: ${sourceWords(sourceOf(node))}` : "",
       passage ? passageText(passage) : "",
       passage ? "click, then s: go there" : "",
     ]);
@@ -225,11 +275,11 @@ function listen(store, state, box, redraw) {
   });
   box.addEventListener("click", (event) => {
     const index = over(event);
-    if (index >= 0 && event.target.closest("[data-unfold]")) fold(index);
-    else if (index >= 0) store.setCursor(nodeSelection(state.run, state.roundIndex, index));
+    if (index >= 0 && target(event).closest("[data-unfold]")) fold(index);
+    else if (index >= 0 && state.run) store.setCursor(nodeSelection(state.run, state.roundIndex, index));
   });
-  const fold = (index) => {
-    const place = state.plan.places.find((one) => one.index === index);
+  const fold = (/** @type {number} */ index) => {
+    const place = state.plan?.places.find((one) => one.index === index);
     if (!place || place.kids === 0) return;
     state[place.hidden ? "open" : "shut"].add(index);
     state[place.hidden ? "shut" : "open"].delete(index);
@@ -241,13 +291,20 @@ function listen(store, state, box, redraw) {
     if (next === null) return;
     event.preventDefault();
     event.stopPropagation();
-    if (next >= 0) store.setCursor(nodeSelection(state.run, state.roundIndex, next));
+    if (next >= 0 && state.run) store.setCursor(nodeSelection(state.run, state.roundIndex, next));
   });
 }
 
-/** The node an arrow key leads to; -1 for none, null when the key is not ours. */
+/** The node an arrow key leads to; -1 for none, null when the key is not ours.
+ * @param {Store} store @param {State} state @param {string} key @param {(index: number) => void} fold */
 function move(store, state, key, fold) {
-  if (!state.plan || !["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Enter"].includes(key)) return null;
+  if (
+    !state.plan ||
+    !state.run ||
+    !state.round ||
+    !["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Enter"].includes(key)
+  )
+    return null;
   const { kids } = state.plan;
   const at =
     store.cursor?.round === state.roundIndex && store.cursor?.run === state.run.key ? (store.cursor.node ?? -1) : -1;

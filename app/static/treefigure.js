@@ -1,13 +1,37 @@
-/** Draws the tree of a round: edges under nodes, labels beside them. */
+// @ts-check
+// Draws the tree of a round: edges under nodes, labels beside them.
 
 import { s } from "./dom.js";
 import { FONT, label, MONO, pieceOf, prob, SIGNS, sign } from "./draw.js";
 import { layout } from "./treelayout.js";
 
+/**
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/trace.js").Round} Round
+ * @typedef {import("./types/trace.js").Node} Node
+ * @typedef {import("./treelayout.js").Place} Place
+ * @typedef {import("./treelayout.js").Stub} Stub
+ *
+ * @typedef {object} Drawn a draft on the page
+ * @property {SVGSVGElement} figure
+ * @property {readonly Pick<Place, "index" | "x" | "y" | "kids" | "hidden">[]} places
+ * @property {readonly (readonly number[])[]} kids
+ * @property {number} wide pixels
+ * @property {number} tall
+ *
+ * @typedef {object} TreeState what a view keeps of its tree
+ * @property {boolean} all nothing folds by itself
+ * @property {Set<number>} open nodes that the reader unfolded
+ * @property {Set<number>} shut and folded
+ * @property {Map<number, SVGElement>} groups of the nodes; the first child is the ring
+ * @property {Drawn | null} plan
+ * @property {string} [prefix] of the groups' ids
+ */
+
 /** Sets `state.plan`, with its figure, and fills `state.groups`.
- * @param {any} state the tree view's own @param {number} room width in pixels @param {any} run @param {any} round
- * @param {{column: number, row: number, limit: number}=} fixed a scale that several trees share, instead of one for the
- * room */
+ * @param {TreeState} state @param {number} room width in pixels @param {Run} run @param {Round} round
+ * @param {{column: number, row: number, limit: number}} [fixed] a scale that several trees share, instead of one for
+ *   the room */
 export function buildTree(state, room, run, round, fixed) {
   const count = round.nodes.length;
   const dense = count > 90;
@@ -18,9 +42,9 @@ export function buildTree(state, room, run, round, fixed) {
   const plan = layout(round, { column, row, limit, open: state.open, shut: state.shut });
   const left = 12;
   const top = 28;
-  state.plan = Object.assign(plan, { wide: plan.width + left, tall: plan.height + top + 8 });
-  const at = new Map(plan.places.map((place) => [place.index, place]));
-  const figure = s("svg.v-figure", { viewBox: `0 0 ${plan.wide} ${plan.tall}` });
+  const [wide, tall] = [plan.width + left, plan.height + top + 8];
+  const figure = s("svg.v-figure", { viewBox: `0 0 ${wide} ${tall}` });
+  const how = { run, round, left, top, row, column };
   for (let depth = 1; depth <= plan.levels; depth += 1) {
     figure.append(
       label(left + depth * column, 12, `position ${round.start + depth - 1}`, {
@@ -31,30 +55,40 @@ export function buildTree(state, room, run, round, fixed) {
   const edges = s("g", { fill: "none" });
   const thick = s("g", { fill: "none" });
   const nodes = s("g");
+  /** @type {Map<number, {place: Place, width: number}>} places and the widths of their labels, parents first */
+  const at = new Map();
   for (const place of plan.places) {
-    nodes.append(nodeFigure(state, run, round, place, left, top, row, column));
-    if (place.index >= 0)
-      (kept(round.nodes[place.index]) ? thick : edges).append(edge(round, place, at.get(place.parent), left, top, row));
+    const { group, width } = nodeFigure(state, how, place);
+    nodes.append(group);
+    at.set(place.index, { place, width });
+    const parent = at.get(place.parent);
+    if (parent) (kept(round.nodes[place.index]) ? thick : edges).append(edge(how, place, parent));
   }
-  for (const stub of plan.stubs) nodes.append(stubFigure(run, stub, at.get(stub.parent), left, top, row, edges));
+  for (const stub of plan.stubs) {
+    const parent = at.get(stub.parent);
+    if (parent) nodes.append(stubFigure(how, stub, parent.place, edges));
+  }
   figure.append(edges, thick, nodes);
-  plan.figure = figure;
+  state.plan = { ...plan, wide, tall, figure };
 }
 
+/** @typedef {{run: Run, round: Round, left: number, top: number, row: number, column: number}} How */
+
+/** @param {Node} node */
 const kept = (node) => node.state === "accepted" || node.state === "relaxed";
 
-/** From the end of the parent's label to the child's sign. */
-function edge(round, place, parent, left, top, row) {
+/** From the end of the parent's label to the child's sign.
+ * @param {How} how @param {Place} place @param {{place: Place, width: number}} parent */
+function edge({ round, left, top, row }, place, parent) {
   const node = round.nodes[place.index];
-  const x0 = left + parent.x + parent.label;
-  const y0 = top + parent.y + row / 2 - 3;
+  const x0 = left + parent.place.x + parent.width;
+  const y0 = top + parent.place.y + row / 2 - 3;
   const x1 = left + place.x - 7;
   const y1 = top + place.y + row / 2 - 3;
   const bend = Math.max(place.x - 19 + left, x0 + 8);
-  const d =
-    y0 === y1
-      ? `M${x0} ${y0}H${x1}`
-      : `M${x0} ${y0}H${bend - 8}Q${bend} ${y0} ${bend} ${y0 + Math.sign(y1 - y0) * 6}V${y1 - Math.sign(y1 - y0) * 6}Q${bend} ${y1} ${bend + 6} ${y1}H${x1}`;
+  const turn = 6 * Math.sign(y1 - y0);
+  const curve = `H${bend - 8}Q${bend} ${y0} ${bend} ${y0 + turn}V${y1 - turn}Q${bend} ${y1} ${bend + 6} ${y1}`;
+  const d = `M${x0} ${y0}${y0 === y1 ? "" : curve}H${x1}`;
   return s("path", {
     d,
     stroke: kept(node) ? "var(--draft)" : "var(--line-2)",
@@ -63,7 +97,8 @@ function edge(round, place, parent, left, top, row) {
   });
 }
 
-function nodeFigure(state, run, round, place, left, top, row, column) {
+/** A node with its label, and how wide that is. @param {TreeState} state @param {How} how @param {Place} place */
+function nodeFigure(state, { run, round, left, top, row, column }, place) {
   const x = left + place.x;
   const y = top + place.y + row / 2 - 3;
   const node = round.nodes[place.index];
@@ -76,7 +111,6 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
     style: "cursor:pointer",
   });
   const room = Math.floor((column - 62) / 7.2);
-  place.label = 7;
   if (root) {
     const last = run.tokens[round.start - 1];
     group.append(s("circle", { cx: x, cy: y, r: 4, fill: "var(--ink)" }));
@@ -87,7 +121,7 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
         fill: "var(--ink)",
       }),
     );
-    return group;
+    return { group, width: 7 };
   }
   const name = pieceOf(run, node.token, Math.max(4, room));
   group.setAttribute(
@@ -145,17 +179,19 @@ function nodeFigure(state, run, round, place, left, top, row, column) {
       }),
     );
   group.append(text);
-  const size = [7, 6.6];
-  place.label =
-    17 + name.length * size[0] + number.length * size[1] + (place.hidden ? 5 + 7 * `+${place.hidden}`.length : 0);
+  const more = place.hidden ? 5 + 7 * `+${place.hidden}`.length : 0;
   state.groups.set(place.index, group);
-  return group;
+  return { group, width: 17 + name.length * 7 + number.length * 6.6 + more };
 }
 
+/** A text on a backing, so that edges do not cross it.
+ * @param {number} x @param {number} y @param {string} text @param {import("./types/dom.js").Attributes} attrs */
 const backed = (x, y, text, attrs) =>
   label(x, y, text, { ...attrs, stroke: "var(--panel)", "stroke-width": 3, "paint-order": "stroke" });
 
-function stubFigure(run, stub, parent, left, top, row, edges) {
+/** What was left out under a node.
+ * @param {How} how @param {Stub} stub @param {Place} parent @param {SVGElement} edges */
+function stubFigure({ run, left, top, row }, stub, parent, edges) {
   const x = left + stub.x - 14;
   const y = top + stub.y + row / 2 - 4;
   const y0 = top + parent.y + row / 2 - 3;
@@ -163,14 +199,16 @@ function stubFigure(run, stub, parent, left, top, row, edges) {
     s("path", { d: `M${x - 8} ${y0}V${y}H${x}`, stroke: "var(--line-2)", "stroke-dasharray": "1.5 2.5" }),
     s("path", { d: `M${x} ${y - 4}v8`, stroke: "var(--ink-3)", "stroke-width": 1.5 }),
   );
+  /** @type {Map<string, number>} */
   const causes = new Map();
-  for (const candidate of stub.stub)
-    causes.set(candidate.cause ?? "pruned", (causes.get(candidate.cause ?? "pruned") ?? 0) + 1);
+  const causeOf = (/** @type {Stub["pruned"][number]} */ one) => String(one.cause ?? "pruned");
+  for (const candidate of stub.pruned) causes.set(causeOf(candidate), (causes.get(causeOf(candidate)) ?? 0) + 1);
+  const [only] = stub.pruned;
   const words =
-    stub.stub.length === 1
-      ? `${pieceOf(run, stub.stub[0].token, 10)}: ${stub.stub[0].cause ?? "pruned"}`
+    stub.pruned.length === 1
+      ? `${pieceOf(run, Number(only.token), 10)}: ${causeOf(only)}`
       : [...causes].map(([cause, count]) => `${count} left out: ${cause}`).join(", ");
-  const group = s("g", { "data-stub": JSON.stringify(stub.stub.slice(0, 8)) });
+  const group = s("g", { "data-stub": JSON.stringify(stub.pruned.slice(0, 8)) });
   group.append(label(x + 6, y + 3.5, words, { "font-size": 11, fill: "var(--ink-3)", "font-style": "italic" }));
   return group;
 }

@@ -1,17 +1,18 @@
-/** A large tree as a field of squares: columns are levels, children lie beside their parent, shade is how often a node
- * was accepted. */
+// @ts-check
+// A large tree as a field of squares: columns are levels, children lie beside their parent, shade is how often a node
+// was accepted.
 
 import { s } from "./dom.js";
 import { fmt, label, tip } from "./draw.js";
 
 const TOP = 22;
 
-/** @param {{parents: number[], ranks: number[], counts: number[], kept: number[]}} initial @param {number} width
- * @param {number} rounds @returns {SVGElement} */
+/** @param {import("./types/measured.js").InitialTree} initial @param {number} width @param {number} rounds */
 export function heatTree(initial, width, rounds) {
   const { parents, ranks, counts } = initial;
+  /** @type {number[]} */
   const depths = [];
-  parents.forEach((parent, i) => (depths[i] = parent < 0 ? 1 : depths[parent] + 1));
+  for (const parent of parents) depths.push(parent < 0 ? 1 : depths[parent] + 1);
   const levels = Math.max(...depths);
   const rows = places(parents);
   const tall = Math.max(...rows) + 1;
@@ -30,7 +31,7 @@ export function heatTree(initial, width, rounds) {
   for (let depth = 1; depth <= levels; depth += width < 520 ? 3 : 1)
     figure.append(label(6 + (depth - 1) * step, 12, String(depth), { "font-size": 10, fill: "var(--ink-3)" }));
   const [edges, cells] = [s("g", { fill: "none", stroke: "var(--line)" }), s("g")];
-  const at = (i) => [6 + (depths[i] - 1) * step, TOP + rows[i] * row];
+  const at = (/** @type {number} */ i) => [6 + (depths[i] - 1) * step, TOP + rows[i] * row];
   parents.forEach((parent, i) => {
     const [x, y] = at(i);
     if (parent >= 0) {
@@ -68,13 +69,18 @@ export function heatTree(initial, width, rounds) {
   return figure;
 }
 
-/** A row for each node: leaves one under another, a first child on its parent's row. */
+/** A row for each node: leaves one under another, a first child on its parent's row.
+ * @param {readonly number[]} parents */
 function places(parents) {
+  /** @type {number[][]} */
   const kids = parents.map(() => []);
+  /** @type {number[]} */
   const roots = [];
-  parents.forEach((parent, i) => (parent < 0 ? roots : kids[parent]).push(i));
+  for (const [i, parent] of parents.entries()) (parent < 0 ? roots : kids[parent]).push(i);
+  /** @type {number[]} */
   const rows = [];
   let next = 0;
+  /** @param {number} i @param {number} row */
   const put = (i, row) => {
     rows[i] = row;
     kids[i].forEach((kid, j) => {

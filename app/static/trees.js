@@ -1,42 +1,57 @@
+// @ts-check
 // Draft trees: which nodes of a large tree earn their place, and what the small tree looks like beside the heuristic
 // one.
 
-import { h } from "./dom.js";
+import { h, said } from "./dom.js";
 import { fmt } from "./draw.js";
 import { plotted } from "./plot.js";
 import { table } from "./trajectoryrows.js";
 import { heatTree } from "./treeheat.js";
 
-const COMMAND = "python -m engine tree optimise --out NAME";
-const kept = { trees: null, profiles: null, file: null };
+/**
+ * @typedef {import("./types/lab.js").Lab} Lab
+ * @typedef {import("./types/measured.js").Trees} Trees
+ * @typedef {import("./types/measured.js").DraftTree} Tree
+ * @typedef {import("./types/measured.js").InitialTree} InitialTree
+ * @typedef {Tree & Required<Pick<Tree, "settings" | "calibration" | "rounds" | "accepted_a_round">>
+ *   & {initial: InitialTree}} Tuned an optimised tree with the one that it was chosen from
+ */
 
-/** @param {HTMLElement} body @param {object} _store @param {object} lab */
+const COMMAND = "python -m engine tree optimise --out NAME";
+/** Whether a tree was optimised here. @param {Tree} tree @returns {tree is Tuned} */
+const isTuned = (tree) => tree.initial !== null && tree.settings !== undefined && tree.calibration !== undefined;
+/** @type {{found: Trees | null, file: string | null}} */
+const kept = { found: null, file: null };
+
+/** @param {HTMLElement} body @param {unknown} _store @param {Lab} lab */
 export async function drawTrees(body, _store, lab) {
   const spot = h("div.trajectories.trees");
   body.append(spot);
   try {
-    if (!kept.trees) Object.assign(kept, await lab.api.get("trees"));
+    kept.found ??= await lab.api.get("trees");
   } catch (error) {
-    return void spot.append(h("p.warn", {}, error.message));
+    return void spot.append(h("p.warn", {}, said(error)));
   }
-  const tuned = kept.trees.filter((tree) => tree.initial);
+  const { trees, profiles } = kept.found;
+  const tuned = trees.filter(isTuned);
   kept.file ??= tuned[0]?.file ?? null;
   const view = { about: h("section"), heat: h("section"), profile: h("section") };
   const draw = () => {
-    const tree = kept.trees.find((one) => one.file === kept.file);
+    const tree = tuned.find((one) => one.file === kept.file);
     drawAbout(view.about, tuned, tree, (file) => {
       kept.file = file;
       draw();
     });
     view.heat.replaceChildren();
     if (tree) drawHeat(view.heat, tree);
-    drawProfile(view.profile, kept.trees, tree);
+    drawProfile(view.profile, profiles, trees, tree);
   };
   spot.append(
     h(
       "p",
       {},
-      "A static tree says where draft tokens hang before any token is known. The optimiser runs a large tree, counts how often each node lies on the accepted path, and keeps the nodes that were there most often.",
+      "A static tree says where draft tokens hang before any token is known. The optimiser runs a large tree, counts " +
+        "how often each node lies on the accepted path, and keeps the nodes that were there most often.",
     ),
     view.about,
     view.heat,
@@ -51,6 +66,8 @@ export async function drawTrees(body, _store, lab) {
   }).observe(spot);
 }
 
+/** @param {HTMLElement} spot @param {Tuned[]} tuned @param {Tuned | undefined} tree
+ * @param {(file: string) => void} choose */
 function drawAbout(spot, tuned, tree, choose) {
   if (!tree)
     return spot.replaceChildren(
@@ -58,7 +75,9 @@ function drawAbout(spot, tuned, tree, choose) {
       h("pre.formula", {}, COMMAND),
     );
   const { settings, calibration } = tree;
-  const facts = `${calibration.prompts} problems (${calibration.task ?? "own prompts"}), ${settings.n} trajectories each, temperature ${settings.temperature}; ${tree.rounds} rounds, ${fmt(tree.accepted_a_round)} draft tokens accepted a round`;
+  const problems = `${calibration.prompts} problems (${calibration.task ?? "own prompts"})`;
+  const runs = `${settings.n} trajectories each, temperature ${settings.temperature}`;
+  const counted = `${tree.rounds} rounds, ${fmt(tree.accepted_a_round)} draft tokens accepted a round`;
   spot.replaceChildren(
     h(
       "div.chips",
@@ -71,11 +90,17 @@ function drawAbout(spot, tuned, tree, choose) {
         ),
       ),
     ),
-    h("p.quiet", {}, `${tree.title}. Counted on ${facts}. Made by `, h("code", {}, tree.made_by)),
-    tree.note ? h("p.quiet", {}, tree.note) : null,
+    h(
+      "p.quiet",
+      {},
+      `${tree.title}. Counted on ${problems}, ${runs}; ${counted}. Made by `,
+      h("code", {}, tree.made_by),
+    ),
+    ...(tree.note ? [h("p.quiet", {}, tree.note)] : []),
   );
 }
 
+/** @param {HTMLElement} spot @param {Tuned} tree */
 function drawHeat(spot, tree) {
   const { initial } = tree;
   const most = Math.max(1, ...initial.counts);
@@ -87,7 +112,10 @@ function drawHeat(spot, tree) {
     h(
       "p.quiet",
       {},
-      `A bar is a node, a column a level (depth 1 at the left), siblings by rank from the top. Shade: rounds in which the node was accepted (log scale, at most ${most} of ${tree.rounds}); outlined: the ${initial.kept.length} nodes that stay. ${hit} nodes were accepted at least once; the least used one that stays ${lowest} times.`,
+      "A bar is a node, a column a level (depth 1 at the left), siblings by rank from the top. Shade: rounds in " +
+        `which the node was accepted (log scale, at most ${most} of ${tree.rounds}); outlined: the ` +
+        `${initial.kept.length} nodes that stay. ${hit} nodes were accepted at least once; the least used one that ` +
+        `stays ${lowest} times.`,
     ),
     h(
       "details",
@@ -102,11 +130,13 @@ function drawHeat(spot, tree) {
   );
 }
 
-/** The forty most used nodes. */
+/** The forty most used nodes. @param {InitialTree} initial @param {number} rounds */
 function top(initial, rounds) {
   const stays = new Set(initial.kept);
+  /** @type {number[][]} */
   const paths = [];
-  initial.parents.forEach((parent, i) => (paths[i] = [...(parent < 0 ? [] : paths[parent]), initial.ranks[i] + 1]));
+  for (const [i, parent] of initial.parents.entries())
+    paths.push([...(parent < 0 ? [] : paths[parent]), initial.ranks[i] + 1]);
   const order = initial.counts
     .map((count, i) => [count, i])
     .sort((a, b) => b[0] - a[0])
@@ -120,7 +150,9 @@ function top(initial, rounds) {
   ]);
 }
 
-function drawProfile(spot, trees, tree) {
+/** @param {HTMLElement} spot @param {Trees["profiles"]} profiles @param {readonly Tree[]} trees
+ * @param {Tuned | undefined} tree */
+function drawProfile(spot, profiles, trees, tree) {
   const others = trees.filter((one) => one !== tree && !one.initial);
   const shown = [
     ...(tree ? [{ name: `${tree.file.replaceAll("_", " ")} (${tree.nodes})`, profile: tree.profile }] : []),
@@ -134,11 +166,12 @@ function drawProfile(spot, trees, tree) {
     : shown;
   spot.replaceChildren(
     h("h3", {}, title),
-    plotted(kept.profiles[tree?.file ?? ""]),
+    plotted(profiles[tree?.file ?? ""]),
     h(
       "p.quiet",
       {},
-      "Nodes at each depth, the root not counted; in brackets all nodes. The heuristic tree is wide and short; counts decide how deep and thin an optimised one grows.",
+      "Nodes at each depth, the root not counted; in brackets all nodes. The heuristic tree is wide and short; " +
+        "counts decide how deep and thin an optimised one grows.",
     ),
     h(
       "details",
@@ -146,7 +179,7 @@ function drawProfile(spot, trees, tree) {
       h("summary", {}, "As a table"),
       table(
         title,
-        ["tree", ...levels],
+        ["tree", ...levels.map(String)],
         all.map((one) => [one.name, ...levels.map((x) => one.profile[x - 1] ?? 0)]),
       ),
     ),

@@ -1,4 +1,5 @@
-/** The verdict: the engine's sentence on the selected run, its dominant cause, and how it was measured. */
+// @ts-check
+// The verdict: the engine's sentence on the selected run, its dominant cause, and how it was measured.
 
 import { lockedRun, nameOf } from "./columns.js";
 import { count, h, s } from "./dom.js";
@@ -8,9 +9,16 @@ import { plainOf, roundsOf, summary } from "./numbers.js";
 import { isOutside } from "./run/intro.js";
 import { repeatedOf, spreadWords } from "./run/spread.js";
 
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/lab.js").Lab} Lab
+ * @typedef {{line: string, cause: string, how: string, id: string}} Words
+ */
+
 const LIVE_MS = 250;
 
-/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+/** @param {HTMLElement} element @param {Store} store @param {Lab} [lab] */
 export function mount(element, store, lab) {
   const line = h("p.v-verdict-line", { role: "status" });
   const cause = h("span.v-verdict-cause");
@@ -26,7 +34,7 @@ export function mount(element, store, lab) {
   };
   const later = () => store.frame("verdict", draw);
   const live = () => store.seldom("verdict", draw, LIVE_MS);
-  for (const topic of ["runs", "data", "time", "status"]) store.on(topic, live);
+  for (const topic of /** @type {const} */ (["runs", "data", "time", "status"])) store.on(topic, live);
   store.on("cursor", later);
   offer(element, lab, () => {
     const figure = s("svg", { viewBox: "0 0 900 64" });
@@ -47,25 +55,27 @@ export function mount(element, store, lab) {
   later();
 }
 
-/** Told beside the result where the text is no problem of a kind that these models were taught. */
+/** Told beside the result where the text is no problem of a kind that these models were taught.
+ * @param {Store} store @param {Lab | undefined} lab */
 function outside(store, lab) {
   const prompt = store.runs.get(store.lanes[0])?.head?.prompt;
-  const models = lab?.session?.ran?.models;
-  const told = prompt && models && isOutside(lab.session.catalogue, { models, prompt });
+  const { ran, catalogue } = lab?.session ?? {};
+  const told = prompt && ran && catalogue && isOutside(catalogue, { models: ran.models, prompt });
   return told ? " The prompt is outside of what these models know." : "";
 }
 
-/** Text with what stands between double stars in bold. */
+/** Text in which what is between double stars becomes bold. @param {string} text */
 function strong(text) {
   return text.split("**").map((part, i) => (i % 2 ? h("b", { text: part }) : part));
 }
 
-/** The lane that the sentence is about: the one shown below if it drafts, else the fastest that does. */
+/** The lane that the sentence is about: the one shown below if it drafts, else the fastest that does.
+ * @param {Store} store @returns {Run | null} */
 function subject(store) {
-  const lanes = store.lanes.map((key) => store.runs.get(key)).filter((run) => run && store.visibleRounds(run) > 0);
+  const lanes = [...store.runs.values()].filter((run) => store.visibleRounds(run) > 0);
   const drafts = lanes.filter((run) => run.head && roundsOf(store, [run]).some((round) => round.drafted > 0));
   const chosen = lockedRun(store);
-  if (drafts.includes(chosen)) return chosen;
+  if (chosen && drafts.includes(chosen)) return chosen;
   return (
     drafts.sort(
       (a, b) => (summary(roundsOf(store, [b])).perSecond ?? 0) - (summary(roundsOf(store, [a])).perSecond ?? 0),
@@ -73,8 +83,8 @@ function subject(store) {
   );
 }
 
-/** The sentence, its cause and its basis: the engine's where the runs have ended and are shown whole, else numbers so far.
- * @param {any} store @returns {{line: string, cause: string, how: string, id: string}} */
+/** The sentence, its cause and its basis: the engine's where the runs have ended and are shown whole, else numbers so
+ * far. @param {Store} store @returns {Words} */
 export function verdict(store) {
   const run = subject(store) ?? lockedRun(store);
   if (!run || !store.visibleRounds(run)) return EMPTY;
@@ -90,10 +100,12 @@ export function verdict(store) {
   };
 }
 
-/** How repeated runs were measured, and what they gave. */
+/** How repeated runs were measured, and what they gave.
+ * @param {Store} store @param {import("./types/analysis.js").Repeated} found */
 function repeats(store, found) {
   const beside = store.status.recorded ? " The lanes below are the recorded ones." : "";
-  return `Measured here in ${spreadWords({ ...found, speedup: null }).join("; ")}. Lanes in turns, prefill and drawing excluded.${beside}`;
+  const spreads = spreadWords({ ...found, speedup: null }).join("; ");
+  return `Measured here in ${spreads}. Lanes in turns, prefill and drawing excluded.${beside}`;
 }
 
 const EMPTY = {
@@ -104,37 +116,47 @@ const EMPTY = {
 };
 
 /** Numbers of the rounds that are shown, while a run streams or time is scrubbed. No cause: that is the engine's to
- * name. */
+ * name. @param {Store} store @param {Run} run @returns {Words} */
 function soFar(store, run) {
   const numbers = summary(roundsOf(store, [run]));
   const baseline = plainOf(store, run);
   const plain = baseline && summary(roundsOf(store, [baseline]));
   const ratio =
-    numbers.drafted && numbers.perSecond && plain?.perSecond
+    numbers.drafted && numbers.perSecond && baseline && plain?.perSecond
       ? `, **${fmt(numbers.perSecond / plain.perSecond)}x** the speed of ${nameOf(store, baseline)} so far (once)`
       : "";
   return {
-    line: `${nameOf(store, run)}, ${count(numbers.rounds, "target call")}: **${fmt(numbers.tau)}** ${numbers.tau === 1 ? "token" : "tokens"} a target call${ratio}.`,
+    line:
+      `${nameOf(store, run)}, ${count(numbers.rounds, "target call")}: ` +
+      `**${fmt(numbers.tau)}** ${numbers.tau === 1 ? "token" : "tokens"} a target call${ratio}.`,
     cause: "",
     how: how(store, run, baseline),
     id: "so-far",
   };
 }
 
+/** Where and how it was measured. @param {Store} store @param {Run} run @param {Run | null} baseline */
 function how(store, run, baseline) {
   const place = [run.head?.device, run.head?.dtype].filter(Boolean).join(", ");
   const lossy = run.head?.guarantee === "lossy" ? " Lossy: the text may differ from the target's own." : "";
-  const recorded = store.status?.recorded;
-  if (recorded)
-    return `Recorded${run.head?.created ? ` ${run.head.created.slice(0, 10)}` : ""} on ${place || "an unnamed device"}${baseline && apart(run, baseline) ? ", one lane after the other" : ""}; prefill excluded.${lossy}`;
-  if (store.status?.opened)
-    return `Opened from a file${run.head?.created ? `, made ${run.head.created.slice(0, 10)}` : ""}${place ? ` on ${place}` : ""}; prefill excluded.${lossy}`;
-  return `${baseline ? "Measured with rounds in turns, never two at once" : "Measured"}${place ? ` on ${place}` : ""}; prefill and drawing excluded.${lossy}`;
+  const day = run.head?.created?.slice(0, 10);
+  const on = place ? ` on ${place}` : "";
+  if (store.status.recorded) {
+    const turns = baseline && apart(run, baseline) ? ", one lane after the other" : "";
+    return `Recorded${day ? ` ${day}` : ""}${on || " on an unnamed device"}${turns}; prefill excluded.${lossy}`;
+  }
+  if (store.status.opened) return `Opened from a file${day ? `, made ${day}` : ""}${on}; prefill excluded.${lossy}`;
+  const measured = baseline ? "Measured with rounds in turns, never two at once" : "Measured";
+  return `${measured}${on}; prefill and drawing excluded.${lossy}`;
 }
 
-/** Whether two recorded runs did not overlap in time: the earlier had ended when the later began. */
+/** Whether two recorded runs did not overlap in time: the earlier had ended when the later began.
+ * @param {Run} run @param {Run} baseline */
 function apart(run, baseline) {
-  const [first, second] = [run, baseline].sort((a, b) => Date.parse(a.head.created) - Date.parse(b.head.created));
-  const end = Date.parse(first.head.created) + (first.end?.prefill_ms ?? NaN) + (first.end?.total_ms ?? NaN);
-  return end < Date.parse(second.head.created) + 1000; // the stamps are whole seconds
+  const [first, second] = [run, baseline].sort((a, b) => began(a) - began(b));
+  const end = began(first) + (first.end?.prefill_ms ?? NaN) + (first.end?.total_ms ?? NaN);
+  return end < began(second) + 1000; // the stamps are whole seconds
 }
+
+/** When a run began, in milliseconds. @param {Run} run */
+const began = (run) => Date.parse(run.head?.created ?? "");

@@ -299,18 +299,3 @@ def test_the_overlap_is_named_by_the_n_of_its_rule(page: Any, base: str) -> None
     )
     assert said == ["overlap@2", 1]
     assert problems == []
-
-
-def test_a_link_keeps_every_knob(page: Any, base: str) -> None:
-    """Texts with commas, colons and brackets come back; links written before they were escaped are read as well."""
-    open_views(page, base, [])
-    back = page.evaluate(
-        """async () => { const { readConfig, writeConfig } = await import('./config.js');
-        const cards = [{ name: 'own', knobs: [{ name: 'limits', kind: 'text' }, { name: 'g', kind: 'number' }] }];
-        const lanes = [{ method: 'own', knobs: { limits: '0.5,1.5,4:(a)%2C', g: 0.1 } }];
-        const config = { prompt: 'x', lanes, max_new_tokens: 128, temperature: 0, top_p: 1, top_k: 0, seed: 0 };
-        const text = new URLSearchParams(writeConfig(config)).toString();
-        const read = (query) => readConfig(new URLSearchParams(query), cards).lanes[0].knobs;
-        return [read(text), read('prompt=x&m=own(limits:0.5,1.5,4,g:3)')]; }"""
-    )
-    assert back == [{"limits": "0.5,1.5,4:(a)%2C", "g": 0.1}, {"limits": "0.5,1.5,4", "g": 3}]

@@ -64,7 +64,8 @@ test("bands stand under one another; a folded one keeps its spans alone", () => 
     places.map((place) => place.tracks.length),
     [2, 1, 2],
   );
-  places.reduce((top, place) => (assert.equal(place.top, top), top + place.height), 0);
+  for (const [i, place] of places.entries())
+    assert.equal(place.top, i === 0 ? 0 : places[i - 1].top + places[i - 1].height);
   assert.equal(height, places.at(-1).top + places.at(-1).height);
   for (const place of places)
     for (const track of place.tracks)
@@ -81,7 +82,7 @@ test("spans cover each token of every recorded method once and agree with the co
   assert.equal(runs.length, 24);
   for (const run of runs) {
     const { spans, overhangs, drafts } = bandOf(run);
-    spans.reduce((at, span) => (assert.equal(span.from, at, run.key), span.to), 0);
+    for (const [i, span] of spans.entries()) assert.equal(span.from, i === 0 ? 0 : spans[i - 1].to, run.key);
     assert.equal(spans.at(-1).to, run.tokens.length);
     const length = (kinds) =>
       spans.filter(({ kind }) => kinds.includes(kind)).reduce((sum, one) => sum + one.to - one.from, 0);

@@ -52,10 +52,10 @@ test("a reader opens and shuts subtrees whatever the limit", () => {
   assert.equal(at(layout(TREE, { ...HOW, shut: new Set([3]) }).places, 3).hidden, 1);
 });
 
-test("candidates left out of a draft stand below their parent as one stub", () => {
+test("candidates left out of a draft lie below their parent as one stub", () => {
   const { stubs, levels } = layout({ ...TREE, pruned: [{ parent: 4 }, { parent: 4 }, { parent: -1 }] }, HOW);
   assert.deepEqual(
-    stubs.map(({ parent, depth, stub }) => [parent, depth, stub.length]),
+    stubs.map(({ parent, x, pruned }) => [parent, x / HOW.column, pruned.length]),
     [
       [4, 3, 2],
       [-1, 1, 1],

@@ -3,7 +3,8 @@
 // list come over, so that a mistake in a document cannot become a script.
 
 const HTML =
-  "a blockquote br code dd del div dl dt em h1 h2 h3 h4 hr li ol p pre s span strong sub sup table tbody td th thead tr ul";
+  "a blockquote br code dd del div dl dt em h1 h2 h3 h4 hr li ol p pre s span strong sub sup table tbody td th " +
+  "thead tr ul";
 const MATH =
   "math menclose mfrac mi mmultiscripts mn mo mover mpadded mphantom mroot mrow ms mspace msqrt mstyle msub msubsup " +
   "msup mtable mtd mtext mtr munder munderover";
@@ -14,7 +15,8 @@ const NAMESPACES = new Map([
   ["http://www.w3.org/1999/xhtml", { tags: set(HTML), attributes: set("colspan href id rowspan start") }],
   ["http://www.w3.org/1998/Math/MathML", { tags: set(MATH), attributes: set(MATH_ATTRIBUTES) }],
 ]);
-const DROPPED = set("script style template iframe object embed svg noscript textarea title"); // with all that is in them
+// They go with all that is in them.
+const DROPPED = set("script style template iframe object embed svg noscript textarea title");
 const ADDRESS = /^(https?:\/\/|\?|#)/i;
 const PREFIX = "text-"; // ids of a text are apart from those of the page
 

@@ -4,7 +4,8 @@
 /**
  * @typedef {import("../types/store.js").Store} Store
  * @typedef {import("../types/lab.js").Lab} Lab
- * @typedef {{case: string, room?: string, view: Store["options"]["stage"], lane: number | null, at: import("../types/wire.js").LearnPlace | null}} Scene
+ * @typedef {{case: string, room?: string, view: Store["options"]["stage"], lane: number | null,
+ *   at: import("../types/wire.js").LearnPlace | null}} Scene
  */
 
 const ROOM_OF = new Map([["many", "runs"]]); // lessons name a room by what it is for

@@ -3,7 +3,7 @@
 
 import { drawWorkshop } from "../workshop.js";
 
-/** @param {HTMLElement} element @param {any} store @param {any} lab @param {string} _name @param {...any} rest */
-export function draw(element, store, lab, _name, ...rest) {
-  drawWorkshop(element, store, lab, ...rest);
+/** @type {import("./rooms.js").Draw} */
+export function draw(element, store, lab, _name, item) {
+  drawWorkshop(element, store, lab, typeof item === "string" ? item : undefined);
 }

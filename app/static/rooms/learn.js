@@ -8,7 +8,8 @@ import { drawLessons } from "../learn/lessons.js";
 import { drawMethods } from "../learn/methods.js";
 import { addressOf, follow, go, TABS as PLACES } from "../learn/places.js";
 
-/** @typedef {(element: HTMLElement, store: import("../types/store.js").Store, lab: import("../types/lab.js").Lab) => Promise<void>} Draw */
+/** @typedef {import("../types/store.js").Store} Store */
+/** @typedef {(element: HTMLElement, store: Store, lab: import("../types/lab.js").Lab) => Promise<void>} Draw */
 
 /** @type {readonly {id: typeof PLACES[number], name: string, draw: Draw}[]} */
 const TABS = [
@@ -18,7 +19,7 @@ const TABS = [
   { id: "methods", name: "Methods", draw: drawMethods },
 ];
 
-/** @type {(element: HTMLElement, store: import("../types/store.js").Store, lab: import("../types/lab.js").Lab, name: string, first?: unknown) => void} */
+/** @type {import("./rooms.js").Draw} */
 export function draw(element, store, lab, name, first) {
   if (name === "methods") go(store, "methods", typeof first === "string" ? first : "");
   const panel = h("div.learn-panel", { tabindex: "-1" });

@@ -5,6 +5,11 @@
 import { h } from "../dom.js";
 
 /**
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/lab.js").Lab} Lab
+ * @typedef {(element: HTMLElement, store: Store, lab: Lab, name: string, ...rest: unknown[]) => void} Draw
+ *   what a room's module exports as `draw`
+ *
  * @typedef {object} Room
  * @property {string} id
  * @property {string} name
@@ -43,7 +48,6 @@ export function mountRooms(element, store, lab) {
   );
   /** @type {Map<string, Promise<{draw: Draw}>>} */
   const modules = new Map();
-  /** @typedef {(element: HTMLElement, store: any, lab: any, name: string, ...rest: unknown[]) => void} Draw */
 
   /** Draw a room, for what was asked of it. @param {string} id @param {string} name @param {readonly unknown[]} rest */
   async function draw(id, name = "", rest = []) {

@@ -3,7 +3,7 @@
 
 import { drawPooled } from "../pooled.js";
 
-/** @param {HTMLElement} element @param {any} store @param {any} lab */
+/** @type {import("./rooms.js").Draw} */
 export function draw(element, store, lab) {
   drawPooled(element, store, lab);
 }

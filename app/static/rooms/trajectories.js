@@ -10,7 +10,7 @@ const TABS = [
   { id: "trees", name: "Static trees", draw: drawTrees },
 ];
 
-/** @param {HTMLElement} element @param {any} store @param {any} lab @param {string} name */
+/** @type {import("./rooms.js").Draw} */
 export function draw(element, store, lab, name) {
   const panel = h("div", { role: "tabpanel", "aria-labelledby": `room-${TABS[0].id}` });
   const tabs = TABS.map((tab) =>
@@ -29,7 +29,7 @@ export function draw(element, store, lab, name) {
   }
   bar.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
     if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
-    const at = tabs.findIndex((tab) => tab === document.activeElement);
+    const at = tabs.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     const next = (at + (event.key === "ArrowRight" ? 1 : -1) + tabs.length) % tabs.length;
     open(TABS[next]);
     tabs[next].focus();

@@ -20,8 +20,8 @@ const CLASSES = {
 };
 
 /**
- * The class of a card under some knobs: a knob at a value that voids the promise leaves it at temperature 0, and so does a
- * condition that only replaces the exact rule where something is drawn.
+ * The class of a card under some knobs: a knob at a value that voids the promise leaves it at temperature 0, and so
+ * does a condition that only replaces the exact rule where something is drawn.
  * @param {Pick<Card, "guarantee" | "knobs" | "threshold">} card
  * @param {Readonly<Record<string, unknown>>} [set] their values, where they differ from the card's
  * @returns {Class}
@@ -32,7 +32,8 @@ export function classOf({ guarantee, knobs, threshold }, set = {}) {
   return voiding({ knobs }, set) ? "greedy" : "exact";
 }
 
-/** The knob whose value voids a promise. @param {Pick<Card, "knobs">} card @param {Readonly<Record<string, unknown>>} set */
+/** The knob whose value voids a promise.
+ * @param {Pick<Card, "knobs">} card @param {Readonly<Record<string, unknown>>} set */
 const voiding = ({ knobs }, set) =>
   (knobs ?? []).find((knob) => knob.lossy?.includes(String(set[knob.name] ?? knob.default)));
 
@@ -60,21 +61,34 @@ const EXACT =
   "accepted and replaced together follow the target's distribution. Siblings in a tree, and drafts without a " +
   "distribution, have variants of this rule that do the same.";
 
-/** Why, from what the card declares. @param {Card} card @param {Class} id @param {Readonly<Record<string, unknown>>} set */
+/** Why, from what the card declares.
+ * @param {Card} card @param {Class} id @param {Readonly<Record<string, unknown>>} set */
 function because(card, id, set) {
   const { threshold } = card;
   if (id === "reference") return "The target alone, one token a call. The others are compared with it.";
   if (id === "exact") return EXACT;
   const knob = voiding(card, set);
   if (card.guarantee === "lossless" && knob)
-    return `With ${knob.name} = ${set[knob.name] ?? knob.default} a rejected token is not replaced by the draw that makes the rule exact. At temperature 0 nothing is drawn, and the text is the target's.`;
+    return (
+      `With ${knob.name} = ${set[knob.name] ?? knob.default} a rejected token is not replaced by the draw that ` +
+      "makes the rule exact. At temperature 0 nothing is drawn, and the text is the target's."
+    );
   const says = threshold?.says ?? "";
   if (id === "greedy")
-    return `When sampling, a draft token is ${says}: this is another distribution than the target's. At temperature 0 the exact rule decides instead.`;
+    return (
+      `When sampling, a draft token is ${says}: this is another distribution than the target's. At temperature ` +
+      "0 the exact rule decides instead."
+    );
   if (threshold?.effect === "veto")
-    return `The exact rule decides, but first a draft token is ${says}. What then takes its place is not what the target alone would give.`;
+    return (
+      `The exact rule decides, but first a draft token is ${says}. What then takes its place is not what the ` +
+      "target alone would give."
+    );
   if (threshold?.effect === "override")
-    return `The exact rule decides, but a draft token that it rejects is ${says}. The target alone would have written another.`;
+    return (
+      `The exact rule decides, but a draft token that it rejects is ${says}. The target alone would have ` +
+      "written another."
+    );
   if (says)
     return `In place of the exact rule, a draft token is ${says}, even where the target alone would write another.`;
   return "Its rule may emit what the target alone would not.";
@@ -87,5 +101,8 @@ function because(card, id, set) {
 export function draftedNothing({ card, rounds, sums, end }) {
   const silent = card.guarantee !== "reference" && end !== null && rounds.length > 0 && sums.drafted.at(-1) === 0;
   if (!silent) return "";
-  return `Drafted nothing: in ${rounds.length} target ${rounds.length === 1 ? "call" : "calls"} there was no draft to check. Its figures are those of plain decoding.`;
+  return (
+    `Drafted nothing: in ${rounds.length} target ${rounds.length === 1 ? "call" : "calls"} there was no draft ` +
+    "to check. Its figures are those of plain decoding."
+  );
 }

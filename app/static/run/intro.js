@@ -51,7 +51,8 @@ export function introduction(lab, edit) {
           ),
         );
       note.textContent = isOutside(catalogue, config)
-        ? "This prompt is none of these kinds. It may run, but it is outside of what these models know: read the text as noise, the figures as they are."
+        ? "This prompt is none of these kinds. It may run, but it is outside of what these models know: read the " +
+          "text as noise, the figures as they are."
         : "";
     },
   };

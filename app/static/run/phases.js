@@ -31,7 +31,8 @@ export const SAYS = {
 };
 
 /**
- * The round as it is at a point inside it: no decision, no emitted token, and before the target's call none of its numbers.
+ * The round as it is at a point inside it: no decision, no emitted token, and before the target's call none of
+ * its numbers.
  * @param {Round} round @param {Inside} inside @returns {Round}
  */
 export function roundInside(round, inside) {
@@ -48,8 +49,8 @@ export function roundInside(round, inside) {
 }
 
 /**
- * The next point of time, or the one before: drafted, verified, decided. `from` rounds are whole; a point inside the round
- * after them follows. At the ends it stays.
+ * The next point of time, or the one before: drafted, verified, decided. `from` rounds are whole; a point inside the
+ * round after them follows. At the ends it stays.
  * @param {{at: number, inside: Inside | null}} from @param {1 | -1} by @param {number} span rounds of the longest run
  * @returns {{at: number, inside: Inside | null}}
  */

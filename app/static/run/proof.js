@@ -90,7 +90,8 @@ export function proofLines(store, run) {
     h(
       "p",
       {},
-      "A test enumerates every way in which the exact rules can accept and reject, and compares what comes out with the target's distribution (",
+      "A test enumerates every way in which the exact rules can accept and reject, and compares what comes out with " +
+        "the target's distribution (",
       page("kernels", "proofs"),
       "); others compare greedy texts and plant faults that must be noticed (",
       page("checks", "checks"),

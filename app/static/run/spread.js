@@ -9,13 +9,15 @@ import { percent } from "../draw.js";
  * @typedef {import("../types/analysis.js").Spread} Spread
  */
 
-/** The repeated runs of a lane, once there are several. @param {import("../types/store.js").Store} store @param {string} key */
+/** The repeated runs of a lane, once there are several.
+ * @param {import("../types/store.js").Store} store @param {string} key */
 export function repeatedOf(store, key) {
   const found = store.status.repeated?.lanes[key];
   return found && found.runs > 1 ? found : null;
 }
 
-/** "1.83× (1.71 to 2.10)"; one value alone where all are the same. @param {Spread} spread @param {(value: number) => string} text */
+/** "1.83× (1.71 to 2.10)"; one value alone where all are the same.
+ * @param {Spread} spread @param {(value: number) => string} text */
 export function range({ median, low, high, n }, text) {
   const [middle, least, most] = [median, low, high].map(text);
   if (n === 1) return `${middle} (once)`;

@@ -1,7 +1,7 @@
 // @ts-check
 // What a band of the score shows of a run: spans, overhangs and rounds on the axis of positions. No DOM here.
 
-import { tcrOf } from "../numbers.js";
+import { sizeOf, tcrOf } from "../numbers.js";
 
 /**
  * @typedef {import("../types/store.js").Store} Store
@@ -56,10 +56,6 @@ function addRound(band, round) {
     size: sizeOf(round),
   });
 }
-
-/** N of a round: its draft tokens and the root, or what its shape says was verified. @param {Round} round
- * @returns {number} */
-export const sizeOf = ({ extras, drafted }) => (typeof extras?.n_verify === "number" ? extras.n_verify : drafted + 1);
 
 /** The sign of an emitted token. @param {import("../types/trace.js").Token} token
  * @param {boolean} vetoed a veto led to it @returns {string} */

@@ -4,8 +4,8 @@
 import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { fmt, pieceOf, prob, SIGNS } from "../draw.js";
-import { tcrOf } from "../numbers.js";
-import { partsAt, referenceOf, sizeOf } from "./bands.js";
+import { sizeOf, tcrOf } from "../numbers.js";
+import { partsAt, referenceOf } from "./bands.js";
 
 /**
  * @typedef {import("../types/store.js").Store} Store

@@ -3,21 +3,21 @@
 
 import { bar, frame, keyLine } from "../charts.js";
 import { refusedNode } from "../columns.js";
-import { s } from "../dom.js";
+import { count, s } from "../dom.js";
 import { fmt, label, linear, percent } from "../draw.js";
 import { FIGURES } from "../figures.js";
 import { makeFilter } from "../filterkinds.js";
-import { byPosition, summary, tcrOf, tested } from "../numbers.js";
+import { byPosition, drafting, summary, tcrOf, tested } from "../numbers.js";
 
-/** @typedef {{id: string, name: string, caption: string, none: string, of: (rounds: any[]) => string, needs: (rounds: any[]) => boolean,
- *   domain: (all: any[][]) => any, draw: (given: any) => SVGElement}} Share  `of`: the denominator in words */
-
-const figure = (/** @type {string} */ id) => /** @type {any} */ (FIGURES.find((one) => one.id === id));
-const drafting = (/** @type {any[]} */ rounds) => rounds.filter((round) => round.drafted > 0);
-const counted = (/** @type {number} */ n, /** @type {string} */ noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+/**
+ * @typedef {import("../types/trace.js").Round} Round
+ * @typedef {import("../figures.js").Figure} Figure
+ * @typedef {Omit<Figure, "names"> & {none: string, of: (rounds: readonly Round[]) => string}} Share
+ *   `of`: the denominator in words
+ */
 
 /** Rounds by the rank of their last accepted draft token, and by the rank of the one that was rejected after it.
- * @param {any[]} rounds
+ * @param {readonly Round[]} rounds
  * @returns {{accepted: number[], rejected: number[], n: number}} index is the rank, 0: none accepted */
 export function ranksOf(rounds) {
   /** @type {number[]} */
@@ -32,7 +32,7 @@ export function ranksOf(rounds) {
     const lost = index === null ? null : (round.nodes[index].rank ?? null);
     if (lost !== null) rejected[lost] = (rejected[lost] ?? 0) + 1;
   }
-  const whole = (/** @type {number[]} */ list) => Array.from(list, (count) => count ?? 0);
+  const whole = (/** @type {number[]} */ list) => Array.from(list, (n) => n ?? 0);
   return { accepted: whole(accepted), rejected: whole(rejected), n: found.length };
 }
 
@@ -44,7 +44,7 @@ const tcr = {
     "Terminal confidence rank (TCR): rank by cumulative draft probability of a round's last accepted draft token, " +
     "0 when none was accepted. Solid: accepted. Outlined: tested and rejected after it.",
   none: "No draft tokens.",
-  of: (rounds) => `of ${counted(drafting(rounds).length, "round")} with a draft`,
+  of: (rounds) => `of ${count(drafting(rounds).length, "round")} with a draft`,
   needs: (rounds) => drafting(rounds).length > 0,
   domain: (all) => {
     const lists = all.map(ranksOf);
@@ -127,7 +127,7 @@ const time = {
   name: "Time budget",
   caption: "Milliseconds a token: in the drafter, in the target, and in neither. The prefill lies outside.",
   none: "No rounds yet.",
-  of: (rounds) => `over ${counted(summary(rounds).tokens, "token")}`,
+  of: (rounds) => `over ${count(summary(rounds).tokens, "token")}`,
   needs: (rounds) => rounds.length > 0,
   domain: (all) => ({
     x: Math.max(
@@ -181,26 +181,31 @@ const time = {
   },
 };
 
-/** @param {string} id @param {Partial<Share>} more @returns {Share} */
-const share = (id, more) => ({ ...figure(id), ...more });
+/** A figure of the aggregates as a share.
+ * @param {string} id @param {Pick<Share, "none" | "of"> & {name?: string}} more @returns {Share} */
+function share(id, more) {
+  const figure = FIGURES.find((one) => one.id === id);
+  if (!figure) throw new Error(`no figure ${id}`);
+  return { ...figure, ...more };
+}
 
 /** @type {Share[]} */
 export const SHARES = [
   share("position", {
     name: "Acceptance by depth",
     none: "No draft tokens.",
-    of: (rounds) => `of ${counted(byPosition(rounds).drafting, "round")} with a draft`,
+    of: (rounds) => `of ${count(byPosition(rounds).drafting, "round")} with a draft`,
   }),
   share("accepted", {
     name: "Accepted a round",
     none: "No draft tokens.",
-    of: (rounds) => `of ${counted(rounds.length, "target call")}`,
+    of: (rounds) => `of ${count(rounds.length, "target call")}`,
   }),
   tcr,
   share("entropy", {
     name: "Acceptance and entropy",
     none: "No draft tokens with entropies.",
-    of: (rounds) => `of ${counted(tested(rounds, (node) => node.h_target).length, "tested draft token")}`,
+    of: (rounds) => `of ${count(tested(rounds, (node) => node.h_target).length, "tested draft token")}`,
   }),
   time,
 ];

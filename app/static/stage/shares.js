@@ -3,7 +3,7 @@
 
 import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
-import { offer, stack } from "../figure.js";
+import { figuresIn, offer, stack } from "../figure.js";
 import { roundsOf } from "../numbers.js";
 import { sorted } from "./bands.js";
 import { SHARES } from "./sharefigures.js";
@@ -11,7 +11,12 @@ import { SHARES } from "./sharefigures.js";
 const HEIGHT = 190;
 const MANY = 6; // more methods than this show one figure at a time until somebody asks for all
 
-/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+/**
+ * @typedef {import("../types/store.js").Run} Run
+ * @typedef {import("../types/trace.js").Round} Round
+ */
+
+/** @type {import("../types/lab.js").Mount} */
 export function mount(element, store, lab) {
   /** @type {string|null} */
   let chosen = null;
@@ -43,8 +48,8 @@ export function mount(element, store, lab) {
   function draw() {
     if (!active()) return;
     const runs = sorted(store, store.options.sort)
-      .map((key) => store.runs.get(key))
-      .filter((run) => run?.head);
+      .flatMap((key) => store.runs.get(key) ?? [])
+      .filter((run) => run.head);
     const which = chosen ?? (runs.length > MANY ? SHARES[0].id : "all");
     for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab.dataset.share === which));
     const figures = which === "all" ? SHARES : SHARES.filter(({ id }) => id === which);
@@ -66,7 +71,8 @@ export function mount(element, store, lab) {
       ]),
     );
     grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
-    const cell = (/** @type {any} */ { run, rounds }, /** @type {any} */ figure) => {
+    /** @param {{run: Run, rounds: Round[]}} row @param {import("./sharefigures.js").Share} figure */
+    const cell = ({ run, rounds }, figure) => {
       const title = which === "all" ? figure.name : nameOf(store, run);
       const drawn = rounds.length > 0 && figure.needs(rounds);
       return h(
@@ -80,7 +86,7 @@ export function mount(element, store, lab) {
               height: HEIGHT,
               small: false,
               title: `${nameOf(store, run)}: ${figure.name}`,
-              domain: domains.get(figure.id),
+              domain: domains.get(figure.id) ?? {},
               store,
               run,
             })
@@ -98,7 +104,7 @@ export function mount(element, store, lab) {
   }
 
   const later = () => store.frame("shares", draw);
-  for (const topic of ["runs", "time", "filters", "options"]) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "time", "filters", "options"])) store.on(topic, later);
   store.on("data", () => store.seldom("shares", draw, 400));
   new ResizeObserver(([entry]) => {
     const now = Math.floor(entry.contentRect.width);
@@ -106,8 +112,8 @@ export function mount(element, store, lab) {
     width = now || width;
   }).observe(grid);
   offer(element, lab, () => {
-    const drawn = [...element.querySelectorAll("svg.v-figure")];
-    return drawn.length ? stack(/** @type {any} */ (drawn), element) : null;
+    const drawn = figuresIn(element);
+    return drawn.length ? stack(drawn, element) : null;
   });
   later();
 }

@@ -2,29 +2,49 @@
 // Trees: the drafts of all methods that cover the position under the cursor, small, on one scale; one can be maximised.
 
 import { columns, nameOf, nodeSelection } from "../columns.js";
-import { h } from "../dom.js";
+import { count, h } from "../dom.js";
 import { legend, SIGNS } from "../draw.js";
-import { offer, stack } from "../figure.js";
+import { figuresIn, offer, stack } from "../figure.js";
 import { SAYS } from "../run/phases.js";
 import { buildTree } from "../treefigure.js";
 import { partsAt, referenceOf } from "./bands.js";
+
+/**
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/store.js").Run} Run
+ * @typedef {import("../types/store.js").Selection} Selection
+ * @typedef {import("../types/trace.js").Round} Round
+ *
+ * @typedef {object} Card a small tree
+ * @property {HTMLElement} element
+ * @property {HTMLElement} name
+ * @property {HTMLElement} words
+ * @property {HTMLElement} grow
+ * @property {HTMLElement} box
+ * @property {Round | null} round on show
+ * @property {number} roundIndex
+ * @property {Round | null} drawn which round the figure is of
+ * @property {string} stamp
+ * @property {import("../treefigure.js").TreeState} state
+ */
 
 const COLUMN = 116; // pixels a depth, the same in all trees
 const ROW = 20;
 const ROWS = 12; // rows of a small tree before its least probable branches fold
 
-/** Why no draft covers a position of a run; an empty string when one does. @param {any} run @param {any} round */
+/** Why no draft covers a position of a run; an empty string when one does.
+ * @param {Run} run @param {Round | null} round */
 export function whyNone(run, round) {
   if (!round) return run.end ? `The text ended at position ${run.tokens.length - 1}.` : "Not decoded yet.";
   if (round.nodes?.length) return "";
   if (round.drafted)
     return `${round.drafted} draft tokens were made; this trace was recorded lightly and does not hold them.`;
-  if (run.rounds.every((/** @type {any} */ one) => !one.drafted))
+  if (run.rounds.every((one) => !one.drafted))
     return "Plain decoding: the target makes each token alone, without a draft.";
   return "No draft in this round: the drafter found nothing to propose, so the target made its one token alone.";
 }
 
-/** @param {HTMLElement} element @param {any} store @param {any=} lab */
+/** @param {HTMLElement} element @param {Store} store @param {import("../types/lab.js").Lab} [lab] */
 export function mount(element, store, lab) {
   const about = h("h3");
   const key = h("span.v-keys");
@@ -54,18 +74,19 @@ export function mount(element, store, lab) {
     grid,
   );
   const single = /** @type {HTMLElement|null} */ (element.parentElement?.querySelector('[data-view="tree"]') ?? null);
-  /** @type {Map<string, any>} */
+  /** @type {Map<string, Card>} */
   const cards = new Map();
   /** @type {string|null} */
   let big = null;
 
   const active = () => store.options.stage === "trees";
 
-  /** Where the grid looks: the cursor, else the first place where a draft was left. */
+  /** Where the grid looks: the cursor, else the first place where a draft was left.
+   * @returns {Selection & {pos: number}} */
   function place() {
-    if (store.cursor?.pos != null) return store.cursor;
-    for (const lane of store.lanes) {
-      const run = store.runs.get(lane);
+    const { cursor } = store;
+    if (cursor?.pos != null) return { ...cursor, pos: cursor.pos };
+    for (const [lane, run] of store.runs) {
       const column = columns(run).find((one) => one.ghost);
       if (column) return { run: lane, pos: column.pos, round: column.round, node: column.index };
     }
@@ -94,10 +115,11 @@ export function mount(element, store, lab) {
         card.element.remove();
         cards.delete(lane);
       }
+    /** @type {Set<string>} */
     const states = new Set();
-    for (const lane of store.lanes) {
+    for (const [lane, run] of store.runs) {
       const card = cards.get(lane) ?? make(lane);
-      fill(card, store.runs.get(lane), at);
+      fill(card, run, at);
       for (const node of card.round?.nodes ?? []) states.add(node.state);
     }
     const shown = Object.keys(SIGNS).filter((name) => states.has(name));
@@ -112,6 +134,7 @@ export function mount(element, store, lab) {
     const words = h("span.v-sub");
     const grow = h("button.v-button", { type: "button", text: "Maximise", onclick: () => maximise(lane) });
     const box = h("div.box", { tabindex: "0" });
+    /** @type {Card} */
     const card = {
       element: h("article.card", { "data-tree": lane }, h("header", {}, name, words, grow), box),
       name,
@@ -119,28 +142,34 @@ export function mount(element, store, lab) {
       grow,
       box,
       round: null,
+      roundIndex: -1,
+      drawn: null,
       stamp: "",
       state: {
         all: false,
         open: new Set(),
         shut: new Set(),
         groups: new Map(),
-        plan: /** @type {any} */ (null),
+        plan: null,
         prefix: `t-${lane}-`,
       },
     };
-    const over = (/** @type {any} */ event) =>
-      Number(event.target.closest?.("[data-node]")?.getAttribute("data-node") ?? -1);
-    const select = (/** @type {number} */ index) => nodeSelection(store.runs.get(lane), roundOf(card), index);
-    box.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
+    const target = (/** @type {Event} */ event) => /** @type {Element} */ (event.target);
+    const over = (/** @type {Event} */ event) =>
+      Number(target(event).closest("[data-node]")?.getAttribute("data-node") ?? -1);
+    const select = (/** @type {number} */ index) => {
+      const run = store.runs.get(lane);
+      return run ? nodeSelection(run, card.roundIndex, index) : { run: lane };
+    };
+    box.addEventListener("pointermove", (event) => {
       const index = over(event);
       store.setHover(index < 0 ? null : select(index));
     });
     box.addEventListener("pointerleave", () => store.setHover(null));
-    box.addEventListener("click", (/** @type {any} */ event) => {
+    box.addEventListener("click", (event) => {
       const index = over(event);
       if (index < 0) return;
-      if (event.target.closest("[data-unfold]")) {
+      if (target(event).closest("[data-unfold]")) {
         card.state.open.add(index);
         card.stamp = "";
         return later();
@@ -152,12 +181,11 @@ export function mount(element, store, lab) {
     return card;
   }
 
-  const roundOf = (/** @type {any} */ card) => card.roundIndex;
-
-  function fill(/** @type {any} */ card, /** @type {any} */ run, /** @type {any} */ at) {
+  /** @param {Card} card @param {Run} run @param {Selection & {pos: number}} at */
+  function fill(card, run, at) {
     const column = columns(run)[at.pos];
-    const own = at.run === run.key && at.round != null;
-    const index = own ? at.round : (column?.round ?? -1);
+    const own = at.run === run.key ? at.round : null;
+    const index = own ?? column?.round ?? -1;
     const seen = store.visibleRounds(run);
     const half = index === seen ? store.halfRound(run) : null;
     const round = half ?? (index < seen ? (run.rounds[index] ?? null) : null);
@@ -169,12 +197,14 @@ export function mount(element, store, lab) {
     card.grow.hidden = Boolean(why);
     card.box.setAttribute("role", why ? "group" : "tree");
     card.box.setAttribute("aria-label", `Draft of ${nameOf(store, run)}`);
+    const { inside } = store.time;
+    const decided = half && inside ? SAYS[inside] : `${round?.accepted} accepted`;
     card.words.textContent = round?.nodes?.length
-      ? `round ${index}: ${round.nodes.length} draft ${round.nodes.length === 1 ? "token" : "tokens"}, ${half ? SAYS[/** @type {"drafted"} */ (store.time.inside)] : `${round.accepted} accepted`}${other}`
+      ? `round ${index}: ${count(round.nodes.length, "draft token")}, ${decided}${other}`
       : "";
     card.round = round;
     card.roundIndex = index;
-    if (why) {
+    if (why || !round) {
       if (card.stamp !== why) card.box.replaceChildren(h("p.v-empty", { text: why }));
       card.stamp = why;
       return;
@@ -186,23 +216,25 @@ export function mount(element, store, lab) {
       card.stamp = `${index}/${round.nodes.length}/${card.state.open.size}`;
       card.state.groups = new Map();
       buildTree(card.state, 0, run, round, { column: COLUMN, row: ROW, limit: ROWS });
+      if (!card.state.plan) return;
       const { figure, wide, tall } = card.state.plan;
-      figure.setAttribute("width", wide);
-      figure.setAttribute("height", tall);
+      figure.setAttribute("width", String(wide));
+      figure.setAttribute("height", String(tall));
       card.box.replaceChildren(figure);
     }
-    mark(card, run, at, column);
+    const here = column?.index ?? null;
+    mark(card, run.key === at.run, run.key === at.run ? (at.node ?? here) : here);
   }
 
-  /** Ring the chosen node, else the one on the path at this position, and bring it into view. */
-  function mark(/** @type {any} */ card, /** @type {any} */ run, /** @type {any} */ at, /** @type {any} */ column) {
-    const chosen = at.run === run.key ? (at.node ?? column?.index ?? null) : (column?.index ?? null);
+  /** Ring the chosen node, else the one on the path at this position, and bring it into view.
+   * @param {Card} card @param {boolean} own the cursor is in this run @param {number | null} chosen */
+  function mark(card, own, chosen) {
     for (const [index, group] of card.state.groups) {
       const on = index === chosen;
-      group.firstChild.setAttribute("stroke", on ? "var(--select)" : "none");
-      group.firstChild.setAttribute("stroke-width", at.run === run.key ? "1.75" : "1");
+      group.firstElementChild?.setAttribute("stroke", on ? "var(--select)" : "none");
+      group.firstElementChild?.setAttribute("stroke-width", own ? "1.75" : "1");
     }
-    const spot = card.state.plan.places.find((/** @type {any} */ one) => one.index === chosen);
+    const spot = card.state.plan?.places.find((one) => one.index === chosen);
     if (!spot) return;
     const { box } = card;
     if (spot.x < box.scrollLeft || spot.x > box.scrollLeft + box.clientWidth - COLUMN)
@@ -216,14 +248,14 @@ export function mount(element, store, lab) {
     big = lane;
     if (lane) {
       const card = cards.get(lane);
-      const same = at.run === lane ? at : { run: lane, round: card.roundIndex, pos: at.pos };
+      const same = at.run === lane ? at : { run: lane, round: card?.roundIndex, pos: at.pos };
       store.setCursor(same);
     }
     later();
   }
 
   const later = () => store.frame("treegrid", draw);
-  for (const topic of ["runs", "cursor", "time", "options"]) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "cursor", "time", "options"])) store.on(topic, later);
   store.on("data", () => store.seldom("treegrid", draw, 250));
   store.on("runs", () => {
     big = null;
@@ -231,8 +263,8 @@ export function mount(element, store, lab) {
     grid.replaceChildren();
   });
   offer(element, lab, () => {
-    const figures = [...element.querySelectorAll("svg.v-figure")];
-    return figures.length ? stack(/** @type {any} */ (figures), element) : null;
+    const figures = figuresIn(element);
+    return figures.length ? stack(figures, element) : null;
   });
   later();
 }

@@ -2,6 +2,7 @@
 
 import type { Evaluations, Judged, Pooled, Trajectories, Trees } from "./measured.js";
 import type { Emitter, FilterSpec, Options, Place, Store, Time } from "./store.js";
+import type { Message as TrajectoryMessage } from "./trajectory.js";
 import type {
   Catalogue,
   Composed,
@@ -15,9 +16,10 @@ import type {
   PageIndex,
   Problem,
   Recorded,
+  RepeatMessage,
   RunRequest,
 } from "./wire.js";
-import type { Mined } from "./workshop.js";
+import type { Mined, MiningMessage } from "./workshop.js";
 
 /** What is set in the run bar: a request without its id. */
 export type Config = Omit<RunRequest, "id" | "stop" | "preset"> & { readonly preset: string };
@@ -48,13 +50,24 @@ export interface PostAnswers {
   judged: Judged;
 }
 
+/** What it answers to a body line by line. */
+export interface LineAnswers {
+  mine: MiningMessage;
+  repeat: RepeatMessage;
+  "trajectories/live": TrajectoryMessage;
+}
+
 /** `api.js`: the server. Every method fails with an Error whose message is for the visitor. */
 export interface Api {
   answer(path: string, options?: RequestInit): Promise<Response>;
   get<P extends keyof Answers>(path: P, query?: Readonly<Record<string, string>>): Promise<Answers[P]>;
   post<P extends keyof PostAnswers>(path: P, body: unknown): Promise<PostAnswers[P]>;
   /** A stream with one JSON value a line; `signal` ends it. */
-  lines(path: string, body: unknown, signal?: AbortSignal): AsyncGenerator<any, void, undefined>;
+  lines<P extends keyof LineAnswers>(
+    path: P,
+    body: unknown,
+    signal?: AbortSignal,
+  ): AsyncGenerator<LineAnswers[P], void, undefined>;
 }
 
 export interface BusTopics {
@@ -74,7 +87,7 @@ export interface Bus extends Pick<Emitter<BusTopics>, "on"> {
   attach(
     props: { value?: unknown },
     trigger: (event: string, data: unknown) => void,
-    server: Readonly<Record<string, (given: unknown) => Promise<any>>>,
+    server: Readonly<Record<string, (given: unknown) => Promise<unknown>>>,
     watch: (name: string, changed: () => void) => void,
   ): void;
   receive(text: string): void;

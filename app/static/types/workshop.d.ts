@@ -2,9 +2,9 @@
 
 import type { Lab } from "./lab.js";
 import type { JudgeScores } from "./measured.js";
-import type { Label, PromptFinished } from "./mining.js";
+import type { Label, MiningEvent, PromptFinished } from "./mining.js";
 import type { Store } from "./store.js";
-import type { MinedAbout, MineRequest } from "./wire.js";
+import type { InLine, MinedAbout, MineRequest } from "./wire.js";
 
 /** First line of a mined file: what was mined, and with which models. */
 export interface MinedHead {
@@ -135,6 +135,12 @@ export interface Trying {
   readonly target_answer?: string | null;
   readonly draft_answer?: string | null;
 }
+/** What POST /lab/mine answers, one a line. */
+export type MiningMessage =
+  | MiningEvent
+  | { readonly kind: "queued"; readonly line?: InLine }
+  | { readonly kind: "error"; readonly error: string };
+
 /** How far live mining is. Seconds. */
 export interface MiningProgress {
   readonly done: number;

@@ -1,0 +1,235 @@
+// @ts-check
+// Figures of acceptance: by position in the draft, a round, and by entropy.
+
+import { bar, frame, keyLine, line, marker, pickable, point } from "./charts.js";
+import { s } from "./dom.js";
+import { fmt, percent } from "./draw.js";
+import { makeFilter } from "./filterkinds.js";
+import { binned, byPosition, drafted, most, summary, tested, wilson } from "./numbers.js";
+
+/**
+ * @typedef {import("./figures.js").Figure} Figure
+ * @typedef {import("./types/trace.js").Round} Round
+ */
+
+const BIN = 0.5;
+const FEW = 5; // fewer draft tokens than this are drawn hollow and left out of the line
+
+/** @type {Figure} */
+export const position = {
+  id: "position",
+  name: "By position",
+  names: ["accept_by_depth"],
+  caption:
+    "Bars: rounds that accepted a draft token at this position / rounds with a draft. Squares: accepted / tested " +
+    "there (95 % Wilson).",
+  needs: drafted,
+  domain: (all) => ({
+    depth: most(all, (rounds) => byPosition(rounds).tested.findLastIndex((count) => count > 0) + 1),
+  }),
+  draw({ rounds, width, height, small, title, domain, store }) {
+    const { marginal, conditional, accepted, tested: seen, drafting } = byPosition(rounds);
+    const chart = frame({
+      width,
+      height,
+      small,
+      title,
+      x: [0.5, domain.depth + 0.5],
+      y: [0, 1],
+      xName: "position in the draft",
+      yName: "share accepted",
+      xWhole: true,
+      yFormat: percent,
+      yTicks: [0, 0.25, 0.5, 0.75, 1],
+      key: true,
+    });
+    marginal.slice(0, domain.depth).forEach((share, i) => {
+      const depth = i + 1;
+      bar(chart, {
+        x0: chart.x(depth - 0.36),
+        x1: chart.x(depth + 0.36),
+        value: share,
+        colour: "--draft-2",
+        store,
+        lines: [
+          `position ${depth}`,
+          `accepted in ${accepted[i]} of ${drafting} rounds: ${percent(share)}`,
+          `accepted ${accepted[i]} of ${seen[i]} tested here: ${percent(conditional[i])}`,
+        ],
+        pick: { name: "depth", filter: makeFilter({ kind: "depth", depth }) },
+      });
+    });
+    line(
+      chart,
+      conditional.map((share, i) => /** @type {const} */ ([i + 1, share])),
+      { stroke: "var(--target)" },
+    );
+    conditional.forEach((share, i) => {
+      if (share === null) return;
+      const [low, high] = wilson(accepted[i], seen[i]);
+      if (!small)
+        chart.plot.append(
+          s("line", {
+            x1: chart.x(i + 1),
+            x2: chart.x(i + 1),
+            y1: chart.y(low),
+            y2: chart.y(high),
+            stroke: "var(--target)",
+            "stroke-width": 1,
+            "pointer-events": "none",
+          }),
+        );
+      point(chart, i + 1, share, { shape: "square", colour: "--target", size: small ? 1.8 : 3.5 }).setAttribute(
+        "pointer-events",
+        "none",
+      );
+    });
+    if (!small)
+      keyLine(chart.figure, chart.left, 9, [
+        { words: "of all rounds", colour: "--draft-2", shape: "bar" },
+        { words: "of those tested here", colour: "--target", shape: "square" },
+      ]);
+    return chart.figure;
+  },
+};
+
+/** @type {Figure} */
+export const histogram = {
+  id: "accepted",
+  name: "Accepted a round",
+  names: ["accepted_histogram", "tau", "accepted"],
+  caption:
+    "Rounds by the number of draft tokens accepted. Tokens a call = accepted + the target's own token, averaged.",
+  needs: drafted,
+  domain: (all) => ({
+    x: most(all, (rounds) => summary(rounds).histogram.length - 1),
+    y: Math.max(...all.map((rounds) => Math.max(...summary(rounds).histogram) / Math.max(1, rounds.length))),
+  }),
+  draw({ rounds, width, height, small, title, domain, store }) {
+    const numbers = summary(rounds);
+    const n = Math.max(1, numbers.rounds);
+    const chart = frame({
+      width,
+      height,
+      small,
+      title,
+      x: [-0.5, domain.x + 0.5],
+      y: [0, domain.y * 1.12],
+      xName: "draft tokens accepted in a round",
+      yName: "share of rounds",
+      xWhole: true,
+      yFormat: percent,
+    });
+    numbers.histogram.forEach((count, kept) =>
+      bar(chart, {
+        x0: chart.x(kept - 0.4),
+        x1: chart.x(kept + 0.4),
+        value: count / n,
+        colour: "--draft-2",
+        store,
+        lines: [`${kept} accepted`, `${count} of ${n} rounds (${percent(count / n)})`],
+        pick: { name: "kept", filter: makeFilter({ kind: "kept", kept }) },
+      }),
+    );
+    const mean = numbers.accepted / n;
+    marker(chart, mean, `mean ${fmt(mean)}; ${fmt(numbers.tau)} tokens a call`, { colour: "--target" });
+    return chart.figure;
+  },
+};
+
+/** @type {Figure} */
+export const entropy = {
+  id: "entropy",
+  name: "Entropy",
+  names: ["accept_rate_tested"],
+  caption:
+    "Share of tested draft tokens accepted, by entropy of the distribution at their place (bins of 0.5 nats, 95 % " +
+    "Wilson; hollow: fewer than 5). Grey: number of draft tokens.",
+  needs: (rounds) => rounds.some((round) => round.nodes?.some((node) => node.h_target != null)),
+  domain: (all) => ({
+    x: most(all, (rounds) =>
+      Math.max(0, ...tested(rounds, (node) => Math.max(node.h_draft ?? 0, node.h_target ?? 0)).map((pair) => pair[0])),
+    ),
+  }),
+  draw({ rounds, width, height, small, title, domain, store }) {
+    const high = Math.ceil(domain.x / BIN) * BIN;
+    const chart = frame({
+      width,
+      height,
+      small,
+      title,
+      x: [0, high],
+      y: [-0.28, 1],
+      xName: "entropy, nats",
+      yName: "share accepted",
+      yFormat: percent,
+      yTicks: [0, 0.25, 0.5, 0.75, 1],
+      key: true,
+    });
+    /** @type {["h_draft" | "h_target", string, string, "disc" | "square", number][]} */
+    const kinds = [
+      ["h_draft", "draft", "--draft", "disc", -0.045],
+      ["h_target", "target", "--target", "square", 0.045],
+    ];
+    for (const [field, who, colour, shape, shift] of kinds) {
+      const bins = binned(
+        tested(rounds, (node) => node[field]),
+        BIN,
+      );
+      const total = Math.max(1, ...bins.map((bin) => bin.n));
+      const middle = (/** @type {typeof bins[number]} */ bin) => (bin.low + bin.high) / 2 + shift;
+      if (field === "h_target")
+        for (const bin of bins)
+          chart.plot.append(
+            s("rect", {
+              x: chart.x(bin.low) + 1,
+              width: Math.max(0, chart.x(bin.high) - chart.x(bin.low) - 2),
+              y: chart.y(-0.28 + (0.24 * bin.n) / total),
+              height: Math.max(0, chart.y(-0.28) - chart.y(-0.28 + (0.24 * bin.n) / total)),
+              fill: "var(--neutral-soft)",
+            }),
+          );
+      line(
+        chart,
+        bins.filter((bin) => bin.n >= FEW).map((bin) => /** @type {const} */ ([middle(bin), bin.share])),
+        { stroke: `var(${colour})` },
+      );
+      for (const bin of bins) {
+        if (bin.share === null) continue;
+        if (!small)
+          chart.plot.append(
+            s("line", {
+              x1: chart.x(middle(bin)),
+              x2: chart.x(middle(bin)),
+              y1: chart.y(bin.interval[0]),
+              y2: chart.y(bin.interval[1]),
+              stroke: `var(${colour})`,
+              opacity: 0.6,
+            }),
+          );
+        const mark = point(chart, middle(bin), bin.share, {
+          shape,
+          colour,
+          hollow: bin.n < FEW,
+          size: small ? 1.8 : 3.6,
+          lines: [
+            `H(${who}) ${fmt(bin.low)} to ${fmt(bin.high)} nats`,
+            `accepted ${bin.kept} of ${bin.n}: ${percent(bin.share)}`,
+          ],
+        });
+        if (!small)
+          pickable(chart.figure, mark, store, {
+            name: field,
+            filter: makeFilter({ kind: "entropy", field, low: bin.low, high: bin.high }),
+          });
+      }
+    }
+    if (!small)
+      keyLine(chart.figure, chart.left, 9, [
+        { words: "by H(draft)", colour: "--draft", shape: "disc" },
+        { words: "by H(target)", colour: "--target", shape: "square" },
+        ...(width > 420 ? [{ words: "draft tokens by H(target)", colour: "--neutral-soft", shape: "bar" }] : []),
+      ]);
+    return chart.figure;
+  },
+};
