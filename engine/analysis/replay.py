@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from engine.analysis.decisions import Decision, acceptance, bars, decide, greedy, numbers, overlap
 from engine.analysis.words import quoted
 from engine.config import KnobValue
-from engine.errors import ConfigError, unknown
+from engine.errors import ConfigError, shown, unknown
 from engine.threshold import OVERLAP_N, Threshold, settings, taken_at, terms
 from engine.trace.events import Node, Round
 from engine.trace.outcome import REFUSED
 from engine.trace.store import Trace
 
+LARGEST = 1e300  # of a moved knob
 LIMIT = 1e-6  # of a threshold that was computed from the knobs and is so again
 CLOSE = 1e-6  # of two recorded numbers that must be equal; they may come from sums in another order
 
@@ -66,17 +67,20 @@ def replay(trace: Trace, threshold: Threshold | None) -> Replay:
     return Replay(checked, missing, faults)
 
 
-def what_if(trace: Trace, threshold: Threshold | None, **knobs: KnobValue) -> WhatIf:
+def what_if(trace: Trace, threshold: Threshold | None, /, **knobs: KnobValue) -> WhatIf:
     """Move the knobs that the rule compares with, up to the first decision that would change; beyond it the text
     differs.
 
     Raises:
-        ConfigError: a knob that is no threshold of this run, or a trace that was recorded lightly.
+        ConfigError: a knob that is no threshold of this run, a value that is no number, or a trace that was recorded
+            lightly.
     """
     movable = [name for name in (settings(threshold) if threshold else ()) if name in trace.head.knobs]
-    for name in knobs:
+    for name, value in knobs.items():
         if name not in movable:
             raise ConfigError(unknown(f"threshold of {trace.head.method}", name, movable))
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+            raise ConfigError(f"{name} must be a number of at most {LARGEST:g} in size, not {shown(value)}.")
     same = 0
     for event, index, node in _tested(trace):
         before = decide(trace.head, node, trace.head.knobs, threshold)

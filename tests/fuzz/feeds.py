@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from engine.analysis.explain import why
 from engine.analysis.identities import identities
 from engine.analysis.pool import pool
 from engine.analysis.reading import read_runs
-from engine.analysis.replay import replay
+from engine.analysis.replay import replay, what_if
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
 from engine.analysis.verdict import verdict
 from engine.errors import ConfigError
@@ -36,6 +36,7 @@ from engine.judge.store import labels_of, read_mined
 from engine.lab import Lab
 from engine.methods import CARDS
 from engine.rules import THRESHOLDS
+from engine.threshold import settings
 from engine.trace.store import Trace
 from engine.trees.template import load_template
 from tests.fuzz import mutate
@@ -63,7 +64,8 @@ def kinds() -> list[Kind]:
         for role in ROLES
     ]
     return [
-        Kind("trace", _trace, _read_trace, 44),
+        Kind("trace", _trace, _read_trace, 40),
+        Kind("what_if", _moves, _read_moves, 4),
         *heads,
         Kind("tree", _tree, _read_tree, 4),
         Kind("mined", _mined, _read_mined, 5),
@@ -125,6 +127,37 @@ def _allowed(work: Callable[[], Any]) -> None:
         work()
     except ConfigError:
         return
+
+
+@cache
+def _thresholds() -> list[tuple[list[Any], tuple[str, ...]]]:
+    """The recorded runs whose rule declares a threshold, with the knobs that may be moved."""
+    found = []
+    for lines in _traces():
+        threshold = THRESHOLDS.get(lines[0]["rule"])
+        names = [name for name in (settings(threshold) if threshold else ()) if name in lines[0]["knobs"]]
+        if names:
+            found.append((lines, tuple(names)))
+    return found
+
+
+def _moves(rng: random.Random) -> tuple[bytes, Any]:
+    """A run, sometimes a damaged one, and knobs moved to where they may be or not."""
+    lines, names = rng.choice(_thresholds())
+    moves: Any = {name: rng.choice((0.0, 0.1, 0.5, 1.0, 3, -1.0, rng.uniform(0, 4))) for name in names}
+    moves = mutate.value(moves, rng) if rng.random() < 0.6 else moves
+    sound = b"".join(json.dumps(line).encode() + b"\n" for line in _short(lines, rng))
+    return (mutate.lines(_short(lines, rng), rng) if rng.random() < 0.4 else sound), moves
+
+
+def _read_moves(given: tuple[bytes, Any]) -> None:
+    data, moves = given
+    if not isinstance(moves, dict):
+        raise ConfigError("Moved knobs are an object.")
+    for trace in read_runs(data, max_runs=LIMITS.max_lanes):
+        found = what_if(trace, THRESHOLDS.get(trace.head.rule), **moves)
+        json.dumps(asdict(found), allow_nan=False).encode("utf-8", "replace")
+        assert found.changed == (found.pos is not None) and found.decisions >= 0
 
 
 # heads, judges, automata, strata

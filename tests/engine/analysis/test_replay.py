@@ -129,6 +129,12 @@ def test_what_was_not_recorded_is_unknown_not_wrong() -> None:
     assert replay(trace("ar", [{"id": "odd"}, {"id": "odd"}], sampling=SAMPLED)).unknown == 2
 
 
+@pytest.mark.parametrize("value", ["x", True, None, [1], float("nan"), float("inf"), 10**400, -1e301])
+def test_a_threshold_is_moved_to_a_number(value: Any) -> None:
+    with pytest.raises(ConfigError, match="tau_entropy must be a number of at most 1e\\+300 in size, not "):
+        what_if(easd("vdd", {"id": "accept", "h_draft": 0.1, "h_target": 0.2, "overlap": 0.8}), tau_entropy=value)
+
+
 def test_light_traces_have_nothing_to_replay() -> None:
     for ask in (replay, what_if):
         with pytest.raises(ConfigError, match="lightly"):
