@@ -13,16 +13,21 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+from playwright.async_api import Error, Page, async_playwright
 
 from engine.files.places import PRESETS
+from tests.browser.harness import CHROMIUM, FLAGS
 
 MOST = 0.05
 LARGE, SMALL = "fourth_try-0-stand.jsonl.gz", "near_tie-1-sd.jsonl.gz"
 PROMPT = "Question: Emma starts with 66 coins. She gives 9 to each of 3 friends."
+READY = "document.documentElement.dataset.draftscope === 'ready'"
 EVERY = 100  # runs between two looks at the memory
 
 
@@ -33,6 +38,7 @@ def main() -> int:
     flags.add_argument("--uploads", type=int, default=50, help="uploads after the warm-up (default: 50)")
     flags.add_argument("--warm-up", type=int, default=200, help="runs before the first look (default: 200)")
     flags.add_argument("--pages", type=int, default=8, help="idle pages (default: 8)")
+    flags.add_argument("--browsers", type=int, default=3, help="idle pages in a real Chromium (default: 3)")
     flags.add_argument("--out", type=Path, help="write the figures there as JSON")
     args = flags.parse_args()
     with socket.socket() as free:
@@ -53,14 +59,15 @@ def main() -> int:
     print(json.dumps(report, indent=1))
     if args.out:
         args.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    return 0 if report["growth"] <= MOST and not report["failed"] else 1
+    good = report["idle_browser_pages_that_still_run"] == report["idle_browser_pages"]
+    return 0 if good and report["growth"] <= MOST and not report["failed"] else 1
 
 
 async def soak(args: argparse.Namespace, base: str, pid: int) -> dict[str, Any]:
     """All of it, as figures."""
     traces = {name: (PRESETS / "traces" / name).read_bytes() for name in (LARGE, SMALL)}
     started = time.monotonic()
-    async with httpx.AsyncClient(base_url=base, timeout=120) as http:
+    async with httpx.AsyncClient(base_url=base, timeout=120) as http, _browsers(base, args.browsers) as browsers:
         pages = [asyncio.create_task(_idle(http, number)) for number in range(args.pages)]
         failed = await _runs(
             http, args.warm_up, max(1, args.warm_up * args.uploads // max(1, args.runs)), traces, [], pid
@@ -68,6 +75,7 @@ async def soak(args: argparse.Namespace, base: str, pid: int) -> dict[str, Any]:
         looks = [held(pid)]
         failed += await _runs(http, args.runs, args.uploads, traces, looks, pid)
         open_pages = sum(not page.done() for page in pages)
+        alive = [await _alive(page) for page in browsers]
         for page in pages:
             page.cancel()
         await asyncio.gather(*pages, return_exceptions=True)
@@ -77,6 +85,8 @@ async def soak(args: argparse.Namespace, base: str, pid: int) -> dict[str, Any]:
         "uploads": args.uploads,
         "idle_pages": args.pages,
         "idle_pages_still_open": open_pages,
+        "idle_browser_pages": len(alive),
+        "idle_browser_pages_that_still_run": sum(alive),
         "failed": failed,
         "megabytes_after_warm_up": looks[0],
         "megabytes_at_the_end": looks[-1],
@@ -142,6 +152,33 @@ async def _idle(http: httpx.AsyncClient, number: int) -> None:
     async with http.stream("GET", f"/gradio_api/heartbeat/soak{number:04}", timeout=None) as beats:
         async for _ in beats.aiter_bytes():
             continue
+
+
+@asynccontextmanager
+async def _browsers(base: str, count: int) -> AsyncIterator[list[Page]]:
+    """The page itself, so many times in a real Chromium, opened and left alone; none where there is no Chromium."""
+    if not count or not Path(CHROMIUM).exists():
+        yield []
+        return
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        pages = [await (await browser.new_context()).new_page() for _ in range(count)]
+        for page in pages:
+            await page.goto(base)
+            await page.wait_for_function(READY)
+        yield pages
+        await browser.close()
+
+
+async def _alive(page: Page) -> bool:
+    """Whether a page that was left alone can still run what it shows."""
+    try:
+        await page.evaluate("draftscope.session.run()")
+        await page.wait_for_function("draftscope.store.status.phase === 'running'", timeout=60_000)
+        await page.wait_for_function("draftscope.store.status.phase === 'done'", timeout=120_000)
+    except Error:
+        return False
+    return bool(await page.evaluate("draftscope.store.lanes.length > 0"))
 
 
 def held(pid: int) -> float:
