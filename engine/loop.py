@@ -121,7 +121,7 @@ class Decoding:
     def _context(self) -> Context:
         remaining = self.config.max_new_tokens - len(self.response)
         room = remaining - self.method.rule.bonus  # without a bonus, the draft can fill the last position itself
-        space = self.target.capacity - len(self.tokens)
+        space = self.target.slots - len(self.tokens)
         return Context(
             tokens=self.tokens,
             prompt=self.prompt,

@@ -94,7 +94,7 @@ def _bent(trace: Trace, pos: int) -> bool:
     """Whether a lossy rule had a hand in the token; without recorded nodes, whether it may have had."""
     token = trace.tokens[pos]
     event = trace.rounds[token.round]
-    if token.origin == "relaxed":
+    if token.origin == "relaxed" or trace.head.rule == "beams":
         return True
     if event.drafted and not event.nodes:
         return trace.head.guarantee == "lossy" and token.origin == "correction"

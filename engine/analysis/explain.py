@@ -40,7 +40,7 @@ def why(
 def _node(scene: Scene) -> str:
     node = scene.node
     kind = str((node.reason or {}).get("id", ""))
-    if node.state == "discarded" and kind != "untested":
+    if node.state == "discarded" and kind not in ("untested", "beam_open"):
         if kind:  # it was tested and held, but the response had ended before it
             return f"Dropped: {scene.piece} was checked, but the response ends before it."
         kind = "untested"

@@ -172,7 +172,14 @@ def _not_drafted(scene: Scene) -> str:
     return f"Not drafted: {scene.piece} is the target's own token."
 
 
+def _beams(scene: Scene) -> str:
+    return f"{scene.reason.get('n', 'the')} beams"
+
+
 SENTENCES: dict[str, Callable[[Scene], str]] = {
+    "beam_settled": lambda scene: f"Settled: of {_beams(scene)}, all that are left hold {scene.piece} here.",
+    "beam_open": lambda scene: f"Open: of {_beams(scene)} some hold {scene.piece} here, others do not.",
+    "beam_left": lambda scene: f"Left: none of {_beams(scene)} goes on from {scene.piece}; others rate higher.",
     "greedy_match": _greedy_match,
     "greedy_mismatch": _greedy_mismatch,
     "ratio_accept": _ratio_accept,

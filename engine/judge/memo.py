@@ -20,8 +20,8 @@ Rows = dict[tuple[int, ...], tuple[Tensor, Tensor]]  # ids -> logits [V], final-
 class MemoSession(Session):
     """Runs only from the first unknown row on. Chains only; trees go through as they are."""
 
-    def __init__(self, model: Model, capacity: int, taps: Sequence[int], rows: Rows) -> None:
-        super().__init__(model.decoder, model.vocab, model.device, min(capacity, model.context), taps)
+    def __init__(self, model: Model, capacity: int, taps: Sequence[int], rows: Rows, slots: int = 0) -> None:
+        super().__init__(model.decoder, model.vocab, model.device, min(capacity, model.context), taps, slots)
         self.rows = rows
 
     @torch.inference_mode()
@@ -44,8 +44,8 @@ class MemoModel(Model):
 
     rows: Rows = field(default_factory=dict)
 
-    def session(self, capacity: int, taps: Sequence[int] = ()) -> Session:
-        return MemoSession(self, capacity, taps, self.rows)
+    def session(self, capacity: int, taps: Sequence[int] = (), slots: int = 0) -> Session:
+        return MemoSession(self, capacity, taps, self.rows, slots)
 
     def forget(self) -> None:
         """Drop all rows."""

@@ -1,4 +1,4 @@
-"""Cards of baselines that are no speculation, which papers compare with: the draft model alone."""
+"""Cards of baselines that are no speculation, which papers compare with: the draft model alone, beam search."""
 
 from dataclasses import replace
 
@@ -26,4 +26,23 @@ DRAFT_ALONE = replace(
     writer="draft",
 )
 
-CARDS = (DRAFT_ALONE,)
+BEAM = make_card(
+    name="beam",
+    title="Beam search",
+    paper="baseline of 'Entropy-Aware Speculative Decoding Toward Improved LLM Reasoning' and of 'Confidence-Modulated "
+    "Speculative Decoding for Large Language Models'",
+    drafter="beams",
+    shape="beams",
+    rule="beams",
+    family="baseline",
+    summary="N responses grow side by side, and those of the highest log-probability go on. No speculation: one pass a "
+    "token reads the tree of all beams, and a token is committed once every beam that is left holds it.",
+    helps="Short outputs with one best wording, such as translations.",
+    hurts="Speed: each pass reads all beams again from where they part. Long texts, whose most probable wording is "
+    "dull.",
+    contested="Sampling settings do nothing to it (E10); length penalty and stopping are not given. CM-ASD divides by "
+    "5 beams (C8).",
+    formula="keep the N highest sum_t log p(x_t | x_<t); choose max of that sum / length^penalty",
+)
+
+CARDS = (DRAFT_ALONE, BEAM)

@@ -37,9 +37,9 @@ class Model:
     revision: str  # sha256 of the weights (local) or the hub commit
     lean: bool
 
-    def session(self, capacity: int, taps: Sequence[int] = ()) -> Session:
-        """A fresh sequence with room for `capacity` positions (at most the context)."""
-        return Session(self.decoder, self.vocab, self.device, min(capacity, self.context), taps)
+    def session(self, capacity: int, taps: Sequence[int] = (), slots: int = 0) -> Session:
+        """A fresh sequence with room for `capacity` positions (at most the context), and perhaps more `slots`."""
+        return Session(self.decoder, self.vocab, self.device, min(capacity, self.context), taps, slots)
 
     def describe(self) -> dict[str, Any]:
         """The model as a trace names it."""

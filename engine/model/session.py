@@ -39,11 +39,19 @@ class Session:
     """A sequence running on a model, with a preallocated cache of `capacity` slots."""
 
     def __init__(
-        self, decoder: Decoder, vocab: int, device: torch.device, capacity: int, taps: Sequence[int] = ()
+        self,
+        decoder: Decoder,
+        vocab: int,
+        device: torch.device,
+        capacity: int,
+        taps: Sequence[int] = (),
+        slots: int = 0,
     ) -> None:
+        """`capacity` bounds positions; `slots` may be more, for trees that are wider than the text is long."""
         self.decoder, self.vocab, self.device, self.capacity = decoder, vocab, device, capacity
         self.taps = tuple(taps)
-        self._cache: Any = decoder.cache(capacity)
+        self.slots = max(slots, capacity)
+        self._cache: Any = decoder.cache(self.slots)
         self._tokens: list[int] = []  # committed tokens in slots 0..
         self._draft: Draft = EMPTY  # nodes in the slots after them
         self.fed = 0  # rows computed so far, for tests and the bench
@@ -60,8 +68,8 @@ class Session:
         n, size = len(tokens), len(draft)
         if not tokens:
             raise ConfigError("a forward pass needs at least one token")
-        if n + size > self.capacity:
-            raise ConfigError(f"{n} tokens and a draft of {size} do not fit the {self.capacity} positions of this run.")
+        if n + size > self.slots:
+            raise ConfigError(f"{n} tokens and a draft of {size} do not fit the {self.slots} positions of this run.")
         start = self._reuse(tokens)
         self._tokens, self._draft = tokens[:start], EMPTY  # stays true if the pass fails
         ids = torch.tensor([*tokens[start:], *draft.tokens], device=self.device)

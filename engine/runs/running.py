@@ -20,6 +20,7 @@ from engine.methods import get_card
 from engine.methods.compose import build
 from engine.runs.pair import Pair
 from engine.sampling import entropy
+from engine.shapes.beams import BeamWidth
 from engine.trace.events import Event, Round, RunEnded, RunStarted
 
 NO_MEMORY = "The device is out of memory: shorten the text, or use a smaller model."
@@ -103,7 +104,9 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
     kit = pair.kit(card, config)
     method = reuse or build(card, kit, config.knobs)
     model = pair.target if card.writer == "target" else kit.model(card.writer)
-    session = model.session(kit.capacity, method.drafter.taps)
+    wide = method.shape.width if isinstance(method.shape, BeamWidth) else 0
+    slots = len(config.prompt_ids) + wide * config.max_new_tokens  # beams may part at once
+    session = model.session(kit.capacity, method.drafter.taps, slots)
     session.vocab = pair.vocab
     return Decoding(method, session, pair.target.tokenizer, config, kit.streams, writer=card.writer)
 

@@ -1,0 +1,84 @@
+"""The rule of beam search: a token counts as right once every beam that is left holds it.
+
+Dimension key: B live beams, V vocabulary.
+"""
+
+from typing import Any, ClassVar
+
+import torch
+
+from engine.config import Guarantee, Knob
+from engine.parts import Kit, Knobs
+from engine.sampling import wide
+from engine.threshold import Threshold
+from engine.trees.beams import BeamDraft
+from engine.verify import Check, Verdict
+from engine.view import RoundView
+
+
+class BestBeams:
+    """Takes the search one step further, and commits what has settled. Temperature, top-k and top-p do nothing."""
+
+    NAME: ClassVar[str] = "beams"
+    KNOBS: ClassVar[tuple[Knob, ...]] = ()
+    GUARANTEE: ClassVar[Guarantee] = "lossy"
+    NEEDS: ClassVar[tuple[str, ...]] = ()
+    SHAPES: ClassVar[tuple[str, ...]] = ("beams",)
+    THRESHOLD: ClassVar[Threshold | None] = None
+    entries = 0
+    bonus = False
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None: ...
+
+    def decide(self, view: RoundView) -> Verdict:
+        draft = view.draft
+        assert isinstance(draft, BeamDraft) and draft.search is not None
+        search, before = draft.search, draft.search.settled
+        search.step(_candidates(view, draft), draft.stops.__contains__)
+        shared = (search.best if search.done else search.live[0]).tokens[before : search.settled]
+        path, rest = _down(draft, shared)
+        extras = {"rating": search.ended[0][0]} if search.done else {}
+        return Verdict(path, rest[0] if rest else None, checks=_checks(draft, before, path), extras=extras)
+
+
+def _candidates(view: RoundView, draft: BeamDraft) -> list[tuple[float, int, int]]:
+    """The best continuations over all live beams, enough that N of them go on whatever ends (fp32, as transformers)."""
+    search = draft.search
+    assert search is not None
+    rows = wide(view.logits[[leaf + 1 for leaf in draft.leaves]])
+    start = torch.tensor([beam.score for beam in search.live], dtype=rows.dtype, device=rows.device)
+    summed_BV = torch.log_softmax(rows, -1) + start[:, None]
+    wanted = max(2, 1 + len(draft.stops)) * search.width
+    best = summed_BV.flatten().topk(min(wanted, summed_BV.numel()))
+    vocab = summed_BV.shape[1]
+    pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
+    return [(score, index // vocab, index % vocab) for score, index in pairs]
+
+
+def _down(draft: BeamDraft, tokens: tuple[int, ...]) -> tuple[list[int], tuple[int, ...]]:
+    """The nodes that tokens go along from the root, and the tokens beyond the tree."""
+    path: list[int] = []
+    for i, token in enumerate(tokens):
+        above = path[-1] if path else -1
+        node = next((k for k in draft.kids[above + 1] if draft.tokens[k] == token), None)
+        if node is None:
+            return path, tokens[i:]
+        path.append(node)
+    return path, ()
+
+
+def _checks(draft: BeamDraft, before: int, path: list[int]) -> dict[int, Check]:
+    """Nodes that settled, those that some beam still holds, and those that every beam has left."""
+    search = draft.search
+    assert search is not None
+    kept = [search.best] if search.done else [*search.live, *(beam for _, beam in search.ended)]
+    held = {node for beam in kept for node in _down(draft, beam.tokens[before:])[0]}
+    facts: dict[str, Any] = {"n": search.width}
+    return {
+        node: Check("accepted", None, None, {"id": "beam_settled", **facts})
+        if node in path
+        else Check("discarded", None, None, {"id": "beam_open", **facts})
+        if node in held
+        else Check("rejected", None, None, {"id": "beam_left", **facts})
+        for node in range(len(draft))
+    }
