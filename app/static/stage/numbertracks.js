@@ -3,6 +3,7 @@
 
 import { columns } from "../columns.js";
 import { fmt } from "../draw.js";
+import { bars, base } from "./trackpaint.js";
 
 /** @typedef {import("../types/store.js").Run} Run */
 /** @typedef {import("../columns.js").Column} Column */
@@ -47,6 +48,24 @@ const fieldsOf = (node) => /** @type {Fields} */ (/** @type {unknown} */ (node))
 /** @param {Fields | null | undefined} item @returns {string[]} */
 const fresh = (item) => Object.keys(item ?? {}).filter((name) => !HAVE_TRACKS.has(name) && !HIDDEN.has(name));
 
+/** @type {WeakMap<Run, Map<string, {seen: number, top: number}>>} */
+const extents = new WeakMap();
+
+/** The largest value of a run, -Infinity when it has none; only new columns are read.
+ * @param {Run} run @param {string} id @param {import("./trackpaint.js").Read} read @returns {number} */
+export function extent(run, id, read) {
+  const states = extents.get(run) ?? new Map();
+  extents.set(run, states);
+  const list = columns(run);
+  const state = states.get(id) ?? { seen: 0, top: -Infinity };
+  for (; state.seen < list.length; state.seen += 1) {
+    const value = read(list[state.seen], run);
+    if (value != null) state.top = Math.max(state.top, value);
+  }
+  states.set(id, state);
+  return state.top;
+}
+
 /** @param {string} id @returns {(column: Column, run: Run) => number|null} */
 export function readerOf(id) {
   const [where, name] = id.split(".");
@@ -63,8 +82,8 @@ export function readerOf(id) {
 /** "round.n_verify" -> "n verify". @param {string} id @returns {string} */
 export const wordsOf = (id) => id.split(".").slice(1).join(".").replaceAll("_", " ");
 
-/** @param {string} id @param {import("./tracks.js").Tools} tools @returns {import("./tracks.js").Track} */
-export function numberTrack(id, { bars, base, extent }) {
+/** @param {string} id @returns {import("./tracks.js").Track} */
+export function numberTrack(id) {
   const read = readerOf(id);
   const name = wordsOf(id);
   const unit = UNITS[id.split(".")[1]];

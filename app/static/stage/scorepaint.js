@@ -126,6 +126,46 @@ function paintGrid(ctx, place, { px, scroll, width, ink }) {
   ctx.globalAlpha = 1;
 }
 
+/** @typedef {{px: number, scroll: number, tall: number, ink: Ink}} View what marks are drawn on */
+
+/** A range of positions. @param {Pen} ctx @param {readonly [number, number]} range @param {View} view */
+export function paintRange(ctx, [first, last], { px, scroll, tall, ink }) {
+  const [from, to] = [first * px - scroll, (last + 1) * px - scroll];
+  ctx.fillStyle = ink("--draft");
+  ctx.globalAlpha = 0.1;
+  ctx.fillRect(from, 0, to - from, tall);
+  ctx.globalAlpha = 0.7;
+  for (const at of [from, to]) ctx.fillRect(at - 0.5, 0, 1, tall);
+  ctx.globalAlpha = 1;
+}
+
+/** A position that is hovered or, `locked`, selected: in all bands, and boxed with its round in its own.
+ * @param {Pen} ctx @param {number} pos @param {boolean} locked
+ * @param {{top: number, height: number, round: import("../types/trace.js").Round | null} | null} band its own
+ * @param {View} view */
+export function paintFocus(ctx, pos, locked, band, { px, scroll, tall, ink }) {
+  const width = Math.max(2, px);
+  const x = pos * px - scroll;
+  ctx.fillStyle = ink("--ink");
+  ctx.globalAlpha = locked ? 0.09 : 0.06;
+  ctx.fillRect(x, 0, width, tall);
+  ctx.globalAlpha = 1;
+  if (!band) return;
+  const { top, height, round } = band;
+  if (round) {
+    ctx.fillStyle = ink("--select");
+    ctx.globalAlpha = locked ? 0.6 : 0.35;
+    const emitted = round.tokens?.length ?? round.emitted;
+    ctx.fillRect(round.start * px - scroll, top + 1, Math.max(2, emitted * px), 1.5);
+    ctx.globalAlpha = 1;
+  }
+  ctx.strokeStyle = ink("--select");
+  ctx.globalAlpha = locked ? 1 : 0.5;
+  ctx.lineWidth = locked ? 1.5 : 1;
+  ctx.strokeRect(x - 0.5, top + 1.5, width + 1, height - 4);
+  ctx.globalAlpha = 1;
+}
+
 /** The ruler of positions. @param {Pen} ctx @param {number} height @param {Look} look */
 export function paintRuler(ctx, height, { px, scroll, width, ink }) {
   const step = tickStep(px);

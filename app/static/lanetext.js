@@ -1,0 +1,53 @@
+// @ts-check
+// Of a lane: its knobs in words, and where its text may be cut into stretches.
+
+/** @typedef {import("./types/store.js").Run} Run */
+
+/** The knobs of a run that are worth naming. @param {Run} run */
+export function knobText(run) {
+  const { trajectory } = run.head?.extras ?? {};
+  const which = typeof trajectory === "number" ? [`trajectory ${trajectory + 1}`] : [];
+  const knobs = new Map((run.card.knobs ?? []).map((knob) => [knob.name, knob]));
+  const given = Object.entries(run.head?.knobs ?? {}).filter(([name, value]) => {
+    const knob = knobs.get(name);
+    return !knob?.advanced || knob.default !== value;
+  });
+  const parts = which.concat(
+    given
+      .slice(0, 4)
+      .map(
+        ([name, value]) =>
+          `${name.replaceAll("_", " ")} ${typeof value === "number" ? Number(value.toPrecision(4)) : value}`,
+      ),
+  );
+  return parts.join(" · ") || (run.card.guarantee === "reference" ? "one token a call" : "");
+}
+
+/** Of chips in order, those that start a line and come at least `least` after the one before.
+ * @param {HTMLElement[]} chips @param {number} least */
+export function lineStarts(chips, least) {
+  /** @type {HTMLElement[]} */
+  const starts = [];
+  let from = 0;
+  /** @type {number | null} */
+  let above = null;
+  chips.forEach((chip, i) => {
+    const boxes = chip.getClientRects(); // a blank or a newline before the word still lies on the line above
+    const top = boxes[boxes.length - 1]?.top;
+    const whole = boxes.length === 1 || /^[ \n]/.test(chip.textContent ?? "");
+    if (above !== null && top > above + 2 && whole && i - from >= least) {
+      from = i;
+      starts.push(chips[i]);
+    }
+    above = top ?? above;
+  });
+  return starts;
+}
+
+/** What separated the chip from the line above goes: the stretch does that now. @param {HTMLElement} chip */
+export function trimStart(chip) {
+  const text = chip.firstChild;
+  if (!(text instanceof Text)) return;
+  if (text.data.length > 1) text.data = text.data.replace(/^[ \n]/, "");
+  else if (chip.childNodes.length > 1) text.data = "";
+}

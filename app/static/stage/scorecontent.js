@@ -1,0 +1,105 @@
+// @ts-check
+// What the score shows: bands in their order, their places, the scales that all of them share. No DOM here.
+
+import { nameOf, samples, visibleColumns } from "../columns.js";
+import { fmt } from "../draw.js";
+import { linesOf } from "../thresholds.js";
+import { bandOf, partsAt, referenceOf, sorted } from "./bands.js";
+import { figuresOf } from "./heads.js";
+import { layoutBands } from "./layout.js";
+import { upper } from "./numbertracks.js";
+import { trackOf } from "./tracks.js";
+
+/**
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/store.js").Run} Run
+ * @typedef {import("../columns.js").Column} Column
+ * @typedef {import("./scorepaint.js").Lane} Lane
+ * @typedef {import("./scorepaint.js").Look} Look
+ * @typedef {import("./layout.js").Place} Place
+ *
+ * @typedef {object} Content
+ * @property {Run | null} reference
+ * @property {string[]} order keys of the bands from the top
+ * @property {Map<string, Lane>} lanes
+ * @property {Place[]} places
+ * @property {number} height of all bands
+ * @property {number} count positions of the longest lane
+ * @property {Map<string, number>} tops upper ends of the tracks' scales, the same in all bands
+ */
+
+/** @type {Content} */
+export const EMPTY = {
+  reference: null,
+  order: [],
+  lanes: new Map(),
+  places: [],
+  height: 0,
+  count: 0,
+  tops: new Map(),
+};
+
+/** The tracks of an open band; the first is always there. @param {Store} store @returns {string[]} */
+export const tracksOf = (store) => ["spans", ...store.options.tracks.filter((id) => id !== "spans")];
+
+/** What every band shows now. @param {Store} store @param {(key: string) => boolean} folded
+ * @param {number} head pixels above the tracks, for a title on a line of its own @returns {Content} */
+export function contentOf(store, folded, head) {
+  const reference = referenceOf(store);
+  const order = sorted(store, store.options.sort).filter((key) => store.runs.get(key)?.head);
+  const runs = order.flatMap((key) => store.runs.get(key) ?? []);
+  const lanes = new Map(runs.map((run) => [run.key, laneOf(store, run, reference)]));
+  const ids = tracksOf(store);
+  const tracks = ids.map((id) => ({ id, height: trackOf(id).height }));
+  const { places, height } = layoutBands(order, () => tracks, folded, { head });
+  const count = Math.max(0, ...[...lanes.values()].map((lane) => lane.list.length));
+  return { reference, order, lanes, places, height, count, tops: new Map(ids.map((id) => [id, topOf(id, runs)])) };
+}
+
+/** @param {Store} store @param {Run} run @param {Run | null} reference @returns {Lane} */
+function laneOf(store, run, reference) {
+  const whatif = store.options.whatif?.run === run.key ? store.options.whatif : null;
+  const passes = (/** @type {Column} */ { round, node, token }) => store.passes(run, run.rounds[round], node, token);
+  return {
+    key: run.key,
+    run,
+    band: bandOf(run),
+    list: visibleColumns(store, run),
+    parts: partsAt(store, run, reference),
+    sampled: samples(run),
+    knobs: whatif?.knobs,
+    whatif,
+    passes: store.filters.size === 0 ? null : passes,
+  };
+}
+
+/** The upper end of a track's scale. @param {string} id @param {readonly Run[]} runs */
+function topOf(id, runs) {
+  const top = Math.max(...runs.map((run) => trackOf(id).top(run)).filter(Number.isFinite), 0);
+  return id === "entropy" ? Math.max(1, Math.ceil(top)) : top || 1;
+}
+
+/** How a part of the content is painted: from `scroll` pixels on, `width` pixels, `px` a position.
+ * @param {Content} content @param {Pick<Look, "px" | "scroll" | "width" | "ink">} part @returns {Look} */
+export const lookOf = ({ lanes, tops }, part) => ({
+  ...part,
+  tops,
+  widest: Math.max(1, ...[...lanes.values()].map((lane) => lane.band.widest)),
+});
+
+/** What a band's head says. @param {Store} store @param {Content} content @param {Lane} lane @param {Place} place */
+export const headOf = (store, { reference, tops }, lane, place) => ({
+  name: nameOf(store, lane.run),
+  figures: figuresOf(store, lane.run, reference, lane.parts),
+  labels: place.tracks.map(({ id }) => labelOf(id, lane.run, tops)),
+});
+
+/** A track's name with its scale and the line of a threshold.
+ * @param {string} id @param {Run} run @param {Map<string, number>} tops */
+function labelOf(id, run, tops) {
+  const track = trackOf(id);
+  if (!track.has(run)) return track.label(run);
+  const top = id.includes(".") || id === "entropy" ? ` 0–${upper(tops.get(id) ?? 0)}` : "";
+  const lines = linesOf(run, id === "importance" ? "judge" : id).map((line) => `, τ ${fmt(line.value, 2)}`);
+  return `${track.label(run)}${top}${lines.slice(0, 1).join("")}`;
+}

@@ -1,0 +1,83 @@
+// @ts-check
+// The heads of all bands beside the score, and the corner above them.
+
+import { h } from "../dom.js";
+import { toggleProof } from "../run/proof.js";
+import { buildHead, updateHead } from "./heads.js";
+import { headOf } from "./scorecontent.js";
+
+const NEAR = 400; // pixels beyond the window in which heads are kept up to date
+
+/**
+ * @typedef {object} Frame what of the bands is in view
+ * @property {number} scrollTop
+ * @property {number} tall
+ * @property {boolean} narrow
+ * @property {number} width of the heads
+ * @property {number} room of the whole score
+ */
+
+/** @param {import("../types/store.js").Store} store
+ * @param {{fold: (key: string) => void, card: (method: string) => void}} act */
+export function scoreHeads(store, act) {
+  const heads = h("div.heads");
+  const clip = h("div.headclip", {}, heads);
+  const corner = h("div.corner");
+  /** @type {Map<string, import("./heads.js").Head>} */
+  const shown = new Map();
+
+  /** @param {boolean} narrow */
+  function drawCorner(narrow) {
+    const { folded } = store.options;
+    corner.textContent = narrow ? "position" : "";
+    const names = folded ? ["calls", "tokens/call", "speed"] : [];
+    if (!narrow)
+      corner.replaceChildren(
+        h("span.wide"),
+        ...names.map((text) => h("span", { text })),
+        ...(folded ? [] : [h("span.last", { text: "position in the response" })]),
+      );
+    corner.classList.toggle("folded", folded && !narrow);
+  }
+
+  /** @param {import("./scorecontent.js").Content} content @param {Frame} frame */
+  function draw(content, { scrollTop, tall, narrow, width, room }) {
+    heads.style.transform = `translateY(${-scrollTop}px)`;
+    heads.style.height = `${content.height}px`;
+    corner.style.width = clip.style.width = `${width}px`;
+    clip.style.height = `${tall}px`;
+    drawCorner(narrow);
+    for (const [key, item] of shown) {
+      if (content.order.includes(key)) continue;
+      item.element.remove();
+      shown.delete(key);
+    }
+    for (const place of content.places) {
+      const lane = content.lanes.get(place.key);
+      if (!lane) continue;
+      const { run } = lane;
+      let item = shown.get(place.key);
+      if (!item || item.run !== run) {
+        item?.element.remove();
+        item = buildHead(run, {
+          fold: () => act.fold(place.key),
+          card: () => act.card(run.card.name),
+          proof: (anchor) => toggleProof(anchor, store, run),
+        });
+        shown.set(place.key, item);
+      }
+      if (item.element.parentElement !== heads) heads.append(item.element);
+      item.element.style.top = `${place.top}px`;
+      item.element.style.height = `${place.height}px`;
+      if (place.top + place.height <= scrollTop - NEAR || place.top >= scrollTop + tall + NEAR) continue;
+      const focus = (store.cursor?.run ?? null) === place.key;
+      updateHead(item, { ...headOf(store, content, lane, place), place, narrow, width, room, focus });
+    }
+    content.order.forEach((key, i) => {
+      const item = shown.get(key);
+      if (item && heads.children[i] !== item.element) heads.insertBefore(item.element, heads.children[i] ?? null);
+    });
+  }
+
+  return { clip, corner, draw };
+}

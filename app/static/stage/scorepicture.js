@@ -1,0 +1,35 @@
+// @ts-check
+// The whole score as an SVG document, with a head in words beside each band.
+
+import { fmt } from "../draw.js";
+import { palette, SvgContext, svgText } from "../figure.js";
+import { headOf, lookOf } from "./scorecontent.js";
+import { paintBands, paintHead, paintRuler } from "./scorepaint.js";
+
+const LEFT = 250; // pixels of the heads
+const RULER = 26;
+
+/** @param {Element} element where the colours are defined @param {import("../types/store.js").Store} store
+ * @param {import("./scorecontent.js").Content} content */
+export function scorePicture(element, store, content) {
+  const ink = palette(element);
+  const px = Math.max(4, Math.min(28, 1400 / Math.max(1, content.count)));
+  const width = Math.ceil(content.count * px) + 40;
+  const ctx = new SvgContext(LEFT + width, RULER + content.height);
+  const look = lookOf(content, { px, scroll: 0, width, ink });
+  ctx.translate(LEFT, 0);
+  paintRuler(ctx, RULER, look);
+  ctx.translate(0, RULER);
+  paintBands(ctx, content.places, content.lanes, look);
+  ctx.translate(-LEFT, 0);
+  for (const place of content.places) {
+    const lane = content.lanes.get(place.key);
+    if (!lane) continue;
+    const { name, figures, labels } = headOf(store, content, lane, place);
+    const words = place.folded
+      ? `${figures.calls} calls · ${fmt(figures.tau)}`
+      : `${figures.calls} calls, ${fmt(figures.tau)} tokens a call`;
+    paintHead(ctx, place, { title: name, figures: words, labels: place.folded ? [] : labels }, LEFT, ink);
+  }
+  return svgText(ctx.figure, element);
+}

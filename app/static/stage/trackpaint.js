@@ -1,0 +1,219 @@
+// @ts-check
+// How tracks are painted, on a canvas or anything like it.
+
+import { FONT, pieceOf } from "../draw.js";
+import { flagsAt } from "../flags.js";
+import { linesOf } from "../thresholds.js";
+import { cells } from "./axis.js";
+import { firstFrom } from "./bands.js";
+import { paintFlag, paintPlus, paintVeto } from "./signs.js";
+
+/**
+ * @typedef {import("../types/store.js").Run} Run
+ * @typedef {import("../columns.js").Column} Column
+ * @typedef {import("../types/pen.js").Pen} Pen
+ * @typedef {{run: Run, band: import("./bands.js").Band, list: Column[], first: number, last: number, px: number,
+ *   scroll: number, y: number, height: number, top: number, widest: number, ink: import("../types/pen.js").Ink,
+ *   sampled: boolean, knobs?: Readonly<Record<string, unknown>>}} View
+ *   columns first..last at `px` pixels each, `scroll` pixels of them left of x = 0; `top` is the scale's upper end
+ * @typedef {(column: Column, run: Run) => number | null | undefined} Read
+ */
+
+/** The judge's importance of the draft token there. @param {Column} column */
+export const judged = (column) => column.node?.judge ?? null;
+
+const xOf = (/** @type {View} */ view, /** @type {number} */ pos) => pos * view.px - view.scroll;
+
+/** Bars from the track's base; where columns are narrower than a pixel the highest of them stands.
+ * @param {Pen} ctx @param {View} view @param {Read} read @param {string|((column: Column) => string)} colour */
+export function bars(ctx, view, read, colour) {
+  const { run, list, first, last, px, scroll, y, height, top, ink } = view;
+  const gap = px >= 4 ? 1 : 0;
+  for (const [x0, x1, from, end] of cells(first, last, px, scroll)) {
+    let best = null;
+    let at = from;
+    for (let i = from; i < end; i += 1) {
+      const value = read(list[i], run);
+      if (value != null && (best === null || value > best)) {
+        best = value;
+        at = i;
+      }
+    }
+    if (best === null) continue;
+    const tall = Math.max(1, Math.round((Math.min(top, Math.max(0, best)) / top) * height));
+    ctx.fillStyle = ink(typeof colour === "function" ? colour(list[at]) : colour);
+    ctx.fillRect(x0, y + height - tall, Math.max(1, x1 - x0 - gap), tall);
+  }
+}
+
+/** A level stroke a column: the value's height.
+ * @param {Pen} ctx @param {View} view @param {Read} read @param {string} colour */
+export function levels(ctx, view, read, colour) {
+  const { run, list, first, last, px, scroll, y, height, top, ink } = view;
+  ctx.fillStyle = ink(colour);
+  for (const [x0, x1, from, end] of cells(first, last, px, scroll)) {
+    let best = null;
+    for (let i = from; i < end; i += 1) {
+      const value = read(list[i], run);
+      if (value != null && (best === null || value > best)) best = value;
+    }
+    if (best === null) continue;
+    const at = y + height - Math.round((Math.min(top, Math.max(0, best)) / top) * height);
+    ctx.fillRect(x0, Math.min(y + height - 2, at - 1), x1 - x0, 2);
+  }
+}
+
+/** Dashed lines where a rule compares. @param {Pen} ctx @param {View} view @param {string} row */
+export function thresholds(ctx, view, row) {
+  const { run, y, height, top, ink, first, last } = view;
+  for (const line of linesOf(run, row, view.knobs)) {
+    if (line.value > top) continue;
+    const at = Math.round(y + height - (line.value / top) * height) + 0.5;
+    ctx.strokeStyle = ink("--judge");
+    ctx.lineWidth = 1;
+    ctx.setLineDash([4, 3]);
+    ctx.beginPath();
+    ctx.moveTo(Math.max(0, xOf(view, first)), at);
+    ctx.lineTo(xOf(view, last), at);
+    ctx.stroke();
+    ctx.setLineDash([]);
+  }
+}
+
+/** @param {Pen} ctx @param {View} view */
+export function base(ctx, view) {
+  ctx.fillStyle = view.ink("--line");
+  ctx.fillRect(
+    Math.max(0, xOf(view, view.first)),
+    view.y + view.height,
+    xOf(view, view.last) - Math.max(0, xOf(view, view.first)),
+    1,
+  );
+}
+
+const BAR = 13;
+const FILL = /** @type {Record<string, string>} */ ({
+  accepted: "--draft-2",
+  relaxed: "--judge",
+  target: "--neutral",
+  bonus: "--target-soft",
+});
+
+/** @param {Pen} ctx @param {View} view */
+export function paintSpans(ctx, view) {
+  const { band, run, list, first, last, px, y, ink } = view;
+  const gap = px >= 3 ? 1 : 0;
+  const wide = px >= 26;
+  for (let i = firstFrom(band.spans, first); i < band.spans.length && band.spans[i].from < last; i += 1) {
+    const { from, to, kind } = band.spans[i];
+    const x = xOf(view, from) + gap;
+    const w = Math.max(0.5, (Math.min(to, last) - from) * px - 2 * gap);
+    if (kind === "correction" || kind === "vetoed") box(ctx, view, x, w, kind);
+    else if (kind === "target") {
+      ctx.fillStyle = ink("--neutral");
+      ctx.globalAlpha = 0.55;
+      ctx.fillRect(x, wide ? y + BAR : y + 4, w, wide ? 2 : BAR - 8); // below the text where there is some
+      ctx.globalAlpha = 1;
+    } else {
+      ctx.fillStyle = ink(px < 3 && kind === "bonus" ? "--target-2" : FILL[kind]);
+      ctx.beginPath();
+      ctx.roundRect(x, y, w, BAR, Math.min(3, w / 2));
+      ctx.fill();
+      if (kind === "bonus" && px >= 6 && !wide) paintPlus(ctx, x + w / 2, y + BAR / 2, Math.min(3, px / 4), ink);
+      if (kind === "relaxed" && px >= 6) {
+        ctx.fillStyle = ink("--panel");
+        ctx.fillRect(x + 2, y + BAR - 3, w - 4, 1);
+      }
+    }
+  }
+  for (
+    let i = firstFrom(band.overhangs, first);
+    i < band.overhangs.length && band.overhangs[i].from < last + 40;
+    i += 1
+  ) {
+    const { from, to } = band.overhangs[i];
+    ctx.fillStyle = ink("--draft-2");
+    ctx.globalAlpha = 0.45;
+    ctx.fillRect(xOf(view, from), y + BAR + 3, Math.max(1, (to - from) * px - gap), 2);
+    ctx.globalAlpha = 1;
+  }
+  if (!wide) return;
+  ctx.font = `11px ${FONT}`;
+  ctx.textAlign = "center";
+  for (let i = first; i < last; i += 1) {
+    const text = pieceOf(run, list[i].token.token, Math.max(2, Math.floor((px - 4) / 6.6)));
+    ctx.fillStyle = ink(list[i].token.origin === "relaxed" ? "--panel" : "--ink");
+    ctx.fillText(text, xOf(view, i) + px / 2, y + BAR - 3);
+  }
+}
+
+/** A correction is a box; one that a veto led to carries the veto's sign.
+ * @param {Pen} ctx @param {View} view @param {number} x @param {number} w @param {string} kind */
+function box(ctx, view, x, w, kind) {
+  const { y, px, ink } = view;
+  const colour = kind === "vetoed" ? "--judge" : "--target";
+  if (px < 4) {
+    ctx.fillStyle = ink(colour);
+    ctx.fillRect(x, y, Math.max(1, w), BAR);
+    return;
+  }
+  ctx.strokeStyle = ink(colour);
+  ctx.lineWidth = 1.5;
+  ctx.beginPath();
+  ctx.roundRect(x + 0.75, y + 0.75, Math.max(1, w - 1.5), BAR - 1.5, 2.5);
+  ctx.stroke();
+  if (kind === "vetoed" && px < 26) paintVeto(ctx, x + w / 2, y + BAR / 2, Math.min(3.6, px / 3), ink);
+}
+
+/** @param {Pen} ctx @param {View} view */
+export function paintTree(ctx, view) {
+  const { band, first, last, px, y, height, widest, ink } = view;
+  const middle = y + height / 2;
+  const tall = (/** @type {number} */ n) => Math.max(2, (Math.log2(1 + n) / Math.log2(1 + widest)) * height);
+  for (let i = firstFrom(band.drafts, first); i < band.drafts.length && band.drafts[i].from < last; i += 1) {
+    const draft = band.drafts[i];
+    for (let depth = 0; depth < draft.breadth.length; depth += 1) {
+      const pos = draft.from + depth;
+      const n = draft.breadth[depth];
+      if (!n || pos < first || pos >= last) continue;
+      const own = pos < draft.to;
+      ctx.fillStyle = ink(own ? "--draft-2" : "--neutral");
+      ctx.globalAlpha = own ? 0.6 : 0.16;
+      const h = tall(n);
+      ctx.fillRect(xOf(view, pos), middle - h / 2, Math.max(0.5, px - (px >= 4 ? 1 : 0)), h);
+    }
+    ctx.globalAlpha = 1;
+    if (!draft.accepted) continue;
+    ctx.fillStyle = ink("--draft");
+    ctx.fillRect(xOf(view, draft.from), middle - 1, Math.max(1, draft.accepted * px - (px >= 4 ? 1 : 0)), 2);
+  }
+}
+
+/** @param {Pen} ctx @param {View} view */
+export function paintTcr(ctx, view) {
+  const { band, first, last, px, y, height, ink } = view;
+  for (let i = firstFrom(band.drafts, first); i < band.drafts.length && band.drafts[i].from < last; i += 1) {
+    const { from, to, rank, size } = band.drafts[i];
+    if (rank === null) continue;
+    const share = Math.min(1, rank / size);
+    const x0 = Math.round(xOf(view, from));
+    const x1 = Math.max(x0 + 1, Math.round(xOf(view, to)) - (px >= 3 ? 1 : 0));
+    ctx.fillStyle = ink("--line");
+    ctx.fillRect(x0, y + height, x1 - x0, 1);
+    const tall = Math.max(rank === 0 ? 1 : 2, share * height);
+    ctx.fillStyle = ink(rank === 0 ? "--neutral" : share <= 0.25 ? "--draft" : "--draft-2");
+    const wide = Math.min(x1 - x0, Math.max(2, Math.min(7, px)));
+    ctx.fillRect(x1 - wide, y + height - tall, wide, tall);
+  }
+}
+
+/** @param {Pen} ctx @param {View} view */
+export function paintImportance(ctx, view) {
+  const { run, list, first, last, px, y, height, ink } = view;
+  const size = Math.max(0.5, Math.min(1, px / 9));
+  bars(ctx, { ...view, y: y + 6, height: height - 6, top: 1 }, judged, "--judge");
+  thresholds(ctx, { ...view, y: y + 6, height: height - 6, top: 1 }, "judge");
+  for (let i = first; i < last; i += 1)
+    for (const { kind, important } of flagsAt(run, list[i].pos))
+      paintFlag(ctx, kind, important, xOf(view, i) + px / 2, y, size, ink);
+}
