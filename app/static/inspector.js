@@ -83,7 +83,7 @@ export function mount(element, store, lab) {
 
 /** What is to be shown: the draft token (accepted or rejected), the emitted token, and both distributions there.
  * @param {Store} store */
-function subject(store) {
+export function subject(store) {
   const at = resolve(store);
   if (!at?.round) return null;
   const { run, round, token } = at;
@@ -206,7 +206,7 @@ function cutOf(node) {
 }
 
 /** A sentence where the engine gave none. @param {Subject} it @param {string | undefined} state */
-function neutral({ run, node, token, round }, state) {
+export function neutral({ run, node, token, round }, state) {
   const chosen = node?.top_target?.[0] ?? token?.top_target?.[0];
   const first = chosen ? ` The target's first choice is ${pieceOf(run, chosen[0])} (${prob(chosen[1])}).` : "";
   if (token?.origin === "bonus") {
@@ -291,7 +291,7 @@ function untested(node) {
 
 /** The numbers of the decision as [name, value, what it is]. @param {Subject} it @param {number} n of overlap@n
  * @param {boolean} residual @returns {[string, string, string][]} */
-function numbers({ run, round, node, token }, n, residual) {
+export function numbers({ run, round, node, token }, n, residual) {
   /** @param {number | null | undefined} value @param {(value: number) => string} say */
   const told = (value, say) => (value == null ? null : say(value));
   const nats = (/** @type {number} */ value) => `${fmt(value)} nats`;

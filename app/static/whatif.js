@@ -181,7 +181,7 @@ function slider(store, state, run, name) {
 }
 
 /** What follows, in words. @param {Run} run @param {Result} result @param {boolean} moved */
-function sentence(run, { marks, was, changed, known }, moved) {
+export function sentence(run, { marks, was, changed, known }, moved) {
   if (!known)
     return (
       "This trace does not hold the numbers that the rule compares " +

@@ -1,0 +1,97 @@
+// The numbers and the stand-in sentences of the inspector.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { barRows } from "../../app/static/bars.js";
+import { neutral, numbers, subject } from "../../app/static/inspector.js";
+import { createStore } from "../../app/static/store.js";
+import { round, trace } from "./runs.js";
+
+/** What the inspector shows of a place in a run whose first rejected token is this node. */
+function shown(node, place = { round: 0, node: 1 }, sampling = {}) {
+  const store = createStore();
+  const one = round({ drafted: 3, accepted: 1 });
+  const made = { ...one, nodes: one.nodes.map((old, i) => (i === 1 ? { ...old, ...node } : old)) };
+  const { events, ...lane } = trace("chain", [made]);
+  const [head, ...rest] = events;
+  store.load([{ ...lane, events: [{ ...head, sampling: { ...head.sampling, ...sampling } }, ...rest] }]);
+  store.setCursor({ run: "chain", ...place });
+  return subject(store);
+}
+const facts = (it, n = 5) => Object.fromEntries(numbers(it, n, false).map(([name, value]) => [name, value]));
+
+test("only what was recorded is told, with its unit", () => {
+  assert.deepEqual(facts(shown({ rank: undefined })), {});
+  const told = facts(shown({ p: 0.25, q: 0.5, h_draft: 1.5, h_target: 2, margin: 0.125, judge: 0.75 }));
+  assert.deepEqual(told, {
+    p: "0.25",
+    q: "0.50",
+    "H draft": "1.5 nats",
+    "H target": "2 nats",
+    margin: "0.125 nats",
+    importance: "0.75",
+    rank: "2 of 3",
+  });
+});
+
+test("the overlap is told in tokens of the n that the rule takes it at", () => {
+  const top_draft = [
+    [1, 0.5],
+    [2, 0.3],
+    [3, 0.1],
+  ];
+  const node = { overlap: 0.5, top_draft, top_target: top_draft };
+  assert.equal(facts(shown(node), 2)["overlap@2"], "1 of 2");
+  assert.equal(facts(shown({ ...node, top_draft: top_draft.slice(0, 2), overlap: 1 }), 5)["overlap@5"], "2 of 2");
+});
+
+test("a token that a veto barred is named; the number drawn only where something is drawn", () => {
+  const fired = { reason: { fired: true, remove: 90 }, u: 0.5 };
+  assert.deepEqual([facts(shown(fired)).barred, facts(shown(fired)).u], ["#90", undefined]);
+  assert.equal(facts(shown({ ...fired, reason: { fired: false, remove: 90 } })).barred, undefined);
+  assert.equal(facts(shown(fired, undefined, { temperature: 1 })).u, "0.50");
+});
+
+test("where the engine gave no sentence, one says what kind of token it is", () => {
+  const say = (place, node = {}) => {
+    const it = shown(node, place);
+    return neutral(it, it.token && it.token.node == null ? it.token.origin : it.node?.state);
+  };
+  assert.match(say({ pos: 1 }), /^Put in place of the rejected draft token/);
+  assert.match(say({ round: 0, node: 2 }), /^Never tested/);
+  assert.match(say({ round: 0, node: 1 }, { p: 0.25, q: 0.5 }), /^rejected: draft 0\.50, target 0\.25\.$/);
+  assert.match(
+    say({ round: 0, node: 1 }, { p: 0.25, q: 0.5, top_target: [[7, 0.9]] }),
+    /The target's first choice is #7 \(0\.90\)\.$/,
+  );
+});
+
+test("bars: both lists' first n, the named tokens always, in one order, the shared ones marked", () => {
+  const draft = Array.from({ length: 12 }, (_, i) => [i, 0.3 / (i + 1)]);
+  const target = [
+    [2, 0.6],
+    [30, 0.3],
+    [31, 0.05],
+  ];
+  const guess = { token: 40, q: 0.001, p: 0.0005 };
+  const rows = barRows({ draft, target, guess, n: 3, order: "target", keep: [40, undefined] });
+  assert.equal(rows.length, 10);
+  assert.deepEqual(
+    rows.slice(0, 2).map(({ id, shared }) => [id, shared]),
+    [
+      [2, true],
+      [30, false],
+    ],
+  );
+  assert.deepEqual(rows[3], { id: 40, q: 0.001, p: 0.0005, shared: false });
+  const first = barRows({ draft, target, guess: null, n: 3, order: "draft", keep: [] });
+  assert.equal(first[0].id, 0);
+  assert.deepEqual(
+    barRows({ draft: null, target, guess: null, n: 3, order: "draft", keep: [] }).map(({ id, q }) => [id, q]),
+    [
+      [2, null],
+      [30, null],
+      [31, null],
+    ],
+  );
+});

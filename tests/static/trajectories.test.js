@@ -1,0 +1,65 @@
+// A live job of trajectories as its messages come.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fresh, reusedShare, take } from "../../app/static/trajectorydata.js";
+
+const HEAD = { kind: "begin", prompt: "Once", n: 2, methods: [{ key: "sam", method: "sam", title: "SAM", knobs: {} }] };
+const START = { kind: "start", key: "sam", trajectory: 0, seed: 0, pieces: [], tokens: 0, rounds: 0, seconds: 0 };
+const more = (from, pieces, reused, tau) => ({
+  kind: "round",
+  key: "sam",
+  trajectory: 0,
+  from,
+  pieces,
+  reused,
+  times: reused,
+  first: reused,
+  tau,
+});
+
+test("rounds grow a row; marks are put right from a position on", () => {
+  const shown = fresh(HEAD);
+  take(shown, START);
+  take(shown, more(0, ["a", "b"], [0, 0], 2));
+  take(shown, more(1, ["c"], [2, 2], 1.5));
+  const [row] = shown.methods[0].rows;
+  assert.deepEqual([row.pieces, row.reused, row.tau], [["a", "b", "c"], [0, 2, 2], 1.5]);
+  assert.equal(reusedShare(row, 2), 2 / 3);
+  assert.equal(reusedShare(row, 3), 0);
+});
+
+test("a row that has ended takes the place of the growing one; the message stays as it was", () => {
+  const shown = fresh(HEAD);
+  take(shown, START);
+  const done = {
+    ...START,
+    kind: "row",
+    pieces: ["a"],
+    reused: [0],
+    times: [0],
+    first: [-1],
+    answer: "4",
+    reason: "eos",
+  };
+  take(shown, done);
+  take(shown, { ...START, trajectory: 1 });
+  take(shown, more(0, ["z"], [0], 1));
+  const { rows } = shown.methods[0];
+  assert.deepEqual(
+    rows.map(({ answer, pieces }) => [answer, pieces]),
+    [
+      ["4", ["a"]],
+      [undefined, ["z"]],
+    ],
+  );
+  assert.deepEqual([done.pieces, START.pieces], [["a"], []]);
+});
+
+test("a figure comes anew; messages of methods that are not there are passed over", () => {
+  const shown = fresh(HEAD);
+  take(shown, { kind: "figure", figure: { data: [], layout: {} } });
+  take(shown, { ...START, key: "other" });
+  assert.deepEqual([shown.figure, shown.methods[0].rows], [{ data: [], layout: {} }, []]);
+  assert.equal(reusedShare({ reused: [] }, 2), null);
+});

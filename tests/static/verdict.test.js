@@ -1,0 +1,70 @@
+// Which sentence of the engine is shown, and what is said while there is none.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createStore } from "../../app/static/store.js";
+import { verdict } from "../../app/static/verdict.js";
+import { round, trace } from "./runs.js";
+
+const CHAIN = {
+  line: "Chain is **1.50x** as fast.",
+  why: "Each call gives more than it costs.",
+  unsaid: "",
+  cause: "pays off",
+  speedup: 1.5,
+};
+const rounds = (drafted) => Array.from({ length: 4 }, () => round({ drafted, accepted: drafted, draft_ms: 1 }));
+const times = (list, verify_ms) => list.map((one) => ({ ...one, verify_ms }));
+
+/** Two finished lanes on one machine, with what the engine said of them. */
+function page(verdicts, head = {}, status = {}) {
+  const store = createStore();
+  const [plain, chain] = [trace("ar", times(rounds(0), 10)), trace("chain", times(rounds(2), 11))];
+  const lanes = [plain, chain].map(({ events: [first, ...rest], ...lane }, i) => ({
+    ...lane,
+    events: [{ ...first, extras: { process: "one" }, ...(i === 0 ? head : {}) }, ...rest],
+  }));
+  store.load(lanes, { compared: { verdicts, divergences: [] }, ...status });
+  return store;
+}
+
+test("the engine's sentence, its cause and how it was measured", () => {
+  const said = verdict(page({ chain: CHAIN }));
+  assert.deepEqual([said.line, said.cause, said.id], [CHAIN.line, `${CHAIN.why} `, "pays-off"]);
+  assert.match(said.how, /^Measured with rounds in turns, never two at once on cpu, float32; prefill and drawing/);
+});
+
+test("where no speed is claimed, the reason is told instead", () => {
+  const unsaid = "Plain decoding has another device";
+  const said = verdict(page({ chain: { ...CHAIN, speedup: null, unsaid } }, { device: "cuda" }));
+  assert.equal(said.how, `No speed is claimed: ${unsaid}.`);
+});
+
+test("while time is scrubbed there are numbers so far and no cause", () => {
+  const store = page({ chain: CHAIN });
+  store.setTime({ at: 2 });
+  const said = verdict(store);
+  assert.match(
+    said.line,
+    /2 target calls: \*\*3\*\* tokens a target call, \*\*2\.75x\*\* the speed of .* so far \(once\)/,
+  );
+  assert.deepEqual([said.cause, said.id], ["", "so-far"]);
+});
+
+test("another device gives no quotient of speeds", () => {
+  const store = page({}, { device: "cuda" });
+  assert.doesNotMatch(verdict(store).line, /speed/);
+});
+
+test("recorded and opened runs say so; without a run there is nothing to say", () => {
+  const recorded = page({ chain: CHAIN }, {}, { recorded: "case" });
+  assert.match(verdict(recorded).how, /^Recorded on cpu, float32/);
+  assert.match(verdict(page({ chain: CHAIN }, {}, { opened: true })).how, /^Opened from a file on cpu/);
+  assert.equal(verdict(createStore()).id, "empty");
+});
+
+test("it speaks of the lane under the cursor if that drafts, else of the fastest that does", () => {
+  const store = page({ chain: CHAIN, ar: { ...CHAIN, line: "Plain." } });
+  store.setCursor({ run: "ar", pos: 0 });
+  assert.equal(verdict(store).line, CHAIN.line);
+});

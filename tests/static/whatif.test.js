@@ -1,0 +1,79 @@
+// What if a threshold were another: marks, the first change, and what is said of them.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { createStore } from "../../app/static/store.js";
+import { blind, knobsOf, movable, replay } from "../../app/static/thresholds.js";
+import { sentence } from "../../app/static/whatif.js";
+import { round, trace } from "./runs.js";
+
+const { thresholds } = JSON.parse(readFileSync(new URL("../vectors/thresholds.json", import.meta.url), "utf-8"));
+const KNOB = { name: "judge_threshold", default: 0.5, advanced: false };
+
+/** A run of a judge: in each round of a chain the rejected token has an importance. */
+function judged(importances, { knobs = { judge_threshold: 0.5 }, threshold = thresholds.judge, rounds = [] } = {}) {
+  const made = importances.map((judge) => {
+    const one = round({ drafted: 2, accepted: 1 });
+    return { ...one, nodes: one.nodes.map((node, i) => (i === 1 ? { ...node, judge } : node)) };
+  });
+  const store = createStore();
+  const lane = trace("judge", [...made, ...rounds]);
+  const [head, ...rest] = lane.events;
+  const card = { ...lane.card, threshold, knobs: [KNOB] };
+  store.load([{ ...lane, card, events: [{ ...head, knobs }, ...rest] }]);
+  return store.runs.get("judge");
+}
+const moved = (run, value, upto) => replay(run, { ...knobsOf(run), judge_threshold: value }, upto);
+
+test("as run nothing changes; a lower threshold marks fewer, a higher one changes the first that it lets pass", () => {
+  const run = judged([0.6, 0.9, 0.7]);
+  assert.deepEqual(moved(run, 0.5), { marks: [], was: [], known: 3, changed: null });
+  const { marks, changed } = moved(run, 0.8);
+  assert.deepEqual(marks, [1, 5]);
+  assert.deepEqual(changed, { pos: 1, round: 0, node: 1 });
+  assert.deepEqual(moved(run, 0.65).marks, [1]);
+});
+
+test("only what is shown is replayed, and what was not recorded is not known", () => {
+  const run = judged([0.6, 0.9, 0.7]);
+  assert.deepEqual(moved(run, 0.8, 0), { marks: [], was: [], known: 0, changed: null });
+  assert.deepEqual(moved(run, 0.95, 2).marks, [1, 3]);
+  assert.equal(moved(judged([undefined, 0.9]), 0.8).known, 1);
+});
+
+test("a token that the condition let pass, and would no longer, is a change as well", () => {
+  const one = round({ drafted: 2, accepted: 1 });
+  const relaxed = { ...one, nodes: [one.nodes[0], { ...one.nodes[1], state: "relaxed", judge: 0.3 }] };
+  const run = judged([], { rounds: [relaxed] });
+  assert.deepEqual(moved(run, 0.5).was, [1]);
+  assert.deepEqual(moved(run, 0.2).changed, { pos: 1, round: 0, node: 1 });
+});
+
+test("the thresholds that can be moved are numbers of the condition that the card does not fold away", () => {
+  assert.deepEqual(movable(judged([0.6])), ["judge_threshold"]);
+  assert.deepEqual(movable(judged([0.6], { knobs: { judge_threshold: "own" } })), []);
+  assert.deepEqual(movable(judged([0.6], { threshold: null })), []);
+  const run = judged([0.6]);
+  assert.deepEqual(movable({ ...run, card: { ...run.card, knobs: [{ ...KNOB, advanced: true }] } }), []);
+});
+
+test("what follows is said: nothing recorded, nothing moved, no change, the first change", () => {
+  const run = judged([0.6, 0.9]);
+  const say = (value, isMoved = true) => sentence(run, moved(run, value), isMoved);
+  assert.match(sentence(run, moved(run, 0.5, 0), false), /^This trace does not hold the numbers/);
+  assert.match(say(0.5, false), /^The condition holds at 0 of 2 tested tokens\. Move a threshold/);
+  assert.match(say(0.55), /0 as run\. No decision changes: the text would be the same to its end\.$/);
+  assert.match(say(0.7), /holds at 1 of 2 .* first decision to change is .* at position 1; beyond it/);
+});
+
+test("where the longest of several branches wins, an untested branch leaves the answer open", () => {
+  const threshold = { ...thresholds.judge, longest: true };
+  const chain = judged([0.6], { threshold });
+  assert.equal(blind(chain), false);
+  const one = round({ drafted: 3, accepted: 1 });
+  const branches = one.nodes.map((node, i) => (i === 2 ? { ...node, parent: 0 } : node));
+  const tree = judged([0.6], { threshold, rounds: [{ ...one, nodes: branches }] });
+  assert.equal(blind(tree), true);
+  assert.match(sentence(tree, moved(tree, 0.55), true), /of the branches that were not tested nothing is known\.$/);
+});

@@ -1,0 +1,136 @@
+// Mined sets, their filters and the reviews of them, without a page.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  addPrompt,
+  before,
+  emptySet,
+  firstDifference,
+  pieceOfLabel,
+  readMined,
+  swapOf,
+} from "../../app/static/mined.js";
+import { passes } from "../../app/static/minedfilters.js";
+import { change, compare, exportLines, readLines } from "../../app/static/reviews.js";
+
+const HEAD = { kind: "mining", schema: 1, task: "arithmetic" };
+const label = (t, more = {}) => ({
+  prompt: "p",
+  t,
+  target_token: 1,
+  draft_token: 2,
+  important: false,
+  target_piece: " the",
+  draft_piece: " a",
+  target_answer: "4",
+  draft_answer: "4",
+  ...more,
+});
+const prompt = (name, labels) => ({
+  kind: "prompt",
+  prompt: name,
+  key: name,
+  final: [1, 2, 3],
+  pieces: ["one", " two", " three"],
+  labels,
+});
+const file = (...lines) => [HEAD, ...lines].map((line) => JSON.stringify(line)).join("\n");
+
+test("a mined file is one item a label, in order, with a key of its own", () => {
+  const set = readMined(file(prompt("p", [label(1), label(2)]), prompt("q", [label(1)])), "own");
+  assert.deepEqual(
+    set.items.map(({ index, prompt: { prompt: name }, label: { t } }) => [index, name, t]),
+    [
+      [0, "p", 1],
+      [1, "p", 2],
+      [2, "q", 1],
+    ],
+  );
+  assert.equal(new Set(set.items.map(({ key }) => key)).size, 3);
+  assert.equal(before(set.items[1]), "one two");
+});
+
+test("a prompt that is mined again replaces what was there, and the places are counted anew", () => {
+  const set = emptySet("own", HEAD);
+  for (const one of [prompt("p", [label(1), label(2)]), prompt("q", [label(3)]), prompt("p", [label(4)])])
+    addPrompt(set, one);
+  assert.deepEqual(
+    set.items.map(({ index, label: { t } }) => [index, t]),
+    [
+      [0, 3],
+      [1, 4],
+    ],
+  );
+});
+
+test("what is no mined file is refused with its name and line", () => {
+  assert.throws(() => readMined("", "x"), /x is no mined file/);
+  assert.throws(() => readMined("{}\nnot json", "x"), /x, line 2 is not JSON/);
+  assert.throws(() => readMined(JSON.stringify({ ...HEAD, schema: 2 }), "x"), /"schema": 1/);
+  assert.throws(() => readMined(file({ kind: "prompt" }), "x"), /no mined prompt/);
+});
+
+test("a label's tokens as text, and where two texts part", () => {
+  assert.equal(swapOf(label(1)), "·the → ·a");
+  assert.equal(pieceOfLabel(label(1, { draft_piece: "" }), "draft"), "#2");
+  assert.equal(firstDifference("it is 48 apples", "it is 42 apples"), 6, "moved back to the start of the word");
+  assert.equal(firstDifference("same", "same"), -1);
+});
+
+test("filters: label, token, score and review, all of them at once", () => {
+  const [item] = readMined(file(prompt("p", [label(1, { score: 0.5 })])), "own").items;
+  const reviews = { reviewer: "", items: {} };
+  const holds = (filter) => passes(item, filter, reviews);
+  assert.ok(holds({}) && holds({ label: "unimportant" }) && holds({ token: "THE" }) && holds({ low: 0.5, high: 0.5 }));
+  assert.ok(
+    !holds({ label: "important" }) && !holds({ token: "zebra" }) && !holds({ low: 0.51 }) && !holds({ task: "x" }),
+  );
+  assert.ok(holds({ reviewed: "no" }) && !holds({ reviewed: "yes" }) && !holds({ reviewed: "star" }));
+  change(reviews, item.key, { verdict: "disagree", star: true });
+  assert.ok(holds({ reviewed: "yes" }) && holds({ reviewed: "disagree" }) && holds({ reviewed: "star" }));
+  assert.ok(!holds({ reviewed: "unsure" }) && !holds({ reviewed: "no" }));
+});
+
+test("a review without verdict, note and star is forgotten", () => {
+  const reviews = { reviewer: "", items: {} };
+  change(reviews, "k", { star: true });
+  assert.equal(reviews.items.k.verdict, "");
+  change(reviews, "k", { star: false });
+  assert.deepEqual(reviews.items, {});
+});
+
+test("reviews go out with what they are of and come back as they were", () => {
+  const { items } = readMined(file(prompt("p", [label(1)])), "own");
+  const reviews = { reviewer: "me", items: {} };
+  change(reviews, items[0].key, { verdict: "agree", note: "clear" });
+  const text = exportLines(reviews, items);
+  const [line] = text
+    .trim()
+    .split("\n")
+    .map((one) => JSON.parse(one));
+  assert.deepEqual([line.reviewer, line.position, line.target, line.important], ["me", 1, " the", false]);
+  assert.deepEqual(readLines(text), reviews);
+});
+
+test("a line that is no review is refused with its number", () => {
+  const good = JSON.stringify({ item: "k", verdict: "agree" });
+  for (const bad of ["{", '{"item": 3, "verdict": "agree"}', '{"item": "k", "verdict": "maybe"}'])
+    assert.throws(() => readLines(`${good}\n${bad}`), /^Error: Line 2 is no review/);
+  assert.throws(() => readLines(""), /empty/);
+});
+
+test("two reviewers are compared over what both judged", () => {
+  const of = (verdicts) => ({
+    reviewer: "",
+    items: Object.fromEntries(
+      Object.entries(verdicts).map(([key, verdict]) => [key, { verdict, note: "", star: false }]),
+    ),
+  });
+  const { n, observed, keys, apart } = compare(
+    of({ a: "agree", b: "agree", c: "unsure", d: "" }),
+    of({ a: "agree", b: "disagree", c: "unsure", d: "agree" }),
+  );
+  assert.deepEqual([n, keys, apart], [3, ["a", "b", "c"], ["b"]]);
+  assert.ok(Math.abs(observed - 2 / 3) < 1e-12);
+});
