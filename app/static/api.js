@@ -45,7 +45,7 @@ export function posted(body) {
 /**
  * The items of a stream with one JSON value a line; an unfinished last line is left out.
  * @param {ReadableStream<Uint8Array>} stream
- * @returns {AsyncGenerator<any, void, undefined>}
+ * @returns {AsyncGenerator<any, void, undefined>} each as `LineAnswers` of types/lab.d.ts has it for the path
  */
 export async function* linesOf(stream) {
   const reader = stream.getReader();

@@ -79,6 +79,9 @@ export function lockedRun(store) {
   return (store.cursor && store.runs.get(store.cursor.run)) ?? drafting(store);
 }
 
+/** The title of a lane's method. @param {Store} store @param {string} key */
+export const titleOf = (store, key) => store.runs.get(key)?.card.title ?? key;
+
 /** A lane's title; where several lanes have the same, with the knobs that tell them apart. @param {Store} store
  * @param {Run} run @returns {string} */
 export function nameOf(store, run) {

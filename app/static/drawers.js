@@ -9,7 +9,7 @@ import { drawSave, drawShare } from "./save.js";
 import { startTour } from "./tour.js";
 
 /** @typedef {(body: HTMLElement, store: import("./types/store.js").Store, lab: import("./types/lab.js").Lab,
- *   ...rest: any[]) => unknown} Draw */
+ *   ...rest: unknown[]) => unknown} Draw */
 
 /** Name: title, and what draws it. @type {Record<string, [title: string, draw: Draw]>} */
 const DRAWERS = {

@@ -20,7 +20,8 @@ kinds.set("kept", ({ kept }) => ({
 kinds.set("entropy", ({ field, low, high }) => ({
   label: `${WHO[field] ?? field} ${plain(low)} to ${plain(high)} nats`,
   test: (_run, _round, node, token) => {
-    const of = (/** @type {Partial<Record<string, any>> | null | undefined} */ item) => item?.[field];
+    const of = (/** @type {{h_draft?: number, h_target?: number} | null | undefined} */ item) =>
+      item?.[/** @type {"h_draft" | "h_target"} */ (field)];
     const value = of(node) ?? of(token) ?? null;
     return value !== null && value >= low && value < high;
   },

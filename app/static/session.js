@@ -33,7 +33,7 @@ export function createSession({ store, api, bus, ui }) {
     emit("ran");
   }
 
-  /** @type {Session & {catalogue: any, config: any, ran: any}} */
+  /** @type {{-readonly [K in keyof Session]: Session[K]}} */
   const session = {
     on,
     emit,
@@ -56,7 +56,7 @@ export function createSession({ store, api, bus, ui }) {
       emit("config", { by });
     },
     choosePreset(name, by = "") {
-      const preset = session.catalogue?.presets.find((/** @type {{name: string}} */ item) => item.name === name);
+      const preset = session.catalogue?.presets.find((item) => item.name === name);
       if (!preset) return;
       if (!preset.recorded) return session.configure(presetConfig(preset), by);
       session.config = presetConfig(preset);
@@ -67,9 +67,7 @@ export function createSession({ store, api, bus, ui }) {
       guarded(async () => {
         const body = await (early ?? api.get("trace", { name }));
         await bus.stop();
-        const preset = session.catalogue?.presets.find(
-          (/** @type {{name: string}} */ item) => item.name === body.recorded,
-        );
+        const preset = session.catalogue?.presets.find((item) => item.name === body.recorded);
         store.load(body.lanes, { recorded: body.recorded, compared: body.compared });
         filled(preset ? presetConfig(preset) : null);
         emit("config", { by: "recording" });
@@ -122,7 +120,7 @@ export function createSession({ store, api, bus, ui }) {
 
   /** What is in some files, checked by the server, which keeps none. @param {readonly File[]} files */
   async function read(files) {
-    const { upload } = session.catalogue.limits;
+    const upload = session.catalogue?.limits.upload ?? Infinity;
     if (files.reduce((sum, file) => sum + file.size, 0) > upload)
       throw new Error(`These files are larger than ${Math.round(upload / 1e6)} MB together, which is the limit.`);
     return api.post("open", framed(files));

@@ -28,8 +28,8 @@
 /** What a node's record says of its origin. @param {import("./types/trace.js").Node | null | undefined} node */
 export const sourceOf = (node) => /** @type {Source | null} */ (/** @type {unknown} */ (node?.source ?? null));
 
-/** @param {number | undefined} count @returns {string} */
-const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
+/** How often, in words. @param {number | undefined} count @returns {string} */
+export const times = (count) => (count === 1 ? "once" : count === 2 ? "twice" : `${count} times`);
 
 /**
  * Which text: this one, or an earlier trajectory, counted from 1.

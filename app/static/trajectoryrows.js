@@ -4,6 +4,7 @@
 import { count, h, visible } from "./dom.js";
 import { fmt, hideTip, percent, showTip } from "./draw.js";
 import { plot } from "./plot.js";
+import { times } from "./source.js";
 import { reusedShare } from "./trajectorydata.js";
 
 /**
@@ -12,9 +13,6 @@ import { reusedShare } from "./trajectorydata.js";
  * @typedef {Shown["methods"][number]} Method
  * @typedef {string | number | Node} Cell
  */
-
-/** @param {number} n */
-const times = (n) => (n === 1 ? "once" : n === 2 ? "twice" : `${n} times`);
 
 /** A table with a caption: first column are row heads. @param {string} caption @param {string[]} head
  * @param {Cell[][]} rows */

@@ -5,7 +5,7 @@ import { lockedRun, nameOf } from "./columns.js";
 import { count, h, s } from "./dom.js";
 import { FONT, fmt } from "./draw.js";
 import { offer, svgText } from "./figure.js";
-import { plainOf, roundsOf, summary } from "./numbers.js";
+import { drafted, plainOf, roundsOf, summary } from "./numbers.js";
 import { isOutside } from "./run/intro.js";
 import { repeatedOf, spreadWords } from "./run/spread.js";
 
@@ -73,7 +73,7 @@ function strong(text) {
  * @param {Store} store @returns {Run | null} */
 function subject(store) {
   const lanes = [...store.runs.values()].filter((run) => store.visibleRounds(run) > 0);
-  const drafts = lanes.filter((run) => run.head && roundsOf(store, [run]).some((round) => round.drafted > 0));
+  const drafts = lanes.filter((run) => run.head && drafted(roundsOf(store, [run])));
   const chosen = lockedRun(store);
   if (chosen && drafts.includes(chosen)) return chosen;
   return (

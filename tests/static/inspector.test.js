@@ -84,6 +84,8 @@ test("bars: both lists' first n, the named tokens always, in one order, the shar
     ],
   );
   assert.deepEqual(rows[3], { id: 40, q: 0.001, p: 0.0005, shared: false });
+  const many = barRows({ draft, target, guess, n: 12, order: "draft", keep: [40] });
+  assert.deepEqual([many.length, many.at(-1).id], [10, 40], "a named token stays, however improbable");
   const first = barRows({ draft, target, guess: null, n: 3, order: "draft", keep: [] });
   assert.equal(first[0].id, 0);
   assert.deepEqual(

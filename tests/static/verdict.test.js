@@ -40,6 +40,11 @@ test("where no speed is claimed, the reason is told instead", () => {
   assert.equal(said.how, `No speed is claimed: ${unsaid}.`);
 });
 
+test("a speed that is told needs no excuse", () => {
+  const said = verdict(page({ chain: { ...CHAIN, unsaid: "measured once" } }));
+  assert.match(said.how, /^Measured with rounds in turns/);
+});
+
 test("while time is scrubbed there are numbers so far and no cause", () => {
   const store = page({ chain: CHAIN });
   store.setTime({ at: 2 });

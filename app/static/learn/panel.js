@@ -1,6 +1,7 @@
 // @ts-check
 // Beside the stage: a lesson, one step at a time with a task that the page checks, or the story of a case.
 
+import { titleOf } from "../columns.js";
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
 import { catalogueOf } from "./catalogue.js";
@@ -224,6 +225,3 @@ function told(html) {
 /** @param {PageStep} step @param {import("../types/store.js").Selection} cursor @param {Store} store */
 const isShown = ({ at }, cursor, store) =>
   at !== null && cursor.run === store.lanes[at.lane] && cursor.round === at.round && cursor.node === at.node;
-
-/** @param {Store} store @param {string} key */
-const titleOf = (store, key) => store.runs.get(key)?.card.title ?? key;

@@ -1,6 +1,7 @@
 // @ts-check
 // What a band of the score shows of a run: spans, overhangs and rounds on the axis of positions. No DOM here.
 
+import { titleOf } from "../columns.js";
 import { sizeOf, tcrOf } from "../numbers.js";
 
 /**
@@ -149,9 +150,6 @@ export function sorted(store, by) {
     return left === right ? 0 : left - right;
   });
 }
-
-/** @param {Store} store @param {string} key */
-const titleOf = (store, key) => store.runs.get(key)?.card.title ?? key;
 
 /** @param {number|null} value */
 const negative = (value) => (value === null || value === undefined ? null : -value);

@@ -2,6 +2,7 @@
 // The tracks of a band: what each reads of a run, its scale, and who paints it.
 
 import { flagged } from "../flags.js";
+import { drafted } from "../numbers.js";
 import { overlapN } from "../thresholds.js";
 import { extent, numberTrack } from "./numbertracks.js";
 import {
@@ -103,7 +104,7 @@ export const TRACKS = [
     height: 26,
     none: "no drafts",
     label: () => "draft breadth",
-    has: (run) => run.rounds.some((round) => round.drafted > 0),
+    has: (run) => drafted(run.rounds),
     top: () => 1,
     paint: paintTree,
   },
@@ -116,7 +117,7 @@ export const TRACKS = [
     height: 14,
     none: "no drafts",
     label: () => "TCR, rank / N",
-    has: (run) => run.rounds.some((round) => round.drafted > 0),
+    has: (run) => drafted(run.rounds),
     top: () => 1,
     paint: paintTcr,
   },

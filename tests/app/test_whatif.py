@@ -1,16 +1,27 @@
 """Moving a threshold on a recorded trace must foretell the first token that a real run with that threshold changes."""
 
+import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.trace.store import event_json
-from tests.browser.views_page import open_views, static_server
 
-sync_api = pytest.importorskip("playwright.sync_api")
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+SCRIPT = """
+import { readFileSync } from "node:fs";
+import { createStore } from "./app/static/store.js";
+import { replay } from "./app/static/thresholds.js";
+const { lane, moves } = JSON.parse(readFileSync(0, "utf-8"));
+const store = createStore();
+store.load([lane]);
+const run = store.runs.get(lane.key);
+const told = moves.map((moved) => replay(run, { ...run.head.knobs, ...moved }).changed?.pos ?? null);
+console.log(JSON.stringify(told));
+"""
 PROMPT = "Once upon a time there was a small lighthouse. "
 MOVES = (
     (
@@ -43,20 +54,19 @@ def test_the_first_change_is_foretold(
     trace = run()
     card = next(card for card in lab.methods() if card.name == method)
     lane = {"key": method, "card": card.to_json(), "events": [event_json(event) for event in trace.events]}
-    with static_server() as base, sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page()
-        open_views(page, base, [lane])
-        for moved in moves:
-            told = page.evaluate(
-                """async (moved) => { const run = store.run(); const { replay } = await import('./thresholds.js');
-                return replay(run, { ...run.head.knobs, ...moved }).changed?.pos ?? null; }""",
-                moved,
-            )
-            other = run(**moved)
-            pairs = zip([token.token for token in trace.tokens], [token.token for token in other.tokens], strict=False)
-            seen = next((pos for pos, (one, two) in enumerate(pairs) if one != two), None)
-            if seen is None and len(trace.tokens) != len(other.tokens):
-                seen = min(len(trace.tokens), len(other.tokens))
-            assert told == seen, moved
-        browser.close()
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", SCRIPT],
+        input=json.dumps({"lane": lane, "moves": moves}),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+        timeout=60,
+    )
+    for moved, told in zip(moves, json.loads(done.stdout), strict=True):
+        other = run(**moved)
+        pairs = zip([token.token for token in trace.tokens], [token.token for token in other.tokens], strict=False)
+        seen = next((pos for pos, (one, two) in enumerate(pairs) if one != two), None)
+        if seen is None and len(trace.tokens) != len(other.tokens):
+            seen = min(len(trace.tokens), len(other.tokens))
+        assert told == seen, moved
