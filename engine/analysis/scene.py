@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import cast
 
 from engine.analysis.decisions import numbers
 from engine.analysis.words import Pieces, number, quoted
 from engine.threshold import Numbers, Threshold
 from engine.trace.events import Node, Round, RunStarted, TopN
+from engine.trace.records import Reason
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class Scene:
         return self.event.nodes[self.index]
 
     @cached_property
-    def reason(self) -> dict[str, Any]:
+    def reason(self) -> Reason:
         """The inputs of the decision."""
-        return self.node.reason or {}
+        return cast(Reason, self.node.reason or {})
 
     @cached_property
     def piece(self) -> str:

@@ -36,14 +36,15 @@ export function numbersIn(run) {
   for (; state.seen < list.length; state.seen += 1) {
     const { node, round } = list[state.seen];
     note("node", node && fieldsOf(node), FIELDS);
-    note("reason", node?.reason, fresh(node?.reason));
+    const reason = node?.reason && fieldsOf(node.reason);
+    note("reason", reason, fresh(reason));
     note("round", run.rounds[round].extras, fresh(run.rounds[round].extras));
   }
   return state.names;
 }
 
-/** A node as the numbers that it may hold. @param {import("../types/trace.js").Node} node @returns {Fields} */
-const fieldsOf = (node) => /** @type {Fields} */ (/** @type {unknown} */ (node));
+/** A node or its reason as the numbers that it may hold. @param {object} item @returns {Fields} */
+const fieldsOf = (item) => /** @type {Fields} */ (/** @type {unknown} */ (item));
 
 /** @param {Fields | null | undefined} item @returns {string[]} */
 const fresh = (item) => Object.keys(item ?? {}).filter((name) => !HAVE_TRACKS.has(name) && !HIDDEN.has(name));
@@ -75,7 +76,7 @@ export function readerOf(id) {
     return typeof found === "number" ? found : null;
   };
   if (where === "round") return (column, run) => value(run.rounds[column.round].extras);
-  if (where === "reason") return (column) => value(column.node?.reason);
+  if (where === "reason") return (column) => value(column.node?.reason && fieldsOf(column.node.reason));
   return (column) => value(column.node && fieldsOf(column.node));
 }
 

@@ -13,6 +13,81 @@ export type Origin = "draft" | "relaxed" | "correction" | "bonus" | "target";
 /** [token id, probability], most probable first. */
 export type TopN = readonly (readonly [number, number])[];
 
+/** Inputs of a decision. Composed: a veto's numbers come before those of the exact test, an override's after. */
+export interface Reason {
+  readonly id?: string;
+  readonly choice?: number;
+  readonly p?: number;
+  readonly q?: number;
+  readonly p_left?: number;
+  readonly ratio?: number;
+  readonly u?: number;
+  readonly correction?: string;
+  readonly after?: number | null;
+  readonly h_draft?: number;
+  readonly h_target?: number;
+  readonly overlap?: number;
+  readonly tau_h?: number;
+  readonly tau_h_draft?: number;
+  readonly tau_o?: number;
+  readonly n?: number;
+  readonly remove?: number;
+  readonly fired?: boolean;
+  readonly strict?: number;
+  readonly rank?: number;
+  readonly gap?: number;
+  readonly confidence?: number | null;
+  readonly top_beta?: number;
+  readonly tau?: number;
+  readonly failed?: string;
+  readonly k?: number;
+  readonly math_k?: number;
+  readonly score?: number | null;
+  readonly threshold?: number;
+  readonly edge?: boolean;
+  readonly h?: number;
+  readonly found?: string | null;
+  readonly pattern?: string;
+}
+
+/** Where a draft token comes from: a model or head (role, index, level), or a place in a text or a table. */
+export interface Source {
+  /** model | head | ngram | table | automaton | adjacency | ... */
+  readonly kind?: string;
+  readonly role?: string;
+  readonly index?: number;
+  readonly level?: number;
+  /** tokens that were looked up */
+  readonly order?: number;
+  /** tokens that matched */
+  readonly match?: number;
+  /** how far behind the match */
+  readonly step?: number;
+  readonly seen?: number;
+  readonly times?: number;
+  readonly count?: number;
+  readonly q?: number;
+  /** dynamic | static */
+  readonly where?: string;
+  /** of the fixed collection */
+  readonly document?: number;
+  readonly passage?: readonly number[];
+  /** the token's place in the passage */
+  readonly here?: number;
+  /** prompt | response */
+  readonly part?: string;
+  readonly pos?: number;
+  readonly trajectory?: number;
+  /** trajectories before this one */
+  readonly ago?: number;
+  /** of the matrix of adjacent tokens */
+  readonly row?: number;
+  /** entry of the row, from 1 */
+  readonly choice?: number;
+  /** the row was learnt at a token that stayed */
+  readonly kept?: boolean;
+}
+
 /** One guess of a draft. Entropies in nats over the full vocabulary at temperature 1. */
 export interface Node {
   readonly token: number;
@@ -31,7 +106,7 @@ export interface Node {
   readonly top_draft?: TopN;
   /** the distribution sampled from, when it is not the raw one */
   readonly law_draft?: TopN;
-  readonly source?: JsonObject;
+  readonly source?: Source;
   /** the target's probability: sampled distribution, or the raw distribution when greedy */
   readonly p?: number;
   readonly h_target?: number;
@@ -49,7 +124,7 @@ export interface Node {
   readonly margin?: number;
   readonly rule?: string;
   /** inputs of the rule's decision */
-  readonly reason?: JsonObject;
+  readonly reason?: Reason;
   /** The sentence that the server adds. */
   readonly why?: string;
 }
