@@ -1,12 +1,14 @@
 """Runs generated code in a separate process with limits; used for scoring only.
 
 The process is `python -I` in an empty folder, with no environment, limits on CPU time, memory, file size, open files
-and processes, and a wall-clock limit. What it may do further is bounded twice:
+and processes, and a wall-clock limit. What it may do further is bounded several times:
 
 - By the kernel, on Linux, each where allowed: a system-call filter (x86_64, aarch64), without which nothing can be
   started, written, connected, mounted or signalled; Landlock (5.13) for what may be read, which is the standard
   library; namespaces of its own for mounts, network and IPC; no capabilities, no new privileges, nobody's id where root
   calls it and nobody can read the library; death with its parent.
+- By bubblewrap (`bwrap`), where it is installed and may make namespaces: no other process, no network, and no file but
+  those of Python's library are there at all.
 - By an audit hook in the interpreter, everywhere: the same refusals, and modules that would go round it cannot be
   imported.
 
@@ -30,9 +32,11 @@ import hmac
 import os
 import secrets
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from dataclasses import dataclass
@@ -44,8 +48,18 @@ from engine.tasks.permission import SWITCH, UNCONFINED, code_may_run, require_co
 
 PASSED = "all tests passed"
 OUTPUT_LIMIT = 10_000  # bytes kept of what the program writes
+BUBBLEWRAP = "bubblewrap"
 NEEDED = ("system-call filter", "Landlock")  # as sandbox_child calls them
 TOKEN_BYTES = 32  # as in sandbox_child
+LIBRARIES = (
+    "/lib",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/share/zoneinfo",
+    "/etc/localtime",
+    "/etc/ld.so.cache",
+)  # as in sandbox_child
 _RUNNER = Path(__file__).with_name("sandbox_child.py")
 
 
@@ -72,7 +86,8 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
     token = secrets.token_bytes(TOKEN_BYTES)
     with tempfile.TemporaryDirectory(prefix="draftscope-") as folder, tempfile.TemporaryFile() as output:
         verdict_read, verdict_write = os.pipe()
-        command = [sys.executable, "-I", "-S", "-B", str(_RUNNER), str(cpu_s), str(memory_mib), str(verdict_write)]
+        given = (str(cpu_s), str(memory_mib), str(verdict_write))
+        command = [*(bubblewrapped() if BUBBLEWRAP in held else plain()), *given]
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -102,9 +117,44 @@ def run_python(code: str, *, wall_s: float = 5.0, cpu_s: int = 2, memory_mib: in
 
 @cache
 def layers() -> tuple[str, ...]:
-    """The kernel's layers that hold here, tried once in a process of its own."""
+    """The layers that hold here, tried once in a process of its own: bubblewrap's where it is installed and works."""
+    if shutil.which("bwrap") and (found := _tried(bubblewrapped())):
+        return (*found, BUBBLEWRAP)
+    return _tried(plain())
+
+
+def plain() -> list[str]:
+    """The beginning of the child's command."""
+    return [sys.executable, "-I", "-S", "-B", str(_RUNNER)]
+
+
+def bubblewrapped() -> list[str]:
+    """The same in namespaces of its own, processes among them, where no file is but those of Python's library."""
+    python = Path(sys.executable).resolve()
+    library = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), f"{sys.base_prefix}/lib"}
+    seen = [
+        path for path in (*map(str, sorted({*LIBRARIES, *library})), str(python), str(_RUNNER)) if Path(path).exists()
+    ]
+    binds = [word for path in seen for word in ("--ro-bind", path, path)]
+    alone = [
+        "--unshare-all",
+        "--die-with-parent",
+        "--cap-drop",
+        "ALL",
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        "--chdir",
+        "/tmp",
+    ]
+    return [shutil.which("bwrap") or "bwrap", *alone, *binds, str(python), *plain()[1:]]
+
+
+def _tried(beginning: list[str]) -> tuple[str, ...]:
+    """The kernel's layers that the child finds, when its command begins so; none where it cannot be started."""
     read, write = os.pipe()
-    command = [sys.executable, "-I", "-S", "-B", str(_RUNNER), "5", "512", str(write), "--layers"]
+    command = [*beginning, "5", "512", str(write), "--layers"]
     with tempfile.TemporaryDirectory(prefix="draftscope-") as folder:
         process = subprocess.Popen(
             command,

@@ -359,4 +359,39 @@ def test_a_public_server_runs_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_child_knows_the_length_of_the_token_and_the_names_of_layers() -> None:
     assert sandbox.NEEDED == (sandbox_child.FILTER, sandbox_child.LANDLOCK)
-    assert sandbox.TOKEN_BYTES == sandbox_child.TOKEN_BYTES
+    assert sandbox.TOKEN_BYTES == sandbox_child.TOKEN_BYTES and sandbox.LIBRARIES == sandbox_child.LIBRARIES
+
+
+def test_bubblewrap_is_used_where_it_works(bystander: subprocess.Popen[bytes]) -> None:
+    """Processes, files and the host's name of this machine are not there, before any other layer is asked."""
+    if sandbox.BUBBLEWRAP not in sandbox.layers():
+        pytest.skip("bwrap is not installed here, or may not make namespaces")
+    start = sandbox.bubblewrapped()
+    look = (
+        "import os; print(os.path.exists('/proc'), os.listdir('/home') if os.path.exists('/home') else [], os.getpid())"
+    )
+    command = [*start[: start.index(str(sandbox._RUNNER), start.index("-I"))], "-c", look]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.split()
+    assert told[:2] == ["False", "[]"] and int(told[2]) < 10
+    attack = [*command[:-1], f"import os; os.kill({bystander.pid}, 9)"]
+    ended = subprocess.run(attack, capture_output=True, text=True, timeout=20, check=False)
+    assert "ProcessLookupError" in ended.stderr and bystander.poll() is None
+    assert sandbox.BUBBLEWRAP in run_python("x = 1").layers and "bubblewrap" in sandbox.said()
+
+
+def test_without_bubblewrap_the_other_layers_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox.shutil, "which", lambda _name: None)
+    held = sandbox.layers.__wrapped__()
+    assert sandbox.BUBBLEWRAP not in held
+    monkeypatch.setattr(sandbox, "layers", lambda: held)
+    if not KERNEL:
+        pytest.skip("no kernel layers here")
+    assert run_python("x = 1").passed
+
+
+def test_a_bubblewrap_that_may_not_make_namespaces_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(sandbox.shutil, "which", lambda _name: str(broken))
+    assert sandbox.BUBBLEWRAP not in sandbox.layers.__wrapped__()
