@@ -1,0 +1,74 @@
+"""python -m tests.apidocs write: the reference of the public interface in docs/api, generated from the docstrings."""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from griffe import load
+from griffe2md import default_config, render_object_docs
+
+from engine.files.places import ROOT
+
+FOLDER = ROOT / "docs" / "api"
+MODULES = {
+    "engine.lab": "Load models, run methods on them.",
+    "engine.runs.running": "The options of a run.",
+    "engine.config": "Cards and knobs of methods.",
+    "engine.parts.protocols": "What a drafter, a shape and a rule are; for authors of methods.",
+    "engine.trace.events": "The events of a trace and their fields (as JSON Schema: docs/trace.schema.json).",
+    "engine.trace.store": "A trace in memory and on disk.",
+    "engine.analysis.tables": "Traces as pandas tables.",
+    "engine.errors": "What can go wrong.",
+    "app.notebook": "Runs in a notebook.",
+    "app.export": "The page as a file.",
+}
+ANCHORED = re.compile(r"\[([^\]]+)\]\(#[^)]*\)")  # links to anchors that a repository's pages do not have
+HEAD = "<!-- Written by `python -m tests.apidocs write`; do not edit. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """The files by name."""
+    config = default_config | {"docstring_style": "google", "show_signature_annotations": True, "heading_level": 1}
+    found = {}
+    for name in MODULES:
+        text = render_object_docs(load(name, search_paths=[str(ROOT)]), config)
+        found[_file(name)] = HEAD + ANCHORED.sub(r"\1", text).rstrip() + "\n"
+    lines = [f"- [`{name}`]({_file(name)}): {words}" for name, words in MODULES.items()]
+    about = "Installed, `engine` is `draftscope.engine` and `app` is `draftscope.app`."
+    found["README.md"] = HEAD + "\n".join(["# Reference of the public interface", "", about, "", *lines, ""])
+    return found
+
+
+def _file(module: str) -> str:
+    return module.replace(".", "-") + ".md"
+
+
+def stale(folder: Path = FOLDER) -> list[str]:
+    """Files that are not what the docstrings give."""
+    kept = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+    wanted = pages()
+    return sorted(name for name in kept.keys() | wanted.keys() if kept.get(name) != wanted.get(name))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the files, or check them."""
+    flags = argparse.ArgumentParser(prog="python -m tests.apidocs", description=__doc__)
+    flags.add_argument("action", choices=("write", "check"))
+    if flags.parse_args(argv).action == "check":
+        old = stale()
+        sys.stdout.write(
+            f"not current, run `python -m tests.apidocs write`: {', '.join(old)}\n" if old else "current\n"
+        )
+        return int(bool(old))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for path in FOLDER.glob("*.md"):
+        path.unlink()
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,18 @@
+"""docs/api is what the docstrings say."""
+
+from tests.apidocs import MODULES, pages, stale
+
+
+def test_the_reference_is_current():
+    assert stale() == [], "run `python -m tests.apidocs write`"
+
+
+def test_it_names_what_users_call():
+    found = pages()
+    for name, wanted in {
+        "engine-lab.md": ("Lab.load", "Lab.run", "Lab.stream", "Raises"),
+        "engine-trace-events.md": ("Node", "top_draft", "RunEnded"),
+        "engine-parts-protocols.md": ("Drafter", "Shape", "Rule"),
+    }.items():
+        assert all(word in found[name] for word in wanted), name
+    assert set(found) == {"README.md", *(f"{name.replace('.', '-')}.md" for name in MODULES)}
