@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from transformers import AutoModelForCausalLM
 
 from engine.analysis.explain import why
 from engine.analysis.identities import identities
+from engine.drafters.beams import BeamDrafter
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.lab import Lab
+from engine.rules.beams import _down
 from engine.tasks import load_problems
 from engine.trace.store import Trace
 from engine.trees.beams import STOPPING, Beam, BeamSearch
@@ -186,3 +189,20 @@ def test_a_search_by_hand(width: int) -> None:
     if width == 3:
         assert search.best.tokens == max(said, key=rated)
     assert Beam().score == 0 and search.settled == len(search.best.tokens)
+
+
+def test_only_candidates_among_the_first_n_may_end() -> None:
+    search = BeamSearch(1, 9, 1.0, "full")
+    search.step([(-0.5, 0, 0), (-0.6, 0, 2)], lambda token: token == 2)
+    assert not search.ended and [beam.tokens for beam in search.live] == [(0,)]
+
+
+def test_an_ended_beam_that_all_live_ones_have_left_can_still_be_committed() -> None:
+    search = BeamSearch(2, 9, 1.0, "heuristic")
+    search.live = [Beam((1, 1, 5), (-1, -2, -3)), Beam((1, 2, 5), (-1, -3, -4))]
+    search.ended = [(-0.1, Beam((3, 4, 9), (-0.1, -0.2, -0.3)))]
+    drafter = BeamDrafter.__new__(BeamDrafter)
+    drafter.search, drafter.stops = search, frozenset({9})
+    draft = drafter.propose(SimpleNamespace(space=99), None)  # type: ignore[arg-type]
+    assert _down(draft, (3, 4, 9)) == ([5, 6], (9,)) and draft.leaves == (2, 4)
+    assert draft.scores is not None and draft.scores[6] == -0.2
