@@ -6,6 +6,7 @@ import { h } from "../dom.js";
 import { rich } from "../draw.js";
 import { addressOf, follow } from "../learn/places.js";
 import { guaranteeOf } from "./guarantee.js";
+import { madeWith } from "./made.js";
 
 /**
  * @typedef {import("../types/store.js").Store} Store
@@ -86,6 +87,7 @@ export function proofLines(store, run) {
     h("p", {}, ...rich(proof ? proof.text : "Checked when every lane has ended.")),
     ...(there === null ? [] : [h("button", { type: "button", onclick: go }, `Go to position ${there}`)]),
     ...(proof ? [h("p", {}, ...rich(proof.decisions))] : []),
+    ...(run.head ? [h("h4", {}, "Made with"), ...madeWith(run.head).map((text) => h("p", {}, text))] : []),
     h("h4", {}, "How exactness is shown"),
     h(
       "p",
