@@ -79,16 +79,19 @@ class Request:
     answer: str = ""  # its reference answer
     visitor: str = ""  # who asks: all tabs of a browser are one (`app.turnstile`)
     record: Literal["full", "light"] = "full"  # of the traces; no page asks for it
+    prompt_ids: tuple[int, ...] = ()  # the prompt as tokens, in place of its text
+    forced: tuple[int, ...] = ()  # tokens that the response begins with, whatever the target would have written
 
     @property
-    def extras(self) -> dict[str, str]:
-        """What the heads of the traces note of the prompt."""
-        return {name: value for name, value in (("task", self.task), ("answer", self.answer)) if value}
+    def extras(self) -> dict[str, Any]:
+        """What the heads of the traces note of the prompt; `forced`: so many of its last tokens begin the response."""
+        noted = (("task", self.task), ("answer", self.answer), ("forced", len(self.forced)))
+        return {name: value for name, value in noted if value}
 
     def arguments(self, lane: Lane) -> dict[str, Any]:
         """What `Lab.stream` takes for one lane, besides the method's name."""
         return {
-            "prompt": self.prompt,
+            "prompt": [*self.prompt_ids, *self.forced] or self.prompt,
             "max_new_tokens": self.max_new_tokens,
             "temperature": self.sampling.temperature,
             "top_p": self.sampling.top_p,

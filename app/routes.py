@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import (
     composer,
+    continuing,
     evaluations,
     fresh,
     gallery,
@@ -106,6 +107,7 @@ def page_routes(service: Service, shelf: PresetCatalogue, sentence: Sentence | N
         *pooled.routes(service),
         *trajectories.routes(service),
         *repeats.routes(service),
+        *continuing.routes(service, sentence),
         *trees.routes(),
         *fresh.routes(),
         *composer.routes(service),

@@ -211,6 +211,22 @@ class RepeatMessage(TypedDict):
     error: NotRequired[str]
 
 
+class ContinueRequest(RunRequest):
+    """A run of one method that goes on from a forced beginning: POST /lab/continue (`app.continuing` checks it)."""
+
+    prompt_ids: list[int]
+    forced: list[int]  # token ids that the response begins with
+
+
+class ContinueMessage(TypedDict):
+    """A line about a continuation: its card, then its events."""
+
+    kind: Literal["queued", "begin", "events", "error"]
+    card: NotRequired[PlainCard]
+    events: NotRequired[list[PlainEvent]]
+    error: NotRequired[str]
+
+
 class Problem(TypedDict):
     """A fresh problem that no model was trained on: GET /lab/problem?task=&seed=."""
 

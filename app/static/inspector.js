@@ -8,6 +8,7 @@ import { fmt, label, linear, pieceOf, prob, rich, SIGNS, sign } from "./draw.js"
 import { figuresIn, offer, stack } from "./figure.js";
 import { flagLines } from "./flags.js";
 import { followSource, passageOf, passageText } from "./passage.js";
+import { alternativesAt, createContinuing } from "./run/continue.js";
 import { SAYS } from "./run/phases.js";
 import { sourceOf, sourceWords } from "./source.js";
 import { overlapN } from "./thresholds.js";
@@ -32,6 +33,7 @@ function build() {
     from: h("p.v-from"),
     flags: h("div.v-flags"),
     bars: h("div.v-bars"),
+    others: h("div.v-alternatives", { role: "group", "aria-label": "What if it had written another token" }),
     strip: h("div.v-strip"),
     numbers: h("dl.v-numbers"),
     order: h("button.v-button", { type: "button" }),
@@ -58,16 +60,18 @@ export function mount(element, store, lab) {
     parts.from,
     parts.flags,
     parts.bars,
+    parts.others,
     h("div.v-facts", {}, parts.strip, parts.numbers),
   );
-  const draw = () => show(store, parts, lab);
+  const continuing = lab && createContinuing(store, lab);
+  const draw = () => show(store, parts, lab, continuing);
   const later = () => store.frame("inspector", draw);
   parts.order.onclick = () => store.setOption("order", store.options.order === "draft" ? "target" : "draft");
   parts.law.onclick = () => store.setOption("law", store.options.law === "sampled" ? "raw" : "sampled");
   parts.back.onclick = () => step(store, -1);
   parts.next.onclick = () => step(store, 1);
   store.on("data", () => store.seldom("inspector", draw));
-  for (const topic of /** @type {const} */ (["runs", "cursor", "hover", "time", "options", "flags"]))
+  for (const topic of /** @type {const} */ (["runs", "cursor", "hover", "time", "options", "flags", "status"]))
     store.on(topic, later);
   // Widths come from the observer: reading them while other views change the page would force a layout.
   const watch = new ResizeObserver((entries) => {
@@ -100,8 +104,9 @@ export function subject(store) {
 /** @param {Round} round @param {Node | null} node */
 const onPath = (round, node) => node && node.parent === (round.path[round.path.length - 1] ?? -1);
 
-/** @param {Store} store @param {Parts} parts @param {import("./types/lab.js").Lab} [lab] */
-function show(store, parts, lab) {
+/** @param {Store} store @param {Parts} parts @param {import("./types/lab.js").Lab} [lab]
+ * @param {ReturnType<typeof createContinuing>} [continuing] */
+function show(store, parts, lab, continuing) {
   const it = subject(store);
   const width = parts.widths.bars || 480;
   parts.back.disabled = parts.next.disabled = !it;
@@ -109,7 +114,7 @@ function show(store, parts, lab) {
     parts.why.textContent =
       "Choose a token: the sentence here says in the rule's own terms why it was accepted or rejected.";
     parts.place.textContent = "";
-    for (const part of [parts.which, parts.from, parts.flags, parts.bars, parts.strip, parts.numbers])
+    for (const part of [parts.which, parts.from, parts.flags, parts.bars, parts.others, parts.strip, parts.numbers])
       part.replaceChildren();
     return;
   }
@@ -187,6 +192,7 @@ function show(store, parts, lab) {
         })
       : h("p.v-empty", { text: "This trace was recorded lightly: it holds decisions, not distributions." }),
   );
+  parts.others.replaceChildren(...alternatives(store, continuing, it));
   parts.strip.replaceChildren(
     stripFigure(samples(run) ? node : node && { ...node, u: undefined }, parts.widths.strip || 220),
   );
@@ -196,6 +202,30 @@ function show(store, parts, lab) {
       h(value.length > 16 ? "dd.v-long" : "dd", { text: value }),
     ]),
   );
+}
+
+/** Buttons for the other tokens of this place: each makes a lane that goes on from it. @param {Store} store
+ * @param {ReturnType<typeof createContinuing> | undefined} continuing @param {Subject} it @returns {HTMLElement[]} */
+function alternatives(store, continuing, { run, pos }) {
+  const found = continuing && pos !== null && !store.halfRound(run) ? alternativesAt(run, pos) : [];
+  if (!continuing || pos === null || !found.length) return [];
+  const against = continuing.hindrance(run);
+  return [
+    h("span", { text: "What if it had written" }),
+    ...found.map(({ token, p }) =>
+      h(
+        "button.v-button",
+        {
+          type: "button",
+          disabled: against !== "",
+          title: against || `A new lane: the text before position ${pos}, this token, and what follows`,
+          onclick: () => continuing.start(run, pos, token),
+        },
+        h("code", { text: pieceOf(run, token) }),
+        ` ${prob(p)}`,
+      ),
+    ),
+  ];
 }
 
 /** Where p has to reach: the drawn u times q, when the run samples by ratio. @param {Node | null} node */

@@ -8,6 +8,7 @@ import { percent } from "./draw.js";
 import { flagsFor } from "./flags.js";
 import { knobText, lineStarts, trimStart } from "./lanetext.js";
 import { answerOf } from "./run/answer.js";
+import { forcedOf, forcedText, forcedWords } from "./run/continue.js";
 import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
 import { toggleProof } from "./run/proof.js";
 import { repeatedOf, spreadWords, times } from "./run/spread.js";
@@ -72,6 +73,7 @@ export class Lane {
     this.promise();
     this.answer = h("p.answer", { hidden: true });
     this.spread = h("p.spread", { hidden: true });
+    this.forced = h("p.forced", { hidden: true });
     this.fault = h("p.fault", { role: "status", hidden: true });
     this.flow = h("div.flow", {
       role: "listbox",
@@ -101,6 +103,7 @@ export class Lane {
         this.spread,
       ),
       this.fault,
+      this.forced,
       this.flow,
     );
     this.figures[0].value.after(this.ratio);
@@ -117,6 +120,7 @@ export class Lane {
   grow() {
     const { run, store } = this;
     if (this.done === 0) {
+      this.beginning();
       this.knobs.textContent = knobText(run);
       this.promise();
     }
@@ -126,6 +130,15 @@ export class Lane {
     this.flag(this.flagsDone);
     this.dim();
     this.numbers();
+  }
+
+  /** What stood before the first token of this lane, where its beginning was forced. */
+  beginning() {
+    const words = forcedWords(this.run);
+    this.forced.hidden = !words;
+    if (!words) return;
+    const { before, chosen } = forcedText(this.run);
+    this.forced.replaceChildren(h("span.told", { text: words }), h("span.text", {}, before, h("b", { text: chosen })));
   }
 
   promise() {
@@ -289,7 +302,7 @@ export class Lane {
       if (value.textContent !== text) value.textContent = text;
     });
     const reference = [...store.runs.values()].find((other) => other.card.guarantee === "reference");
-    const base = reference && reference !== run ? store.stats(reference).perSecond : null;
+    const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
     this.ratio.textContent = base && stats.perSecond ? `${num(stats.perSecond / base, 1)}× once` : "";
     const again = store.time.at === Infinity ? repeatedOf(store, run.key) : null;
     if (again?.speedup) this.ratio.textContent = times(again.speedup.median);

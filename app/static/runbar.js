@@ -60,6 +60,7 @@ export function mount(element, store, lab) {
   const repeats = createRepeats(store, lab);
   const halt = () => {
     repeats.stop();
+    lab.ui.emit("halt");
     return lab.bus.stop();
   };
   const stop = h("button", { onclick: halt, disabled: true }, icon("stop"), "Stop");

@@ -112,6 +112,11 @@ export function createStore() {
       emit("time");
       emit("status");
     },
+    add({ key, card }) {
+      runs.set(key, makeRun(key, card));
+      if (!store.lanes.includes(key)) store.lanes = [...store.lanes, key];
+      emit("runs");
+    },
     push(key, events) {
       const run = runs.get(key);
       if (!run) return;

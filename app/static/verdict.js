@@ -6,6 +6,7 @@ import { count, h, s } from "./dom.js";
 import { FONT, fmt } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { drafted, plainOf, roundsOf, summary } from "./numbers.js";
+import { forcedOf } from "./run/continue.js";
 import { isOutside } from "./run/intro.js";
 import { repeatedOf, spreadWords } from "./run/spread.js";
 
@@ -119,7 +120,7 @@ const EMPTY = {
  * name. @param {Store} store @param {Run} run @returns {Words} */
 function soFar(store, run) {
   const numbers = summary(roundsOf(store, [run]));
-  const baseline = plainOf(store, run);
+  const baseline = forcedOf(run) ? null : plainOf(store, run);
   const plain = baseline && summary(roundsOf(store, [baseline]));
   const ratio =
     numbers.drafted && numbers.perSecond && baseline && plain?.perSecond
@@ -141,6 +142,8 @@ function how(store, run, baseline) {
   const lossy = run.head?.guarantee === "lossy" ? " Lossy: the text may differ from the target's own." : "";
   const day = run.head?.created?.slice(0, 10);
   const on = place ? ` on ${place}` : "";
+  if (forcedOf(run))
+    return `Measured here${on}, alone and from a forced beginning: its speed is compared with none.${lossy}`;
   if (store.status.recorded) {
     const turns = baseline && apart(run, baseline) ? ", one lane after the other" : "";
     return `Recorded${day ? ` ${day}` : ""}${on || " on an unnamed device"}${turns}; prefill excluded.${lossy}`;

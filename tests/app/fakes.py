@@ -51,10 +51,14 @@ class FakeLab:
     def _events(self, method: str, settings: dict[str, Any]) -> Iterator[Event]:
         knobs = {knob.name: settings[knob.name] for knob in BY_NAME[method].knobs if knob.name in settings}
         self.open_streams.append(method)
+        prompt, ids = settings["prompt"], list[int]()
+        if not isinstance(prompt, str):
+            prompt, ids = "tokens", list(prompt)
         try:
-            for i, event in enumerate(
-                events(method, settings["max_new_tokens"], settings["seed"], settings["prompt"], knobs)
-            ):
+            for i, event in enumerate(events(method, settings["max_new_tokens"], settings["seed"], prompt, knobs)):
+                if ids and isinstance(event, RunStarted):
+                    noted = event.extras | settings["extras"]
+                    event = replace(event, prompt_ids=ids, prompt_pieces=[f" t{one}" for one in ids], extras=noted)
                 if self.fail_at is not None and i == self.fail_at:
                     raise ConfigError("The prompt is longer than the models' context.")
                 time.sleep(self.pause)

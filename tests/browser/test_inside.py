@@ -39,3 +39,19 @@ def test_the_buttons_for_events_are_there_on_a_phone(visit):
         assert (
             box["width"] >= 24 and box["x"] + box["width"] <= page.get_by_role("group", name="Axis").bounding_box()["x"]
         )
+
+
+def test_another_token_makes_a_lane_that_goes_on_from_it(visit, server):
+    page = visit()
+    page.evaluate("draftscope.store.setCursor({run: 'chain', pos: 4})")
+    others = page.get_by_role("group", name="What if it had written another token")
+    others.get_by_role("button").first.click()
+    lane = page.locator(".lane[data-lane='chain~1']")
+    expect(lane.locator(".forced")).to_contain_text(
+        "Its first 5 tokens were forced: those of Chain of guesses before position 4"
+    )
+    expect(lane.locator(".flow .k").first).to_be_visible()
+    expect(lane.locator(".state")).not_to_have_text("decoding", timeout=30_000)
+    expect(page.locator(".lane")).to_have_count(6)
+    assert page.evaluate("[draftscope.store.lanes.length, draftscope.store.status.phase]") == [6, "done"]
+    assert server.lab.open_streams == []

@@ -4,6 +4,7 @@
 import { h } from "../dom.js";
 import { fmt, percent } from "../draw.js";
 import { answerOf } from "../run/answer.js";
+import { forcedOf } from "../run/continue.js";
 import { guaranteeOf } from "../run/guarantee.js";
 import { range, repeatedOf, times } from "../run/spread.js";
 import { agreement } from "./bands.js";
@@ -21,7 +22,7 @@ import { agreement } from "./bands.js";
 /** @param {Store} store @param {Run} run @param {Run | null} reference @param {number|null} parts @returns {Figures} */
 export function figuresOf(store, run, reference, parts) {
   const stats = store.stats(run);
-  const base = reference && reference !== run ? store.stats(reference).perSecond : null;
+  const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
   return {
     calls: stats.rounds,
     tau: stats.tau,

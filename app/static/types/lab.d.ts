@@ -6,6 +6,7 @@ import type { Message as TrajectoryMessage } from "./trajectory.js";
 import type {
   Catalogue,
   Composed,
+  ContinueMessage,
   DocPage,
   Gallery,
   Glossary,
@@ -52,6 +53,7 @@ export interface PostAnswers {
 
 /** What it answers to a body line by line. */
 export interface LineAnswers {
+  continue: ContinueMessage;
   mine: MiningMessage;
   repeat: RepeatMessage;
   "trajectories/live": TrajectoryMessage;
@@ -134,6 +136,8 @@ export interface UiTopics {
   open: { readonly name: string; readonly rest: readonly unknown[] };
   /** the open drawer is to close */
   close: undefined;
+  /** whatever is being computed is to stop */
+  halt: undefined;
   /** play or pause */
   play: undefined;
   /** unfold the run bar, or fold it */

@@ -198,6 +198,8 @@ export interface Store extends Emitter<Topics> {
   seldom(key: string, draw: () => void, every?: number): void;
 
   begin(lanes: readonly LaneStart[], status?: Partial<Status>): void;
+  /** One more lane beside those that are shown. */
+  add(lane: LaneStart): void;
   push(key: string, events: readonly Event[]): void;
   load(traces: readonly LaneTrace[], status?: Partial<Status>): void;
   setStatus(partial: Partial<Status>): void;

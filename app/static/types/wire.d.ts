@@ -206,6 +206,36 @@ export interface RepeatMessage {
   readonly error?: string;
 }
 
+/** A run of one method that goes on from a forced beginning: POST /lab/continue (`app.continuing` checks it). */
+export interface ContinueRequest {
+  readonly models: string;
+  readonly prompt: string;
+  readonly lanes: readonly LaneRequest[];
+  readonly max_new_tokens: number;
+  readonly temperature: number;
+  readonly top_p: number;
+  readonly top_k: number;
+  readonly seed: number;
+  readonly chat: boolean;
+  readonly task?: string;
+  readonly answer?: string;
+  readonly preset?: string;
+  readonly id?: string;
+  readonly visitor?: string;
+  readonly stop?: readonly string[];
+  readonly prompt_ids: readonly number[];
+  /** token ids that the response begins with */
+  readonly forced: readonly number[];
+}
+
+/** A line about a continuation: its card, then its events. */
+export interface ContinueMessage {
+  readonly kind: "queued" | "begin" | "events" | "error";
+  readonly card?: Card;
+  readonly events?: readonly Event[];
+  readonly error?: string;
+}
+
 /** A fresh problem that no model was trained on: GET /lab/problem?task=&seed=. */
 export interface Problem {
   readonly task: string;

@@ -1,0 +1,86 @@
+"""Another text: a run that goes on from a forced beginning, "what if it had written this". No gradio, no torch."""
+
+import time
+from dataclasses import replace
+from functools import partial
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from app import request as requests
+from app.answers import refused
+from app.ndjson import Lines, stream
+from app.recorded import Narrator, Sentence
+from app.service import EVERY, Service
+from app.turns import ended
+from app.validate import body, checked, parsed
+from engine.errors import ConfigError, LabError
+
+MOST_IDS = 20_000  # tokens of a prompt and of a beginning
+IDS = f"a list of 1 to {MOST_IDS} token ids"
+MAX_BODY = 400_000
+
+
+class AskedContinuation(requests.AskedRun):
+    """A run of one method. Its tokens are given: nothing is read anew from text, nor through a chat template."""
+
+    prompt_ids: list[int] = Field(
+        min_length=1,
+        max_length=MOST_IDS,
+        description=f"a list of 1 to {MOST_IDS} token ids, as a trace's head has them",
+    )
+    forced: list[int] = Field(
+        min_length=1,
+        max_length=MOST_IDS,
+        description=f"a list of 1 to {MOST_IDS} token ids that the response begins with",
+    )
+
+
+def routes(service: Service, sentence: Sentence | None) -> list[BaseRoute]:
+    """One route: a lane as JSON lines."""
+    return [Route("/lab/continue", partial(go_on, service, sentence), methods=["POST"])]
+
+
+async def go_on(service: Service, sentence: Sentence | None, request: Request) -> Response:
+    """Continue a text, as JSON lines. Closing the connection stops soon after the round in progress."""
+    try:
+        ask = parse(service, parsed(await body(request.stream(), MAX_BODY)))
+    except LabError as error:
+        return refused(error)
+    return stream(partial(lines, service, sentence, ask))
+
+
+def parse(service: Service, given: object) -> requests.Request:
+    """The request in plain values.
+
+    Raises:
+        ConfigError: something is missing, unknown or out of range; or several methods.
+    """
+    asked = checked(AskedContinuation, given)
+    ask = requests.resolved(asked, service.cards, service.models, service.limits)
+    if len(ask.lanes) != 1:
+        raise ConfigError(f"lanes must name one method, not {len(ask.lanes)}: one text is continued at a time.")
+    if ask.chat:
+        raise ConfigError("chat must be false: the ids of the prompt already hold the chat template.")
+    return replace(ask, prompt_ids=tuple(asked.prompt_ids), forced=tuple(asked.forced))
+
+
+def lines(service: Service, sentence: Sentence | None, ask: requests.Request) -> Lines:
+    """The messages of a run, as `app.wire.ContinueMessage`: the lane, then its events as they come."""
+    yield {"kind": "queued"}
+    lab = service.lab(ask.models)
+    narrator = Narrator(sentence)
+    with service.line(ask.visitor) as ticket:
+        for spot in ticket.waits():
+            yield {"kind": "queued", "line": spot}
+        yield {"kind": "begin", "card": ask.lanes[0].card.to_json()}
+        events, due = [], time.monotonic()
+        with ended(service.turns(lab, ask)) as turns:
+            for _key, event in turns:
+                events.append(narrator.message(event))
+                if time.monotonic() >= due:
+                    yield {"kind": "events", "events": events}
+                    events, due = [], time.monotonic() + EVERY
+        yield {"kind": "events", "events": events}

@@ -1,0 +1,164 @@
+// @ts-check
+// "What if it had written this": another token at a place, and the method goes on from there, as one more lane.
+
+import { textOf } from "../run.js";
+import { visitor } from "../visitor.js";
+
+/**
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/store.js").Run} Run
+ * @typedef {import("../types/lab.js").Lab} Lab
+ * @typedef {import("../types/wire.js").ContinueMessage} Message
+ * @typedef {{token: number, p: number}} Alternative
+ */
+
+const MOST = 5; // alternatives that are offered
+
+/** Of which runs a lane's forced beginning is, in words: the page made these. @type {Map<string, string>} */
+const origins = new Map();
+
+/** The other tokens that the target thought likely at a place, likeliest first.
+ * @param {Run} run @param {number | null} pos @returns {Alternative[]} */
+export function alternativesAt(run, pos) {
+  const token = pos === null ? undefined : run.tokens[pos];
+  if (!token) return [];
+  const node = token.node == null ? null : run.rounds[token.round]?.nodes[token.node];
+  const top = token.top_target ?? node?.top_target ?? [];
+  return top
+    .filter(([id]) => id !== token.token)
+    .slice(0, MOST)
+    .map(([id, p]) => ({ token: id, p }));
+}
+
+/** How many tokens at the beginning of a lane's text were forced. @param {Pick<Run, "head">} run */
+export const forcedOf = ({ head }) => {
+  const forced = head?.extras.forced;
+  return typeof forced === "number" && head && forced > 0 && forced <= head.prompt_ids.length ? forced : 0;
+};
+
+/** The forced beginning: its text up to the token that was chosen, and this one. @param {Run} run */
+export function forcedText(run) {
+  const n = forcedOf(run);
+  const pieces = n && run.head ? run.head.prompt_pieces.slice(-n) : [];
+  return { before: pieces.slice(0, -1).join(""), chosen: pieces.at(-1) ?? "" };
+}
+
+/** What a lane says of its forced beginning. @param {Run} run */
+export function forcedWords(run) {
+  const n = forcedOf(run);
+  if (!n) return "";
+  const tokens = n === 1 ? "Its first token was" : `Its first ${n} tokens were`;
+  const whose = origins.get(run.key) ?? "";
+  return `${tokens} forced${whose}, so this is no run of the method alone. Positions count from there.`;
+}
+
+/**
+ * @param {Store} store
+ * @param {Pick<Lab, "api" | "session" | "ui">} lab
+ */
+export function createContinuing(store, { api, session, ui }) {
+  /** @type {AbortController | null} */
+  let going = null;
+  let key = "";
+
+  let begun = false;
+  const leave = () => {
+    going?.abort();
+    going = null;
+    begun = false;
+  };
+  const stop = () => {
+    if (!going) return;
+    leave();
+    store.setStatus({ phase: store.lanes.length ? "done" : "empty" });
+  };
+
+  /** Which of the server's models the run was made with; null where it does not say, or they are not here.
+   * @param {Run} run */
+  function modelsOf(run) {
+    const known = session.catalogue?.models ?? [];
+    const preset = run.head?.preset;
+    if (preset && known.includes(preset)) return preset;
+    return store.status.opened || !session.ran ? null : session.ran.models;
+  }
+
+  const continuing = {
+    stop,
+    /** Why nothing can go on from a run; empty when it can. @param {Run} run */
+    hindrance(run) {
+      if (!run.head) return "The run has not begun yet.";
+      if (store.status.phase !== "done") return "The run has not ended yet.";
+      return modelsOf(run) === null ? "Its models are not loaded here." : "";
+    },
+    /** A new lane: the run's text before a position, another token there, and what the method makes of it.
+     * @param {Run} run @param {number} pos @param {number} token */
+    async start(run, pos, token) {
+      const against = continuing.hindrance(run);
+      const { head } = run;
+      const models = modelsOf(run);
+      if (against || !head || !models) return ui.notify(against);
+      stop();
+      const mine = new AbortController();
+      going = mine;
+      key = freshKey(store, run.card.name);
+      const own = [...run.tokens.slice(0, pos).map((one) => one.token), token];
+      const before = head.prompt_ids.length - forcedOf(run); // a beginning that was forced already stays one
+      const request = {
+        models,
+        prompt: head.prompt || "…",
+        prompt_ids: head.prompt_ids.slice(0, before),
+        forced: [...head.prompt_ids.slice(before), ...own],
+        lanes: [{ method: head.method, knobs: head.knobs }],
+        max_new_tokens: Math.max(1, head.max_new_tokens - own.length),
+        temperature: Number(head.sampling.temperature ?? 0),
+        top_p: Number(head.sampling.top_p ?? 1),
+        top_k: Number(head.sampling.top_k ?? 0),
+        seed: head.seed,
+        stop: head.stop ?? [],
+        ...problemOf(head.extras),
+        visitor: visitor(),
+      };
+      const was = run.tokens[pos] ? textOf(run, run.tokens[pos].token) : "";
+      origins.set(key, `: those of ${run.card.title} before position ${pos}, then another for “${was.trim() || was}”`);
+      store.setStatus({ phase: "queued" });
+      try {
+        for await (const message of api.lines("continue", request, mine.signal)) {
+          if (mine.signal.aborted) break;
+          take(message, key);
+        }
+      } catch (error) {
+        if (!mine.signal.aborted) ui.notify(error instanceof Error ? error.message : String(error));
+      } finally {
+        if (going === mine) stop();
+      }
+    },
+  };
+
+  /** @param {Message} message @param {string} lane */
+  function take({ kind, card, events = [], error }, lane) {
+    if (kind === "error") throw new Error(error);
+    if (kind === "begin" && card) {
+      store.add({ key: lane, card });
+      begun = true;
+      store.setStatus({ phase: "running" });
+    }
+    if (kind === "events") store.push(lane, events);
+  }
+
+  ui.on("halt", stop);
+  store.on("runs", () => {
+    if (begun && !store.runs.has(key)) leave(); // other runs took the stage
+  });
+  return continuing;
+}
+
+/** @param {Store} store @param {string} method */
+function freshKey(store, method) {
+  for (let n = 1; ; n++) if (!store.runs.has(`${method}~${n}`)) return `${method}~${n}`;
+}
+
+/** @param {Readonly<Record<string, unknown>>} extras */
+function problemOf({ task, answer }) {
+  if (typeof task !== "string" || !task) return {};
+  return typeof answer === "string" && answer ? { task, answer } : { task };
+}
