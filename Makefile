@@ -62,7 +62,7 @@ golden: setup-dev
 
 ifdef NODE
 check-page: node_modules/.tools
-	$(BIN)/biome ci .
+	$(BIN)/biome ci --error-on-warnings .
 	$(BIN)/tsc --project tsconfig.json
 
 test-page:

@@ -4,7 +4,7 @@ Every method is this loop with another drafter, shape and rule; autoregressive d
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -55,7 +55,7 @@ class Decoding:
     tokenizer: Tokenizer
     config: RunConfig
     streams: Streams
-    clock: Callable[[], float] = perf_counter
+    clock: Callable[[], float] = field(default_factory=lambda: perf_counter)
     writer: Writer = "target"  # whose session `target` is
 
     def __post_init__(self) -> None:

@@ -118,7 +118,7 @@ def read_preset(path: Path) -> Preset:
 
 def calibrations(pair: str, folder: Path = PRESETS) -> Mapping[str, Calibration]:
     """The defaults that a pair's preset carries, by rule; none for models that no preset names."""
-    known = Path(pair).name == pair and (folder / f"{pair}.toml").is_file()
+    known = pair in {path.stem for path in folder.glob("*.toml")}  # asked of the folder: any text may be given
     return get_preset(pair, folder).calibrated if known else {}
 
 

@@ -237,7 +237,7 @@ def test_bookkeeping_is_what_passes_leave(monkeypatch: pytest.MonkeyPatch) -> No
         return done
 
     monkeypatch.setattr("engine.bench.bookkeeping.perf_counter", lambda: now[0])
-    monkeypatch.setattr(Decoding.__init__, "__defaults__", (lambda: now[0],))
+    monkeypatch.setattr("engine.loop.perf_counter", lambda: now[0])
     lab = Lab.load("tiny")
     ids = [lab.target.tokenizer.encode(problem.prompt) for problem in load_problems("arithmetic", "heldout", 1)]
     plain, keep = lab.target.decoder.run, Decoding._keep
