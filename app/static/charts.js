@@ -210,7 +210,8 @@ export function marker(chart, x, words, { colour = "--judge", dy = 9 } = {}) {
     }),
   );
   if (chart.small || !words) return;
-  const end = chart.x(x) > chart.right - 90;
+  const room = chart.right - chart.x(x);
+  const end = room < words.length * 5.8 && room < chart.x(x) - chart.left;
   chart.plot.append(
     label(chart.x(x) + (end ? -4 : 4), chart.top + dy, words, {
       fill: `var(${colour})`,

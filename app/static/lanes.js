@@ -104,7 +104,10 @@ export function mount(element, store, lab) {
   store.on("filters", each("dim"));
   store.on("options", (name) => (name === "ghosts" || name === "whitespace") && later());
   store.on("options", (name) => name === "flags" && each("flag")());
-  store.on("flags", each("flag"));
+  store.on("flags", () => {
+    each("flag")();
+    store.frame("lanes:settle", () => active() && settle()); // flags take room, so lines break elsewhere
+  });
   store.on("hover", mark);
   store.on("cursor", () => {
     mark();

@@ -6,6 +6,7 @@ import { count, h, s } from "./dom.js";
 import { FONT, fmt } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { drafted, plainOf, roundsOf, summary } from "./numbers.js";
+import { callsSaid } from "./run/calls.js";
 import { forcedOf } from "./run/continue.js";
 import { isOutside } from "./run/intro.js";
 import { repeatedOf, spreadWords } from "./run/spread.js";
@@ -95,7 +96,7 @@ export function verdict(store) {
   const told = whole.speedup === null && whole.unsaid ? `No speed is claimed: ${whole.unsaid}.` : "";
   return {
     line: whole.line,
-    cause: `${[whole.why, store.status.compared?.idle?.[run.key]].filter(Boolean).join(" ")} `,
+    cause: `${[whole.why, callsSaid(store, run), store.status.compared?.idle?.[run.key]].filter(Boolean).join(" ")} `,
     how: again ? `${told} ${repeats(store, again)}`.trim() : told || how(store, run, plainOf(store, run)),
     id: whole.cause.replaceAll(" ", "-"),
   };

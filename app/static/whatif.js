@@ -25,7 +25,7 @@ import { blind, knobsOf, movable, numbersOf, replay, thresholdOf } from "./thres
 /** The elements that are filled anew. */
 function build() {
   return {
-    about: h("span.v-sub"),
+    about: h("p.v-sub"),
     reset: h("button.v-button", { type: "button", text: "As run" }),
     sliders: h("div.v-sliders"),
     words: h("p.v-whatif-words", { "aria-live": "polite" }),
@@ -40,9 +40,10 @@ export function mount(element, store, lab) {
   const parts = build();
   element.classList.add("v-view", "v-whatif");
   element.replaceChildren(
-    h("header.v-head", {}, h("h3", { text: "What if" }), parts.about, h("span.v-tools", {}, parts.reset)),
-    parts.sliders,
+    h("header.v-head", {}, h("h3", { text: "What if" }), h("span.v-tools", {}, parts.reset)),
+    parts.about,
     parts.words,
+    parts.sliders,
     parts.strip,
     parts.row,
     parts.empty,

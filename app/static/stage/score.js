@@ -7,6 +7,7 @@ import { download, figureBlob, offer, palette } from "../figure.js";
 import { autoWidth, keepAnchor, stepWidth } from "./axis.js";
 import { shownPlaces } from "./layout.js";
 import { numbersIn } from "./numbertracks.js";
+import { peakTable } from "./peaktable.js";
 import { positionTable } from "./positiontable.js";
 import { contentOf, EMPTY, lookOf, tracksOf } from "./scorecontent.js";
 import { scoreHeads } from "./scoreheads.js";
@@ -38,6 +39,7 @@ export function mount(element, store, lab) {
   const scroll = h("div.scroller", {}, spacer);
   const empty = h("p.v-empty", { text: "One band a method appears here once a run has tokens." });
   const table = positionTable(store, () => content.order);
+  const peaks = peakTable(store, () => content.order);
   const state = {
     px: 12,
     auto: true, // the width of a position follows the room
@@ -59,6 +61,7 @@ export function mount(element, store, lab) {
   const gather = () => contentOf(store, folded, state.narrow ? TITLE_LINE : 0);
   const plotRoom = () => Math.max(40, state.room - state.headWidth);
   const tools = scoreTools(store, {
+    peaks: peaks.button,
     zoom: (by) => zoom(by),
     fit: () => {
       state.auto = true;
@@ -69,7 +72,7 @@ export function mount(element, store, lab) {
     save: async (kind) => download(await figureBlob(picture(), kind), `draftscope-score.${kind}`),
   });
   element.classList.add("v-view", "score");
-  element.replaceChildren(tools.element, scroll, empty, table.element);
+  element.replaceChildren(tools.element, peaks.element, scroll, empty, table.element);
 
   function paint() {
     state.narrow = state.room < NARROW;

@@ -12,7 +12,8 @@ import { TRACKS } from "./tracks.js";
 const WHOSE = { node: "draft token", reason: "rule", round: "round" };
 
 /** @param {import("../types/store.js").Store} store
- * @param {{zoom: (by: number) => void, fit: () => void, refold: () => void, numbers: () => string[],
+ * @param {{peaks: HTMLElement, zoom: (by: number) => void,
+ *   fit: () => void, refold: () => void, numbers: () => string[],
  *   save: (kind: "svg"|"png") => Promise<void>}} act */
 export function scoreTools(store, act) {
   const button = (
@@ -48,6 +49,7 @@ export function scoreTools(store, act) {
     {},
     h("label.sort", {}, "Sort by ", sort),
     fold,
+    act.peaks,
     group("Tracks", ...tracks.map((track) => track.button), more),
     h(
       "span.group.end",

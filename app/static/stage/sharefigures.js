@@ -7,13 +7,14 @@ import { count, s } from "../dom.js";
 import { fmt, label, linear, percent } from "../draw.js";
 import { FIGURES } from "../figures.js";
 import { makeFilter } from "../filterkinds.js";
-import { byPosition, drafting, summary, tcrOf, tested } from "../numbers.js";
+import { byPosition, drafting, sizeOf, summary, tcrOf, tested } from "../numbers.js";
 
 /**
  * @typedef {import("../types/trace.js").Round} Round
  * @typedef {import("../figures.js").Figure} Figure
- * @typedef {Omit<Figure, "names"> & {none: string, of: (rounds: readonly Round[]) => string}} Share
- *   `of`: the denominator in words
+ * @typedef {Omit<Figure, "names"> & {none: string, of: (rounds: readonly Round[]) => string,
+ *   says?: (rounds: readonly Round[]) => string}} Share
+ *   `of`: the denominator in words; `says`: what the figure shows, in a sentence
  */
 
 /** Rounds by the rank of their last accepted draft token, and by the rank of the one that was rejected after it.
@@ -36,6 +37,23 @@ export function ranksOf(rounds) {
   return { accepted: whole(accepted), rejected: whole(rejected), n: found.length };
 }
 
+/** What the histogram of ranks shows, in a sentence. @param {readonly Round[]} rounds @returns {string} */
+export function ranksSaid(rounds) {
+  const found = drafting(rounds).flatMap((round) => {
+    const rank = tcrOf(round);
+    return rank === null ? [] : [{ rank, share: rank / sizeOf(round) }];
+  });
+  if (!found.length) return "";
+  const sorted = found.map(({ rank }) => rank).sort((a, b) => a - b);
+  const middle = sorted[Math.ceil(sorted.length / 2) - 1];
+  const none = sorted.filter((rank) => rank === 0).length;
+  const early = found.filter(({ share }) => share <= 0.25).length;
+  return (
+    `Half of the rounds end at rank ${middle} or below; in ${none} of ${found.length} none was accepted; ` +
+    `${early} of ${found.length} end within the first quarter of the draft.`
+  );
+}
+
 /** @type {Share} */
 const tcr = {
   id: "tcr",
@@ -45,6 +63,7 @@ const tcr = {
     "0 when none was accepted. Solid: accepted. Outlined: tested and rejected after it.",
   none: "No draft tokens.",
   of: (rounds) => `of ${count(drafting(rounds).length, "round")} with a draft`,
+  says: ranksSaid,
   needs: (rounds) => drafting(rounds).length > 0,
   domain: (all) => {
     const lists = all.map(ranksOf);
@@ -149,7 +168,7 @@ const time = {
       x: [0, domain.x * 1.02],
       y: [0, 4],
       yTicks: [],
-      rightPad: 92,
+      rightPad: 104,
       xName: "milliseconds a token",
       yName: "",
     });

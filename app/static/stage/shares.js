@@ -57,6 +57,7 @@ export function mount(element, store, lab) {
       figures.length === 1
         ? figures[0].caption
         : "One row a method; the axes of a column are the same for all methods.";
+    const drafts = (/** @type {any[]} */ rounds) => rounds.some((round) => round.drafted > 0);
     const rows = runs.map((run) => ({ run, rounds: roundsOf(store, [run]) }));
     const room = width || 900;
     const columns =
@@ -91,13 +92,21 @@ export function mount(element, store, lab) {
               run,
             })
           : h("p.v-empty", { text: figure.none }),
+        drawn && which !== "all" && figure.says ? h("p.says", { text: figure.says(rounds) }) : null,
       );
     };
     grid.replaceChildren(
       ...(which === "all"
         ? rows.flatMap((row) => [
-            h("h4.method", {}, nameOf(store, row.run)),
-            ...figures.map((figure) => cell(row, figure)),
+            h(
+              "h4.method",
+              { "data-run": row.run.key },
+              nameOf(store, row.run),
+              drafts(row.rounds) ? null : h("span.v-sub", {}, " No draft tokens: only its time is shown."),
+            ),
+            ...(drafts(row.rounds) ? figures : figures.filter(({ id }) => id === "time")).map((figure) =>
+              cell(row, figure),
+            ),
           ])
         : rows.map((row) => cell(row, figures[0]))),
     );

@@ -1,9 +1,9 @@
 // @ts-check
 // Trees: the drafts of all methods that cover the position under the cursor, small, on one scale; one can be maximised.
 
-import { columns, nameOf, nodeSelection } from "../columns.js";
+import { columns, nameOf, nodeSelection, refusedNode } from "../columns.js";
 import { count, h } from "../dom.js";
-import { legend, SIGNS } from "../draw.js";
+import { legend, rich, SIGNS } from "../draw.js";
 import { figuresIn, offer, stack } from "../figure.js";
 import { SAYS } from "../run/phases.js";
 import { buildTree } from "../treefigure.js";
@@ -19,6 +19,7 @@ import { partsAt, referenceOf } from "./bands.js";
  * @property {HTMLElement} element
  * @property {HTMLElement} name
  * @property {HTMLElement} words
+ * @property {HTMLElement} lost why nothing of the draft was accepted
  * @property {HTMLElement} grow
  * @property {HTMLElement} box
  * @property {Round | null} round on show
@@ -42,6 +43,15 @@ export function whyNone(run, round) {
   if (run.rounds.every((one) => !one.drafted))
     return "Plain decoding: the target makes each token alone, without a draft.";
   return "No draft in this round: the drafter found nothing to propose, so the target made its one token alone.";
+}
+
+/** Why nothing of a draft was accepted, an empty string where something was.
+ * @param {import("../types/trace.js").Round | null} round */
+export function whyLost(round) {
+  if (!round?.nodes?.length || round.accepted > 0) return "";
+  const index = refusedNode(round);
+  const why = (index === null ? null : round.nodes[index].why) ?? round.tokens?.[0]?.why ?? "";
+  return `Nothing accepted. ${why}`;
 }
 
 /** @param {HTMLElement} element @param {Store} store @param {import("../types/lab.js").Lab} [lab] */
@@ -132,13 +142,15 @@ export function mount(element, store, lab) {
   function make(/** @type {string} */ lane) {
     const name = h("b");
     const words = h("span.v-sub");
+    const lost = h("p.lost", { hidden: true });
     const grow = h("button.v-button", { type: "button", text: "Maximise", onclick: () => maximise(lane) });
     const box = h("div.box", { tabindex: "0" });
     /** @type {Card} */
     const card = {
-      element: h("article.card", { "data-tree": lane }, h("header", {}, name, words, grow), box),
+      element: h("article.card", { "data-tree": lane }, h("header", {}, name, words, grow), lost, box),
       name,
       words,
+      lost,
       grow,
       box,
       round: null,
@@ -202,6 +214,9 @@ export function mount(element, store, lab) {
     card.words.textContent = round?.nodes?.length
       ? `round ${index}: ${count(round.nodes.length, "draft token")}, ${decided}${other}`
       : "";
+    const said = whyLost(round);
+    card.lost.hidden = !said;
+    card.lost.replaceChildren(...rich(said));
     card.round = round;
     card.roundIndex = index;
     if (why || !round) {

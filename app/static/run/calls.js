@@ -1,0 +1,40 @@
+// @ts-check
+// Which lane needed the fewest target calls, and what made them few.
+
+import { nameOf } from "../columns.js";
+import { count } from "../dom.js";
+import { percent } from "../draw.js";
+import { summary } from "../numbers.js";
+
+/**
+ * A sentence about a lane's target calls beside those of the lanes that answered the same prompt to their end.
+ * Calls are few where drafts are long and are accepted: both numbers are given, for this lane and the next best.
+ * @param {import("../types/store.js").Store} store
+ * @param {import("../types/store.js").Run} run
+ */
+export function callsSaid(store, run) {
+  const lanes = store.lanes
+    .flatMap((key) => store.runs.get(key) ?? [])
+    .filter((one) => one.end && one.head?.prompt === run.head?.prompt && summary(one.rounds).drafted > 0)
+    .sort((a, b) => a.rounds.length - b.rounds.length);
+  if (lanes.length < 2 || !lanes.includes(run)) return "";
+  const [least, next] = lanes;
+  const calls = run.rounds.length;
+  if (calls > least.rounds.length)
+    return `Fewest target calls: ${nameOf(store, least)}, ${least.rounds.length} (here ${calls}).`;
+  const tied = lanes.filter((one) => one !== run && one.rounds.length === calls);
+  if (tied.length)
+    return `${count(calls, "target call")}, as few as ${tied.map((one) => nameOf(store, one)).join(", ")}.`;
+  const [own, other] = [drafts(run), drafts(next)];
+  return (
+    `${count(calls, "target call")}, the fewest here: drafts of ${own.size} tokens, ${own.share} of them accepted ` +
+    `(${nameOf(store, next)}: ${next.rounds.length} calls, ${other.size} tokens, ${other.share}).`
+  );
+}
+
+/** The mean size of a draft, and the share of draft tokens that were accepted.
+ * @param {import("../types/store.js").Run} run */
+function drafts(run) {
+  const { drafted, drafting, accepted } = summary(run.rounds);
+  return { size: (drafted / Math.max(1, drafting)).toFixed(1), share: percent(accepted / Math.max(1, drafted)) };
+}
