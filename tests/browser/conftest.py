@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from app.serve import launch
 from app.service import Service
 from tests.app.fakes import FakeLab, free_port, sentence
 from tests.browser.harness import CHROMIUM, FLAGS, shelf_and_service
+
+expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
 
 
 @dataclass

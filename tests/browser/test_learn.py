@@ -1,6 +1,5 @@
 """The Learn room over the recorded cases: lessons that the page checks, the gallery, the glossary, method pages."""
 
-import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -14,6 +13,7 @@ from engine.analysis.explain import why
 from engine.files.presets import list_presets
 from engine.methods import CARDS
 from tests.app.fakes import FakeLab, free_port
+from tests.browser.waits import sees
 
 pytestmark = pytest.mark.browser
 S = "draftscope.store"
@@ -58,7 +58,7 @@ def test_a_lesson_opens_by_link_and_checks_a_selection(visit):
     page.get_by_role("button", name="Start beside the runs").click()
     panel, told = page.locator(".beside"), page.locator(".lesson-after")
     page.wait_for_function(f"{S}.status.recorded === 'easd_helps' && {S}.options.stage === 'score'")
-    assert panel.locator("h3").inner_text() == "Find the veto"
+    expect(panel.locator("h3")).to_have_text("Find the veto")
     page.keyboard.press("1")
     lane = page.evaluate(f"{S}.lanes[2]")
     page.locator(f'[data-lane="{lane}"] .k[data-i="3"]').click()
@@ -70,8 +70,8 @@ def test_a_lesson_opens_by_link_and_checks_a_selection(visit):
     page.locator(f'[data-lane="{lane}"] .k[data-i="4"]').click()
     page.keyboard.press("v")
     expect(told).to_contain_text("Right.")
-    assert page.evaluate(f"{S}.node({S}.cursor).state") == "vetoed"
-    assert json.loads(page.evaluate("localStorage.getItem('draftscope.lessons')")) == {"entropy": [0]}
+    sees(page, f"{S}.node({S}.cursor).state", "vetoed")
+    sees(page, "JSON.parse(localStorage.getItem('draftscope.lessons'))", {"entropy": [0]})
     page.wait_for_function("location.search.includes('beside=entropy%7E0')")
 
 
@@ -79,7 +79,7 @@ def test_a_prediction_comes_before_what_it_reveals(visit):
     page = visit("?beside=target_call~0&trace=first_look")
     task = page.locator(".beside .task")
     task.locator("input").fill("1")
-    assert page.locator(".lesson-after").inner_text() == ""
+    expect(page.locator(".lesson-after")).to_have_text("")
     task.get_by_role("button", name="Reveal").click()
     calls = page.evaluate(f"{S}.runs.get({S}.lanes[0]).rounds.length")
     expect(page.locator(".lesson-after")).to_contain_text(f"You said 1; it is {calls}")
@@ -103,12 +103,12 @@ def test_a_case_opens_on_its_point_with_its_story(visit):
     page = visit("?room=learn&tab=gallery")
     card = page.locator("#case-easd_hurts")
     expect(card.locator(".lost").first).to_contain_text("Loses:")
-    assert card.locator("svg rect").count() > 20
+    expect(card.locator("svg rect").nth(20)).to_be_attached()
     card.get_by_role("button").click()
     page.wait_for_function(f"{S}.cursor && {S}.status.recorded === 'easd_hurts'")
-    assert page.evaluate(f"{S}.node({S}.cursor).state") == "vetoed"
+    sees(page, f"{S}.node({S}.cursor).state", "vetoed")
     expect(page.locator(".beside")).to_contain_text("EASD")
-    assert page.locator("[data-room=compare]").is_visible()
+    expect(page.locator("[data-room=compare]")).to_be_visible()
 
 
 def test_the_glossary_is_searched_and_typeset(visit):
@@ -118,7 +118,7 @@ def test_the_glossary_is_searched_and_typeset(visit):
     search.fill("acceptance prob")
     words = page.locator(".glossary > div")
     expect(words).to_have_count(1)
-    assert words.locator("math mfrac").count() == 1
+    expect(words.locator("math mfrac")).to_have_count(1)
     words.locator(".see a", has_text="Residual").click()
     expect(page.locator(".glossary .chosen dt")).to_have_text("Residual")
     page.go_back()
@@ -128,7 +128,7 @@ def test_the_glossary_is_searched_and_typeset(visit):
 def test_a_method_has_a_page_and_only_what_is_allowed_comes_over(visit):
     page = visit("?room=learn&tab=methods&name=easd")
     page.locator(".doc h1", has_text="EASD").wait_for()
-    assert page.locator(".doc math").count() > 3
+    expect(page.locator(".doc math").nth(3)).to_be_attached()
     page.locator(".doc a", has_text="E2").first.click()
     page.locator("#text-e2").wait_for()
     shown = page.evaluate(

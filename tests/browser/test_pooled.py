@@ -2,10 +2,12 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from app.pooled import plots
 from engine.analysis.pool import pool
@@ -57,28 +59,21 @@ def opened(visit: Any) -> Any:
 
 def test_recorded_runs_are_drawn_and_told(opened: Any) -> None:
     page = opened()
-    assert "Recorded in this repository: 30 runs, 6 prompts" in page.inner_text(".pooled .source")
+    expect(page.locator(".pooled .source")).to_contain_text("Recorded in this repository: 30 runs, 6 prompts")
     page.wait_for_function("document.querySelectorAll('.plot .main-svg').length >= 8")
-    assert page.locator(".pooled figure").count() == 8, "three of methods, four of the tree, one task by task"
-    heads = page.locator(".pooled section h3").all_inner_texts()
-    assert heads == [
-        "Methods",
-        "Mechanisms, one after the other",
-        "How fine the bins",
-        "Where the time goes",
-        "Bins of BINNED",
-    ]
-    rows = page.locator(".pooled section:nth-of-type(2) tbody th").all_inner_texts()
-    assert rows == ["BUSH", "+DED", "+TNP", "+DCA"]
-    assert "NaN" not in page.inner_text(".pooled") and "undefined" not in page.inner_text(".pooled")
+    expect(page.locator(".pooled figure")).to_have_count(9)
+    heads = ["Methods", "Mechanisms, one after the other", "How fine the bins", "Where the time goes", "Bins of BINNED"]
+    expect(page.locator(".pooled section h3")).to_have_text(heads)
+    expect(page.locator(".pooled section:nth-of-type(2) tbody th")).to_have_text(["BUSH", "+DED", "+TNP", "+DCA"])
+    expect(page.locator(".pooled")).not_to_contain_text(re.compile("NaN|undefined"))
 
 
 def test_task_and_method_are_chosen_by_keyboard(opened: Any) -> None:
     page = opened()
-    page.get_by_label("Prompts").select_option("code")
-    assert "15 runs" not in page.inner_text(".pooled .source") and ", 3 prompts" in page.inner_text(".pooled .source")
+    page.get_by_label("Prompts", exact=True).select_option("code")
+    expect(page.locator(".pooled .source")).to_contain_text(", 3 prompts")
     page.get_by_label("Figures of").select_option("BUSH")
-    assert page.locator(".pooled figure").count() == 7, "without an entropy there is no figure of it"
+    expect(page.locator(".pooled figure")).to_have_count(8)
 
 
 def test_own_traces_are_pooled_and_a_bad_one_loses_nothing(opened: Any, tmp_path: Any) -> None:
@@ -90,15 +85,15 @@ def test_own_traces_are_pooled_and_a_bad_one_loses_nothing(opened: Any, tmp_path
     broken.write_text('{"kind": "run"}\n')
     page.locator('input[aria-label="Open traces …"]').set_input_files([files[0], str(broken)])
     page.wait_for_selector("[data-room=runs] .warn:visible")
-    assert page.inner_text("[data-room=runs] .warn").startswith("broken.jsonl: ")
-    assert "10 runs" in page.inner_text(".pooled .source")
+    expect(page.locator("[data-room=runs] .warn")).to_contain_text(re.compile(r"^broken\.jsonl: "))
+    expect(page.locator(".pooled .source")).to_contain_text("10 runs")
     page.locator('input[aria-label="Open traces …"]').set_input_files([str(_text(tmp_path))])
     page.wait_for_function(
         "document.querySelector('[data-room=runs] .warn').textContent.includes('no trace among these files')"
     )
     page.get_by_role("button", name="Back to the recorded runs").click()
     page.wait_for_function("document.querySelector('.pooled .source').textContent.includes('30 runs')")
-    assert page.locator("[data-room=runs] .warn").is_hidden()
+    expect(page.locator("[data-room=runs] .warn")).to_be_hidden()
 
 
 def _text(folder: Any) -> Any:
@@ -117,8 +112,8 @@ def test_a_table_is_saved(opened: Any) -> None:
 def test_it_fits_a_phone_in_the_dark(opened: Any) -> None:
     page = opened(viewport={"width": 390, "height": 844}, color_scheme="dark")
     body = page.locator("[data-room=runs]")
-    assert body.evaluate("(body) => body.scrollWidth <= body.clientWidth")
-    page.wait_for_selector(".plot .main-svg")
+    expect(body.locator(".plot .main-svg").first).to_be_visible()
+    page.wait_for_function("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('[data-room=runs]'))")
     assert page.locator(".plot .main-svg").first.bounding_box()["width"] <= 350
     fill = "getComputedStyle(document.querySelector('.plot .legendtext, .plot .gtitle')).fill"
     dark = page.evaluate(fill)

@@ -1,28 +1,33 @@
 """Rooms: tabs with addresses, what a link restores, and what leaving one ends."""
 
 import pytest
+from playwright.sync_api import expect
+
+from tests.browser.waits import sees
 
 pytestmark = pytest.mark.browser
 
 
 def test_a_room_has_an_address_and_back_leads_out(visit):
     page = visit()
-    assert page.get_by_role("link", name="Compare").get_attribute("aria-current") == "page"
+    expect(page.get_by_role("link", name="Compare")).to_have_attribute("aria-current", "page")
     page.get_by_role("link", name="Many runs").click()
     page.locator("[data-room=runs] .pooled").wait_for()
     page.wait_for_function("location.search.includes('room=runs')")
-    assert page.locator("[data-room=compare]").is_hidden() and page.title() == "Many runs · Draftscope"
+    expect(page.locator("[data-room=compare]")).to_be_hidden()
+    expect(page).to_have_title("Many runs · Draftscope")
     address = page.url
     page.go_back()
     page.locator("[data-room=compare]").wait_for()
-    assert page.locator("[data-room=runs]").is_hidden() and page.locator("[data-room=runs] > *").count() == 0
+    expect(page.locator("[data-room=runs]")).to_be_hidden()
+    expect(page.locator("[data-room=runs] > *")).to_have_count(0)
     page.goto(address)
     page.locator("[data-room=runs] .pooled").wait_for()
 
 
 def test_an_unknown_room_is_the_first(visit):
     page = visit("?room=attic")
-    assert page.locator("[data-room=compare]").is_visible()
+    expect(page.locator("[data-room=compare]")).to_be_visible()
 
 
 def test_keys_of_the_cursor_stay_in_their_room(visit):
@@ -31,15 +36,15 @@ def test_keys_of_the_cursor_stay_in_their_room(visit):
     page.get_by_role("link", name="Judge").click()
     page.locator("[data-room=judge] > *").first.wait_for()
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("draftscope.store.cursor.pos") == 3
+    sees(page, "draftscope.store.cursor.pos", 3)
     page.keyboard.press("Escape")
     page.locator("[data-room=compare]").wait_for()
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("draftscope.store.cursor.pos") == 4
+    sees(page, "draftscope.store.cursor.pos", 4)
 
 
 def test_the_skip_link_leads_to_the_runs(visit):
     page = visit()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "stage"
+    sees(page, "document.activeElement.id", "stage")

@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.waits import sees
+
 pytestmark = pytest.mark.browser
 
 
@@ -21,14 +23,14 @@ def open_picker(page):
 
 def test_the_first_paint_is_folded_and_the_stage_near_the_top(visit):
     page = visit(viewport={"width": 1440, "height": 900})
-    assert bar(page, ".runform").is_hidden()
+    expect(bar(page, ".runform")).to_be_hidden()
     line = bar(page, ".runline").inner_text()
     assert "A farmer has 48 apples." in line and "greedy" in line and "5 methods" in line and "made-up" in line
     assert page.locator(".stage").bounding_box()["y"] < 220
     page.keyboard.press("e")
-    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Prompt"
+    sees(page, "document.activeElement.getAttribute('aria-label')", "Prompt")
     bar(page, ".fold").click()
-    assert bar(page, ".runform").is_hidden()
+    expect(bar(page, ".runform")).to_be_hidden()
 
 
 def test_editing_leaves_a_recording_and_its_link_as_they_are(visit):
@@ -37,23 +39,24 @@ def test_editing_leaves_a_recording_and_its_link_as_they_are(visit):
     page.keyboard.press("e")
     page.get_by_label("Seed").fill("5")
     page.get_by_label("Seed").press("Tab")
-    assert bar(page, ".stale").inner_text() == "Settings changed, press Run"
+    expect(bar(page, ".stale")).to_have_text("Settings changed, press Run")
     page.wait_for_timeout(300)
     assert "trace=apples" in page.url and "seed=5" not in page.url
-    assert "Recorded" in page.locator(".verdict").inner_text()
+    expect(page.locator(".verdict")).to_contain_text("Recorded")
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_function("location.search.includes('seed=5')")
-    assert bar(page, ".stale").inner_text() == "" and bar(page, ".runform").is_hidden()
+    expect(bar(page, ".stale")).to_have_text("")
+    expect(bar(page, ".runform")).to_be_hidden()
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
 def test_every_method_can_be_reached_and_nothing_overflows_sideways(visit, size):
     page = visit(viewport={"width": size[0], "height": size[1]})
     options = open_picker(page).get_by_role("option")
-    assert options.count() == 6
+    expect(options).to_have_count(6)
     box = page.get_by_role("dialog", name="Methods to compare").bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= size[0]
-    assert page.evaluate("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.picklist'))")
+    page.wait_for_function("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.picklist'))")
     options.last.scroll_into_view_if_needed()
     low = options.last.bounding_box()
     assert low["height"] >= 24 and box["y"] <= low["y"] < box["y"] + box["height"]
@@ -66,17 +69,17 @@ def test_methods_are_chosen_by_keyboard_and_several_at_once(visit):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     lanes = "draftscope.session.config.lanes.map((lane) => lane.method)"
-    assert page.evaluate(lanes) == ["plain", "chain", "lenient", "wary"]
+    sees(page, lanes, ["plain", "chain", "lenient", "wary"])
     page.keyboard.press("Enter")
-    assert page.evaluate(lanes) == ["plain", "chain", "lenient", "wary", "bush"]
-    assert page.locator(".pick.active").get_attribute("aria-selected") == "true"
+    sees(page, lanes, ["plain", "chain", "lenient", "wary", "bush"])
+    expect(page.locator(".pick.active")).to_have_attribute("aria-selected", "true")
     page.get_by_role("button", name="None", exact=True).click()
-    assert page.evaluate(lanes) == []
+    sees(page, lanes, [])
     page.get_by_role("button", name=re.compile(r"^All \d")).click()
-    assert set(page.evaluate(lanes)) >= {"plain", "chain", "bush", "lenient", "wary"}
+    page.wait_for_function(f"['plain', 'chain', 'bush', 'lenient', 'wary'].every((one) => {lanes}.includes(one))")
     page.keyboard.press("Escape")
-    assert page.get_by_role("listbox", name="Methods").count() == 0
-    assert page.evaluate("document.activeElement.textContent") == "Choose methods"
+    expect(page.get_by_role("listbox", name="Methods")).to_have_count(0)
+    sees(page, "document.activeElement.textContent", "Choose methods")
 
 
 def test_repeat_gives_each_number_its_range_until_other_runs_are_shown(visit):
@@ -121,7 +124,7 @@ def test_a_run_that_waits_says_its_place_and_leaves_what_is_shown(visit, server)
         assert list(ticket.waits()) == []
         page.get_by_role("button", name="Run", exact=True).click()
         expect(bar(page, ".waits")).to_have_text(re.compile("^Next in line"))
-        assert page.evaluate("draftscope.store.lanes.length") == shown
+        sees(page, "draftscope.store.lanes.length", shown)
         with server.service.line("somebody else"):
             other = page.context.new_page()
             other.goto(page.url)

@@ -1,6 +1,7 @@
 """The room of trajectories, the room of trees, and the passages that guesses were copied from."""
 
 import pytest
+from playwright.sync_api import expect
 
 from engine.files.places import PRESETS
 from engine.trace.store import Trace
@@ -26,21 +27,20 @@ def test_a_recorded_example_is_on_show_without_a_model(visit, server):
     loads = server.lab.loads
     page = visit()
     room(page, "Trajectories")
-    assert "python -m engine trajectories show" in page.locator(".trajectories .about").inner_text()
+    expect(page.locator(".trajectories .about")).to_contain_text("python -m engine trajectories show")
     page.wait_for_selector(".growth .plot .js-line")
-    assert page.locator(".growth .plot .legendtext").count() == 5
-    assert page.locator(".answers-list li").count() == 8
-    assert page.locator(".answers-list li").nth(0).locator(".n5").count() == 0
-    assert page.locator(".answers-list li").nth(1).locator(".n5").count() > 20
-    assert "7 of 8 (88 %)" in page.locator(".votes").inner_text()
+    expect(page.locator(".growth .plot .legendtext")).to_have_count(5)
+    expect(page.locator(".answers-list li")).to_have_count(8)
+    expect(page.locator(".answers-list li").nth(0).locator(".n5")).to_have_count(0)
+    expect(page.locator(".answers-list li").nth(1).locator(".n5").nth(20)).to_be_attached()
+    expect(page.locator(".votes")).to_contain_text("7 of 8 (88 %)")
     page.locator(".answers-list li").nth(1).locator(".n5").first.hover()
-    assert (
-        "5-gram seen" in page.locator(".v-tip").inner_text() and "trajectory 1" in page.locator(".v-tip").inner_text()
-    )
+    expect(page.locator(".v-tip")).to_contain_text("5-gram seen")
+    expect(page.locator(".v-tip")).to_contain_text("trajectory 1")
     page.locator(".rows").get_by_role("button", name="Token recycling").click()
-    assert page.locator(".rows [aria-pressed=true]").inner_text() == "Token recycling"
+    expect(page.locator(".rows [aria-pressed=true]")).to_have_text("Token recycling")
     page.locator(".growth summary").click()
-    assert page.locator(".growth tbody tr").count() == 5
+    expect(page.locator(".growth tbody tr")).to_have_count(5)
     assert server.lab.loads == loads
 
 
@@ -53,11 +53,11 @@ def test_methods_draw_live_and_the_rows_grow(visit):
     page.locator(".ask").get_by_label("Tokens", exact=True).press("Tab")
     page.get_by_role("button", name="Draw").click()
     page.wait_for_function(f"document.querySelector('{STATUS}').textContent.startsWith('Done')")
-    assert "4 of 4" in page.locator(STATUS).inner_text()
-    assert page.locator(".answers-list li").count() == 2
-    assert "Drawn on this page: 2 trajectories a method" in page.locator(".trajectories .about").inner_text()
+    expect(page.locator(STATUS)).to_contain_text("4 of 4")
+    expect(page.locator(".answers-list li")).to_have_count(2)
+    expect(page.locator(".trajectories .about")).to_contain_text("Drawn on this page: 2 trajectories a method")
     page.get_by_role("button", name="Recorded example").click()
-    assert page.locator(".answers-list li").count() == 8
+    expect(page.locator(".answers-list li")).to_have_count(8)
 
 
 @pytest.mark.parametrize("way", ["Stop", "Escape"])
@@ -89,10 +89,10 @@ def test_a_bad_request_is_told_and_nothing_is_lost(visit):
     page.get_by_label("Problem", exact=True).fill("  ")
     page.get_by_role("button", name="Draw").click()
     page.locator(".trajectories [role=alert]", has_text="empty").wait_for()
-    assert page.locator(".answers-list li").count() == 8
+    expect(page.locator(".answers-list li")).to_have_count(8)
     page.keyboard.press("Escape")
     room(page, "Trajectories")
-    assert page.get_by_label("Problem", exact=True).input_value() == "  "
+    expect(page.get_by_label("Problem", exact=True)).to_have_value("  ")
 
 
 def test_trees_show_heat_and_what_stays(visit):
@@ -100,10 +100,10 @@ def test_trees_show_heat_and_what_stays(visit):
     room(page, "Static trees")
     page.locator(".trees", has_text="heuristic").wait_for()
     if page.locator(".trees .chips button").count():
-        assert page.locator(".trees rect[data-node]").count() == 625
-        assert page.locator(".trees rect[data-stays=true]").count() == 80
+        expect(page.locator(".trees rect[data-node]")).to_have_count(625)
+        expect(page.locator(".trees rect[data-stays=true]")).to_have_count(80)
         page.locator(".trees rect[data-stays=true]").first.hover()
-        assert "stays in the optimised tree" in page.locator(".v-tip").inner_text()
+        expect(page.locator(".v-tip")).to_contain_text("stays in the optimised tree")
 
 
 @pytest.mark.parametrize("name", ["Trajectories", "Static trees"])
@@ -111,7 +111,7 @@ def test_rooms_fit_a_narrow_screen(visit, name):
     page = visit(viewport={"width": 390, "height": 844})
     room(page, name)
     page.wait_for_timeout(200)
-    assert page.locator("[data-room=trajectories]").evaluate("(e) => e.scrollWidth <= e.clientWidth")
+    page.wait_for_function("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('[data-room=trajectories]'))")
 
 
 def opened(visit, *files):
@@ -135,15 +135,16 @@ def test_a_copied_token_shows_its_passage_and_a_key_goes_there(visit):
     chip = page.locator(".lane .k.draft").nth(seen.index(True))
     chip.hover()
     tip = page.locator(".v-tip")
-    assert "3-gram seen once in this text" in tip.inner_text() and tip.locator("mark").count() == 1
+    expect(tip).to_contain_text("3-gram seen once in this text")
+    expect(tip.locator("mark")).to_have_count(1)
     chip.click()
     page.mouse.move(5, 5)
-    assert "of the prompt" in page.locator(".v-from").inner_text()
+    expect(page.locator(".v-from")).to_contain_text("of the prompt")
     page.keyboard.press("s")
     box = page.locator(".passage-box")
-    assert "In the prompt" in box.inner_text()
+    expect(box).to_contain_text("In the prompt")
     copied = chip.inner_text().strip()
-    assert box.locator(".copied").inner_text().strip() == copied
+    expect(box.locator(".copied")).to_contain_text(copied)
     page.keyboard.press("Escape")
     page.locator(".passage-box").wait_for(state="detached")
 
@@ -151,7 +152,7 @@ def test_a_copied_token_shows_its_passage_and_a_key_goes_there(visit):
 def test_a_passage_of_an_earlier_trajectory(visit):
     page = opened(visit, "fourth_try-0-stand.jsonl.gz", "fourth_try-1-stand.jsonl.gz")
     lane = page.locator(".lane").nth(1)
-    assert "trajectory 4" in lane.locator(".lane-knobs").inner_text()
+    expect(lane.locator(".lane-knobs")).to_contain_text("trajectory 4")
     wanted = """(() => { const s = draftscope.store, key = s.lanes[1], run = s.runs.get(key);
       for (const token of run.tokens) { const source = token.node == null ? null : run.rounds[token.round].nodes[token.node].source;
         if (source?.ago === %d && source.part === 'response') return token.pos; } return -1; })()"""
@@ -160,9 +161,9 @@ def test_a_passage_of_an_earlier_trajectory(visit):
     lane.locator(f'.k[data-i="{third}"]').click()
     page.locator(".v-from", has_text="in trajectory 3").wait_for()  # the inspector follows a frame later
     page.get_by_role("button", name="Go there").click()
-    assert "In trajectory 3" in page.locator(".passage-box").inner_text()
+    expect(page.locator(".passage-box")).to_contain_text("In trajectory 3")
     page.keyboard.press("Escape")
     if first >= 0:  # the first trajectory stands beside it as a lane: its tokens flash there
         lane.locator(f'.k[data-i="{first}"]').click()
         page.keyboard.press("s")
-        assert page.locator(".lane").nth(0).locator(".found").count() > 0
+        expect(page.locator(".lane").nth(0).locator(".found").first).to_be_attached()

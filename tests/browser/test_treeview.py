@@ -8,8 +8,10 @@ import pytest
 
 from tests.browser.treelane import tree_lane
 from tests.browser.views_page import open_views, static_server
+from tests.browser.waits import sees
 
 sync_api = pytest.importorskip("playwright.sync_api")
+expect = sync_api.expect
 pytestmark = pytest.mark.browser
 
 
@@ -49,11 +51,13 @@ def test_sixty_guesses_are_all_there_with_state_rank_source_and_cause(page: Any,
     problems = open_views(page, base, [tree_lane(60)])
     a_round(page)
     tree = page.locator('[data-view="tree"]')
-    assert tree.locator('[data-node]:not([data-node="-1"])').count() == 60
-    assert "the last of rank" in tree.locator(".v-sub").inner_text()
-    assert "accepted" in tree.inner_text() and "rejected" in tree.inner_text()
-    assert tree.locator("[data-stub]").count() > 0
-    assert "left out: budget" in tree.inner_text() and "entropy bin" in tree.inner_text()
+    expect(tree.locator('[data-node]:not([data-node="-1"])')).to_have_count(60)
+    expect(tree.locator(".v-sub")).to_contain_text("the last of rank")
+    expect(tree).to_contain_text("accepted")
+    expect(tree).to_contain_text("rejected")
+    expect(tree.locator("[data-stub]").first).to_be_attached()
+    expect(tree).to_contain_text("left out: budget")
+    expect(tree).to_contain_text("entropy bin")
     tree.locator('[data-node="0"] text').first.hover()
     tip = page.locator(".v-tip").inner_text()
     assert "rank" in tip and "from: " in tip and "probability of the path" in tip
@@ -65,15 +69,17 @@ def test_tree_and_cursor_point_at_each_other(page: Any, base: str) -> None:
     index = a_round(page)
     page.evaluate("async () => { const box = document.querySelector('[role=tree]'); box.focus(); await settle(); }")
     page.keyboard.press("ArrowRight")
+    page.wait_for_function("store.cursor?.node !== null")
     node = page.evaluate("store.cursor.node")
-    assert node is not None and page.evaluate("store.cursor.round") == index
-    assert page.locator("[role=tree]").get_attribute("aria-activedescendant") == f"v-node-{node}"
+    assert node is not None
+    sees(page, "store.cursor.round", index)
+    expect(page.locator("[role=tree]")).to_have_attribute("aria-activedescendant", f"v-node-{node}")
     page.keyboard.press("ArrowDown")
-    assert page.evaluate("store.cursor.node") != node
+    page.wait_for_function("(node) => store.cursor.node !== node", arg=node)
     page.keyboard.press("ArrowUp")
-    assert page.evaluate("store.cursor.node") == node
+    sees(page, "store.cursor.node", node)
     page.evaluate("async () => { store.setHover({ run: 'bush', pos: 0 }); await settle(); }")
-    assert "round 0:" in page.locator('[data-view="tree"] .v-sub').inner_text()
+    expect(page.locator('[data-view="tree"] .v-sub')).to_contain_text("round 0:")
     assert problems == []
 
 
@@ -87,7 +93,7 @@ def test_six_hundred_guesses_fold_unfold_and_fit(page: Any, base: str) -> None:
     page.wait_for_function("document.querySelectorAll('[data-view=tree] [data-node]').length === 626")
     tree.get_by_role("button", name="Fit").click()
     box = tree.locator(".v-treebox")
-    assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth + 1")
+    page.wait_for_function("(box) => box.scrollWidth <= box.clientWidth + 1", arg=box.element_handle())
     tree.get_by_role("button", name="Fold unlikely").click()
     page.wait_for_function("(n) => document.querySelectorAll('[data-view=tree] [data-node]').length === n", arg=folded)
     assert problems == []
@@ -102,8 +108,8 @@ def test_figures_by_rank_and_bins_lead_to_their_round(page: Any, base: str) -> N
             "(tab) => document.querySelector(`[data-tab=\"${tab}\"]`).getAttribute('aria-selected') === 'true'", arg=tab
         )
         assert "NaN" not in figures.inner_html()
-    assert "bin 0" in figures.inner_text()
+    expect(figures).to_contain_text("bin 0")
     dot = figures.locator(".v-chart path[style]").nth(3)
     dot.click()
-    assert page.evaluate("store.cursor.round") == 3
+    sees(page, "store.cursor.round", 3)
     assert problems == []

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from app.figures.judge import accuracy
 from engine.files.places import PRESETS
 from engine.judge.store import read_mined
 from tests.browser.fixtures import traces
+from tests.browser.waits import sees
 
 pytestmark = pytest.mark.browser
 RECORDED = PRESETS / "mined/arithmetic.jsonl"
@@ -52,16 +54,16 @@ def test_a_recorded_set_is_on_show_without_a_model(visit, server):
     page = workshop(visit())
     _head, prompts = read_mined(RECORDED)
     labels = [label for prompt in prompts for label in prompt.labels]
-    assert page.locator(".mismatch").count() == len(labels)
-    assert "engine mine --preset tiny --task arithmetic" in page.locator(".workshop").inner_text()
+    expect(page.locator(".mismatch")).to_have_count(len(labels))
+    expect(page.locator(".workshop")).to_contain_text("engine mine --preset tiny --task arithmetic")
     at = next(i for i, label in enumerate(labels) if label.important and label.draft_answer)
     page.locator(".mismatch").nth(at).click()
     fork = page.locator(".fork")
-    assert "Important" in fork.inner_text()
-    assert page.locator(".way.target .swap").inner_text().replace("·", " ") == labels[at].target_piece
-    assert page.locator(".way.draft .swap").inner_text().replace("·", " ") == labels[at].draft_piece
-    assert page.locator(".way .answer b").all_inner_texts() == [labels[at].target_answer, labels[at].draft_answer]
-    assert page.locator(".way mark").count() == 2
+    expect(fork).to_contain_text("Important")
+    expect(page.locator(".way.target .swap")).to_have_text(labels[at].target_piece.replace(" ", "·"))
+    expect(page.locator(".way.draft .swap")).to_have_text(labels[at].draft_piece.replace(" ", "·"))
+    expect(page.locator(".way .answer b")).to_have_text([labels[at].target_answer, labels[at].draft_answer])
+    expect(page.locator(".way mark")).to_have_count(2)
     whole = page.locator(".way.draft .forktext").inner_text().replace("·", " ")
     assert (
         whole == (labels[at].draft_piece + labels[at].draft_text).replace("·", " ").strip()
@@ -74,18 +76,19 @@ def test_reviewing_by_keyboard_is_kept_and_resumed(visit):
     page = workshop(visit())
     for key in ("j", "a", "ArrowDown", "d", "s", "k", "j", "j", "u"):
         page.keyboard.press(key)
-    assert page.locator(".mismatch .verdictmark").all_inner_texts()[:4] == ["", "✓", "≠ ★", "?"]
+    for i, mark in enumerate(("", "✓", "≠ ★", "?")):
+        expect(page.locator(".mismatch .verdictmark").nth(i)).to_have_text(mark)
     page.keyboard.press("n")
     page.keyboard.type("adj, not s")
     page.keyboard.press("Escape")
-    assert page.locator(".review textarea").input_value() == "adj, not s"
+    expect(page.locator(".review textarea")).to_have_value("adj, not s")
     page.reload()
     page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
     workshop(page)
-    assert page.locator(".mismatch[aria-selected=true] .verdictmark").inner_text() == "?"
-    assert page.locator(".review textarea").input_value() == "adj, not s"
+    expect(page.locator(".mismatch[aria-selected=true] .verdictmark")).to_have_text("?")
+    expect(page.locator(".review textarea")).to_have_value("adj, not s")
     page.get_by_label("Reviewed").select_option("disagree")
-    assert page.locator(".mismatch").count() == 1
+    expect(page.locator(".mismatch")).to_have_count(1)
 
 
 def test_filters_narrow_list_and_table(visit, tmp_path):
@@ -94,21 +97,21 @@ def test_filters_narrow_list_and_table(visit, tmp_path):
     _head, prompts = read_mined(RECORDED)
     labels = [label for prompt in prompts for label in prompt.labels]
     page.get_by_label("Label", exact=True).select_option("unimportant")
-    assert page.locator(".mismatch").count() == sum(not label.important for label in labels)
+    expect(page.locator(".mismatch")).to_have_count(sum(not label.important for label in labels))
     tab(page, "table")
-    assert page.locator("table.mined tbody tr").count() == sum(not label.important for label in labels)
+    expect(page.locator("table.mined tbody tr")).to_have_count(sum(not label.important for label in labels))
     page.get_by_label("Label", exact=True).select_option("")
     page.get_by_label("Judge score from").fill("0.9")
-    found = page.locator("table.mined tbody tr").count()
-    assert (
-        0 < found < len(labels)
-        and page.locator(".minedfilters [role=status]").inner_text() == f"{found} of {len(labels)}"
-    )
+    _head, prompts = read_mined(tmp_path / "scored.jsonl")
+    found = sum(label.score >= 0.9 for prompt in prompts for label in prompt.labels)
+    assert 0 < found < len(labels)
+    expect(page.locator("table.mined tbody tr")).to_have_count(found)
+    expect(page.locator(".minedfilters [role=status]")).to_have_text(f"{found} of {len(labels)}")
     page.get_by_label("Judge score from").fill("")
     page.get_by_label("Token text").fill("the")
-    assert page.get_by_label("Token text").evaluate("input => input === document.activeElement")
+    expect(page.get_by_label("Token text")).to_be_focused()
     wanted = sum("the" in (label.target_piece.lower() + "|" + label.draft_piece.lower()) for label in labels)
-    assert page.locator("table.mined tbody tr").count() == wanted
+    expect(page.locator("table.mined tbody tr")).to_have_count(wanted)
 
 
 def test_files_that_are_no_mined_sets_are_refused(visit, tmp_path):
@@ -119,7 +122,7 @@ def test_files_that_are_no_mined_sets_are_refused(visit, tmp_path):
         page.get_by_label("Open a mined file").set_input_files(tmp_path / "bad.jsonl")
         page.wait_for_selector(".notice")
         page.evaluate("draftscope.ui.clearNotices()")
-    assert page.locator(".mismatch").count() == before
+    expect(page.locator(".mismatch")).to_have_count(before)
 
 
 def test_mining_live_streams_stops_and_goes_on(visit, server, monkeypatch):
@@ -130,7 +133,7 @@ def test_mining_live_streams_stops_and_goes_on(visit, server, monkeypatch):
     mine = page.locator(".mine .primary")
     mine.click()
     page.wait_for_function("draftscope.mined.sets.get('mined here')?.prompts.length >= 2")
-    assert mine.inner_text() == "Stop"
+    expect(mine).to_have_text("Stop")
     mine.click()
     page.wait_for_function("document.querySelector('.going [role=status]').textContent.startsWith('Stopped')")
     for _ in range(100):
@@ -147,7 +150,7 @@ def test_mining_live_streams_stops_and_goes_on(visit, server, monkeypatch):
     page.wait_for_function("document.querySelector('.mine .primary').textContent === 'Resume'")
     page.locator(".mine .primary").click()
     page.wait_for_function("document.querySelector('.going [role=status]').textContent.startsWith('Done: 12 of 12')")
-    assert page.evaluate("draftscope.mined.sets.get('mined here').prompts.length") == 12
+    sees(page, "draftscope.mined.sets.get('mined here').prompts.length", 12)
 
 
 def test_leaving_the_page_ends_mining(visit, server, monkeypatch):
@@ -183,12 +186,13 @@ def test_two_reviewers_are_compared(visit, tmp_path):
     page.get_by_label("Import a second reviewer").set_input_files(tmp_path / "second.jsonl")
     kappa = cohen_kappa_score([line["verdict"] for line in lines], others)
     page.wait_for_selector(".kappa")
-    assert f"κ {kappa:.3f}, observed agreement 80.0 %, n = 5" in page.locator(".kappa").inner_text()
-    assert page.locator(".apart li").count() == 1
+    expect(page.locator(".kappa")).to_contain_text(f"κ {kappa:.3f}, observed agreement 80.0 %, n = 5")
+    expect(page.locator(".apart li")).to_have_count(1)
     (tmp_path / "bad.jsonl").write_text('{"item": "x", "verdict": "maybe"}')
     page.get_by_label("Import a second reviewer").set_input_files(tmp_path / "bad.jsonl")
     page.wait_for_selector(".notice")
-    assert "Line 1" in page.locator(".notice").inner_text() and page.locator(".kappa").count() == 1
+    expect(page.locator(".notice")).to_contain_text("Line 1")
+    expect(page.locator(".kappa")).to_have_count(1)
 
 
 def judged_run(page: Any, **head: Any) -> None:
@@ -284,16 +288,15 @@ def test_accuracy_is_drawn_with_intervals_or_its_command_is_told(visit):
     workshop(page)
     tab(page, "accuracy")
     page.wait_for_selector(".accuracy .plot .main-svg")
-    assert page.locator(".accuracy").nth(1).inner_text().startswith("functions")
-    assert "Not measured yet: python -m engine judge-eval" in page.locator(".accuracy").nth(1).inner_text().replace(
-        "\n", ""
-    )
+    expect(page.locator(".accuracy").nth(1)).to_contain_text(re.compile("^functions"))
+    expect(page.locator(".accuracy").nth(1)).to_contain_text("Not measured yet: python -m engine judge-eval")
     chart = page.locator(".accuracy").first
-    assert chart.locator(".plot .scatterlayer .point").count() == 15
-    assert chart.locator(".plot .legendtext").count() == 5
-    assert "transfer" in chart.inner_text() and "40 held-out problems" in chart.inner_text()
+    expect(chart.locator(".plot .scatterlayer .point")).to_have_count(15)
+    expect(chart.locator(".plot .legendtext")).to_have_count(5)
+    expect(chart).to_contain_text("transfer")
+    expect(chart).to_contain_text("40 held-out problems")
     chart.locator("summary").click()
-    assert chart.locator("tbody tr").count() == 16
+    expect(chart.locator("tbody tr")).to_have_count(16)
 
 
 def test_flags_stand_above_tokens_told_apart_by_shape(visit):
@@ -325,18 +328,19 @@ def test_flags_stand_above_tokens_told_apart_by_shape(visit):
     )
     assert set(at) == wanted
     important = sum(label.important for label in mined.labels)
-    assert page.locator("[data-lane=plain] .flagmark.mined:not(.hollow)").count() == important
+    expect(page.locator("[data-lane=plain] .flagmark.mined:not(.hollow)")).to_have_count(important)
     shapes = "[...new Set([...document.querySelectorAll(`[data-lane=${lane}] .flagmark path:first-child`)].map((path) => path.getAttribute('d')))]"
     assert page.evaluate(f"(lane) => {shapes}", "plain") != page.evaluate(f"(lane) => {shapes}", "lenient")
     refused = page.evaluate(
         "draftscope.store.runs.get('lenient').rounds.filter((r) => r.nodes.some((n) => n.state === 'rejected' && n.judge != null)).length"
     )
-    assert page.locator("[data-lane=lenient] .flagmark.judge:not(.hollow)").count() == refused > 0
-    assert page.locator(".flaglegend > span").count() == 4
+    assert refused > 0
+    expect(page.locator("[data-lane=lenient] .flagmark.judge:not(.hollow)")).to_have_count(refused)
+    expect(page.locator(".flaglegend > span")).to_have_count(4)
     page.locator(f"[data-lane=plain] .k[data-i='{min(wanted)}']").click()
     page.locator(".flagline button").click()
     page.wait_for_selector(".fork")
-    assert page.locator(".mismatch[aria-selected=true] .at").inner_text() == str(min(wanted))
+    expect(page.locator(".mismatch[aria-selected=true] .at")).to_have_text(str(min(wanted)))
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Flags").click()
     page.wait_for_function("document.querySelectorAll('.k.flagged').length === 0")
