@@ -17,7 +17,7 @@ from starlette.requests import Request as HttpRequest
 
 from app import mining, miningjob, pooled, recorded, trajectories
 from app import request as requests
-from app.export import Content, export
+from app.export import assemble
 from app.presets import PresetCatalogue
 from app.service import Service
 from app.state import Limits
@@ -104,7 +104,7 @@ def _trace(rng: random.Random) -> bytes:
 
 
 def _read_trace(data: bytes) -> None:
-    """As an upload, then all that the page, the tables, the pool, the replay and the report make of it."""
+    """As an upload, then all that the page, the tables, the pool, the replay and an exported page make of it."""
     traces = read_runs(data, max_runs=LIMITS.max_lanes)
     for trace in traces:
         broken = identities(trace)
@@ -118,7 +118,7 @@ def _read_trace(data: bytes) -> None:
         assert Trace.loads(trace.to_bytes()).to_bytes() == trace.to_bytes()
     _allowed(lambda: json.dumps(pool(traces), allow_nan=False))
     if len(data) % 16 == 0:
-        export(Content(traces))
+        assemble({"opened": json.dumps(recorded.body(traces, CARDS, why))}, traces[0].head.prompt)
 
 
 def _allowed(work: Callable[[], Any]) -> None:
