@@ -30,7 +30,7 @@ test-all: setup-dev test-page
 
 # The lowest versions that the requirements allow, in an environment of their own. The lowest torch is a CUDA build of some
 # gigabytes; `make test-floor FLOOR_TORCH=torch==2.13.0` takes another.
-FLOOR_TORCH ?= torch==2.8.0
+FLOOR_TORCH ?= torch==2.9.0
 
 test-floor: setup-dev
 	mkdir -p build

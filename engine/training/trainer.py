@@ -17,7 +17,6 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerBase
 
 from engine.training.data import Batch, Corpus, Mix, digest
 from engine.training.models import build, grown
-from engine.training.muon import Muon
 
 CHECKPOINT = "checkpoint.pt"
 
@@ -73,7 +72,7 @@ class Trainer:
         chosen = {id(p) for p in matrices}
         others = [p for p in self.model.parameters() if id(p) not in chosen]
         self.optimisers: list[torch.optim.Optimizer] = [
-            Muon(matrices, lr=settings.matrix_lr, weight_decay=0.01, map=self.pool.map),
+            torch.optim.Muon(matrices, lr=settings.matrix_lr, weight_decay=0.01),
             torch.optim.AdamW(others, lr=settings.other_lr, betas=(0.9, 0.98), weight_decay=0.0),
         ]
         self.progress = Progress()
