@@ -36,9 +36,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None
         permission.deny_by_default()
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("app").setLevel(logging.INFO)
-    service, shelf = assemble(args)
+    service, preset_catalogue = assemble(args)
     scratch.end_on_terminate()
-    demo = launch(service, shelf, why, host=args.host, port=args.port, prevent_thread_lock=True)
+    demo = launch(service, preset_catalogue, why, host=args.host, port=args.port, prevent_thread_lock=True)
     print(f"Draftscope is on {demo.local_url} (Ctrl+C ends it).", flush=True)
     print(sandbox.said(), flush=True)
     demo.block_thread()
@@ -58,10 +58,10 @@ def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
     if zerogpu.here():
         zerogpu.prepare({name: service.lab(name) for name in loaders})
     try:
-        shelf = PresetCatalogue(list_presets(), CARDS, why, limits, first=args.preset)
+        preset_catalogue = PresetCatalogue(list_presets(), CARDS, why, limits, first=args.preset)
     except LabError as error:
         raise SystemExit(str(error)) from None
-    return service, shelf
+    return service, preset_catalogue
 
 
 def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
@@ -129,7 +129,7 @@ def parser(prog: str = "python -m app") -> argparse.ArgumentParser:
         "--max-upload-mb", type=megabytes, default=env("DRAFTSCOPE_MAX_UPLOAD_MB", "20"), help="largest trace, MB"
     )
     flags.add_argument(
-        "--max-nodes", type=whole, default=env("DRAFTSCOPE_MAX_NODES", "50000"), help="most guesses in a trace"
+        "--max-nodes", type=whole, default=env("DRAFTSCOPE_MAX_NODES", "50000"), help="most draft tokens in a trace"
     )
     flags.add_argument(
         "--public",

@@ -40,9 +40,9 @@ class AskedPlace(Asked):
 class Handlers:
     """What the events call: values in, values out."""
 
-    def __init__(self, service: Service, shelf: PresetCatalogue, sentence: Sentence | None) -> None:
+    def __init__(self, service: Service, preset_catalogue: PresetCatalogue, sentence: Sentence | None) -> None:
         """Take what the page works on."""
-        self.service, self.shelf, self.sentence = service, shelf, sentence
+        self.service, self.preset_catalogue, self.sentence = service, preset_catalogue, sentence
 
     def from_page(self, event: gr.EventData) -> Iterator[str]:
         """A run asked for by the page; every message is a JSON string."""
@@ -128,12 +128,12 @@ class Handlers:
 
     def presets(self) -> list[dict[str, Any]]:
         """All presets."""
-        return [dict(preset) for preset in self.shelf.listing()]
+        return [dict(preset) for preset in self.preset_catalogue.listing()]
 
     def catalogue(self, models: str = "") -> Catalogue:
         """Methods, presets, models and limits."""
         with curable("listing methods"):
-            return catalogue_json(self.service, self.shelf, name_of(models))
+            return catalogue_json(self.service, self.preset_catalogue, name_of(models))
 
     def load_trace(self, text: str) -> list[dict[str, Any]]:
         """The lanes in a trace file's text, checked: {key, card, events} with the sentence of every decision."""
@@ -205,9 +205,9 @@ def named(method: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def build(service: Service, shelf: PresetCatalogue, sentence: Sentence | None = None) -> gr.Blocks:
+def build(service: Service, preset_catalogue: PresetCatalogue, sentence: Sentence | None = None) -> gr.Blocks:
     """All components and events."""
-    do = Handlers(service, shelf, sentence)
+    do = Handlers(service, preset_catalogue, sentence)
     with gr.Blocks(title="Draftscope", analytics_enabled=False, fill_width=True) as demo:
         gr.HTML(
             html_template=(COPY / "page.html").read_text("utf-8"),

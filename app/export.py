@@ -143,9 +143,9 @@ def collected(content: Content) -> tuple[dict[str, str], str]:
     return kept, title or "Draftscope"
 
 
-def answers(shelf: PresetCatalogue, cases: Iterable[str], everything: bool) -> dict[str, str]:
+def answers(preset_catalogue: PresetCatalogue, cases: Iterable[str], everything: bool) -> dict[str, str]:
     """What a server without models answers, by path."""
-    client = TestClient(Starlette(routes=page_routes(Service(CARDS, {}, why, OWN), shelf, why)))
+    client = TestClient(Starlette(routes=page_routes(Service(CARDS, {}, why, OWN), preset_catalogue, why)))
     kept: dict[str, str] = {}
 
     def ask(path: str, **query: str) -> Any:
@@ -159,8 +159,8 @@ def answers(shelf: PresetCatalogue, cases: Iterable[str], everything: bool) -> d
         ask(path)
     for name in cases:
         ask("trace", name=name)
-    if shelf.first:
-        kept["trace?name="] = kept[f"trace?name={shelf.first}"]
+    if preset_catalogue.first:
+        kept["trace?name="] = kept[f"trace?name={preset_catalogue.first}"]
     for page in json.loads(kept["pages"])["pages"]:
         ask("page", name=page["name"])
     if everything:

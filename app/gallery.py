@@ -23,23 +23,23 @@ from engine.trace.store import Trace
 MOST_IN_TEXT = 6  # methods side by side
 
 
-def routes(shelf: PresetCatalogue) -> list[BaseRoute]:
+def routes(preset_catalogue: PresetCatalogue) -> list[BaseRoute]:
     """One route: every recorded case."""
     zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
-    return [Route("/lab/gallery", partial(gallery, shelf), middleware=zipped)]
+    return [Route("/lab/gallery", partial(gallery, preset_catalogue), middleware=zipped)]
 
 
-async def gallery(shelf: PresetCatalogue, _request: Request) -> Response:
+async def gallery(preset_catalogue: PresetCatalogue, _request: Request) -> Response:
     """All recorded cases in order; computed at the first visit."""
     try:
-        body = await run_in_threadpool(shelf.once, "gallery", partial(_body, shelf))
+        body = await run_in_threadpool(preset_catalogue.once, "gallery", partial(_body, preset_catalogue))
     except LabError as error:
         return refused(error, 500)
     return Response(body, media_type="application/json")
 
 
-def _body(shelf: PresetCatalogue) -> bytes:
-    cases = [entry(preset, shelf.traces(preset.name)) for preset in shelf.recorded()]
+def _body(preset_catalogue: PresetCatalogue) -> bytes:
+    cases = [entry(preset, preset_catalogue.traces(preset.name)) for preset in preset_catalogue.recorded()]
     return json.dumps({"cases": cases}, ensure_ascii=False, separators=(",", ":")).encode()
 
 

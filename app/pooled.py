@@ -20,7 +20,7 @@ from app.service import Service
 from app.state import Limits
 from app.validate import body
 from engine.analysis.pool import RECORDED, pool
-from engine.analysis.reading import MAX_RUNS, guesses, read_runs
+from engine.analysis.reading import MAX_RUNS, draft_tokens, read_runs
 from engine.errors import LabError, TraceError
 from engine.strata.learning import study
 from engine.trace.store import Trace, unpack
@@ -104,9 +104,9 @@ def read(files: list[tuple[str, bytes]], limits: Limits) -> list[Trace]:
         except TraceError as error:
             raise TraceError(f"{name}: {error}") from None
         runs, size = runs - len(found), size - len(text)
-        nodes -= sum(map(guesses, found))
+        nodes -= sum(map(draft_tokens, found))
         if runs < 0 or nodes < 0:
-            what = f"{MAX_RUNS} runs" if runs < 0 else f"{limits.max_nodes:,} recorded guesses"
+            what = f"{MAX_RUNS} runs" if runs < 0 else f"{limits.max_nodes:,} recorded draft tokens"
             raise TraceError(f"{name}: with this file there are more than {what}, which is the limit.")
         traces += found
     return traces

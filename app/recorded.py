@@ -1,4 +1,4 @@
-"""Traces as the page takes them: `{key, card, events}`, each guess and token with its sentence. No gradio, no torch."""
+"""Traces as the page takes them: `{key, card, events}`, each node and token with its sentence. No gradio, no torch."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ WHOLE = (
     "limit",
     "context",
 )  # ends after which no more text comes; a run that was cut short is not judged
-FEW = 64  # in a larger tree only the guesses that were tested are explained
+FEW = 64  # in a larger tree only the draft tokens that were tested are explained
 
 
 class Narrator:

@@ -39,7 +39,7 @@ from app.service import Service
 from app.validate import body
 from app.wire import Catalogue
 from engine.analysis import names
-from engine.analysis.reading import guesses
+from engine.analysis.reading import draft_tokens
 from engine.errors import LabError, TraceError
 from engine.trace.store import Trace
 
@@ -81,26 +81,26 @@ class Headers:
 
 
 def app_kwargs(
-    service: Service, shelf: PresetCatalogue, sentence: Sentence | None, host: str | None = None
+    service: Service, preset_catalogue: PresetCatalogue, sentence: Sentence | None, host: str | None = None
 ) -> dict[str, Any]:
     """What `Blocks.launch` hands to its server, which listens on `host`."""
     rules = Rules.of(host, service.limits.max_upload_bytes)
     middleware = [Middleware(Headers), Middleware(Guard, rules=rules)]
     return {
-        "routes": page_routes(service, shelf, sentence),
+        "routes": page_routes(service, preset_catalogue, sentence),
         "middleware": middleware,
         "exception_handlers": {RequestValidationError: misshapen, Exception: fault},
         "openapi_url": None,
     }
 
 
-def page_routes(service: Service, shelf: PresetCatalogue, sentence: Sentence | None) -> list[BaseRoute]:
+def page_routes(service: Service, preset_catalogue: PresetCatalogue, sentence: Sentence | None) -> list[BaseRoute]:
     """All that the page asks for over plain HTTP."""
     zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     return [
         Route("/healthz", health),
-        Route("/lab/catalogue", partial(catalogue, service, shelf), middleware=zipped),
-        Route("/lab/trace", partial(trace, shelf), middleware=zipped),
+        Route("/lab/catalogue", partial(catalogue, service, preset_catalogue), middleware=zipped),
+        Route("/lab/trace", partial(trace, preset_catalogue), middleware=zipped),
         Route("/lab/open", partial(upload, service, sentence), methods=["POST"], middleware=zipped),
         *mining.routes(service),
         *evaluations.routes(),
@@ -111,7 +111,7 @@ def page_routes(service: Service, shelf: PresetCatalogue, sentence: Sentence | N
         *trees.routes(),
         *fresh.routes(),
         *composer.routes(service),
-        *gallery.routes(shelf),
+        *gallery.routes(preset_catalogue),
         *learn.routes(),
         Mount("/lab-static", StaticFiles(directory=STATIC), middleware=zipped),
     ]
@@ -127,24 +127,24 @@ async def health(_request: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-async def catalogue(service: Service, shelf: PresetCatalogue, request: Request) -> Response:
+async def catalogue(service: Service, preset_catalogue: PresetCatalogue, request: Request) -> Response:
     """Methods, presets, models and limits: all that the run bar needs. The first page to ask makes the models load."""
     if service.eager:
         service.warm()
-    return JSONResponse(catalogue_json(service, shelf, request.query_params.get("models", "")))
+    return JSONResponse(catalogue_json(service, preset_catalogue, request.query_params.get("models", "")))
 
 
-def catalogue_json(service: Service, shelf: PresetCatalogue, models: str = "") -> Catalogue:
+def catalogue_json(service: Service, preset_catalogue: PresetCatalogue, models: str = "") -> Catalogue:
     """See `catalogue`."""
     limits = service.limits
     return {
         "methods": service.methods(models),
-        "presets": shelf.listing(),
+        "presets": preset_catalogue.listing(),
         "models": list(service.models),
         "picks": picks.among(service.cards),
         "kinds": fresh.kinds(),
         "taught": fresh.taught(service.models),
-        "first": shelf.first,
+        "first": preset_catalogue.first,
         "names": [asdict(name) for name in names.told()],
         "limits": {
             "tokens": limits.max_tokens,
@@ -155,10 +155,12 @@ def catalogue_json(service: Service, shelf: PresetCatalogue, models: str = "") -
     }
 
 
-async def trace(shelf: PresetCatalogue, request: Request) -> Response:
+async def trace(preset_catalogue: PresetCatalogue, request: Request) -> Response:
     """The recorded traces of a preset."""
     try:
-        body = await run_in_threadpool(shelf.body, request.query_params.get("name") or shelf.first)
+        body = await run_in_threadpool(
+            preset_catalogue.body, request.query_params.get("name") or preset_catalogue.first
+        )
     except LabError as error:
         return refused(error, 404)
     return Response(body, media_type="application/json")
@@ -189,7 +191,7 @@ def open_traces(service: Service, sentence: Sentence | None, data: bytes) -> dic
             traces += recorded.parse(part, replace(service.limits, max_nodes=nodes))
         except TraceError as error:
             raise TraceError(f"{name}: {error}") from None
-        nodes = service.limits.max_nodes - sum(map(guesses, traces))
+        nodes = service.limits.max_nodes - sum(map(draft_tokens, traces))
         if len(traces) > most:
             raise TraceError(f"These files hold {len(traces)} runs; at most {most} fit side by side.")
     return recorded.body(traces, service.cards, sentence)

@@ -21,7 +21,7 @@ SESSIONS = 4  # whose last output Gradio keeps, though nothing of the page or th
 
 def launch(
     service: Service,
-    shelf: PresetCatalogue,
+    preset_catalogue: PresetCatalogue,
     sentence: Sentence | None = None,
     *,
     host: str | None = None,
@@ -30,8 +30,8 @@ def launch(
 ) -> gr.Blocks:
     """Build the page and serve it; `more` goes to `Blocks.launch`."""
     os.environ["GRADIO_TEMP_DIR"] = str(scratch.fresh("gradio"))
-    demo = build(service, shelf, sentence)
-    served = app_kwargs(service, shelf, sentence, host or os.environ.get("GRADIO_SERVER_NAME"))
+    demo = build(service, preset_catalogue, sentence)
+    served = app_kwargs(service, preset_catalogue, sentence, host or os.environ.get("GRADIO_SERVER_NAME"))
     served["middleware"].append(Middleware(Calls, signatures=signatures(demo)))
     demo.launch(
         server_name=host,

@@ -172,7 +172,7 @@ class StartedLane(TypedDict):
 
 
 class InLine(TypedDict):
-    """Where a run waits: place 1 is next; `seconds` until its turn are a guess, null before any run has ended."""
+    """Where a run waits: place 1 is next; `seconds` until its turn are an estimate, null before any run has ended."""
 
     place: int
     seconds: float | None

@@ -17,6 +17,13 @@ MOST_TEXT = 2000  # characters of a knob that is a text
 MAX_SEED = 2**53  # whole numbers beyond it do not survive JSON readers
 
 
+def within(low: float | None, high: float | None) -> str:
+    """A range in words, with a blank before: " from 1 to 8", " >= 1", or empty."""
+    if low is not None and high is not None:
+        return f" from {low:.16g} to {high:.16g}"
+    return "" if low is high else f" >= {low:.16g}" if low is not None else f" <= {high:.16g}"
+
+
 @dataclass(frozen=True)
 class Knob:
     """One setting of a method: its type follows from `default`; numbers have an inclusive range."""
@@ -49,7 +56,7 @@ class Knob:
         if isinstance(self.default, bool):
             if isinstance(value, bool) or value in ("true", "false", "True", "False"):
                 return value in (True, "true", "True")
-            raise ConfigError(f"{self.name} is a switch: true or false, not {shown(value)}.")
+            raise ConfigError(f"{self.name} must be true or false, not {shown(value)}.")
         return self._text(value) if isinstance(self.default, str) else self._number(value)
 
     def _text(self, value: object) -> str:
@@ -65,22 +72,20 @@ class Knob:
             if isinstance(value, bool):
                 raise TypeError
             number = float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise ConfigError(f"{self.name} is a number, not {shown(value)}.") from None
-        except OverflowError:
-            raise ConfigError(f"{self.name} is a number that is too large: it has more than 300 digits.") from None
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
-        if not math.isfinite(number) or not low <= number <= high:
+        whole = isinstance(self.default, int)
+        if not math.isfinite(number) or not low <= number <= high or (whole and number != int(number)):
+            kind = "an integer" if whole else "a number"
             raise ConfigError(
-                f"{self.name} = {shown(value)} is out of range: allowed are {low:g} to {high:g} {self.unit}".rstrip()
-                + "."
+                f"{self.name} must be {kind}{within(self.low, self.high)}{self._unit()}, not {shown(value)}."
             )
-        if isinstance(self.default, int):
-            if number != int(number):
-                raise ConfigError(f"{self.name} is a whole number, not {shown(value)}.")
-            return int(number)
-        return number
+        return int(number) if whole else number
+
+    def _unit(self) -> str:
+        return f" {self.unit}" if self.unit and (self.low, self.high) != (None, None) else ""
 
 
 @dataclass(frozen=True)
@@ -169,18 +174,18 @@ class Sampling:
         for name, kinds in (("temperature", (int, float)), ("top_k", (int,)), ("top_p", (int, float))):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, kinds):
-                raise ConfigError(f"{name} is a {'whole ' if kinds == (int,) else ''}number, not {value!r}.")
+                raise ConfigError(
+                    f"{name} must be {'an integer' if kinds == (int,) else 'a number'}, not {shown(value)}."
+                )
         if not (self.temperature == 0 or MIN_TEMPERATURE <= self.temperature <= 100):
+            given = shown(self.temperature)
             raise ConfigError(
-                f"temperature = {self.temperature!r} is out of range: allowed are 0 (greedy) and {MIN_TEMPERATURE:g} "
-                "to 100."
+                f"temperature must be 0 (greedy) or a number from {MIN_TEMPERATURE:g} to 100, not {given}."
             )
         if self.top_k < 0:
-            raise ConfigError(
-                f"top_k = {self.top_k!r} is out of range: 0 switches it off, else a positive number of tokens."
-            )
+            raise ConfigError(f"top_k must be an integer >= 0 (0 is off), not {shown(self.top_k)}.")
         if not 0 < self.top_p <= 1:
-            raise ConfigError(f"top_p = {self.top_p!r} is out of range: above 0, up to 1.")
+            raise ConfigError(f"top_p must be a number > 0 and <= 1, not {shown(self.top_p)}.")
 
     @property
     def greedy(self) -> bool:
@@ -207,10 +212,8 @@ class RunConfig:
     def __post_init__(self) -> None:
         for name, low, high in (("max_new_tokens", 1, 10**9), ("top_n", 1, 10**9), ("seed", -MAX_SEED, MAX_SEED)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise ConfigError(f"{name} is a whole number, not {value!r}.")
-            if not low <= value <= high:
-                raise ConfigError(f"{name} = {value} is out of range: allowed are {low} to {high}.")
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+                raise ConfigError(f"{name} must be an integer{within(low, high)}, not {shown(value)}.")
         if any(not isinstance(text, str) or not text for text in self.stop):
             raise ConfigError("A stop string is a text of at least one character.")
         if self.record not in ("full", "light"):

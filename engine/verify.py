@@ -156,15 +156,15 @@ def _greedy_step(
     removed: list[int] = []
     for kid in kids:
         token = view.draft.tokens[kid]
-        refused, mark = veto(view, kid) if veto else None, dict[str, Any]()
-        if refused is not None:
-            removed.append(refused["remove"])
+        barred, mark = veto(view, kid) if veto else None, dict[str, Any]()
+        if barred is not None:
+            removed.append(barred["remove"])
             strict, choice = choice, view.next_choice(at + 1, removed) if choice in removed else choice
             if token in removed:
                 state = "vetoed" if token == strict else "rejected"
-                verdict.checks[kid] = Check(state, 0.0, view.u[kid], refused | {"choice": choice, "strict": strict})
+                verdict.checks[kid] = Check(state, 0.0, view.u[kid], barred | {"choice": choice, "strict": strict})
                 continue
-            mark = refused | {"fired": True, "strict": strict}
+            mark = barred | {"fired": True, "strict": strict}
         if token == choice:
             verdict.checks[kid] = Check("accepted", 1.0, view.u[kid], mark | {"id": "greedy_match", "choice": choice})
             return kid, choice
@@ -177,12 +177,12 @@ def _sampled_step(
 ) -> tuple[int | None, "int | Tensor"]:
     draft, p_V = view.draft, view.p[at + 1]
     tokens, us = [draft.tokens[k] for k in kids], [view.u[k] for k in kids]
-    refused = veto(view, kids[0]) if veto else None
-    if refused is not None:
+    barred = veto(view, kids[0]) if veto else None
+    if barred is not None:
         strict = step_sample(p_V, view.q(kids[0]), tokens[0], us[0]).accepted is not None
-        p_V = view.distribution_without(at + 1, refused["remove"])
-    if refused is not None and refused["remove"] == tokens[0]:
-        verdict.checks[kids[0]] = Check("vetoed" if strict else "rejected", 0.0, us[0], refused)
+        p_V = view.distribution_without(at + 1, barred["remove"])
+    if barred is not None and barred["remove"] == tokens[0]:
+        verdict.checks[kids[0]] = Check("vetoed" if strict else "rejected", 0.0, us[0], barred)
         rest = residual(p_V, view.q(kids[0])) if correction == "residual" and draft.draw == "sample" else p_V
         return None, rest
     if draft.draw == "sample":
@@ -196,8 +196,8 @@ def _sampled_step(
         reason = {"id": f"{names}_{'accept' if kept else 'reject'}", **test}
         if names == "ratio" and not kept:
             reason["correction"] = correction
-        if refused is not None and i == 0:
-            reason = refused | reason | {"fired": True}
+        if barred is not None and i == 0:
+            reason = barred | reason | {"fired": True}
         verdict.checks[kid] = Check("accepted" if kept else "rejected", test["ratio"], test["u"], reason)
     chosen = None if step.accepted is None else kids[step.accepted]
     return chosen, step.rest_V

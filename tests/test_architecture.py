@@ -189,3 +189,35 @@ def test_tools_are_not_in_the_repository() -> None:
         ["git", "ls-files", "--", ".venv", "node_modules"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert found.stdout.split() == [], "take them out: git rm --cached .venv node_modules"
+
+
+DROPPED = re.compile(r"(?<![a-z])(?:laws?|guess(?:es|ed|ing)?|doors?|shel(?:f|ves))(?![a-z])", re.I)
+REFUSED = re.compile(r"(?<![a-z])refus(?:e|es|ed|al|als|ing)(?![a-z])", re.I)
+RECORDED = re.compile(
+    r"law_(?:draft|target)|tested_guesses|drawn_guesses|(?:judge|heuristic|digits)_refused|\"refused\""
+)
+DECIDES = (
+    "engine/verify.py",
+    "engine/view.py",
+    "engine/rules",
+    "engine/trace/outcome.py",
+    "engine/trace/metrics.py",
+    "engine/trace/events.py",
+    "engine/analysis/judge.py",
+    "engine/analysis/columns.py",
+    "engine/threshold",
+)
+
+
+def test_the_field_s_own_words() -> None:
+    """A distribution, a draft token, accepted or rejected, a hook; the names in recorded files stay as they are."""
+    found = []
+    for path in [*sources("engine", "app"), *(ROOT / "app/static").rglob("*.js")]:
+        name = str(path.relative_to(ROOT))
+        if "/vendor/" in name:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            told = RECORDED.sub("", line)
+            if DROPPED.search(told) or (name.startswith(DECIDES) and REFUSED.search(told)):
+                found.append(f"{name}:{number}: {line.strip()}")
+    assert not found, found[:10]

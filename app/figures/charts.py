@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from app.figures.theme import LOOKS, figure
 
 COLOURS = tuple(dict.fromkeys(look.colour for look in LOOKS))
-KEPT = ("accepted", "relaxed")
+ACCEPTED = ("accepted", "relaxed")
 BIN = 0.25  # nats
 TIMES = {"draft_ms": "draft", "verify_ms": "target", "other_ms": "rest"}
 
@@ -22,7 +22,7 @@ def by_position(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
     drawn = figure("Accepted by position in the draft", "position, tokens", "share of tested draft tokens")
     for colour, method, rows in _methods(nodes, order):
         tested = rows[~rows.state.isin(("discarded",))]
-        shares = tested.state.isin(KEPT).groupby(tested.depth).mean()
+        shares = tested.state.isin(ACCEPTED).groupby(tested.depth).mean()
         drawn.add_scatter(x=shares.index, y=shares, name=method, mode="lines+markers", line_color=colour)
     return drawn.update_yaxes(range=[0, 1.02], tickformat=".0%")
 
@@ -41,7 +41,7 @@ def kept_by_entropy(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure
     drawn = figure("Accepted against the draft's entropy", "entropy of the draft, nats", "share of tested draft tokens")
     for colour, method, rows in _methods(nodes, order):
         tested = rows[(rows.state != "discarded") & rows.h_draft.notna()]
-        groups = tested.state.isin(KEPT).groupby((tested.h_draft // BIN + 0.5) * BIN)
+        groups = tested.state.isin(ACCEPTED).groupby((tested.h_draft // BIN + 0.5) * BIN)
         shares, counts = groups.mean(), groups.size()
         drawn.add_scatter(
             x=shares.index,

@@ -64,7 +64,7 @@ def roc(scores: Scores, labels: Labels, threshold: float) -> go.Figure:
 
 
 def recall(scores: Scores, labels: Labels, threshold: float) -> go.Figure:
-    """Recall, and the share of unimportant swaps kept, at each threshold of the scores' quantiles and at both ends."""
+    """Recall, and the share of other swaps accepted, at each threshold of the scores' quantiles and at both ends."""
     sweep = [judge.at_threshold(scores, labels, 0.0), *judge.recall_curve(scores, labels)]
     drawn = figure("Recall against threshold", "threshold, probability", "share")
     for name, key, colour, dash in (

@@ -18,8 +18,8 @@ import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./dr
  * @property {TopN|null} target
  * @property {number} width
  * @property {number} n
- * @property {string} law  whose probabilities: raw or sampled
- * @property {number|null} guess  id of the draft token
+ * @property {string} distribution  whose probabilities: raw or sampled
+ * @property {number|null} candidate  id of the draft token
  * @property {number|null} emitted
  * @property {string|undefined} state  of the draft token
  * @property {string} origin  of the emitted token
@@ -33,13 +33,13 @@ const MOST = 10;
 export const BARS_HEIGHT = TOP + (MOST + 1) * ROW + 24;
 
 /** The bars to show: the union of both lists' first n, always with the named tokens, in one order.
- * @param {{draft: TopN|null, guess: Node|null, target: TopN|null, n: number, order: string,
- *   keep: (number|undefined)[]}} given `guess`: the draft token @returns {Row[]} */
-export function barRows({ draft, target, guess, n, order, keep }) {
+ * @param {{draft: TopN|null, candidate: Node|null, target: TopN|null, n: number, order: string,
+ *   keep: (number|undefined)[]}} given `candidate`: the draft token @returns {Row[]} */
+export function barRows({ draft, target, candidate, n, order, keep }) {
   const q = mapOf(draft);
   const p = mapOf(target);
-  if (guess?.q != null && !q.has(guess.token)) q.set(guess.token, guess.q);
-  if (guess?.p != null && !p.has(guess.token)) p.set(guess.token, guess.p);
+  if (candidate?.q != null && !q.has(candidate.token)) q.set(candidate.token, candidate.q);
+  if (candidate?.p != null && !p.has(candidate.token)) p.set(candidate.token, candidate.p);
   const first = (/** @type {TopN | null} */ list) => (list ?? []).slice(0, n).map((entry) => entry[0]);
   const shared = new Set(first(draft).filter((id) => first(target).includes(id)));
   const must = keep.filter((id) => id !== undefined);
@@ -89,20 +89,20 @@ export function barFigure(given) {
     const y = TOP + i * ROW;
     const line = s("g", { "data-token": row.id });
     const chosen = row.id !== null && row.id === given.emitted;
-    const guessed = row.id !== null && row.id === given.guess;
-    if (chosen || guessed) line.append(s("rect", { x: 0, y, width, height: ROW, fill: "var(--hover)" }));
+    const proposed = row.id !== null && row.id === given.candidate;
+    if (chosen || proposed) line.append(s("rect", { x: 0, y, width, height: ROW, fill: "var(--hover)" }));
     const name = row.id === null ? "other tokens" : pieceOf(run, row.id, 14);
     line.append(
       label(half + middle / 2, y + 13, name, {
         "text-anchor": "middle",
         "font-family": row.id === null ? FONT : MONO,
         "font-size": 11.5,
-        "font-weight": chosen || guessed ? 700 : 400,
+        "font-weight": chosen || proposed ? 700 : 400,
         fill: row.id === null ? "var(--ink-3)" : "var(--ink)",
       }),
     );
-    if (guessed) line.append(sign(given.state ?? "target", half + 8, y + ROW / 2, 4));
-    if (chosen && !guessed) line.append(sign(given.origin, half + middle - 8, y + ROW / 2, 4));
+    if (proposed) line.append(sign(given.state ?? "target", half + 8, y + ROW / 2, 4));
+    if (chosen && !proposed) line.append(sign(given.origin, half + middle - 8, y + ROW / 2, 4));
     const faint = row.id === null ? 0.45 : 1;
     if (given.draft) bar(line, left, y, length(row.q ?? 0), "left", "--draft", faint);
     if (given.target) bar(line, right, y, length(row.p ?? 0), "right", "--target", faint);
@@ -126,7 +126,8 @@ export function barFigure(given) {
       );
     if (given.target)
       line.append(label(right + length(row.p ?? 0) + 4, y + 13, value(row.p, row.id), { "font-size": 10.5 }));
-    if (guessed && given.cut !== null) line.append(cutLine(right + length(Math.min(high, given.cut.at)), y, given.cut));
+    if (proposed && given.cut !== null)
+      line.append(cutLine(right + length(Math.min(high, given.cut.at)), y, given.cut));
     figure.append(line);
   });
   brackets(figure, rows, half, middle);
@@ -164,7 +165,7 @@ function cutLine(x, y, cut) {
 
 /** @param {SVGElement} figure @param {Bars} given @param {number} half @param {number} middle */
 function head(figure, given, half, middle) {
-  const { draft, target, law } = given;
+  const { draft, target, distribution } = given;
   figure.append(
     s(
       "defs",
@@ -182,8 +183,8 @@ function head(figure, given, half, middle) {
       half - 6,
       13,
       draft
-        ? `draft q${half > 170 ? ` (${law}, top ${draft.length})` : ""}`
-        : given.guess == null
+        ? `draft q${half > 170 ? ` (${distribution}, top ${draft.length})` : ""}`
+        : given.candidate == null
           ? "no draft here"
           : "no draft distribution recorded",
       { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 },
@@ -193,7 +194,7 @@ function head(figure, given, half, middle) {
     label(
       half + middle + 6,
       13,
-      target ? `target p${half > 170 ? ` (${law}, top ${target.length})` : ""}` : "target not computed here",
+      target ? `target p${half > 170 ? ` (${distribution}, top ${target.length})` : ""}` : "target not computed here",
       { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 },
     ),
   );
@@ -244,8 +245,8 @@ function foot(figure, given, high, length, left, right) {
 }
 
 /** @param {Bars} given */
-function spoken({ run, rows, guess, emitted, state }) {
+function spoken({ run, rows, candidate, emitted, state }) {
   const list = rows.slice(0, 5).map((row) => `${pieceOf(run, row.id)} draft ${prob(row.q)} target ${prob(row.p)}`);
-  const what = guess === null ? "" : `Draft token ${pieceOf(run, guess)}, ${SIGNS[state ?? ""]?.label}. `;
+  const what = candidate === null ? "" : `Draft token ${pieceOf(run, candidate)}, ${SIGNS[state ?? ""]?.label}. `;
   return `${what}Emitted ${emitted === null ? "nothing" : pieceOf(run, emitted)}. ${list.join("; ")}`;
 }

@@ -19,7 +19,7 @@ const cache = new WeakMap();
 
 /** The draft token whose rejection ended a round: of those rejected at the end of the accepted path the leading one, by
  * rank. @param {Round} round @returns {number|null} index in round.nodes */
-export function refusedNode(round) {
+export function rejectedNode(round) {
   const last = round.path.at(-1) ?? -1;
   let found = null;
   for (const [index, { parent, state, rank }] of round.nodes.entries()) {
@@ -29,7 +29,7 @@ export function refusedNode(round) {
   return found;
 }
 
-/** One entry a response position: its token, its round and the guess that was judged there (`ghost`: it was refused).
+/** One entry a response position: its token, its round and the draft token judged there (`ghost`: it was rejected).
  * Grows with the run; only new rounds are read.
  * @param {Run} run @returns {Column[]} */
 export function columns(run) {
@@ -40,10 +40,10 @@ export function columns(run) {
   }
   for (; known.seen < run.rounds.length; known.seen += 1) {
     const round = run.rounds[known.seen];
-    const refused = refusedNode(round);
+    const rejected = rejectedNode(round);
     for (const token of round.tokens ?? []) {
       const owned = token.node !== null && token.node !== undefined;
-      const index = owned ? token.node : token.origin === "correction" ? refused : null;
+      const index = owned ? token.node : token.origin === "correction" ? rejected : null;
       const node = index === null ? null : (round.nodes?.[index] ?? null);
       known.list.push({ pos: token.pos, token, round: known.seen, index, node, ghost: !owned && node !== null });
     }
@@ -149,16 +149,16 @@ function resolved(store, given) {
       pos,
     };
   }
-  const guess = event.nodes?.[node] ?? null;
+  const candidate = event.nodes?.[node] ?? null;
   const token = (event.tokens ?? []).find((candidate) => candidate.node === node) ?? null;
   return {
     run,
     round: event,
     roundIndex: round,
     index: node,
-    node: guess,
+    node: candidate,
     token,
-    pos: guess ? event.start + guess.depth - 1 : pos,
+    pos: candidate ? event.start + candidate.depth - 1 : pos,
   };
 }
 

@@ -2,7 +2,7 @@
 // The round inspector: why this token; first a sentence, then the two distributions and the draw.
 
 import { barFigure, barRows } from "./bars.js";
-import { nodeSelection, refusedNode, resolve, samples } from "./columns.js";
+import { nodeSelection, rejectedNode, resolve, samples } from "./columns.js";
 import { h, s } from "./dom.js";
 import { fmt, label, linear, pieceOf, prob, rich, SIGNS, sign } from "./draw.js";
 import { figuresIn, offer, stack } from "./figure.js";
@@ -37,7 +37,7 @@ function build() {
     strip: h("div.v-strip"),
     numbers: h("dl.v-numbers"),
     order: h("button.v-button", { type: "button" }),
-    law: h("button.v-button", { type: "button" }),
+    distribution: h("button.v-button", { type: "button" }),
     back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous draft token of this round" }),
     next: h("button.v-button", { type: "button", text: "›", "aria-label": "Next draft token of this round" }),
   };
@@ -53,7 +53,7 @@ export function mount(element, store, lab) {
       {},
       parts.name,
       parts.place,
-      h("span.v-tools", {}, parts.law, parts.order, parts.back, parts.next),
+      h("span.v-tools", {}, parts.distribution, parts.order, parts.back, parts.next),
     ),
     parts.why,
     parts.which,
@@ -67,7 +67,8 @@ export function mount(element, store, lab) {
   const draw = () => show(store, parts, lab, continuing);
   const later = () => store.frame("inspector", draw);
   parts.order.onclick = () => store.setOption("order", store.options.order === "draft" ? "target" : "draft");
-  parts.law.onclick = () => store.setOption("law", store.options.law === "sampled" ? "raw" : "sampled");
+  parts.distribution.onclick = () =>
+    store.setOption("distribution", store.options.distribution === "sampled" ? "raw" : "sampled");
   parts.back.onclick = () => step(store, -1);
   parts.next.onclick = () => step(store, 1);
   store.on("data", () => store.seldom("inspector", draw));
@@ -93,7 +94,7 @@ export function subject(store) {
   const { run, round, token } = at;
   let { node, index } = at;
   if (!node && token?.origin === "correction") {
-    index = refusedNode(round);
+    index = rejectedNode(round);
     node = index === null ? null : round.nodes[index];
   }
   const here =
@@ -151,23 +152,24 @@ function show(store, parts, lab, continuing) {
       : []),
   );
   const sampled = Boolean(node?.law_target ?? node?.law_draft);
-  const law = sampled && store.options.law === "sampled" ? "sampled" : "raw";
-  parts.law.disabled = !sampled;
-  parts.law.textContent = `distribution: ${law}`;
-  parts.law.title = "raw: softmax at temperature 1. sampled: after temperature, top-k and top-p.";
+  const distribution = sampled && store.options.distribution === "sampled" ? "sampled" : "raw";
+  parts.distribution.disabled = !sampled;
+  parts.distribution.textContent = `distribution: ${distribution}`;
+  parts.distribution.title = "raw: softmax at temperature 1. sampled: after temperature, top-k and top-p.";
   parts.which.textContent = sampled
     ? "The sentence speaks of the sampled distributions (after temperature, top-k and top-p); " +
-      `the bars show the ${law} ones.`
+      `the bars show the ${distribution} ones.`
     : "";
   parts.order.textContent = `order: ${store.options.order}`;
-  const draft = (law === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
-  const target = (law === "sampled" ? node?.law_target : null) ?? node?.top_target ?? token?.top_target ?? null;
+  const draft = (distribution === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
+  const target =
+    (distribution === "sampled" ? node?.law_target : null) ?? node?.top_target ?? token?.top_target ?? null;
   const n = overlapN(run);
   const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
   const rows = barRows({
     draft,
     target,
-    guess: node,
+    candidate: node,
     n,
     order: store.options.order,
     keep: [node?.token, emitted?.token],
@@ -182,8 +184,8 @@ function show(store, parts, lab, continuing) {
           target,
           width,
           n,
-          law,
-          guess: node?.token ?? null,
+          distribution,
+          candidate: node?.token ?? null,
           emitted: emitted?.token ?? null,
           state: node?.state,
           origin: emitted?.origin ?? "target",

@@ -256,7 +256,7 @@ function numbers(scored, name) {
           h(
             "tr",
             {},
-            ["threshold", "kept", "important kept", "recall", "others kept"].map((text) =>
+            ["threshold", "accepted", "important accepted", "recall", "others accepted"].map((text) =>
               h("th", { scope: "col" }, text),
             ),
           ),

@@ -1,7 +1,7 @@
 // @ts-check
 // The keyboard. Ignored inside inputs, and when a view has already used the key.
 
-import { refusedNode } from "./columns.js";
+import { rejectedNode } from "./columns.js";
 import { flagsAt } from "./flags.js";
 import { followSource } from "./passage.js";
 
@@ -116,7 +116,7 @@ function next(store, state) {
   if (!run) return;
   const order = [...run.rounds.slice((at.round ?? -1) + 1), ...run.rounds.slice(0, (at.round ?? -1) + 1)];
   for (const item of order) {
-    const node = refusedNode(item);
+    const node = rejectedNode(item);
     if (node !== null && item.nodes[node].state === state)
       return select(store, { run: at.run, round: item.index, node });
   }

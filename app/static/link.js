@@ -105,7 +105,7 @@ function pairs(store, session) {
   }
   const shown = /** @type {const} */ (["ghosts", "whitespace"]).filter((name) => options[name]);
   if (shown.length) out.push(["show", shown.join("~")]);
-  if (options.law !== "sampled") out.push(["law", options.law]);
+  if (options.distribution !== "sampled") out.push(["distribution", options.distribution]);
   if (options.order !== "target") out.push(["order", options.order]);
   out.push(...stagePairs(store), ...embedPairs(new URLSearchParams(location.search)));
   return out;
@@ -130,8 +130,8 @@ function readView(query) {
   if (mode === "calls" || mode === "clock") view.time = { mode, at: whole(place) ?? Infinity };
   for (const name of query.get("show")?.split("~") ?? [])
     if (name === "ghosts" || name === "whitespace") view.options[name] = true;
-  const [law, order] = [query.get("law"), query.get("order")];
-  if (law === "raw" || law === "sampled") view.options.law = law;
+  const [distribution, order] = [query.get("distribution"), query.get("order")];
+  if (distribution === "raw" || distribution === "sampled") view.options.distribution = distribution;
   if (order === "target" || order === "draft") view.options.order = order;
   Object.assign(view.options, readStage(query));
   for (const text of query.getAll("f").slice(0, 20)) {

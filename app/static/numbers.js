@@ -42,8 +42,8 @@ export const drafting = (rounds) => rounds.filter((round) => round.drafted > 0);
  * @param {(readonly Round[])[]} all @param {(rounds: readonly Round[]) => number} read */
 export const most = (all, read) => Math.max(1, ...all.map((rounds) => read(rounds)));
 
-/** Whether the draft of a round was left because its next guess was refused. @param {Round} round @returns {boolean} */
-export function refused(round) {
+/** Whether a round's walk ended at a rejected draft token. @param {Round} round @returns {boolean} */
+export function rejects(round) {
   if (round.nodes?.length)
     return round.nodes.some(
       (node) => (node.state === "rejected" || node.state === "vetoed") && node.depth === round.accepted + 1,
@@ -65,7 +65,7 @@ export function byPosition(rounds) {
       accepted[depth] += 1;
       tested[depth] += 1;
     }
-    if (round.accepted < deepest && refused(round)) tested[round.accepted] += 1;
+    if (round.accepted < deepest && rejects(round)) tested[round.accepted] += 1;
   }
   return {
     accepted,
@@ -110,7 +110,7 @@ export function summary(rounds) {
   };
 }
 
-/** Tested guesses as [number, kept] pairs. @param {readonly Round[]} rounds
+/** Tested draft tokens as [number, accepted] pairs. @param {readonly Round[]} rounds
  * @param {(node: Node) => number|null|undefined} read @returns {[number, boolean][]} */
 export function tested(rounds, read) {
   /** @type {[number, boolean][]} */
@@ -151,7 +151,7 @@ export function wilson(kept, n) {
   return [Math.max(0, centre - half), Math.min(1, centre + half)];
 }
 
-/** Rank of the last kept guess; for a chain the accepted length. @param {Round} round @returns {number|null} */
+/** Rank of the last accepted draft token; of a chain its length. @param {Round} round @returns {number|null} */
 export function tcrOf(round) {
   if (round.tcr !== null && round.tcr !== undefined) return round.tcr;
   if (!round.accepted || round.levels === round.drafted) return round.accepted;

@@ -25,7 +25,7 @@ const OPTIONS = {
   ghosts: false,
   whitespace: false,
   flags: true,
-  law: "sampled", // where a run samples, the distribution that its decisions were made on; else the raw one
+  distribution: "sampled", // where a run samples, the distribution that its decisions were made on; else the raw one
   order: "target",
   topN: 8,
   stage: "text",

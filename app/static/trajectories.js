@@ -293,7 +293,7 @@ function drawForm(lab, catalogue, recorded, form, act) {
     ),
     chips,
     h(
-      "div.law",
+      "div.distribution",
       {},
       number(
         "n",

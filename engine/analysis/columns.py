@@ -20,7 +20,12 @@ TOKENS = (
     Column("piece", "str", "", "Text of the token."),
     Column("origin", "str", "", "Where it came from: draft, relaxed, correction, bonus or target."),
     Column("round", "int64", "index", "Round (target call) that emitted it."),
-    Column("node", "Int64", "index", "The guess it stems from, within its round; missing for the target's own tokens."),
+    Column(
+        "node",
+        "Int64",
+        "index",
+        "The draft token it stems from, within its round; missing for the target's own tokens.",
+    ),
     Column("h_draft", "float64", "nats", "Entropy of the draft's raw distribution at this position, full vocabulary."),
     Column(
         "h_target", "float64", "nats", "Entropy of the target's raw distribution at this position, full vocabulary."
@@ -29,21 +34,23 @@ TOKENS = (
 
 NODES = (
     Column("method", "str", "", "Name of the method of the run."),
-    Column("round", "int64", "index", "Round (target call) of the guess."),
-    Column("node", "int64", "index", "Number of the guess within its round."),
-    Column("token", "int64", "id", "Id of the guessed token."),
-    Column("piece", "str", "", "Text of the guessed token; missing when the trace does not give it."),
-    Column("parent", "int64", "index", "Node this guess follows; -1 is the round's root, the last committed token."),
+    Column("round", "int64", "index", "Round (target call) of the draft token."),
+    Column("node", "int64", "index", "Number of the draft token within its round."),
+    Column("token", "int64", "id", "Id of the draft token."),
+    Column("piece", "str", "", "Text of the draft token; missing when the trace does not give it."),
+    Column(
+        "parent", "int64", "index", "Node this draft token follows; -1 is the round's root, the last committed token."
+    ),
     Column("depth", "int64", "tokens", "Distance from the root; 1 for its children."),
     Column("rank", "Int64", "", "Place by cumulative draft log-probability within the round, from 1."),
-    Column("q", "float64", "probability", "Its probability under the distribution the guess was drawn from."),
+    Column("q", "float64", "probability", "Its probability under the distribution the draft token was drawn from."),
     Column("score", "float64", "nats", "Cumulative draft log-probability from the root down."),
-    Column("h_draft", "float64", "nats", "Entropy of the draft's raw distribution where it guessed, full vocabulary."),
+    Column("h_draft", "float64", "nats", "Entropy of the draft's raw distribution where it drafted, full vocabulary."),
     Column(
         "h_target",
         "float64",
         "nats",
-        "Entropy of the target's raw distribution that judges the guess, full vocabulary.",
+        "Entropy of the target's raw distribution that judges the draft token, full vocabulary.",
     ),
     Column("overlap", "float64", "share", "Share of the first n tokens that draft and target have in common."),
     Column(
@@ -52,15 +59,15 @@ NODES = (
         "probability",
         "The target's probability: of the sampled distribution, or the raw distribution when greedy.",
     ),
-    Column("accept_prob", "float64", "probability", "Probability with which the rule keeps the guess."),
+    Column("accept_prob", "float64", "probability", "Probability with which the rule accepts the draft token."),
     Column("u", "float64", "probability", "The uniform that was drawn and compared with accept_prob."),
     Column("state", "str", "", "accepted, rejected, discarded (never tested), relaxed or vetoed."),
     Column("rule", "str", "", "Name of the rule that decided; missing when nothing did."),
     Column("reason", "object", "", "The inputs of the decision; `id` names its kind."),
-    Column("source", "object", "", "What proposed the guess: a model, an n-gram order, a head."),
+    Column("source", "object", "", "What proposed the draft token: a model, an n-gram order, a head."),
     Column("judge", "float64", "probability", "Importance given by a judge; missing when it was not asked."),
-    Column("confidence", "float64", "share", "Confidence of the draft in the guess."),
-    Column("margin", "float64", "nats", "log p of the target's first choice minus log p of the guess."),
+    Column("confidence", "float64", "share", "Confidence of the draft in the draft token."),
+    Column("margin", "float64", "nats", "log p of the target's first choice minus log p of the draft token."),
     Column(
         "top_draft", "object", "probability", "The draft's first tokens: a list of (id, probability), raw distribution."
     ),
@@ -76,12 +83,14 @@ ROUNDS = (
     Column("method", "str", "", "Name of the method of the run."),
     Column("round", "int64", "index", "Number of the round, which is one target call; the prefill is outside."),
     Column("start", "int64", "tokens", "Response tokens committed before the round."),
-    Column("drafted", "int64", "nodes", "Guesses of the round, its root excluded."),
+    Column("drafted", "int64", "nodes", "Draft tokens of the round, its root excluded."),
     Column("fed", "int64", "tokens", "Tokens given to the target, the root included."),
     Column("levels", "int64", "tokens", "Depth of the draft."),
-    Column("accepted", "int64", "tokens", "Guesses that were kept, relaxed ones included."),
+    Column("accepted", "int64", "tokens", "Draft tokens that were accepted, relaxed ones included."),
     Column("emitted", "int64", "tokens", "Tokens the round added to the response."),
-    Column("tcr", "Int64", "", "Rank of the last accepted guess among all of the round; 0 when none was kept."),
+    Column(
+        "tcr", "Int64", "", "Rank of the last accepted draft token among all of the round; 0 when none was accepted."
+    ),
     Column("draft_ms", "float64", "ms", "Time in the drafter."),
     Column("verify_ms", "float64", "ms", "Time in the target."),
     Column("other_ms", "float64", "ms", "Time in neither: the rule, bookkeeping, recording."),

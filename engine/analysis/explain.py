@@ -99,7 +99,7 @@ def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces, declare
 def _refused(event: Round) -> int | None:
     """The last draft token rejected where the walk ended."""
     at = event.accepted + 1
-    found = [i for i, node in enumerate(event.nodes) if node.state in outcome.REFUSED and node.depth == at]
+    found = [i for i, node in enumerate(event.nodes) if node.state in outcome.REJECTED and node.depth == at]
     return found[-1] if found else None
 
 
@@ -107,6 +107,6 @@ def _round(event: Round) -> str:
     emitted = count(event.emitted, "token")
     if not event.drafted:
         return f"Round {event.index}: nothing was drafted, so the target call gives {emitted}."
-    way = "the next one was rejected" if outcome.refused(event) else "nothing on the way was rejected"
+    way = "the next one was rejected" if outcome.rejects(event) else "nothing on the way was rejected"
     drafted = count(event.drafted, "draft token")
     return f"Round {event.index}: {event.accepted} of {drafted} accepted, {way}; the target call gives {emitted}."

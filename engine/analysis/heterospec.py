@@ -43,7 +43,7 @@ def _fully(event: Round) -> bool:
 
 
 def _ranked(traces: Traces) -> list[tuple[int, int, int]]:
-    """(TCR, verified guesses, accepted) of every round with a draft."""
+    """(TCR, verified draft tokens, accepted) of every round with a draft."""
     return [
         (r.tcr, r.drafted, r.accepted) for t in as_list(traces) for r in t.rounds if r.drafted and r.tcr is not None
     ]

@@ -18,7 +18,7 @@ def identities(trace: Trace) -> list[str]:
 
 
 def _round(event: Round) -> Iterator[str]:
-    kept = [number for number, node in enumerate(event.nodes) if node.state in outcome.KEPT]
+    kept = [number for number, node in enumerate(event.nodes) if node.state in outcome.ACCEPTED]
     if event.emitted != len(event.tokens):
         yield f"says {event.emitted} tokens and emits {len(event.tokens)}"
     if event.accepted != len(event.path):
@@ -26,21 +26,21 @@ def _round(event: Round) -> Iterator[str]:
     if not event.accepted <= event.levels <= event.drafted:
         yield f"accepted {event.accepted}, levels {event.levels}, drafted {event.drafted} are not in order"
     if not 1 <= event.fed <= event.drafted + 1:
-        yield f"feeds {event.fed} tokens with {event.drafted} guesses and a root"
+        yield f"feeds {event.fed} tokens with {event.drafted} draft tokens and a root"
     if event.nodes and len(event.nodes) != event.drafted:
-        yield f"drafted {event.drafted} guesses and records {len(event.nodes)}"
+        yield f"drafted {event.drafted} draft tokens and records {len(event.nodes)}"
     if event.nodes and kept != sorted(event.path):
-        yield f"the kept guesses {kept} are not the path {event.path}"
+        yield f"the accepted draft tokens {kept} are not the path {event.path}"
     if event.nodes and any(event.nodes[b].parent != a for a, b in zip([-1, *event.path], event.path, strict=False)):
         yield f"the path {event.path} does not run from parent to child"
     rank = outcome.tcr(event)
     if rank is not None and not event.accepted <= rank <= event.drafted:
-        yield f"rank {rank} of the last accepted guess is below {event.accepted} or above {event.drafted}"
+        yield f"rank {rank} of the last accepted draft token is below {event.accepted} or above {event.drafted}"
     if any(token.round != event.index for token in event.tokens):
         yield "a token names another round"
     for token in event.tokens:
         if token.node is not None and event.nodes and event.nodes[token.node].token != token.token:
-            yield f"the token at {token.pos} is not that of its guess"
+            yield f"the token at {token.pos} is not that of its draft token"
 
 
 def _run(trace: Trace) -> Iterator[str]:
@@ -49,7 +49,7 @@ def _run(trace: Trace) -> Iterator[str]:
     if sum(histogram) != found["rounds"]:
         yield f"the histogram holds {sum(histogram)} of {found['rounds']} rounds"
     if sum(count * number for number, count in enumerate(histogram)) != found["accepted"]:
-        yield "the histogram does not sum to the accepted guesses"
+        yield "the histogram does not sum to the accepted draft tokens"
     if found["discarded"] is not None and found["discarded"] < 0:
         yield "more draft tokens were tested than drafted"
     if trace.end is not None and trace.end.reason != "error":

@@ -22,7 +22,7 @@ class Roc:
 
     false_positive: list[float]
     true_positive: list[float]
-    thresholds: list[float]  # the first is infinite: nothing is refused
+    thresholds: list[float]  # the first is infinite: nothing is rejected
     auc: float | None
 
 
@@ -53,7 +53,7 @@ def roc(scores: Sequence[float], labels: Sequence[bool]) -> Roc:
 
 
 def recall_threshold(scores: Sequence[float], labels: Sequence[bool], recall: float = 0.9) -> float:
-    """The largest threshold at which at least `recall` of the important swaps are refused; 0 when none is important.
+    """The largest threshold at which at least `recall` of the important swaps are rejected; 0 when none is important.
 
     Raises:
         ValueError: recall is not in (0, 1].
@@ -75,14 +75,14 @@ def quantile_thresholds(scores: Sequence[float], n: int = QUANTILES) -> list[flo
 
 
 def at_threshold(scores: Sequence[float], labels: Sequence[bool], threshold: float) -> dict[str, float | None]:
-    """Recall of important swaps, share of unimportant ones kept, and share refused, at one threshold."""
+    """Recall of important swaps, share of unimportant ones accepted, and share rejected, at one threshold."""
     s, y = _arrays(scores, labels)
-    refused = s >= threshold
+    rejected = s >= threshold
     return {
         "threshold": threshold,
-        "recall": float(refused[y].mean()) if y.any() else None,
-        "kept_unimportant": float((~refused[~y]).mean()) if (~y).any() else None,
-        "refused": float(refused.mean()) if len(s) else None,
+        "recall": float(rejected[y].mean()) if y.any() else None,
+        "kept_unimportant": float((~rejected[~y]).mean()) if (~y).any() else None,
+        "refused": float(rejected.mean()) if len(s) else None,
     }
 
 

@@ -39,14 +39,14 @@ def read_runs(
     traces, room = list[Trace](), max_nodes
     for a, b in zip(starts, [*starts[1:], len(data)], strict=True):
         traces.append(_sound(Trace.loads(data[a:b], max_bytes, max_nodes)))
-        room -= guesses(traces[-1])
+        room -= draft_tokens(traces[-1])
         if room < 0:
             raise TraceError(f"The runs of this file have more than {max_nodes} nodes together, which is the limit.")
     return traces
 
 
-def guesses(trace: Trace) -> int:
-    """How many guesses a trace holds, those left out of a draft included."""
+def draft_tokens(trace: Trace) -> int:
+    """How many draft tokens a trace holds, those left out of a draft included."""
     return sum(len(event.nodes) + len(event.pruned) for event in trace.rounds)
 
 

@@ -112,7 +112,7 @@ def _child(scene: Scene) -> str:
 
 
 def _drawn(scene: Scene) -> str:
-    """A guess drawn without replacement (K6); p and q are what earlier siblings have left of both distributions."""
+    """Drawn without replacement (K6); p and q are what earlier siblings have left of both distributions."""
     sentence = _ratio_accept(scene) if scene.node.state == "accepted" else _ratio_reject(scene)
     return sentence.replace(": ", ": of what earlier siblings left, ", 1) if scene.elder else sentence
 

@@ -10,7 +10,7 @@ from engine.config import KnobValue
 from engine.errors import ConfigError, shown, unknown
 from engine.threshold import OVERLAP_N, Threshold, settings, taken_at, terms
 from engine.trace.events import Node, Round
-from engine.trace.outcome import REFUSED
+from engine.trace.outcome import REJECTED
 from engine.trace.store import Trace
 
 LARGEST = 1e300  # of a moved knob
@@ -158,8 +158,8 @@ def _limits(trace: Trace, node: Node, threshold: Threshold | None) -> Iterator[s
 
 
 def _emission(trace: Trace, event: Round) -> Iterator[str]:
-    """The token after a refusal, where the run is greedy and nothing was barred: the target's first choice."""
-    ended = [node for node in event.nodes if node.depth == event.accepted + 1 and node.state in REFUSED]
+    """The token after a rejection, where the run is greedy and nothing was barred: the target's first choice."""
+    ended = [node for node in event.nodes if node.depth == event.accepted + 1 and node.state in REJECTED]
     given = next((token.token for token in event.tokens if token.origin == "correction"), None)
     if given is None or not ended or not greedy(trace.head):
         return

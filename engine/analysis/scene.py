@@ -73,7 +73,7 @@ class Scene:
     @cached_property
     def taken(self) -> str:
         """The sibling that was accepted instead, quoted; empty when none was."""
-        return self._kept_below(self.node.parent)
+        return self._accepted_below(self.node.parent)
 
     @cached_property
     def branch(self) -> str:
@@ -81,13 +81,13 @@ class Scene:
         at = self.node.parent
         while at >= 0 and at not in self.event.path:
             at = self.event.nodes[at].parent
-        return self._kept_below(at)
+        return self._accepted_below(at)
 
     def quote(self, token: int) -> str:
         """A token's text."""
         return quoted(token, self.pieces)
 
-    def _kept_below(self, parent: int) -> str:
+    def _accepted_below(self, parent: int) -> str:
         kept = (self.event.nodes[index] for index in self.event.path)
         return next((self.quote(one.token) for one in kept if one.parent == parent), "")
 

@@ -18,7 +18,7 @@ def tokens_df(traces: Traces, run: bool = False) -> pd.DataFrame:
 
 
 def nodes_df(traces: Traces, run: bool = False) -> pd.DataFrame:
-    """One row a guess; no rows for a trace that was recorded lightly."""
+    """One row a draft token; no rows for a trace that was recorded lightly."""
     return _table((_node_rows(trace) for trace in as_list(traces)), NODES, run)
 
 

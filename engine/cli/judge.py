@@ -107,7 +107,7 @@ def _train_parser(parser: argparse.ArgumentParser) -> None:
         help="a tenth of the prompts unseen, or five folds for few prompts (default: holdout)",
     )
     parser.add_argument("--grid", choices=("paper", "repo"), default="paper", help="values of C tried (default: paper)")
-    parser.add_argument("--recall", type=SHARE, default=0.9, help="share of important swaps refused (default: 0.9)")
+    parser.add_argument("--recall", type=SHARE, default=0.9, help="share of important swaps rejected (default: 0.9)")
     parser.add_argument("--balanced", action="store_true", help="weigh both classes alike (the paper does not)")
     parser.add_argument(
         "--force",

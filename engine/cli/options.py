@@ -36,19 +36,19 @@ def option(kind: Callable[[str], T], fits: Callable[[T], bool], words: str) -> C
         try:
             value = kind(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no {words}") from None
+            raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}") from None
         if not fits(value):
-            raise argparse.ArgumentTypeError(f"{text!r} is no {words}")
+            raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")
         return value
 
     return read
 
 
-COUNT = option(int, lambda n: n >= 1, "whole number from 1 on")
-SIZE = option(int, lambda n: n >= 0, "whole number from 0 on")
-MINUTES = option(float, lambda t: t >= 0, "number of minutes")
-THREADS = option(str, lambda n: n == "auto" or (n.isdigit() and int(n) >= 1), "'auto' or whole number from 1 on")
-SHARE = option(float, lambda p: 0 < p <= 1, "share above 0, up to 1")
+COUNT = option(int, lambda n: n >= 1, "an integer >= 1")
+SIZE = option(int, lambda n: n >= 0, "an integer >= 0")
+MINUTES = option(float, lambda t: t >= 0, "a number of minutes >= 0")
+THREADS = option(str, lambda n: n == "auto" or (n.isdigit() and int(n) >= 1), "'auto' or an integer >= 1")
+SHARE = option(float, lambda p: 0 < p <= 1, "a share > 0 and <= 1")
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:

@@ -98,7 +98,8 @@ def embedded(folder: Path) -> str:
     )
     lines += [
         "",
-        f"Greedy chains of five: share of tested guesses that the target keeps, and tokens a target call: {rates}.",
+        "Greedy chains of five: share of tested draft tokens that the target accepts, and tokens a target call: "
+        f"{rates}.",
     ]
     missed = [c["what"] + f": {c['value']:.3f}" for c in card["evaluation"]["checks"] if not c["met"]]
     lines += ["", "Set out to reach and missed: " + "; ".join(missed) + "."] if missed else []

@@ -1,4 +1,4 @@
-"""The empty drafter: nothing is guessed, and the loop becomes ordinary autoregressive decoding."""
+"""The empty drafter: nothing is drafted, and the loop becomes ordinary autoregressive decoding."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

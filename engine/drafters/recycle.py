@@ -21,7 +21,7 @@ PREFILL = Knob("update_prompt", False, "learn from the prompt's own logits too",
 
 
 class Recycle:
-    """After each round every node of the draft, refused ones too, replaces the row of its token with the target's first
+    """After each round every node of the draft, rejected or not, replaces the row of its token with the target's first
     choices.
 
     The paper's matrix lives as long as the server (`scope` global); the default forgets between problems like the

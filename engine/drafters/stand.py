@@ -53,7 +53,7 @@ class Stand:
             "merge_full", False, "average with the whole new distribution, not with its stored entries", advanced=True
         ),
         Knob("update_prompt", False, "learn from the prompt's own logits too", advanced=True),
-        Knob("update_rejected", False, "learn from refused and untested nodes too", advanced=True),
+        Knob("update_rejected", False, "learn from rejected and untested nodes too", advanced=True),
         Knob("noise", 65_536, "Gumbel numbers drawn ahead in one piece", 16, 16_777_216, 1, "numbers", advanced=True),
         SCOPE,
         entries_knob(65_536, "contexts"),

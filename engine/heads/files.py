@@ -107,7 +107,7 @@ def count(config: Mapping[str, Any], key: str, default: int | None = None, most:
     """
     value = number(config, key, default)
     if value != int(value) or value > most:
-        raise AssetError(f"The head's config.json has {key} = {value!r}; a whole number from 1 to {most} is needed.")
+        raise AssetError(f"The head's config.json has {key} = {value!r}; it must be an integer from 1 to {most}.")
     return int(value)
 
 

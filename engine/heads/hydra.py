@@ -1,4 +1,4 @@
-"""Hydra heads (2402.05109), variant "prefix-mlp" (Hydra++): each head also reads the tokens guessed before it.
+"""Hydra heads (2402.05109), variant "prefix-mlp" (Hydra++): each head also reads the tokens drafted before it.
 
 One extra decoder layer over the target's final-normed states gives a prefix embedding; head i is an MLP over that
 embedding and those of the root and the i draft tokens before. Tensor names are those of the published checkpoints

@@ -35,7 +35,7 @@ class Target(Protocol):
 class LocalTarget:
     """GENERATE with a model here. `likely` may hold what probably follows; it is checked, never trusted.
 
-    The choice at a prefix is a function of the prefix, greedy or with a Gumbel field, so that a guessed continuation
+    The choice at a prefix is a function of the prefix, greedy or with a Gumbel field, so that a drafted continuation
     can be verified in one pass: after a swapped token most of the old response tends to come back.
     """
 
@@ -47,9 +47,9 @@ class LocalTarget:
         tokens, new, old, look = list(prefix), list[int](), Old(likely), 4
         limit = min(limit, self.session.capacity - len(tokens))
         while len(new) < limit:
-            guess = old.next(min(look, limit - len(new) - 1))
-            choices = self._choices(tokens, guess)
-            look = min(LOOK, 2 * look) if len(choices) > len(guess) else max(2, len(choices))
+            drafted = old.next(min(look, limit - len(new) - 1))
+            choices = self._choices(tokens, drafted)
+            look = min(LOOK, 2 * look) if len(choices) > len(drafted) else max(2, len(choices))
             for token in choices:
                 tokens.append(token)
                 new.append(token)
@@ -58,17 +58,17 @@ class LocalTarget:
                     return new
         return new
 
-    def _choices(self, tokens: list[int], guess: list[int]) -> list[int]:
-        """The target's own tokens after `tokens`: as many as the guess gets right, and one more."""
-        logits = self.session.forward(tokens, chain(guess)).logits
+    def _choices(self, tokens: list[int], drafted: list[int]) -> list[int]:
+        """The target's own tokens after `tokens`: as many as the draft gets right, and one more."""
+        logits = self.session.forward(tokens, chain(drafted)).logits
         check_finite(logits)
-        picks = self.chooser.pick(logits, [tokens + guess[:i] for i in range(len(guess) + 1)])
-        right = next((i for i, (a, b) in enumerate(zip(picks, guess, strict=False)) if a != b), len(guess))
+        picks = self.chooser.pick(logits, [tokens + drafted[:i] for i in range(len(drafted) + 1)])
+        right = next((i for i, (a, b) in enumerate(zip(picks, drafted, strict=False)) if a != b), len(drafted))
         return picks[: right + 1]
 
 
 class Old:
-    """The old continuation as a guess: follows what is written, and finds its place again after a difference."""
+    """The old continuation as a draft: follows what is written, and finds its place again after a difference."""
 
     def __init__(self, ids: Sequence[int]) -> None:
         self.ids, self.at, self.written = list(ids), 0, list[int]()

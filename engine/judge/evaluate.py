@@ -72,7 +72,7 @@ class Score:
     setting: Setting
     correct: list[bool] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
-    accepted: list[int] = field(default_factory=list)  # drafted tokens kept
+    accepted: list[int] = field(default_factory=list)  # draft tokens accepted
     calls: list[int] = field(default_factory=list)
     same: list[bool] = field(default_factory=list)  # the text is the exact method's
     seconds: list[float] = field(default_factory=list)  # of decoding; 0 where passes were shared

@@ -1,10 +1,10 @@
 """Mining along the draft's own windows, as AutoJudge's published code does with EAGLE (A9); an option, not algorithm 1.
 
-Decoding runs as usual, in windows of one trunk. At the first token of a window that the target refuses, the target goes
-on from the draft's token; if the answer stays, the token is kept and the window goes on behind it, else the target's
-token ends the window. Refusals in the first window are not looked at; a token that the target gives less than
-`unlikely` is important without a trial; an alternative is at most `stretch` times as long as the target's own response.
-Greedy only.
+Decoding runs as usual, in windows of one trunk. At the first token of a window that the target rejects, the target goes
+on from the draft's token; if the answer stays, the token is accepted and the window goes on behind it, else the
+target's token ends the window. Rejections in the first window are not looked at; a token that the target gives less
+than `unlikely` is important without a trial; an alternative is at most `stretch` times as long as the target's own
+response. Greedy only.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,7 +80,7 @@ class OnlineSearch:
 
 
 class OnlineRule:
-    """The greedy exact rule, which tries each refused token of a window out and keeps it when it does not matter."""
+    """The greedy exact rule, which tries each rejected token of a window out and accepts it when it does not matter."""
 
     NAME = "online_mining"
     entries = 0

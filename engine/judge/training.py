@@ -159,7 +159,7 @@ def card(judge: Judge, command: str) -> str:
         ("ROC area, unseen prompts", f"{m['auc']:.3f}"),
         (f"threshold at {m['training']['recall']:.0%} recall", f"{judge.threshold:.4f}"),
         ("recall of important swaps there", _percent(at["recall"])),
-        ("unimportant swaps kept there", _percent(at["kept_unimportant"])),
+        ("unimportant swaps accepted there", _percent(at["kept_unimportant"])),
         ("thresholds at other recalls", ", ".join(f"{r}: {t:.4f}" for r, t in m["thresholds_by_recall"].items())),
         ("expected calibration error", f"{m['calibration_error']:.3f}"),
         ("mined file", f"sha256 {m['mined_sha256'][:16]}"),

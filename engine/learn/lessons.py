@@ -286,7 +286,7 @@ def _choice(recorded: Case, said: Mapping[str, Any], at: Place | None, words: di
 def _predict(recorded: Case, said: Mapping[str, Any], at: Place | None, words: dict[str, Any]) -> Task:
     value = recorded.value(str(said["metric"]), at)
     if isinstance(value, str):
-        raise ConfigError(f"{said['metric']!r} is a word; a learner guesses numbers.")
+        raise ConfigError(f"{said['metric']!r} is a word; a learner predicts numbers.")
     digits, tolerance = int(said.get("digits", 0 if isinstance(value, int) else 2)), float(said.get("tolerance", 0))
     return Task("predict", answer=round(value, digits) if digits else round(value), tolerance=tolerance, **words)
 

@@ -25,8 +25,8 @@ class Adjacency:
         return self._rows.find(token) or ()
 
     def place(self, token: int) -> int | None:
-        """Where a token was last read: a position of the history, or ~position of the root of a draft that was not kept
-        there."""
+        """Where a token was last read: a position of the history, or ~position of the root of a draft of which nothing
+        was accepted there."""
         return self._places.get(token)
 
     def learn(self, tokens: Sequence[int], logits_NV: Tensor, places: Sequence[int] = ()) -> None:
@@ -66,7 +66,7 @@ def fill(adjacency: Adjacency, tree: Template, root: int, anything: bool = False
 
 
 def places_of(root: int, nodes: int, path: Sequence[int]) -> list[int]:
-    """Where the root and each of the nodes of a round were read, for `Adjacency.learn`; `path` was kept, the others
+    """Where the root and each of the nodes of a round were read, for `Adjacency.learn`; `path` was accepted, the others
     were not."""
     places = [root] + [~root] * nodes
     for depth, node in enumerate(path, 1):

@@ -11,7 +11,7 @@ from engine.view import RoundView
 CORRECTION = Knob(
     "correction",
     "residual",
-    "distribution of the token that replaces a refused guess; 'target' is not lossless above temperature 0",
+    "distribution of the token that replaces a rejected draft token; 'target' is not lossless above temperature 0",
     choices=("residual", "target"),
     origin="paper",
     advanced=True,

@@ -36,7 +36,7 @@ class Gap:
     THRESHOLD: ClassVar[Threshold | None] = Threshold(
         "decide",
         All((_IN_TOP, _NEAR)),
-        says="kept where the draft token is among the target's first top_beta and within the gap threshold",
+        says="accepted where the draft token is among the target's first top_beta and within the gap threshold",
         limits=(("rank", "top_beta"), ("gap", "tau")),
         exact=_FIRST,
     )

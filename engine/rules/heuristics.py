@@ -40,7 +40,7 @@ class MathRule:
     THRESHOLD: ClassVar[Threshold | None] = Threshold(
         "override",
         _HARMLESS,
-        says="kept where nothing mathematical was found and the token is among the target's first math_k (0: any)",
+        says="accepted where nothing mathematical was found and the token is among the target's first math_k (0: any)",
         limits=(("rank", "k"),),
     )
     entries = 0
@@ -71,8 +71,8 @@ class MathRule:
         return walk(view, bonus=self.bonus, override=self._override)
 
     def _override(self, view: RoundView, node: int) -> tuple[bool, dict[str, Any], None]:
-        guess, wanted = view.draft.tokens[node], view.choice[view.draft.parents[node] + 1]
-        looked_at = {"draft": (guess,), "target": (wanted,), "either": (guess, wanted)}[self.whose]
+        drafted, wanted = view.draft.tokens[node], view.choice[view.draft.parents[node] + 1]
+        looked_at = {"draft": (drafted,), "target": (wanted,), "either": (drafted, wanted)}[self.whose]
         found = next((m.group().strip() for t in looked_at if (m := self.pattern.search(self.piece(t)))), None)
         rank, gap = view.ranks[node]
         keep = bool(self.holds({"found": found, "rank": rank}))

@@ -36,7 +36,7 @@ class JudgeRule:
     THRESHOLD: ClassVar[Threshold | None] = Threshold(
         "override",
         _UNIMPORTANT,
-        says="kept although the target prefers another, where the judge's importance lies below the threshold",
+        says="accepted although the target prefers another, where the judge's importance lies below the threshold",
         limits=(("score", "threshold"),),
     )
     entries = 0

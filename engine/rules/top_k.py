@@ -25,7 +25,7 @@ class TopK:
     THRESHOLD: ClassVar[Threshold | None] = Threshold(
         "override",
         _IN_TOP,
-        says="kept where the draft token is among the target's first accept_k",
+        says="accepted where the draft token is among the target's first accept_k",
         limits=(("rank", "k"),),
     )
     entries = 0

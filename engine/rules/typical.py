@@ -33,7 +33,7 @@ class Typical:
     THRESHOLD: ClassVar[Threshold | None] = Threshold(
         "decide",
         _PLAUSIBLE,
-        says="kept where the target gives the draft token more than min(epsilon, delta exp(-entropy))",
+        says="accepted where the target gives the draft token more than min(epsilon, delta exp(-entropy))",
         limits=(("p", "threshold"),),
         sampled_only=True,
         longest=True,

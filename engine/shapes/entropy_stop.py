@@ -47,7 +47,7 @@ KNOBS: tuple[Knob, ...] = (
     Knob(
         "decrease_when",
         "not_full",
-        "at a high acceptance rate the threshold falls after drafts not fully kept, or fully kept",
+        "at a high acceptance rate the threshold falls after drafts not fully accepted, or fully accepted",
         choices=("not_full", "full"),
         origin="code",
         advanced=True,

@@ -175,15 +175,15 @@ def _canonical(text: str) -> list[str]:
 
 def score(problem: Problem, text: str) -> float:
     """Sentence BLEU of `text` against the canonical reference, from 0 to 1."""
-    guess = extract(text) or ""
-    return float(sacrebleu.sentence_bleu(guess, [problem.answer]).score) / 100
+    translation = extract(text) or ""
+    return float(sacrebleu.sentence_bleu(translation, [problem.answer]).score) / 100
 
 
 def corpus_scores(problems: list[Problem], texts: list[str]) -> dict[str, float]:
     """Corpus BLEU and chrF (0 to 100), by sacrebleu, of one text a problem."""
-    guesses = [extract(text) or "" for text in texts]
+    translations = [extract(text) or "" for text in texts]
     references = [[problem.answer for problem in problems]]
     return {
-        "bleu": sacrebleu.corpus_bleu(guesses, references).score,
-        "chrf": sacrebleu.corpus_chrf(guesses, references).score,
+        "bleu": sacrebleu.corpus_bleu(translations, references).score,
+        "chrf": sacrebleu.corpus_chrf(translations, references).score,
     }

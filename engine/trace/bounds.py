@@ -10,7 +10,7 @@ from typing import Any
 from engine.errors import TraceError
 from engine.trace.events import Event, Node, Round, RunEnded, RunStarted, Token, TopN
 
-MAX_DRAFT = 50_000  # guesses of one round, also of one that was recorded lightly
+MAX_DRAFT = 50_000  # draft tokens of one round, also of one that was recorded lightly
 MAX_VOCAB = 2**24
 MAX_MS = 1e10  # four months
 MAX_EXTRAS = 100  # names of extras in one trace: each is a column of the table of rounds
@@ -24,7 +24,7 @@ class Bounds:
 
     def __init__(self) -> None:
         """Nothing is known before the head."""
-        self.vocab, self.nats, self.guesses, self._room = 0, 0.0, 0, 0
+        self.vocab, self.nats, self.drafted, self._room = 0, 0.0, 0, 0
         self._extras: set[str] = set()
 
     def check(self, event: Event) -> None:
@@ -63,7 +63,7 @@ class Bounds:
             raise TraceError(
                 f"{where}: drafted must be the number of its nodes, {len(event.nodes)}, not {event.drafted}."
             )
-        self.guesses = event.drafted
+        self.drafted = event.drafted
         _within(event.fed, 0, event.drafted + 1, f"{where}: fed")
         _within(event.levels, 0, event.drafted, f"{where}: levels")
         _within(event.accepted, 0, event.levels, f"{where}: accepted")
@@ -96,8 +96,8 @@ class Bounds:
     def _node(self, node: Node) -> None:
         if not 0 <= node.token < self.vocab:
             _within(node.token, 0, self.vocab - 1, "token")
-        if node.rank is not None and not 1 <= node.rank <= self.guesses:
-            _within(node.rank, 1, self.guesses, "rank")
+        if node.rank is not None and not 1 <= node.rank <= self.drafted:
+            _within(node.rank, 1, self.drafted, "rank")
         for name in SHARES:
             if (value := getattr(node, name)) is not None and not 0 <= value <= 1 + SLACK:
                 _within(value, 0, 1, name)
@@ -155,7 +155,7 @@ def _within(value: float | None, low: float, high: float, where: str) -> None:
     if value is None or low <= value <= high:
         return
     if high < low:
-        raise TraceError(f"{where} = {value} refers to a guess, and the round has none.")
+        raise TraceError(f"{where} = {value} refers to a draft token, and the round has none.")
     raise TraceError(f"{where} = {value:g} is out of range: allowed are {low:g} to {high:.6g}.")
 
 
@@ -221,9 +221,9 @@ def _place(value: Any, where: str, bounds: Bounds) -> None:
     _within(_whole(value, where), 1, bounds.vocab, where)
 
 
-def _guess(value: Any, where: str, bounds: Bounds) -> None:
+def _candidate(value: Any, where: str, bounds: Bounds) -> None:
     """A node of the round, or -1, its root."""
-    _within(_whole(value, where), -1, bounds.guesses - 1, where)
+    _within(_whole(value, where), -1, bounds.drafted - 1, where)
 
 
 def _few(value: Any, where: str, _bounds: Bounds) -> None:
@@ -292,7 +292,7 @@ EXTRAS = (
     | _each(_real, "lambda")
     | {"phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
 )
-PRUNED: dict[str, Check] = {"token": _token, "parent": _guess, "score": _real, "cause": _text}
+PRUNED: dict[str, Check] = {"token": _token, "parent": _candidate, "score": _real, "cause": _text}
 REASON = (
     _each(_text, "id", "failed", "correction", "found")
     | _each(_token, "choice", "strict", "remove")
@@ -302,7 +302,7 @@ REASON = (
     | _each(_real, "tau", "tau_h", "tau_h_draft", "tau_o", "score", "threshold")
     | _each(_place, "rank")
     | _each(_few, "n", "k", "top_beta", "math_k")
-    | {"after": _guess, "fired": _flag, "edge": _flag}
+    | {"after": _candidate, "fired": _flag, "edge": _flag}
 )
 SOURCE = (
     _each(_text, "kind", "part", "role", "where")

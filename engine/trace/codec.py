@@ -120,9 +120,9 @@ def _whole(low: int) -> Reader:
 
     def read(value: object) -> int:
         if type(value) is not int:
-            raise _Wrong(f" is a whole number, not {_name(value)}.")
+            raise _Wrong(f" must be an integer, not {_name(value)}.")
         if not low <= value <= LARGEST:
-            raise _Wrong(f" is out of range: allowed are {low} to {LARGEST}.")
+            raise _Wrong(f" must be from {low} to {LARGEST}, not {_short(value)}.")
         return value
 
     return read
@@ -130,7 +130,7 @@ def _whole(low: int) -> Reader:
 
 def _bool(value: object) -> bool:
     if not isinstance(value, bool):
-        raise _Wrong(f" is a switch, not {_name(value)}.")
+        raise _Wrong(f" must be true or false, not {_name(value)}.")
     return value
 
 
@@ -140,15 +140,15 @@ def _float(value: object) -> float:
     if isinstance(value, str) and value in _INFINITE:
         return _INFINITE[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _Wrong(f" is a number, not {_name(value)}.")
+        raise _Wrong(f" must be a number, not {_name(value)}.")
     if not abs(value) < 1e308:  # also an integer of many digits, and NaN
-        raise _Wrong(" is out of range: it must be finite.")
+        raise _Wrong(" must be a finite number.")
     return float(value)
 
 
 def _str(value: object) -> str:
     if not isinstance(value, str):
-        raise _Wrong(f" is a text, not {_name(value)}.")
+        raise _Wrong(f" must be a text, not {_name(value)}.")
     if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
         raise _Wrong(" holds half of a surrogate pair, which is no text.")
     return value

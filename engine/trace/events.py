@@ -11,7 +11,7 @@ TopN = list[tuple[int, float]]  # (token id, probability), most probable first
 
 @dataclass(slots=True)
 class Node:
-    """One guess of a draft. Entropies in nats over the full vocabulary at temperature 1."""
+    """A draft token. Entropies in nats over the full vocabulary at temperature 1."""
 
     token: int
     parent: int  # index in this round's nodes; -1 is the round's root
@@ -19,7 +19,7 @@ class Node:
     state: str = "discarded"
     rank: int | None = None  # 1-based, by cumulative draft log-probability within the round
     score: float | None = None  # cumulative draft log-probability
-    q: float | None = None  # probability under the distribution the guess was drawn from
+    q: float | None = None  # probability under the distribution the draft token was drawn from
     h_draft: float | None = None
     top_draft: TopN | None = None
     law_draft: TopN | None = None  # the distribution sampled from, when it is not the raw one

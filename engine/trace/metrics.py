@@ -83,7 +83,7 @@ def _counts(rounds: Sequence[Round], tokens: int) -> dict[str, Any]:
         "tcr_histogram": tcr_histogram(rounds),
         "penalised_rate": None if penalised is None or not tokens else 100 * penalised / tokens,
         "penalised_per_tested": None if penalised is None else _ratio(penalised, tested),
-        "rollback_rate": _ratio(sum(map(outcome.refused, drafting)), len(drafting)),
+        "rollback_rate": _ratio(sum(map(outcome.rejects, drafting)), len(drafting)),
     }
 
 
@@ -102,16 +102,16 @@ def _times(rounds: Sequence[Round]) -> dict[str, Any]:
 def accept_by_depth(rounds: Iterable[Round]) -> dict[str, list[Any]]:
     """Acceptance by position in the draft, from depth 1.
 
-    `marginal`: kept to this depth / rounds with a draft (vLLM's per-position rate). `conditional`: kept to this depth /
-    rounds that kept everything before and tested this depth. `accepted` and `tested` are the counts behind it.
+    `marginal`: accepted to this depth / rounds with a draft (vLLM's per-position rate). `conditional`: accepted to this
+    depth / rounds that accepted everything before and tested this depth. `accepted` and `tested` are the counts behind.
     """
     drafting = [event for event in rounds if event.drafted]
     depths = range(1, max((event.levels for event in drafting), default=0) + 1)
-    ended, stopped = [0] * (len(depths) + 1), [0] * (len(depths) + 1)  # by the number that was kept
+    ended, stopped = [0] * (len(depths) + 1), [0] * (len(depths) + 1)  # by the number that was accepted
     for event in drafting:
         kept = min(event.accepted, len(depths))  # a round that says more contradicts itself, which is for `identities`
         ended[kept] += 1
-        stopped[kept] += outcome.refused(event)
+        stopped[kept] += outcome.rejects(event)
     accepted = list(accumulate(reversed(ended[1:])))[::-1]
     tested = [kept + stopped[depth - 1] for depth, kept in zip(depths, accepted, strict=True)]
     return {
@@ -124,9 +124,9 @@ def accept_by_depth(rounds: Iterable[Round]) -> dict[str, list[Any]]:
 
 
 def tcr_histogram(rounds: Iterable[Round]) -> dict[str, Any]:
-    """`counts[r]` rounds whose last accepted guess had rank r, over rounds with a draft whose rank is known.
+    """`counts[r]` rounds whose last accepted draft token had rank r, over rounds with a draft whose rank is known.
 
-    `top_quarter` is the share of them with r within 25 % of the tree, N = guesses and root (HeteroSpec, sec. 3).
+    `top_quarter` is the share of them with r within 25 % of the tree, N = draft tokens and root (HeteroSpec, sec. 3).
     """
     ranks = [(outcome.tcr(event), event.drafted + 1) for event in rounds if event.drafted]
     known = [(rank, size) for rank, size in ranks if rank is not None]

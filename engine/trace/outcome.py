@@ -5,43 +5,43 @@ from typing import Any
 
 from engine.trace.events import Node, Round
 
-KEPT = ("accepted", "relaxed")
-REFUSED = ("rejected", "vetoed")
+ACCEPTED = ("accepted", "relaxed")
+REJECTED = ("rejected", "vetoed")
 
 
 def tested(event: Round) -> Iterator[Node]:
-    """The guesses that the rule looked at."""
+    """The draft tokens that the rule looked at."""
     return (node for node in event.nodes if node.state != "discarded")
 
 
-def refused(event: Round) -> bool:
-    """Whether the draft was left because its next guess was refused; False if it held, or was cut by the run's end."""
+def rejects(event: Round) -> bool:
+    """Whether the walk ended at a rejected token; False where the draft held, or was cut by the run's end."""
     if event.nodes:
-        return any(node.state in REFUSED and node.depth == event.accepted + 1 for node in event.nodes)
+        return any(node.state in REJECTED and node.depth == event.accepted + 1 for node in event.nodes)
     return event.drafted > 0 and any(token.origin == "correction" for token in event.tokens)
 
 
 def rejected(event: Round) -> int | None:
-    """Guesses tested and refused. Without nodes it follows for a chain (at most one), and is unknown for a tree."""
+    """Draft tokens rejected. Without nodes it follows for a chain (at most one), and is unknown for a tree."""
     if event.nodes or not event.drafted:
-        return sum(node.state in REFUSED for node in event.nodes)
-    return int(refused(event)) if event.levels == event.drafted else None
+        return sum(node.state in REJECTED for node in event.nodes)
+    return int(rejects(event)) if event.levels == event.drafted else None
 
 
 def penalised(event: Round) -> int | None:
-    """Guesses whose entropy trigger fired (EASD), whatever became of them; None when the nodes were not recorded."""
+    """Draft tokens whose entropy trigger fired (EASD), whatever became of them; None where no nodes were recorded."""
     if event.nodes or not event.drafted:
         return sum(node.state == "vetoed" or _fired(node.reason or {}) for node in tested(event))
     return None
 
 
 def _fired(reason: Mapping[str, Any]) -> bool:
-    """A veto, or a test after one that barred another token than the guess."""
+    """A veto, or a test after one that barred another token than the draft token."""
     return reason.get("id") in ("veto", "threshold_veto") or bool(reason.get("fired"))
 
 
 def tcr(event: Round) -> int | None:
-    """Rank of the last accepted guess by cumulative draft log-probability; 0 when none was kept (HeteroSpec, sec. 3).
+    """Rank of the last accepted draft token by cumulative draft log-probability; 0 for none (HeteroSpec, sec. 3).
 
     For a chain this is the accepted length, recorded or not.
     """

@@ -17,8 +17,8 @@ METRICS_HELP = {
     "entropy_at_choices": "mean entropy in nats where the wording is free",
     "entropy_elsewhere": "mean entropy in nats at all other places",
     "choices_per_100_tokens": "free choices in 100 tokens of solution",
-    "accept_rate_tested": "share of tested guesses that the target keeps, greedy",
-    "tested_guesses": "guesses tested",
+    "accept_rate_tested": "share of tested draft tokens that the target accepts, greedy",
+    "tested_guesses": "draft tokens tested",
     "tau": "tokens a target call, greedy",
     "top1_agreement": "share of the target's own tokens that the draft would also have chosen",
 }

@@ -69,8 +69,8 @@ def _quality(family: str, problems: list[Problem], texts: list[str]) -> dict[str
 def together(draft: LlamaForCausalLM, lines: dict[str, list[Line]], gamma: int = GAMMA) -> Metrics:
     """How greedy chain speculation with `draft` goes on the target's own greedy text.
 
-    A tested guess follows an accepted prefix, which is the target's text; so the draft's
-    guesses can be read off in one pass, without running the rounds.
+    A tested draft token follows an accepted prefix, which is the target's text; so the draft
+    model's tokens can be read off in one pass, without running the rounds.
     """
     result: Metrics = {}
     for family, texts in lines.items():
@@ -90,7 +90,7 @@ def together(draft: LlamaForCausalLM, lines: dict[str, list[Line]], gamma: int =
 
 
 def _rounds(same: list[bool], gamma: int) -> tuple[int, int, int]:
-    """Accepted guesses, tested guesses and rounds, given where the draft guesses right."""
+    """Accepted draft tokens, tested draft tokens and rounds, given where the draft is right."""
     at = accepted = tested = rounds = 0
     while at < len(same):
         window = same[at : at + gamma]

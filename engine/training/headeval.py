@@ -16,8 +16,8 @@ EVAL_SEED = 1
 TITLES = {"eagle3": "EAGLE-3 head", "eagle2": "EAGLE-2 head", "medusa": "Medusa heads", "hydra": "Hydra heads"}
 HELP = {
     "tau": "tokens a target call, greedy",
-    "accept_rate_tested": "share of tested guesses kept",
-    "accepted_per_round": "guesses kept a target call",
+    "accept_rate_tested": "share of tested draft tokens accepted",
+    "accepted_per_round": "draft tokens accepted a target call",
     "verify_tokens_per_call": "tokens verified a target call, the root included",
 }
 

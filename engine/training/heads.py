@@ -74,13 +74,13 @@ class TrainingContext:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Answer positions of a batch: row r of line b reads the pair at `at[b, r]` and guesses the token two places on."""
+    """Answer positions of a batch: row r of line b reads the pair at `at[b, r]`, predicts the token two places on."""
 
     at: Tensor  # [B, R]
     size: Tensor  # [B]
 
     def valid(self, ahead: int) -> Tensor:
-        """Rows [B, R] whose guess, `ahead` steps further, is still inside the text."""
+        """Rows [B, R] whose prediction, `ahead` steps further, is still inside the text."""
         return self.at + 2 + ahead < self.size.unsqueeze(1)
 
     def take(self, x: Tensor, ahead: int) -> Tensor:
@@ -92,7 +92,7 @@ class Rows:
 
 
 def rows_of(batch: Batch) -> Rows:
-    """From the pair whose guess is the first answer token on: (last prompt token, state before it)."""
+    """From the pair whose prediction is the first answer token on: (last prompt token, state before it)."""
     first = batch.start - 2
     longest = int((batch.size - 2 - first).max())
     return Rows(first.clamp(min=0).unsqueeze(1) + torch.arange(longest, device=batch.ids.device), batch.size)

@@ -177,7 +177,7 @@ def from_json(data: Any) -> Template:
         if data["kind"] != "tree" or len(data["parents"]) > MOST:
             raise AssetError(f"This is no tree file, or one with more than {MOST} nodes.")
         if not fits(data["parents"], list[int]) or not fits(data["ranks"], list[int]):
-            raise ValueError("its parents and ranks must be whole numbers")
+            raise ValueError("its parents and ranks must be integers")
         if max(data["ranks"], default=0) >= MOST:
             raise ValueError(f"a rank must be below {MOST}")
         _check_usage(data.get("usage"))
@@ -199,13 +199,13 @@ def _check_usage(usage: Any) -> None:
         raise ValueError("its usage must be an object")
     for name in ("nodes", "depth", "ranks"):
         if not fits(usage.get(name), int) or not 1 <= usage[name] <= MOST:
-            raise ValueError(f"usage.{name} must be a whole number from 1 to {MOST}")
+            raise ValueError(f"usage.{name} must be an integer from 1 to {MOST}")
     for name in ("first", "ratio"):
         if not fits(usage.get(name), float) or not 0 < usage[name] < 1:
             raise ValueError(f"usage.{name} must be a number between 0 and 1")
     counts, kept = usage.get("counts", ()), usage.get("kept", ())
     if not fits(counts, list[int]) or not fits(kept, list[int]) or len(counts) > MOST:
-        raise ValueError("usage.counts and usage.kept must be lists of whole numbers")
+        raise ValueError("usage.counts and usage.kept must be lists of integers")
     if any(not 0 <= place < len(counts) for place in kept) or any(count < 0 for count in counts):
         raise ValueError("usage.kept must name places of usage.counts, which must not be negative")
 

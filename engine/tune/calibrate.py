@@ -17,7 +17,7 @@ def tau_entropy(entropies: Sequence[float], share: float = 0.05) -> float:
     if not entropies:
         raise ConfigError("No entropies to calibrate on: the prompt set gave no token.")
     if not 0 < share <= 1:
-        raise ConfigError(f"share = {share} is out of range: above 0, up to 1.")
+        raise ConfigError(f"share must be a number > 0 and <= 1, not {share}.")
     k = ceil(share * len(entropies) - 1e-9)
     return sum(sorted(entropies, reverse=True)[:k]) / k
 

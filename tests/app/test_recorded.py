@@ -7,7 +7,7 @@ import pytest
 
 from app import recorded
 from app.state import Limits
-from engine.analysis.reading import guesses
+from engine.analysis.reading import draft_tokens
 from engine.errors import ConfigError, TraceError
 from engine.trace.events import RunEnded
 from engine.trace.store import Trace, unpack
@@ -44,7 +44,7 @@ def test_all_members_of_a_gzipped_file_are_read():
 def test_the_limit_of_guesses_holds_for_all_runs_of_a_file():
     bush = data("bush")
     (trace,) = recorded.parse(bush, Limits())
-    nodes = guesses(trace)
+    nodes = draft_tokens(trace)
     assert len(recorded.parse(bush * 3, Limits(max_nodes=3 * nodes))) == 3
     with pytest.raises(TraceError, match="runs of this file have more than"):
         recorded.parse(bush * 3, Limits(max_nodes=3 * nodes - 1))

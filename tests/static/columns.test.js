@@ -5,7 +5,7 @@ import {
   lockedRun,
   nameOf,
   nodeSelection,
-  refusedNode,
+  rejectedNode,
   resolve,
   selectedRun,
   visibleColumns,
@@ -51,9 +51,9 @@ test("of several rejected siblings the leading one ended the round; children of 
     { parent: -1, depth: 1, state: "rejected", rank: 1 },
     { parent: 2, depth: 2, state: "rejected" },
   ];
-  assert.equal(refusedNode({ path: [], nodes }), 2);
-  assert.equal(refusedNode({ path: [2], nodes }), 3);
-  assert.equal(refusedNode({ path: [1], nodes }), null);
+  assert.equal(rejectedNode({ path: [], nodes }), 2);
+  assert.equal(rejectedNode({ path: [2], nodes }), 3);
+  assert.equal(rejectedNode({ path: [1], nodes }), null);
 });
 
 test("time hides the columns of later rounds", () => {

@@ -57,7 +57,7 @@ test("a link restores cursor, time, filters and options", () => {
   store.setFilter("sign", makeFilter({ kind: "sign", sign: "rejected" }));
   store.setFilter("brush", makeFilter({ kind: "range", range: [1, 4] }));
   store.setOption("ghosts", true);
-  store.setOption("law", "sampled");
+  store.setOption("distribution", "sampled");
   store.setOption("order", "draft");
   const again = reopened(link.url());
   assert.deepEqual(again.store.cursor, store.cursor);
@@ -106,7 +106,7 @@ test("a cursor of a run that is still to come is set as soon as its round is the
 
 test("what is damaged or unknown in an address is left out", () => {
   globalThis.location = new URL(
-    "http://127.0.0.1/?at=chain~x&view=days~3&f={&f={%22kind%22:%22colour%22}&show=all&law=own",
+    "http://127.0.0.1/?at=chain~x&view=days~3&f={&f={%22kind%22:%22colour%22}&show=all&distribution=own",
   );
   const { store, link } = made();
   store.load(LANES);

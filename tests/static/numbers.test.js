@@ -6,7 +6,7 @@ import {
   incomparable,
   lengthCurve,
   plainOf,
-  refused,
+  rejects,
   summary,
   tcrOf,
   tested,
@@ -33,10 +33,10 @@ test("acceptance by position: what was drafted, what was tested, what held", () 
 });
 
 test("a draft that ends with its last candidate accepted was not rejected", () => {
-  assert.equal(refused(round({ drafted: 2, accepted: 2 })), false);
-  assert.equal(refused(round({ drafted: 2, accepted: 1 })), true);
-  assert.equal(refused({ ...round({ drafted: 2, accepted: 1 }), nodes: [] }), true);
-  assert.equal(refused({ ...round({ drafted: 2, accepted: 2 }), nodes: [] }), false);
+  assert.equal(rejects(round({ drafted: 2, accepted: 2 })), false);
+  assert.equal(rejects(round({ drafted: 2, accepted: 1 })), true);
+  assert.equal(rejects({ ...round({ drafted: 2, accepted: 1 }), nodes: [] }), true);
+  assert.equal(rejects({ ...round({ drafted: 2, accepted: 2 }), nodes: [] }), false);
 });
 
 test("a summary's step is the draft's time a level, its call the target's time a round", () => {

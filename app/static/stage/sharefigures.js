@@ -2,7 +2,7 @@
 // The figures of Shares: three of the aggregates as they are, the histogram of ranks, and the time of a token.
 
 import { bar, frame, keyLine } from "../charts.js";
-import { refusedNode } from "../columns.js";
+import { rejectedNode } from "../columns.js";
 import { count, s } from "../dom.js";
 import { fmt, label, linear, percent } from "../draw.js";
 import { FIGURES } from "../figures.js";
@@ -29,7 +29,7 @@ export function ranksOf(rounds) {
   for (const round of found) {
     const rank = tcrOf(round);
     if (rank !== null) accepted[rank] = (accepted[rank] ?? 0) + 1;
-    const index = refusedNode(round);
+    const index = rejectedNode(round);
     const lost = index === null ? null : (round.nodes[index].rank ?? null);
     if (lost !== null) rejected[lost] = (rejected[lost] ?? 0) + 1;
   }

@@ -96,7 +96,7 @@ export interface Options {
   readonly ghosts: boolean;
   readonly whitespace: boolean;
   readonly flags: boolean;
-  readonly law: "raw" | "sampled";
+  readonly distribution: "raw" | "sampled";
   readonly order: "target" | "draft";
   readonly topN: number;
   /** view of the stage */

@@ -88,7 +88,7 @@ export interface Source {
   readonly kept?: boolean;
 }
 
-/** One guess of a draft. Entropies in nats over the full vocabulary at temperature 1. */
+/** A draft token. Entropies in nats over the full vocabulary at temperature 1. */
 export interface Node {
   readonly token: number;
   /** index in this round's nodes; -1 is the round's root */
@@ -100,7 +100,7 @@ export interface Node {
   readonly rank?: number;
   /** cumulative draft log-probability */
   readonly score?: number;
-  /** probability under the distribution the guess was drawn from */
+  /** probability under the distribution the draft token was drawn from */
   readonly q?: number;
   readonly h_draft?: number;
   readonly top_draft?: TopN;

@@ -132,7 +132,7 @@ def test_run_writes_text_metrics_and_a_trace_that_export_reads(
     assert json.loads(capsys.readouterr().out)[0]["tau"] == found["metrics"]["tau"]
     assert "gamma" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gama=2")
     assert "NAME=VALUE" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma")
-    assert "out of range" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma=-1")
+    assert "gamma must be an integer from" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma=-1")
 
 
 def test_run_reads_standard_input(

@@ -15,5 +15,5 @@ def test_gamma_tokens_a_round(toy: Lab, gamma: int) -> None:
 
 
 def test_gamma_has_limits(toy: Lab) -> None:
-    with pytest.raises(ConfigError, match=r"gamma = 129 is out of range: allowed are 0 to 128 tokens"):
+    with pytest.raises(ConfigError, match=r"gamma must be an integer from 0 to 128 tokens, not 129"):
         toy.run("sd", "abc", gamma=129)
