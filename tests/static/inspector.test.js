@@ -73,8 +73,8 @@ test("bars: both lists' first n, the named tokens always, in one order, the shar
     [30, 0.3],
     [31, 0.05],
   ];
-  const guess = { token: 40, q: 0.001, p: 0.0005 };
-  const rows = barRows({ draft, target, guess, n: 3, order: "target", keep: [40, undefined] });
+  const candidate = { token: 40, q: 0.001, p: 0.0005 };
+  const rows = barRows({ draft, target, candidate, n: 3, order: "target", keep: [40, undefined] });
   assert.equal(rows.length, 10);
   assert.deepEqual(
     rows.slice(0, 2).map(({ id, shared }) => [id, shared]),
@@ -84,12 +84,12 @@ test("bars: both lists' first n, the named tokens always, in one order, the shar
     ],
   );
   assert.deepEqual(rows[3], { id: 40, q: 0.001, p: 0.0005, shared: false });
-  const many = barRows({ draft, target, guess, n: 12, order: "draft", keep: [40] });
+  const many = barRows({ draft, target, candidate, n: 12, order: "draft", keep: [40] });
   assert.deepEqual([many.length, many.at(-1).id], [10, 40], "a named token stays, however improbable");
-  const first = barRows({ draft, target, guess: null, n: 3, order: "draft", keep: [] });
+  const first = barRows({ draft, target, candidate: null, n: 3, order: "draft", keep: [] });
   assert.equal(first[0].id, 0);
   assert.deepEqual(
-    barRows({ draft: null, target, guess: null, n: 3, order: "draft", keep: [] }).map(({ id, q }) => [id, q]),
+    barRows({ draft: null, target, candidate: null, n: 3, order: "draft", keep: [] }).map(({ id, q }) => [id, q]),
     [
       [2, null],
       [30, null],
