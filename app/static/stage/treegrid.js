@@ -1,7 +1,7 @@
 // @ts-check
 // Trees: the drafts of all methods that cover the position under the cursor, small, on one scale; one can be maximised.
 
-import { columns, nameOf, nodeSelection, refusedNode } from "../columns.js";
+import { columns, nameOf, nodeSelection, rejectedNode } from "../columns.js";
 import { count, h } from "../dom.js";
 import { legend, rich, SIGNS } from "../draw.js";
 import { figuresIn, offer, stack } from "../figure.js";
@@ -49,7 +49,7 @@ export function whyNone(run, round) {
  * @param {import("../types/trace.js").Round | null} round */
 export function whyLost(round) {
   if (!round?.nodes?.length || round.accepted > 0) return "";
-  const index = refusedNode(round);
+  const index = rejectedNode(round);
   const why = (index === null ? null : round.nodes[index].why) ?? round.tokens?.[0]?.why ?? "";
   return `Nothing accepted. ${why}`;
 }
