@@ -66,7 +66,7 @@ COUNTS = [
 def test_numbers_that_make_no_sense_are_refused(argv: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(argv)
-    assert left.value.code == 2 and " is no " in capsys.readouterr().err.splitlines()[-1]
+    assert left.value.code == 2 and ": must be " in capsys.readouterr().err.splitlines()[-1]
 
 
 @pytest.mark.parametrize("given", [[], ["--preset", "tiny"], ["--target", "T"]])
