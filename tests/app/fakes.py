@@ -51,7 +51,8 @@ class FakeLab:
     def _events(self, method: str, settings: dict[str, Any]) -> Iterator[Event]:
         knobs = {knob.name: settings[knob.name] for knob in BY_NAME[method].knobs if knob.name in settings}
         self.open_streams.append(method)
-        prompt, ids = settings["prompt"], list[int]()
+        prompt: Any = settings["prompt"]
+        ids = list[int]()
         if not isinstance(prompt, str):
             prompt, ids = "tokens", list(prompt)
         try:
@@ -66,9 +67,10 @@ class FakeLab:
         finally:
             self.open_streams.remove(method)
 
-    def stream_trajectories(self, method: str, prompt: str, n: int, *, seed: int, **options: Any):
+    def stream_trajectories(self, method: str, prompt: str, n: int, **settings: Any) -> Iterator[Event]:
+        seed = settings.pop("seed")
         for i in range(n):
-            for event in self.stream(method, prompt=prompt, seed=seed + 10_000 * i, **options):
+            for event in self.stream(method, prompt=prompt, seed=seed + 10_000 * i, **settings):
                 if isinstance(event, RunStarted):
                     event = replace(event, extras={**event.extras, "trajectory": i, "trajectories": n})
                 yield event

@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,7 +114,8 @@ def test_a_notebook_shows_runs_in_a_frame(traces):
     assert isinstance(shown, Shown) and len(shown.traces) == 3
     drawn = shown._repr_html_()
     assert drawn.startswith('<iframe style="width:100%;height:400px') and "views=score" in drawn
-    for wrong in ((), ([],), ("text",), (traces[0], 1)):
+    calls: tuple[tuple[Any, ...], ...] = ((), ([],), ("text",), (traces[0], 1))
+    for wrong in calls:
         with pytest.raises(ConfigError, match="one or more traces"):
             show(*wrong)
 

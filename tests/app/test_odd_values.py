@@ -15,7 +15,7 @@ from tests.app.fakes import free_port, sentence
 ODD: list[Any] = [None, True, -1, 2**53 + 1, 10**30, 0.5, 1e308, "", "x", "\ud800", [], {}, [[]], {"a": [None]}]
 FOREIGN = re.compile(r"Traceback|pydantic|Input should|Error\(|object has no|unhashable|NoneType|not iterable|<class")
 JSON = {"content-type": "application/json"}
-SOUND = {
+SOUND: dict[str, Any] = {
     "run": [["plain"], "Once", "made-up", 4, 0.0, 1.0, 0, 0, False, {}, []],
     "decode": [["plain"], "Once", "made-up", 4, 0.0, 1.0, 0, 0, False, {}, []],
     "methods": ["made-up"],

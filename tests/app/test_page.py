@@ -18,6 +18,7 @@ from engine.methods import CARDS as REAL
 from engine.trace.store import Trace
 from tests.app.fakes import free_port, sentence
 from tests.app.synthetic import events
+from tests.typed import some
 
 APP = Path(__file__).parents[2] / "app"
 PUBLIC = {"/run", "/decode", "/methods", "/presets", "/load_trace", "/explain", "/stop"}
@@ -56,7 +57,7 @@ def test_requests_that_no_page_makes_are_told(service, shelf, text):
 
 
 def test_every_view_has_its_mount_point():
-    views = re.findall(r'"(\w+)"', re.search(r"VIEWS = \[(.*?)\]", (APP / "static/lab.js").read_text(), re.S)[1])
+    views = re.findall(r'"(\w+)"', some(re.search(r"VIEWS = \[(.*?)\]", (APP / "static/lab.js").read_text(), re.S))[1])
     spots = set(re.findall(r'data-view="(\w+)"', (APP / "copy/page.html").read_text()))
     assert set(views) == spots - {"notices"}
 

@@ -13,6 +13,7 @@ from engine.trace.events import RunEnded
 from engine.trace.store import Trace, unpack
 from tests.app.fakes import sentence
 from tests.app.synthetic import CARDS, events
+from tests.typed import some
 
 ROOT = Path(__file__).parents[2]
 
@@ -101,6 +102,6 @@ def test_an_answer_that_was_cut_short_is_not_judged():
     (trace, *_others) = recorded.parse(data("plain"), Limits())
     head = replace(trace.head, extras={"task": "arithmetic", "answer": "38"})
     end = RunEnded("eos", text="The answer is 38.")
-    assert recorded.answered(head, end).right
+    assert some(recorded.answered(head, end)).right
     assert recorded.answered(head, replace(end, reason="stopped")) is None
     assert recorded.answered(trace.head, end) is None

@@ -67,7 +67,7 @@ def test_a_method_that_cannot_run_is_counted_as_failed_and_the_others_go_on(serv
 
 def test_the_device_is_given_back_after_each_repetition(service):
     """Somebody who asks during the first repetition comes through after it."""
-    kinds = []
+    kinds = list[str]()
     with ExitStack() as stack:
         for line in repeats.lines(service, repeats.parse(service, ask(n=4))):
             if line["kind"] == "running" and "running" not in kinds:

@@ -106,7 +106,7 @@ def test_leaving_frees_the_engine_within_a_round(service, lab: FakeLab):
 
 def test_the_device_is_given_back_after_each_trajectory(service):
     """Somebody who asks during the first row comes through after it; the lines say that they wait for it."""
-    kinds = []
+    kinds = list[str]()
     with ExitStack() as stack:
         for line in trajectories.lines(service, trajectories.parse(service, ask(n=2))):
             if line["kind"] == "row" and kinds.count("row") == 0:

@@ -23,7 +23,7 @@ const told = moves.map((moved) => replay(run, { ...run.head.knobs, ...moved }).c
 console.log(JSON.stringify(told));
 """
 PROMPT = "Once upon a time there was a small lighthouse. "
-MOVES = (
+MOVES: tuple[tuple[str, dict[str, float], tuple[dict[str, float], ...]], ...] = (
     (
         "easd",
         {"tau_entropy": 1.0, "tau_overlap": 0.4},

@@ -1,6 +1,7 @@
 """A real Chromium on the real page, over made-up runs. Every page fails its test if it logged an error or left this machine."""
 
 import os
+from typing import Any
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
@@ -52,7 +53,7 @@ def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
     errors: list[str] = []
     outside: list[str] = []
 
-    def go(query: str = "", wait: bool = True, **options: object) -> Page:
+    def go(query: str = "", wait: bool = True, **options: Any) -> Page:
         context = browser.new_context(
             viewport=options.pop("viewport", {"width": 1400, "height": 900}), accept_downloads=True, **options
         )

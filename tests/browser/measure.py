@@ -6,6 +6,7 @@ positions and all tracks, and with 24 of 500: streamed into the store at 15 upda
 """
 
 import os
+from typing import Any, cast
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
@@ -17,7 +18,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -125,7 +125,8 @@ class Stamped(Service):
 
     def run(self, request: Request) -> Iterator[RunMessage]:
         for message in super().run(request):
-            yield {"sent": time.time() * 1000, **message}
+            stamped: dict[str, Any] = {"sent": time.time() * 1000, **message}
+            yield cast(RunMessage, stamped)
 
 
 def main() -> None:

@@ -14,19 +14,20 @@ from app.notebook import show
 from engine.trace.store import Trace
 
 pytestmark = pytest.mark.browser
+ASKED: dict[Page, list[str]] = {}  # the addresses that each page asked for
 
 
 @pytest.fixture
 def opened(browser: Browser) -> Iterator:
-    """Open an address; whatever it asks for is kept in `asked`, and errors fail the test."""
-    contexts, errors = [], []
+    """Open an address; whatever it asks for is kept in ASKED, and errors fail the test."""
+    contexts, errors = [], list[str]()
 
     def go(address: str) -> Page:
         context = browser.new_context(viewport={"width": 1400, "height": 900})
         contexts.append(context)
         page = context.new_page()
-        page.asked = []
-        page.on("request", lambda request: page.asked.append(request.url))
+        ASKED[page] = asked = list[str]()
+        page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.goto(address)
@@ -48,7 +49,7 @@ def ready(page) -> None:
 
 
 def fetched(page: Page) -> list[str]:
-    return [url for url in page.asked if not url.startswith(("blob:", "data:"))]
+    return [url for url in ASKED[page] if not url.startswith(("blob:", "data:"))]
 
 
 def test_a_file_shows_its_case_and_asks_for_nothing(opened, folder):

@@ -23,7 +23,7 @@ def made(prompts: int = 3) -> Iterator[Trace]:
     """Runs on two tasks: a plain target, a tree, and the tree with one, two, three mechanisms."""
     for task, keeps in (("arithmetic", 0.75), ("code", 0.85)):
         for i in range(prompts):
-            about = {"prompt": f"{task} {i}", "task": task}
+            about: dict[str, Any] = {"prompt": f"{task} {i}", "task": task}
             yield plain(40, **about)
             for step in STEPS:
                 rng, rounds = random.Random(f"{about}{step}"), list[tuple[int, int, float | None]]()

@@ -24,6 +24,7 @@ from engine.methods import CARDS
 from engine.trace.outcome import tcr
 from engine.trace.store import Trace
 from tests.app.fakes import FakeLab, free_port
+from tests.typed import some
 
 pytestmark = pytest.mark.browser
 
@@ -233,7 +234,7 @@ def test_what_tcr_is_and_what_its_histogram_says(visitor: Any) -> None:
         "Terminal confidence rank (TCR): rank by cumulative draft probability",
     )
     for trace in traces("first_look")[1:3]:
-        ranks = sorted(tcr(event) for event in trace.rounds if event.drafted)
+        ranks = sorted(some(tcr(event)) for event in trace.rounds if event.drafted)
         said = someone.page.locator(f'.share[data-run="{trace.head.method}"] .says')
         someone.reads(said, f"Half of the rounds end at rank {ranks[(len(ranks) + 1) // 2 - 1]} or below")
         someone.reads(said, f"in {ranks.count(0)} of {len(ranks)} none was accepted")

@@ -4,7 +4,7 @@ import gzip
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -42,7 +42,7 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
     """Open the page: visit(query, width, height). A page that logged an error fails its test."""
     contexts, errors = [], list[str]()
 
-    def go(query: str = "", width: int = 1440, height: int = 1000, scheme: str = "light") -> Page:
+    def go(query: str = "", width: int = 1440, height: int = 1000, scheme: Literal["light", "dark"] = "light") -> Page:
         context = browser.new_context(
             viewport={"width": width, "height": height}, accept_downloads=True, color_scheme=scheme
         )

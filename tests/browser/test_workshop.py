@@ -15,6 +15,7 @@ from engine.files.places import PRESETS
 from engine.judge.store import read_mined
 from tests.browser.fixtures import traces
 from tests.browser.waits import sees
+from tests.typed import some
 
 pytestmark = pytest.mark.browser
 RECORDED = PRESETS / "mined/arithmetic.jsonl"
@@ -103,7 +104,7 @@ def test_filters_narrow_list_and_table(visit, tmp_path):
     page.get_by_label("Label", exact=True).select_option("")
     page.get_by_label("Judge score from").fill("0.9")
     _head, prompts = read_mined(tmp_path / "scored.jsonl")
-    found = sum(label.score >= 0.9 for prompt in prompts for label in prompt.labels)
+    found = sum(some(label.score) >= 0.9 for prompt in prompts for label in prompt.labels)
     assert 0 < found < len(labels)
     expect(page.locator("table.mined tbody tr")).to_have_count(found)
     expect(page.locator(".minedfilters [role=status]")).to_have_text(f"{found} of {len(labels)}")
@@ -219,7 +220,7 @@ def test_the_threshold_says_what_is_kept_and_where_the_text_changes(visit, tmp_p
     slider.fill("0.9")
     _head, prompts = read_mined(tmp_path / "scored.jsonl")
     labels = [label for prompt in prompts for label in prompt.labels]
-    kept = sum(label.score < 0.9 for label in labels)
+    kept = sum(some(label.score) < 0.9 for label in labels)
     expect(page.locator(".cutwords")).to_contain_text(f"{kept} of {len(labels)} mismatches would be accepted")
     expect(page.locator(".cutruns")).to_contain_text(f"first changes at position {nodes[0]}")
     page.wait_for_function(

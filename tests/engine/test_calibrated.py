@@ -9,7 +9,7 @@ import pytest
 from app.knobs import catalogue, find
 from app.request import build
 from app.state import Limits
-from engine.__main__ import main
+from engine.cli import main
 from engine.config import Calibration
 from engine.errors import ConfigError
 from engine.files.presets import calibrations, list_presets, read_preset

@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 
@@ -136,7 +137,7 @@ def test_every_card_is_complete() -> None:
 
 def test_defaults_are_those_of_the_papers() -> None:
     """The values on the method pages in docs/methods/, typed here once more."""
-    want = {
+    want: dict[str, dict[str, Any]] = {
         "sd": {"gamma": 5, "correction": "residual"},
         "easd": {
             "gamma": 5,

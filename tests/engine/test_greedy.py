@@ -18,6 +18,7 @@ from engine.files.places import ROOT
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.runs.running import begin
+from engine.trace.events import RunEnded
 from engine.trace.store import Trace
 from tests.engine.onward import onward
 from tests.engine.zoo import EOS, FAMILIES, Zoo, noised
@@ -178,7 +179,7 @@ def check_rows_fed(lab: Lab) -> None:
         config = RunConfig(name, tuple(PROMPTS[3]), max_new_tokens=20, record="light", knobs=card.resolve(knobs))
         decoding, fed, length = begin(lab, card, config), len(PROMPTS[3]) - 1, len(PROMPTS[3])
         for event in decoding.run():
-            if event.kind == "end":
+            if isinstance(event, RunEnded):
                 break
             fed, length = fed + event.fed, length + event.emitted
             assert decoding.target.fed == fed and len(decoding.tokens) == length

@@ -19,6 +19,8 @@ import engine.runs.running
 from engine.errors import AssetError, ConfigError, EngineFault, ModelMismatch
 from engine.lab import Lab
 from engine.methods import CARDS
+from engine.methods.compose import build
+from engine.runs.assets import describe
 from engine.runs.running import _process, prepare
 from engine.trace.events import Round, RunEnded, RunStarted
 from engine.trace.store import Trace
@@ -354,8 +356,7 @@ def test_every_asset_of_a_run_is_named_with_its_revision(
 ) -> None:
     lab = headed(zoo, tmp_path)
     read: list[str] = []
-    right = engine.runs.pair.describe
-    monkeypatch.setattr(engine.runs.pair, "describe", lambda *given: read.append(given[0]) or right(*given))
+    monkeypatch.setattr(engine.runs.pair, "describe", lambda *given: read.append(given[0]) or describe(*given))
     for _ in range(2):
         models = lab.run("heterospec", [5, 6], max_new_tokens=2).head.models
     assert models.keys() == {"target", "eagle3", "strata"} and len(read) == 2  # once an asset
@@ -403,8 +404,7 @@ def test_a_missing_judge_is_refused_before_the_run_starts(zoo: Zoo, tmp_path: Pa
 def test_nothing_is_built_twice(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[str] = []
     living = prepare(toy, "sd")
-    right = engine.runs.running.build
-    monkeypatch.setattr(engine.runs.running, "build", lambda card, *rest: built.append(card.name) or right(card, *rest))
+    monkeypatch.setattr(engine.runs.running, "build", lambda card, *rest: built.append(card.name) or build(card, *rest))
     toy.run("sd", "abc", max_new_tokens=4)
     assert built == ["sd"]
     toy.run("sd", "abc", max_new_tokens=4, reuse=living)

@@ -1,6 +1,9 @@
 """The kernels emit the target's distribution exactly: enumerated, not sampled (docs/methods/kernels.md)."""
 
 import itertools
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.config import Sampling
 from engine.draft import EMPTY, Draft, chain
-from engine.verify import Check, residual, step_point, step_sample, step_without_replacement, walk, walk_by
+from engine.verify import Check, Verdict, residual, step_point, step_sample, step_without_replacement, walk, walk_by
 from engine.view import RoundView
 from tests.engine.distributions import (
     SAMPLED,
@@ -88,14 +91,16 @@ def test_sample_and_match_has_the_distribution_of_chosen_children() -> None:
         assert torch.allclose(reach * step.rest_V, out, atol=EXACT)
 
 
+def by_mass_of(q: torch.Tensor, tokens: Iterable[int]) -> list[int]:
+    """Tokens by falling probability under q."""
+    return sorted(tokens, key=lambda token: -float(q[token]))
+
+
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_the_wrong_visiting_order_is_biased(m: int) -> None:
     """Descending q and token order (docs/methods/kernels.md#k6)."""
     found = pairs(40 // 4 ** (m - 1) + 2)
-    by_mass = max(
-        distance(replacement_distribution(p, q, m, lambda ts, q=q: sorted(ts, key=lambda t: -float(q[t]))), p)
-        for p, q in found
-    )
+    by_mass = max(distance(replacement_distribution(p, q, m, partial(by_mass_of, q)), p) for p, q in found)
     by_id = max(distance(replacement_distribution(p, q, m, sorted), p) for p, q in found)
     assert by_mass > 0.05 and by_id > 0.05
 
@@ -230,8 +235,8 @@ def rows_for(choices: list[int], V: int = 6) -> torch.Tensor:
     return base
 
 
-def greedy(draft: Draft, choices: list[int], **doors: object) -> object:
-    return walk(RoundView(draft, rows_for(choices), GREEDY, [0.5] * len(draft), 0.5, 5), **doors)  # type: ignore[arg-type]
+def greedy(draft: Draft, choices: list[int], **hooks: Any) -> Verdict:
+    return walk(RoundView(draft, rows_for(choices), GREEDY, [0.5] * len(draft), 0.5, 5), **hooks)
 
 
 def check_rows_of_the_bonus() -> None:

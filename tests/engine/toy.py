@@ -120,7 +120,7 @@ def joint_distribution(
     assert isinstance(decoder, ToyDecoder)
     distributions: dict[tuple[int, ...], float] = {(): 1.0}
     for _ in range(steps):
-        grown = {}
+        grown: dict[Any, Any] = {}
         for tail, mass in distributions.items():
             p = decoder.distribution_after([*prompt, *tail], sampling).tolist()
             grown |= {(*tail, v): mass * p[v] for v in range(len(p)) if p[v] > 0}

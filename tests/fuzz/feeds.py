@@ -9,7 +9,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +59,7 @@ class Kind:
 
 def kinds() -> list[Kind]:
     """All of them."""
-    heads = [
-        Kind(role, lambda rng, role=role: _folder(role, rng), lambda place, role=role: _run_head(role, place), 4)
-        for role in ROLES
-    ]
+    heads = [Kind(role, partial(_folder, role), partial(_run_head, role), 4) for role in ROLES]
     return [
         Kind("trace", _trace, _read_trace, 40),
         Kind("what_if", _moves, _read_moves, 4),
@@ -114,7 +111,7 @@ def _read_trace(data: bytes) -> None:
         table(traces).to_json(orient="records")
     for trace in traces:
         verdict(trace)
-        _allowed(lambda trace=trace: replay(trace, THRESHOLDS.get(trace.head.rule)))
+        _allowed(partial(replay, trace, THRESHOLDS.get(trace.head.rule)))
         assert Trace.loads(trace.to_bytes()).to_bytes() == trace.to_bytes()
     _allowed(lambda: json.dumps(pool(traces), allow_nan=False))
     if len(data) % 16 == 0:

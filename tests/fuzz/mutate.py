@@ -26,7 +26,8 @@ def value(sound: Any, rng: random.Random, times: int | None = None) -> Any:
 
 
 def _change(whole: Any, rng: random.Random) -> Any:
-    parent, key = None, None
+    parent: Any = None
+    key: Any = None
     at = whole
     while isinstance(at, dict | list) and at and (parent is None or rng.random() < 0.85):
         parent = at

@@ -15,6 +15,8 @@ from engine.analysis.judge import at_threshold
 from engine.analysis.pool import RECORDED
 from engine.errors import ConfigError
 from engine.files.places import ROOT
+from engine.trees.template import FOLDER
+from tests.typed import some
 
 STATIC = ROOT / "app" / "static"
 SCORES, LABELS = [0.1, 0.2, 0.6, 0.9, 0.4], [False, False, True, True, True]
@@ -27,7 +29,7 @@ def every() -> list[dict]:
     drawn += [one["figure"] for section in found["sections"] for one in section["methods"]]
     drawn += [one["figure"] for section in found["sections"] for tree in section["trees"].values() for one in tree]
     drawn += found["tasks"].values()
-    drawn += json.loads(trees._body(trees.FOLDER))["profiles"].values()
+    drawn += json.loads(trees._body(FOLDER))["profiles"].values()
     tasks = [evaluations._task(evaluations.RESULTS, evaluations.JUDGES, task) for task in evaluations.TASKS]
     return drawn + [task["result"]["figure"] for task in tasks if task["result"]]
 
@@ -61,7 +63,7 @@ def test_the_threshold_stands_where_the_numbers_are() -> None:
     ranked, swept, heaped, _ = (one["figure"] for one in judge.curves(SCORES, LABELS, 0.5))
     at = at_threshold(SCORES, LABELS, 0.5)
     mark = next(trace for trace in ranked["data"] if trace.get("name") == judge.THRESHOLD)
-    assert (mark["x"][0], mark["y"][0]) == (1 - at["kept_unimportant"], at["recall"])
+    assert (mark["x"][0], mark["y"][0]) == (1 - some(at["kept_unimportant"]), at["recall"])
     for figure in (swept, heaped):
         assert [shape["x0"] for shape in figure["layout"]["shapes"] if shape["name"] == judge.THRESHOLD] == [0.5]
 

@@ -194,7 +194,7 @@ def test_veto_ablations_name_only_what_was_asked(ablation: str, said: str) -> No
 
 def test_other_vetoes() -> None:
     reason = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8}
-    own = {"rule": "entropy_veto"}
+    own: dict[str, Any] = {"rule": "entropy_veto"}
     assert one("v", reason, greedy=False, **own).endswith("`cat` is barred, and the target draws `dog` from the rest.")
     said = one("r", reason, **own)
     assert said.startswith("Rejected: both") and said.endswith("the exact rule rejects it as well.")

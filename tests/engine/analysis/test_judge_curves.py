@@ -19,6 +19,7 @@ from engine.analysis.judge import (
     roc,
     share_above,
 )
+from tests.typed import some
 
 cases = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]), st.booleans()), min_size=1, max_size=40)
 
@@ -41,9 +42,9 @@ def test_the_recall_threshold_is_the_largest_that_reaches_it(pairs: list[tuple[f
     if not any(labels):
         assert threshold == 0
         return
-    assert at_threshold(scores, labels, threshold)["recall"] >= wanted - 1e-12
+    assert some(at_threshold(scores, labels, threshold)["recall"]) >= wanted - 1e-12
     higher = [s for s in scores if s > threshold]
-    assert not higher or at_threshold(scores, labels, min(higher))["recall"] < wanted
+    assert not higher or some(at_threshold(scores, labels, min(higher))["recall"]) < wanted
 
 
 def test_at_a_threshold_equal_scores_are_refused() -> None:
@@ -60,7 +61,7 @@ def test_the_sweep_has_26_quantiles() -> None:
     scores = np.linspace(0, 1, 101).tolist()
     assert quantile_thresholds(scores) == pytest.approx(np.arange(26) / 25)
     curve = recall_curve(scores, [s > 0.5 for s in scores])
-    recalls = [point["recall"] for point in curve]
+    recalls = [some(point["recall"]) for point in curve]
     assert recalls == sorted(recalls, reverse=True) and recalls[0] == 1.0
     assert quantile_thresholds([]) == [] and quantile_thresholds([0.5] * 9) == [0.5]
 
@@ -68,7 +69,7 @@ def test_the_sweep_has_26_quantiles() -> None:
 def test_reliability_of_a_calibrated_and_an_overconfident_judge() -> None:
     scores, labels = [0.25] * 4 + [0.95] * 20, [True, False, False, False] + [True] * 19 + [False]
     bins = reliability(scores, labels)
-    assert [b.n for b in bins] == [0, 0, 4, 0, 0, 0, 0, 0, 0, 20] and bins[2].share.mean == 0.25
+    assert [b.n for b in bins] == [0, 0, 4, 0, 0, 0, 0, 0, 0, 20] and some(bins[2].share).mean == 0.25
     assert bins[0].share is None and bins[0].mean_score is None
     assert calibration_error(scores, labels) == pytest.approx(0)
     assert calibration_error([1.0] * 10, [True, False] * 5) == pytest.approx(0.5)
@@ -82,19 +83,15 @@ def test_histogram_counts_each_label() -> None:
 
 
 def test_accuracy_has_a_wilson_interval() -> None:
-    found = accuracy([1.0] * 8 + [0.0] * 2)
-    assert (
-        (found.mean, found.n) == (0.8, 10)
-        and found.low == pytest.approx(0.4902, abs=1e-3)
-        and found.high == pytest.approx(0.9433, abs=1e-3)
-    )
+    found = some(accuracy([1.0] * 8 + [0.0] * 2))
+    assert (found.mean, found.n) == (0.8, 10) and (found.low, found.high) == pytest.approx((0.4902, 0.9433), abs=1e-3)
     assert accuracy([]) is None
 
 
 def test_curves_are_compared_over_their_common_range() -> None:
     high, low = [(2, 1.0), (4, 0.8), (6, 0.6)], [(2, 0.9), (5, 0.5)]
     assert share_above(high, low) == 1.0 and share_above(low, high) == 0.0
-    assert mean_gap(high, low) == pytest.approx(-mean_gap(low, high))
+    assert mean_gap(high, low) == pytest.approx(-some(mean_gap(low, high)))
     crossing = [(2, 0.9), (5, 0.9)]
     assert share_above(high, crossing) == pytest.approx(1 / 3, abs=0.01)
     assert share_above(high, [(9, 1.0), (10, 1.0)]) is None and share_above([(1, 1.0)], high) is None

@@ -19,7 +19,7 @@ def defaults(rule: str) -> dict[str, Any]:
     return {knob.name: knob.default for knob in RULES[rule].KNOBS}
 
 
-EASD = {"rule": "entropy_veto", "knobs": defaults("entropy_veto")}
+EASD: dict[str, Any] = {"rule": "entropy_veto", "knobs": defaults("entropy_veto")}
 
 
 def replay(trace: Trace) -> Replay:

@@ -4,6 +4,7 @@ from engine.analysis.ngrams import Reuse
 from engine.analysis.sheet import Sheet, by_turns
 from engine.tasks import Problem, get_task, load_problems
 from engine.trace.events import Round, RunEnded, RunStarted, Token
+from tests.typed import some
 
 PROBLEM = Problem("arithmetic", "k", "How many?", "", "12")
 
@@ -59,7 +60,7 @@ def test_reuse_marks_the_longest_run_that_an_earlier_trajectory_holds():
 
 
 def test_marks_that_are_sent_round_by_round_add_up_to_the_row():
-    sheet, marks = Sheet(get_task("arithmetic"), PROBLEM), []
+    sheet, marks = Sheet(get_task("arithmetic"), PROBLEM), list[int]()
     for event in [
         *run(0, list("abcdefgh"), list(range(8)), calls=4),
         *run(1, list("xabcdefg"), [50, 0, 1, 2, 3, 4, 5, 6], calls=4),
@@ -86,7 +87,9 @@ def test_votes_and_what_is_right():
     unknown = Sheet(get_task("arithmetic"))
     for event in run(0, ["7"], [1]):
         unknown.see(event)
-    assert unknown.rows[0]["answer"] == "7" and unknown.rows[0]["right"] is None and unknown.vote()["right"] is None
+    assert (
+        unknown.rows[0]["answer"] == "7" and unknown.rows[0]["right"] is None and some(unknown.vote())["right"] is None
+    )
     assert Sheet().vote() is None
 
 
@@ -97,7 +100,7 @@ def test_what_may_not_be_run_is_neither_right_nor_wrong(monkeypatch):
     for number in range(2):
         for event in run(number, [problem.solution], [number]):
             sheet.see(event)
-    assert [row["right"] for row in sheet.rows] == [None, None] and sheet.vote()["right"] is None
+    assert [row["right"] for row in sheet.rows] == [None, None] and some(sheet.vote())["right"] is None
 
 
 def test_whole_runs_in_turn_and_a_failed_one_ends_its_stream():

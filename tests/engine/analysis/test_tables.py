@@ -26,8 +26,8 @@ def test_rows_and_values() -> None:
     trace = sd()
     nodes = nodes_df(trace)
     assert len(nodes) == 9
-    assert nodes.loc[1, ["method", "round", "node", "token", "piece"]].tolist() == ["sd", 0, 1, 3, " has"]
-    assert nodes.loc[4, ["parent", "depth", "rank", "q", "p"]].tolist() == [0, 2, 2, 0.5, 0.4]
+    assert list(nodes.loc[1, ["method", "round", "node", "token", "piece"]]) == ["sd", 0, 1, 3, " has"]
+    assert list(nodes.loc[4, ["parent", "depth", "rank", "q", "p"]]) == [0, 2, 2, 0.5, 0.4]
     assert list(nodes.state[:3]) == ["accepted", "rejected", "discarded"]
     assert list(rounds_df(trace).draft_ms) == [3.0, 3.0, 3.0]
     assert list(tokens_df(trace).origin) == ["draft", "correction", "draft", "draft", "draft", "bonus", "draft"]

@@ -131,9 +131,9 @@ def test_what_is_refused_begins_no_file(pair: list[str], tmp_path: Path, capsys:
         assert capsys.readouterr().err.startswith("error: ") and not out.exists()
     assert mine(pair, out, "--items", "1", *remote, "--requests", "1") == 2 and len(out.read_text().splitlines()) == 1
     assert mine(pair, out, "--items", "1") == 0, "a head without prompts is replaced"
-    for more in (("--cases",), ("--anchor",)):
-        assert mine(pair, out, "--items", "1", *more) == 2
-        assert f"{more[0][2:]} differ" in capsys.readouterr().err
+    for flag in ("--cases", "--anchor"):
+        assert mine(pair, out, "--items", "1", flag) == 2
+        assert f"{flag[2:]} differ" in capsys.readouterr().err
     assert read_mined(out)[0].keys().isdisjoint({"cases", "anchor"})
 
 

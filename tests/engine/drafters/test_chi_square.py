@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.engine.toy import joint_distribution, toy_lab
 
 pytestmark = pytest.mark.slow
 PROMPT, STEPS = [1, 2, 1], 3
-CASES = [(name, {}) for name in NAMES if name != "stand"] + [
+CASES: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in NAMES if name != "stand"] + [
     ("stand", {"drafting": variant, "tree": "best_first", "tree_nodes": 12, "tree_depth": 3})
     for variant in ("gumbel", "stochastic", "deterministic")
 ]
@@ -25,7 +26,7 @@ def p_value(name, runs, sampling, seed=0, **knobs):
     """Probability of so large a chi-square if the third trajectory's first tokens follow the target's distribution."""
     lab = toy_lab(4, draft=None)
     distribution = joint_distribution(lab.target, PROMPT, STEPS, sampling)
-    counts, accepted = Counter(), 0
+    counts, accepted = Counter[tuple[int, ...]](), 0
     options = {"temperature": sampling.temperature, "top_k": sampling.top_k, "top_p": sampling.top_p, "record": "light"}
     for i in range(runs):
         if i % 40 == 0:  # tables of the same problem that have seen a few trajectories, then forty more

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from engine.config import Sampling
+from engine.draft import SparseDistributions
 from engine.drafters.stand import Pen
 from engine.lookup.distributions import cut
 from engine.lookup.draws import first
@@ -13,6 +14,7 @@ from engine.trees.template import from_paths
 from engine.verify import walk
 from tests.engine.distributions import Tree, random_distribution, worst
 from tests.engine.drafters.lookups import context, drafter, stand_drafts
+from tests.typed import known
 
 EXACT = 1e-12
 V = 4
@@ -68,7 +70,8 @@ def test_stored_mass_instead_of_the_distribution_is_caught():
     model, stand = Tree(V, 3, 0), stand_with_table(0)
     drafts = list(stand_drafts(stand, TREES["three"], context([1, 2])))
     for draft, _ in drafts:
-        draft.distributions.entries = [[(t, 0.7 * p) for t, p in entries] for entries in draft.distributions.entries]
+        stored = known(SparseDistributions, draft.distributions)
+        stored.entries = [[(t, 0.7 * p) for t, p in entries] for entries in stored.entries]
     assert worst(model.emitted(walk, drafts, 2), model.joint(2)) > 0.005
 
 

@@ -13,6 +13,7 @@ from engine.runs.running import prepare
 from engine.trees.template import best_first
 from tests.engine.drafters.lookups import NAMES, context, drafter, grow
 from tests.engine.faults import Fault
+from tests.typed import known
 
 LONG = list(range(3, 23))
 
@@ -215,7 +216,7 @@ def recycled_pass(part, shape, text):
         rows = torch.zeros(len(draft) + 1, 64)
         for i, token in enumerate([done[-1], *draft.tokens]):
             rows[i, following.get(token, 0)] = 5.0
-        node, path = -1, []
+        node, path = -1, list[int]()
         while len(done) + len(path) < len(text) - 1:
             kid = next((k for k in draft.kids[node + 1] if draft.tokens[k] == text[len(done) + len(path)]), None)
             if kid is None:
@@ -316,16 +317,19 @@ def test_same_seed_same_text_and_the_trace_is_whole(zoo, name):
             assert text[source["pos"]] == node.token  # the passage holds the token
 
 
-def test_stand_learns_the_distribution_of_every_committed_position(zoo):
+def test_stand_learns_the_distribution_of_every_committed_position(zoo, monkeypatch):
     lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
     living = prepare(lab, "stand")
     prompt = PROMPTS[2]
     seen = []
-    see = living.drafter.table.see
-    living.drafter.table.see = lambda context, distribution, place=-1, full=None: (
-        seen.append((tuple(context), distribution)),
-        see(context, distribution, place, full),
-    )
+    table = known(Stand, living.drafter).table
+    see = table.see
+
+    def spy(context, distribution, place=-1, full=None):
+        seen.append((tuple(context), distribution))
+        see(context, distribution, place, full)
+
+    monkeypatch.setattr(table, "see", spy)
     trace = lab.run("stand", prompt, reuse=living, temperature=0.5, max_new_tokens=25, seed=2)
     text = [*prompt, *trace.token_ids]
     assert [c for c, _ in seen] == [tuple(text[max(0, at - 4) : at]) for at in range(len(prompt), len(text))]
@@ -348,13 +352,13 @@ def test_updating_with_the_drafts_own_distribution_is_caught(zoo, monkeypatch):
     )
     fault.plant(monkeypatch)
     with pytest.raises((AssertionError, KeyError)):
-        test_stand_learns_the_distribution_of_every_committed_position(zoo)
+        test_stand_learns_the_distribution_of_every_committed_position(zoo, monkeypatch)
 
 
-def test_empty_table_is_ar(zoo):
+def test_empty_table_is_ar(zoo, monkeypatch):
     lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
     living = prepare(lab, "stand")
-    living.drafter.observe = lambda outcome: None
+    monkeypatch.setattr(living.drafter, "observe", lambda outcome: None)
     trace = lab.run("stand", PROMPTS[2], reuse=living, temperature=0.7, max_new_tokens=20)
     plain = lab.run("ar", PROMPTS[2], temperature=0.7, max_new_tokens=20)
     assert trace.token_ids == plain.token_ids and len(trace.rounds) == len(plain.rounds) == 20
@@ -368,7 +372,7 @@ def test_scope_says_how_long_tables_live(zoo):
         counts = []
         for prompt in (PROMPTS[2], PROMPTS[2], PROMPTS[4]):
             lab.run("stand", prompt, reuse=living, max_new_tokens=15, temperature=0.5, scope=scope)
-            counts.append(len(living.drafter.table))
+            counts.append(len(known(Stand, living.drafter).table))
         entries[scope] = counts
     assert entries["run"][1] <= 60 and entries["problem"][1] > entries["run"][1]
     assert entries["problem"][2] <= 60 < entries["global"][2]

@@ -9,6 +9,7 @@ from engine.lab import Lab
 from engine.methods import get_card
 from engine.runs.running import begin
 from engine.sampling import distribution, pick
+from engine.trace.events import RunEnded
 from tests.engine.zoo import Zoo
 
 
@@ -28,7 +29,7 @@ def check_rows_fed(lab: Lab) -> None:
     assert isinstance(drafter, ModelDrafter)
     fed, full = 3, False  # the prompt but its last token
     for event in decoding.run():
-        if event.kind == "end":
+        if isinstance(event, RunEnded):
             break
         assert drafter.session.fed - fed == event.drafted + (1 if full and event.drafted else 0)
         fed, full = drafter.session.fed, event.drafted > 0 and event.accepted == event.drafted

@@ -116,7 +116,7 @@ def test_a_head_of_another_target_is_refused(
     ],
 )
 def test_a_head_trained_on_another_target_of_the_same_shape_is_refused(
-    tmp_path: Path, llama: Model, kind: str, file: str, record: dict[str, Any]
+    tmp_path: Path, llama: Model, kind: Any, file: str, record: dict[str, Any]
 ) -> None:
     make = {"medusa": made.medusa, "hydra": made.hydra}.get(kind) or partial(made.eagle, kind=kind)
     folder = make(tmp_path, llama)

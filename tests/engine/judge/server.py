@@ -38,6 +38,7 @@ def serving(
             self._send(200, spoil(answer) if spoil else answer)
 
         def _complete(self, body: dict[str, Any]) -> dict[str, Any]:
+            assert model is not None
             words = model.tokenizer
             ids = body["prompt"] if isinstance(body["prompt"], list) else list(words.hf(body["prompt"])["input_ids"])
             with lock:

@@ -1,5 +1,7 @@
 """Training: split by prompt, choice of C, threshold, and the folded weights."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -15,7 +17,7 @@ Y = LINE + 0.6 * RNG.normal(size=360) > 0.8
 
 
 @pytest.mark.parametrize("split", ["folds", "holdout"])
-def test_a_line_is_found_and_folded(split: str) -> None:
+def test_a_line_is_found_and_folded(split: Literal["folds", "holdout"]) -> None:
     fit = train(X, Y.tolist(), PROMPTS, Settings(split))
     assert fit.auc > 0.9 and fit.auc == pytest.approx(roc_auc_score(fit.truth, fit.scores))
     assert len(fit.scores) == (360 if split == "folds" else 36)
@@ -29,7 +31,7 @@ def test_a_line_is_found_and_folded(split: str) -> None:
 
 
 @pytest.mark.parametrize("split", ["folds", "holdout"])
-def test_prompts_are_never_on_both_sides(split: str) -> None:
+def test_prompts_are_never_on_both_sides(split: Literal["folds", "holdout"]) -> None:
     names = np.array(PROMPTS)
     parts = splits(PROMPTS, Y, Settings(split))
     assert len(parts) == (5 if split == "folds" else 1)

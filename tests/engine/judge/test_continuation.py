@@ -27,13 +27,13 @@ def test_greedy_generation_is_autoregressive_decoding(zoo: Zoo) -> None:
     )
 
 
-def test_a_right_guess_is_cheap(zoo: Zoo) -> None:
+def test_a_right_guess_is_cheap(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     model = zoo.model("llama")
     target = LocalTarget(model, 128, Chooser())
     text = target.generate(PROMPT, 40)
-    calls = []
+    calls = list[int]()
     forward = target.session.forward
-    target.session.forward = lambda *a, **k: calls.append(1) or forward(*a, **k)
+    monkeypatch.setattr(target.session, "forward", lambda *a, **k: calls.append(1) or forward(*a, **k))
     target.generate(PROMPT, 40, text)
     assert len(calls) <= 5
 

@@ -57,7 +57,8 @@ def test_numbers_of_the_report() -> None:
 def test_a_small_run(zoo: Zoo, tmp_path: Path) -> None:
     lab = zoo.lab("llama")
     give_judge(lab, tmp_path / "j", role="judge:toy")
-    lab = Lab(remembering(lab.target), {"draft": remembering(lab.models["draft"])}, lab.asset_paths)
+    memories = [remembering(lab.target), remembering(lab.models["draft"])]
+    lab = Lab(memories[0], {"draft": memories[1]}, lab.asset_paths)
     found = settings(4, [0.0, 1.01], "toy", None, ks=(1, 90))
     found = [
         s.__class__(
@@ -68,12 +69,11 @@ def test_a_small_run(zoo: Zoo, tmp_path: Path) -> None:
         )
         for s in found
     ]
-    memories = [lab.target, lab.models["draft"]]
     line = evaluate(lab, found, Problem("toy", "k", "abcde", "", ""), lambda p, text: 1.0, memories, max_new_tokens=20)
     rows = dict(zip((s.name for s in found), line, strict=True))
     assert rows["sd"] == rows["autojudge 0.0000"] == rows["top-1"]
     assert rows["autojudge 1.0100"][2] == rows["top-90"][2] > rows["sd"][2]
-    assert not lab.target.rows and {row[-1] for row in line} == {0}, "passes were shared: no times"
+    assert not memories[0].rows and {row[-1] for row in line} == {0}, "passes were shared: no times"
     timed = evaluate(zoo.lab("llama"), found[:1], Problem("toy", "k", "abcde", "", ""), lambda p, text: 1.0, [])
     assert timed[0][-1] > 0
 

@@ -1,6 +1,8 @@
 """A target behind a server: the same labels as with the model here, and a guard against other ids."""
 
 import threading
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from engine.model import Tokenizer
 from engine.tasks.problem import Problem
 from tests.engine.judge.server import serving
 from tests.engine.zoo import EOS, Zoo
+from tests.typed import known
 
 TEXTS = ("abc", "Hello", "x1y2", "77 apples", "zzz")
 
@@ -120,7 +123,8 @@ def test_labels_with_other_ids_are_dropped_or_moved(pair: Lab, anchor: bool) -> 
     first = [20, 21, 22, 23, EOS]
     t = next(i for i, (a, b) in enumerate(zip(first, view.choices(x, first), strict=True)) if a != b)
     lost = Retokenized(len(x) + t, [*x, *first[:t], 40, 41, EOS])
-    *_, done = search(pair, Written(first, lost), anchor=anchor).run(Prompt("p", Problem("toy", "k", "abc", "", ""), x))
+    *_, last = search(pair, Written(first, lost), anchor=anchor).run(Prompt("p", Problem("toy", "k", "abc", "", ""), x))
+    done = known(PromptFinished, last)
     label = done.labels[0]
     assert label.retokenized == ("anchored" if anchor else "dropped") and label.t == t
     if anchor:
@@ -136,9 +140,15 @@ def test_a_label_is_not_moved_to_where_nothing_was_swapped(pair: Lab) -> None:
     first = [20, 21, 22, 23, EOS]
     t = next(i for i, (a, b) in enumerate(zip(first, view.choices(x, first), strict=True)) if a != b)
     lost = Retokenized(len(x) + t, [*x, *first[: t + 1], 41, EOS])
-    *_, done = search(pair, Written(first, lost), anchor=True).run(Prompt("p", Problem("toy", "k", "abc", "", ""), x))
+    *_, last = search(pair, Written(first, lost), anchor=True).run(Prompt("p", Problem("toy", "k", "abc", "", ""), x))
+    done = known(PromptFinished, last)
     assert done.labels[0].retokenized == "dropped"
     assert all(label.target_token != label.draft_token for label in done.labels)
+
+
+def instead(answer: Any, _right: dict[str, Any]) -> Any:
+    """Another answer than the right one."""
+    return answer
 
 
 def test_a_busy_server_is_asked_again_and_a_broken_one_is_reported(pair: Lab) -> None:
@@ -149,9 +159,10 @@ def test_a_busy_server_is_asked_again_and_a_broken_one_is_reported(pair: Lab) ->
     with serving(pair.target, failures=[401]) as (url, seen), pytest.raises(EngineFault, match="status 401"):
         Endpoint(url, "m").complete("abc", 2)
     assert len(seen) == 1
-    for answer in (b"no json", {"choices": []}, {"choices": [{"message": {}}]}, [1]):
+    answers: tuple[Any, ...] = (b"no json", {"choices": []}, {"choices": [{"message": {}}]}, [1])
+    for answer in answers:
         with (
-            serving(pair.target, spoil=lambda _, a=answer: a) as (url, _),
+            serving(pair.target, spoil=partial(instead, answer)) as (url, _),
             pytest.raises(EngineFault, match="answered"),
         ):
             Endpoint(url, "m").complete("abc", 2)

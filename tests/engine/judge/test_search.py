@@ -8,7 +8,9 @@ from engine.config import Sampling
 from engine.judge.continuation import DraftView, LocalTarget
 from engine.judge.events import ForkGenerated, Labelled, MismatchFound, PromptFinished, PromptStarted
 from engine.judge.gumbel import Chooser
+from engine.model import Model
 from tests.engine.judge.scripted import STOP, models, prompt, random_pair, rules, search
+from tests.typed import known
 
 LETTERS = "abcdefgh"
 
@@ -18,7 +20,7 @@ def answer(text: str) -> str | None:
     return "e" if "e" in text else None
 
 
-def planted():
+def planted() -> tuple[Model, Model]:
     """Target writes b c d e; the draft says g for c (then d follows all the same) and f for the answer e."""
     target = rules({"a": "b", "b": "c", "c": "d", "d": "e", "g": "d"})
     draft = rules({"a": "b", "b": "g", "c": "d", "d": "f", "g": "d"})
@@ -116,7 +118,8 @@ def test_a_prompt_without_room_is_skipped_and_a_response_is_cut_to_what_there_is
     one.draft = DraftView(draft, capacity, Chooser())
     if tight == "both":
         one.target = LocalTarget(target, capacity, Chooser())
-    *events, done = one.run(prompt("aaa"))
+    *events, last = one.run(prompt("aaa"))
+    done = known(PromptFinished, last)
     assert (done.skipped == "too long") is (capacity < 5) and bool(events) is (capacity >= 5)
     assert len(done.prompt_ids) + len(done.final) < max(capacity, 5)
 

@@ -5,10 +5,12 @@ import pytest
 from engine.errors import ConfigError
 from engine.judge.client import Endpoint
 from engine.judge.criterion import Response
+from engine.judge.events import PromptFinished
 from engine.judge.vote import JudgeModel, verdict, winner
 from engine.tasks.problem import Problem
 from tests.engine.judge.scripted import planted_search
 from tests.engine.judge.server import serving
+from tests.typed import known
 
 PROBLEM = Problem("chat", "k", "Say hello.", "", "")
 
@@ -69,7 +71,8 @@ def test_a_swap_matters_when_the_alternative_is_strictly_worse() -> None:
 def test_mining_compares_with_the_running_response() -> None:
     with serving(chat=longer) as (url, seen):
         search = planted_search(JudgeModel(Endpoint(url, "judge"), votes=1))
-        *_, done = search[0].run(search[1])
+        *_, last = search[0].run(search[1])
+    done = known(PromptFinished, last)
     assert [(x.t, x.target_answer) for x in done.labels] == [(1, "bcdeh"), (3, "bgdeh")]
     assert "[Assistant B]\nbgdeh" in seen[-1]["messages"][1]["content"]
 

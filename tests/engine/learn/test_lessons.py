@@ -9,6 +9,7 @@ from engine.errors import ConfigError
 from engine.learn.lessons import Lesson, Step, check, lessons, lessons_json, parse
 from engine.learn.recorded import case
 from engine.rules import THRESHOLDS
+from tests.typed import some
 
 LESSONS = lessons(THRESHOLDS)
 TASKS = [(lesson, step) for lesson in LESSONS for step in lesson.steps if step.task]
@@ -45,16 +46,16 @@ def right_and_wrong(step: Step) -> tuple[list, list]:
 def test_a_task_can_be_solved_and_refuses_wrong_answers(lesson: Lesson, step: Step) -> None:
     right, wrong = right_and_wrong(step)
     assert right and wrong
-    assert all(check(step.task, given) for given in right)
-    assert not any(check(step.task, given) for given in wrong)
+    assert all(check(some(step.task), given) for given in right)
+    assert not any(check(some(step.task), given) for given in wrong)
 
 
 def test_a_set_task_counts_what_the_run_recorded_at_its_own_setting() -> None:
     """The recorded knob gives the recorded number of decisions of that state."""
-    tasks = [(step, step.task) for _, step in TASKS if step.task.kind == "set"]
+    tasks = [(step, task) for _, step in TASKS if (task := some(step.task)).kind == "set"]
     assert tasks
     for step, task in tasks:
-        trace = case(step.case).traces[task.lane]
+        trace = case(step.case).traces[some(task.lane)]
         own = trace.head.knobs[task.knob]
         if own < 0:  # the judge's own
             own = trace.rounds[0].extras["judge_threshold"]
@@ -73,7 +74,7 @@ def test_there_are_lessons_for_every_subject_and_they_are_short() -> None:
 
 
 def test_every_kind_of_task_is_used() -> None:
-    assert {step.task.kind for _, step in TASKS} == {"choice", "predict", "select", "set"}
+    assert {some(step.task).kind for _, step in TASKS} == {"choice", "predict", "select", "set"}
 
 
 def test_no_slot_is_left_and_all_is_json() -> None:
@@ -177,4 +178,4 @@ def test_numbers_come_from_the_trace() -> None:
         f"{node.q:.2f}",
     ]
     assert lesson.steps[0].text.split() == [str(value) for value in want]
-    assert lesson.steps[0].at.to_json() == {"lane": 1, "round": 0, "node": 0, "pos": 0}
+    assert some(lesson.steps[0].at).to_json() == {"lane": 1, "round": 0, "node": 0, "pos": 0}

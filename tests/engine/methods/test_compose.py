@@ -1,5 +1,7 @@
 """Cards from parts: knobs of all three, defaults and origins of the card, needs of the parts."""
 
+from typing import Any
+
 import pytest
 
 from engine.drafters import DRAFTERS
@@ -8,7 +10,7 @@ from engine.methods import CARDS, get_card
 from engine.methods.compose import make_card, parts
 from tests.engine.zoo import Zoo
 
-WORDS = {"name": "x", "title": "x", "paper": "x", "summary": "x."}
+WORDS: dict[str, Any] = {"name": "x", "title": "x", "paper": "x", "summary": "x."}
 
 
 def test_a_card_has_the_knobs_of_its_parts() -> None:

@@ -12,6 +12,7 @@ from engine.lab import Lab
 from engine.model import threads
 from engine.model.threads import choices, fastest, settle
 from tests.engine.zoo import Zoo
+from tests.typed import some
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +68,7 @@ def test_a_lab_settles_only_when_asked(zoo: Zoo):
     lab = Lab.load(target=path, threads=2)
     torch.set_num_threads(1)  # another lab settled otherwise
     lab.run("ar", "hello", max_new_tokens=2)
-    assert lab.threads is not None and torch.get_num_threads() == lab.threads.count == 2
+    assert lab.threads is not None and torch.get_num_threads() == some(lab.threads).count == 2
 
 
 @pytest.fixture
@@ -91,17 +92,17 @@ def test_a_server_measures_again_when_the_choice_is_old(zoo: Zoo, monkeypatch, c
     monkeypatch.setattr(threads, "_seconds", measured)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     lab = Lab.load(target=str(zoo.path("llama")), threads="auto")
-    assert lab.threads.count == 2 and lab.threads.again == pytest.approx(clock[0] + threads.PATIENCE * 0.2)
+    assert some(lab.threads).count == 2 and some(lab.threads).again == pytest.approx(clock[0] + threads.PATIENCE * 0.2)
     seconds[2] = 5.0  # a busy process beside ours
     lab.settle()
-    assert lab.threads.count == 2  # measured a moment ago
+    assert some(lab.threads).count == 2  # measured a moment ago
     clock[0] += threads.PATIENCE * 0.2 + 1
     lab.settle()
-    assert lab.threads.count == torch.get_num_threads() == 1
+    assert some(lab.threads).count == torch.get_num_threads() == 1
     seconds |= quiet
     clock[0] += threads.PATIENCE * 0.2 + 1
     lab.settle()
-    assert lab.threads.count == torch.get_num_threads() == 2
+    assert some(lab.threads).count == torch.get_num_threads() == 2
 
 
 @pytest.mark.parametrize("given", [2, None])

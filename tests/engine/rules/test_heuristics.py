@@ -5,6 +5,7 @@ import pytest
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.rules.heuristics import mathematical
+from tests.typed import some
 
 PROMPT = [5, 9, 20, 33, 5, 9, 20]
 EVERYTHING = "".join(chr(c) for c in range(33, 127))
@@ -34,13 +35,13 @@ def test_decisions_look_at_the_right_token(lab: Lab, whose: str) -> None:
     trace = lab.run(
         "math_rule", PROMPT, gamma=6, max_new_tokens=80, math_symbols=symbols, math_words="", math_token=whose
     )
-    asked = [n for r in trace.rounds for n in r.nodes if n.reason["id"].startswith("heuristic")]
+    asked = [n for r in trace.rounds for n in r.nodes if some(n.reason)["id"].startswith("heuristic")]
     assert {n.state for n in asked} == {"relaxed", "rejected"}
     for node in asked:
-        pieces = [lab.target.tokenizer.piece(t) for t in (node.token, node.reason["choice"])]
+        pieces = [lab.target.tokenizer.piece(t) for t in (node.token, some(node.reason)["choice"])]
         looked = {"either": pieces, "draft": pieces[:1], "target": pieces[1:]}[whose]
         assert (node.state == "rejected") == any(c in symbols for piece in looked for c in piece)
-        assert node.reason["pattern"]
+        assert some(node.reason)["pattern"]
 
 
 def test_words_count_only_whole() -> None:

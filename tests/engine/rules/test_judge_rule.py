@@ -18,6 +18,7 @@ from engine.trace.events import Node
 from engine.view import RoundView
 from tests.engine.judge.chance import give_judge
 from tests.engine.zoo import Zoo
+from tests.typed import some
 
 PROMPTS = ([5], [5, 9, 20, 33, 5, 9, 20], list(range(10, 40)))
 
@@ -55,10 +56,10 @@ def test_decisions_follow_scores_and_say_so(judged: Lab) -> None:
     asked = [n for r in trace.rounds for n in r.nodes if n.judge is not None]
     assert {n.state for n in asked} == {"relaxed", "rejected"}
     for node in asked:
-        kept = node.judge < 0.5
+        kept = some(node.judge) < 0.5
         assert node.state == ("relaxed" if kept else "rejected")
-        assert node.reason["id"] == ("judge_relaxed" if kept else "judge_refused")
-        assert (node.reason["score"], node.reason["threshold"]) == (node.judge, 0.5)
+        assert some(node.reason)["id"] == ("judge_relaxed" if kept else "judge_refused")
+        assert (some(node.reason)["score"], some(node.reason)["threshold"]) == (node.judge, 0.5)
     assert all(r.extras["judge_threshold"] == 0.5 for r in trace.rounds)
 
 
@@ -118,8 +119,8 @@ def test_the_window_edge_may_be_refused_unasked(judged: Lab) -> None:
     trace = judged.run("autojudge", PROMPTS[1], gamma=3, judge_threshold=1.01, edge="reject", max_new_tokens=40)
     last = [r.nodes[-1] for r in trace.rounds if r.nodes]
     assert all(n.state in ("accepted", "rejected") for n in last)
-    edge = [n for n in last if n.reason["id"] == "judge_refused"]
-    assert edge and all(n.judge is None and n.reason["edge"] for n in edge)
+    edge = [n for n in last if some(n.reason)["id"] == "judge_refused"]
+    assert edge and all(n.judge is None and some(n.reason)["edge"] for n in edge)
     assert any(n.state == "relaxed" for r in trace.rounds for n in r.nodes[:-1])
 
 

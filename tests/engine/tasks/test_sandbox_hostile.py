@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -380,7 +381,7 @@ def test_bubblewrap_is_used_where_it_works(bystander: subprocess.Popen[bytes]) -
 
 
 def test_without_bubblewrap_the_other_layers_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
     held = sandbox.layers.__wrapped__()
     assert sandbox.BUBBLEWRAP not in held
     monkeypatch.setattr(sandbox, "layers", lambda: held)
@@ -393,5 +394,5 @@ def test_a_bubblewrap_that_may_not_make_namespaces_is_left_out(tmp_path: Path, m
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(sandbox.shutil, "which", lambda _name: str(broken))
+    monkeypatch.setattr(shutil, "which", lambda _name: str(broken))
     assert sandbox.BUBBLEWRAP not in sandbox.layers.__wrapped__()

@@ -32,7 +32,7 @@ def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.none() | strategy
 
 
-given_or_not = dict.fromkeys(
+given_or_not: dict[str, st.SearchStrategy[Any]] = dict.fromkeys(
     ("score", "q", "h_draft", "p", "h_target", "overlap", "accept_prob", "u", "margin"), numbers
 )
 given_or_not |= dict.fromkeys(("top_draft", "law_draft", "top_target", "law_target"), tops)
@@ -58,11 +58,17 @@ def nodes(draw: st.DrawFn) -> list[Node]:
 
 @st.composite
 def traces(draw: st.DrawFn) -> Trace:
-    kinds = {str: words, int: st.integers(0, 2**53), dict[str, Any]: objects, list[int]: st.lists(ids, max_size=3)}
+    kinds: dict[Any, st.SearchStrategy[Any]] = {
+        str: words,
+        int: st.integers(0, 2**53),
+        dict[str, Any]: objects,
+        list[int]: st.lists(ids, max_size=3),
+    }
     kinds |= {list[str]: st.lists(words, max_size=3), dict[str, str]: st.dictionaries(words, words, max_size=2)}
     kinds |= {dict[str, dict[str, Any]]: st.dictionaries(words, objects, max_size=2), str | None: maybe(words)}
     kinds |= {bool: st.booleans()}
-    trace = Trace([RunStarted(**{field.name: draw(kinds[field.type]) for field in fields(RunStarted)})])
+    values: dict[str, Any] = {field.name: draw(kinds[field.type]) for field in fields(RunStarted)}
+    trace = Trace([RunStarted(**values)])
     for index in range(draw(st.integers(0, 3))):
         guessed, start = draw(nodes()), len(trace.tokens)
         point = st.integers(0, max(len(guessed) - 1, 0))  # nothing is checked where no nodes were recorded
@@ -78,16 +84,20 @@ def traces(draw: st.DrawFn) -> Trace:
             )
             for i in range(draw(st.integers(0, 3)))
         ]
-        counts = [draw(st.integers(0, 9)) for _ in range(5)]
-        times = [draw(st.floats(0, 1e6)) for _ in range(3)]
-        extra = {
+        counts = {name: draw(st.integers(0, 9)) for name in ("drafted", "fed", "levels", "accepted", "emitted")}
+        times = {name: draw(st.floats(0, 1e6)) for name in ("draft_ms", "verify_ms", "other_ms")}
+        rest: dict[str, Any] = {
+            **counts,
+            "path": draw(st.lists(point, max_size=2)),
+            **times,
             "tcr": draw(maybe(st.integers(0, 9))),
             "extras": draw(objects),
             "pruned": draw(st.lists(objects, max_size=2)),
+            "nodes": guessed,
+            "tokens": tokens,
+            "pieces": {str(key): text for key, text in draw(st.dictionaries(ids, words, max_size=2)).items()},
         }
-        pieces = {str(key): text for key, text in draw(st.dictionaries(ids, words, max_size=2)).items()}
-        path = draw(st.lists(point, max_size=2))
-        trace.append(Round(index, start, *counts, path, *times, **extra, nodes=guessed, tokens=tokens, pieces=pieces))
+        trace.append(Round(index, start, **rest))
     if draw(st.booleans()):
         trace.append(
             RunEnded(draw(words), draw(maybe(st.just(1.5))), draw(maybe(st.floats(0, 1e9))), draw(words), draw(words))
@@ -154,7 +164,7 @@ def test_any_field_may_hold_anything(sound: dict[str, Any], data: st.DataObject)
 @settings(max_examples=60, deadline=None)
 @given(st.binary(min_size=1, max_size=4), st.floats(0, 1))
 def test_a_flipped_file_is_read_or_refused(noise: bytes, where: float) -> None:
-    head = {
+    head: dict[str, Any] = {
         field.name: {} if "dict" in str(field.type) else [] if "list" in str(field.type) else 1
         for field in fields(RunStarted)
     }

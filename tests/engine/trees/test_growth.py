@@ -23,7 +23,8 @@ def grow(
     distributions: dict[tuple[int, ...], torch.Tensor], levels: int, width: int
 ) -> tuple[Growth, list[list[tuple[int, ...]]]]:
     """A Growth fed from the table, and the frontier's paths at each level."""
-    grown, paths = Growth(width, CPU), [[()]]
+    grown = Growth(width, CPU)
+    paths: list[list[tuple[int, ...]]] = [[()]]
     for _ in range(levels):
         grown.add(torch.stack([distributions[p] for p in paths[-1]]))
         rows, tokens = grown.rows.tolist(), grown.fresh.tolist()
@@ -33,9 +34,10 @@ def grow(
 
 def brute(distributions: dict[tuple[int, ...], torch.Tensor], levels: int, width: int) -> dict[tuple[int, ...], float]:
     """Every candidate of EAGLE-2's expansion and its score."""
-    frontier, found = {(): 0.0}, {}
+    frontier: dict[tuple[int, ...], float] = {(): 0.0}
+    found = dict[tuple[int, ...], float]()
     for _ in range(levels):
-        level = {}
+        level = dict[tuple[int, ...], float]()
         for path, score in frontier.items():
             logp = distributions[path].log_softmax(-1)
             level |= {(*path, t): score + float(logp[t]) for t in logp.topk(width).indices.tolist()}

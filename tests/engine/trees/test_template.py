@@ -39,8 +39,8 @@ def test_best_first_takes_the_likeliest_paths():
             product *= weights[r]
         return product
 
-    every = [()]
-    paths = []
+    every: list[tuple[int, ...]] = [()]
+    paths = list[tuple[int, ...]]()
     for _ in range(5):
         every = [(*p, r) for p in every for r in range(4)]
         paths += every
