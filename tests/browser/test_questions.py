@@ -262,3 +262,13 @@ def test_what_trees_looked_like_where_nothing_was_accepted_and_why(visitor: Any)
     node = refused(event)
     someone.reads(card.locator(".lost"), f"Nothing accepted. Rejected: draft gave {shown(pieces(trace, node.token))}")
     assert card.locator("svg [data-node]").count() == len(event.nodes) + 1
+
+
+def test_can_lossless_be_trusted(visitor: Any) -> None:
+    someone = visitor(1)
+    plain, trace = traces("first_look")[:2]
+    someone.clicks(someone.page.locator(f'[data-lane="{trace.head.method}"] .badge'))
+    proof = someone.page.locator(".proof")
+    assert plain.token_ids == trace.token_ids
+    someone.reads(proof, f"{len(trace.token_ids)} tokens")
+    someone.reads(proof, "enumerates every way")
