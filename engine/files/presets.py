@@ -102,7 +102,10 @@ def read_preset(path: Path) -> Preset:
     lanes = raw.pop("lanes", [])
     if not isinstance(lanes, list) or any(not isinstance(lane, dict) or "method" not in lane for lane in lanes):
         raise ConfigError(f"{path.name}: each of its lanes names a method.")
-    calibrated = {rule: _calibration(one, path) for rule, one in raw.pop("calibrated", {}).items()}
+    given = raw.pop("calibrated", {})
+    if not isinstance(given, dict):
+        raise ConfigError(f"{path.name}: calibrated is a table with an entry for each rule.")
+    calibrated = {rule: _calibration(one, path) for rule, one in given.items()}
     for field_ in fields(Preset):
         if field_.name in raw and not fits(raw[field_.name], field_.type):
             raise ConfigError(f"{path.name}: {field_.name} has a value of another type than is needed.")

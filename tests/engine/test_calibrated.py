@@ -93,6 +93,13 @@ def test_a_damaged_calibration_is_refused(given: str, says: str, tmp_path: Path)
         read_preset(path)
 
 
+def test_calibrations_that_are_no_table_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('kind = "pair"\ncalibrated = 3\n')
+    with pytest.raises(ConfigError, match=r"mine.toml: calibrated is a table"):
+        read_preset(path)
+
+
 def test_every_calibration_fits_a_rule() -> None:
     pairs = [preset for preset in list_presets() if preset.calibrated]
     assert [preset.name for preset in pairs] == ["tiny", "tiny_bf16"]
