@@ -91,7 +91,7 @@ def test_limits_hold_for_all_files_together(http, monkeypatch):
     files = [("a", one), ("b", gzip.compress(one))]
     nodes = sum(len(r.nodes) + len(r.pruned) for r in Trace(events("bush", 40)).rounds)
     assert len(pooled.read(files, Limits(max_nodes=2 * nodes))) == 2
-    with pytest.raises(TraceError, match=r"b: with this file .* recorded guesses"):
+    with pytest.raises(TraceError, match=r"b: with this file .* recorded draft tokens"):
         pooled.read(files, Limits(max_nodes=2 * nodes - 1))
     with pytest.raises(TraceError, match="b: with this file all are larger"):
         pooled.read(files, replace(Limits(), max_upload_bytes=2 * len(one) - 1))

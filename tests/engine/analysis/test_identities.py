@@ -30,7 +30,7 @@ def _set(name: str, value: object) -> Callable[[Round], None]:
         (_set("path", [1]), "not the path"),
         (_set("tcr", 0), "rank 0"),
         (lambda event: setattr(event.tokens[0], "round", 3), "another round"),
-        (lambda event: setattr(event.tokens[0], "token", 3), "not that of its guess"),
+        (lambda event: setattr(event.tokens[0], "token", 3), "not that of its draft token"),
         (lambda event: setattr(event.tokens[0], "piece", "x"), "make up the text"),
         (_set("draft_ms", 1000.0), "the rounds take"),
         (lambda event: setattr(event.nodes[0], "parent", 5), "parent to child"),
