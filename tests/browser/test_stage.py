@@ -366,7 +366,7 @@ def test_the_badge_tells_the_class_the_reason_and_what_this_run_shows(visit):
     page.locator(".head[data-band=specdec] .kind").click()
     proof = page.get_by_role("dialog", name="Guarantee of")
     expect(proof).to_contain_text("Changes the output")
-    expect(proof).to_contain_text("In place of the exact rule, a draft token is kept")
+    expect(proof).to_contain_text("In place of the exact rule, a draft token is accepted")
     proof.get_by_role("link", name="proofs").click()
     expect(proof).to_have_count(0)
     page.wait_for_function("draftscope.store.options.room === 'learn' && draftscope.store.options.name === 'kernels'")
