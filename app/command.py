@@ -4,6 +4,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from engine import __version__
+
 HELP = """draftscope [serve] [FLAGS]: start the page (draftscope serve --help).
 draftscope COMMAND ...: a command of the engine, as follows.
 
@@ -13,6 +15,9 @@ draftscope COMMAND ...: a command of the engine, as follows.
 def main(argv: Sequence[str] | None = None) -> int:
     """Dispatch; the page and the engine's commands are imported only where they are used."""
     given = list(sys.argv[1:] if argv is None else argv)
+    if given == ["--version"]:
+        sys.stdout.write(f"draftscope {__version__}\n")
+        return 0
     if given[:1] == ["serve"]:
         given, serves = given[1:], True
     else:

@@ -4,6 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from griffe import load
@@ -28,6 +29,7 @@ ANCHORED = re.compile(r"\[([^\]]+)\]\(#[^)]*\)")  # links to anchors that a repo
 HEAD = "<!-- Written by `python -m tests.apidocs write`; do not edit. -->\n"
 
 
+@cache
 def pages() -> dict[str, str]:
     """The files by name."""
     config = default_config | {"docstring_style": "google", "show_signature_annotations": True, "heading_level": 1}
