@@ -16,6 +16,18 @@ import { USUAL } from "./stage/usual.js";
  * @typedef {{-readonly [K in keyof Store]: Store[K]}} Open the store as it writes to itself
  */
 
+/** The status of a stage without runs. @type {import("./types/store.js").Store["status"]} */
+const NOTHING = {
+  phase: "empty",
+  recorded: null,
+  opened: false,
+  compared: null,
+  repeated: null,
+  repeating: null,
+  line: null,
+  step: false,
+};
+
 /** @type {Store["options"]} */
 const OPTIONS = {
   room: "compare",
@@ -72,16 +84,7 @@ export function createStore() {
     time: { mode: "calls", at: Infinity, inside: null, playing: false, speed: 1 },
     filters,
     options: { ...OPTIONS },
-    status: {
-      phase: "empty",
-      recorded: null,
-      opened: false,
-      compared: null,
-      repeated: null,
-      repeating: null,
-      line: null,
-      step: false,
-    },
+    status: { ...NOTHING },
     CALLS_PER_SECOND,
 
     begin(lanes, status = {}) {
@@ -94,17 +97,7 @@ export function createStore() {
       filters.clear();
       store.time = { ...store.time, at: Infinity, inside: null, playing: false };
       divergences.clear();
-      store.status = {
-        phase: "running",
-        recorded: null,
-        opened: false,
-        compared: null,
-        repeated: null,
-        repeating: null,
-        line: null,
-        step: false,
-        ...status,
-      };
+      store.status = { ...NOTHING, phase: "running", ...status };
       emit("runs");
       emit("cursor", { old: cursor, now: null });
       emit("hover", { old: hover, now: null });

@@ -12,8 +12,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from app.presets import PresetCatalogue
 from app.serve import launch
 from app.service import Service
+from app.state import Limits
+from engine.analysis.explain import why
+from engine.files.presets import list_presets
+from engine.methods import CARDS
 from tests.app.fakes import FakeLab, free_port, sentence
 from tests.browser.harness import CHROMIUM, FLAGS, shelf_and_service
 
@@ -33,6 +38,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     port = free_port()
     demo = launch(service, shelf, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
     yield Server(f"http://127.0.0.1:{port}/", lab, service)
+    demo.close()
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """The page over the recorded cases; no model is loaded."""
+    limits = Limits()
+    shelf = PresetCatalogue(list_presets(), CARDS, why, limits)
+    service = Service(CARDS, {"tiny": FakeLab}, why, limits)
+    port = free_port()
+    demo = launch(service, shelf, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    yield f"http://127.0.0.1:{port}/"
     demo.close()
 
 

@@ -13,32 +13,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from app.presets import PresetCatalogue
-from app.serve import launch
-from app.service import Service
-from app.state import Limits
-from engine.analysis.explain import why
 from engine.files.places import PRESETS
-from engine.files.presets import get_preset, list_presets
-from engine.methods import CARDS
+from engine.files.presets import get_preset
 from engine.trace.outcome import tcr
 from engine.trace.store import Trace
-from tests.app.fakes import FakeLab, free_port
 from tests.typed import some
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """The page over the recorded cases; no model is loaded."""
-    limits = Limits()
-    shelf = PresetCatalogue(list_presets(), CARDS, why, limits)
-    service = Service(CARDS, {"tiny": FakeLab}, why, limits)
-    port = free_port()
-    demo = launch(service, shelf, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
-    yield f"http://127.0.0.1:{port}/"
-    demo.close()
 
 
 class Visitor:

@@ -10,31 +10,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from app.presets import PresetCatalogue
-from app.serve import launch
-from app.service import Service
-from app.state import Limits
 from engine.analysis.explain import why
 from engine.files.places import PRESETS
-from engine.files.presets import get_preset, list_presets
-from engine.methods import CARDS
+from engine.files.presets import get_preset
 from engine.trace.store import Trace
-from tests.app.fakes import FakeLab, free_port
 
 pytestmark = pytest.mark.browser
 S = "draftscope.store"
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """The page over the recorded cases; no model is loaded."""
-    limits = Limits()
-    service = Service(CARDS, {"tiny": FakeLab}, why, limits)
-    shelf = PresetCatalogue(list_presets(), CARDS, why, limits)
-    port = free_port()
-    demo = launch(service, shelf, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
-    yield f"http://127.0.0.1:{port}/"
-    demo.close()
 
 
 @pytest.fixture
