@@ -6,7 +6,7 @@ from typing import Any
 import gradio as gr
 from starlette.middleware import Middleware
 
-from app import scratch
+from app import listened, scratch
 from app.build import build
 from app.calls import Calls, Signatures
 from app.presets import PresetCatalogue
@@ -33,6 +33,7 @@ def launch(
     demo = build(service, preset_catalogue, sentence)
     served = app_kwargs(service, preset_catalogue, sentence, host or os.environ.get("GRADIO_SERVER_NAME"))
     served["middleware"].append(Middleware(Calls, signatures=signatures(demo)))
+    served["middleware"].append(Middleware(listened.Listened, queue=demo._queue, patience=listened.PATIENCE))
     demo.launch(
         server_name=host,
         server_port=port,

@@ -133,8 +133,9 @@ def bench(path: Path) -> str:
     if not path.is_file():
         return "Not measured yet: run `python -m engine bench --json > docs/results/bench.json`.\n"
     found = json.loads(path.read_text(encoding="utf-8"))
+    asked = f" --threads {found['threads']}" if found.get("threads_why") == "as asked" else ""
     lines = [
-        f"Recorded by `python -m engine bench --json > docs/results/bench.json`: {found['dtype']} on "
+        f"Recorded by `python -m engine bench{asked} --json > docs/results/bench.json`: {found['dtype']} on "
         f"{found['device']}, threads: {found['threads']}, {found['prompts']} held-out {found['task']} prompts, greedy, "
         "interleaved in one process; median of the repetitions with the smallest and largest. Ratios are of tokens per "
         "second over whole calls, prefill included.",

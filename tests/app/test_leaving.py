@@ -5,30 +5,58 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import httpx
 import pytest
 
+from app import listened
+from app.presets import PresetCatalogue
 from app.serve import launch
 from app.service import Service
 from tests.app.fakes import FakeLab, free_port, sentence
+from tests.app.synthetic import CARDS
 from tests.app.test_turnstile import until
 
 JSON = {"content-type": "application/json"}
 TOKENS = 400
+PATIENCE = 2.0  # seconds until a call that nobody listens to is ended
 ARGUMENTS = [["plain", "chain"], "Once", "made-up", TOKENS, 0.0, 1.0, 0, 0, False, {}, []]
 
 
-@pytest.fixture
-def base(service: Service, shelf: Any, lab: FakeLab) -> Iterator[str]:
-    lab.pause = 0.02  # a run of 400 tokens takes eight seconds
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeLab, Service, Any]]:
+    lab = FakeLab()
+    service = Service(CARDS, {"made-up": lambda: lab}, sentence)
     service.lab("made-up")
-    port = free_port()
-    demo = launch(service, shelf, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
-    yield f"http://127.0.0.1:{port}"
+    catalogue = PresetCatalogue([], CARDS, sentence, service.limits, folder=tmp_path_factory.mktemp("presets"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(listened, "PATIENCE", PATIENCE)
+        demo = launch(service, catalogue, sentence, host="127.0.0.1", port=free_port(), prevent_thread_lock=True)
+    yield lab, service, demo
     demo.close()
+
+
+@pytest.fixture
+def lab(world: tuple[FakeLab, Service, Any]) -> FakeLab:
+    world[0].pause = 0.02  # a run of 400 tokens takes eight seconds
+    return world[0]
+
+
+@pytest.fixture
+def service(world: tuple[FakeLab, Service, Any]) -> Service:
+    return world[1]
+
+
+@pytest.fixture
+def base(world: tuple[FakeLab, Service, Any]) -> str:
+    return f"http://127.0.0.1:{world[2].server_port}"
+
+
+@pytest.fixture
+def queue(world: tuple[FakeLab, Service, Any]) -> Any:
+    return world[2]._queue
 
 
 Call = Callable[[httpx.Client], Any]
@@ -97,7 +125,22 @@ def test_who_leaves_while_it_waits_leaves_the_line(base: str, name: str, service
         assert time.monotonic() - left < 3 and not lab.open_streams
 
 
+@pytest.mark.parametrize("name, waits", [("run", True), ("decode", False)])
+def test_a_call_whose_answer_nobody_fetches_ends(
+    base: str, name: str, waits: bool, service: Service, lab: FakeLab, queue: Any
+) -> None:
+    lab.pause = 0.1  # forty seconds
+    with held(service) if waits else nullcontext(), httpx.Client(base_url=base, timeout=30) as http:
+        event = http.post(f"/gradio_api/call/{name}", json={"data": ARGUMENTS}).json()["event_id"]
+        until(lambda: service._device.waiting == 1 if waits else bool(lab.open_streams))
+        asked = time.monotonic()
+        until(lambda: service._device.waiting == 0 and not lab.open_streams)
+        assert time.monotonic() - asked < PATIENCE + 5, "it ran on"
+        assert event not in queue.pending_messages_per_session and event not in queue.pending_event_ids_session
+
+
 def test_a_waiting_page_is_told_its_place_and_when_its_turn_may_be(base: str, service: Service) -> None:
+    service._device._times.clear()  # of the tests before
     with held(service):
         time.sleep(0.2)
     ready, told = threading.Event(), list[dict[str, Any]]()

@@ -1,0 +1,95 @@
+"""Calls whose answer nobody fetches: ended within a round and forgotten; Gradio would run and keep them. No torch."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import MutableMapping
+from typing import Protocol
+from urllib.parse import parse_qs, unquote
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.calls import CALL, JOIN
+
+ANSWERS = "/gradio_api/queue/data"
+PATIENCE = 20.0  # seconds between a call and the request for its answer
+
+
+class Queue(Protocol):
+    """What is needed of Gradio's queue."""
+
+    pending_event_ids_session: dict[str, set[str]]
+
+    @property
+    def pending_messages_per_session(self) -> MutableMapping[str, object]:
+        """Messages that wait to be fetched, by session."""
+
+    async def clean_events(self, *, session_hash: str | None = None, event_id: str | None = None) -> None:
+        """End what runs or waits."""
+
+
+class Listened:
+    """Notes who asks for the answer to which call, and ends the calls whose answer nobody asks for in time."""
+
+    def __init__(self, app: ASGIApp, queue: Queue, patience: float) -> None:
+        """Wrap an application; `patience` in seconds."""
+        self.app, self._queue, self._patience = app, queue, patience
+        self._open = Counter[str]()  # streams of answers by their event or session
+        self._unheard = dict[str, str]()  # events that nobody has asked for yet, with their session
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on, and watch."""
+        path = str(scope.get("path", "")).removeprefix(str(scope.get("root_path", ""))).rstrip("/")
+        if scope.get("method") == "POST" and (path.startswith(CALL) or path == JOIN):
+            return await self._called(scope, receive, send)
+        name = _asked_for(path, scope) if scope.get("method") == "GET" else ""
+        if not name:
+            return await self.app(scope, receive, send)
+        self._open[name] += 1
+        self._unheard = {event: session for event, session in self._unheard.items() if name not in (event, session)}
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._open -= Counter([name])  # and no entry where nothing is left
+        return None
+
+    async def _called(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = bytearray()
+
+        async def watched(message: Message) -> None:
+            answer.extend(message.get("body", b""))
+            await send(message)
+
+        await self.app(scope, receive, watched)
+        event = _event(bytes(answer))
+        session = next((name for name, events in self._queue.pending_event_ids_session.items() if event in events), "")
+        if session and not self._open[session]:
+            self._unheard[event] = session
+            asyncio.get_running_loop().call_later(self._patience, lambda: asyncio.ensure_future(self._forget(event)))
+
+    async def _forget(self, event: str) -> None:
+        """End a call that is still unheard, and drop what it said."""
+        session = self._unheard.pop(event, None)
+        if session is None:
+            return
+        await self._queue.clean_events(event_id=event)
+        events = self._queue.pending_event_ids_session.get(session, set())
+        events.discard(event)
+        if not events:
+            self._queue.pending_event_ids_session.pop(session, None)
+            self._queue.pending_messages_per_session.pop(session, None)
+
+
+def _asked_for(path: str, scope: Scope) -> str:
+    """The event or session whose answer a GET asks for; empty for other requests."""
+    if path == ANSWERS:
+        return parse_qs(bytes(scope.get("query_string", b"")).decode("latin-1")).get("session_hash", [""])[0]
+    return unquote(path.rpartition("/")[2]) if path.startswith(CALL) else ""
+
+
+def _event(answer: bytes) -> str:
+    try:
+        said = json.loads(answer)
+    except ValueError:
+        return ""
+    return str(said.get("event_id", "")) if isinstance(said, dict) else ""
