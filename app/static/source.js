@@ -6,6 +6,7 @@
  * kind
  * @property {string} kind
  * @property {string} [role]
+ * @property {number} [common] of another tokenizer: share of its distribution on pieces that the target knows
  * @property {number} [document]
  * @property {number} [trajectory]
  * @property {number} [ago]
@@ -60,7 +61,13 @@ function seen(source, where) {
 
 /** @type {Record<string, (source: Source) => string>} */
 const KINDS = {
-  model: (source) => `${source.role ?? "draft"} model`,
+  model: (source) => {
+    const model = `${source.role ?? "draft"} model`;
+    if (source.common === undefined) return model;
+    const common = Math.round(100 * source.common);
+    return `${model} with a tokenizer of its own, ${common} % of whose distribution is on common pieces`;
+  },
+  text: (source) => `text of the ${source.role ?? "draft"} model, cut by the target's tokenizer`,
   ngram: (source) => `${source.order ?? "n"}-gram${seen(source, "last")}`,
   table: (source) => {
     const context = source.order === 1 ? "this token" : `these ${source.order} tokens`;

@@ -98,4 +98,20 @@ TOPK = make_card(
     formula="accept x if rank_p(x) <= K",
 )
 
-CARDS = (AR, SD, EASD, SPECDEC, CM_ASD, TOPK)
+UNIVERSAL = make_card(
+    name="universal",
+    title="Universal assistance",
+    paper="Timor et al. 2025, 'Lossless Speculative Decoding Algorithms for Heterogeneous Vocabularies' (2502.05202)",
+    drafter="universal",
+    shape="chain",
+    rule="exact",
+    summary="The draft model writes text with a tokenizer of its own, and the target's tokenizer cuts that text into "
+    "draft tokens. Speculative decoding with any small model at hand.",
+    helps="Pairs without a common tokenizer, where few pieces are spelt alike.",
+    hurts="Every text is cut twice, and the draft model only ever takes its first choices.",
+    contested="transformers matches windows of ten tokens to save a second cut; here whole texts are cut. gamma counts "
+    "the draft model's tokens, which may be more or fewer of the target's.",
+    formula="draft = tokens_p(text_p + text_q(argmax q, gamma times)); accept x with probability p(x)",
+)
+
+CARDS = (AR, SD, UNIVERSAL, EASD, SPECDEC, CM_ASD, TOPK)

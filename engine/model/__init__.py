@@ -1,8 +1,9 @@
 """Models behind one face: load any Hugging Face causal model, run it over a sequence and a tree. Only here are KV
 caches known."""
 
+from engine.model.bridge import Bridge, BridgedSession, bridge
 from engine.model.load import Model, load_model
 from engine.model.session import Forward, Session
-from engine.model.tokens import Tokenizer, same_vocabulary
+from engine.model.tokens import Tokenizer
 
-__all__ = ["Forward", "Model", "Session", "Tokenizer", "load_model", "same_vocabulary"]
+__all__ = ["Bridge", "BridgedSession", "Forward", "Model", "Session", "Tokenizer", "bridge", "load_model"]

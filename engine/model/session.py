@@ -14,6 +14,7 @@ from torch import Tensor
 from engine.draft import EMPTY, Draft
 from engine.errors import ConfigError, EngineFault
 from engine.model.decoder import Decoder, New
+from engine.model.tokens import common_prefix
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -95,7 +96,7 @@ class Session:
         """How many leading tokens are in the cache once the path they take through the last draft is moved in place."""
         limit, m = len(tokens) - 1, len(self._tokens)  # the last token is always fed: its logits are wanted
         if m > limit or tokens[:m] != self._tokens:
-            return _common(tokens, self._tokens, min(limit, m))
+            return common_prefix(tokens, self._tokens, min(limit, m))
         slots: list[int] = []
         at = -1
         while m + len(slots) < limit:
@@ -106,23 +107,14 @@ class Session:
         self._cache.gather(m, slots)
         return m + len(slots)
 
+    def left(self, tokens: Sequence[int]) -> int:
+        """How many tokens can follow these."""
+        return self.capacity - len(tokens)
+
     @property
     def cached(self) -> list[int]:
         """Tokens whose keys and values are in committed slots; for tests."""
         return list(self._tokens)
-
-
-def _common(a: list[int], b: list[int], limit: int) -> int:
-    """Length of the common prefix of two lists, at most `limit`; by halving, since list comparison is fast and a loop
-    is not."""
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def check_finite(logits: Tensor) -> None:

@@ -1,10 +1,12 @@
 """Tokenizer: text to ids and back, pieces that show what a single token is, and whether two models share ids."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
-from engine.errors import ConfigError, ModelMismatch
+from engine.errors import ConfigError
+
+BEFORE = ("a", ".", "0", "\n")  # characters before a text that is to be read as in the middle of another
 
 
 class Tokenizer:
@@ -51,6 +53,29 @@ class Tokenizer:
         """Text of ids, special tokens left out."""
         return cast(str, self.hf.decode(list(ids), skip_special_tokens=True))
 
+    def text_ids(self, text: str) -> list[int]:
+        """Ids of a text at the start of a sequence, with what the tokenizer puts before it; never none."""
+        return list(self.hf(text)["input_ids"]) or [self.blank]
+
+    def inner_ids(self, text: str) -> list[int]:
+        """Ids of a text in the middle of another, so far as a character before it does not merge with it."""
+        for before in BEFORE:
+            start, both = (list(self.hf(t, add_special_tokens=False)["input_ids"]) for t in (before, before + text))
+            if both[: len(start)] == start:
+                return both[len(start) :]
+        return list(self.hf(text, add_special_tokens=False)["input_ids"])
+
+    @cached_property
+    def extra_ids(self) -> frozenset[int]:
+        """Special and added tokens: they stand for no text of their own, or were put in beside the learnt ones."""
+        return frozenset(self.hf.all_special_ids) | frozenset(self.hf.added_tokens_decoder)
+
+    @property
+    def blank(self) -> int:
+        """An id to start from where a text has none: what begins a sequence, else what ends one."""
+        first = (self.hf.bos_token_id, self.hf.eos_token_id, self.hf.pad_token_id, 0)
+        return next(i for i in first if i is not None)
+
     def _piece(self, token: int) -> str:
         """What one token adds to a text; `<0xE2>` for a byte that is no character by itself, `<|eos|>` for specials."""
         name = self.hf.convert_ids_to_tokens(token)
@@ -81,7 +106,7 @@ def _ids(prompt: Sequence[int]) -> list[int]:
 
 
 @lru_cache(maxsize=1)
-def _byte_alphabet() -> dict[str, int]:
+def byte_alphabet() -> dict[str, int]:
     """The printable stand-ins of byte-level BPE (GPT-2), back to bytes."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [b for b in range(256) if b not in plain]
@@ -89,22 +114,18 @@ def _byte_alphabet() -> dict[str, int]:
 
 
 def _bytes(name: str) -> bytes:
-    alphabet = _byte_alphabet()
+    alphabet = byte_alphabet()
     return bytes(alphabet[c] for c in name if c in alphabet)
 
 
-def same_vocabulary(a: Tokenizer, b: Tokenizer) -> None:
-    """Nothing when both give every token the same id.
-
-    Raises:
-        ModelMismatch: with the first differences.
-    """
-    va, vb = a.hf.get_vocab(), b.hf.get_vocab()
-    if va == vb:
-        return
-    differing = sorted((token for token in va.keys() | vb.keys() if va.get(token) != vb.get(token)), key=str)
-    shown = ", ".join(f"{t!r} is {va.get(t, 'missing')} and {vb.get(t, 'missing')}" for t in differing[:3])
-    raise ModelMismatch(
-        f"Draft and target do not share a vocabulary: {len(differing)} tokens differ ({shown}). "
-        "Speculative decoding needs one tokenizer for both."
-    )
+def common_prefix(a: list[int], b: list[int], limit: int) -> int:
+    """Length of the common prefix of two lists, at most `limit`; by halving, since list comparison is fast and a loop
+    is not."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

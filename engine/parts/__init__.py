@@ -13,6 +13,7 @@ from engine.parts.protocols import (
     parts_in,
 )
 from engine.parts.threshold_rule import ThresholdRule
+from engine.parts.writing import write_chain
 
 __all__ = [
     "ChainShape",
@@ -26,4 +27,5 @@ __all__ = [
     "ThresholdRule",
     "TreeShape",
     "parts_in",
+    "write_chain",
 ]

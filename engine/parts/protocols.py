@@ -15,7 +15,7 @@ from torch import Tensor
 from engine.config import Guarantee, Knob, KnobValue, Sampling
 from engine.draft import Draft
 from engine.errors import ConfigError
-from engine.model import Forward, Model, Session
+from engine.model import Bridge, BridgedSession, Forward, Model, Session
 from engine.streams import Streams
 from engine.threshold import Threshold
 from engine.trees.growth import Growth, Plan
@@ -23,6 +23,7 @@ from engine.verify import Verdict
 from engine.view import RoundView
 
 Knobs = Mapping[str, KnobValue]
+SPELT = 4  # tokens of another tokenizer that there is room for, for each of the target's
 
 
 @dataclass(eq=False)
@@ -35,8 +36,9 @@ class Kit:
     capacity: int
     sampling: Sampling
     streams: Streams
-    vocab: int  # common ids of target and draft
+    vocab: int  # ids that the target may write
     task: str = ""  # the prompt's task, where it is known
+    bridges: Mapping[str, Bridge] = field(default_factory=dict)  # of the models whose ids are not the target's
 
     def model(self, role: str) -> Model:
         """The model in that role.
@@ -48,9 +50,12 @@ class Kit:
             raise ConfigError(f"This method needs a {role} model, and none is loaded.")
         return self.models[role]
 
-    def session(self, role: str, taps: Sequence[int] = ()) -> Session:
-        """A fresh sequence on the model in that role, cut to the common vocabulary."""
-        session = self.model(role).session(self.capacity, taps)
+    def session(self, role: str) -> Session | BridgedSession:
+        """A fresh sequence on the model in that role, asked and answering in the target's ids."""
+        model = self.model(role)
+        if role in self.bridges:
+            return BridgedSession(model.session(SPELT * self.capacity), self.bridges[role])
+        session = model.session(self.capacity)
         session.vocab = min(session.vocab, self.vocab)
         return session
 

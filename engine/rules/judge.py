@@ -13,6 +13,7 @@ from torch import Tensor
 from engine.config import Guarantee, Knob
 from engine.errors import ConfigError
 from engine.judge.weights import Judge
+from engine.model import Session
 from engine.parts import Kit, Knobs
 from engine.threshold import Compare, Op, Recorded, Setting, Threshold, bind
 from engine.verify import Verdict, walk
@@ -96,7 +97,15 @@ class JudgeRule:
             models = {"target": kit.target.revision} | {role: model.revision for role, model in kit.models.items()}
             self.judge.check(models, kit.task or None)
         self.blocks = [block.split(":") for block in self.judge.kind.blocks]
-        self.session = kit.session("draft") if any(model == "draft" for model, _ in self.blocks) else None
+        self.session: Session | None = None
+        if any(model == "draft" for model, _ in self.blocks):
+            found = kit.session("draft")
+            if not isinstance(found, Session):
+                raise ConfigError(
+                    f"The judge for {self.judge.task} reads the draft model's states at each draft token, and this "
+                    "draft model has a tokenizer of its own."
+                )
+            self.session = found
         self._draft_rows: Tensor | None = None
 
     def decide(self, view: RoundView) -> Verdict:

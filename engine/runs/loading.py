@@ -7,7 +7,7 @@ from engine.config import Calibration
 from engine.errors import ConfigError, unknown
 from engine.files.places import locate
 from engine.files.presets import get_preset
-from engine.model import Model, load_model, same_vocabulary
+from engine.model import Model, bridge, load_model
 from engine.runs.assets import LOADERS
 
 OPTIONS = (
@@ -68,5 +68,5 @@ def load_models(found: Wanted, device: str) -> dict[str, Model]:
     }
     for role, model in loaded.items():
         if role != "target":
-            same_vocabulary(model.tokenizer, loaded["target"].tokenizer)
+            bridge(loaded["target"], model)
     return loaded

@@ -30,6 +30,8 @@ def mine(
     """Which mismatches of target and draft change the answer; see `engine.lab.Lab.mine`."""
     if "draft" not in pair.models:
         raise ConfigError("Mining needs a draft model, and none is loaded with this target.")
+    if pair.bridges():
+        raise ConfigError("Mining puts the draft model's tokens in place of the target's: both need one tokenizer.")
     judges = {}
     for role in (role for role in pair.roles("judge") if role in pair.asset_paths):
         with suppress(AssetError):

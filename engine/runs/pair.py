@@ -10,7 +10,7 @@ from engine.config import Calibration, Card, KnobValue, RunConfig
 from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
 from engine.files.places import locate
-from engine.model import Model
+from engine.model import Bridge, Model, bridge
 from engine.model.threads import Threads, settle_again
 from engine.parts import Kit
 from engine.runs.assets import describe, load_asset, obstacle
@@ -32,6 +32,7 @@ class Pair:
     lock: threading.Lock = field(default_factory=threading.Lock)
     _assets: dict[str, Any] = field(default_factory=dict)
     _described: dict[str, dict[str, str]] = field(default_factory=dict)
+    _bridges: dict[str, Bridge] = field(default_factory=dict)
 
     @property
     def device(self) -> str:
@@ -51,8 +52,22 @@ class Pair:
 
     @property
     def vocab(self) -> int:
-        """Ids that target and draft have in common; padding rows of wider heads are cut."""
-        return min(m.vocab for m in (self.target, *self.models.values()))
+        """Ids that the target may write: padding rows of wider heads are cut where all have one tokenizer."""
+        return self.target.vocab if self.bridges() else min(m.vocab for m in (self.target, *self.models.values()))
+
+    def bridge(self, role: str) -> Bridge:
+        """How the ids of the model in a role stand to the target's.
+
+        Raises:
+            ModelMismatch: they have no piece in common.
+        """
+        if role not in self._bridges:
+            self._bridges[role] = bridge(self.target, self.models[role])
+        return self._bridges[role]
+
+    def bridges(self) -> dict[str, Bridge]:
+        """Those of the models whose ids are not the target's."""
+        return {role: found for role in self.models if (found := self.bridge(role)).kind != "same"}
 
     def asset(self, role: str) -> Any:
         """A head, judge or table by role, loaded on first use.
@@ -93,6 +108,8 @@ class Pair:
             if not self.roles(need):
                 what = "draft model" if need == "draft" else need.replace(":", " for ")
                 return f"{card.title} needs a {what}, and none is loaded with this pair."
+        if card.writer in self.bridges():
+            return f"{card.title} cannot run: the ids of the {card.writer} model are not the target's."
         return ""
 
     def hindrance(self, card: Card) -> str:
@@ -131,5 +148,13 @@ class Pair:
         capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.context)
         assets = {role: self.asset(role) for role in self.assets_of(card, config.knobs)}
         return Kit(
-            self.target, self.models, assets, capacity, config.sampling, Streams(config.seed), self.vocab, config.task
+            target=self.target,
+            models=self.models,
+            assets=assets,
+            capacity=capacity,
+            sampling=config.sampling,
+            streams=Streams(config.seed),
+            vocab=self.vocab,
+            task=config.task,
+            bridges=self.bridges(),
         )

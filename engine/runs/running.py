@@ -143,7 +143,9 @@ def _events(pair: Pair, head: RunStarted, decoding: Decoding) -> Iterator[Event]
 
 def _head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunStarted:
     models = {"target": pair.target.describe()} | {
-        role: model.describe() for role, model in pair.models.items() if role in card.needs
+        role: model.describe() | pair.bridge(role).describe()
+        for role, model in pair.models.items()
+        if role in card.needs
     }
     models |= {role: pair.describe_asset(role) for role in pair.assets_of(card, config.knobs)}
     piece = pair.target.tokenizer.piece

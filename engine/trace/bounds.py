@@ -308,6 +308,6 @@ SOURCE = (
     _each(_text, "kind", "part", "role", "where")
     | _each(_count, "pos", "here", "document", "times", "seen", "count")
     | _each(_few, "step", "order", "match", "level", "index", "ago", "trajectory", "choice")
-    | _each(_share, "q")
+    | _each(_share, "q", "common")
     | {"passage": _tokens, "row": _token, "kept": _flag}
 )

@@ -64,6 +64,7 @@ class Source(TypedDict, total=False):
 
     kind: str  # model | head | ngram | table | automaton | adjacency | ...
     role: str
+    common: float  # of another tokenizer: share of its distribution that lies on pieces that the target knows
     index: int
     level: int
     order: int  # tokens that were looked up

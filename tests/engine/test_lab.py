@@ -64,10 +64,18 @@ def test_assets_are_named_by_role_with_or_without_a_task(zoo: Zoo, tmp_path: Pat
     assert lab.asset_paths == {"judge": "a", "judge:own": "b", "eagle3": str(tmp_path)}
 
 
-def test_a_draft_with_another_tokenizer_is_refused(zoo: Zoo, tmp_path: Path) -> None:
+def test_a_draft_with_another_tokenizer_drafts_but_does_not_write_alone(zoo: Zoo, tmp_path: Path) -> None:
     other = make_model(tmp_path, "llama", layers=1, vocab=100)
-    with pytest.raises(ModelMismatch, match="do not share a vocabulary: 4 tokens differ"):
-        Lab.load(target=zoo.path("llama"), draft=other, device="cpu")
+    lab = Lab.load(target=zoo.path("llama"), draft=other, device="cpu")
+    assert lab.bridge("draft").describe() == {"ids": "pieces", "common": 96}
+    assert "ids of the draft model are not the target's" in lab.unavailable()["draft_alone"]
+    with pytest.raises(ConfigError, match="not the target's"):
+        lab.run("draft_alone", [5])
+    with pytest.raises(ConfigError, match="one tokenizer"):
+        next(lab.mine("arithmetic", [], tmp_path / "mined.jsonl"))
+
+
+def test_a_draft_that_is_nowhere_is_refused(zoo: Zoo) -> None:
     with pytest.raises(AssetError, match="Neither a folder here"):
         Lab.load(target=zoo.path("llama"), draft="nobody/nothing", device="cpu")
 

@@ -55,6 +55,8 @@ export interface Source {
   /** model | head | ngram | table | automaton | adjacency | ... */
   readonly kind?: string;
   readonly role?: string;
+  /** of another tokenizer: share of its distribution that lies on pieces that the target knows */
+  readonly common?: number;
   readonly index?: number;
   readonly level?: number;
   /** tokens that were looked up */

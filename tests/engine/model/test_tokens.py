@@ -7,8 +7,8 @@ from tokenizers import Tokenizer as Core
 from tokenizers import decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from engine.errors import ConfigError, ModelMismatch
-from engine.model import Tokenizer, same_vocabulary
+from engine.errors import ConfigError
+from engine.model import Tokenizer
 from tests.engine.zoo import EOS, save_tokenizer
 
 
@@ -74,15 +74,8 @@ def test_pieces_show_single_tokens(plain: Tokenizer, bytewise: Tokenizer) -> Non
     assert bytewise.piece(next(iter(bytewise.stop_ids))) == "<|end|>"
 
 
-def test_another_tokenizer_is_refused_with_the_first_differences(
-    plain: Tokenizer, bytewise: Tokenizer, tmp_path: Path
-) -> None:
-    same_vocabulary(plain, Tokenizer(save_tokenizer(tmp_path / "same", 96), []))
-    with pytest.raises(ModelMismatch, match=r"do not share a vocabulary: \d+ tokens differ \(.*missing"):
-        same_vocabulary(bytewise, plain)
-    with pytest.raises(ModelMismatch, match="4 tokens differ"):
-        same_vocabulary(Tokenizer(save_tokenizer(tmp_path / "more", 100), []), plain)
-    swapped = save_tokenizer(tmp_path / "added", 96)
-    swapped.add_special_tokens({"additional_special_tokens": ["<tool>"]})
-    with pytest.raises(ModelMismatch, match="'<tool>' is 96 and missing"):
-        same_vocabulary(Tokenizer(swapped, []), plain)
+def test_ids_in_the_middle_of_a_text(plain: Tokenizer, bytewise: Tokenizer) -> None:
+    for tokenizer in (plain, bytewise):
+        assert tokenizer.inner_ids(" b") == tokenizer.encode("a b")[1:]
+    assert plain.text_ids("") == [plain.blank] == [EOS]
+    assert EOS in plain.extra_ids and plain.encode("a")[0] not in plain.extra_ids
