@@ -1,10 +1,10 @@
 // @ts-check
 // One drawer at the right, opened by name; Escape or a click beside it closes it and gives the focus back.
 
+import { drawCaseReview } from "./casereview.js";
 import { h } from "./dom.js";
 import { drawHelp } from "./help.js";
 import { icon } from "./icons.js";
-import { drawNotes } from "./notes.js";
 import { drawSave, drawShare } from "./save.js";
 import { startTour } from "./tour.js";
 
@@ -13,7 +13,7 @@ import { startTour } from "./tour.js";
 
 /** Name: title, and what draws it. @type {Record<string, [title: string, draw: Draw]>} */
 const DRAWERS = {
-  notes: ["Case notes", drawNotes],
+  notes: ["Case review", drawCaseReview],
   save: ["Save", drawSave],
   share: ["Share", drawShare],
   help: ["Keys and reading guide", drawHelp],

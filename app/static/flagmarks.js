@@ -4,7 +4,7 @@
 import { h, s } from "./dom.js";
 
 /** Paths in a box of 10 by 10; `pole` is drawn as a line.
- * @type {Record<"mined" | "judge", {d: string, pole: string, words: [important: string, other: string]}>} */
+ * @type {Record<"mined" | "judge" | "review", {d: string, pole: string, words: [important: string, other: string]}>} */
 export const FLAGS = {
   mined: {
     d: "M2.5 1H9L7.3 3.2L9 5.4H2.5z",
@@ -16,9 +16,14 @@ export const FLAGS = {
     pole: "",
     words: ["the judge rejected it as important", "the judge let it pass as unimportant"],
   },
+  review: {
+    d: "M5 0.8L6.3 3.7L9.4 4L7 6.1L7.7 9.2L5 7.6L2.3 9.2L3 6.1L0.6 4L3.7 3.7z",
+    pole: "",
+    words: ["starred in your review", "reviewed by you"],
+  },
 };
 
-/** A sign as an inline figure. @param {"mined"|"judge"} kind @param {boolean} important @param {string} [title]
+/** A sign as an inline figure. @param {keyof typeof FLAGS} kind @param {boolean} important @param {string} [title]
  * @returns {HTMLElement} */
 export function flagMark(kind, important, title) {
   const { d, pole, words } = FLAGS[kind];

@@ -1,10 +1,13 @@
 // @ts-check
-// Importance as flags on positions of a run: what swapping did (mined labels), and what a judge thought (`node.judge`).
+// Flags on positions of a run: importance, by what swapping did (mined labels) and by what a judge thought
+// (`node.judge`), and the visitor's own reviews.
 
 import { columns } from "./columns.js";
 import { h } from "./dom.js";
 import { flagMark } from "./flagmarks.js";
 import { swapOf } from "./mined.js";
+import { onReviews } from "./reviews.js";
+import { reviewsAt } from "./runreviews.js";
 
 /**
  * @typedef {import("./types/store.js").Run} Run
@@ -12,7 +15,7 @@ import { swapOf } from "./mined.js";
  * @typedef {import("./types/workshop.js").Item} Item
  * @typedef {{items: readonly Item[], final: readonly number[], same: number, next: number}} Followed
  *   a set's items of the run's prompt; the run is the mined response up to `same`, items before `next` are placed
- * @typedef {{kind: "mined" | "judge", important: boolean, words: string, item: Item | null}} Flag
+ * @typedef {{kind: "mined" | "judge" | "review", important: boolean, words: string, item: Item | null}} Flag
  */
 
 const WAIT = 1200; // ms after the page stands, before the recorded sets are read
@@ -31,6 +34,7 @@ export function watchFlags(store, lab) {
     version += 1;
     store.emit("flags");
   });
+  onReviews(() => store.emit("flags"));
   const off = store.on("status", () => {
     if (store.status.phase !== "done") return;
     off();
@@ -105,6 +109,10 @@ export function flagsAt(run, pos) {
       words: `Judge: importance ${node.judge.toFixed(3)}, ${decision}.`,
     });
   }
+  for (const { verdict, note, star } of reviewsAt(run, pos)) {
+    const told = [star ? "starred" : "", verdict, note].filter(Boolean).join(": ");
+    flags.push({ kind: "review", important: false, item: null, words: `Your review: ${told}.` });
+  }
   return flags;
 }
 
@@ -149,9 +157,15 @@ export function flagLines(run, pos, lab) {
       {},
       flagMark(kind, important),
       h("span", {}, words),
-      item && lab
-        ? h("button.v-button", { type: "button", onclick: () => lab.ui.open("workshop", item.key) }, "Open the fork")
-        : null,
+      lab && (item || kind === "review") ? opener(item, lab) : null,
     ),
   );
 }
+
+/** The button of a flag: to the mined fork, or to the visitor's review. @param {Item | null} item @param {Lab} lab */
+const opener = (item, { ui }) =>
+  h(
+    "button.v-button",
+    { type: "button", onclick: () => (item ? ui.open("workshop", item.key) : ui.open("notes")) },
+    item ? "Open the fork" : "Open the review",
+  );

@@ -17,7 +17,7 @@ export const KEYS = [
   [["i"], "next important token"],
   [["s"], "to the text that a candidate was copied from"],
   [["e"], "open or fold what is to run"],
-  [["n"], "note on this token"],
+  [["n"], "review this token: verdict, note, star"],
   [["g"], "ghosts: rejected candidates at their place"],
   [["w"], "blanks, newlines and tabs"],
   [["Esc"], "clear the selection"],

@@ -43,11 +43,25 @@ export function drawMismatches(spot, ctx) {
           `${at + 1} of ${items.length}`,
         ),
         forkView(item),
-        reviewPanel(item, ctx),
+        reviewPanel(askedOf(item, ctx), ctx),
         runLinks(item, ctx),
       ),
     ),
   );
+}
+
+/** @param {Item} item @param {Workshop} ctx @returns {import("./reviewpanel.js").Asked} */
+function askedOf(item, ctx) {
+  const done = ctx.all.filter((one) => ctx.reviews.items[one.key]?.verdict).length;
+  return {
+    key: item.key,
+    question: `Is this label right: ${item.label.important ? "important" : "not important"}?`,
+    note: "Note on this mismatch",
+    told:
+      `${done} of ${ctx.all.length} reviewed. Keys: j, k next and previous; a agree, d disagree, u unsure, ` +
+      "s star, n note. Kept in this browser.",
+    keys: true,
+  };
 }
 
 /** @param {readonly Item[]} items @param {number} at @param {Workshop} ctx */

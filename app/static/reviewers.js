@@ -1,19 +1,19 @@
 // @ts-check
 // Reviews as files, and how far two reviewers agree.
 
-import { h, said } from "./dom.js";
+import { h, said, visible } from "./dom.js";
 import { download } from "./figure.js";
 import { swapOf } from "./mined.js";
-import { compare, exportLines, readLines, VERDICTS } from "./reviews.js";
+import { compare, exportLines, readLines, second, VERDICTS } from "./reviews.js";
 
-/** @typedef {import("./types/workshop.js").Workshop} Workshop */
+/** @typedef {import("./types/workshop.js").Reviewing} Workshop what of the workshop reviewers need */
 /** @typedef {import("./types/workshop.js").Reviews} Reviews */
 
 const LARGEST = 20_000_000; // bytes of a file of reviews
 
 /** @param {HTMLElement} spot @param {Workshop} ctx */
 export function drawReviewers(spot, ctx) {
-  const { reviews, kept } = ctx;
+  const { reviews } = ctx;
   /** @type {HTMLInputElement} */
   const name = h("input", {
     type: "text",
@@ -32,7 +32,7 @@ export function drawReviewers(spot, ctx) {
     ctx.save();
   });
   const other = picker("Import a second reviewer", ctx, (found) => {
-    kept.second = found;
+    second.reviews = found;
   });
   const given = Object.values(reviews.items);
   const verdicts = VERDICTS.map((verdict) => `${given.filter((one) => one.verdict === verdict).length} ${verdict}`);
@@ -74,8 +74,8 @@ export function drawReviewers(spot, ctx) {
       {},
       h("h3", {}, "Agreement of two reviewers"),
       h("div.row.tools", {}, ...other),
-      ...(kept.second
-        ? agreementOf(ctx, kept.second)
+      ...(second.reviews
+        ? agreementOf(ctx, second.reviews)
         : [
             h(
               "p.quiet",
@@ -113,11 +113,11 @@ function picker(words, ctx, take) {
   return [h("button", { onclick: () => file.click() }, words), file];
 }
 
-/** @param {Workshop} ctx @param {Reviews} second */
-function agreementOf(ctx, second) {
+/** @param {Workshop} ctx @param {Reviews} other */
+function agreementOf(ctx, other) {
   const { reviews } = ctx;
-  const { n, observed, kappa, counts, apart } = compare(reviews, second);
-  const names = [reviews.reviewer || "you", second.reviewer || "second reviewer"];
+  const { n, observed, kappa, counts, apart } = compare(reviews, other);
+  const names = [reviews.reviewer || "you", other.reviewer || "second reviewer"];
   if (!n) return [h("p", { role: "status" }, `No item has a verdict of both ${names[0]} and ${names[1]}.`)];
   const items = new Map(ctx.all.map((item) => [item.key, item]));
   const words = kappa === null ? "undefined: both gave one and the same verdict throughout" : kappa.toFixed(3);
@@ -173,7 +173,9 @@ function agreementOf(ctx, second) {
       {},
       apart.slice(0, 100).map((key) => {
         const item = items.get(key);
-        const verdicts = `${reviews.items[key].verdict} against ${second.items[key].verdict}`;
+        const verdicts = `${reviews.items[key].verdict} against ${other.items[key].verdict}`;
+        const { of } = reviews.items[key];
+        if (of) return h("li", {}, reviewedLink(of), ` ${verdicts}`);
         if (!item) return h("li", {}, `${verdicts}: an item that is not in the set shown`);
         return h(
           "li",
@@ -188,4 +190,15 @@ function agreementOf(ctx, second) {
       }),
     ),
   ].filter((part) => part !== null);
+}
+
+/** Where a review of a run is: a link to it, where an address can show it.
+ * @param {import("./types/workshop.js").ReviewedPlace} of @param {(event: MouseEvent) => void} [onclick] */
+export function reviewedLink(of, onclick) {
+  const { place, method, round, position, piece, view } = of;
+  const where = { token: `position ${position}`, round: `round ${round}`, run: "the whole run" }[place];
+  const text = place === "run" ? `${method}, ${where}` : `${method}, ${where}: ${visible(piece.slice(0, 60))}`;
+  return view.startsWith("?")
+    ? h("a", { href: view, onclick }, text)
+    : h("button.link", { type: "button", onclick, disabled: !onclick }, text);
 }

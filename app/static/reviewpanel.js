@@ -1,5 +1,5 @@
 // @ts-check
-// The verdict on one mismatch: agree with its label, disagree, or unsure; a note; a star.
+// The verdict on one mismatch or place: agree, disagree, or unsure; a note; a star.
 
 import { h } from "./dom.js";
 import { VERDICTS } from "./reviews.js";
@@ -8,19 +8,29 @@ const KEYS = { agree: "a", disagree: "d", unsure: "u" };
 const WORDS = { agree: "Agree", disagree: "Disagree", unsure: "Unsure" };
 
 /**
- * @param {import("./types/workshop.js").Item} item
- * @param {import("./types/workshop.js").Workshop} ctx
+ * @typedef {object} Asked
+ * @property {string} key of what is reviewed
+ * @property {string} question
+ * @property {string} note what the note is on
+ * @property {string} told the line below
+ * @property {boolean} keys whether a, d, u, s and n work here
+ */
+
+/**
+ * @param {Asked} asked
+ * @param {Pick<import("./types/workshop.js").Workshop, "reviews" | "review">} ctx
  * @returns {HTMLElement}
  */
-export function reviewPanel(item, ctx) {
-  const review = ctx.reviews.items[item.key] ?? { verdict: "", note: "", star: false };
+export function reviewPanel({ key, question, note: noteOn, told, keys }, ctx) {
+  const review = ctx.reviews.items[key] ?? { verdict: "", note: "", star: false };
+  const hint = (/** @type {string} */ text, /** @type {string} */ name) => (keys ? `${text} (${name})` : text);
   /** @type {HTMLTextAreaElement} */
   const note = h("textarea", {
     rows: 2,
     maxlength: 4000,
-    "aria-label": "Note on this mismatch",
-    placeholder: "Note (n)",
-    oninput: () => ctx.review(item.key, { note: note.value }, true),
+    "aria-label": noteOn,
+    placeholder: hint("Note", "n"),
+    oninput: () => ctx.review(key, { note: note.value }, true),
   });
   note.value = review.note;
   note.addEventListener("keydown", (event) => {
@@ -29,14 +39,13 @@ export function reviewPanel(item, ctx) {
     event.stopPropagation();
     note.blur();
   });
-  const done = ctx.all.filter((one) => ctx.reviews.items[one.key]?.verdict).length;
   return h(
     "section.review",
     { "aria-label": "Your review" },
     h(
       "div.row",
       {},
-      h("span", {}, `Is this label right: ${item.label.important ? "important" : "not important"}?`),
+      h("span", {}, question),
       h(
         "div.segments",
         { role: "group", "aria-label": "Verdict" },
@@ -45,8 +54,8 @@ export function reviewPanel(item, ctx) {
             "button",
             {
               "aria-pressed": String(review.verdict === verdict),
-              title: `${WORDS[verdict]} (${KEYS[verdict]})`,
-              onclick: () => ctx.review(item.key, { verdict: review.verdict === verdict ? "" : verdict }),
+              title: hint(WORDS[verdict], KEYS[verdict]),
+              onclick: () => ctx.review(key, { verdict: review.verdict === verdict ? "" : verdict }),
             },
             WORDS[verdict],
           ),
@@ -57,18 +66,13 @@ export function reviewPanel(item, ctx) {
         {
           "aria-pressed": String(review.star),
           "aria-label": "Star",
-          title: "Star (s)",
-          onclick: () => ctx.review(item.key, { star: !review.star }),
+          title: hint("Star", "s"),
+          onclick: () => ctx.review(key, { star: !review.star }),
         },
         review.star ? "★" : "☆",
       ),
     ),
     note,
-    h(
-      "p.quiet",
-      {},
-      `${done} of ${ctx.all.length} reviewed. Keys: j, k next and previous; a agree, d disagree, u unsure, ` +
-        "s star, n note. Kept in this browser.",
-    ),
+    h("p.quiet", {}, told),
   );
 }

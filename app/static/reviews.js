@@ -1,5 +1,6 @@
 // @ts-check
-// Reviews of mined labels: verdict, note and star an item, kept in this browser, as JSON lines for others.
+// Reviews: verdict, note and star of a mined label or of a place in a run, kept in this browser, as JSON lines for
+// others.
 
 import { agreement } from "./kappa.js";
 
@@ -9,18 +10,46 @@ import { agreement } from "./kappa.js";
  * @typedef {import("./types/workshop.js").Review} Review
  * @typedef {import("./types/workshop.js").Reviews} Reviews
  * @typedef {import("./types/workshop.js").OwnReviews} OwnReviews
+ * @typedef {import("./types/workshop.js").ReviewedPlace} ReviewedPlace
  */
 
 const PLACE = "draftscope.reviews";
 const MAX = 20_000;
 const LONGEST = 4000; // characters of a note
+const LONGEST_TEXT = 8000; // of any other text, as of an address
+const LONGEST_KEY = 1000;
 /** @type {Review} */
 const NONE = { verdict: "", note: "", star: false, made: "" };
 /** @type {readonly Opinion[]} */
 export const VERDICTS = ["agree", "disagree", "unsure"];
+/** @type {readonly ReviewedPlace["place"][]} */
+export const PLACES = ["token", "round", "run"];
 
-/** The reviews of this browser. @returns {OwnReviews} */
+/** What a review says of its place in a run, besides which kind of place it is. */
+const TEXTS = /** @type {const} */ ([
+  ...["run", "trace", "method", "knobs", "models", "prompt", "sampling", "recorded"],
+  ...["piece", "draft", "state", "why", "view"],
+]);
+const NUMBERS = /** @type {const} */ (["seed", "round", "position", "node"]);
+
+/** @type {OwnReviews | null} */
+let own = null;
+/** The reviews of a second reviewer, until the page is left. @type {{reviews: Reviews | null}} */
+export const second = { reviews: null };
+/** @type {Set<() => void>} */
+const listeners = new Set();
+
+/** Hear of every change of this browser's reviews. @param {() => void} hear */
+export const onReviews = (hear) => void listeners.add(hear);
+
+/** The reviews of this browser: the same object for every view. @returns {OwnReviews} */
 export function load() {
+  own ??= read();
+  return own;
+}
+
+/** @returns {OwnReviews} */
+function read() {
   try {
     const kept = JSON.parse(localStorage.getItem(PLACE) ?? "{}");
     return {
@@ -35,6 +64,7 @@ export function load() {
 
 /** Keep them; false when this browser refuses. @param {OwnReviews} reviews @returns {boolean} */
 export function keep(reviews) {
+  for (const hear of listeners) hear();
   try {
     localStorage.setItem(PLACE, JSON.stringify(reviews));
     return true;
@@ -53,28 +83,31 @@ export function change(reviews, key, change) {
   else delete reviews.items[key];
 }
 
-/** JSON lines: a review with enough of its item to be read alone.
+/** JSON lines: a review with enough of what it is of to be read alone.
  * @param {Reviews} reviews @param {readonly Item[]} items
  * @returns {string} */
 export function exportLines(reviews, items) {
   const known = new Map(items.map((item) => [item.key, item]));
   return Object.entries(reviews.items)
-    .map(([key, review]) => {
-      const item = known.get(key);
-      const about = item
-        ? {
-            task: item.task,
-            prompt: item.prompt.text,
-            position: item.label.t,
-            target: item.label.target_piece,
-            draft: item.label.draft_piece,
-            important: item.label.important,
-            score: item.label.score ?? null,
-          }
-        : {};
+    .map(([key, { of, ...review }]) => {
+      const about = of ?? labelOf(known.get(key));
       return `${JSON.stringify({ kind: "review", reviewer: reviews.reviewer, item: key, ...review, ...about })}\n`;
     })
     .join("");
+}
+
+/** @param {Item | undefined} item */
+function labelOf(item) {
+  if (!item) return {};
+  return {
+    task: item.task,
+    prompt: item.prompt.text,
+    position: item.label.t,
+    target: item.label.target_piece,
+    draft: item.label.draft_piece,
+    important: item.label.important,
+    score: item.label.score ?? null,
+  };
 }
 
 /** The reviews in a file. @param {string} text @returns {Reviews} */
@@ -97,6 +130,8 @@ export function readLines(text) {
     const good =
       one &&
       typeof one.item === "string" &&
+      one.item.length <= LONGEST_KEY &&
+      one.item !== "__proto__" &&
       (one.verdict === "" || VERDICTS.includes(one.verdict)) &&
       String(one.note ?? "").length <= LONGEST;
     if (!good)
@@ -104,15 +139,34 @@ export function readLines(text) {
         `Line ${i + 1} is no review: it needs an item, a verdict (${VERDICTS.join(", ")} or "") ` +
           `and at most ${LONGEST} characters of note.`,
       );
+    const of = one.place === undefined ? undefined : placeIn(one, i + 1);
     reviewer ||= String(one.reviewer ?? "");
     items[one.item] = {
       verdict: one.verdict,
       note: String(one.note ?? ""),
       star: one.star === true,
       made: String(one.made ?? ""),
+      ...(of && { of }),
     };
   });
   return { reviewer, items };
+}
+
+/** The place in a run that a line names. @param {Record<string, unknown>} one @param {number} line
+ * @returns {ReviewedPlace} */
+function placeIn(one, line) {
+  const place = PLACES.find((known) => known === one.place);
+  const texts = TEXTS.map((name) => [name, one[name] ?? ""]);
+  const numbers = NUMBERS.map((name) => [name, one[name] ?? null]);
+  const wrong =
+    texts.find(([, text]) => typeof text !== "string" || text.length > LONGEST_TEXT) ??
+    numbers.find(([, number]) => number !== null && !Number.isSafeInteger(number));
+  if (!place || wrong)
+    throw new Error(
+      `Line ${line} is no review of a run: ${wrong ? wrong[0] : "place"} must be ` +
+        `${!place ? PLACES.join(", ") : `a ${NUMBERS.some((name) => name === wrong?.[0]) ? "whole number" : "text"}`}.`,
+    );
+  return /** @type {ReviewedPlace} */ ({ place, ...Object.fromEntries(texts), ...Object.fromEntries(numbers) });
 }
 
 /** Agreement over the items that both gave a verdict on.

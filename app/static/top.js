@@ -41,7 +41,7 @@ export function mount(element, store, lab) {
       "div.tools",
       {},
       opener("Tour", "tour", "Eight steps on recorded runs"),
-      opener("Notes", "notes", "Case notes on single tokens (n)"),
+      opener("Review", "notes", "Verdict, note and star of a token, a round or a run (n)"),
       h("button.plain", open, "Open"),
       opener("Save", "save", "Traces, tables and figures"),
       opener("Share", "share", "A link that restores what you see"),

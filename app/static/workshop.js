@@ -37,7 +37,6 @@ const kept = {
   tab: "mismatches",
   filter: {},
   selected: null,
-  second: null,
   threshold: null,
   form: { task: "arithmetic", source: "heldout", n: 4, naive: false },
 };

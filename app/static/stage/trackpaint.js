@@ -215,5 +215,5 @@ export function paintImportance(ctx, view) {
   thresholds(ctx, { ...view, y: y + 6, height: height - 6, top: 1 }, "judge");
   for (let i = first; i < last; i += 1)
     for (const { kind, important } of flagsAt(run, list[i].pos))
-      paintFlag(ctx, kind, important, xOf(view, i) + px / 2, y, size, ink);
+      if (kind !== "review") paintFlag(ctx, kind, important, xOf(view, i) + px / 2, y, size, ink);
 }

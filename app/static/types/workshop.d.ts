@@ -66,6 +66,37 @@ export interface Review {
   readonly star: boolean;
   /** when, ISO 8601 */
   readonly made: string;
+  /** of a review of a run: what it is of, enough to be read without the trace and to find the place again */
+  readonly of?: ReviewedPlace;
+}
+/** A token, a round or the whole of a run; numbers that the place has not are null, texts empty. */
+export interface ReviewedPlace {
+  readonly place: "token" | "round" | "run";
+  /** what was asked for (`identity.js`) */
+  readonly run: string;
+  /** id of the trace */
+  readonly trace: string;
+  readonly method: string;
+  /** as JSON, `sampling` too */
+  readonly knobs: string;
+  readonly models: string;
+  readonly prompt: string;
+  readonly sampling: string;
+  readonly seed: number | null;
+  /** name of the recorded case */
+  readonly recorded: string;
+  readonly round: number | null;
+  readonly position: number | null;
+  /** the draft token's index in its round */
+  readonly node: number | null;
+  /** text that was written there */
+  readonly piece: string;
+  /** the draft token's text */
+  readonly draft: string;
+  readonly state: string;
+  readonly why: string;
+  /** query of the address that shows the place; empty where no address can */
+  readonly view: string;
 }
 /** A reviewer's reviews by key of the item. */
 export interface Reviews {
@@ -99,7 +130,6 @@ export interface Kept {
   filter: MinedFilter;
   /** key of the item that is open */
   selected: string | null;
-  second: Reviews | null;
   /** of the slider; null while it stands where the judge has it */
   threshold: number | null;
   /** name of the labels that the curves are of */
@@ -125,6 +155,9 @@ export interface Workshop {
   save(): void;
   draw(): void;
 }
+
+/** What a list of reviews and reviewers needs of it. */
+export type Reviewing = Pick<Workshop, "lab" | "reviews" | "all" | "save" | "draw" | "select">;
 
 /** A mismatch that is being tried, or was. */
 export interface Trying {

@@ -1,0 +1,166 @@
+// @ts-check
+// Case review: verdict, note and star of a token, a round or a whole run; what was reviewed; agreement of two
+// reviewers.
+
+import { count, h, visible } from "./dom.js";
+import { rich } from "./draw.js";
+import { MAX_URL } from "./link.js";
+import { drawReviewers, reviewedLink } from "./reviewers.js";
+import { reviewPanel } from "./reviewpanel.js";
+import { change, keep, load, PLACES } from "./reviews.js";
+import { keyOf, placeAt, placeOf, runOf } from "./runreviews.js";
+
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/store.js").Selection} Selection
+ * @typedef {import("./types/lab.js").Lab} Lab
+ * @typedef {import("./types/workshop.js").ReviewedPlace} ReviewedPlace
+ * @typedef {{lab: Lab, store: Store, draw: () => void, save: () => void}} Room
+ */
+
+const MOST = 200; // reviews listed
+const NAMES = { token: "This token", round: "This round", run: "The whole run" };
+const QUESTIONS = {
+  token: "Do you agree with this decision?",
+  round: "Do you agree with this round?",
+  run: "Do you agree with this answer?",
+};
+/** What is reviewed, as it was left. @type {ReviewedPlace["place"]} */
+let chosen = "token";
+
+/** @param {HTMLElement} body @param {Store} store @param {Lab} lab */
+export function drawCaseReview(body, store, lab) {
+  const spots = { here: h("div"), list: h("div"), others: h("div") };
+  body.append(spots.here, spots.list, spots.others);
+  const reviews = load();
+  /** @type {Room} */
+  const room = { lab, store, draw, save };
+
+  function save() {
+    if (!keep(reviews)) lab.ui.notify("This browser keeps no data: export your reviews before you close the page.");
+  }
+  function draw() {
+    spots.here.replaceChildren(...here(room, draw));
+    spots.list.replaceChildren(...list(room));
+    spots.others.replaceChildren();
+    drawReviewers(spots.others, {
+      lab,
+      reviews,
+      all: [...lab.mined.sets.values()].flatMap((set) => set.items),
+      save,
+      draw,
+      select: (key) => lab.ui.open("workshop", key),
+    });
+  }
+  draw();
+  queueMicrotask(() => body.querySelector("textarea")?.focus());
+}
+
+/** What can be reviewed now. @param {Room} room @param {() => void} draw */
+function here({ lab, store, save }, draw) {
+  const at = store.cursor ?? store.focus();
+  const run = at && store.runs.get(at.run);
+  if (!at || !run?.head) return [h("p.quiet", {}, "Select a token to review it, its round or its run.")];
+  const key = keyOf(run, chosen, at);
+  const of = key && placeOf(run, chosen, at, about(store, lab, run));
+  return [
+    h(
+      "div.segments",
+      { role: "group", "aria-label": "What is reviewed" },
+      PLACES.map((place) => {
+        const onclick = () => {
+          chosen = place;
+          draw();
+        };
+        return h("button", { type: "button", "aria-pressed": String(place === chosen), onclick }, NAMES[place]);
+      }),
+    ),
+    ...(key && of ? asked(key, of, run, { lab, store, save, draw }) : [h("p.quiet", {}, "The run has not ended yet.")]),
+  ];
+}
+
+/** @param {string} key @param {ReviewedPlace} of @param {Run} run @param {Room} room */
+function asked(key, of, run, { save, draw }) {
+  const reviews = load();
+  const { round, position } = of;
+  const where = { token: `position ${position}, ${of.state}`, round: `round ${round}, ${of.state}`, run: of.state };
+  return [
+    h("p", {}, h("b.piece", {}, visible(of.piece.slice(0, 80))), ` ${run.card.title}, ${where[of.place]}`),
+    of.why ? h("p.quiet", {}, ...rich(of.why)) : "",
+    reviewPanel(
+      {
+        key,
+        question: QUESTIONS[of.place],
+        note: "Note",
+        told: of.view ? "Kept in this browser." : NO_LINK,
+        keys: false,
+      },
+      {
+        reviews,
+        review(name, given, quiet) {
+          change(reviews, name, { ...given, of });
+          save();
+          if (!quiet) draw();
+        },
+      },
+    ),
+  ];
+}
+
+const NO_LINK =
+  "Kept in this browser. No link leads here, since these runs came from a file or were continued on this page: " +
+  "open the same file again and the review is there.";
+
+/** What a review keeps of the page. @param {Store} store @param {Lab} lab @param {Run} run */
+function about(store, lab, run) {
+  const { search } = new URL(lab.link.url());
+  const linked = !store.status.opened && search.length <= MAX_URL;
+  return {
+    recorded: store.status.recorded,
+    view: linked ? search : "",
+    piece: (/** @type {number} */ id) => store.piece(run, id),
+  };
+}
+
+/** What was reviewed in runs: starred first, then the newest. @param {Room} room */
+function list({ lab, store, save, draw }) {
+  const reviews = load();
+  const found = Object.entries(reviews.items)
+    .filter(([, { of }]) => of)
+    .sort(([, a], [, b]) => Number(b.star) - Number(a.star) || b.made.localeCompare(a.made));
+  const rows = found.slice(0, MOST).map(([key, { of, verdict, note, star }]) => {
+    if (!of) return "";
+    const run = runOf(store.runs.values(), key, of);
+    const go = (/** @type {MouseEvent} */ event) => {
+      if (!run) return; // the link leads there
+      event.preventDefault();
+      lab.ui.close();
+      store.setCursor({ run: run.key, ...placeAt(of) });
+    };
+    const forget = () => {
+      change(reviews, key, { verdict: "", note: "", star: false });
+      save();
+      draw();
+    };
+    return h(
+      "li",
+      {},
+      h(
+        "header",
+        {},
+        star ? h("span", { role: "img", "aria-label": "starred" }, "★") : null,
+        reviewedLink(of, run ? go : undefined),
+        verdict ? h("span.badge", {}, verdict) : null,
+        h("button.plain", { type: "button", "aria-label": "Delete review", onclick: forget }, "Delete"),
+      ),
+      note ? h("p", {}, note) : null,
+      of.view || run ? null : h("p.quiet", {}, `Open the file of trace ${of.trace} to see the place.`),
+    );
+  });
+  return [
+    h("h3", {}, found.length ? count(found.length, "review") : "No reviews of runs yet"),
+    h("ul.notes", {}, rows),
+    found.length > MOST ? h("p.quiet", {}, `The first ${MOST} are listed; Export writes all.`) : "",
+  ];
+}

@@ -1,0 +1,82 @@
+"""Case review on whole runs: verdict, note and star of a token, a round and a run; kept, exported, compared, linked."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_hostile import HOSTILE, unharmed
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_token_a_round_and_a_run_are_reviewed_kept_compared_and_linked(visit: Any, tmp_path: Path) -> None:
+    page = visit()
+    page.locator(".lane[data-lane=wary] .k").nth(7).click()
+    page.keyboard.press("n")
+    drawer = page.locator("dialog.drawer")
+    drawer.get_by_role("button", name="Agree", exact=True).click()
+    drawer.get_by_label("Note", exact=True).fill("the veto is right")
+    drawer.get_by_role("button", name="This round").click()
+    drawer.get_by_role("button", name="Disagree").click()
+    drawer.get_by_role("button", name="The whole run").click()
+    drawer.get_by_role("button", name="Unsure").click()
+    drawer.get_by_role("button", name="Star", exact=True).click()
+    rows = drawer.locator(".notes li")
+    expect(rows).to_have_count(3)
+    expect(rows.first).to_contain_text("whole run")
+    drawer.get_by_label("Reviewer", exact=True).fill("first")
+    with page.expect_download() as download:
+        drawer.get_by_role("button", name="Export").click()
+    lines = [json.loads(line) for line in Path(download.value.path()).read_text().splitlines()]
+    assert {(line["place"], line["verdict"], line["note"], line["star"]) for line in lines} == {
+        ("token", "agree", "the veto is right", False),
+        ("round", "disagree", "", False),
+        ("run", "unsure", "", True),
+    }
+    assert {line["recorded"] for line in lines} == {"apples"} and len({line["run"] for line in lines}) == 1
+    token = next(line for line in lines if line["place"] == "token")
+    assert (token["method"], token["position"]) == ("wary", 7)
+
+    theirs = [line | {"reviewer": "second", "verdict": "agree"} for line in lines]
+    bad = [lines[0] | {"position": "7"}]
+    for name, those in (("second", theirs), ("bad", bad)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in those))
+    drawer.get_by_label("Import a second reviewer").set_input_files(tmp_path / "second.jsonl")
+    expect(drawer.locator(".kappa")).to_contain_text("observed agreement 33.3 %, n = 3")
+    expect(drawer.locator(".apart li")).to_have_count(2)
+    drawer.get_by_label("Import my reviews").set_input_files(tmp_path / "bad.jsonl")
+    expect(page.locator(".notice")).to_contain_text("position must be a whole number")
+    expect(rows).to_have_count(3)
+
+    page.keyboard.press("Escape")
+    expect(page.locator(".lane[data-lane=wary] .k").nth(7).locator(".flagmark.review")).to_have_count(1)
+    expect(page.locator("[data-view=inspector]")).to_contain_text("Your review: agree: the veto is right.")
+    page.goto(page.url.split("?")[0] + token["view"])
+    page.wait_for_function("draftscope.store.cursor?.run === 'wary' && draftscope.store.cursor.pos === 7")
+    page.keyboard.press("n")
+    expect(rows).to_have_count(3)
+    expect(drawer.get_by_label("Note", exact=True)).to_have_value("the veto is right")
+    page.evaluate("draftscope.store.setCursor({ run: 'plain', pos: 0 })")
+    rows.nth(1).get_by_role("link").click()
+    page.wait_for_function("draftscope.store.cursor?.run === 'wary'")
+    expect(drawer).not_to_be_visible()
+
+
+def test_reviews_of_runs_from_others_are_text_and_lead_nowhere_else(visit: Any, tmp_path: Path) -> None:
+    page = visit()
+    page.locator(".lane .k").first.click()
+    page.keyboard.press("n")
+    views = [*HOSTILE, "javascript:alert(1)", "https://example.org/", "//example.org/", "?trace=apples"]
+    lines = [
+        {"item": f"run|{i}", "verdict": "agree", "note": view, "star": True, "place": "token", "run": view}
+        | dict.fromkeys(("method", "piece", "draft", "why", "recorded", "trace", "view"), view)
+        for i, view in enumerate(views)
+    ]
+    (tmp_path / "theirs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    page.get_by_label("Import my reviews").set_input_files(tmp_path / "theirs.jsonl")
+    expect(page.locator(".notes li")).to_have_count(len(views))
+    unharmed(page)
+    assert page.locator(".notes a").evaluate_all("all => all.map(a => a.getAttribute('href'))") == ["?trace=apples"]
