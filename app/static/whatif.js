@@ -1,11 +1,13 @@
 // @ts-check
-// What if the threshold were another: decisions recomputed from recorded numbers, up to the first that changes.
+// What if the threshold, or the temperature, were another: decisions recomputed from recorded numbers, up to the first
+// that changes.
 
 import { nodeSelection, selectedRun } from "./columns.js";
 import { h, s } from "./dom.js";
 import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { idle, idleWords } from "./idle.js";
+import { reheated, samplingOf, temperable, temperatureWords } from "./temperature.js";
 import { blind, knobsOf, movable, numbersOf, replay, thresholdOf } from "./thresholds.js";
 
 /**
@@ -21,6 +23,16 @@ import { blind, knobsOf, movable, numbersOf, replay, thresholdOf } from "./thres
  */
 
 /** @typedef {ReturnType<typeof build>} Parts */
+
+/** The temperature as a knob that is moved. @type {Pick<import("./types/card.js").Knob,
+ *   "low" | "high" | "step" | "unit" | "help">} */
+const TEMPERATURE = {
+  low: 0.1,
+  high: 3,
+  step: 0.05,
+  unit: "",
+  help: "of the sampling: both distributions become p^(1/T), normalised",
+};
 
 /** The elements that are filled anew. */
 function build() {
@@ -68,7 +80,7 @@ export function mount(element, store, lab) {
 /** @param {Store} store @param {State} state @param {Parts} parts */
 function show(store, state, parts) {
   const locked = (store.cursor && store.runs.get(store.cursor.run)) ?? selectedRun(store);
-  const usable = (/** @type {Run} */ run) => Boolean(run.head && movable(run).length);
+  const usable = (/** @type {Run} */ run) => Boolean(run.head && namesOf(run).length);
   const run = locked && usable(locked) ? locked : ([...store.runs.values()].find(usable) ?? null);
   if (run !== state.run) {
     state.knobs = null;
@@ -80,26 +92,22 @@ function show(store, state, parts) {
   if (!run) {
     parts.about.textContent = "";
     parts.empty.textContent = store.lanes.length
-      ? "No lane has a rule that compares recorded numbers with a threshold."
-      : "Thresholds of a run can be moved here, without a model.";
+      ? "No lane samples by the exact rule, or has a rule that compares recorded numbers with a threshold."
+      : "Thresholds and the temperature of a run can be moved here, without a model.";
     return;
   }
-  parts.about.textContent = `${run.card?.title ?? run.key}: ${thresholdOf(run)?.says}`;
-  const names = movable(run);
+  const says = temperable(run) ? "a draft token is accepted where its draw is below p / q" : thresholdOf(run)?.says;
+  parts.about.textContent = `${run.card?.title ?? run.key}: ${says}`;
+  const names = namesOf(run);
   const shape = `${run.key}/${run.head?.id}/${names}`;
   if (shape !== state.shape) {
     state.shape = shape;
     parts.sliders.replaceChildren(...names.map((name) => slider(store, state, run, name)));
   }
-  const knobs = state.knobs ?? knobsOf(run);
-  const result = replay(run, knobs, store.visibleRounds(run));
+  const knobs = state.knobs ?? firstOf(run);
+  const { result, words } = outcome(run, knobs, Boolean(state.knobs), store.visibleRounds(run));
   parts.reset.disabled = !state.knobs;
-  parts.words.textContent = [
-    sentence(run, result, Boolean(state.knobs)),
-    result.known && !result.marks.length && idleSentence(run, knobs, store.visibleRounds(run)),
-  ]
-    .filter(Boolean)
-    .join(" ");
+  parts.words.textContent = words;
   state.figure = strip(run, result, Boolean(state.knobs), parts.strip.clientWidth || 420);
   parts.strip.replaceChildren(state.figure);
   const { changed } = result;
@@ -113,6 +121,25 @@ function show(store, state, parts) {
       : h("span", { text: "" }),
   );
   if (state.knobs) publish(store, state, result);
+}
+
+/** What can be moved: the thresholds of the rule, or the temperature where the exact rule alone decides by draws.
+ * @param {Run} run @returns {string[]} */
+const namesOf = (run) => (temperable(run) ? ["temperature"] : movable(run));
+
+/** The same as they were. @param {Run} run @returns {Record<string, unknown>} */
+const firstOf = (run) => (temperable(run) ? { temperature: samplingOf(run).temperature } : knobsOf(run));
+
+/** What would follow, and how it is said. @param {Run} run @param {Record<string, unknown>} knobs
+ * @param {boolean} moved @param {number} upto rounds to look at @returns {{result: Result, words: string}} */
+function outcome(run, knobs, moved, upto) {
+  if (temperable(run)) {
+    const result = reheated(run, Number(knobs.temperature), upto);
+    return { result, words: temperatureWords(run, result, Number(knobs.temperature)) };
+  }
+  const result = replay(run, knobs, upto);
+  const never = result.known && !result.marks.length ? idleSentence(run, knobs, upto) : "";
+  return { result, words: [sentence(run, result, moved), never].filter(Boolean).join(" ") };
 }
 
 /** Tells the score; other views may read it too.
@@ -136,9 +163,9 @@ function publish(store, state, result) {
 /** A threshold with the mark of its value as run.
  * @param {Store} store @param {State} state @param {Run} run @param {string} name */
 function slider(store, state, run, name) {
-  const knob = run.card.knobs.find((one) => one.name === name);
+  const knob = temperable(run) ? TEMPERATURE : run.card.knobs.find((one) => one.name === name);
   const unit = knob?.unit ?? "";
-  const first = knobsOf(run);
+  const first = firstOf(run);
   const value = Number(first[name]);
   const whole = Number.isInteger(value) && Number.isInteger(knob?.step);
   const reach = Math.max(1, Math.abs(value) * 2.5);
@@ -149,7 +176,7 @@ function slider(store, state, run, name) {
     type: "range",
     min: low,
     max: high,
-    step: whole ? 1 : (high - low) / 200,
+    step: knob === TEMPERATURE ? knob.step : whole ? 1 : (high - low) / 200,
     value,
     id: `v-whatif-${name}`,
     "aria-describedby": `v-whatif-${name}-help`,
