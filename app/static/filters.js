@@ -1,6 +1,8 @@
 // @ts-check
 // Named filters as data, so that a link can hold them. Views may add kinds: kinds.set(kind, (spec) => filter).
 
+import { forcedOf } from "./run.js";
+
 /**
  * @typedef {import("./types/store.js").Filter} Filter
  * @typedef {import("./types/store.js").FilterSpec} FilterSpec
@@ -20,8 +22,8 @@ export const kinds = new Map([
     ({ range: [low, high] }) => ({
       label: `positions ${low} to ${high}`,
       range: [low, high],
-      test(_run, round, node, token) {
-        const pos = placeOf(round, node, token);
+      test(run, round, node, token) {
+        const pos = placeOf(round, node, token) + forcedOf(run); // of the axis that all bands share
         return pos >= low && pos <= high;
       },
     }),

@@ -4,6 +4,7 @@
 import { rejectedNode } from "./columns.js";
 import { flagsAt } from "./flags.js";
 import { followSource } from "./passage.js";
+import { forcedOf } from "./run.js";
 
 const TYPING = "input, textarea, select, [contenteditable], dialog, [role=menu]";
 
@@ -142,8 +143,11 @@ function divergence(store) {
   const others = store.lanes.filter((key) => key !== reference);
   const at = others.indexOf(store.cursor?.run ?? "");
   for (const key of [...others.slice(at), ...others.slice(0, Math.max(0, at))]) {
-    const pos = store.divergence(reference, key);
+    const run = store.runs.get(key);
+    const forced = run ? forcedOf(run) : 0;
+    const at = store.divergence(reference, key);
+    const pos = Math.max(0, at - forced);
     const stands = store.cursor?.run === key && store.cursor.pos === pos;
-    if (pos < Math.min(length(key), length(reference)) && !stands) return select(store, { run: key, pos });
+    if (at < Math.min(length(key) + forced, length(reference)) && !stands) return select(store, { run: key, pos });
   }
 }

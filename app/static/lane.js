@@ -8,10 +8,11 @@ import { percent } from "./draw.js";
 import { flagsFor } from "./flags.js";
 import { knobText, lineStarts, trimStart } from "./lanetext.js";
 import { answerOf } from "./run/answer.js";
-import { forcedOf, forcedText, forcedWords } from "./run/continue.js";
+import { forcedText, forcedWords } from "./run/continue.js";
 import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
 import { toggleProof } from "./run/proof.js";
 import { repeatedOf, spreadWords, times } from "./run/spread.js";
+import { forcedOf } from "./run.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store

@@ -94,13 +94,33 @@ export function roundsAt(run, ms) {
   return low;
 }
 
+/** How many tokens at the beginning of a run's text were forced: they are the end of its prompt.
+ * @param {Pick<Run, "head">} run */
+export const forcedOf = ({ head }) => {
+  const forced = head?.extras.forced;
+  return typeof forced === "number" && head && forced > 0 && forced <= head.prompt_ids.length ? forced : 0;
+};
+
+/** The position in another run of what stands at a position of this one: texts are laid over each other from where
+ * both responses begin, a forced beginning counted. @param {Run} from @param {Run} to @param {number} pos */
+export const across = (from, to, pos) => pos + forcedOf(from) - forcedOf(to);
+
 /**
- * First position where two runs emit different tokens; the shorter length when one is a prefix of the other.
+ * First place where the texts of two runs differ, a forced beginning counted; the shorter length when one is a prefix
+ * of the other.
  * @param {Run} a
  * @param {Run} b
  */
 export function divergenceOf(a, b) {
-  const n = Math.min(a.tokens.length, b.tokens.length);
-  for (let pos = 0; pos < n; pos++) if (a.tokens[pos].token !== b.tokens[pos].token) return pos;
+  const [one, other] = [writer(a), writer(b)];
+  const n = Math.min(a.tokens.length + forcedOf(a), b.tokens.length + forcedOf(b));
+  for (let at = 0; at < n; at++) if (one(at) !== other(at)) return at;
   return n;
+}
+
+/** The token at a place of a run's text. @param {Run} run @returns {(at: number) => number | undefined} */
+function writer({ head, tokens }) {
+  const forced = forcedOf({ head });
+  const before = (head?.prompt_ids.length ?? 0) - forced;
+  return (at) => (at < forced ? head?.prompt_ids[before + at] : tokens[at - forced]?.token);
 }

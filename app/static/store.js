@@ -4,7 +4,7 @@
 
 import { createEmitter } from "./emitter.js";
 import { roundInside } from "./run/phases.js";
-import { addEvent, divergenceOf, makeRun, roundsAt, statsOf, textOf } from "./run.js";
+import { across, addEvent, divergenceOf, forcedOf, makeRun, roundsAt, statsOf, textOf } from "./run.js";
 import { USUAL } from "./stage/usual.js";
 
 /**
@@ -45,6 +45,7 @@ const OPTIONS = {
   sort: "given",
   tracks: USUAL,
   details: "auto", // the dock: auto, right, bottom or hidden
+  continued: [],
   whatif: null,
 };
 const CALLS_PER_SECOND = 6;
@@ -202,7 +203,11 @@ export function createStore() {
     twin(sel, key) {
       const other = runs.get(key);
       if (!sel || !other || sel.run === key) return null;
-      if (sel.pos != null && sel.pos < store.divergence(sel.run, key)) return { run: key, pos: sel.pos };
+      const own = runs.get(sel.run);
+      if (own && sel.pos != null && sel.pos + forcedOf(own) < store.divergence(sel.run, key)) {
+        const pos = across(own, other, sel.pos);
+        return pos < 0 ? null : { run: key, pos };
+      }
       return (sel.round ?? 0) < other.rounds.length ? { run: key, round: sel.round } : null;
     },
   };

@@ -13,6 +13,8 @@ import { holds, matters, settings, takenAt, terms } from "./rules.js";
  *   readonly card?: {readonly threshold?: Threshold | null, readonly knobs?: readonly Knob[]} | null}} Run
  * What is read of a run of the store. */
 
+/** In place of how many tokens were looked at. */
+export const NOT_YET = -1;
 /** The n of the recorded overlap@n where the rule compares none. */
 const OVERLAP_N = 5;
 

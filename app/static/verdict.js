@@ -7,9 +7,9 @@ import { FONT, fmt } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { drafted, plainOf, roundsOf, summary } from "./numbers.js";
 import { callsSaid } from "./run/calls.js";
-import { forcedOf } from "./run/continue.js";
 import { isOutside } from "./run/intro.js";
 import { repeatedOf, spreadWords } from "./run/spread.js";
+import { forcedOf } from "./run.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store

@@ -8,7 +8,7 @@ import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { idle, idleWords } from "./idle.js";
 import { reheated, samplingOf, temperable, temperatureWords } from "./temperature.js";
-import { blind, knobsOf, movable, numbersOf, replay, thresholdOf } from "./thresholds.js";
+import { blind, knobsOf, movable, NOT_YET, numbersOf, replay, thresholdOf } from "./thresholds.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -70,7 +70,8 @@ export function mount(element, store, lab) {
     publish(store, state, null);
     later();
   };
-  for (const topic of /** @type {const} */ (["runs", "time", "cursor"])) store.on(topic, later);
+  for (const topic of /** @type {const} */ (["runs", "time", "cursor", "status"])) store.on(topic, later);
+  store.on("options", (name) => name === "whatif" && later());
   store.on("data", () => store.seldom("whatif", draw));
   new ResizeObserver(later).observe(parts.strip);
   offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
@@ -81,12 +82,19 @@ export function mount(element, store, lab) {
 function show(store, state, parts) {
   const locked = (store.cursor && store.runs.get(store.cursor.run)) ?? selectedRun(store);
   const usable = (/** @type {Run} */ run) => Boolean(run.head && namesOf(run).length);
-  const run = locked && usable(locked) ? locked : ([...store.runs.values()].find(usable) ?? null);
+  const asked = store.status.phase === "done" && store.options.whatif?.upto === NOT_YET ? store.options.whatif : null;
+  const wanted = [asked ? store.runs.get(asked.run) : null, locked, ...store.runs.values()];
+  const run = wanted.find((one) => one && usable(one)) ?? null;
   if (run !== state.run) {
     state.knobs = null;
-    if (state.run) publish(store, state, null);
+    if (state.run && !asked) publish(store, state, null);
   }
   state.run = run;
+  if (asked) {
+    state.knobs = run?.key === asked.run ? { ...firstOf(run), ...asked.moved } : null;
+    state.shape = "";
+    if (!state.knobs) publish(store, state, null);
+  }
   parts.empty.hidden = Boolean(run);
   for (const part of [parts.sliders, parts.words, parts.strip, parts.row, parts.reset]) part.hidden = !run;
   if (!run) {
@@ -154,11 +162,21 @@ function publish(store, state, result) {
   store.setOption("whatif", {
     run: state.run.key,
     knobs: state.knobs,
+    moved: movedOf(state.knobs, firstOf(state.run)),
     upto: result.known,
     marks: new Set(result.marks),
     changed: result.changed?.pos ?? null,
   });
 }
+
+/** The numbers that are not as they were. @param {Record<string, unknown>} knobs @param {Record<string, unknown>} first
+ * @returns {Record<string, number>} */
+const movedOf = (knobs, first) =>
+  Object.fromEntries(
+    Object.entries(knobs).flatMap(([name, value]) =>
+      typeof value === "number" && value !== first[name] ? [[name, value]] : [],
+    ),
+  );
 
 /** A threshold with the mark of its value as run.
  * @param {Store} store @param {State} state @param {Run} run @param {string} name */
@@ -171,13 +189,14 @@ function slider(store, state, run, name) {
   const reach = Math.max(1, Math.abs(value) * 2.5);
   const low = Math.max(knob?.low ?? 0, Math.min(0, value));
   const high = Math.max(value, Math.min(knob?.high ?? reach, whole ? Math.ceil(Math.max(8, reach)) : reach));
-  const show = h("output.v-value", { text: `${fmt(value)} ${unit}`.trim() });
+  const now = Number(state.knobs?.[name] ?? value);
+  const show = h("output.v-value", { text: `${fmt(now)} ${unit}`.trim() });
   const input = h("input", {
     type: "range",
     min: low,
     max: high,
     step: knob === TEMPERATURE ? knob.step : whole ? 1 : (high - low) / 200,
-    value,
+    value: now,
     id: `v-whatif-${name}`,
     "aria-describedby": `v-whatif-${name}-help`,
   });

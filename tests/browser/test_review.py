@@ -52,6 +52,7 @@ def test_a_token_a_round_and_a_run_are_reviewed_kept_compared_and_linked(visit: 
     expect(rows).to_have_count(3)
 
     page.keyboard.press("Escape")
+    page.mouse.move(1, 1)  # what is hovered is explained first
     expect(page.locator(".lane[data-lane=wary] .k").nth(7).locator(".flagmark.review")).to_have_count(1)
     expect(page.locator("[data-view=inspector]")).to_contain_text("Your review: agree: the veto is right.")
     page.goto(page.url.split("?")[0] + token["view"])

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createEmitter } from "../../app/static/emitter.js";
-import { alternativesAt, createContinuing, forcedOf, forcedText, forcedWords } from "../../app/static/run/continue.js";
+import { makeFilter } from "../../app/static/filters.js";
+import { alternativesAt, createContinuing, forcedText, forcedWords } from "../../app/static/run/continue.js";
+import { forcedOf } from "../../app/static/run.js";
+import { partsAt } from "../../app/static/stage/bands.js";
 import { figuresOf } from "../../app/static/stage/heads.js";
+import { contentOf } from "../../app/static/stage/scorecontent.js";
+import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
 import { createStore } from "../../app/static/store.js";
 import { verdict } from "../../app/static/verdict.js";
 import { card, head, round, trace } from "./runs.js";
@@ -138,4 +143,67 @@ test("what stood before is shown, the chosen token apart; a head that contradict
   assert.deepEqual(forcedText(run), { before: " one", chosen: " two" });
   for (const forced of [9, -1, "2", null]) assert.equal(forcedOf(told({ prompt_ids: [1], extras: { forced } })), 0);
   assert.equal(forcedWords(told({})), "");
+});
+
+test("a lane with a forced beginning stands after it: same text at the same place, another from the chosen token on", () => {
+  const store = createStore();
+  const ids = (list) => round({ ids: list });
+  const plain = trace("ar", [ids([10]), ids([11]), ids([12]), ids([13])], { guarantee: "reference" });
+  const more = { prompt_ids: [1, 10, 77], extras: { forced: 2 } };
+  store.load([
+    plain,
+    trace("sd~1", [ids([12]), ids([14])], more),
+    trace("sd~2", [ids([11]), ids([12])], { prompt_ids: [1, 10], extras: { forced: 1 } }),
+  ]);
+  const [ar, other, same] = ["ar", "sd~1", "sd~2"].map((key) => store.runs.get(key));
+  assert.equal(store.divergence("ar", "sd~1"), 1, "the chosen token, which the lane was given");
+  assert.equal(partsAt(store, other, ar), -1, "before its first own position");
+  assert.equal(partsAt(store, same, ar), null);
+  assert.deepEqual(store.twin({ run: "ar", round: 2, pos: 2, node: null }, "sd~2"), { run: "sd~2", pos: 1 });
+  assert.deepEqual(store.twin({ run: "sd~2", round: 0, pos: 0, node: null }, "ar"), { run: "ar", pos: 1 });
+  assert.equal(store.twin({ run: "ar", round: 0, pos: 0, node: null }, "sd~2"), null, "it was given that token");
+  const { lanes, count } = contentOf(store, () => false, 0);
+  assert.deepEqual(
+    [...lanes.values()].map(({ shift }) => shift),
+    [0, 2, 1],
+  );
+  assert.equal(count, 4);
+  const range = makeFilter({ kind: "range", range: [2, 2] });
+  const [first, second] = same.rounds;
+  assert.ok(range.test(same, second, null, second.tokens[0]) && !range.test(same, first, null, first.tokens[0]));
+});
+
+test("a link holds the lanes that go on from others, and makes them again one after another; Stop and other runs end that", async () => {
+  const made = page(answer);
+  await made.continuing.start(made.store.runs.get("sd"), 1, 77);
+  assert.deepEqual(made.store.options.continued, [{ lane: "sd~1", run: "sd", pos: 1, token: 77 }]);
+  const { continued } = readStage(new URLSearchParams(stagePairs(made.store)));
+  assert.deepEqual(continued, made.store.options.continued);
+  const opened = page(answer);
+  const two = [
+    ...continued,
+    { lane: "sd~2", run: "sd", pos: 0, token: 5 },
+    { lane: "x~1", run: "gone", pos: 0, token: 5 },
+  ];
+  opened.store.setOption("continued", two);
+  while (opened.sent.length < 2 || opened.store.status.phase !== "done") await new Promise(setImmediate);
+  assert.deepEqual(
+    opened.sent.map(({ forced }) => forced),
+    [[10, 77], [5]],
+  );
+  await new Promise(setImmediate);
+  assert.deepEqual(opened.store.options.continued, two.slice(0, 2), "what cannot be made is asked for once");
+  opened.store.load([trace("other", [round()])]);
+  assert.deepEqual(opened.store.options.continued, []);
+  for (const bad of ["go=[1,2]", "go={}", 'go=["a","b",-1,2]', `go=["${"x".repeat(99)}","b",1,2]`])
+    assert.equal(readStage(new URLSearchParams(bad)).continued, undefined, bad);
+});
+
+test("a continuation that fails leaves nothing to try again", async () => {
+  const bad = page(async function* () {
+    yield { kind: "error", error: "No." };
+  });
+  await bad.continuing.start(bad.store.runs.get("sd"), 0, 5);
+  await new Promise(setImmediate);
+  assert.deepEqual([bad.sent.length, bad.told, bad.store.options.continued], [1, ["No."], []]);
 });

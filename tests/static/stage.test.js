@@ -7,6 +7,7 @@ import { autoWidth, cells, keepAnchor, stepWidth, tickStep } from "../../app/sta
 import { agreement, bandOf, breadthOf, firstFrom, partsAt, referenceOf, sorted } from "../../app/static/stage/bands.js";
 import { layoutBands, placeAt, shownPlaces } from "../../app/static/stage/layout.js";
 import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
+import { NOT_YET } from "../../app/static/thresholds.js";
 import { recordedStore } from "./storeofcase.js";
 
 const store = recordedStore("all_methods");
@@ -158,8 +159,23 @@ test("sorting puts the fewest calls, the most tokens a call, the fastest and the
 });
 
 test("the stage in a link comes back as it was; what nobody knows is left out", () => {
-  const options = { stage: "score", folded: true, sort: "calls", tracks: ["entropy", "reason.gap"] };
-  const query = new URLSearchParams(stagePairs({ options, lanes: ["a", "b"] }));
-  assert.deepEqual(readStage(query), options);
+  const whatif = { run: "a", moved: { tau: 0.5 }, knobs: {}, upto: NOT_YET, marks: new Set(), changed: null };
+  const continued = [{ lane: "a~1", run: "a", pos: 3, token: 9 }];
+  const dock = { details: "bottom" };
+  const options = { stage: "score", folded: true, sort: "calls", tracks: ["entropy", "reason.gap"], ...dock };
+  const query = new URLSearchParams(stagePairs({ options: { ...options, continued, whatif }, lanes: ["a", "b"] }));
+  assert.deepEqual(readStage(query), { ...options, continued, whatif });
+  const bad = [
+    "1",
+    "[]",
+    '["a"]',
+    '["a",{}]',
+    '["a",{"tau":"x"}]',
+    '["a",{"<b>":1}]',
+    '[7,{"tau":1}]',
+    '["a",null]',
+    "{",
+  ];
+  for (const text of bad) assert.equal(readStage(new URLSearchParams({ whatif: text })).whatif, undefined, text);
   assert.deepEqual(readStage(new URLSearchParams("v=cellar&fold=2&sort=luck&tracks=<b>")), { tracks: [] });
 });

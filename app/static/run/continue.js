@@ -1,7 +1,7 @@
 // @ts-check
 // "What if it had written this": another token at a place, and the method goes on from there, as one more lane.
 
-import { textOf } from "../run.js";
+import { forcedOf, textOf } from "../run.js";
 import { visitor } from "../visitor.js";
 
 /**
@@ -9,6 +9,7 @@ import { visitor } from "../visitor.js";
  * @typedef {import("../types/store.js").Run} Run
  * @typedef {import("../types/lab.js").Lab} Lab
  * @typedef {import("../types/wire.js").ContinueMessage} Message
+ * @typedef {import("../types/store.js").Continued} Continued
  * @typedef {{token: number, p: number}} Alternative
  */
 
@@ -30,12 +31,6 @@ export function alternativesAt(run, pos) {
     .map(([id, p]) => ({ token: id, p }));
 }
 
-/** How many tokens at the beginning of a lane's text were forced. @param {Pick<Run, "head">} run */
-export const forcedOf = ({ head }) => {
-  const forced = head?.extras.forced;
-  return typeof forced === "number" && head && forced > 0 && forced <= head.prompt_ids.length ? forced : 0;
-};
-
 /** The forced beginning: its text up to the token that was chosen, and this one. @param {Run} run */
 export function forcedText(run) {
   const n = forcedOf(run);
@@ -49,7 +44,8 @@ export function forcedWords(run) {
   if (!n) return "";
   const tokens = n === 1 ? "Its first token was" : `Its first ${n} tokens were`;
   const whose = origins.get(run.key) ?? "";
-  return `${tokens} forced${whose}, so this is no run of the method alone. Positions count from there.`;
+  const where = "Positions count from there; the score puts them after that beginning.";
+  return `${tokens} forced${whose}, so this is no run of the method alone. ${where}`;
 }
 
 /**
@@ -82,6 +78,23 @@ export function createContinuing(store, { api, session, ui }) {
     return store.status.opened || !session.ran ? null : session.ran.models;
   }
 
+  const remember = (/** @type {readonly Continued[]} */ list) => store.setOption("continued", list);
+
+  const forget = (/** @type {(one: Continued) => boolean} */ gone) => {
+    if (store.options.continued.some(gone)) remember(store.options.continued.filter((one) => !gone(one)));
+  };
+  /** Lanes that were on the stage. @type {Set<string>} */
+  const made = new Set();
+
+  /** Make what a link asks for, one after another, once the lanes that it goes on from have ended. */
+  function goOn() {
+    const next = store.options.continued.find(({ lane }) => !store.runs.has(lane));
+    if (!next || going || store.status.phase !== "done") return;
+    forget((one) => one === next); // it is asked for once, whatever comes of it
+    const run = store.runs.get(next.run);
+    if (run) continuing.start(run, next.pos, next.token);
+  }
+
   const continuing = {
     stop,
     /** Why nothing can go on from a run; empty when it can. @param {Run} run */
@@ -101,6 +114,8 @@ export function createContinuing(store, { api, session, ui }) {
       const mine = new AbortController();
       going = mine;
       key = freshKey(store, run.card.name);
+      const lane = key;
+      remember([...store.options.continued, { lane, run: run.key, pos, token }]);
       const own = [...run.tokens.slice(0, pos).map((one) => one.token), token];
       const before = head.prompt_ids.length - forcedOf(run); // a beginning that was forced already stays one
       const request = {
@@ -124,11 +139,12 @@ export function createContinuing(store, { api, session, ui }) {
       try {
         for await (const message of api.lines("continue", request, mine.signal)) {
           if (mine.signal.aborted) break;
-          take(message, key);
+          take(message, lane);
         }
       } catch (error) {
         if (!mine.signal.aborted) ui.notify(error instanceof Error ? error.message : String(error));
       } finally {
+        if (!store.runs.has(lane)) forget((one) => one.lane === lane);
         if (going === mine) stop();
       }
     },
@@ -148,7 +164,11 @@ export function createContinuing(store, { api, session, ui }) {
   ui.on("halt", stop);
   store.on("runs", () => {
     if (begun && !store.runs.has(key)) leave(); // other runs took the stage
+    forget(({ lane }) => made.has(lane) && !store.runs.has(lane));
+    for (const { lane } of store.options.continued) if (store.runs.has(lane)) made.add(lane);
   });
+  store.on("status", () => queueMicrotask(goOn));
+  store.on("options", (name) => name === "continued" && queueMicrotask(goOn));
   return continuing;
 }
 

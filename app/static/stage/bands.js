@@ -3,6 +3,7 @@
 
 import { titleOf } from "../columns.js";
 import { sizeOf, tcrOf } from "../numbers.js";
+import { across, forcedOf } from "../run.js";
 
 /**
  * @typedef {import("../types/store.js").Store} Store
@@ -101,13 +102,14 @@ export function referenceOf(store) {
   return runs.find((run) => run.card.guarantee === "reference") ?? null;
 }
 
-/** Where a run's text leaves the reference's; null when it does not, or when they answer different prompts.
+/** Where a run's text leaves the reference's, as a position of the run (below 0 in a beginning that was forced); null
+ * when it does not, or when they answer different prompts.
  * @param {Store} store @param {Run} run @param {Run | null} reference @returns {number|null} */
 export function partsAt(store, run, reference) {
   if (!reference || reference === run || !run.head || !reference.head) return null;
   if (run.head.prompt !== reference.head.prompt) return null;
-  const at = store.divergence(reference.key, run.key);
-  return at < Math.min(run.tokens.length, reference.tokens.length) ? at : null;
+  const at = across(reference, run, store.divergence(reference.key, run.key) - forcedOf(reference));
+  return at < Math.min(run.tokens.length, across(reference, run, reference.tokens.length)) ? at : null;
 }
 
 /** Share of the reference's text that a run follows before it parts; null without a reference.

@@ -4,9 +4,9 @@
 import { h } from "../dom.js";
 import { fmt, percent } from "../draw.js";
 import { answerOf } from "../run/answer.js";
-import { forcedOf } from "../run/continue.js";
 import { guaranteeOf } from "../run/guarantee.js";
 import { range, repeatedOf, times } from "../run/spread.js";
+import { forcedOf } from "../run.js";
 import { agreement } from "./bands.js";
 
 /**

@@ -3,6 +3,7 @@
 
 import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
+import { across } from "../run.js";
 import { lineAt } from "./positiontable.js";
 
 /** @param {HTMLElement} element @param {import("../types/store.js").Store} store */
@@ -22,19 +23,21 @@ export function mount(element, store) {
       return list.replaceChildren(
         h("p.v-empty", { text: "Choose a token: each method then tells in one line what it did there." }),
       );
+    const from = store.runs.get(own);
     list.replaceChildren(
       ...store.lanes.flatMap((key) => {
         const run = store.runs.get(key);
-        if (!run) return [];
+        if (!run || !from) return [];
+        const there = across(from, run, pos);
         return h(
           "button.plain",
           {
             type: "button",
             "aria-current": key === own ? "true" : null,
-            onclick: () => run.tokens[pos] && store.setCursor({ run: key, pos }),
+            onclick: () => run.tokens[there] && store.setCursor({ run: key, pos: there }),
           },
           h("b", {}, nameOf(store, run)),
-          h("span", {}, lineAt(store, run, pos)),
+          h("span", {}, lineAt(store, run, there)),
         );
       }),
     );

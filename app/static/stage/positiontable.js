@@ -5,6 +5,7 @@ import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { fmt, pieceOf, prob, SIGNS } from "../draw.js";
 import { sizeOf, tcrOf } from "../numbers.js";
+import { across } from "../run.js";
 import { partsAt, referenceOf } from "./bands.js";
 
 /**
@@ -18,7 +19,8 @@ export function entryAt(store, run, pos) {
   const parts = partsAt(store, run, referenceOf(store));
   const other = parts !== null && pos >= parts;
   if (!column || column.round >= store.visibleRounds(run)) {
-    const why = run.end ? `ended at ${run.tokens.length}` : "not there yet";
+    const why =
+      pos < 0 ? "given: this beginning was forced" : run.end ? `ended at ${run.tokens.length}` : "not there yet";
     return { column: null, words: why, other };
   }
   const round = run.rounds[column.round];
@@ -86,7 +88,9 @@ export function positionTable(store, order) {
   const focus = () => store.cursor ?? store.hover;
 
   function update() {
-    const pos = focus()?.pos;
+    const at = focus();
+    const pos = at?.pos;
+    const from = at && store.runs.get(at.run);
     summary.textContent = pos == null ? "Table of a position" : `Table of position ${pos}`;
     if (!element.open) return;
     if (pos == null) {
@@ -94,7 +98,7 @@ export function positionTable(store, order) {
       return;
     }
     const runs = order().flatMap((key) => store.runs.get(key) ?? []);
-    body.replaceChildren(...runs.map((run) => row(run, pos)));
+    body.replaceChildren(...runs.map((run) => row(run, from ? across(from, run, pos) : pos)));
   }
 
   /** @param {Run} run @param {number} pos */

@@ -113,6 +113,9 @@ export function mount(element, store, lab) {
     paintOver();
   }
 
+  /** By how many positions a selection's band stands to the right. @param {{readonly run: string}} selection */
+  const shiftOf = ({ run }) => content.lanes.get(run)?.shift ?? 0;
+
   /** The brushed range, what is hovered and what is selected. */
   function paintOver() {
     const ctx = clear(over);
@@ -131,7 +134,8 @@ export function mount(element, store, lab) {
       const place = content.places.find((one) => one.key === selection.run);
       const round = store.runs.get(selection.run)?.rounds[selection.round ?? -1] ?? null;
       const at = place ? { top: place.top - scroll.scrollTop, height: place.height, round } : null;
-      paintFocus(ctx, selection.pos, locked, at, view);
+      const shift = shiftOf(selection);
+      paintFocus(ctx, selection.pos, locked, at, { ...view, scroll: view.scroll - shift * view.px });
     }
     say();
   }
@@ -148,10 +152,11 @@ export function mount(element, store, lab) {
   /** @param {number} by @param {number} [anchor] pixels from the plot's left edge */
   function zoom(by, anchor) {
     const room = plotRoom();
-    const cursor = store.cursor?.pos == null ? -1 : (store.cursor.pos + 0.5) * state.px - scroll.scrollLeft;
-    const at = anchor ?? (cursor >= 0 && cursor <= room ? cursor : room / 2);
+    const at = store.cursor;
+    const cursor = at?.pos == null ? -1 : (at.pos + shiftOf(at) + 0.5) * state.px - scroll.scrollLeft;
+    const fixed = anchor ?? (cursor >= 0 && cursor <= room ? cursor : room / 2);
     const next = stepWidth(state.px, by);
-    const offset = keepAnchor(scroll.scrollLeft, at, state.px, next);
+    const offset = keepAnchor(scroll.scrollLeft, fixed, state.px, next);
     state.auto = false;
     state.px = next;
     spacer.style.width = `${state.headWidth + Math.max(room, Math.ceil(content.count * next) + 8)}px`;
@@ -178,8 +183,9 @@ export function mount(element, store, lab) {
     const { cursor } = store;
     if (!active() || cursor?.pos == null) return;
     const room = state.room - state.headWidth;
-    const x = cursor.pos * state.px - scroll.scrollLeft;
-    if (x < 0 || x + state.px > room) scroll.scrollLeft = cursor.pos * state.px - room / 2;
+    const left = (cursor.pos + shiftOf(cursor)) * state.px;
+    const x = left - scroll.scrollLeft;
+    if (x < 0 || x + state.px > room) scroll.scrollLeft = left - room / 2;
     const place = content.places.find((one) => one.key === cursor.run);
     if (place) show(place);
   }

@@ -3,6 +3,7 @@
 
 import { nameOf, samples, visibleColumns } from "../columns.js";
 import { fmt } from "../draw.js";
+import { forcedOf } from "../run.js";
 import { linesOf } from "../thresholds.js";
 import { bandOf, partsAt, referenceOf, sorted } from "./bands.js";
 import { figuresOf } from "./heads.js";
@@ -52,7 +53,7 @@ export function contentOf(store, folded, head) {
   const ids = tracksOf(store);
   const tracks = ids.map((id) => ({ id, height: trackOf(id).height }));
   const { places, height } = layoutBands(order, () => tracks, folded, { head });
-  const count = Math.max(0, ...[...lanes.values()].map((lane) => lane.list.length));
+  const count = Math.max(0, ...[...lanes.values()].map((lane) => lane.shift + lane.list.length));
   return { reference, order, lanes, places, height, count, tops: new Map(ids.map((id) => [id, topOf(id, runs)])) };
 }
 
@@ -65,6 +66,7 @@ function laneOf(store, run, reference) {
     run,
     band: bandOf(run),
     list: visibleColumns(store, run),
+    shift: forcedOf(run),
     parts: partsAt(store, run, reference),
     sampled: samples(run),
     knobs: whatif?.knobs,

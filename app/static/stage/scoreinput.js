@@ -44,7 +44,7 @@ export function listen(scroll, over, store, plot, act) {
     const pos = Math.floor((x + scroll.scrollLeft) / px);
     const place = y < 0 || x < 0 ? null : placeAt(content.places, y + scroll.scrollTop);
     const lane = place ? content.lanes.get(place.key) : null;
-    return { x, y, pos, lane, column: lane?.list[pos] ?? null };
+    return { x, y, pos, lane, column: lane?.list[pos - lane.shift] ?? null };
   }
 
   /** @type {{x: number, pos: number, pan: boolean, from: number, range: [number, number] | null} | null} */
@@ -102,7 +102,8 @@ export function listen(scroll, over, store, plot, act) {
     const { order, lanes } = plot().content;
     const at = order.indexOf(store.cursor?.run ?? "");
     const lane = lanes.get(order[Math.max(0, Math.min(order.length - 1, at + by))]);
-    const column = lane?.list[Math.min(store.cursor?.pos ?? 0, lane.list.length - 1)];
+    const place = (store.cursor?.pos ?? 0) + (lanes.get(store.cursor?.run ?? "")?.shift ?? 0);
+    const column = lane?.list[Math.max(0, Math.min(place - lane.shift, lane.list.length - 1))];
     if (lane && column) store.setCursor(choose(lane.run, column));
   }
   const pan = (/** @type {number} */ by) => {

@@ -12,7 +12,7 @@ import { trackOf } from "./tracks.js";
  * @typedef {import("./layout.js").Place} Place
  * @typedef {import("../columns.js").Column} Column
  * @typedef {{key: string, run: import("../types/store.js").Run, band: import("./bands.js").Band, list: Column[],
- *   parts: number|null, sampled: boolean, knobs?: WhatIf["knobs"], whatif: WhatIf | null,
+ *   shift: number, parts: number|null, sampled: boolean, knobs?: WhatIf["knobs"], whatif: WhatIf | null,
  *   passes: ((column: Column) => boolean)|null}} Lane
  * @typedef {{px: number, scroll: number, width: number, ink: Ink, tops: Map<string, number>, widest: number}} Look
  */
@@ -26,13 +26,16 @@ export function paintBands(ctx, places, lanes, look) {
   }
 }
 
-/** @param {Pen} ctx @param {Place} place @param {Lane} lane @param {Look} look */
-function paintBand(ctx, place, lane, look) {
+/** A beginning that was forced moves its band to the right: from there on everything is painted in the run's positions.
+ * @param {Pen} ctx @param {Place} place @param {Lane} lane @param {Look} axis */
+function paintBand(ctx, place, lane, axis) {
+  paintGrid(ctx, place, axis);
+  const { list, parts, shift } = lane;
+  const look = { ...axis, scroll: axis.scroll - shift * axis.px };
   const { px, scroll, width, ink } = look;
-  const { list, parts } = lane;
+  if (shift) paintForced(ctx, place, shift, look);
   const first = Math.max(0, Math.min(list.length, Math.floor(scroll / px)));
   const last = Math.max(first, Math.min(list.length, Math.ceil((scroll + width) / px)));
-  paintGrid(ctx, place, look);
   if (parts !== null && parts < list.length) {
     const x = Math.max(0, parts * px - scroll);
     const end = Math.min(width, list.length * px - scroll);
@@ -69,6 +72,24 @@ function paintBand(ctx, place, lane, look) {
   }
   ctx.fillStyle = ink("--line");
   ctx.fillRect(0, place.top + place.height - 1, width, 1);
+}
+
+/** The tokens that a lane was given, up to its first own one. @param {Pen} ctx @param {Place} place
+ * @param {number} shift tokens @param {Look} look */
+function paintForced(ctx, { top, height }, shift, { px, scroll, ink }) {
+  const [from, to] = [-shift * px - scroll, -scroll];
+  if (to <= 0) return;
+  const left = Math.max(0, from);
+  ctx.fillStyle = ink("--line-2");
+  ctx.globalAlpha = 0.5;
+  ctx.fillRect(left, top + 6, to - left - 1, 6);
+  ctx.globalAlpha = 1;
+  const words = `given: ${shift} forced`;
+  if (to - left < words.length * 6 || height < 34) return;
+  ctx.font = `11px ${FONT}`;
+  ctx.textAlign = "left";
+  ctx.fillStyle = ink("--ink-3");
+  ctx.fillText(words, left + 4, top + 26);
 }
 
 /** Where a moved threshold would act, and beyond its first changed decision the text that nobody has run.

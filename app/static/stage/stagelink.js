@@ -1,11 +1,14 @@
 // @ts-check
 // What the stage shows, as pairs of a query string; what is usual is left out.
 
+import { NOT_YET } from "../thresholds.js";
 import { USUAL } from "./usual.js";
 
 /**
  * @typedef {import("../types/store.js").Options} Options
- * @typedef {Pick<Options, "stage" | "folded" | "sort" | "tracks" | "details">} Shown what a link says of the stage
+ * @typedef {import("../types/store.js").Continued} Continued
+ * @typedef {Pick<Options, "stage" | "folded" | "sort" | "tracks" | "details" | "continued" | "whatif">} Shown what a
+ *   link says of the stage
  */
 
 /** @type {readonly Options["stage"][]} */
@@ -14,6 +17,10 @@ const SORTS = ["given", "calls", "tau", "speed", "agreement", "name"];
 /** @type {readonly Options["details"][]} */
 const DOCKS = ["right", "bottom", "hidden"];
 const TRACK = /^[a-z_0-9.]{1,40}$/i;
+const MOST_LANES = 6; // that go on from others
+const KNOB = /^[a-z_0-9]{1,60}$/i;
+const MOST_KNOBS = 20;
+const LARGEST = 1e6; // of a position or token
 
 /** @param {{options: Shown, lanes: readonly string[]}} store @returns {[string, string][]} */
 export function stagePairs({ options, lanes }) {
@@ -25,6 +32,8 @@ export function stagePairs({ options, lanes }) {
   if (options.sort !== "given") out.push(["sort", options.sort]);
   if (options.tracks.join() !== USUAL.join()) out.push(["tracks", options.tracks.join("~")]);
   if (options.details !== "auto") out.push(["dock", options.details]);
+  for (const { lane, run, pos, token } of options.continued) out.push(["go", JSON.stringify([lane, run, pos, token])]);
+  if (options.whatif) out.push(["whatif", JSON.stringify([options.whatif.run, options.whatif.moved])]);
   return out;
 }
 
@@ -44,5 +53,37 @@ export function readStage(query) {
       .slice(0, 40);
   const dock = DOCKS.find((one) => one === query.get("dock"));
   if (dock) options.details = dock;
+  const lanes = query.getAll("go").flatMap((text) => continuedIn(parsed(text)) ?? []);
+  if (lanes.length) options.continued = lanes.slice(0, MOST_LANES);
+  const whatif = whatIfIn(parsed(query.get("whatif") ?? ""));
+  if (whatif) options.whatif = whatif;
   return options;
+}
+
+/** @param {string} text @returns {unknown[]} */
+function parsed(text) {
+  try {
+    const found = JSON.parse(text);
+    return Array.isArray(found) ? found : [];
+  } catch {
+    return []; // a damaged part is left out
+  }
+}
+
+const keyed = (/** @type {unknown} */ key) => typeof key === "string" && key.length > 0 && key.length <= 80;
+const whole = (/** @type {unknown} */ n) => typeof n === "number" && Number.isInteger(n) && n >= 0 && n <= LARGEST;
+
+/** @param {unknown[]} given @returns {Continued | null} */
+function continuedIn([lane, run, pos, token]) {
+  if (!keyed(lane) || !keyed(run) || !whole(pos) || !whole(token)) return null;
+  return /** @type {Continued} */ ({ lane, run, pos, token });
+}
+
+/** Moved knobs, to be looked at once the run is there. @param {unknown[]} given @returns {Options["whatif"]} */
+function whatIfIn([run, moved]) {
+  if (!keyed(run) || typeof moved !== "object" || moved === null) return null;
+  const knobs = Object.entries(moved).filter(([name, value]) => KNOB.test(name) && Number.isFinite(value));
+  if (!knobs.length) return null;
+  const none = { knobs: {}, upto: NOT_YET, marks: new Set(), changed: null };
+  return { run: String(run), moved: Object.fromEntries(knobs.slice(0, MOST_KNOBS)), ...none };
 }

@@ -6,6 +6,7 @@ import { count, h } from "../dom.js";
 import { legend, rich, SIGNS } from "../draw.js";
 import { figuresIn, offer, stack } from "../figure.js";
 import { SAYS } from "../run/phases.js";
+import { across } from "../run.js";
 import { buildTree } from "../treefigure.js";
 import { partsAt, referenceOf } from "./bands.js";
 
@@ -195,7 +196,9 @@ export function mount(element, store, lab) {
 
   /** @param {Card} card @param {Run} run @param {Selection & {pos: number}} at */
   function fill(card, run, at) {
-    const column = columns(run)[at.pos];
+    const from = store.runs.get(at.run);
+    const pos = from ? across(from, run, at.pos) : at.pos;
+    const column = columns(run)[pos];
     const own = at.run === run.key ? at.round : null;
     const index = own ?? column?.round ?? -1;
     const seen = store.visibleRounds(run);
@@ -203,7 +206,7 @@ export function mount(element, store, lab) {
     const round = half ?? (index < seen ? (run.rounds[index] ?? null) : null);
     const why = whyNone(run, round);
     const parts = partsAt(store, run, referenceOf(store));
-    const other = parts !== null && at.pos >= parts ? `; another text since ${parts}` : "";
+    const other = parts !== null && pos >= parts ? `; another text since ${parts}` : "";
     card.name.textContent = nameOf(store, run);
     card.element.classList.toggle("focus", at.run === run.key);
     card.grow.hidden = Boolean(why);

@@ -109,15 +109,29 @@ export interface Options {
   readonly tracks: readonly string[];
   /** where the details are */
   readonly details: "auto" | "right" | "bottom" | "hidden";
+  /** lanes that go on from others with another token, those that are wanted and not there yet included */
+  readonly continued: readonly Continued[];
   /** thresholds that a visitor moved, and what would follow; null while all stand as run */
   readonly whatif: WhatIf | null;
+}
+
+/** A lane that takes another lane's text before a position, another token there, and goes on. */
+export interface Continued {
+  /** the lane it makes */
+  readonly lane: string;
+  /** the lane it goes on from */
+  readonly run: string;
+  readonly pos: number;
+  readonly token: number;
 }
 
 /** Moved knobs of a run, and what its recorded numbers say of them. */
 export interface WhatIf {
   readonly run: string;
   readonly knobs: Readonly<Record<string, unknown>>;
-  /** tested tokens that were looked at */
+  /** those that were moved */
+  readonly moved: Readonly<Record<string, number>>;
+  /** tested tokens that were looked at; `NOT_YET` (thresholds.js) where a link asks and nobody has looked */
   readonly upto: number;
   /** positions where the condition holds */
   readonly marks: ReadonlySet<number>;
@@ -228,7 +242,7 @@ export interface Store extends Emitter<Topics> {
   setFilter(name: string, filter: Filter | null): void;
   passes(run: Run, round: Round, node?: Node | null, token?: Token | null): boolean;
   setOption<K extends keyof Options>(name: K, value: Options[K]): void;
-  /** First position where two lanes emit different tokens. */
+  /** First place where the texts of two lanes differ; positions of a lane with a forced beginning come after it. */
   divergence(a: string, b: string): number;
   /** The same place in another lane: {pos} up to the divergence, {round} after it. */
   twin(sel: Selection | null, key: string): Place | null;
