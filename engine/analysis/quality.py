@@ -6,7 +6,7 @@ prompts, which are drawn again as a whole, so that repeats of one prompt never c
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -29,7 +29,8 @@ class Response:
     """One response as quality sees it."""
 
     prompt: Name  # shared by all repeats
-    ids: tuple[int, ...]
+    tokens: int
+    output: Hashable  # equal where two outputs are, token for token
     text: str
     reference: str
     right: bool | None  # None where nobody has marked it
@@ -48,15 +49,22 @@ def quality(runs: Sequence[Trace], plain: Sequence[Trace] = ()) -> dict[str, Any
     prompts.
     """
     ours, theirs = responses(runs), responses(plain)
+    found = quality_of(ours, theirs, {task_of(trace) for trace in runs})
+    groups = _by_prompt(ours)
+    counts = {"responses": len(ours), "prompts": len(groups), "repeats": min(map(len, groups.values()), default=0)}
+    return counts | {name: asdict(value) for name, value in found.items() if value is not None}
+
+
+def quality_of(ours: Responses, theirs: Responses, tasks: Set[str]) -> Found:
+    """The measures of `quality`, of responses to these tasks; partners that lack one of the prompts are no partners."""
     if not ours.keys() <= theirs.keys():
         theirs = {}
     theirs = {name: theirs[name] for name in ours} if theirs else {}
-    tasks = {task_of(trace) for trace in runs}
     marks = [marking(task) for task in tasks & set(TASKS)]
     measures = set.intersection(*(set(m.measures) for m in marks)) if marks and len(marks) == len(tasks) else set()
     found = _paired("response_tokens", ours, _lengths(ours), _lengths(theirs))
     if theirs:
-        found["same_as_ar"] = _share(ours, [ours[name].ids == theirs[name].ids for name in ours])
+        found["same_as_ar"] = _share(ours, [ours[name].output == theirs[name].output for name in ours])
     if "accuracy" in measures and _marked(ours):
         partners = theirs if _marked(theirs) else {}
         found |= _paired("accuracy", ours, _rights(ours), _rights(partners))
@@ -65,15 +73,15 @@ def quality(runs: Sequence[Trace], plain: Sequence[Trace] = ()) -> dict[str, Any
     if len(marks) == 1 and all(response.reference for response in ours.values()):
         found |= _translations(ours, theirs, marks[0]) if "translation" in measures else {}
         found |= _summaries(ours, theirs, marks[0]) if "summary" in measures else {}
-    groups = _by_prompt(ours)
-    counts = {"responses": len(ours), "prompts": len(groups), "repeats": min(map(len, groups.values()), default=0)}
-    return counts | {name: asdict(value) for name, value in found.items() if value is not None}
+    return found
 
 
 def responses(runs: Sequence[Trace]) -> Responses:
     """The responses of some runs by the name that pairs them."""
     return {
-        name: Response(name[:-1], tuple(t.token_ids), t.text, str(t.head.extras.get("answer") or ""), _right(t))
+        name: Response(
+            name[:-1], len(t.tokens), tuple(t.token_ids), t.text, str(t.head.extras.get("answer") or ""), _right(t)
+        )
         for name, t in zip(pair_names(runs), runs, strict=True)
     }
 
@@ -104,7 +112,7 @@ def _means(given: Responses, values: Sequence[float]) -> list[float]:
 
 
 def _lengths(given: Responses) -> list[float]:
-    return [float(len(response.ids)) for response in given.values()]
+    return [float(response.tokens) for response in given.values()]
 
 
 def _rights(given: Responses) -> list[float]:

@@ -86,7 +86,7 @@ def handle(args: argparse.Namespace) -> int:
     left_out: list[str] = []
     for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
         try:
-            runs = [_runs(lab, specs, prompt, _options(args, prompt, repeat)) for repeat in range(args.repeats)]
+            runs = [run_all(lab, specs, prompt, _options(args, prompt, repeat)) for repeat in range(args.repeats)]
         except LabError as error:
             left_out.append(f"prompt {i + 1} ({prompt.key or prompt.text[:40]!r}): {error}")
             print(f"left out: {left_out[-1]}", file=sys.stderr)
@@ -120,7 +120,7 @@ def _options(args: argparse.Namespace, prompt: Prompt, repeat: int) -> dict[str,
     return decoding(args) | {"record": args.record, "extras": extras, "seed": args.seed + STRIDE * repeat}
 
 
-def _runs(lab: Lab, specs: Sequence[Spec], prompt: Prompt, options: dict[str, Any]) -> dict[str, Trace]:
+def run_all(lab: Lab, specs: Sequence[Spec], prompt: Prompt, options: dict[str, Any]) -> dict[str, Trace]:
     """Every method's run on a prompt, marked where its task has right answers.
 
     Raises:

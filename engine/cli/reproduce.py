@@ -1,0 +1,194 @@
+"""`reproduce`: the tables and figures of the five papers at the lab's scale; what is recorded, and what is missing."""
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from engine.cli.options import COUNT, MINUTES, load_lab
+from engine.cli.reproducing import Running, made
+from engine.errors import ConfigError
+from engine.files.places import ROOT
+from engine.papers.entries import Check, Item, Paper, chosen
+from engine.papers.results import FOLDER, follows, load, place, save, verdict_of
+
+Entry = tuple[Paper, Item]
+Command = Callable[[Sequence[str]], int]
+MARKS = {"holds": "+", "fails": "-", "open": "?", "missing": " "}
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser("reproduce", help="the tables and figures of the five papers, measured here")
+    parser.add_argument(
+        "what",
+        nargs="?",
+        default="",
+        metavar="PAPER[:ITEM]",
+        help="such as easd, or easd:T1 (default: everything that is not recorded yet)",
+    )
+    parser.add_argument("--list", action="store_true", help="all tables and figures, with their verdicts; run nothing")
+    parser.add_argument("--again", action="store_true", help="measure again what is recorded")
+    parser.add_argument("--items", type=COUNT, metavar="N", help="prompts a task (default: as the entry says)")
+    parser.add_argument(
+        "--minutes", type=MINUTES, default=0.0, help="stop after so many; run again to go on (0: never)"
+    )
+    parser.add_argument(
+        "--times", action="store_true", help="also speeds: for a machine on which nothing else runs meanwhile"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=FOLDER, metavar="FOLDER", help="results (default: docs/results/papers)"
+    )
+    parser.add_argument(
+        "--keep", type=Path, default=Path("build/papers"), metavar="FOLDER", help="finished runs, to go on from there"
+    )
+    parser.add_argument("--json", action="store_true", help="entries or results as JSON")
+    group = parser.add_argument_group("models")
+    group.add_argument(
+        "--pair", "--preset", dest="preset", help="name of a preset (default: tiny, unless --target is given)"
+    )
+    group.add_argument("--target", help="hub id or folder of the target model")
+    group.add_argument("--draft", help="hub id or folder of the draft model")
+    group.add_argument("--eagle", help="hub id or folder of an EAGLE-3 head")
+    group.add_argument(
+        "--asset", action="append", default=[], metavar="ROLE=DIR", help="a further head, judge or table"
+    )
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
+    group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
+    group.add_argument("--threads", default="auto", metavar="auto|N", help="CPU threads of torch (default: auto)")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """List, or run what is missing."""
+    found = chosen(args.what)
+    if args.list:
+        print(json.dumps([_listed(args, one) for one in found], indent=1) if args.json else as_list(args, found))
+        return 0
+    wanted = [one for one in found if one[1].plans or one[1].source]
+    if not wanted:
+        _, item = found[0]
+        raise ConfigError(f"Nothing is measured for {args.what}: {item.untestable or 'it is a scheme or an example.'}")
+    if not args.what and not args.again:
+        wanted = [one for one in wanted if not place(*one, args.out).is_file()]
+    results, lab = list[dict[str, Any]](), None
+    running = Running(args.keep, args.items, args.times, args.minutes)
+    for entry in wanted:
+        paper, item = entry
+        print(f"{paper.key}:{item.id} {item.name}: {item.shows}", file=sys.stderr)
+        if item.source:
+            _gather(args, item)
+        else:
+            lab = lab or load_lab(args)
+        result = made(paper, item, lab, running) if item.plans else _from_source(paper, item)
+        if result is None:
+            print("stopped at the time that was given; run again to go on", file=sys.stderr)
+            return 1
+        results.append(result | {"command": _again(args, *entry)})
+        save(paper, item, results[-1], args.out)
+        if not args.json:
+            print(as_text(entry, results[-1]))
+    if args.json:
+        print(json.dumps(results, indent=1))
+    return 0
+
+
+def _again(args: argparse.Namespace, paper: Paper, item: Item) -> str:
+    """The command that makes this result again."""
+    words = ["python", "-m", "engine", "reproduce", f"{paper.key}:{item.id}"]
+    for name, option in (("preset", "pair"), ("target", "target"), ("draft", "draft"), ("items", "items")):
+        if (value := getattr(args, name)) is not None:
+            words += [f"--{option}", str(value)]
+    return shlex.join([*words, *(["--times"] if args.times else [])])
+
+
+def _gather(args: argparse.Namespace, item: Item) -> None:
+    """Make the files that an item reads, where one is missing or wanted anew; its commands are this program's own."""
+    if all((ROOT / name).is_file() for name in item.source) and not args.again:
+        return
+    from engine.cli import main  # noqa: PLC0415  (it knows this command)
+
+    models = [f"--{name}={value}" for name in ("preset", "target", "draft") if (value := getattr(args, name))]
+    for command in item.commands:
+        words = shlex.split(command)[3:]
+        print(f"  {command}", file=sys.stderr)
+        if status := main([*words, *models]):
+            raise ConfigError(f"{command} ended with status {status}.")
+
+
+def _from_source(paper: Paper, item: Item) -> dict[str, Any]:
+    return {"source": list(item.source), "commands": list(item.commands), **follows(item, {})}
+
+
+def _listed(args: argparse.Namespace, entry: Entry) -> dict[str, Any]:
+    paper, item = entry
+    result = load(paper, item, args.out)
+    return {
+        "paper": paper.key,
+        "item": item.id,
+        "name": item.name,
+        "shows": item.shows,
+        "claim": item.claim,
+        "verdict": verdict_of(item, result),
+        "recorded": result is not None,
+        "untestable": item.untestable,
+        "runs": sum(len(p.methods) * len(p.tasks) * p.items * p.repeats for p in item.plans),
+    }
+
+
+def as_list(args: argparse.Namespace, found: Sequence[Entry]) -> str:
+    """All entries for a terminal, paper by paper, and how many have a result."""
+    lines, key = list[str](), ""
+    for paper, item in found:
+        if paper.key != key:
+            lines += ["", paper.title]
+            key = paper.key
+        told = verdict_of(item, load(paper, item, args.out))
+        lines.append(f"  {f'{paper.key}:{item.id}':16}{told:20}{item.shows}")
+    counted = [(p, i) for p, i in found if not i.hardware and not i.illustration]
+    done = sum(place(p, i, args.out).is_file() for p, i in counted)
+    lines.append(
+        f"\n{len(found)} tables and figures; of the {len(counted)} that are measurements and need neither other"
+    )
+    lines.append(f"hardware nor models of 70 B, {done} have a recorded result ({done / max(1, len(counted)):.0%}).")
+    return "\n".join(lines).strip("\n")
+
+
+def as_text(entry: Entry, result: dict[str, Any]) -> str:
+    """A result for a terminal: its tables, what was decided, and the verdict."""
+    paper, item = entry
+    lines = [f"\n{paper.key}:{item.id} {item.name}. {item.claim}"]
+    for table in result["tables"]:
+        if table["form"] == "points":
+            continue
+        scale = 100 if table["percent"] else 1
+        columns = [f"{c:g}" if isinstance(c, float | int) else c for c in table["columns"]]
+        lines.append(f"{table['title']}, {table['y']}")
+        lines.append(f"{'':32}" + "".join(f"{c[:26]:>28}" for c in columns))
+        lines += [
+            f"{row['name'][:31]:32}" + "".join(f"{spread(cell, scale):>28}" for cell in row["cells"])
+            for row in table["rows"]
+        ]
+    for check, told in zip(item.checks, result["checks"], strict=True):
+        lines.append(f" {MARKS[told['outcome']]} {told['says']} ({evidence(check, told)})")
+    lines.append(f"Verdict: {result['verdict']}." + (f" {item.larger}" if item.larger else ""))
+    return "\n".join(lines)
+
+
+def spread(cell: dict[str, Any] | None, scale: float = 1.0) -> str:
+    """An estimate with its interval."""
+    if cell is None:
+        return "-"
+    mean = f"{scale * cell['mean']:.4g}"
+    return mean if cell["low"] is None else f"{mean} ({scale * cell['low']:.4g} to {scale * cell['high']:.4g})"
+
+
+def evidence(check: Check, told: dict[str, Any]) -> str:
+    """The numbers behind an outcome."""
+    if told["outcome"] == "missing":
+        return "not measured"
+    against = f", against {spread(told['than'])}" if told["than"] else ""
+    return f"{told['outcome']}: {check.q.measure or 'recorded'} {spread(told['ours'])}{against}"

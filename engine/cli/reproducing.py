@@ -1,0 +1,196 @@
+"""Run what an item of a paper lacks: methods in turn on each prompt, every finished run kept, so that it can go on.
+
+Runs are shared: two items that ask for the same method on the same prompt under the same settings have it once.
+"""
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from engine.cli.compare import run_all
+from engine.cli.options import Prompt
+from engine.cli.specs import parse_method
+from engine.errors import ConfigError
+from engine.lab import Lab
+from engine.methods import get_card
+from engine.papers.entries import Item, Paper, Plan, label
+from engine.papers.records import Record, Records, Row, numbers, record, to_json
+from engine.papers.summary import of_records, summary
+from engine.runs.trajectories import STRIDE
+from engine.tasks import load_problems
+from engine.tasks.marking import Marking, marking
+from engine.tasks.rows import cut_in_head, json_lines, mend
+
+Name = tuple[str, int, int, str]  # task, prompt, repeat, method
+EVERY = 20.0  # seconds between two lines of progress
+
+
+@dataclass
+class Running:
+    """How runs are made: where finished ones are kept, and for how long to go on."""
+
+    keep: Path
+    items: int | None = None
+    times: bool = False
+    minutes: float = 0.0
+    began: float = field(default_factory=time.monotonic)
+    stores: dict[str, "Store"] = field(default_factory=dict)
+
+    def over(self) -> bool:
+        """Whether the time that was given is spent."""
+        return bool(self.minutes) and time.monotonic() - self.began > 60 * self.minutes
+
+    def store(self, settings: Mapping[str, Any]) -> "Store":
+        """The finished runs under some settings."""
+        text = json.dumps(settings, sort_keys=True)
+        name = hashlib.sha256(text.encode()).hexdigest()[:12]
+        if name not in self.stores:
+            self.stores[name] = Store(self.keep / f"runs-{name}.jsonl", settings)
+        return self.stores[name]
+
+
+class Store:
+    """A file of finished runs, a line a run; the first line is the settings."""
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        """Open, or create.
+
+        Raises:
+            ConfigError: a damaged file.
+        """
+        self.path, self.rows = path, dict[Name, Row]()
+        head = b'{"settings"'
+        if cut_in_head(path, head):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps({"settings": settings}) + "\n", "utf-8")
+        mend(path)
+        for number, row in json_lines(path):
+            if number == 1:
+                continue
+            if not isinstance(row, dict) or not {"task", "prompt", "repeat", "method", "run"} <= row.keys():
+                raise ConfigError(f"{path}, line {number} is no run: delete the file, and measure again.")
+            self.rows[row["task"], row["prompt"], row["repeat"], row["method"]] = row["run"]
+
+    def add(self, name: Name, run: Row) -> None:
+        """Keep a finished run."""
+        task, prompt, repeat, method = name
+        row = {"task": task, "prompt": prompt, "repeat": repeat, "method": method, "run": run}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        self.rows[name] = run
+
+
+def made(paper: Paper, item: Item, lab: Lab | None, running: Running) -> Row | None:
+    """The result of an item's plans, once all its runs are there; None where time ran out before.
+
+    Raises:
+        ConfigError: an unknown method, knob or task, or a run that failed.
+    """
+    if lab is None:
+        raise ConfigError("No models are loaded.")
+    plans = [replace(plan, items=running.items or plan.items) for plan in item.plans]
+    for plan in plans:
+        for method in plan.methods:
+            name, knobs = parse_method(method)
+            get_card(name).resolve(knobs)
+    for plan in plans:
+        if not _run(lab, plan, running, f"{paper.key}:{item.id}"):
+            return None
+    found = _records(lab, plans, running)
+    models = {"target": lab.target.describe()} | {role: model.describe() for role, model in lab.models.items()}
+    return {
+        "created": datetime.now(UTC).date().isoformat(),
+        "preset": lab.preset,
+        "models": {role: {k: told.get(k) for k in ("id", "revision", "parameters")} for role, told in models.items()},
+        "device": str(lab.target.device),
+        "dtype": lab.target.dtype,
+        "prompts": {f"{task}{'@' + plan.tag if plan.tag else ''}": plan.items for plan in plans for task in plan.tasks},
+        "times": running.times,
+        **summary(item, of_records(found)),
+        **to_json(found),
+    }
+
+
+def _settings(lab: Lab, plan: Plan, times: bool) -> Row:
+    return {
+        "models": {"target": lab.target.revision} | {role: m.revision for role, m in sorted(lab.models.items())},
+        "assets": {role: str(path) for role, path in sorted(lab.asset_paths.items())},
+        "dtype": lab.target.dtype,
+        "device": str(lab.target.device),
+        "max_new_tokens": plan.max_new_tokens,
+        "temperature": plan.temperature,
+        "top_p": plan.top_p,
+        "seed": plan.seed,
+        "record": plan.record,
+        "times": times,
+    }
+
+
+def _missing(plan: Plan, store: Store) -> Iterator[tuple[str, int, int, list[str]]]:
+    """Task, prompt, repeat and the methods that have not run on it yet."""
+    for task in plan.tasks:
+        for prompt in range(plan.items):
+            for repeat in range(plan.repeats):
+                left = [m for m in plan.methods if (task, prompt, repeat, m) not in store.rows]
+                if left:
+                    yield task, prompt, repeat, left
+
+
+def _run(lab: Lab, plan: Plan, running: Running, what: str) -> bool:
+    """Make the runs of a plan that are not kept yet; whether all are there now."""
+    store = running.store(_settings(lab, plan, running.times))
+    missing = list(_missing(plan, store))
+    total = sum(len(methods) for *_, methods in missing)
+    problems = {task: load_problems(task, "heldout", plan.items) for task in plan.tasks}
+    marks = {task: marking(task) for task in plan.tasks}
+    done, began, told = 0, time.monotonic(), 0.0
+    for task, place, repeat, methods in missing:
+        if running.over():
+            return False
+        problem = problems[task][place]
+        prompt = Prompt(problem.prompt, problem.key, problem.solution, problem)
+        options = {
+            "max_new_tokens": plan.max_new_tokens,
+            "temperature": plan.temperature,
+            "top_p": plan.top_p,
+            "seed": plan.seed + STRIDE * repeat,
+            "record": plan.record,
+            "extras": {"task": task, "key": problem.key, "answer": problem.answer, "repeat": repeat},
+        }
+        specs = {method: parse_method(method) for method in methods}
+        runs = run_all(lab, list(specs.values()), prompt, options)
+        for method, trace in zip(specs, runs.values(), strict=True):
+            right, answer = trace.head.extras.get("right"), _answer(marks[task], trace.text, plan.repeats)
+            store.add((task, place, repeat, method), numbers(trace, right, answer, running.times))
+        done, spent = done + len(methods), time.monotonic() - began
+        if spent - told > EVERY or done == total:
+            told, left = spent, spent / done * (total - done) / 60
+            print(f"  {what}: {done} of {total} runs, about {left:.1f} min left", file=sys.stderr, flush=True)
+    return True
+
+
+def _answer(mark: Marking, text: str, repeats: int) -> str | None:
+    """What a measure reads of the text: a translation, or the answer that several responses vote with."""
+    if "translation" in mark.measures or (repeats > 1 and mark.textual):
+        return mark.extract(text) or ""
+    return None
+
+
+def _records(lab: Lab, plans: list[Plan], running: Running) -> Records:
+    found, references = dict[tuple[str, str], Record](), dict[str, list[str]]()
+    for plan in plans:
+        rows = running.store(_settings(lab, plan, running.times)).rows
+        for task in plan.tasks:
+            if "translation" in marking(task).measures:
+                references[task] = [problem.answer for problem in load_problems(task, "heldout", plan.items)]
+            for method in plan.methods:
+                kept = [rows[task, i, r, method] for i in range(plan.items) for r in range(plan.repeats)]
+                name = label(plan, method)
+                found[task, name] = record(task, name, plan.repeats, kept)
+    return Records(found, references)

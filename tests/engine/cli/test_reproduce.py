@@ -1,0 +1,63 @@
+"""`reproduce`: lists what there is, runs what is missing, goes on where it stopped, and shares finished runs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.cli.reproducing import Store
+from engine.errors import ConfigError
+from engine.papers.entries import chosen
+from tests.engine.zoo import Zoo
+
+
+def test_the_list_names_all_tables_and_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    """With verdicts, and the share that has a result."""
+    assert main(["reproduce", "--list"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"{paper.key}:{item.id} " in text for paper, item in chosen(""))
+    assert "autojudge:T2    not testable here" in text and "of the 50 that are measurements" in text
+    assert main(["reproduce", "stand:T1", "--list", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "mixed" and found["recorded"]
+
+
+def test_an_item_is_run_gone_on_with_and_shared(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """T5 asks for the runs of T3: it makes none; more prompts make only the new ones."""
+    target = zoo.path("llama", layers=2, hidden=32)
+    pair = ["--target", str(target), "--draft", str(zoo.draft_path(target, "noise", sigma=0.3)), "--device", "cpu"]
+    given = [*pair, "--threads", "1", "--out", str(tmp_path / "out"), "--keep", str(tmp_path / "keep")]
+    assert main(["reproduce", "easd:T3", "--items", "1", *given]) == 0
+    told = capsys.readouterr()
+    assert "Verdict: confirmed" in told.out and "4 of 4 runs" in told.err
+    result = json.loads((tmp_path / "out" / "easd-T3.json").read_text())
+    assert [run["label"] for run in result["runs"]] == ["ar", "draft_alone", "sd", "easd"]
+    assert result["prompts"] == {"arithmetic": 1} and result["models"]["target"]["parameters"] < 100_000
+    assert main(["reproduce", "easd:T5", "--items", "2", *given]) == 0
+    assert "4 of 4 runs" in capsys.readouterr().err
+    assert main(["reproduce", "easd:T3", "--items", "2", "--minutes", "0.000001", *given]) == 0
+    assert "runs, about" not in capsys.readouterr().err
+    assert main(["reproduce", "easd:T3", "--items", "3", "--minutes", "0.000001", *given]) == 1
+    assert "run again to go on" in capsys.readouterr().err
+
+
+def test_what_cannot_be_run_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """Schemes, and what needs other hardware."""
+    assert main(["reproduce", "autojudge:T11"]) == 2
+    assert "The power of a GPU" in capsys.readouterr().err
+    assert main(["reproduce", "easdd"]) == 2
+    assert "Did you mean 'easd'" in capsys.readouterr().err
+
+
+def test_a_damaged_store_is_refused(tmp_path: Path) -> None:
+    """And a line that was cut off is run again."""
+    path = tmp_path / "runs.jsonl"
+    store = Store(path, {"seed": 0})
+    store.add(("arithmetic", 0, 0, "sd"), {"tokens": 3})
+    with path.open("a") as file:
+        file.write('{"task": "arith')
+    assert Store(path, {"seed": 0}).rows == {("arithmetic", 0, 0, "sd"): {"tokens": 3}}
+    path.write_text('{"settings": {}}\n[1]\n')
+    with pytest.raises(ConfigError, match="line 2 is no run"):
+        Store(path, {"seed": 0})

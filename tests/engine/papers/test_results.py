@@ -1,0 +1,193 @@
+"""Committed results follow from their rows; verdicts are decided by intervals."""
+
+from typing import Any
+
+import pytest
+
+from engine.analysis.intervals import Interval
+from engine.errors import ConfigError
+from engine.papers.entries import Check, Item, Quantity, chosen
+from engine.papers.measures import measured
+from engine.papers.paths import value_at
+from engine.papers.records import Record, Records, from_json, to_json
+from engine.papers.results import follows, load, place, save
+from engine.papers.summary import decided, verdict
+
+RECORDED = [(p, i) for p, i in chosen("") if place(p, i).is_file()]
+
+
+@pytest.mark.parametrize(("one", "item"), RECORDED, ids=[f"{p.key}:{i.id}" for p, i in RECORDED])
+def test_a_committed_result_follows_from_its_rows(one: Any, item: Item) -> None:
+    """Tables, statements and verdict, computed anew from the runs in the file, or from the files that it names."""
+    result = load(one, item)
+    assert result is not None and result["command"].startswith(f"python -m engine reproduce {one.key}:{item.id}")
+    assert {name: result[name] for name in ("tables", "checks", "verdict")} == follows(item, result)
+
+
+def test_seven_of_ten_measurable_items_have_a_result() -> None:
+    """Of those that need neither other hardware nor models of 70 B."""
+    counted = [(p, i) for p, i in chosen("") if not i.hardware and not i.illustration]
+    assert sum(place(p, i).is_file() for p, i in counted) >= 0.5 * len(counted)
+    assert all(place(p, i).is_file() is False for p, i in chosen("") if not (i.plans or i.source))
+
+
+def check(relation: Any = "above", **more: Any) -> Check:
+    return Check("It is.", Quantity("tau", "sd"), relation, **more)
+
+
+@pytest.mark.parametrize(
+    ("found", "asked", "outcome"),
+    [
+        (Interval(2, 1, 3, 9), check(value=0.5), "holds"),
+        (Interval(2, 1, 3, 9), check(value=2.5), "open"),
+        (Interval(2, 1, 3, 9), check(value=1), "open"),
+        (Interval(2, 1, 3, 9), check(value=3.5), "fails"),
+        (Interval(2, 1, 3, 9), check("below", value=3.5), "holds"),
+        (Interval(2, 1, 3, 9), check("below", value=0.5), "fails"),
+        (Interval(2, 1, 3, 9), check("below", value=2), "open"),
+        (Interval(2, 1, 3, 9), check("within", value=1, high=3), "holds"),
+        (Interval(2, 1, 3, 9), check("within", value=1.5, high=3), "open"),
+        (Interval(2, 1, 3, 9), check("within", value=4, high=5), "fails"),
+        (Interval(2, 1, 3, 9), check("equal", value=2), "holds"),
+        (Interval(2, None, None, 1), check(value=2), "fails"),
+        (Interval(2, None, None, 1), check(value=1.99), "holds"),
+        (Interval(2, None, None, 1), check(value=1.99, margin=0.1), "open"),
+        (None, check(), "missing"),
+    ],
+)
+def test_a_statement_is_decided_by_the_whole_interval(found: Interval | None, asked: Check, outcome: str) -> None:
+    """What lies on both sides of a bound is open."""
+    assert decided(asked, lambda _: found)["outcome"] == outcome
+
+
+def test_two_numbers_are_compared_by_both_intervals() -> None:
+    """Apart they hold or fail, overlapping they leave it open."""
+    spans = {"a": Interval(5, 4, 6, 9), "b": Interval(2, 1, 3, 9), "c": Interval(4.5, 3.5, 5.5, 9)}
+
+    def outcome(of: str, than: str) -> str:
+        asked = Check("It is.", Quantity("tau", of), "above", than=Quantity("tau", than))
+        return str(decided(asked, lambda q: spans.get(q.of))["outcome"])
+
+    assert [outcome("a", "b"), outcome("b", "a"), outcome("a", "c"), outcome("a", "d")] == [
+        "holds",
+        "fails",
+        "open",
+        "missing",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "told"),
+    [
+        (["holds", "holds", "missing"], "confirmed"),
+        (["fails", "open"], "refuted"),
+        (["fails"], "refuted"),
+        (["holds", "fails"], "mixed"),
+        (["holds", "open"], "mixed"),
+        (["open", "open"], "not confirmed"),
+        (["missing"], "to do"),
+        ([], "to do"),
+    ],
+)
+def test_the_verdict_over_several_statements(outcomes: list[Any], told: str) -> None:
+    """What could not be measured does not count."""
+    assert verdict(Item("T1", "Table 1", "x", "y"), outcomes) == told
+    assert verdict(Item("T1", "Table 1", "x", "y", untestable="No."), outcomes) == "not testable here"
+
+
+def two() -> Records:
+    runs = [
+        Record(
+            "sentences",
+            "ar",
+            1,
+            [4, 4],
+            [4, 4],
+            [4, 4],
+            [0, 0],
+            [0, 0],
+            ["a", "b"],
+            answer=["ein Hund", "zwei Hunde und eine Katze"],
+        ),
+        Record(
+            "sentences", "sd", 1, [4, 6], [2, 2], [5, 9], [4, 8], [2, 4], ["a", "c"], answer=["ein Hund", "drei Hunde"]
+        ),
+        Record(
+            "arithmetic",
+            "sd",
+            2,
+            [4, 6, 4, 2],
+            [2, 2, 1, 1],
+            [5, 9, 3, 3],
+            [4, 8, 2, 2],
+            [2, 4, 3, 1],
+            ["a", "c", "d", "e"],
+            right=[1, 0, 1, 1],
+            answer=["3", "4", "5", "5"],
+        ),
+    ]
+    return Records(
+        {(one.task, one.label): one for one in runs}, {"sentences": ["ein Hund", "zwei Hunde und eine Katze"]}
+    )
+
+
+def test_measures_are_pooled_over_prompts_and_paired() -> None:
+    """Quotients of sums, differences on the same prompts; BLEU against references, or against plain decoding."""
+    found = two()
+
+    def value(name: str, of: str = "sd", against: str = "", task: str = "sentences") -> float | None:
+        told = measured(found, name, of, against, task)
+        return None if told is None else round(told.mean, 6)
+
+    assert (
+        value("tau") == 2.5
+        and value("tau_difference", against="ar") == 1.5
+        and value("tau_quotient", against="ar") == 2.5
+    )
+    assert value("calls_each") == 2 and value("fed_each_quotient", against="ar") == 14 / 8
+    assert value("same_as_ar", against="ar") == 0.5
+    assert value("bleu", of="ar") == 100 and value("bleu_to_ar") == value("bleu")
+    assert value("bleu_to_ar_difference", against="ar") == value("bleu_difference", against="ar")
+    assert value("accuracy", task="arithmetic") == 0.75 and value("majority", task="arithmetic") == 1.0
+    assert value("tau", task="arithmetic") == round(16 / 6, 6)
+    interval = measured(found, "tau", "sd", "", "arithmetic")
+    assert interval is not None and interval.n == 2  # prompts, not repeats
+    assert value("tokens_per_s") is None and value("penalised_rate") is None and value("tau", of="pld") is None
+    with pytest.raises(ConfigError, match="Did you mean 'tau'"):
+        value("tao")
+
+
+def test_records_survive_the_file(tmp_path: Any) -> None:
+    """Written a run a line, read as they were; a file of another item is refused."""
+    one, item = chosen("easd:T1")[0]
+    found = {"verdict": "confirmed", "tables": [], "checks": [], **to_json(two())}
+    path = save(one, item, found, tmp_path)
+    back = load(one, item, tmp_path)
+    assert back is not None and from_json(back) == two()
+    assert sum(line.startswith('  {"task"') for line in path.read_text().splitlines()) == 3
+    path.rename(tmp_path / "easd-T2.json")
+    with pytest.raises(ConfigError, match="another item"):
+        load(one, chosen("easd:T2")[0][1], tmp_path)
+
+
+def test_a_place_in_a_file_of_results() -> None:
+    """Fields, entries with these values (a comma may stand in one), places of a list, names in brackets."""
+    data = {
+        "a": {
+            "rows": [
+                {"k": 8, "name": "x, low 0", "v": 2.5},
+                {"k": 4, "name": "y=1", "v": {"mean": 1, "low": 0, "high": 2, "n": 3}},
+            ],
+            "by_c": {"0.1": 7},
+        }
+    }
+    assert value_at(data, "a.rows[name=x, low 0,k=8].v") == Interval(2.5, None, None, 1)
+    assert value_at(data, "a.rows[name=y=1].v") == Interval(1, 0, 2, 3)
+    assert value_at(data, "a.rows[1].k") == Interval(4, None, None, 1) and value_at(data, "a.by_c[0.1]") == Interval(
+        7, None, None, 1
+    )
+    assert value_at(data, "a.rows[k=5].v") is None and value_at(data, "b.c") is None
+    with pytest.raises(ConfigError, match="no path"):
+        value_at(data, "a..b")
+    with pytest.raises(ConfigError, match="no number"):
+        value_at(data, "a.rows[0].name")
