@@ -33,7 +33,7 @@ export function showPassages(element, store, lanes, lab, selection) {
     if (store.hover) return;
     requestAnimationFrame(() => {
       const sel = store.cursor;
-      const chip = sel?.pos == null ? null : lanes.get(sel.run)?.chips[sel.pos];
+      const chip = sel?.pos == null ? null : lanes.get(sel.run)?.text.chips[sel.pos];
       const box = chip?.getBoundingClientRect();
       tell(
         box?.left ?? 0,
@@ -46,11 +46,11 @@ export function showPassages(element, store, lanes, lab, selection) {
   lab?.ui.on("flash", ({ key, from, to, found }) => {
     const lane = lanes.get(key);
     const chips =
-      lane?.chips.slice(from, to + 1).filter((chip) => chip?.getClientRects().length || chip?.isConnected) ?? [];
+      lane?.text.chips.slice(from, to + 1).filter((chip) => chip?.getClientRects().length || chip?.isConnected) ?? [];
     if (!lane || !chips.length) return;
     found();
     lane.element.scrollIntoView({ block: "nearest", inline: "nearest" });
-    lane.reveal(chips[0]);
+    lane.text.reveal(chips[0]);
     for (const chip of chips) chip.classList.add("found");
     setTimeout(() => {
       for (const chip of chips) chip.classList.remove("found");

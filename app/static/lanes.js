@@ -45,7 +45,7 @@ export function mount(element, store, lab) {
    * Stretches that were never painted have an estimated height, so it is asked for again once they were. */
   function settle(again = true) {
     const done = store.status.phase === "done" && lanes.size > 0;
-    const most = Math.max(0, ...[...lanes.values()].map((lane) => lane.height));
+    const most = Math.max(0, ...[...lanes.values()].map((lane) => lane.text.height));
     element.style.setProperty("--flow", done ? `${most}px` : "40vh");
     element.closest("[data-lab]")?.classList.toggle("blank", store.lanes.length === 0);
     if (done && again) setTimeout(() => settle(false), 50);
@@ -57,7 +57,7 @@ export function mount(element, store, lab) {
     following = true;
     queueMicrotask(() => {
       following = false;
-      for (const lane of lanes.values()) lane.follow();
+      for (const lane of lanes.values()) lane.text.follow();
       cut();
     });
   }
@@ -65,14 +65,14 @@ export function mount(element, store, lab) {
   /** Read where lines start in all lanes, then cut: the other way round each lane would have the page laid out
    * again. */
   function cut() {
-    const found = [...lanes.values()].map((lane) => ({ lane, chips: lane.cuts() }));
-    for (const { lane, chips } of found) lane.cut(chips);
+    const found = [...lanes.values()].map((lane) => ({ lane, chips: lane.text.cuts() }));
+    for (const { lane, chips } of found) lane.text.cut(chips);
   }
 
   const later = () => store.frame("lanes:rebuild", rebuild);
-  const each = (/** @type {"scrub" | "dim" | "flag"} */ name) => () =>
+  const each = (/** @type {string} */ name, /** @type {(lane: Lane) => void} */ change) => () =>
     store.frame(`lanes:${name}`, () => {
-      if (active()) for (const lane of lanes.values()) lane[name]();
+      if (active()) for (const lane of lanes.values()) change(lane);
       else stale = true;
     });
 
@@ -100,12 +100,19 @@ export function mount(element, store, lab) {
     });
   });
   store.on("options", (name) => name === "stage" && active() && stale && later());
-  store.on("time", each("scrub"));
-  store.on("filters", each("dim"));
+  const flag = each("flag", (lane) => lane.text.flag());
+  store.on(
+    "time",
+    each("scrub", (lane) => lane.scrub()),
+  );
+  store.on(
+    "filters",
+    each("dim", (lane) => lane.text.dim()),
+  );
   store.on("options", (name) => (name === "ghosts" || name === "whitespace") && later());
-  store.on("options", (name) => name === "flags" && each("flag")());
+  store.on("options", (name) => name === "flags" && flag());
   store.on("flags", () => {
-    each("flag")();
+    flag();
     store.frame("lanes:settle", () => active() && settle()); // flags take room, so lines break elsewhere
   });
   store.on("hover", mark);
@@ -128,25 +135,25 @@ export function mount(element, store, lab) {
     const sign = (sel, name) => {
       const lane = lanes.get(sel.run);
       if (!lane) return;
-      const own = lane.chips[sel.pos ?? -1];
+      const own = lane.text.chips[sel.pos ?? -1];
       const ghost = sel.node != null && own?.dataset.i && store.token(sel)?.node !== sel.node;
       add((ghost ? ghostOf(lane, sel) : null) ?? own, name);
-      for (const part of lane.rounds[sel.round ?? -1] ?? []) add(part, "lit");
-      if (name === "sel") lane.flow.setAttribute("aria-activedescendant", own?.id ?? "");
+      for (const part of lane.text.rounds[sel.round ?? -1] ?? []) add(part, "lit");
+      if (name === "sel") lane.text.element.setAttribute("aria-activedescendant", own?.id ?? "");
     };
     const focus = store.focus();
     if (store.cursor) sign(store.cursor, "sel");
     if (store.hover) sign(store.hover, "hov");
     for (const [key, lane] of focus ? lanes : []) {
       const twin = store.twin(focus, key);
-      if (twin?.pos != null) add(lane.chips[twin.pos], "twin");
-      else if (twin) for (const part of lane.rounds[twin.round ?? -1] ?? []) add(part, "twin-round");
+      if (twin?.pos != null) add(lane.text.chips[twin.pos], "twin");
+      else if (twin) for (const part of lane.text.rounds[twin.round ?? -1] ?? []) add(part, "twin-round");
     }
   }
 
   /** @param {Lane} lane @param {Selection} sel */
   const ghostOf = (lane, sel) =>
-    lane.rounds[sel.round ?? -1]?.map((part) => part.querySelector(`[data-n="${sel.node}"]`)).find(Boolean);
+    lane.text.rounds[sel.round ?? -1]?.map((part) => part.querySelector(`[data-n="${sel.node}"]`)).find(Boolean);
 
   function reveal() {
     const { cursor } = store;
@@ -160,7 +167,8 @@ export function mount(element, store, lab) {
       element.scrollLeft = home.offsetLeft;
     for (const [key, lane] of lanes) {
       const place = key === cursor.run ? cursor : store.twin(cursor, key);
-      lane.reveal(place?.pos != null ? lane.chips[place.pos] : lane.rounds[place?.round ?? -1]?.[0]?.firstElementChild);
+      const { chips, rounds } = lane.text;
+      lane.text.reveal(place?.pos != null ? chips[place.pos] : rounds[place?.round ?? -1]?.[0]?.firstElementChild);
     }
   }
 

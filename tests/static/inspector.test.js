@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { barRows } from "../../app/static/bars.js";
-import { neutral, numbers, subject } from "../../app/static/inspector.js";
+import { numbers } from "../../app/static/inspector/numbers.js";
+import { neutral } from "../../app/static/inspector/sentence.js";
+import { subject } from "../../app/static/inspector/subject.js";
 import { createStore } from "../../app/static/store.js";
 import { round, trace } from "./runs.js";
 

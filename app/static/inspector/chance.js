@@ -1,0 +1,77 @@
+// @ts-check
+// The probability of acceptance and what was drawn: the strip, and where p has to reach in the bars.
+
+import { s } from "../dom.js";
+import { fmt, label, linear } from "../draw.js";
+import { SAYS } from "../run/phases.js";
+
+/** @typedef {import("../types/trace.js").Node} Node */
+
+/** Where p has to reach: the drawn u times q, when the run samples by ratio. @param {Node | null} node */
+export function cutOf(node) {
+  if (node?.u == null || node.q == null || node.p == null || node.accept_prob == null) return null;
+  const ratio = Math.min(1, node.p / node.q);
+  return Math.abs(ratio - node.accept_prob) < 0.02 ? { at: node.u * node.q, name: "u times q" } : null;
+}
+
+/** The probability of acceptance as a strip, and what was drawn. @param {Node | null} node @param {number} width */
+export function chanceStrip(node, width) {
+  const height = 40;
+  const figure = s("svg.v-figure", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
+  const keep = node?.accept_prob;
+  if (!node || keep == null) {
+    figure.append(
+      label(0, 22, untested(node), {
+        fill: "var(--ink-3)",
+      }),
+    );
+    return figure;
+  }
+  const x = linear(0, 1, 6, width - 6);
+  figure.append(
+    s("rect", { x: x(0), y: 10, width: Math.max(0, x(keep) - x(0)), height: 12, fill: "var(--draft-2)" }),
+    s("rect", {
+      x: x(keep),
+      y: 10,
+      width: Math.max(0, x(1) - x(keep)),
+      height: 12,
+      fill: "none",
+      stroke: "var(--line-2)",
+    }),
+    label(x(0), 36, "0", { "font-size": 10, "text-anchor": "middle" }),
+    label(x(1), 36, "1", { "font-size": 10, "text-anchor": "middle" }),
+  );
+  if (keep > 0.16)
+    figure.append(
+      label(x(keep / 2), 19.5, "accept", {
+        "font-size": 10,
+        "text-anchor": "middle",
+        fill: "var(--panel)",
+        "font-weight": 600,
+      }),
+    );
+  if (keep < 0.8) figure.append(label(x((1 + keep) / 2), 19.5, "reject", { "font-size": 10, "text-anchor": "middle" }));
+  if (keep > 0.08 && keep < 0.92)
+    figure.append(label(x(keep), 36, fmt(keep, 2), { "font-size": 10, "text-anchor": "middle", fill: "var(--ink)" }));
+  if (node.u != null)
+    figure.append(
+      s("path", { d: `M${x(node.u)} 25l-4-17h8z`, fill: "var(--ink)" }),
+      label(Math.min(width - 26, Math.max(26, x(node.u))), 7, `drew ${fmt(node.u, 2)}`, {
+        "font-size": 10,
+        "text-anchor": "middle",
+        fill: "var(--ink)",
+      }),
+    );
+  else figure.append(label(x(0.5), 36, "greedy: nothing is drawn", { "font-size": 10, "text-anchor": "middle" }));
+  figure.setAttribute(
+    "aria-label",
+    `accepted with probability ${fmt(keep)}${node.u == null ? "" : `, drew ${fmt(node.u)}`}`,
+  );
+  return figure;
+}
+
+/** Why there is no decision to draw. @param {Node | null} node */
+function untested(node) {
+  if (!node) return "no draft token here: nothing to test";
+  return node.state in SAYS ? "not decided yet" : "not tested: no decision was drawn";
+}

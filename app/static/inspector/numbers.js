@@ -1,0 +1,56 @@
+// @ts-check
+// The recorded numbers of a decision, with their units.
+
+import { samples } from "../columns.js";
+import { fmt, pieceOf, prob } from "../draw.js";
+import { sourceOf, sourceWords } from "../source.js";
+
+/** As [name, value, what it is].
+ * @param {import("./subject.js").Subject} it
+ * @param {number} n of overlap@n @param {boolean} residual @returns {[string, string, string][]} */
+export function numbers({ run, round, node, token }, n, residual) {
+  /** @param {number | null | undefined} value @param {(value: number) => string} say */
+  const told = (value, say) => (value == null ? null : say(value));
+  const nats = (/** @type {number} */ value) => `${fmt(value)} nats`;
+  const barred = node?.reason?.fired ? node.reason.remove : null;
+  const overlap = node?.overlap ?? null;
+  const of = Math.min(n, node?.top_draft?.length ?? n, node?.top_target?.length ?? n);
+  /** @type {[string, string | null, string][]} */
+  const rows = [
+    ["p", told(node?.p, prob), "the target's probability of the draft token"],
+    ["q", told(node?.q, prob), "the draft's probability of the draft token"],
+    ["P(accept)", told(node?.accept_prob, prob), "probability that the rule accepts the draft token"],
+    ["u", samples(run) ? told(node?.u, prob) : null, "the uniform number compared with P(accept)"],
+    [
+      "H draft",
+      told(node?.h_draft ?? token?.h_draft, nats),
+      "entropy of the draft's distribution, whole vocabulary, temperature 1",
+    ],
+    [
+      "H target",
+      told(node?.h_target ?? token?.h_target, nats),
+      "entropy of the target's distribution, whole vocabulary, temperature 1",
+    ],
+    [
+      `overlap@${n}`,
+      told(overlap, (share) => `${Math.round(share * of)} of ${of}`),
+      "tokens in both first-n lists (bracketed)",
+    ],
+    [
+      "barred",
+      typeof barred === "number" ? pieceOf(run, barred) : null,
+      "removed by a veto from the target's distribution before this draft token was tested",
+    ],
+    ["margin", told(node?.margin, nats), "log p of the target's first choice minus log p of the draft token"],
+    ["confidence", told(node?.confidence, fmt), "the draft's own confidence"],
+    ["importance", told(node?.judge, fmt), "the judge's score"],
+    [
+      "rank",
+      told(node?.rank, (rank) => `${rank} of ${round.nodes.length}`),
+      "by cumulative draft log-probability in this round",
+    ],
+    ["residual", residual ? "max(p−q, 0), hatched" : null, "the distribution that the correction is drawn from"],
+    ["from", node?.source ? sourceWords(sourceOf(node)) : null, "where the draft token comes from"],
+  ];
+  return rows.flatMap(([name, value, what]) => (value === null ? [] : [[name, value, what]]));
+}

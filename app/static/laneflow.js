@@ -1,0 +1,220 @@
+// @ts-check
+// The running text of a lane: chips in rounds, those in stretches, and these in sections that are only drawn in view.
+// Stretches end where a line does, so nobody sees them; they are cut when the browser has laid the text out anyway.
+
+import { ghostChips, halfChips, tokenChip } from "./chips.js";
+import { h } from "./dom.js";
+import { flagsFor } from "./flags.js";
+import { lineStarts, trimStart } from "./lanetext.js";
+
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ */
+
+const STRETCH = 40; // chips that a change may lay out again
+const SECTION = 4; // stretches
+
+export class LaneFlow {
+  /** rounds that are drawn, and rounds that the time cursor shows */
+  done = 0;
+  shown = 0;
+  /** chips by position @type {HTMLElement[]} */
+  chips = [];
+  /** the parts of each round @type {HTMLElement[][]} */
+  rounds = [];
+  /** what grows, and its chips @type {HTMLElement | null} */
+  stretch = null;
+  count = 0;
+  /** tokens that have their flags */
+  flagsDone = 0;
+  dimmed = false;
+  /** the round that has begun @type {HTMLElement | null} */
+  begun = null;
+  /** the end of the text is in view; followed by scroll events, so that growing never asks for a layout */
+  atEnd = true;
+
+  /** @param {Store} store @param {Run} run */
+  constructor(store, run) {
+    this.store = store;
+    this.run = run;
+    this.element = h("div.flow", {
+      role: "listbox",
+      tabindex: 0,
+      "aria-label": `${run.card.title}: running text`,
+      "data-key": run.key,
+    });
+    this.element.addEventListener(
+      "scroll",
+      () => {
+        this.atEnd = this.element.scrollTop + this.element.clientHeight >= this.element.scrollHeight - 40;
+      },
+      { passive: true },
+    );
+  }
+
+  /** Draw the rounds that came since the last call. */
+  grow() {
+    const { run, store } = this;
+    const visible = store.visibleRounds(run);
+    for (; this.done < run.rounds.length; this.done++) this.addRound(run.rounds[this.done], this.done >= visible);
+    this.shown = visible;
+    this.flag(this.flagsDone);
+    this.dim();
+  }
+
+  /** Keep the end of a growing text in view. */
+  follow() {
+    if (this.atEnd && this.store.status.phase === "running") this.element.scrollTop = this.element.scrollHeight;
+  }
+
+  /** @param {import("./types/trace.js").Round} round @param {boolean} future */
+  addRound(round, future) {
+    const { run, store } = this;
+    const { ghosts, whitespace } = store.options;
+    const wrapper = this.wrapper(round.index, future);
+    for (const token of round.tokens) {
+      if (ghosts && (token.origin === "correction" || token.origin === "bonus")) {
+        wrapper.append(...ghostChips(run, round, whitespace));
+      }
+      const chip = tokenChip(run.key, token, whitespace);
+      this.chips[token.pos] = chip;
+      wrapper.append(chip);
+      this.count++;
+    }
+  }
+
+  /** Flags of importance above the tokens from a position on. */
+  flag(from = 0) {
+    const { run, chips, store } = this;
+    for (let pos = from; pos < run.tokens.length; pos++) {
+      const chip = chips[pos];
+      if (!chip) continue;
+      chip.querySelector(".flags")?.remove();
+      const marks = store.options.flags ? flagsFor(run, pos) : null;
+      chip.classList.toggle("flagged", Boolean(marks));
+      if (marks) chip.append(marks);
+    }
+    this.flagsDone = run.tokens.length;
+  }
+
+  /** A part of a round at the end of the text. @param {number} index @param {boolean} future */
+  wrapper(index, future) {
+    const wrapper = h(`span.round${future ? ".fut" : ""}`, { "data-r": index, role: "presentation" });
+    this.rounds[index] ??= [];
+    this.rounds[index].push(wrapper);
+    (this.stretch ?? this.newStretch()).append(wrapper);
+    return wrapper;
+  }
+
+  newStretch() {
+    const last = this.element.lastElementChild;
+    const section = last && last.childElementCount < SECTION ? last : h("div.section", { role: "presentation" });
+    if (section !== last) this.element.append(section);
+    const stretch = h("div.stretch", { role: "presentation" });
+    section.append(stretch);
+    this.stretch = stretch;
+    this.count = 0;
+    return stretch;
+  }
+
+  /** Chips that start a line, at least a stretch apart. Ask for those of all lanes before any lane is cut: that is one
+   * layout. */
+  cuts() {
+    if (!this.stretch || this.count < STRETCH) return [];
+    /** @type {NodeListOf<HTMLElement>} */
+    const chips = this.stretch.querySelectorAll(".k, .g");
+    return lineStarts([...chips], STRETCH);
+  }
+
+  /** Begin a new stretch with each of these chips. @param {HTMLElement[]} chips */
+  cut(chips) {
+    for (const first of chips) {
+      /** @type {HTMLElement | null} */
+      const home = first.closest(".round");
+      if (!home) continue;
+      const rest = home.querySelector(".k, .g") === first ? home : this.splitRound(home, first);
+      const stretch = this.newStretch();
+      for (let item = /** @type {Element | null} */ (rest); item; ) {
+        const next = item.nextElementSibling;
+        stretch.append(item);
+        item = next;
+      }
+      this.count = stretch.querySelectorAll(".k").length;
+      trimStart(first);
+    }
+  }
+
+  /** What of a round follows from a chip on, as a part of its own.
+   * @param {HTMLElement} home @param {HTMLElement} first */
+  splitRound(home, first) {
+    const half = /** @type {HTMLElement} */ (home.cloneNode(false));
+    half.classList.add("cont");
+    for (let chip = /** @type {Element | null} */ (first); chip; ) {
+      const next = chip.nextElementSibling;
+      half.append(chip);
+      chip = next;
+    }
+    home.after(half);
+    this.rounds[Number(home.dataset.r)].push(half);
+    return half;
+  }
+
+  /** Show the first n rounds. */
+  scrub() {
+    const n = this.store.visibleRounds(this.run);
+    const [from, to] = n < this.shown ? [n, this.shown] : [this.shown, n];
+    for (let i = from; i < to; i++) for (const part of this.rounds[i] ?? []) part.classList.toggle("fut", i >= n);
+    const moved = n !== this.shown;
+    this.shown = n;
+    this.half();
+    if (moved) this.element.scrollTop = this.element.scrollHeight;
+  }
+
+  /** The round that has begun and is not decided yet, after the text that is shown. */
+  half() {
+    const { run, store } = this;
+    const round = store.halfRound(run);
+    this.begun?.remove();
+    this.begun = null;
+    const { inside } = store.time;
+    if (!round || !inside) return;
+    this.begun = h(
+      "span.round.half",
+      { "data-r": round.index, role: "presentation" },
+      halfChips(run, round, inside, store.options.whitespace),
+    );
+    const last = this.rounds[round.index - 1]?.at(-1);
+    if (last) last.after(this.begun);
+    else this.element.prepend(this.begun);
+  }
+
+  /** Fade what the filters leave out. */
+  dim() {
+    const { store, run, chips } = this;
+    const active = store.filters.size > 0;
+    if (!active && !this.dimmed) return;
+    this.dimmed = active;
+    for (const token of run.tokens) {
+      const round = run.rounds[token.round];
+      const node = token.node == null ? null : round.nodes[token.node];
+      chips[token.pos]?.classList.toggle("dim", active && !store.passes(run, round, node, token));
+    }
+  }
+
+  /** Height of the whole text, in pixels. */
+  get height() {
+    const last = /** @type {HTMLElement | null} */ (this.element.lastElementChild);
+    return last ? last.offsetTop + last.offsetHeight + 18 : 0;
+  }
+
+  /** Bring a chip into the lane's own view, without moving the page. @param {Element | null | undefined} chip */
+  reveal(chip) {
+    if (!chip) return;
+    const box = this.element.getBoundingClientRect();
+    const spot = chip.getBoundingClientRect();
+    if (spot.height === 0) return;
+    if (spot.top < box.top + 8) this.element.scrollTop += spot.top - box.top - box.height / 3;
+    else if (spot.bottom > box.bottom - 8) this.element.scrollTop += spot.bottom - box.bottom + box.height / 3;
+  }
+}

@@ -1,0 +1,140 @@
+// @ts-check
+// The header of a lane: the method, what it promises, its figures, how its run ended, and its answer.
+
+import { h, num } from "./dom.js";
+import { percent } from "./draw.js";
+import { knobText } from "./lanetext.js";
+import { answerOf } from "./run/answer.js";
+import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
+import { toggleProof } from "./run/proof.js";
+import { repeatedOf, spreadWords, times } from "./run/spread.js";
+import { forcedOf } from "./run.js";
+
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/store.js").Run} Run
+ * @typedef {import("./types/card.js").Card} Card
+ */
+
+/** @type {Partial<Record<string, string>>} */
+const REASONS = {
+  stopped: "stopped",
+  error: "failed",
+  limit: "token limit",
+  eos: "complete",
+  stop: "complete",
+  context: "context full",
+};
+const FIGURES = [
+  ["tok/s", "Emitted tokens a second of decoding, without the prefill and without drawing."],
+  ["τ", "Tokens a target call, the correction or bonus included."],
+  ["calls", "Target calls so far; the prefill is not counted."],
+  ["accepted", "Share of the draft tokens that were accepted."],
+];
+
+export class LaneHead {
+  /** @param {Store} store @param {Run} run @param {(card: Card) => void} onTitle */
+  constructor(store, run, onTitle) {
+    this.store = store;
+    this.run = run;
+    const { card, key } = run;
+    this.figures = FIGURES.map(([name, title]) => ({ value: h("span", {}, "–"), name, title }));
+    this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
+    this.knobs = h("span", {}, knobText(run));
+    this.state = h("span.state");
+    /** @type {HTMLElement} */
+    this.badge = h(`button.badge.${card.guarantee}`, {
+      type: "button",
+      "aria-haspopup": "dialog",
+      onclick: () => toggleProof(this.badge, store, run),
+    });
+    this.answer = h("p.answer", { hidden: true });
+    this.spread = h("p.spread", { hidden: true });
+    /** Below the header. */
+    this.fault = h("p.fault", { role: "status", hidden: true });
+    this.element = h(
+      "header",
+      {},
+      h(
+        "div.lane-title",
+        {},
+        h("button.plain", { onclick: () => onTitle(card), title: "What this method does" }, card.title ?? key),
+        this.badge,
+      ),
+      h("div.lane-knobs", {}, this.knobs, this.state),
+      h(
+        "dl.figures",
+        {},
+        this.figures.map((f) => h("div", { title: f.title }, h("dt", {}, f.name), h("dd", {}, f.value))),
+      ),
+      this.answer,
+      this.spread,
+    );
+    this.figures[0].value.after(this.ratio);
+    this.promise();
+  }
+
+  /** What the run's head tells: its knobs, and what it promises with them. */
+  settings() {
+    this.knobs.textContent = knobText(this.run);
+    this.promise();
+  }
+
+  promise() {
+    const { name, title } = guaranteeOf(this.run);
+    this.badge.textContent = name;
+    this.badge.title = title;
+  }
+
+  /** Everything that changes as rounds come, at the time that is shown. */
+  numbers() {
+    const stats = this.store.stats(this.run);
+    const drafts = this.run.card.guarantee !== "reference";
+    const texts = [
+      num(stats.perSecond, (stats.perSecond ?? 0) >= 100 ? 0 : 1),
+      num(stats.tau),
+      String(stats.rounds),
+      drafts ? percent(stats.acceptRate) : "–",
+    ];
+    texts.forEach((text, i) => {
+      const { value } = this.figures[i];
+      if (value.textContent !== text) value.textContent = text;
+    });
+    this.speedup(stats.perSecond);
+    this.ending(stats.rounds === this.run.rounds.length ? this.run.end : null);
+  }
+
+  /** Against the reference lane: of this run, and of its repetitions where there are some.
+   * @param {number | null} speed */
+  speedup(speed) {
+    const { run, store } = this;
+    const reference = [...store.runs.values()].find((other) => other.card.guarantee === "reference");
+    const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
+    this.ratio.textContent = base && speed ? `${num(speed / base, 1)}× once` : "";
+    const again = store.time.at === Infinity ? repeatedOf(store, run.key) : null;
+    if (again?.speedup) this.ratio.textContent = times(again.speedup.median);
+    this.spread.hidden = !again;
+    this.spread.replaceChildren(...(again ? spreadWords(again).map((words) => h("span", {}, words)) : []));
+  }
+
+  /** How the run ended, with its answer or its fault. @param {Run["end"] | null} end */
+  ending(end) {
+    const { run, store } = this;
+    const text = end ? (REASONS[end.reason] ?? end.reason) : store.status.phase === "running" ? "decoding" : "";
+    this.state.textContent = text;
+    this.state.className = `state ${end ? end.reason : text}`;
+    this.state.title = end?.message ?? "";
+    const told = answerOf(end);
+    this.answer.hidden = !told;
+    this.answer.textContent = told?.words ?? "";
+    this.answer.className = `answer ${told?.right ? "right" : "wrong"}`;
+    const failed = end?.reason === "error";
+    const fault = failed
+      ? end.message || "This run failed; what it wrote before stays."
+      : end
+        ? draftedNothing(run)
+        : "";
+    this.fault.hidden = !fault;
+    this.fault.textContent = fault;
+  }
+}

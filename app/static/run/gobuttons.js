@@ -1,0 +1,60 @@
+// @ts-check
+// Run, Step, Stop and Repeat: what may be pressed now, and how long a run waits.
+
+import { h } from "../dom.js";
+import { icon } from "../icons.js";
+import { createRepeats, inRange, LEAST, MOST } from "./repeat.js";
+import { waitingWords } from "./waiting.js";
+
+const WAITING = /** @type {Record<string, string>} */ ({ queued: "Waiting…", loading: "Loading…" });
+
+/** The buttons, and a line that says when a run's turn comes.
+ * @param {import("../types/store.js").Store} store @param {import("../types/lab.js").Lab} lab
+ * @param {(begin: () => Promise<boolean>) => void} go begin, where everything is set that a run needs */
+export function goButtons(store, lab, go) {
+  const { session } = lab;
+  const repeats = createRepeats(store, lab);
+  const waits = h("span.waits", { role: "status" });
+  const runWord = h("span", {}, "Run");
+  const run = h(
+    "button.primary",
+    { onclick: () => go(session.run), "aria-keyshortcuts": "Control+Enter" },
+    icon("play"),
+    runWord,
+  );
+  const step = h("button", { onclick: () => go(session.step), "aria-keyshortcuts": "." }, icon("forward"), "Step");
+  const halt = () => {
+    repeats.stop();
+    lab.ui.emit("halt");
+    return lab.bus.stop();
+  };
+  const stop = h("button", { onclick: halt, disabled: true }, icon("stop"), "Stop");
+  const repeatWord = h("span", { role: "status" }, "Repeat");
+  const repeat = h("button.plain", { onclick: () => repeats.start(Number(often.value)) }, icon("again"), repeatWord);
+  const often = h("input", {
+    type: "number",
+    min: LEAST,
+    max: MOST,
+    value: 5,
+    "aria-label": "Runs of each method",
+  });
+  often.addEventListener("change", () => (often.value = String(inRange(often.value))));
+
+  function draw() {
+    const { phase, repeating, line } = store.status;
+    const busy = ["queued", "loading", "running"].includes(phase);
+    const against = repeats.hindrance();
+    stop.disabled = !busy && !repeating;
+    repeat.disabled = against !== "" || repeating !== null;
+    repeat.title = against || "The shown methods again on the same prompt, for the spread of their numbers";
+    repeatWord.textContent = repeating ? (repeating.run < 0 ? "Waiting…" : `Run ${repeating.run + 1} of`) : "Repeat";
+    waits.textContent = line && (phase === "queued" || repeating) ? waitingWords(line) : "";
+    runWord.textContent = WAITING[phase] ?? "Run";
+    run.classList.toggle("busy", phase in WAITING);
+  }
+
+  store.on("status", draw);
+  session.on("ran", draw);
+  const again = h("div.repeat", {}, repeat, often, h("span", { "aria-hidden": "true" }, "×"));
+  return { element: h("div.go", {}, run, step, stop, again), waits, draw };
+}

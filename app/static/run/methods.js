@@ -1,0 +1,137 @@
+// @ts-check
+// The methods of a comparison: a chip for each, the picker, and a form of their knobs.
+
+import { h } from "../dom.js";
+import { icon } from "../icons.js";
+import { knobForm } from "../knobform.js";
+import { methodPicker } from "../picker.js";
+import { plainLane } from "./choice.js";
+import { composedCards } from "./composer.js";
+
+/** @typedef {import("../types/wire.js").LaneRequest} Lane */
+
+/** @param {import("../types/lab.js").Lab} lab
+ * @param {(partial: { lanes: readonly Lane[] }, redraw?: boolean) => void} edit */
+export function methodChoice(lab, edit) {
+  const { session } = lab;
+  const composed = composedCards(lab);
+  let open = false; // the form of the knobs
+  const lanes = () => session.config?.lanes ?? [];
+  const names = () => lanes().map((lane) => lane.method);
+  /** @param {string} name */
+  const card = (name) =>
+    [...(session.catalogue?.methods ?? []), ...composed.of(names())].find((item) => item.name === name);
+
+  const chips = h("div.chips", { role: "group", "aria-label": "Methods" });
+  const add = h(
+    "button.plain.add",
+    { "aria-haspopup": "dialog", "aria-expanded": "false", onclick: pick },
+    icon("plus"),
+    "Choose methods",
+  );
+  const anchor = h("span.anchor", {}, add);
+  const settings = h("div.settings", { hidden: true });
+  const toggle = h(
+    "button.plain",
+    { "aria-expanded": "false", onclick: toggleSettings },
+    icon("sliders"),
+    "Method settings",
+  );
+  const picker = methodPicker(
+    lab,
+    () => composed.of(names()),
+    (chosen) => edit({ lanes: chosen }),
+  );
+
+  function show() {
+    showChips();
+    if (open) showSettings();
+    composed.learn(names()).then((more) => more && show());
+  }
+
+  function showChips() {
+    chips.replaceChildren(
+      ...lanes().map((lane, i) => {
+        const { title, guarantee } = card(lane.method) ?? { title: lane.method, guarantee: "" };
+        const count = Object.keys(lane.knobs).length;
+        const words = count === 1 ? "1 setting changed" : `${count} settings changed`;
+        return h(
+          `span.chip.${guarantee}`,
+          {},
+          h("span", {}, title, count ? h("i", { role: "img", "aria-label": words }, String(count)) : null),
+          h(
+            "button.plain",
+            { "aria-label": `Remove ${title}`, onclick: () => edit({ lanes: lanes().filter((_, j) => j !== i) }) },
+            icon("close"),
+          ),
+        );
+      }),
+    );
+  }
+
+  function showSettings() {
+    settings.replaceChildren(
+      ...lanes().flatMap((lane, at) => {
+        const found = card(lane.method);
+        if (!found) return [];
+        const part = knobForm(found, lane.knobs, (knobs) => setKnobs(at, knobs));
+        const another = () => edit({ lanes: [...lanes(), plainLane(lane.method)] });
+        part.append(h("button.plain.again", { onclick: another }, "Another lane of it"));
+        return [part];
+      }),
+    );
+  }
+
+  /** The forms hold the focus: only the counts beside the names are drawn anew. @param {number} at
+   * @param {Lane["knobs"]} knobs */
+  function setKnobs(at, knobs) {
+    edit({ lanes: lanes().map((lane, i) => (i === at ? { ...lane, knobs } : lane)) }, false);
+    showChips();
+  }
+
+  function toggleSettings() {
+    open = !open;
+    toggle.setAttribute("aria-expanded", String(open));
+    settings.hidden = !open;
+    if (open) showSettings();
+  }
+
+  function pick() {
+    if (picker.element.isConnected) return close();
+    picker.draw();
+    anchor.append(picker.element);
+    add.setAttribute("aria-expanded", "true");
+    const { style } = picker.element;
+    style.left = "0px";
+    const box = picker.element.getBoundingClientRect();
+    const over = box.right - (document.documentElement.clientWidth - 12);
+    if (over > 0) style.left = `${-Math.min(over, box.left - 12)}px`;
+    style.maxHeight = `${Math.max(300, innerHeight - Math.max(0, box.top) - 16)}px`;
+    picker.focus();
+    addEventListener("pointerdown", outside);
+  }
+
+  /** Close the picker. */
+  function close() {
+    picker.element.remove();
+    add.setAttribute("aria-expanded", "false");
+    removeEventListener("pointerdown", outside);
+  }
+
+  /** @param {PointerEvent} event */
+  function outside(event) {
+    if (event.target instanceof Node && !anchor.contains(event.target)) close();
+  }
+
+  anchor.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !picker.element.isConnected) return;
+    event.stopPropagation();
+    close();
+    add.focus();
+  });
+  session.on("methods", () => {
+    if (open) showSettings();
+    if (picker.element.isConnected) picker.draw();
+  });
+  return { element: h("div.how", {}, h("span.label", {}, "Methods"), anchor, chips), toggle, settings, show, close };
+}
