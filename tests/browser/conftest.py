@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from app.presets import PresetCatalogue
 from app.serve import launch
@@ -21,6 +21,8 @@ from engine.files.presets import list_presets
 from engine.methods import CARDS
 from tests.app.fakes import FakeLab, free_port, sentence
 from tests.browser.harness import CHROMIUM, FLAGS, shelf_and_service
+from tests.browser.pages import Pages
+from tests.browser.views_page import static_server
 
 expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
 
@@ -64,34 +66,41 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def visit(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
-    """Open the page in a browser of its own: visit(query, **context options)."""
-    contexts: list[BrowserContext] = []
-    errors: list[str] = []
-    outside: list[str] = []
+def pages(browser: Browser) -> Iterator[Pages]:
+    """Pages that are closed after the test, and fail it if one logged an error or left this machine."""
+    opened = Pages(browser)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def visit(pages: Pages, server: Server) -> Callable[..., Page]:
+    """Open the page over made-up runs: visit(query, **context options)."""
 
     def go(query: str = "", wait: bool = True, **options: Any) -> Page:
-        context = browser.new_context(
-            viewport=options.pop("viewport", {"width": 1400, "height": 900}), accept_downloads=True, **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith((server.url, "data:", "blob:")) else outside.append(request.url)
-            ),
-        )
-        page.goto(query if query.startswith("http") else server.url + query)
-        if wait:
-            page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
-        return page
+        address = query if query.startswith("http") else server.url + query
+        return pages.open(address, wait, **{"viewport": {"width": 1400, "height": 900}, **options})
 
-    yield go
-    for context in contexts:
-        context.close()
-    assert outside == []
-    assert [text for text in errors if "400 (Bad Request)" not in text] == []
+    return go
+
+
+@pytest.fixture
+def visit_cases(pages: Pages, address: str) -> Callable[..., Page]:
+    """Open the page over the recorded cases: visit_cases(query, **context options)."""
+    return lambda query="", **options: pages.open(address + query, **options)
+
+
+@pytest.fixture(scope="session")
+def base() -> Iterator[str]:
+    """The page's files alone, for charts without a lab (`tests/browser/views_page.py`)."""
+    with static_server() as address:
+        yield address
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """An empty page for them."""
+    context = browser.new_context(viewport={"width": 1300, "height": 900})
+    context.set_default_timeout(90_000)
+    yield context.new_page()
+    context.close()

@@ -10,14 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.presets import PresetCatalogue
-from app.serve import launch
-from app.service import Service
-from app.state import Limits
-from engine.analysis.explain import why
-from engine.files.presets import list_presets
-from engine.methods import CARDS
-from tests.app.fakes import FakeLab, free_port
+from tests.browser.pages import Pages
 
 pytestmark = pytest.mark.browser
 
@@ -29,23 +22,16 @@ FOUND = """async () => (await axe.run(document, { resultTypes: ["violations"] })
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser) -> Iterator[Page]:
+def page(browser: Browser, address: str) -> Iterator[Page]:
     """One page over the recorded cases, for all tests of this file."""
     if not AXE.exists():
         pytest.skip(f"{AXE} is missing: npm ci installs it")
-    service = Service(CARDS, {"tiny": FakeLab}, why, Limits())
-    shelf = PresetCatalogue(list_presets(), CARDS, why, service.limits)
-    port = free_port()
-    demo = launch(service, shelf, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
-    page = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce").new_page()
-    page.set_default_timeout(60_000)
-    page.goto(f"http://127.0.0.1:{port}/")
-    page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+    pages = Pages(browser)
+    page = pages.open(address, reduced_motion="reduce")
     page.locator(".lane .flags").first.wait_for(state="attached")  # mined labels come last
     page.add_script_tag(path=AXE)
     yield page
-    page.context.close()
-    demo.close()
+    pages.close()
 
 
 def nothing_is_found(page: Page, where: str) -> None:

@@ -1,42 +1,18 @@
 """Pages that stand alone, from a disk and from a static host: they work, and ask for nothing."""
 
 import threading
-from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from app.export import Content, export, write
 from app.notebook import show
 from engine.trace.store import Trace
 
 pytestmark = pytest.mark.browser
-ASKED: dict[Page, list[str]] = {}  # the addresses that each page asked for
-
-
-@pytest.fixture
-def opened(browser: Browser) -> Iterator:
-    """Open an address; whatever it asks for is kept in ASKED, and errors fail the test."""
-    contexts, errors = [], list[str]()
-
-    def go(address: str) -> Page:
-        context = browser.new_context(viewport={"width": 1400, "height": 900})
-        contexts.append(context)
-        page = context.new_page()
-        ASKED[page] = asked = list[str]()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.goto(address)
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert errors == []
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +24,9 @@ def ready(page) -> None:
     page.locator("html[data-draftscope=ready]").wait_for(state="attached")
 
 
-def fetched(page: Page) -> list[str]:
-    return [url for url in ASKED[page] if not url.startswith(("blob:", "data:"))]
-
-
-def test_a_file_shows_its_case_and_asks_for_nothing(opened, folder):
+def test_a_file_shows_its_case_and_asks_for_nothing(pages, folder):
     (folder / "case.html").write_text(export(Content(cases=["first_look"])), encoding="utf-8")
-    page = opened(f"file://{folder}/case.html")
+    page = pages.open(f"file://{folder}/case.html", ready=False)
     ready(page)
     expect(page.locator(".lane")).to_have_count(4)
     page.locator(".lane").nth(1).locator(".k").first.click()
@@ -67,39 +39,39 @@ def test_a_file_shows_its_case_and_asks_for_nothing(opened, folder):
     page.get_by_role("button", name="Dismiss").click()
     page.get_by_role("link", name="Learn").click()
     expect(page.locator("[data-room=learn]")).to_be_visible()
-    assert fetched(page) == [f"file://{folder}/case.html"]
+    assert pages.asked[page] == [f"file://{folder}/case.html"]
 
 
-def test_an_embedded_view_leaves_the_rest_out(opened, folder):
+def test_an_embedded_view_leaves_the_rest_out(pages, folder):
     (folder / "embed.html").write_text(export(Content(cases=["first_look"])), encoding="utf-8")
-    page = opened(f"file://{folder}/embed.html?views=score&chrome=none")
+    page = pages.open(f"file://{folder}/embed.html?views=score&chrome=none", ready=False)
     ready(page)
     expect(page.locator("[data-stage=score] canvas").first).to_be_visible()
     for gone in ("header.top", ".runbar", ".verdict", ".stagebar", ".details", ".dock"):
         expect(page.locator(gone).first).to_be_hidden()
 
 
-def test_a_folder_on_a_static_host_fetches_a_case_when_it_is_opened(opened, folder):
+def test_a_folder_on_a_static_host_fetches_a_case_when_it_is_opened(pages, folder):
     write(Content(cases=["first_look", "tree_code"]), f"{folder}/site/")
     quiet = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(quiet, directory=str(folder / "site"))) as host:
         threading.Thread(target=host.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{host.server_port}/"
-        page = opened(address)
+        page = pages.open(address, ready=False)
         ready(page)
-        before = len(fetched(page))
+        before = len(pages.asked[page])
         page.get_by_label("Case", exact=True).select_option("tree_code")
         page.wait_for_url("**trace=tree_code**")
-        assert len(fetched(page)) > before and all(url.startswith(address) for url in fetched(page))
+        assert len(pages.asked[page]) > before and all(url.startswith(address) for url in pages.asked[page])
         host.shutdown()
 
 
-def test_a_notebooks_frame_shows_the_run(opened, folder):
+def test_a_notebooks_frame_shows_the_run(pages, folder):
     traces = [Trace.load(path) for path in sorted(Path("presets/traces").glob("first_look-*.jsonl.gz"))]
     (folder / "cell.html").write_text(f"<!doctype html>{show(*traces[:2])._repr_html_()}", encoding="utf-8")
-    page = opened(f"file://{folder}/cell.html")
+    page = pages.open(f"file://{folder}/cell.html", ready=False)
     frame = page.frame_locator("iframe")
     expect(frame.locator(".lane")).to_have_count(2)
     expect(frame.locator("header.top")).to_be_hidden()
     expect(frame.locator(".verdict")).to_be_visible()
-    assert fetched(page) == [f"file://{folder}/cell.html"]
+    assert pages.asked[page] == [f"file://{folder}/cell.html"]

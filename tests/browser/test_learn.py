@@ -1,9 +1,7 @@
 """The Learn room over the recorded cases: lessons that the page checks, the gallery, the glossary, method pages."""
 
-from collections.abc import Callable, Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.waits import sees
 
@@ -11,31 +9,8 @@ pytestmark = pytest.mark.browser
 S = "draftscope.store"
 
 
-@pytest.fixture
-def visit(browser: Browser, address: str) -> Iterator[Callable[[str], Page]]:
-    """Open the page; one that logged an error fails its test."""
-    contexts, errors = [], list[str]()
-
-    def go(query: str) -> Page:
-        context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        expect.set_options(timeout=30_000)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.goto(address + query)
-        page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
-        return page
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert errors == []
-
-
-def test_a_lesson_opens_by_link_and_checks_a_selection(visit):
-    page = visit("?room=learn&tab=lessons&name=entropy")
+def test_a_lesson_opens_by_link_and_checks_a_selection(visit_cases):
+    page = visit_cases("?room=learn&tab=lessons&name=entropy")
     page.get_by_role("button", name="Start beside the runs").click()
     panel, told = page.locator(".beside"), page.locator(".lesson-after")
     page.wait_for_function(f"{S}.status.recorded === 'easd_helps' && {S}.options.stage === 'score'")
@@ -56,8 +31,8 @@ def test_a_lesson_opens_by_link_and_checks_a_selection(visit):
     page.wait_for_function("location.search.includes('beside=entropy%7E0')")
 
 
-def test_a_prediction_comes_before_what_it_reveals(visit):
-    page = visit("?beside=target_call~0&trace=first_look")
+def test_a_prediction_comes_before_what_it_reveals(visit_cases):
+    page = visit_cases("?beside=target_call~0&trace=first_look")
     task = page.locator(".beside .task")
     task.locator("input").fill("1")
     expect(page.locator(".lesson-after")).to_have_text("")
@@ -67,8 +42,8 @@ def test_a_prediction_comes_before_what_it_reveals(visit):
     expect(page.locator(".lesson-after")).to_contain_text("Not quite")
 
 
-def test_a_knob_is_set_under_what_if(visit):
-    page = visit("?room=learn&tab=lessons&name=entropy")
+def test_a_knob_is_set_under_what_if(visit_cases):
+    page = visit_cases("?room=learn&tab=lessons&name=entropy")
     page.locator(".lesson-steps").get_by_role("button", name="Move the threshold").click()
     slider = page.locator("#v-whatif-tau_entropy")
     page.wait_for_function(f"{S}.cursor && {S}.status.recorded === 'easd_helps'")
@@ -80,8 +55,8 @@ def test_a_knob_is_set_under_what_if(visit):
     expect(page.locator(".lesson-after")).to_contain_text("Right. tau_entropy at")
 
 
-def test_a_case_opens_on_its_point_with_its_story(visit):
-    page = visit("?room=learn&tab=gallery")
+def test_a_case_opens_on_its_point_with_its_story(visit_cases):
+    page = visit_cases("?room=learn&tab=gallery")
     card = page.locator("#case-easd_hurts")
     expect(card.locator(".lost").first).to_contain_text("Loses:")
     expect(card.locator("svg rect").nth(20)).to_be_attached()
@@ -92,8 +67,8 @@ def test_a_case_opens_on_its_point_with_its_story(visit):
     expect(page.locator("[data-room=compare]")).to_be_visible()
 
 
-def test_the_glossary_is_searched_and_typeset(visit):
-    page = visit("?room=learn&tab=glossary")
+def test_the_glossary_is_searched_and_typeset(visit_cases):
+    page = visit_cases("?room=learn&tab=glossary")
     search = page.get_by_role("searchbox")
     expect(search).to_be_focused()
     search.fill("acceptance prob")
@@ -106,8 +81,8 @@ def test_the_glossary_is_searched_and_typeset(visit):
     page.wait_for_function("!location.search.includes('name=')")
 
 
-def test_a_method_has_a_page_and_only_what_is_allowed_comes_over(visit):
-    page = visit("?room=learn&tab=methods&name=easd")
+def test_a_method_has_a_page_and_only_what_is_allowed_comes_over(visit_cases):
+    page = visit_cases("?room=learn&tab=methods&name=easd")
     page.locator(".doc h1", has_text="EASD").wait_for()
     expect(page.locator(".doc math").nth(3)).to_be_attached()
     page.locator(".doc a", has_text="E2").first.click()

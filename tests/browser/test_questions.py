@@ -6,12 +6,12 @@ What the page says is held against the recorded traces.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from engine.files.places import PRESETS
 from engine.files.presets import get_preset
@@ -65,22 +65,9 @@ ON_TOP = """(one) => {
 
 
 @pytest.fixture
-def visitor(browser: Browser, address: str) -> Iterator[Callable[[int], Visitor]]:
+def visitor(visit_cases: Callable[..., Page]) -> Callable[[int], Visitor]:
     """visitor(actions): the first paint, in a window of 1440 by 900."""
-    contexts = []
-
-    def comes(actions: int) -> Visitor:
-        contexts.append(browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce"))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(60_000)
-        expect.set_options(timeout=30_000)
-        page.goto(address)
-        page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
-        return Visitor(page, actions)
-
-    yield comes
-    for context in contexts:
-        context.close()
+    return lambda actions: Visitor(visit_cases(reduced_motion="reduce"), actions)
 
 
 @cache

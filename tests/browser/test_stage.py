@@ -2,12 +2,12 @@
 
 import gzip
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from engine.analysis.explain import why
@@ -20,27 +20,13 @@ S = "draftscope.store"
 
 
 @pytest.fixture
-def visit(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
-    """Open the page: visit(query, width, height). A page that logged an error fails its test."""
-    contexts, errors = [], list[str]()
+def visit(visit_cases: Callable[..., Page]) -> Callable[..., Page]:
+    """Open the page: visit(query, width, height, **context options)."""
 
-    def go(query: str = "", width: int = 1440, height: int = 1000, scheme: Literal["light", "dark"] = "light") -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, accept_downloads=True, color_scheme=scheme
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.goto(address + query)
-        page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
-        return page
+    def go(query: str = "", width: int = 1440, height: int = 1000, **options: Any) -> Page:
+        return visit_cases(query, viewport={"width": width, "height": height}, **options)
 
-    yield go
-    for context in contexts:
-        context.close()
-    assert errors == []
+    return go
 
 
 def wait(page: Page, script: str) -> None:

@@ -1,41 +1,16 @@
 """The charts in a real browser, over made-up and real traces."""
 
 import re
-import shutil
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.fixtures import traces
-from tests.browser.views_page import VIEWS, open_views, static_server
+from tests.browser.views_page import VIEWS, open_views
 
-sync_api = pytest.importorskip("playwright.sync_api")
-expect = sync_api.expect
 pytestmark = pytest.mark.browser
 METHODS = ("plain", "chain", "bush", "lenient", "wary")
-
-
-@pytest.fixture(scope="module")
-def base() -> Iterator[str]:
-    with static_server() as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as play:
-        own = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        yield own
-        own.close()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 1300, "height": 900})
-    context.set_default_timeout(90_000)
-    yield context.new_page()
-    context.close()
 
 
 def a_run(name: str, tokens: int = 120) -> list[dict[str, Any]]:
