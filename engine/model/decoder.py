@@ -36,9 +36,16 @@ class Cache(Protocol):
     def crop(self, n: int) -> None:
         """Forget all slots from n on."""
 
+    def back(self, n: int) -> int:
+        """Make ready for a pass that starts at slot n or, where only an earlier place can be gone on from, at that."""
+
 
 class Decoder(Protocol):
     """A causal network that can run new rows against a cache."""
+
+    @property
+    def only_chains(self) -> bool:
+        """Whether it can run no branching draft."""
 
     def cache(self, capacity: int) -> Cache:
         """An empty cache for at most `capacity` slots."""

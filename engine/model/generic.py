@@ -1,4 +1,5 @@
-"""Any other causal architecture, through transformers itself: DynamicCache, float 4-D mask, explicit positions."""
+"""Any other causal architecture, through transformers itself: a cache of the whole sequence, 4-D masks, explicit
+positions."""
 
 import inspect
 from collections.abc import Sequence
@@ -6,9 +7,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache
 
 from engine.model.decoder import New, Rows
+from engine.model.layers import STATES, Layers, mask_of
+
+MARKS = 16  # states of earlier places that are kept to go back to
+REFED = 24  # committed rows fed again together with a draft, at most; more are run on their own first
+
+State = list[tuple[dict[int, Any], dict[int, Any], dict[int, bool]]]  # of each layer that keeps some
 
 
 def obstacle(hf: Any) -> str:
@@ -22,34 +28,82 @@ def obstacle(hf: Any) -> str:
 
 
 class GenericCache:
-    """A DynamicCache whose slots can be gathered and cropped."""
+    """A transformers cache whose slots can be gathered and cropped, and whose running states can be set back."""
 
-    def __init__(self) -> None:
-        self.kv = DynamicCache()
+    def __init__(self, layers: Layers) -> None:
+        self._layers = layers
+        self.kv = layers.cache()
+        self.length = 0  # slots in use, and the place that the running states stand at
+        self._marks: dict[int, State] = {}  # states as they were at earlier places
 
     def gather(self, start: int, slots: Sequence[int]) -> None:
         n = len(slots)
         if n and slots[-1] != start + n - 1:
-            for layer in self.kv.layers:
+            for layer in self._slotted():
                 index = torch.tensor(slots, device=layer.keys.device)
                 for x in (layer.keys, layer.values):
                     x[:, :, start : start + n] = x.index_select(2, index)
 
     def crop(self, n: int) -> None:
-        surplus = self.kv.get_seq_length() - n
-        if surplus > 0:
-            self.kv.crop(-surplus)
+        if n >= self.length:
+            return
+        for layer in self._slotted():
+            layer.keys, layer.values = layer.keys[:, :, :n], layer.values[:, :, :n]
+        self.length = n
+
+    def back(self, n: int) -> int:
+        """The states stand where the last pass ended. To go on from before, they are set back to the last mark."""
+        if not self._layers.keeps_states or n == self.length:
+            return n
+        self._marks = {place: state for place, state in self._marks.items() if place <= n}
+        if not self._marks:
+            self.kv, self.length = self._layers.cache(), 0
+            return 0
+        place = max(self._marks)
+        for layer, (conv, recurrent, known) in zip(self._stateful(), self._marks[place], strict=True):
+            layer.conv_states, layer.recurrent_states = _copied(conv), _copied(recurrent)
+            layer.has_previous_state = dict(known)
+        self.crop(place)
+        return place
+
+    def mark(self) -> None:
+        """Keep the states of this place; of many marks every other old one is dropped."""
+        if self._layers.keeps_states and self.length and self.length not in self._marks:
+            self._marks[self.length] = [
+                (_copied(x.conv_states), _copied(x.recurrent_states), dict(x.has_previous_state))
+                for x in self._stateful()
+            ]
+            if len(self._marks) > MARKS:
+                for place in sorted(self._marks)[1 : MARKS // 2 : 2]:
+                    del self._marks[place]
+
+    def _slotted(self) -> list[Any]:
+        return [x for x in self.kv.layers if torch.is_tensor(getattr(x, "keys", None)) and x.keys.numel()]
+
+    def _stateful(self) -> list[Any]:
+        return [x for x in self.kv.layers if isinstance(x, STATES)]
+
+
+def _copied(states: dict[int, Any]) -> dict[int, Any]:
+    return {i: x.clone() if torch.is_tensor(x) else x for i, x in states.items()}
 
 
 class GenericDecoder:
-    """Runs the whole transformers model; slower than lean, right for every full-attention causal model."""
+    """Runs the whole transformers model; slower than lean, right for every causal model whose layers `layers_of`
+    knows."""
 
-    def __init__(self, hf: Any) -> None:
-        self.hf = hf
+    def __init__(self, hf: Any, layers: Layers) -> None:
+        self.hf, self.layers = hf, layers
+        self.dtype = hf.get_input_embeddings().weight.dtype  # of the masks; a quantised model's own may be no float
         self._keep = "logits_to_keep" in inspect.signature(hf.forward).parameters
 
+    @property
+    def only_chains(self) -> bool:
+        """A running state has one past, so the branches of a tree cannot share it."""
+        return self.layers.keeps_states
+
     def cache(self, capacity: int) -> GenericCache:
-        return GenericCache()
+        return GenericCache(self.layers)
 
     def embed(self, ids_T: Tensor) -> Tensor:
         return self.hf.get_input_embeddings()(ids_T)  # type: ignore[no-any-return]
@@ -58,16 +112,24 @@ class GenericDecoder:
         return self.hf.get_output_embeddings()(last_TD)  # type: ignore[no-any-return]
 
     def run(self, cache: GenericCache, new: New, taps: Sequence[int], want: int) -> Rows:
+        tail = len(new.ids) - want  # committed rows before the root
+        cache.crop(new.start)
+        if self.only_chains and want > 1 and tail > REFED:
+            before = self._pass(cache, New(new.ids[:tail], None, new.start, None), taps, 1)
+            after = self._pass(cache, New(new.ids[tail:], None, new.start + tail, None), taps, want)
+            kept = torch.cat((before.taps, after.taps)) if before.taps is not None and after.taps is not None else None
+            return Rows(after.logits, torch.cat((before.last, after.last)), kept)
+        return self._pass(cache, new, taps, want)
+
+    def _pass(self, cache: GenericCache, new: New, taps: Sequence[int], want: int) -> Rows:
         T, start = len(new.ids), new.start
-        cache.crop(start)
         pos = torch.arange(start, start + T, device=new.ids.device) if new.pos is None else new.pos
-        mask = torch.zeros(T, start + T, device=new.ids.device, dtype=self.hf.dtype)
-        seen = torch.ones(T, T, dtype=torch.bool, device=mask.device).tril() if new.block is None else new.block
-        mask[:, start:].masked_fill_(~seen, torch.finfo(mask.dtype).min)
+        cache.mark()
+        cache.length = start + T  # also of a pass that fails: what it left is cut off before the next
         out = self.hf(
             input_ids=new.ids[None],
             position_ids=pos[None],
-            attention_mask=mask[None, None],
+            attention_mask=self._masks(new, pos),
             past_key_values=cache.kv,
             use_cache=True,
             output_hidden_states=True,
@@ -76,3 +138,14 @@ class GenericDecoder:
         hidden = out.hidden_states
         kept = [hidden[i][0].to(hidden[-1].device) for i in sorted(taps)]
         return Rows(out.logits[0, -want:], hidden[-1][0], torch.cat(kept, -1) if kept else None)
+
+    def _masks(self, new: New, pos: Tensor) -> "Tensor | dict[str, Tensor | None]":
+        """Who sees whom: one mask where all layers see as far, else one by the name of each kind of layer."""
+        T, start = len(pos), new.start
+        see = torch.ones(T, start + T, dtype=torch.bool, device=pos.device)
+        see[:, start:] = see[:, start:].tril() if new.block is None else new.block
+        kpos = torch.cat((torch.arange(start, device=pos.device), pos))
+        if (sight := self.layers.alike) is not None:
+            return mask_of(see, sight.of(pos, kpos), self.dtype)
+        masks = {name: mask_of(see, sight.of(pos, kpos), self.dtype) for name, sight in self.layers.sights.items()}
+        return masks | ({"linear_attention": None, "conv": None} if self.only_chains else {})

@@ -16,6 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.model.decoder import New, Rows
+from engine.model.layers import EVERYTHING, sights
+from engine.model.network import context_of, plain
 from engine.model.weights import Layer, layer_of, transposed
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
@@ -37,9 +39,15 @@ class LeanCache:
     def crop(self, n: int) -> None:
         """Nothing to do: slots beyond the length are never read."""
 
+    def back(self, n: int) -> int:
+        """Any place can be gone on from."""
+        return n
+
 
 class LeanDecoder:
     """See the module text. Build with `lean_from`, which knows what fits; it takes the weights out of the module."""
+
+    only_chains = False
 
     def __init__(self, hf: Any) -> None:
         config, body = hf.config, hf.model
@@ -166,6 +174,8 @@ def lean_from(hf: Any) -> LeanDecoder | None:
         and rope.get("partial_rotary_factor", 1.0) == 1.0
         and getattr(config, "hidden_act", "") == "silu"
         and len(devices) == 1
+        and plain(hf)
+        and set(sights(config, context_of(config)).values()) == {EVERYTHING}
         and {p.dtype for p in hf.parameters()} <= {torch.float32, torch.float64, torch.bfloat16, torch.float16}
     )
     return LeanDecoder(hf) if fits else None

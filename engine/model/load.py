@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer
 
 from engine.errors import AssetError, ConfigError, EngineFault, LabError, ModelMismatch, unknown
+from engine.model import network
 from engine.model.decoder import Decoder
 from engine.model.generic import GenericDecoder, obstacle
+from engine.model.layers import layers_of
 from engine.model.lean import lean_from
 from engine.model.session import Session
 from engine.model.tokens import Tokenizer
+from engine.model.trial import fault
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 
@@ -36,6 +39,12 @@ class Model:
     device: torch.device
     revision: str  # sha256 of the weights (local) or the hub commit
     lean: bool
+    notes: tuple[str, ...] = ()  # what of the checkpoint is not used, or works otherwise here, in sentences
+
+    @property
+    def only_chains(self) -> bool:
+        """Whether it can check no branching draft."""
+        return self.decoder.only_chains
 
     def session(self, capacity: int, taps: Sequence[int] = (), slots: int = 0) -> Session:
         """A fresh sequence with room for `capacity` positions (at most the context), and perhaps more `slots`."""
@@ -43,7 +52,7 @@ class Model:
 
     def describe(self) -> dict[str, Any]:
         """The model as a trace names it."""
-        return {
+        about = {
             "id": self.name,
             "revision": self.revision,
             "parameters": self.parameters,
@@ -53,6 +62,7 @@ class Model:
             "context": self.context,
             "lean": self.lean,
         }
+        return about | ({"notes": list(self.notes)} if self.notes else {})
 
 
 def pick_device(device: str) -> torch.device:
@@ -75,8 +85,9 @@ def pick_device(device: str) -> torch.device:
 def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name: str = "") -> Model:
     """A causal model by hub id or local folder; safetensors only, no remote code.
 
-    `dtype` "auto" is fp32 on a CPU and the checkpoint's own on CUDA. On several GPUs transformers spreads the layers.
-    `name` is how traces and messages call the model; a folder's own name if not given.
+    Of a multimodal model the part that writes text. `dtype` "auto" is fp32 on a CPU and the checkpoint's own on CUDA.
+    On several GPUs transformers spreads the layers. `name` is how traces and messages call the model; a folder's own
+    name if not given.
 
     Raises:
         AssetError: no such model, or files are missing.
@@ -88,31 +99,53 @@ def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name:
     wanted = _dtype(dtype, where)
     path = str(ref)
     name = name or (Path(path).name if Path(path).is_absolute() else path)
+    config: Any = None
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        _refuse(config, name)
-        spread = device == "auto" and torch.cuda.device_count() > 1
-        hf, info = AutoModelForCausalLM.from_pretrained(
+        hf, info = _auto(config, name).from_pretrained(
             path,
             config=config,
             dtype=wanted,
             use_safetensors=True,
             trust_remote_code=False,
-            device_map="auto" if spread else {"": where},
+            device_map=_placement(device, where),
             output_loading_info=True,
         )
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except torch.cuda.OutOfMemoryError:
+    except torch.OutOfMemoryError:
         raise EngineFault(
             f"{name} does not fit the memory of {where}. Use a smaller model, dtype='bfloat16', or the CPU."
         ) from None
     except LabError:
         raise
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
+        if isinstance(error, ImportError | NotImplementedError) and (how := network.packed(config)):
+            raise ModelMismatch(
+                f"{name} is packed by {how}, which cannot be loaded here: {_first_line(error)}"
+            ) from error
         raise AssetError(_missing(path, error)) from error
     _complete(info, name)
     hf.eval().requires_grad_(False)
     return _model(name, path, hf, tokenizer, config)
+
+
+def _placement(device: str, where: torch.device) -> "str | dict[str, torch.device]":
+    """Where transformers puts the layers: all in one place, or spread over several GPUs."""
+    return "auto" if device == "auto" and torch.cuda.device_count() > 1 else {"": where}
+
+
+def _auto(config: Any, name: str) -> Any:
+    """The class that loads this configuration.
+
+    Raises:
+        ModelMismatch: encoder-decoder models, and what writes no text.
+    """
+    if getattr(config, "is_encoder_decoder", False):
+        raise ModelMismatch(f"{name} is an encoder-decoder model; the lab runs decoder-only causal models.")
+    auto = network.auto_class(config)
+    if auto is None:
+        raise ModelMismatch(f"{name} is of type {config.model_type}, which is no model that writes text.")
+    return auto
 
 
 def _complete(info: Any, name: str) -> None:
@@ -147,54 +180,72 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
-def _refuse(config: Any, name: str) -> None:
-    """Refuse what the tree cache cannot do.
-
-    Raises:
-        ModelMismatch: encoder-decoder models, sliding windows, layers without a plain key-value cache.
-    """
-    if getattr(config, "is_encoder_decoder", False):
-        raise ModelMismatch(f"{name} is an encoder-decoder model; the lab runs decoder-only causal models.")
-    window = getattr(config, "sliding_window", None)
-    if window and getattr(config, "use_sliding_window", True):
-        raise ModelMismatch(
-            f"{name} attends through a sliding window of {window} positions, whose cache cannot hold a draft tree."
-        )
-    kinds = {*(getattr(config, "layer_types", None) or ()), *(getattr(config, "attention_layers", None) or ())}
-    odd = sorted(kinds - {"full_attention", "global"})
-    if odd:
-        raise ModelMismatch(f"{name} has layers of kind {', '.join(odd)}, whose cache cannot hold a draft tree.")
-
-
 def _model(name: str, path: str, hf: Any, tokenizer: Any, config: Any) -> Model:
     stop = _stop_ids(hf, tokenizer)
-    weights = {p.data_ptr(): p for p in hf.parameters()}.values()
-    parameters, size = sum(p.numel() for p in weights), sum(p.numel() * p.element_size() for p in weights)
-    rows, dtype = hf.get_output_embeddings().weight.shape[0], str(hf.dtype).removeprefix("torch.")
+    gone = network.drop_senses(hf)
+    parameters, size = network.size_of(hf)
+    device, dtype, packing = network.home_of(hf), str(hf.dtype).removeprefix("torch."), network.quantised(hf)
+    rows = hf.get_output_embeddings().weight.shape[0]
+    text = network.text_config(config)
+    context = network.context_of(text)
     lean = lean_from(hf)  # takes the weights out of hf when it fits
-    if lean is None and (reason := obstacle(hf)):
-        raise ModelMismatch(f"{name} {reason}")
+    decoder = lean or _generic(hf, name, text, context, rows, device)
     return Model(
         name=name,
-        decoder=lean or GenericDecoder(hf),
+        decoder=decoder,
         tokenizer=Tokenizer(tokenizer, stop),
-        layers=config.num_hidden_layers,
-        width=config.hidden_size,
+        layers=text.num_hidden_layers,
+        width=text.hidden_size,
         vocab=rows,
-        context=int(getattr(config, "max_position_embeddings", 0) or 2048),
+        context=context,
         parameters=parameters,
         bytes=size,
         dtype=dtype,
-        device=hf.get_input_embeddings().weight.device,
+        device=device,
         revision=_revision(path, config),
         lean=lean is not None,
+        notes=tuple(_notes(gone, decoder, packing, context, text)),
     )
+
+
+def _generic(hf: Any, name: str, text: Any, context: int, rows: int, device: torch.device) -> GenericDecoder:
+    """A decoder through transformers itself, after its trial.
+
+    Raises:
+        ModelMismatch: the network takes no positions or masks, keeps what cannot be cut back, or is not exact in
+        pieces.
+    """
+    if reason := obstacle(hf):
+        raise ModelMismatch(f"{name} {reason}")
+    try:
+        layers = layers_of(text, context)
+    except ValueError as error:
+        raise ModelMismatch(f"{name} {error}.") from None
+    decoder = GenericDecoder(hf, layers)
+    if wrong := fault(hf, decoder, rows, device):
+        raise ModelMismatch(f"{name} {wrong}, so no draft could be checked.")
+    return decoder
+
+
+def _notes(gone: Sequence[str], decoder: Decoder, packing: str, context: int, text: Any) -> list[str]:
+    """What a reader should know of how this checkpoint is used."""
+    most = int(getattr(text, "max_position_embeddings", 0) or context)
+    return [
+        *(["Text only: the parts that see or hear are not loaded."] if gone else []),
+        *(["Some layers keep one running state: drafts are chains, never trees."] if decoder.only_chains else []),
+        *([f"The weights are packed by {packing}."] if packing else []),
+        *([f"Read up to {context} of {most} positions, where its rotation does not change."] if context < most else []),
+    ]
 
 
 def _stop_ids(hf: Any, tokenizer: Any) -> list[int]:
     """Every id that ends a text: of the generation config, the model config and the tokenizer."""
     found: set[int] = set()
-    for value in (getattr(hf.generation_config, "eos_token_id", None), hf.config.eos_token_id, tokenizer.eos_token_id):
+    for value in (
+        getattr(hf.generation_config, "eos_token_id", None),
+        getattr(network.text_config(hf.config), "eos_token_id", None),
+        tokenizer.eos_token_id,
+    ):
         found |= {value} if isinstance(value, int) else set(value or ())
     return sorted(found)
 

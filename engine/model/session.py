@@ -62,7 +62,7 @@ class Session:
         """Logits after the last of `tokens` and after every draft node.
 
         Raises:
-            ConfigError: no tokens, or more than the capacity holds.
+            ConfigError: no tokens, more than the capacity holds, or a tree where only chains can be run.
             EngineFault: a logit is NaN.
         """
         tokens = list(tokens)
@@ -71,7 +71,9 @@ class Session:
             raise ConfigError("a forward pass needs at least one token")
         if n + size > self.slots:
             raise ConfigError(f"{n} tokens and a draft of {size} do not fit the {self.slots} positions of this run.")
-        start = self._reuse(tokens)
+        if self.decoder.only_chains and not draft.is_chain:
+            raise ConfigError("this model can check chains only: some of its layers keep one running state.")
+        start = self._cache.back(self._reuse(tokens))
         self._tokens, self._draft = tokens[:start], EMPTY  # stays true if the pass fails
         ids = torch.tensor([*tokens[start:], *draft.tokens], device=self.device)
         pos, block = self._layout(start, n, draft)

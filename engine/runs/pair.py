@@ -14,8 +14,10 @@ from engine.model import Bridge, Model, bridge
 from engine.model.threads import Threads, settle_again
 from engine.parts import Kit
 from engine.runs.assets import describe, load_asset, obstacle
+from engine.shapes import SHAPES
 from engine.streams import Streams
 
+TREES = ("static_tree", "dynamic_tree")  # kinds of shapes that can be cut down to a chain
 TREE_ROOM = 700  # cache slots beyond the text, for the largest draft tree
 
 
@@ -112,11 +114,28 @@ class Pair:
             return f"{card.title} cannot run: the ids of the {card.writer} model are not the target's."
         return ""
 
+    def branches(self, card: Card) -> str:
+        """Why a card whose drafts are no chain cannot run on these models; empty when it can."""
+        if not self.target.only_chains or SHAPES[card.shape].KIND != "beams":
+            return ""
+        return f"{card.title} reads branches side by side. {self._one_past}"
+
+    def adapted(self, card: Card) -> str:
+        """How a card runs otherwise on these models than elsewhere: as a chain where it would draft a tree; empty when
+        it does not."""
+        if not self.target.only_chains or SHAPES[card.shape].KIND not in TREES:
+            return ""
+        return f"Drafts a chain here. {self._one_past}"
+
+    @property
+    def _one_past(self) -> str:
+        return f"Layers of {self.target.name} keep one running state, which the branches of a tree cannot share."
+
     def hindrance(self, card: Card) -> str:
         """Why a card cannot run at its defaults: something is not loaded, or an asset cannot be used; empty when it
         can."""
         knobs = card.resolve({})
-        if reason := self.missing(card, knobs):
+        if reason := self.branches(card) or self.missing(card, knobs):
             return reason
         reason = next(filter(None, map(self._obstacle, self.assets_of(card, knobs))), "")
         return f"{card.title} cannot run: {reason}" if reason else ""

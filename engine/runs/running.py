@@ -78,7 +78,7 @@ def _configure(
     pair: Pair, card: Card, prompt: str | Sequence[int], options: Options, knobs: Mapping[str, Any]
 ) -> RunConfig:
     values = card.resolve(knobs)
-    if reason := pair.missing(card, values):
+    if reason := pair.branches(card) or pair.missing(card, values):
         raise ConfigError(reason)
     ids = pair.target.tokenizer.encode(prompt, options.chat)
     pair.check_fit(ids)
@@ -175,8 +175,13 @@ def _head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunSta
         stop=list(config.stop),
         chat=bool(options.chat),
         top_n=config.top_n,
-        extras={**(options.extras or {}), "process": _process(os.getpid())},
+        extras={**(options.extras or {}), **_adapted(pair, card), "process": _process(os.getpid())},
     )
+
+
+def _adapted(pair: Pair, card: Card) -> dict[str, str]:
+    words = pair.adapted(card)
+    return {"adapted": words} if words else {}
 
 
 def teacher_forced_entropies(pair: Pair, prompt: str, solution: str, chat: bool = False) -> list[float]:

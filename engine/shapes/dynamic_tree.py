@@ -19,7 +19,7 @@ class DynamicTree:
     KNOBS: ClassVar[tuple[Knob, ...]] = TREE_KNOBS
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
-        self.total, self.depth, self.width = check_size(knobs, kit.target.context)
+        self.total, self.depth, self.width = check_size(knobs, kit.target.context, kit.target.only_chains)
 
     def begin(self) -> None: ...
 

@@ -78,7 +78,7 @@ class EntropyBinned:
     )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
-        self.total, self.depth, self.width = check_size(knobs, kit.target.context)
+        self.total, self.depth, self.width = check_size(knobs, kit.target.context, kit.target.only_chains)
         self.strata = _by_hand(str(knobs["thresholds"])) or kit.assets.get("strata")
         if self.strata is None:
             raise ConfigError(

@@ -153,7 +153,7 @@ class EntropyStopTree:
     )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
-        self.total, self.depth, self.width = check_size(knobs, kit.target.context)
+        self.total, self.depth, self.width = check_size(knobs, kit.target.context, kit.target.only_chains)
         self.scope, self.bound = str(knobs["scope"]), EntropyBound(knobs)
         self._stopped: float | None = None
         self._drafted = 0

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from engine.config import Knob
 from engine.parts import Context, Kit, Knobs, Outcome
-from engine.trees.template import Template, best_first, named_template, tree_names
+from engine.trees.template import Template, best_first, chain_template, named_template, tree_names
 
 GENERATED = "best_first"
 
@@ -40,6 +40,8 @@ class StaticTree:
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         name, nodes, depth = str(knobs["tree"]), int(knobs["tree_nodes"]), int(knobs["tree_depth"])
         self.tree: Template = best_first(nodes, depth) if name == GENERATED else named_template(name).cut(nodes, depth)
+        if kit.target.only_chains:
+            self.tree = chain_template(self.tree.depth)
         self._cut: tuple[tuple[int, int], Template] = ((-1, -1), self.tree)
 
     def begin(self) -> None: ...

@@ -282,7 +282,7 @@ KNOBS = (
     | _each(_flag, "ded", "tnp", "dca")
 )
 HEAD_EXTRAS = (
-    _each(_text, "task", "case", "process", "command", "answer", "key", "name")
+    _each(_text, "task", "case", "process", "command", "answer", "key", "name", "adapted")
     | _each(_few, "trajectory", "trajectories", "repeat", "repeats")
     | {"earlier": _texts, "chat": _flag, "right": _flag}
 )

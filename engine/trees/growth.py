@@ -36,8 +36,8 @@ class Plan:
     spared: tuple[str, int] | None = None  # a cause, and how many nodes would be verified if it were not for it
 
 
-def check_size(knobs: Mapping[str, KnobValue], context: int) -> tuple[int, int, int]:
-    """total_token, depth and tree_top_k.
+def check_size(knobs: Mapping[str, KnobValue], context: int, only_chains: bool = False) -> tuple[int, int, int]:
+    """total_token, depth and tree_top_k; the last is 1, which gives a chain, for a target that checks nothing else.
 
     Raises:
         ConfigError: a tree that is larger than the target's whole context.
@@ -47,7 +47,7 @@ def check_size(knobs: Mapping[str, KnobValue], context: int) -> tuple[int, int, 
         raise ConfigError(
             f"A tree of {total} tokens does not fit a target that reads at most {context}: lower total_token."
         )
-    return total, depth, width
+    return total, depth, 1 if only_chains else width
 
 
 class Growth:

@@ -33,9 +33,14 @@ class ToyCache:
     def crop(self, n: int) -> None:
         del self.ids[n:]
 
+    def back(self, n: int) -> int:
+        return n
+
 
 class ToyDecoder:
     """`table` [2, V + 1, V, V]: by parity of the position, by the token before (V at the start), by the token itself."""
+
+    only_chains = False
 
     def __init__(self, table: Tensor) -> None:
         self.table = table

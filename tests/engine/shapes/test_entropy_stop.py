@@ -75,7 +75,7 @@ SURE, UNSURE = torch.tensor([9.0, 0, 0, 0]), torch.zeros(4)
     ],
 )
 def test_whose_entropy_stops_a_tree(scope: str, rows: list[torch.Tensor], kept: list[int] | None) -> None:
-    kit: Any = SimpleNamespace(target=SimpleNamespace(context=512))
+    kit: Any = SimpleNamespace(target=SimpleNamespace(context=512, only_chains=False))
     shape = EntropyStopTree(kit, values(EntropyStopTree, scope=scope))  # log 4 = 1.386: 1 - sqrt(0.277) = 0.47
     grown = Growth(2, torch.device("cpu"))
     assert shape.admit(grown, torch.zeros(1, 4)) is None  # the first level always grows

@@ -9,12 +9,13 @@ from engine.config import Knob
 from engine.errors import ConfigError
 from engine.parts import Kit
 from engine.shapes.static_tree import StaticTree
-from engine.trees.template import best_first
+from engine.trees.template import best_first, chain_template
 
 
-def shape(**knobs):
+def shape(chains=False, **knobs):
     values = {knob.name: knob.check(knobs.get(knob.name, knob.default)) for knob in StaticTree.KNOBS}
-    return StaticTree(cast(Kit, None), values)  # it asks its kit for nothing
+    kit = SimpleNamespace(target=SimpleNamespace(only_chains=chains))
+    return StaticTree(cast(Kit, kit), values)
 
 
 @pytest.mark.parametrize(("space", "room"), [(1000, 1000), (79, 1000), (1000, 3), (0, 5), (5, 0), (10, 2)])
@@ -36,3 +37,7 @@ def test_a_tree_nobody_knows_is_refused():
     knob: Knob = StaticTree.KNOBS[0]
     with pytest.raises(ConfigError, match="best_first"):
         knob.check("best_frst")
+
+
+def test_where_only_chains_can_be_checked_a_tree_is_its_first_branch():
+    assert shape(chains=True, tree_depth=6).tree == chain_template(6)

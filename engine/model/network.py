@@ -1,0 +1,118 @@
+"""A transformers model as the lab needs to know it: its class, its text part, its size, where its inputs go."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMultimodalLM
+
+LONG_ROPE = "longrope"  # its factors change for all positions once the text is longer than the original context
+SENSES = ("vision", "visual", "image", "audio", "video", "speech", "multi_modal", "connector", "resampler")
+
+
+def auto_class(config: Any) -> Any:
+    """The auto class that loads a configuration as a model that writes text; None when there is none."""
+    autos = (AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMultimodalLM)
+    return next((auto for auto in autos if type(config) in auto._model_mapping), None)
+
+
+def text_config(config: Any) -> Any:
+    """The part of a configuration that describes the layers that write text; of a text model, all of it."""
+    return config.get_text_config(decoder=True)
+
+
+def drop_senses(hf: Any) -> list[str]:
+    """Take the towers that see or hear out of a multimodal model; the names of those that went."""
+    if text_config(hf.config) is hf.config:
+        return []
+    body = getattr(hf, "model", hf)
+    names = [name for name, _ in body.named_children() if any(sense in name for sense in SENSES)]
+    gone = [name for name in names if not name.startswith("embed")]  # tables that the text's ids go through too
+    for name in gone:
+        setattr(body, name, None)
+    return gone
+
+
+def context_of(config: Any) -> int:
+    """Positions that a text model reads; with LongRoPE those in which its rotation is one and the same."""
+    most = int(getattr(config, "max_position_embeddings", 0) or 2048)
+    rope = getattr(config, "rope_parameters", None) or {}
+    if rope.get("rope_type") == LONG_ROPE:
+        original = rope.get("original_max_position_embeddings") or getattr(
+            config, "original_max_position_embeddings", None
+        )
+        return min(most, int(original or most))
+    return most
+
+
+def quantised(hf: Any) -> str:
+    """How the weights are packed, such as "gptq" or "torchao"; empty for plain ones."""
+    method = getattr(getattr(hf, "hf_quantizer", None), "quantization_config", None)
+    kind = getattr(method, "quant_method", "") if method is not None else ""
+    return str(getattr(kind, "value", kind))
+
+
+def packed(config: Any) -> str:
+    """How a checkpoint's weights are packed, by its configuration; empty for plain ones."""
+    about = getattr(config, "quantization_config", None) or {}
+    kind = about.get("quant_method", "") if isinstance(about, dict) else getattr(about, "quant_method", "")
+    return str(getattr(kind, "value", kind))
+
+
+def size_of(hf: Any) -> tuple[int, int]:
+    """Parameters, a packed weight counting as what it stands for, and bytes of the weights, wherever they are."""
+    stored = dict((*hf.named_parameters(), *_kept_buffers(hf)))
+    if quantised(hf) or any(x.is_meta for x in stored.values()):
+        whole = _outline(hf)
+        stored = {name: x for name, x in stored.items() if name in whole or not _shares(hf, name)}
+        return sum(whole.values()), sum(map(_bytes, stored.values()))
+    weights = {p.data_ptr(): p for p in hf.parameters()}.values()
+    return sum(p.numel() for p in weights), sum(map(_bytes, weights))
+
+
+def home_of(hf: Any) -> torch.device:
+    """The device that token ids are sent to; of weights that are offloaded, the one they are run on."""
+    table = hf.get_input_embeddings()
+    device: torch.device = table.weight.device
+    if device.type != "meta":
+        return device
+    return torch.device(getattr(getattr(table, "_hf_hook", None), "execution_device", None) or "cpu")
+
+
+def plain(hf: Any) -> bool:
+    """Whether all weights are ordinary tensors that lie where they are used."""
+    return not quantised(hf) and all(
+        type(p.data) is Tensor and p.device.type != "meta" for p in hf.parameters() if p is not None
+    )
+
+
+def _outline(hf: Any) -> dict[str, int]:
+    """Numbers of each weight by its name, tied ones once, as the configuration says."""
+    with torch.device("meta"):
+        outline = type(hf)(hf.config)
+    drop_senses(outline)
+    return {name: p.numel() for name, p in outline.named_parameters()}
+
+
+def _shares(hf: Any, name: str) -> bool:
+    """Whether a weight is another's under a second name."""
+    return name in (getattr(hf, "all_tied_weights_keys", None) or {})
+
+
+def _kept_buffers(hf: Any) -> list[tuple[str, Tensor]]:
+    """Buffers that checkpoints hold, such as the packed weights of GPTQ and AWQ."""
+    if not quantised(hf):
+        return []
+    skipped = {
+        f"{prefix}.{name}" if prefix else name
+        for prefix, module in hf.named_modules()
+        for name in module._non_persistent_buffers_set
+    }
+    return [(name, x) for name, x in hf.named_buffers() if name not in skipped]
+
+
+def _bytes(x: Tensor) -> int:
+    """Bytes of a tensor, or of the parts that a packed one is made of."""
+    if type(x) in (Tensor, nn.Parameter) or not hasattr(x, "__tensor_flatten__"):
+        return x.numel() * x.element_size()
+    return sum(_bytes(getattr(x, name)) for name in x.__tensor_flatten__()[0])

@@ -1,0 +1,119 @@
+"""Whether a checkpoint runs as transformers runs it: greedy runs against `generate`, drafts against plain forwards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from engine.draft import Draft, chain
+from engine.errors import ModelMismatch
+from engine.lab import Lab
+from engine.model import Model, load_model
+from engine.model.network import auto_class
+from engine.trace.store import Trace
+from tests.engine.model import tiny
+from tests.engine.zoo import save_tokenizer
+
+METHODS = ("ar", "sd", "pld")
+TOKENS = 48
+CLOSE = 1e-4  # largest difference of logits, relative to the largest above one
+PROMPT = [3 + (i * i * 7 + 5 * i) % 90 for i in range(20)] * 2  # longer than every window, and it repeats itself
+TREE = Draft((4, 9, 9, 30, 2, 7, 7), (-1, -1, 0, 0, 1, 2, 5), group=(0,) * 7)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a type: how far its logits were off, which methods wrote what `generate` writes, or why not."""
+
+    kind: str
+    refused: str = ""
+    lean: bool = False
+    chains: bool = False
+    off: float = 0.0
+    equal: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether every check held."""
+        return not self.refused and self.equal == METHODS and self.off <= CLOSE
+
+
+def plain_model(folder: Path) -> Any:
+    """The checkpoint as transformers loads it."""
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(folder)
+    hf = auto_class(config).from_pretrained(folder, config=config, dtype=torch.float32)
+    return hf.eval().requires_grad_(False)
+
+
+def noised(folder: Path, hf: Any) -> Path:
+    """A draft for a checkpoint: itself with some noise, so that its tokens are accepted now and then."""
+    torch.manual_seed(1)
+    saved = {name: weight.clone() for name, weight in hf.state_dict().items()}
+    with torch.no_grad():
+        for weight in hf.parameters():
+            if weight.dim() == 2:
+                weight.add_(torch.randn_like(weight) * weight.std() * 0.02)
+    hf.save_pretrained(folder / "noised")
+    save_tokenizer(folder / "noised", tiny.VOCAB)
+    hf.load_state_dict(saved)
+    return folder / "noised"
+
+
+def near(a: torch.Tensor, b: torch.Tensor) -> float:
+    """Largest difference, relative to the largest logit above one."""
+    return float((a - b).abs().max() / b.abs().max().clamp(min=1))
+
+
+@torch.inference_mode()
+def apart(model: Model, hf: Any, prompt: Sequence[int] = PROMPT) -> float:
+    """How far logits in pieces are from plain forwards: a draft, then what follows after part of it was accepted."""
+    session = model.session(len(prompt) + 32)
+    session.forward(prompt[:-2])
+    draft = chain(TREE.tokens) if model.only_chains else TREE
+    found = session.forward(prompt, draft).logits
+    off = 0.0
+    for node in range(-1, len(draft)):
+        off = max(off, near(found[node + 1], _plain(hf, [*prompt, *draft.path_tokens(node)])))
+    for node, after in ((2, 50), (0, 51), (3 if model.only_chains else 4, 52)):
+        session = model.session(len(prompt) + 32)
+        session.forward(prompt, draft)
+        tokens = [*prompt, *draft.path_tokens(node), after]
+        found = session.forward(tokens, chain([5, 6])).logits
+        for more in range(3):
+            off = max(off, near(found[more], _plain(hf, [*tokens, *[5, 6][:more]])))
+    return off
+
+
+def _plain(hf: Any, tokens: list[int]) -> torch.Tensor:
+    return hf(input_ids=torch.tensor([tokens]), use_cache=False).logits[0, -1]  # type: ignore[no-any-return]
+
+
+def written(hf: Any, prompt: Sequence[int] = PROMPT, tokens: int = TOKENS) -> list[int]:
+    """What transformers' own greedy search adds to a prompt."""
+    ids = torch.tensor([list(prompt)])
+    with torch.inference_mode():
+        out = hf.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, num_beams=1, max_new_tokens=tokens)
+    return out[0, len(prompt) :].tolist()  # type: ignore[no-any-return]
+
+
+def check(kind: str, folder: Path) -> Outcome:
+    """Load a tiny checkpoint of a type as a target and a noised copy as its draft, and hold them to transformers."""
+    hf = plain_model(folder)
+    try:
+        target = load_model(folder, "cpu")
+    except ModelMismatch as error:
+        return Outcome(kind, refused=str(error))
+    lab = Lab(target, {"draft": load_model(noised(folder, hf), "cpu")})
+    wanted = written(hf)
+    equal = tuple(m for m in METHODS if ids(lab.run(m, PROMPT, max_new_tokens=TOKENS, record="light")) == wanted)
+    return Outcome(kind, "", target.lean, target.only_chains, apart(target, hf), equal, target.notes)
+
+
+def ids(trace: Trace) -> list[int]:
+    """The tokens of a run; none of one that failed."""
+    return [] if trace.end is None or trace.end.reason == "error" else list(trace.token_ids)

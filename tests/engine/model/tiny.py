@@ -1,0 +1,113 @@
+"""Tiny random checkpoints of every causal type that transformers knows: what a real configuration says, made small.
+
+Windows and chunks are 16 positions, far fewer than a run of the tests has; layers of each kind stand in turn.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import CONFIG_MAPPING
+
+from engine.model.network import auto_class, text_config
+from tests.engine.zoo import EOS, PAD, save_tokenizer
+
+VOCAB, LAYERS, WINDOW = 96, 4, 16
+SMALL: dict[str, Any] = {
+    "vocab_size": VOCAB,
+    "hidden_size": 64,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "intermediate_size": 96,
+    "max_position_embeddings": 512,
+    "sliding_window": WINDOW,
+    "attention_chunk_size": WINDOW,
+    "initializer_range": 0.3,
+    "pad_token_id": PAD,
+    "bos_token_id": None,
+    "eos_token_id": EOS,
+    "num_experts": 4,
+    "num_local_experts": 4,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 32,
+    "shared_expert_intermediate_size": 32,
+    "n_shared_experts": 1,
+    "n_group": 2,
+    "topk_group": 1,
+    "q_lora_rank": 24,
+    "kv_lora_rank": 24,
+    "qk_rope_head_dim": 16,
+    "qk_nope_head_dim": 16,
+    "v_head_dim": 16,
+    "first_k_dense_replace": 1,
+    "linear_num_value_heads": 4,
+    "linear_num_key_heads": 2,
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 16,
+    "index_topk": 8,
+    "index_n_heads": 2,
+    "index_head_dim": 16,
+    "mamba_n_heads": 8,
+    "mamba_d_state": 8,
+    "mamba_d_head": 16,
+    "mamba_n_groups": 2,
+    "mamba_chunk_size": 8,
+    "mamba_d_ssm": 128,
+    "mamba_num_heads": 8,
+    "mamba_head_dim": 16,
+    "ssm_state_size": 8,
+    "is_decoder": True,
+    "use_mamba_kernels": False,
+    "hidden_size_per_layer_input": 16,
+    "vocab_size_per_layer_input": VOCAB,
+    "num_kv_shared_layers": 0,
+}
+KINDS = {"lfm2": ("conv", "full_attention")}  # of layers, where the usual configuration has not all of them
+TYPES: dict[str, dict[str, Any]] = {}  # what a type needs besides
+KEPT_NONE = ("q_lora_rank", "sliding_window", "attention_chunk_size")  # left out where the usual one leaves them out
+
+
+def config_of(kind: str, layers: int = LAYERS, **more: Any) -> Any:
+    """A tiny configuration of a type; of a multimodal one with small towers."""
+    made = CONFIG_MAPPING[kind]
+    usual = made()
+    text = text_config(usual)
+    if text is usual:
+        return _small(made, kind, layers, more)
+    name = next(n for n in ("text_config", "decoder", "generator") if getattr(usual, n, None) is text)
+    parts = {name: _small(type(text), text.model_type, layers, more).to_dict()}
+    for part in type(usual).sub_configs:
+        if part != name and getattr(usual, part, None) is not None:
+            parts[part] = _small(type(getattr(usual, part)), part, 2, {}).to_dict()
+    return made(**parts | TYPES.get(kind, {}))
+
+
+def _small(made: Any, kind: str, layers: int, more: dict[str, Any]) -> Any:
+    names, usual = {*made.__dataclass_fields__, *made.attribute_map}, made()
+    values = {name: value for name, value in SMALL.items() if name in names and hasattr(usual, name)}
+    values = {n: v for n, v in values.items() if n not in KEPT_NONE or getattr(usual, n) is not None}
+    values["num_hidden_layers"] = layers
+    kinds = KINDS.get(kind) or tuple(dict.fromkeys(getattr(usual, "layer_types", None) or ()))
+    if "layer_types" in made.__dataclass_fields__ and kinds:
+        values["layer_types"] = [kinds[i % len(kinds)] for i in range(max(layers, len(kinds)))]
+        values["num_hidden_layers"] = len(values["layer_types"])
+    return made(**values | TYPES.get(kind, {}) | more)
+
+
+def make(kind: str, folder: Path, layers: int = LAYERS, seed: int = 0, **more: Any) -> Path:
+    """A random checkpoint of a type with its tokenizer, saved to `folder`."""
+    config = config_of(kind, layers, **more)
+    torch.manual_seed(seed)
+    hf = auto_class(config).from_config(config, dtype=torch.float32)
+    head = hf.get_output_embeddings()
+    with torch.no_grad():
+        for name, weight in hf.named_parameters():
+            if name.endswith("bias") and weight.is_floating_point():
+                weight.normal_(0, 0.1)  # transformers starts them at zero, which would test nothing
+        head.weight[:3] = 0  # <pad>, <eos> and <unk> are rarely the first choice
+    hf.save_pretrained(folder)
+    save_tokenizer(folder, VOCAB)
+    return folder
