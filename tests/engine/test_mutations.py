@@ -173,18 +173,18 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     (
         Fault(
             "q of another temperature",
-            "engine.drafters.model:ModelDrafter._next",
-            'context.streams.uniform("draft")), q',
-            'context.streams.uniform("draft")), torch.softmax(row, -1)[0]',
+            "engine.parts.writing:write_chain",
+            'context.streams.uniform("draft"))',
+            'context.streams.uniform("draft")); drawn[-1] = torch.softmax(row, -1)[0]',
         ),
         sampled(HOT),
     ),
     (
         Fault(
             "drawn from another distribution than told",
-            "engine.drafters.model:ModelDrafter._next",
-            "return pick(q, ",
-            "return pick(torch.softmax(row, -1)[0], ",
+            "engine.parts.writing:write_chain",
+            "pick(drawn[-1], ",
+            "pick(torch.softmax(row, -1)[0], ",
         ),
         lambda zoo: test_model.check_draws(zoo, COLD),
     ),
@@ -275,18 +275,18 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     (
         Fault(
             "draft cache misses the last guess",
-            "engine.drafters.model:ModelDrafter.propose",
-            "self.session.forward(tokens)",
-            "self.session.forward([t for i, t in enumerate(tokens) if i != start - 2])",
+            "engine.parts.writing:write_chain",
+            "after(tokens)",
+            "after([t for i, t in enumerate(tokens) if i != start - 2])",
         ),
         lambda zoo: test_model.check_copy_accepts_all(zoo.lab("llama", draft="copy")),
     ),
     (
         Fault(
             "draft computes everything again",
-            "engine.drafters.model:ModelDrafter.propose",
-            "row = self.session.forward(tokens)",
-            "self.session._tokens = []; row = self.session.forward(tokens)",
+            "engine.drafters.model:ModelDrafter._after",
+            "return self.session.forward(tokens)",
+            "self.session._tokens = []; return self.session.forward(tokens)",
         ),
         lambda zoo: test_model.check_rows_fed(noisy(zoo)),
     ),
