@@ -44,11 +44,21 @@ def _unusual(trace: Trace, usual: Mapping[str, Knobs], groups: Iterable[list[Tra
 
 
 def pair_names(runs: Iterable[Trace]) -> list[tuple[Any, ...]]:
-    """What makes two runs a pair: task, prompt, temperature, and how often that came before."""
+    """What makes two runs a pair: task, prompt, temperature, limit, and how often that came before."""
+    return counted(question(trace) for trace in runs)
+
+
+def question(trace: Trace) -> tuple[Any, ...]:
+    """What a run was asked: task, prompt, temperature, limit."""
+    head = trace.head
+    return (task_of(trace), head.prompt, head.sampling.get("temperature"), head.max_new_tokens)
+
+
+def counted(names: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Each name with how often it came before."""
     seen: dict[tuple[Any, ...], int] = defaultdict(int)
     out = []
-    for trace in runs:
-        name = (task_of(trace), trace.head.prompt, trace.head.sampling.get("temperature"), trace.head.max_new_tokens)
+    for name in names:
         out.append((*name, seen[name]))
         seen[name] += 1
     return out

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from engine.trace.metrics import pooled
+from engine.errors import ConfigError
 from engine.trace.store import Trace
+from engine.trace.sums import Sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +122,21 @@ def intervals(traces: Iterable[Trace]) -> dict[str, Interval | None]:
     Raises:
         ConfigError: no trace.
     """
-    kept = list(traces)
-    counts = pooled(kept)
-    speeds = [speed for speed in (trace.metrics()["tokens_per_s"] for trace in kept) if speed is not None]
-    tested = None if counts["rejected"] is None else counts["accepted"] + counts["rejected"]
+    kept = [Sums.of_run(trace) for trace in traces]
+    if not kept:
+        raise ConfigError("There is no trace to measure.")
+    return of_sums(kept)
+
+
+def of_sums(each: Sequence[Sums]) -> dict[str, Interval | None]:
+    """The same from the sums of each run."""
+    total = sum(each, Sums())
+    speeds = [speed for speed in (one.tokens_per_s for one in each) if speed is not None]
+    tested = None if total.rejected is None else total.accepted + total.rejected
+    emitted = np.repeat(np.arange(len(total.emitted_counts)), total.emitted_counts)
     return {
-        "tau": mean_interval([event.emitted for trace in kept for event in trace.rounds]),
-        "accept_rate_drafted": wilson(counts["accepted"], counts["drafted"]),
-        "accept_rate_tested": None if tested is None else wilson(counts["accepted"], tested),
+        "tau": mean_interval(emitted.tolist()),
+        "accept_rate_drafted": wilson(total.accepted, total.drafted),
+        "accept_rate_tested": None if tested is None else wilson(total.accepted, tested),
         "tokens_per_s": mean_interval(speeds),
     }

@@ -48,10 +48,14 @@ def quality(runs: Sequence[Trace], plain: Sequence[Trace] = ()) -> dict[str, Any
     outputs. Intervals are 95 %: Wilson's score with as many trials as prompts for shares, else a seeded bootstrap over
     prompts.
     """
-    ours, theirs = responses(runs), responses(plain)
-    found = quality_of(ours, theirs, {task_of(trace) for trace in runs})
+    return measures(responses(runs), responses(plain), {task_of(trace) for trace in runs})
+
+
+def measures(ours: Responses, theirs: Responses, tasks: Set[str]) -> dict[str, Any]:
+    """`quality` of responses by the names that pair them, with the counts behind, as JSON types."""
     groups = _by_prompt(ours)
     counts = {"responses": len(ours), "prompts": len(groups), "repeats": min(map(len, groups.values()), default=0)}
+    found = quality_of(ours, theirs, tasks)
     return counts | {name: asdict(value) for name, value in found.items() if value is not None}
 
 
@@ -61,29 +65,30 @@ def quality_of(ours: Responses, theirs: Responses, tasks: Set[str]) -> Found:
         theirs = {}
     theirs = {name: theirs[name] for name in ours} if theirs else {}
     marks = [marking(task) for task in tasks & set(TASKS)]
-    measures = set.intersection(*(set(m.measures) for m in marks)) if marks and len(marks) == len(tasks) else set()
+    fit = set.intersection(*(set(m.measures) for m in marks)) if marks and len(marks) == len(tasks) else set()
     found = _paired("response_tokens", ours, _lengths(ours), _lengths(theirs))
     if theirs:
         found["same_as_ar"] = _share(ours, [ours[name].output == theirs[name].output for name in ours])
-    if "accuracy" in measures and _marked(ours):
+    if "accuracy" in fit and _marked(ours):
         partners = theirs if _marked(theirs) else {}
         found |= _paired("accuracy", ours, _rights(ours), _rights(partners))
         found["accuracy"] = _share(ours, [bool(r.right) for r in ours.values()])
         found |= _votes(ours, partners, marks[0]) if len(marks) == 1 else {}
     if len(marks) == 1 and all(response.reference for response in ours.values()):
-        found |= _translations(ours, theirs, marks[0]) if "translation" in measures else {}
-        found |= _summaries(ours, theirs, marks[0]) if "summary" in measures else {}
+        found |= _translations(ours, theirs, marks[0]) if "translation" in fit else {}
+        found |= _summaries(ours, theirs, marks[0]) if "summary" in fit else {}
     return found
 
 
 def responses(runs: Sequence[Trace]) -> Responses:
     """The responses of some runs by the name that pairs them."""
-    return {
-        name: Response(
-            name[:-1], len(t.tokens), tuple(t.token_ids), t.text, str(t.head.extras.get("answer") or ""), _right(t)
-        )
-        for name, t in zip(pair_names(runs), runs, strict=True)
-    }
+    return {name: response(name[:-1], trace) for name, trace in zip(pair_names(runs), runs, strict=True)}
+
+
+def response(prompt: Name, trace: Trace) -> Response:
+    """What quality sees of a run on a prompt of that name."""
+    reference = str(trace.head.extras.get("answer") or "")
+    return Response(prompt, len(trace.tokens), tuple(trace.token_ids), trace.text, reference, _right(trace))
 
 
 def _right(trace: Trace) -> bool | None:

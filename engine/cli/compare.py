@@ -1,29 +1,44 @@
 """`compare`: methods on the same prompts, sampling and seed, in turns: speed and quality pooled, traces on demand."""
 
 import argparse
+import hashlib
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.intervals import intervals
-from engine.analysis.quality import quality
-from engine.cli.notes import idle_among, own_defaults, tell
-from engine.cli.options import COUNT, Prompt, add_models, add_prompts, add_sampling, decoding, load_lab, prompts
+from engine.analysis.rows import Row, table
+from engine.cli.notes import Idle, own_defaults, tell
+from engine.cli.options import (
+    COUNT,
+    Prompt,
+    add_models,
+    add_prompts,
+    add_sampling,
+    add_shard,
+    decoding,
+    load_lab,
+    prompts,
+)
 from engine.cli.progress import track
 from engine.cli.specs import Spec, file_name, label, once, parse_method, split
 from engine.errors import ConfigError, EngineFault, LabError
+from engine.files.written import write
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.runs.sweep import Kept, Sweep
 from engine.runs.trajectories import STRIDE
 from engine.tasks.marking import marking
-from engine.trace.metrics import pooled
 from engine.trace.store import Trace
 
 COLUMNS = ("tokens", "rounds", "verify_tokens", "tau", "accept_rate_tested", "tokens_per_s", "cost_ratio", "speedup")
+BY_CATEGORY = ("prompts", "tokens", "tau", "accept_rate_tested", "tokens_per_s", "speedup")
 ALL = "all"
+TABLE = "table.json"
+PAUSE = 10.0  # seconds between two tables of a sweep that runs, at least
 MEASURES = {  # of engine.analysis.quality, as the terminal names them; shares are told in per cent
     "accuracy": "right, %",
     "accuracy_difference": "less ar's",
@@ -64,7 +79,13 @@ def add_parser(subparsers: Any) -> None:
         metavar="N",
         help="answers a prompt and method, each with a seed of its own; from two on the majority counts too (maj@N)",
     )
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="write every trace there (.jsonl.gz)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="write every trace there (.jsonl.gz), and the table while it grows; the same command goes on after a stop",
+    )
+    add_shard(parser)
     parser.add_argument("--json", action="store_true", help="pooled metrics, intervals and quality as JSON")
     parser.set_defaults(handler=handle)
 
@@ -80,39 +101,73 @@ def handle(args: argparse.Namespace) -> int:
     once([label(spec) for spec in specs])
     if args.repeats > 1 and not args.temperature:
         raise ConfigError("--repeats above 1 needs a --temperature above 0: greedy answers are all the same.")
+    if args.shard.count > 1 and not args.out:
+        raise ConfigError("Several processes need --out FOLDER, which is where their results meet.")
     found, lab = prompts(args), load_lab(args)
     specs = specs or [(card.name, {}) for card in lab.methods()]
-    traces: dict[str, list[Trace]] = {label(spec): [] for spec in specs}
-    left_out: list[str] = []
-    for i, prompt in enumerate(track(found, "prompts", quiet=args.json)):
-        try:
-            runs = [run_all(lab, specs, prompt, _options(args, prompt, repeat)) for repeat in range(args.repeats)]
-        except LabError as error:
-            left_out.append(f"prompt {i + 1} ({prompt.key or prompt.text[:40]!r}): {error}")
-            print(f"left out: {left_out[-1]}", file=sys.stderr)
-            continue
-        for repeat, by_name in enumerate(runs):
-            for name, trace in by_name.items():
-                traces[name].append(trace)
-                _keep(args, trace, f"{i:04d}" + (f"-{repeat:02d}" if args.repeats > 1 else ""), name)
-    if len(left_out) == len(found):
-        raise ConfigError(f"No prompt could be run by all methods; the first: {left_out[0]}")
-    table = pooled_table(traces)
-    print(json.dumps(table, indent=1) if args.json else as_text(table))
-    for spec in specs:
-        tell(*own_defaults(lab, *spec), idle_among(lab, spec, traces[label(spec)]))
+    sweep = Sweep(args.out, _settings(args, lab, specs, found), args.shard) if args.out else Kept()
+    idle = [Idle(spec) for spec in specs]
+    told = _Told(args, len(found))
+    done = sweep.done()
+    mine = [unit for unit in range(len(found)) if sweep.shard.takes(unit) and unit not in done]
+    for unit in track(mine, "prompts", quiet=args.json):
+        sweep.keep(unit, _unit(args, lab, specs, found[unit], unit, idle))
+        told.now_and_then(sweep)
+    table = told.whole(sweep)
+    if table is not None:
+        print(json.dumps(table, indent=1) if args.json else as_text(table))
+    for spec, one in zip(specs, idle, strict=True):
+        tell(*own_defaults(lab, *spec), one.note(lab))
     return 0
 
 
-def _keep(args: argparse.Namespace, trace: Trace, number: str, name: str) -> None:
+def _settings(args: argparse.Namespace, lab: Lab, specs: Sequence[Spec], found: Sequence[Prompt]) -> dict[str, Any]:
+    """What makes two sweeps the same; processes that share a folder must agree on it."""
+    texts = json.dumps([[p.key, p.category, *p.turns] for p in found]).encode()
+    return {
+        "methods": [label(spec) for spec in specs],
+        "prompts": len(found),
+        "prompts_sha256": hashlib.sha256(texts).hexdigest(),
+        **decoding(args),
+        "repeats": args.repeats,
+        "record": args.record,
+        "models": {"target": lab.target.revision} | {role: model.revision for role, model in lab.models.items()},
+        "dtype": lab.target.dtype,
+    }
+
+
+def _unit(
+    args: argparse.Namespace, lab: Lab, specs: Sequence[Spec], prompt: Prompt, unit: int, idle: Sequence[Idle]
+) -> dict[str, Any]:
+    """All that a prompt gives: the rows of each method, or why it is left out."""
+    rows: dict[str, list[Row]] = {label(spec): [] for spec in specs}
+    kept = list[tuple[str, str, Trace]]()
+    try:
+        for repeat in range(args.repeats):
+            options = _options(args, prompt, repeat)
+            for spec, one in zip(specs, idle, strict=True):
+                for turn, trace in enumerate(_answers(lab, spec, prompt, options)):
+                    one.add(trace)
+                    asked = (args.task or "", unit, turn, args.temperature, args.max_new_tokens)
+                    rows[label(spec)].append(Row.of(trace, prompt.category, asked))
+                    number = f"{unit:04d}" + (f"-turn{turn + 1}" if len(prompt.turns) > 1 else "")
+                    number += f"-{repeat:02d}" if args.repeats > 1 else ""
+                    kept.append((number, label(spec), trace))
+    except LabError as error:
+        left_out = f"prompt {unit + 1} ({prompt.key or prompt.text[:40]!r}): {error}"
+        print(f"left out: {left_out}", file=sys.stderr)
+        return {"left_out": left_out}
     if args.out:
-        args.out.mkdir(parents=True, exist_ok=True)
-        trace.save(args.out / f"{number}-{file_name(name)}.jsonl.gz")
+        for number, name, trace in kept:
+            trace.save(args.out / f"{number}-{file_name(name)}.jsonl.gz")
+    return {"runs": {name: [row.to_json() for row in own] for name, own in rows.items()}}
 
 
 def _options(args: argparse.Namespace, prompt: Prompt, repeat: int) -> dict[str, Any]:
     """How a prompt is decoded, and what its trace notes; seeds of repeats lie as far apart as those of trajectories."""
     extras: dict[str, Any] = {"key": prompt.key, "task": args.task or "", "command": args.given}
+    if prompt.category:
+        extras["category"] = prompt.category
     if prompt.problem:
         extras["answer"] = prompt.problem.answer
     if args.repeats > 1:
@@ -121,38 +176,83 @@ def _options(args: argparse.Namespace, prompt: Prompt, repeat: int) -> dict[str,
 
 
 def run_all(lab: Lab, specs: Sequence[Spec], prompt: Prompt, options: dict[str, Any]) -> dict[str, Trace]:
-    """Every method's run on a prompt, marked where its task has right answers.
+    """Every method's run on a prompt's first turn.
+
+    Raises:
+        LabError: see `_answers`.
+    """
+    first = replace(prompt, more=())
+    return {label(spec): _answers(lab, spec, first, options)[0] for spec in specs}
+
+
+def _answers(lab: Lab, spec: Spec, prompt: Prompt, options: dict[str, Any]) -> list[Trace]:
+    """A method's run on a prompt, and on each further turn after its own answers; marked where there are right answers.
 
     Raises:
         LabError: one cannot be, or ended in a fault.
     """
-    runs: dict[str, Trace] = {}
+    name, given = spec
     mark = marking(prompt.problem.family) if prompt.problem else None
-    for name, given in specs:
-        runs[label((name, given))] = trace = lab.run(name, prompt.text, **options, **given)
+    said = list[str]()
+    found = list[Trace]()
+    for turn, text in enumerate(prompt.turns):
+        said.append(text)
+        asked = text if turn == 0 else lab.target.tokenizer.conversation(said, options["chat"])
+        trace = lab.run(name, asked, **options, **given)
         if trace.end is None or trace.end.reason == "error":
-            raise EngineFault(f"{label((name, given))} failed: {trace.end.message if trace.end else 'it did not end'}")
+            raise EngineFault(f"{label(spec)} failed: {trace.end.message if trace.end else 'it did not end'}")
         if mark and prompt.problem and (right := mark.right(prompt.problem, trace.text)) is not None:
             trace.head.extras["right"] = right
-    return runs
+        said.append(trace.text)
+        found.append(trace)
+    return found
 
 
-def pooled_table(traces: dict[str, list[Trace]]) -> dict[str, dict[str, Any]]:
-    """Pooled metrics and quality of each method, with 95 % intervals; speed-ups and differences when `ar` is there."""
-    baseline = traces.get("ar")
-    table = {}
-    for name, runs in traces.items():
-        spans = {key: value and asdict(value) for key, value in intervals(runs).items()}
-        table[name] = pooled(runs, baseline if name != "ar" else None) | {"intervals": spans, "prompts": len(runs)}
-        table[name]["quality"] = quality(runs, baseline or ())
-        if baseline:
-            same = [a.token_ids == b.token_ids for a, b in zip(runs, baseline, strict=True)]
-            table[name]["same_output_as_ar"] = sum(same)
-    return table
+class _Told:
+    """The table, written into the folder of a sweep while it runs, and at its end."""
+
+    def __init__(self, args: argparse.Namespace, prompts: int) -> None:
+        self._out, self._prompts, self._due = args.out, prompts, 0.0
+
+    def now_and_then(self, sweep: Kept) -> None:
+        """Write the table so far, so seldom that it costs a twentieth of the time at most."""
+        began = time.monotonic()
+        if self._out and began >= self._due:
+            self._write(_rows(sweep.found()))
+            self._due = time.monotonic() + max(PAUSE, 20 * (time.monotonic() - began))
+
+    def whole(self, sweep: Kept) -> dict[str, dict[str, Any]] | None:
+        """The table of all prompts; None where other processes are still at work.
+
+        Raises:
+            ConfigError: no prompt could be run by all methods.
+        """
+        found = sweep.found()
+        rows = _rows(found)
+        if self._out:
+            self._write(rows)
+        if len(found) < self._prompts:
+            print(f"{len(found)} of {self._prompts} prompts are done; the rest is others'.", file=sys.stderr)
+            return None
+        if not any(rows.values()):
+            raise ConfigError(f"No prompt could be run by all methods; the first: {found[0]['left_out']}")
+        return table(rows)
+
+    def _write(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        if any(rows.values()):
+            write(self._out / TABLE, (json.dumps(table(rows), indent=1) + "\n").encode())
+
+
+def _rows(found: Sequence[Mapping[str, Any]]) -> dict[str, list[Row]]:
+    rows: dict[str, list[Row]] = {}
+    for unit in found:
+        for name, own in unit.get("runs", {}).items():
+            rows.setdefault(name, []).extend(map(Row.from_json, own))
+    return rows
 
 
 def as_text(table: dict[str, dict[str, Any]]) -> str:
-    """The two tables for a terminal: counts and speeds, then quality with its intervals."""
+    """The tables for a terminal: counts and speeds, quality with its intervals, and each category of prompts."""
     lines = [f"{'method':28}" + "".join(f"{column:>20}" for column in COLUMNS)]
     lines += [
         f"{name:28}" + "".join(f"{_cell(row.get(column)):>20}" for column in COLUMNS) for name, row in table.items()
@@ -163,6 +263,13 @@ def as_text(table: dict[str, dict[str, Any]]) -> str:
         f"{name:28}" + "".join(f"{spread(row['quality'].get(measure), measure in SHARES):>26}" for measure in shown)
         for name, row in table.items()
     ]
+    categories = dict.fromkeys(category for row in table.values() for category in row.get("categories", ()))
+    for category in categories:
+        lines += ["", f"{category[:28]:28}" + "".join(f"{column:>20}" for column in BY_CATEGORY)]
+        lines += [
+            f"{name:28}" + "".join(f"{_cell(row['categories'][category].get(column)):>20}" for column in BY_CATEGORY)
+            for name, row in table.items()
+        ]
     return "\n".join(lines)
 
 

@@ -1,7 +1,7 @@
 """What a command says beside its result: defaults that are this pair's own, and thresholds that cannot fire."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from engine.analysis.idle import said
 from engine.cli.specs import Spec, label
@@ -32,22 +32,43 @@ def idle(trace: Trace) -> str:
     return f"{trace.head.method}: {text}" if text else ""
 
 
-def idle_among(lab: Lab, spec: Spec, traces: Sequence[Trace]) -> str:
-    """The same of a method's runs on several prompts, where it is so for each of them.
+class Idle:
+    """Why the threshold of a method's rule could not fire on any of several prompts, as its runs come."""
 
-    Light traces hold no decisions: then the first prompt is run once more, in full, unless a token was accepted by the
-    threshold somewhere.
-    """
-    method, given = spec
-    if get_card(method).threshold is None or any(token.origin == "relaxed" for t in traces for token in t.tokens):
-        return ""
-    head = traces[0].head
-    if head.record == "full":
-        notes = [said(trace, get_card(method).threshold) for trace in traces]
-        return f"{label(spec)}, on every prompt; on the first: {notes[0]}" if all(notes) else ""
-    again = lab.run(
-        method,
-        head.prompt_ids,
-        **{**head.sampling, "max_new_tokens": head.max_new_tokens, "seed": head.seed, "stop": head.stop, **given},
-    )
-    return f"{label(spec)}, on the first prompt: {note}" if (note := said(again, get_card(method).threshold)) else ""
+    def __init__(self, spec: Spec) -> None:
+        """Of a method with its knobs."""
+        self._spec = spec
+        self._first: Trace | None = None
+        self._note = ""
+        self._may = get_card(spec[0]).threshold is not None
+
+    def add(self, trace: Trace) -> None:
+        """A run on the next prompt."""
+        if not self._may:
+            return
+        if any(token.origin == "relaxed" for token in trace.tokens):
+            self._may = False
+        elif trace.head.record == "full":
+            note = said(trace, get_card(self._spec[0]).threshold)
+            self._may, self._note = bool(note), self._note or note
+        self._first = self._first or trace
+
+    def note(self, lab: Lab) -> str:
+        """What to say; empty where it could fire.
+
+        Light traces hold no decisions: then the first prompt is run once more, in full, unless a token was accepted by
+        the threshold somewhere.
+        """
+        method, given = self._spec
+        if not self._may or self._first is None:
+            return ""
+        if self._note:
+            return f"{label(self._spec)}, on every prompt; on the first: {self._note}"
+        head = self._first.head
+        again = lab.run(
+            method,
+            head.prompt_ids,
+            **{**head.sampling, "max_new_tokens": head.max_new_tokens, "seed": head.seed, "stop": head.stop, **given},
+        )
+        note = said(again, get_card(method).threshold)
+        return f"{label(self._spec)}, on the first prompt: {note}" if note else ""

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -10,23 +10,36 @@ from typing import Any, TypeVar
 
 from engine.errors import ConfigError, unknown
 from engine.lab import Lab
+from engine.runs.sweep import Shard
 from engine.tasks import FAMILIES, Problem, load_problems, tuning_problems
 from engine.tasks.marking import TASKS
 from engine.tasks.published import PUBLISHED, load_published
 from engine.tasks.rows import json_lines
 
 T = TypeVar("T")
+TASK_ITEMS = 20
+KEYS = ("task_id", "question_id", "id")  # of a row, the first that it has; else the number of its line
 PROMPT_FIELDS = ("prompt", "question", "text", "instruction", "query")
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One prompt and, when it comes from a task, its problem and reference solution."""
+    """One prompt and, when it comes from a task, its problem and reference solution.
+
+    `more` holds the user's further turns; `category` what its file says of its kind.
+    """
 
     text: str
     key: str = ""
     solution: str = ""
     problem: Problem | None = None
+    category: str = ""
+    more: tuple[str, ...] = ()
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """All that the user says."""
+        return (self.text, *self.more)
 
 
 def option(kind: Callable[[str], T], fits: Callable[[T], bool], words: str) -> Callable[[str], T]:
@@ -109,7 +122,7 @@ def add_prompts(parser: argparse.ArgumentParser) -> None:
         "--prompts",
         type=Path,
         metavar="FILE",
-        help="JSON lines with a prompt, question, text, instruction or turns field",
+        help="JSON lines with a prompt, question, text, instruction or turns field; a category is kept",
     )
     group.add_argument(
         "--task",
@@ -121,7 +134,10 @@ def add_prompts(parser: argparse.ArgumentParser) -> None:
     )
     add_shots(parser)
     parser.add_argument(
-        "--items", type=COUNT, default=20, metavar="N", help="how many prompts of a file or task (default: 20)"
+        "--items",
+        type=COUNT,
+        metavar="N",
+        help=f"how many prompts (default: all of a file or source, {TASK_ITEMS} of an embedded task)",
     )
 
 
@@ -135,6 +151,18 @@ def add_shots(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="SOURCE",
         help="where they are from (default: the first rows of --source, which are then not asked)",
+    )
+
+
+def add_shard(parser: argparse.ArgumentParser) -> None:
+    """Which part of a sweep this process does."""
+    parser.add_argument(
+        "--shard",
+        type=option(Shard.parse, lambda _: True, "i/n with 0 <= i < n"),
+        default=Shard.of_launcher(),
+        metavar="I/N",
+        help="do every Nth prompt, counted from I, of a sweep that N processes share through --out (default: as "
+        "accelerate launch or torchrun tell, else all)",
     )
 
 
@@ -188,16 +216,29 @@ def prompts(args: argparse.Namespace, tuning: bool = False) -> list[Prompt]:
 def _problems(args: argparse.Namespace, tuning: bool) -> list[Problem]:
     if args.task in PUBLISHED:
         return load_published(args.task, args.source, args.items, args.shots, args.shots_from)
+    n = args.items or TASK_ITEMS
     if args.task not in FAMILIES:
         raise ConfigError(unknown("task", args.task, TASKS))
-    return tuning_problems(args.task, args.items) if tuning else load_problems(args.task, "heldout", args.items)
+    return tuning_problems(args.task, n) if tuning else load_problems(args.task, "heldout", n)
 
 
-def _read(path: Path, limit: int) -> Iterator[Prompt]:
+def _read(path: Path, limit: int | None) -> Iterator[Prompt]:
     for number, row in islice(json_lines(path), limit):
         given = row if isinstance(row, dict) else {}
         solution = given.get("solution") or given.get("answer", "")  # LIMO: the reasoning, and the bare number
-        yield Prompt(prompt_text(row, path, number), str(given.get("task_id", number)), str(solution))
+        key = next((given[name] for name in KEYS if name in given), number)
+        yield Prompt(
+            prompt_text(row, path, number),
+            str(key),
+            str(solution),
+            category=str(given.get("category") or ""),
+            more=_further_turns(given),
+        )
+
+
+def _further_turns(row: Mapping[str, Any]) -> tuple[str, ...]:
+    turns = row.get("turns")
+    return tuple(map(str, turns[1:])) if isinstance(turns, list) else ()
 
 
 def prompt_text(row: Any, path: Path, number: int) -> str:

@@ -42,10 +42,20 @@ class Tokenizer:
             raise ConfigError("The prompt is not valid text: it holds half of a surrogate pair.")
         return self._chat(prompt) if chat else list(self.hf(prompt)["input_ids"])
 
-    def _chat(self, prompt: str) -> list[int]:
+    def conversation(self, said: Sequence[str], chat: bool = False) -> list[int]:
+        """Ids of what was said in turns, user first: the model speaks next. Without `chat` empty lines part them.
+
+        Raises:
+            ConfigError: `chat` without a chat template.
+        """
+        if chat:
+            return self._chat(*said)
+        return self.encode("\n\n".join(said))
+
+    def _chat(self, *said: str) -> list[int]:
         if not getattr(self.hf, "chat_template", None):
             raise ConfigError("This model's tokenizer has no chat template: run with chat off.")
-        messages = [{"role": "user", "content": prompt}]
+        messages = [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(said)]
         text = self.hf.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         return list(self.hf(text, add_special_tokens=False)["input_ids"])
 

@@ -156,8 +156,8 @@ def test_compare_pools_prompts_and_pooled_reads_its_traces(
     given = ["compare", "--methods", "ar,sd:gamma=2", "--prompts", str(prompts), *pair, *SHORT]
     assert main([*given, "--json", "--out", str(out)]) == 0
     table = json.loads(capsys.readouterr().out)
-    assert table["ar"]["tau"] == 1 and table["sd:gamma=2"]["same_output_as_ar"] == table["sd:gamma=2"]["prompts"] == 2
-    assert table["ar"]["intervals"]["tau"]["mean"] == 1 and len(list(out.glob("*.jsonl.gz"))) == 4
+    assert table["ar"]["tau"] == 1 and table["sd:gamma=2"]["same_output_as_ar"] == table["sd:gamma=2"]["prompts"] == 3
+    assert table["ar"]["intervals"]["tau"]["mean"] == 1 and len(list(out.glob("*.jsonl.gz"))) == 6
     assert main(given) == 0
     assert "sd:gamma=2" in capsys.readouterr().out
     assert main(["pooled", str(out.parent), "--out", str(tmp_path / "pooled.json")]) == 0

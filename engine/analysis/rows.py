@@ -1,0 +1,85 @@
+"""What a table over many runs needs of each: its sums and its response. A sweep keeps these and lets the traces go."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from engine.analysis.grouping import counted, question, task_of
+from engine.analysis.intervals import of_sums
+from engine.analysis.quality import Name, Response, Responses, measures, response
+from engine.trace.store import Trace
+from engine.trace.sums import Sums, ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run; `category` is what its prompt's file said, if anything."""
+
+    task: str
+    response: Response
+    sums: Sums
+    category: str = ""
+
+    @classmethod
+    def of(cls, trace: Trace, category: str = "", asked: Name = ()) -> "Row":
+        """That of a finished run; `asked` names its prompt, where another name than its text makes runs pairs."""
+        return cls(task_of(trace), response(asked or question(trace), trace), Sums.of_run(trace), category)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON types."""
+        return asdict(self) | {"sums": self.sums.to_json()}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Row":
+        """The inverse of `to_json`."""
+        told = found["response"]
+        given = told | {"prompt": tuple(told["prompt"]), "output": tuple(told["output"])}
+        return cls(found["task"], Response(**given), Sums.from_json(found["sums"]), found["category"])
+
+
+def table(rows: Mapping[str, Sequence[Row]], plain: str = "ar") -> dict[str, dict[str, Any]]:
+    """Numbers and quality of each method over the same prompts in the same order, with 95 % intervals, as JSON types.
+
+    Where `plain` is among the methods the others get speed-ups and differences from it; the runs of a prompt must have
+    been measured in one process then, in turns. Where prompts have categories, `categories` holds the same of each.
+    """
+    found = _table(rows, plain)
+    for category in dict.fromkeys(row.category for own in rows.values() for row in own if row.category):
+        part = {name: [row for row in own if row.category == category] for name, own in rows.items()}
+        for name, line in _table(part, plain).items():
+            found[name].setdefault("categories", {})[category] = line
+    return found
+
+
+def _table(rows: Mapping[str, Sequence[Row]], plain: str) -> dict[str, dict[str, Any]]:
+    baseline = rows.get(plain)
+    return {name: _line(own, baseline, name == plain) for name, own in rows.items()}
+
+
+def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) -> dict[str, Any]:
+    each = [row.sums for row in own]
+    found = sum(each, Sums()).numbers()
+    if baseline and not is_plain:
+        found |= _speedups(each, [row.sums for row in baseline])
+    found["intervals"] = {name: value and asdict(value) for name, value in of_sums(each).items()}
+    found["prompts"] = len(own)
+    found["quality"] = measures(_named(own), _named(baseline or ()), {row.task for row in own})
+    if baseline:
+        found["same_output_as_ar"] = sum(
+            a.response.output == b.response.output for a, b in zip(own, baseline, strict=True)
+        )
+    return found
+
+
+def _speedups(ours: Sequence[Sums], theirs: Sequence[Sums]) -> dict[str, float | None]:
+    found = {"speedup": ratio(sum(ours, Sums()).tokens_per_s, sum(theirs, Sums()).tokens_per_s)}
+    if len(ours) > 1:
+        each = [ratio(one.tokens_per_s, other.tokens_per_s) for one, other in zip(ours, theirs, strict=True)]
+        known = [quotient for quotient in each if quotient is not None]
+        found["speedup_perprompt_mean"] = ratio(sum(known), len(known))
+    return found
+
+
+def _named(rows: Sequence[Row]) -> Responses:
+    names = counted(row.response.prompt for row in rows)
+    return {name: row.response for name, row in zip(names, rows, strict=True)}

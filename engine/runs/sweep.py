@@ -1,0 +1,150 @@
+"""Long comparisons in a folder: what is done is kept, so that they go on after a stop and are shared by processes.
+
+A sweep is a list of units (a prompt, a repeat) that are numbered alike in every process. Process i of n works on the
+units whose number leaves i when divided by n, and appends a line for each to a file of its own as soon as it is done.
+Nothing else is shared: no process waits for another, a killed one loses the unit in work, and started again it reads
+what is there, its own and the others', and goes on. docs/design/0016-sweeps.md.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ConfigError
+from engine.files.written import writable
+from engine.tasks.rows import json_lines, mend
+
+ABOUT = "sweep.json"
+SHOWN = 60  # characters of a setting that differs
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Process `index` of `count`."""
+
+    index: int = 0
+    count: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """From "i/n", counted from 0.
+
+        Raises:
+            ValueError: it is not that.
+        """
+        index, _, count = text.partition("/")
+        if not (index.isdecimal() and count.isdecimal() and int(index) < int(count)):
+            raise ValueError(text)
+        return cls(int(index), int(count))
+
+    @classmethod
+    def of_launcher(cls, environ: Mapping[str, str] = os.environ) -> "Shard":
+        """As `accelerate launch` and `torchrun` tell their processes; the only one where nothing is told."""
+        try:
+            return cls.parse(f"{environ.get('RANK', '0')}/{environ.get('WORLD_SIZE', '1')}")
+        except ValueError:
+            return cls()
+
+    def takes(self, unit: int) -> bool:
+        """Whether a unit is this process's."""
+        return unit % self.count == self.index
+
+
+class Kept:
+    """The units of a sweep that are done, in memory: gone with the process."""
+
+    shard = Shard()
+
+    def __init__(self) -> None:
+        """Nothing is done yet."""
+        self._found = dict[int, dict[str, Any]]()
+
+    def done(self) -> set[int]:
+        """Numbers of the units that are done."""
+        return set(self._found)
+
+    def keep(self, unit: int, found: Mapping[str, Any]) -> None:
+        """Take what a unit gave (JSON types)."""
+        self._found[unit] = {"unit": unit, **found}
+
+    def found(self) -> list[dict[str, Any]]:
+        """What all units gave that are done, in their order."""
+        return [self._found[unit] for unit in sorted(self._found)]
+
+
+class Sweep(Kept):
+    """The same in a folder, by whichever process."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any], shard: Shard) -> None:
+        """Take up the sweep of these settings (JSON types), or begin it.
+
+        Raises:
+            ConfigError: the folder holds another sweep, with what differs; or files that are none.
+        """
+        super().__init__()
+        self.folder, self.shard = folder, shard
+        self._own = folder / f"rows-{shard.index}-of-{shard.count}.ndjson"
+        folder.mkdir(parents=True, exist_ok=True)
+        _agree(folder / ABOUT, json.loads(json.dumps(settings)))
+        if writable(self._own).exists():
+            mend(self._own)
+
+    def done(self) -> set[int]:
+        """Numbers of the units that are done."""
+        return {unit for unit, _ in self._lines()}
+
+    def keep(self, unit: int, found: Mapping[str, Any]) -> None:
+        """Write what a unit gave (JSON types); once this returns, it is done."""
+        line = json.dumps({"unit": unit, **found}, ensure_ascii=False)
+        with self._own.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def found(self) -> list[dict[str, Any]]:
+        """What all units gave that are done, in their order."""
+        kept = dict(self._lines())
+        return [kept[unit] for unit in sorted(kept)]
+
+    def _lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        for path in sorted(self.folder.glob("rows-*-of-*.ndjson")):
+            for number, line in json_lines(path, torn=True):
+                if not isinstance(line, dict) or not isinstance(line.get("unit"), int):
+                    raise ConfigError(f"{path}, line {number} is no line of a sweep.")
+                yield line["unit"], line
+
+
+def _agree(path: Path, settings: Mapping[str, Any]) -> None:
+    """Write the settings, or see that they are those that are written.
+
+    Raises:
+        ConfigError: they are not.
+    """
+    temporary = writable(path).with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    temporary.write_text(json.dumps(settings, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    try:
+        os.link(temporary, path)  # whole at once, and only where no other process was faster
+    except FileExistsError:
+        pass
+    finally:
+        temporary.unlink()
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise ConfigError(f"{path} is not the head of a sweep: it is no JSON.") from None
+    if found != settings:
+        raise ConfigError(f"{path.parent} holds another sweep: {_difference(found, settings)}. Name another folder.")
+
+
+def _difference(found: Any, settings: Mapping[str, Any]) -> str:
+    before = found if isinstance(found, dict) else {}
+    names: Sequence[str] = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
+    told = [
+        f"{name} {json.dumps(before.get(name))[:SHOWN]} there, {json.dumps(settings.get(name))[:SHOWN]} here"
+        for name in names
+    ]
+    return "; ".join(told)

@@ -1,0 +1,221 @@
+"""What is added up over the rounds of runs, and the numbers that follow from it: few bytes a run, however long it was.
+
+The sums of several runs are those of the runs added, so that a sweep keeps these and lets its traces go.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import accumulate, zip_longest
+from typing import Any, Protocol
+
+from engine.trace import outcome
+from engine.trace.events import Round, RunEnded, RunStarted, Token
+
+QUARTER = 0.25  # the share of the draft within which HeteroSpec looks for the last accepted rank
+Counts = tuple[int, ...]
+
+
+class Recorded(Protocol):
+    """What is read of a trace."""
+
+    rounds: list[Round]
+    tokens: list[Token]
+    end: RunEnded | None
+
+    @property
+    def head(self) -> RunStarted:
+        """The first event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Counts of rounds and tokens, times in milliseconds; None where a part is unknown."""
+
+    tokens: int = 0
+    rounds: int = 0
+    verify_tokens: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    rejected: int | None = 0
+    penalised: int | None = 0
+    drafting: int = 0  # rounds with a draft
+    rollbacks: int = 0  # of these, rounds that ended at a rejected token
+    levels: int = 0  # depths of their drafts, added
+    deepest: int = 0
+    ended: Counts = ()  # rounds with a draft by the number of accepted draft tokens
+    stopped: Counts = ()  # of these, rounds that ended at a rejected token
+    accepted_counts: Counts = ()  # all rounds by the number of accepted draft tokens
+    emitted_counts: Counts = ()  # all rounds by the tokens they gave
+    tcr_counts: Counts = ()  # rounds by their terminal confidence rank
+    tcr_quarter: int = 0  # of these, rounds with a rank within the first quarter of the draft
+    draft_ms: float = 0.0
+    step_ms: float = 0.0  # of rounds with a draft
+    verify_ms: float = 0.0
+    other_ms: float = 0.0
+    prefill_ms: float | None = 0.0
+
+    @classmethod
+    def of(cls, traces: Iterable[Recorded]) -> "Sums":
+        """Those of some runs."""
+        total = cls()
+        for trace in traces:
+            total += cls.of_run(trace)
+        return total
+
+    @classmethod
+    def of_run(cls, trace: Recorded) -> "Sums":
+        """Those of one run."""
+        rest = cls(tokens=len(trace.tokens), prefill_ms=None if trace.end is None else trace.end.prefill_ms)
+        return rest + cls.of_rounds(trace.rounds)
+
+    @classmethod
+    def of_rounds(cls, rounds: Iterable[Round]) -> "Sums":
+        """Those of some rounds: without tokens and prefill, which belong to a run."""
+        kept = list(rounds)
+        drafting = [event for event in kept if event.drafted]
+        ranks = [(outcome.tcr(event), event.drafted + 1) for event in drafting]
+        known = [(rank, size) for rank, size in ranks if rank is not None]
+        stops = [event for event in drafting if outcome.rejects(event)]
+        return cls(
+            rounds=len(kept),
+            verify_tokens=sum(event.fed for event in kept),
+            drafted=sum(event.drafted for event in kept),
+            accepted=sum(event.accepted for event in kept),
+            rejected=_sum(map(outcome.rejected, kept)),
+            penalised=_sum(map(outcome.penalised, kept)),
+            drafting=len(drafting),
+            rollbacks=len(stops),
+            levels=sum(event.levels for event in drafting),
+            deepest=max((event.levels for event in drafting), default=0),
+            ended=_histogram([event.accepted for event in drafting]),
+            stopped=_histogram([event.accepted for event in stops]),
+            accepted_counts=_histogram([event.accepted for event in kept]),
+            emitted_counts=_histogram([event.emitted for event in kept]),
+            tcr_counts=_histogram([rank for rank, _ in known]),
+            tcr_quarter=sum(rank <= QUARTER * size for rank, size in known),
+            draft_ms=sum(event.draft_ms for event in kept),
+            step_ms=sum(event.draft_ms for event in drafting),
+            verify_ms=sum(event.verify_ms for event in kept),
+            other_ms=sum(event.other_ms for event in kept),
+        )
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> "Sums":
+        """The inverse of `to_json`.
+
+        Raises:
+            TypeError: a name that is none of these sums.
+        """
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in found.items()
+        }
+        return cls(**values)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON types."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    def __add__(self, other: "Sums") -> "Sums":
+        return Sums(**{field.name: _added(field.name, self, other) for field in fields(self)})
+
+    @property
+    def ms(self) -> float:
+        """Time of all rounds."""
+        return self.draft_ms + self.verify_ms + self.other_ms
+
+    def numbers(self) -> dict[str, Any]:
+        """Every number of `engine.analysis.names` that these sums give; one that cannot be known is None."""
+        tested = None if self.rejected is None else self.accepted + self.rejected
+        step, call = ratio(self.step_ms, self.levels), ratio(self.verify_ms, self.rounds)
+        return {
+            "tokens": self.tokens,
+            "rounds": self.rounds,
+            "verify_tokens": self.verify_tokens,
+            "drafted": self.drafted,
+            "accepted": self.accepted,
+            "rejected": self.rejected,
+            "discarded": None if tested is None else self.drafted - tested,
+            "tau": ratio(self.tokens, self.rounds),
+            "accept_rate_drafted": ratio(self.accepted, self.drafted),
+            "accept_rate_tested": ratio(self.accepted, tested),
+            "accept_by_depth": self.by_depth(),
+            "accepted_histogram": list(self.accepted_counts),
+            "tcr_histogram": self.ranks(),
+            "penalised_rate": None if self.penalised is None or not self.tokens else 100 * self.penalised / self.tokens,
+            "penalised_per_tested": None if self.penalised is None else ratio(self.penalised, tested),
+            "rollback_rate": ratio(self.rollbacks, self.drafting),
+            "draft_s": self.draft_ms / 1e3,
+            "verify_s": self.verify_ms / 1e3,
+            "other_s": self.other_ms / 1e3,
+            "cost_ratio": None if step is None else ratio(step, call),
+            "prefill_s": None if self.prefill_ms is None else self.prefill_ms / 1e3,
+            "tokens_per_s": self.tokens_per_s,
+        }
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Tokens a second of decoding; None without time."""
+        return ratio(1e3 * self.tokens, self.ms)
+
+    def by_depth(self) -> dict[str, list[Any]]:
+        """Acceptance by position in the draft, from depth 1.
+
+        `marginal`: accepted to this depth / rounds with a draft (vLLM's per-position rate). `conditional`: accepted to
+        this depth / rounds that accepted everything before and tested this depth. `accepted` and `tested` are the
+        counts behind.
+        """
+        ended, stopped = _within(self.ended, self.deepest), _within(self.stopped, self.deepest)
+        accepted = list(accumulate(reversed(ended[1:])))[::-1]
+        tested = [kept + stopped[depth] for depth, kept in enumerate(accepted)]
+        return {
+            "depth": list(range(1, self.deepest + 1)),
+            "accepted": accepted,
+            "tested": tested,
+            "marginal": [kept / self.drafting for kept in accepted],
+            "conditional": [ratio(kept, seen) for kept, seen in zip(accepted, tested, strict=True)],
+        }
+
+    def ranks(self) -> dict[str, Any]:
+        """`counts[r]` rounds whose last accepted draft token had rank r, over rounds with a draft whose rank is known.
+
+        `top_quarter` is the share of them with r within 25 % of the N draft tokens and root (HeteroSpec, sec. 3).
+        """
+        return {"counts": list(self.tcr_counts), "top_quarter": ratio(self.tcr_quarter, sum(self.tcr_counts))}
+
+
+def ratio(part: float | None, whole: float | None) -> float | None:
+    """A quotient; None where a part is unknown, or nothing was counted."""
+    return None if part is None or not whole else part / whole
+
+
+def _added(name: str, one: Sums, other: Sums) -> Any:
+    a, b = getattr(one, name), getattr(other, name)
+    if name == "deepest":
+        return max(a, b)
+    if isinstance(a, tuple):
+        return tuple(x + y for x, y in zip_longest(a, b, fillvalue=0))
+    return None if a is None or b is None else a + b
+
+
+def _within(counts: Sequence[int], deepest: int) -> list[int]:
+    """Counts for 0 to `deepest`; a round that says more contradicts itself, which is for `identities`."""
+    kept = [*counts, *[0] * (deepest + 1 - len(counts))][: deepest + 1]
+    kept[deepest] += sum(counts[deepest + 1 :])
+    return kept
+
+
+def _histogram(values: Sequence[int]) -> Counts:
+    counts = [0] * (max(values, default=-1) + 1)
+    for value in values:
+        counts[value] += 1
+    return tuple(counts)
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """The sum, or None as soon as one part is unknown."""
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total

@@ -1,0 +1,70 @@
+"""A folder that processes share: who does what, what survives a stop, what is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.runs.sweep import Kept, Shard, Sweep
+
+SETTINGS = {"methods": ["ar", "sd"], "seed": 0}
+
+
+@pytest.mark.parametrize("text", ["1/1", "-1/2", "a/2", "1", "", "1/2/3", "0/0"])
+def test_shards_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError):
+        Shard.parse(text)
+
+
+def test_every_unit_is_one_process_s() -> None:
+    shards = [Shard.parse(f"{i}/3") for i in range(3)]
+    assert all(sum(shard.takes(unit) for shard in shards) == 1 for unit in range(20))
+
+
+def test_launchers_tell_the_shard() -> None:
+    assert Shard.of_launcher({}) == Shard(0, 1)
+    assert Shard.of_launcher({"RANK": "2", "WORLD_SIZE": "4"}) == Shard(2, 4)
+    assert Shard.of_launcher({"RANK": "x", "WORLD_SIZE": "4"}) == Shard(0, 1)
+
+
+def test_processes_meet_in_the_folder(tmp_path: Path) -> None:
+    one, two = (Sweep(tmp_path, SETTINGS, Shard(i, 2)) for i in range(2))
+    two.keep(1, {"text": "b"})
+    one.keep(0, {"text": "a\u2028"})
+    assert one.done() == two.done() == {0, 1}
+    assert [unit["text"] for unit in one.found()] == ["a\u2028", "b"]
+    assert Sweep(tmp_path, SETTINGS, Shard()).done() == {0, 1}, "another number of processes goes on as well"
+
+
+def test_a_line_that_was_cut_off_is_not_done(tmp_path: Path) -> None:
+    for shard in (Shard(), Shard(1, 2)):
+        Sweep(tmp_path, SETTINGS, shard).keep(shard.count, {"text": "a"})
+        with next(tmp_path.glob(f"rows-{shard.index}-of-{shard.count}.ndjson")).open("a") as file:
+            file.write('{"unit": 7, "te')
+    again = Sweep(tmp_path, SETTINGS, Shard())
+    assert again.done() == {1, 2}
+    again.keep(7, {"text": "b"})
+    assert [unit["unit"] for unit in again.found()] == [1, 2, 7]
+
+
+def test_another_sweep_is_refused_with_what_differs(tmp_path: Path) -> None:
+    Sweep(tmp_path, SETTINGS, Shard()).keep(0, {})
+    with pytest.raises(ConfigError, match="seed 0 there, 1 here"):
+        Sweep(tmp_path, {**SETTINGS, "seed": 1}, Shard())
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize("name, text", [("sweep.json", "x"), ("sweep.json", "[]"), ("rows-0-of-1.ndjson", "[]\n")])
+def test_files_that_are_no_sweep(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match="sweep"):
+        Sweep(tmp_path, SETTINGS, Shard()).done()
+
+
+def test_without_a_folder_it_is_in_memory() -> None:
+    kept = Kept()
+    kept.keep(3, {"text": "b"})
+    kept.keep(1, {"text": "a"})
+    assert kept.done() == {1, 3} and [unit["text"] for unit in kept.found()] == ["a", "b"]
+    assert json.dumps(kept.found())
