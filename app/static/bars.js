@@ -8,7 +8,8 @@ import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./dr
  * @typedef {import("./types/store.js").Run} Run
  * @typedef {import("./types/trace.js").Node} Node
  * @typedef {import("./types/trace.js").TopN} TopN
- * @typedef {{id: number, q: number|null, p: number|null, shared: boolean}} Row  `shared`: in both first-n lists
+ * @typedef {{id: number, q: number|null, p: number|null, shared: boolean, cutQ?: number|null, cutP?: number|null}} Row
+ *   `shared`: in both first-n lists; `cutQ`, `cutP`: the raw probability of a token that top-k or top-p has cut
  * @typedef {Omit<Row, "id"> & {id: null}} Other  all tokens that have no row
  * @typedef {{at: number, name: string}} Cut  where p has to reach
  * @typedef {object} Bars
@@ -30,12 +31,35 @@ import { FONT, fmt, label, linear, MONO, pieceOf, prob, SIGNS, sign } from "./dr
 const ROW = 19;
 const TOP = 22;
 const MOST = 10;
+const MOST_CUT = 3; // cut tokens that have a row though they are neither drafted nor emitted
 export const BARS_HEIGHT = TOP + (MOST + 1) * ROW + 24;
+
+/** The tokens of a raw list that top-k or top-p took out of the distribution sampled from, with their raw probability:
+ * a list of the sampled one that is shorter than the raw one is whole.
+ * @param {TopN | null | undefined} sampled @param {TopN | null | undefined} raw
+ * @param {{top_k?: unknown, top_p?: unknown}} sampling @returns {Map<number, number>} */
+export function cutFrom(sampled, raw, { top_k, top_p }) {
+  const cuts = Number(top_k ?? 0) > 0 || Number(top_p ?? 1) < 1;
+  if (!cuts || !sampled || !raw || sampled.length >= raw.length) return new Map();
+  const kept = mapOf(sampled);
+  return new Map(raw.filter(([id]) => !kept.has(id)));
+}
+
+/** The same of both distributions shown at a node. @param {Run} run @param {Node | null} node
+ * @param {string} distribution */
+export function cutAt({ head }, node, distribution) {
+  if (!node || !head || distribution !== "sampled") return undefined;
+  return {
+    draft: cutFrom(node.law_draft, node.top_draft, head.sampling),
+    target: cutFrom(node.law_target, node.top_target, head.sampling),
+  };
+}
 
 /** The bars to show: the union of both lists' first n, always with the named tokens, in one order.
  * @param {{draft: TopN|null, candidate: Node|null, target: TopN|null, n: number, order: string,
- *   keep: (number|undefined)[]}} given `candidate`: the draft token @returns {Row[]} */
-export function barRows({ draft, target, candidate, n, order, keep }) {
+ *   keep: (number|undefined)[], cut?: {draft: Map<number, number>, target: Map<number, number>}}} given
+ *   `candidate`: the draft token; `cut`: what top-k and top-p took out @returns {Row[]} */
+export function barRows({ draft, target, candidate, n, order, keep, cut }) {
   const q = mapOf(draft);
   const p = mapOf(target);
   if (candidate?.q != null && !q.has(candidate.token)) q.set(candidate.token, candidate.q);
@@ -48,16 +72,19 @@ export function barRows({ draft, target, candidate, n, order, keep }) {
   const spare = [...(target ?? []), ...(draft ?? [])].sort((a, b) => b[1] - a[1]);
   for (const [id] of spare) if (ids.length < MOST && !ids.includes(id)) ids.push(id);
   ids.sort((a, b) => (main.get(b) ?? -1) - (main.get(a) ?? -1) || (second.get(b) ?? -1) - (second.get(a) ?? -1));
-  while (ids.length > MOST)
+  const gone = [...(cut?.target ?? []), ...(cut?.draft ?? [])].sort((a, b) => b[1] - a[1]).map(([id]) => id);
+  const fresh = [...new Set(gone)].filter((id) => !ids.includes(id)).slice(0, MOST_CUT);
+  while (ids.length + fresh.length > MOST)
     ids.splice(
       ids.findLastIndex((id) => !must.includes(id)),
       1,
     );
-  return ids.map((id) => ({
+  return [...ids, ...fresh].map((id) => ({
     id,
     q: draft ? (q.get(id) ?? null) : null,
     p: target ? (p.get(id) ?? null) : null,
     shared: shared.has(id),
+    ...(cut && { cutQ: cut.draft.get(id) ?? null, cutP: cut.target.get(id) ?? null }),
   }));
 }
 
@@ -104,6 +131,8 @@ export function barFigure(given) {
     if (proposed) line.append(sign(given.state ?? "target", half + 8, y + ROW / 2, 4));
     if (chosen && !proposed) line.append(sign(given.origin, half + middle - 8, y + ROW / 2, 4));
     const faint = row.id === null ? 0.45 : 1;
+    if (row.cutQ != null) outline(line, left, y, length(Math.min(high, row.cutQ)), "left", "--draft");
+    if (row.cutP != null) outline(line, right, y, length(Math.min(high, row.cutP)), "right", "--target");
     if (given.draft) bar(line, left, y, length(row.q ?? 0), "left", "--draft", faint);
     if (given.target) bar(line, right, y, length(row.p ?? 0), "right", "--target", faint);
     if (given.residual && row.id !== null && row.p !== null && row.p > (row.q ?? 0)) {
@@ -122,10 +151,17 @@ export function barFigure(given) {
     }
     if (given.draft)
       line.append(
-        label(left - length(row.q ?? 0) - 4, y + 13, value(row.q, row.id), { "text-anchor": "end", "font-size": 10.5 }),
+        label(left - length(row.cutQ == null ? (row.q ?? 0) : Math.min(high, row.cutQ)) - 4, y + 13, told(row, "q"), {
+          "text-anchor": "end",
+          "font-size": 10.5,
+        }),
       );
     if (given.target)
-      line.append(label(right + length(row.p ?? 0) + 4, y + 13, value(row.p, row.id), { "font-size": 10.5 }));
+      line.append(
+        label(right + length(row.cutP == null ? (row.p ?? 0) : Math.min(high, row.cutP)) + 4, y + 13, told(row, "p"), {
+          "font-size": 10.5,
+        }),
+      );
     if (proposed && given.cut !== null)
       line.append(cutLine(right + length(Math.min(high, given.cut.at)), y, given.cut));
     figure.append(line);
@@ -137,6 +173,30 @@ export function barFigure(given) {
 
 /** @param {number | null} x @param {number | null} id */
 const value = (x, id) => (x === null ? (id === null ? "" : "–") : prob(x));
+
+/** The number at a bar; of a token that was cut, what it had before. @param {Row | Other} row @param {"q" | "p"} key */
+const told = (row, key) => {
+  const cut = key === "q" ? row.cutQ : row.cutP;
+  return cut == null ? value(row[key], row.id) : `cut, raw ${prob(cut)}`;
+};
+
+/** A bar of what top-k or top-p took away: an empty, dashed box. @param {SVGElement} line @param {number} x
+ * @param {number} y @param {number} length @param {"left" | "right"} side @param {string} colour */
+function outline(line, x, y, length, side, colour) {
+  const wide = Math.max(length, 2);
+  line.append(
+    s("rect", {
+      x: side === "left" ? x - wide : x,
+      y: y + 4.5,
+      width: wide,
+      height: ROW - 9,
+      fill: "none",
+      stroke: `var(${colour})`,
+      "stroke-dasharray": "2 2",
+      "data-cut-token": true,
+    }),
+  );
+}
 
 /** @param {SVGElement} line @param {number} x @param {number} y @param {number} length @param {"left" | "right"} side
  * @param {string} colour @param {number} opacity */
@@ -246,7 +306,9 @@ function foot(figure, given, high, length, left, right) {
 
 /** @param {Bars} given */
 function spoken({ run, rows, candidate, emitted, state }) {
-  const list = rows.slice(0, 5).map((row) => `${pieceOf(run, row.id)} draft ${prob(row.q)} target ${prob(row.p)}`);
+  const list = rows
+    .filter((row, i) => i < 5 || row.cutQ != null || row.cutP != null)
+    .map((row) => `${pieceOf(run, row.id)} draft ${told(row, "q")} target ${told(row, "p")}`);
   const what = candidate === null ? "" : `Draft token ${pieceOf(run, candidate)}, ${SIGNS[state ?? ""]?.label}. `;
   return `${what}Emitted ${emitted === null ? "nothing" : pieceOf(run, emitted)}. ${list.join("; ")}`;
 }

@@ -41,6 +41,7 @@ export function drawCaseReview(body, store, lab) {
     if (!keep(reviews)) lab.ui.notify("This browser keeps no data: export your reviews before you close the page.");
   }
   function draw() {
+    const held = body.contains(document.activeElement) ? nameOf(document.activeElement) : "";
     spots.here.replaceChildren(...here(room, draw));
     spots.list.replaceChildren(...list(room));
     spots.others.replaceChildren();
@@ -52,10 +53,17 @@ export function drawCaseReview(body, store, lab) {
       draw,
       select: (key) => lab.ui.open("workshop", key),
     });
+    if (!held) return; // the button that was pressed is another element now
+    const again = [...body.querySelectorAll("button, input, textarea")].find((one) => nameOf(one) === held);
+    if (again instanceof HTMLElement) again.focus();
+    else body.focus();
   }
   draw();
   queueMicrotask(() => body.querySelector("textarea")?.focus());
 }
+
+/** @param {Element | null} element */
+const nameOf = (element) => element?.getAttribute("aria-label") ?? element?.textContent ?? "";
 
 /** What can be reviewed now. @param {Room} room @param {() => void} draw */
 function here({ lab, store, save }, draw) {

@@ -6,7 +6,6 @@ import { h } from "./dom.js";
 import { drawHelp } from "./help.js";
 import { icon } from "./icons.js";
 import { drawSave, drawShare } from "./save.js";
-import { startTour } from "./tour.js";
 
 /** @typedef {(body: HTMLElement, store: import("./types/store.js").Store, lab: import("./types/lab.js").Lab,
  *   ...rest: unknown[]) => unknown} Draw */
@@ -35,7 +34,6 @@ export function mount(element, store, lab) {
   });
 
   lab.ui.on("open", ({ name, rest }) => {
-    if (name === "tour") return void startTour(element, store, lab);
     if (!(name in DRAWERS)) return;
     const [text, draw] = DRAWERS[name];
     title.textContent = text;

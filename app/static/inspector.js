@@ -1,7 +1,7 @@
 // @ts-check
 // The round inspector: why this token; first a sentence, then the two distributions and the draw.
 
-import { barFigure, barRows } from "./bars.js";
+import { barFigure, barRows, cutAt } from "./bars.js";
 import { nodeSelection, samples } from "./columns.js";
 import { h, s } from "./dom.js";
 import { pieceOf, rich, SIGNS, sign } from "./draw.js";
@@ -175,6 +175,7 @@ function showDistributions(store, parts, it) {
     n,
     order: store.options.order,
     keep: [node?.token, emitted?.token],
+    cut: cutAt(run, node, distribution),
   });
   parts.bars.replaceChildren(
     draft || target

@@ -21,6 +21,7 @@ const SLIDING = /^(Arrow|Home|End|Page)/;
 export function bindKeys(store, lab) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (document.querySelector("dialog:modal")) return; // what has the focus may be gone from it
     const target = event.target instanceof Element ? event.target : null;
     const slider = target instanceof HTMLInputElement && target.type === "range";
     if (slider && SLIDING.test(event.key) && target.closest('[data-view="whatif"]')) return; // it moves the threshold

@@ -5,6 +5,7 @@ import { h } from "./dom.js";
 import { Lane } from "./lane.js";
 import { lanesFigure } from "./lanefigure.js";
 import { showPassages } from "./lanepassages.js";
+import { linkScrolling } from "./lanescroll.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -23,6 +24,7 @@ export function mount(element, store, lab) {
   let stale = false; // something changed while another view of the stage was open
 
   const active = () => store.options.stage === "text";
+  linkScrolling(element, store, lanes);
 
   function rebuild() {
     stale = !active();

@@ -34,8 +34,8 @@ export function reviewPanel({ key, question, note: noteOn, told, keys }, ctx) {
   });
   note.value = review.note;
   note.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    event.preventDefault(); // leaves the note, not the drawer
+    if (event.key !== "Escape" || !keys) return; // a drawer closes
+    event.preventDefault(); // leaves the note, not the room
     event.stopPropagation();
     note.blur();
   });

@@ -1,8 +1,9 @@
 // @ts-check
 // The head of the page: its name, the rooms, and what opens, saves and shares.
 
-import { h } from "./dom.js";
+import { h, said } from "./dom.js";
 import { icon, mark } from "./icons.js";
+import { take } from "./learn/show.js";
 import { ROOMS } from "./rooms/rooms.js";
 
 /** @type {import("./types/lab.js").Mount} */
@@ -22,6 +23,14 @@ export function mount(element, store, lab) {
   /** @param {string} text @param {string} name @param {string} title */
   const opener = (text, name, title) =>
     h("button.plain", { onclick: () => ui.open(name), title, "aria-haspopup": "dialog" }, text);
+  const begin = async () => {
+    try {
+      const { lessons } = await lab.api.get("lessons");
+      await take(lessons[0].name, 0, lessons[0].steps[0], store, lab);
+    } catch (error) {
+      ui.notify(said(error));
+    }
+  };
   const dark = () => document.body.classList.contains("dark");
   const help = { onclick: () => ui.open("help"), "aria-label": "Help and keys", title: "Help and keys (?)" };
   const open = { onclick: () => file.click(), title: "Open saved traces (.jsonl, .jsonl.gz); no model is needed" };
@@ -40,7 +49,11 @@ export function mount(element, store, lab) {
     h(
       "div.tools",
       {},
-      opener("Tour", "tour", "Eight steps on recorded runs"),
+      h(
+        "button.plain",
+        { onclick: begin, title: "The first lesson, five minutes, beside recorded runs" },
+        "Start here",
+      ),
       opener("Review", "notes", "Verdict, note and star of a token, a round or a run (n)"),
       h("button.plain", open, "Open"),
       opener("Save", "save", "Traces, tables and figures"),

@@ -9,6 +9,13 @@ pytestmark = pytest.mark.browser
 S = "draftscope.store"
 
 
+def test_the_first_lesson_is_one_click_from_the_page(visit_cases):
+    page = visit_cases("")
+    page.get_by_role("button", name="Start here").click()
+    expect(page.locator(".beside")).to_contain_text("One call, one token")
+    sees(page, f"[{S}.options.beside, {S}.status.recorded]", ["target_call~0", "first_look"])
+
+
 def test_a_lesson_opens_by_link_and_checks_a_selection(visit_cases):
     page = visit_cases("?room=learn&tab=lessons&name=entropy")
     page.get_by_role("button", name="Start beside the runs").click()

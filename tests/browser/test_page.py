@@ -215,7 +215,6 @@ def test_keyboard_only(visit):
     expect(page.get_by_role("textbox", name="Note")).to_have_value("odd r")
     wait(page, f"s.cursor.run === '{run}'")
     press("Escape")
-    press("Escape")
     page.wait_for_function("!document.querySelector('dialog').open")
     unfold(page)
     page.get_by_label("Prompt", exact=True).focus()
@@ -302,21 +301,6 @@ def test_a_narrow_screen_scrolls_lanes_sideways(visit):
     page.wait_for_function("document.documentElement.scrollWidth <= 390")
     page.evaluate(f"{S}.setCursor({{run: 'wary', pos: 3}})")
     page.wait_for_function("document.querySelector('[data-view=lanes]').scrollLeft > 500")
-
-
-def test_the_tour_drives_the_page(visit):
-    page = visit()
-    page.get_by_role("button", name="Tour").click()
-    titles, seen = page.locator(".tour h3"), set[str]()
-    for _ in range(8):
-        expect(titles).to_have_count(1)
-        page.wait_for_function(
-            "(seen) => !seen.includes(document.querySelector('.tour h3').textContent)", arg=list(seen)
-        )
-        seen.add(titles.inner_text())
-        page.locator(".tour .primary").click()
-    expect(page.locator(".tour")).to_have_count(0)
-    expect(page.locator(".spot")).to_have_count(0)
 
 
 def test_drawers_and_words(visit):

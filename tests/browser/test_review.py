@@ -18,6 +18,7 @@ def test_a_token_a_round_and_a_run_are_reviewed_kept_compared_and_linked(visit: 
     page.keyboard.press("n")
     drawer = page.locator("dialog.drawer")
     drawer.get_by_role("button", name="Agree", exact=True).click()
+    expect(drawer.get_by_role("button", name="Agree", exact=True)).to_be_focused()
     drawer.get_by_label("Note", exact=True).fill("the veto is right")
     drawer.get_by_role("button", name="This round").click()
     drawer.get_by_role("button", name="Disagree").click()

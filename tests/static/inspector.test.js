@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barRows } from "../../app/static/bars.js";
+import { barRows, cutFrom } from "../../app/static/bars.js";
 import { numbers } from "../../app/static/inspector/numbers.js";
 import { neutral } from "../../app/static/inspector/sentence.js";
 import { subject } from "../../app/static/inspector/subject.js";
@@ -98,4 +98,42 @@ test("bars: both lists' first n, the named tokens always, in one order, the shar
       [31, null],
     ],
   );
+});
+
+test("a token that top-k or top-p cut keeps a row with its raw probability; without either nothing is cut", () => {
+  const raw = [
+    [1, 0.5],
+    [2, 0.3],
+    [3, 0.15],
+    [4, 0.05],
+  ];
+  const sampled = [
+    [1, 0.625],
+    [2, 0.375],
+  ];
+  const cut = { draft: new Map(), target: cutFrom(sampled, raw, { top_k: 2, top_p: 1 }) };
+  assert.deepEqual(
+    [...cut.target],
+    [
+      [3, 0.15],
+      [4, 0.05],
+    ],
+  );
+  const rows = barRows({ draft: null, target: sampled, candidate: null, n: 5, order: "target", keep: [3], cut });
+  assert.deepEqual(
+    rows.map(({ id, p, cutP, cutQ }) => [id, p, cutP, cutQ]),
+    [
+      [1, 0.625, null, null],
+      [2, 0.375, null, null],
+      [3, null, 0.15, null],
+      [4, null, 0.05, null],
+    ],
+  );
+  assert.equal(cutFrom(sampled, raw, { top_k: 0, top_p: 0.8 }).size, 2);
+  assert.equal(cutFrom(sampled, raw, { top_k: 0, top_p: 1 }).size, 0, "a probability that rounds to 0 is not cut");
+  assert.equal(cutFrom(raw, raw, { top_k: 4 }).size, 0, "beyond the list nothing is known");
+  assert.equal(cutFrom(null, raw, { top_k: 2 }).size, 0);
+  const long = Array.from({ length: 12 }, (_, i) => [i + 10, 0.08]);
+  const full = barRows({ draft: null, target: long, candidate: null, n: 10, order: "target", keep: [], cut });
+  assert.deepEqual([full.length, full.filter(({ cutP }) => cutP !== null).length], [10, 2]);
 });

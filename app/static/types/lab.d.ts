@@ -132,7 +132,7 @@ export interface Session extends Emitter<SessionTopics> {
 }
 
 export interface UiTopics {
-  /** a drawer, or the tour, is to open */
+  /** a drawer is to open */
   open: { readonly name: string; readonly rest: readonly unknown[] };
   /** the open drawer is to close */
   close: undefined;

@@ -1,0 +1,67 @@
+// @ts-check
+// Scrolling the text of one lane scrolls the others to the same position, after their texts part to the same round.
+
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./lane.js").Lane} Lane
+ */
+
+const ASKS = /** @type {const} */ (["wheel", "pointerdown", "touchmove", "keydown"]);
+
+/** The lane that somebody scrolls leads; what the page scrolls itself moves nobody else.
+ * @param {HTMLElement} element @param {Store} store @param {ReadonlyMap<string, Lane>} lanes */
+export function linkScrolling(element, store, lanes) {
+  /** @type {Lane | null} */
+  let leader = null;
+  const laneOf = (/** @type {EventTarget | null} */ target) => {
+    const flow = target instanceof Element ? target.closest(".flow") : null;
+    return [...lanes.values()].find((lane) => lane.text.element === flow) ?? null;
+  };
+  for (const ask of ASKS)
+    element.addEventListener(
+      ask,
+      (event) => {
+        leader = laneOf(event.target);
+      },
+      { capture: true, passive: true },
+    );
+  store.on("cursor", () => {
+    leader = null; // every lane brings its own token into view
+  });
+  element.addEventListener(
+    "scroll",
+    (event) => {
+      if (leader && laneOf(event.target) === leader) store.frame("lanes:scroll", () => leader && align(leader));
+    },
+    { capture: true, passive: true },
+  );
+
+  /** @param {Lane} lane */
+  function align(lane) {
+    const box = lane.text.element.getBoundingClientRect();
+    const end = lane.run.rounds[store.visibleRounds(lane.run)]?.start ?? lane.run.tokens.length;
+    const pos = firstBelow(end, (i) => lane.text.chips[i]?.getBoundingClientRect().bottom ?? Infinity, box.top);
+    const token = pos < 0 ? undefined : lane.run.tokens[pos];
+    if (!token) return;
+    const down = lane.text.chips[pos].getBoundingClientRect().top - box.top;
+    for (const [key, other] of lanes) {
+      const twin = other === lane ? null : store.twin({ run: lane.run.key, pos, round: token.round, node: null }, key);
+      const chip = other.text.chips[twin?.pos ?? other.run.rounds[twin?.round ?? -1]?.start ?? -1];
+      const spot = chip?.getBoundingClientRect();
+      if (spot?.height)
+        other.text.element.scrollTop += spot.top - other.text.element.getBoundingClientRect().top - down;
+    }
+  }
+}
+
+/** The first of `n` growing numbers beyond a limit, asking for as few of them as can be; -1 where none is.
+ * @param {number} n @param {(i: number) => number} at @param {number} limit */
+export function firstBelow(n, at, limit) {
+  let [low, high] = [0, n];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (at(middle) > limit) high = middle;
+    else low = middle + 1;
+  }
+  return low < n ? low : -1;
+}

@@ -1,0 +1,20 @@
+// The first token in view, for lanes that scroll together.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { firstBelow } from "../../app/static/lanescroll.js";
+
+test("the first of a growing row beyond a limit is found with few questions", () => {
+  const row = [10, 10, 30, 30, 50];
+  let asked = 0;
+  const at = (i) => {
+    asked += 1;
+    return row[i];
+  };
+  assert.deepEqual(
+    [5, 10, 29, 30, 49, 50].map((limit) => firstBelow(row.length, at, limit)),
+    [0, 2, 2, 4, 4, -1],
+  );
+  assert.ok(asked <= 18);
+  assert.equal(firstBelow(0, at, 5), -1);
+});
