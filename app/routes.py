@@ -37,7 +37,8 @@ from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.service import Service
 from app.validate import body
-from app.wire import Catalogue
+from app.wire import BeingLoaded, Catalogue, LoadingNow
+from engine import progress
 from engine.analysis import names
 from engine.analysis.reading import draft_tokens
 from engine.errors import LabError, TraceError
@@ -99,6 +100,7 @@ def page_routes(service: Service, preset_catalogue: PresetCatalogue, sentence: S
     zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     return [
         Route("/healthz", health),
+        Route("/lab/loading", loading),
         Route("/lab/catalogue", partial(catalogue, service, preset_catalogue), middleware=zipped),
         Route("/lab/trace", partial(trace, preset_catalogue), middleware=zipped),
         Route("/lab/open", partial(upload, service, sentence), methods=["POST"], middleware=zipped),
@@ -125,6 +127,23 @@ async def misshapen(_request: Request, _error: Exception) -> Response:
 async def health(_request: Request) -> Response:
     """Alive."""
     return JSONResponse({"status": "ok"})
+
+
+async def loading(_request: Request) -> Response:
+    """What is being loaded, for a page that waits for it."""
+    one = progress.now()
+    found: LoadingNow = {"loading": None}
+    if one is not None:
+        sizes: BeingLoaded = {
+            "what": one.what,
+            "step": one.step,
+            "of": one.of,
+            "size": one.size,
+            "done": one.done,
+            "seconds": round(one.seconds, 1),
+        }
+        found = {"loading": sizes}
+    return JSONResponse(found)
 
 
 async def catalogue(service: Service, preset_catalogue: PresetCatalogue, request: Request) -> Response:

@@ -178,6 +178,23 @@ class InLine(TypedDict):
     seconds: float | None
 
 
+class BeingLoaded(TypedDict):
+    """A model or head that is being read from disk, the `step`-th `of` so many; sizes in bytes, null where unknown."""
+
+    what: str  # role and name
+    step: int
+    of: int
+    size: int | None
+    done: int  # bytes of those before it
+    seconds: float  # since it began
+
+
+class LoadingNow(TypedDict):
+    """GET /lab/loading: what the server is loading, null while it loads nothing."""
+
+    loading: BeingLoaded | None
+
+
 class RunMessage(TypedDict):
     """A message of a running comparison; `seq` counts the events before it, so that a page notices what it missed."""
 

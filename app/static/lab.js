@@ -11,6 +11,7 @@ import { createLink } from "./link.js";
 import { createMined } from "./mined.js";
 import { base, fetchFrom, packed } from "./packed.js";
 import { mountRooms, roomIn } from "./rooms/rooms.js";
+import { watchLoading } from "./run/loading.js";
 import { createSession } from "./session.js";
 import { watchCards } from "./stage/hovercard.js";
 import { createStore } from "./store.js";
@@ -86,6 +87,7 @@ async function mount(element) {
   mountRooms(element, store, lab);
   bindKeys(store, lab);
   watchFlags(store, lab);
+  if (!answers) watchLoading(store, lab);
   watchCards(store);
   try {
     await begin();

@@ -25,6 +25,7 @@ const NOTHING = {
   repeated: null,
   repeating: null,
   line: null,
+  loading: null,
   step: false,
 };
 

@@ -8,6 +8,7 @@ from engine.errors import ConfigError, unknown
 from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.model import Model, bridge, load_model
+from engine.progress import loading, size_of
 from engine.runs.assets import LOADERS
 
 OPTIONS = (
@@ -62,10 +63,12 @@ def load_models(found: Wanted, device: str) -> dict[str, Model]:
         ConfigError: an unknown device or dtype. AssetError: files are missing. EngineFault: out of memory.
         ModelMismatch: the pair cannot work together, with the reason.
     """
-    loaded = {
-        role: load_model(locate(ref), device, found.dtype, name=ref if found.named else "")
-        for role, ref in found.models.items()
-    }
+    loaded, done = dict[str, Model](), 0
+    for step, (role, ref) in enumerate(found.models.items(), 1):
+        path = locate(ref)
+        with loading(f"{role} {ref}", path, step, len(found.models), done):
+            loaded[role] = load_model(path, device, found.dtype, name=ref if found.named else "")
+        done += size_of(path) or 0
     for role, model in loaded.items():
         if role != "target":
             bridge(loaded["target"], model)

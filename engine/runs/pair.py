@@ -13,6 +13,7 @@ from engine.files.places import locate
 from engine.model import Bridge, Model, bridge
 from engine.model.threads import Threads, settle_again
 from engine.parts import Kit
+from engine.progress import loading
 from engine.runs.assets import describe, load_asset, obstacle
 from engine.shapes import SHAPES
 from engine.streams import Streams
@@ -80,7 +81,9 @@ class Pair:
         if role not in self._assets:
             if role not in self.asset_paths:
                 raise ConfigError(f"No {role} is loaded with this pair.")
-            self._assets[role] = load_asset(role, locate(self.asset_paths[role]), self.target)
+            path = locate(self.asset_paths[role])
+            with loading(f"{role} {self.asset_paths[role]}", path):
+                self._assets[role] = load_asset(role, path, self.target)
         return self._assets[role]
 
     def describe_asset(self, role: str) -> dict[str, str]:

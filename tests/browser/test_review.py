@@ -57,6 +57,7 @@ def test_a_token_a_round_and_a_run_are_reviewed_kept_compared_and_linked(visit: 
     expect(page.locator(".lane[data-lane=wary] .k").nth(7).locator(".flagmark.review")).to_have_count(1)
     expect(page.locator("[data-view=inspector]")).to_contain_text("Your review: agree: the veto is right.")
     page.goto(page.url.split("?")[0] + token["view"])
+    page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
     page.wait_for_function("draftscope.store.cursor?.run === 'wary' && draftscope.store.cursor.pos === 7")
     page.keyboard.press("n")
     expect(rows).to_have_count(3)

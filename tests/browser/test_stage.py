@@ -340,8 +340,8 @@ def test_the_badge_tells_the_class_the_reason_and_what_this_run_shows(visit):
     page.wait_for_function("draftscope.store.options.room === 'learn' && draftscope.store.options.name === 'kernels'")
 
 
-def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(visit):
-    page = visit("?trace=sampled")
+def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(visit_cases: Any) -> None:
+    page = visit_cases("?trace=sampled")
     lane = page.evaluate("draftscope.store.lanes[1]")
     page.evaluate("lane => draftscope.store.setCursor({ run: lane, pos: 3 })", lane)
     words, slider = page.locator(".v-whatif-words"), page.locator("#v-whatif-temperature")

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { waitingWords } from "../../app/static/run/waiting.js";
+import { watchLoading } from "../../app/static/run/loading.js";
+import { loadingWords, waitingWords } from "../../app/static/run/waiting.js";
+import { createStore } from "../../app/static/store.js";
 import { visitor } from "../../app/static/visitor.js";
 
 test("a place in line is told in words, with the time it may take", () => {
@@ -18,4 +20,35 @@ test("a place in line is told in words, with the time it may take", () => {
 test("a browser keeps its key", () => {
   assert.match(visitor(), /^[0-9a-f]{32}$/);
   assert.equal(visitor(), visitor());
+});
+
+test("what is loaded is told with its place in the row, its size and how long it takes", () => {
+  const one = { what: "target big", step: 2, of: 3, size: 1_240_000_000, done: 5_300_000, seconds: 4.2 };
+  assert.equal(loadingWords(one), "Loading target big, 2 of 3, 1.2 GB after 5.3 MB, 4 s");
+  assert.equal(loadingWords({ ...one, step: 1, done: 0, seconds: 0.4 }), "Loading target big, 1 of 3, 1.2 GB");
+  assert.equal(loadingWords({ ...one, of: 1, step: 1, size: null, done: 0 }), "Loading target big, 4 s");
+  assert.equal(loadingWords({ ...one, of: 1, size: 12, done: 0, seconds: 0 }), "Loading target big, 12 bytes");
+});
+
+test("while a run waits for its models the server is asked what it loads, and no longer", async () => {
+  const store = createStore();
+  const answers = [{ loading: { what: "target", step: 1, of: 1, size: null, done: 0, seconds: 0 } }];
+  let asked = 0;
+  const api = {
+    get: async () => {
+      asked += 1;
+      if (asked === 1) return answers[0];
+      throw new Error("gone");
+    },
+  };
+  watchLoading(store, { api });
+  store.setStatus({ phase: "done" });
+  assert.equal(asked, 0);
+  store.setStatus({ phase: "loading" });
+  store.setStatus({ phase: "loading" });
+  await new Promise(setImmediate);
+  assert.deepEqual([asked, store.status.loading?.what], [1, "target"]);
+  store.setStatus({ phase: "done" });
+  while (store.status.loading) await new Promise((go) => setTimeout(go, 20));
+  assert.equal(asked, 1);
 });

@@ -4,7 +4,7 @@
 import { h } from "../dom.js";
 import { icon } from "../icons.js";
 import { createRepeats, inRange, LEAST, MOST } from "./repeat.js";
-import { waitingWords } from "./waiting.js";
+import { loadingWords, waitingWords } from "./waiting.js";
 
 const WAITING = /** @type {Record<string, string>} */ ({ queued: "Waiting…", loading: "Loading…" });
 
@@ -41,14 +41,15 @@ export function goButtons(store, lab, go) {
   often.addEventListener("change", () => (often.value = String(inRange(often.value))));
 
   function draw() {
-    const { phase, repeating, line } = store.status;
+    const { phase, repeating, line, loading } = store.status;
     const busy = ["queued", "loading", "running"].includes(phase);
     const against = repeats.hindrance();
     stop.disabled = !busy && !repeating;
     repeat.disabled = against !== "" || repeating !== null;
     repeat.title = against || "The shown methods again on the same prompt, for the spread of their numbers";
     repeatWord.textContent = repeating ? (repeating.run < 0 ? "Waiting…" : `Run ${repeating.run + 1} of`) : "Repeat";
-    waits.textContent = line && (phase === "queued" || repeating) ? waitingWords(line) : "";
+    const place = line && (phase === "queued" || repeating) ? waitingWords(line) : "";
+    waits.textContent = loading && busy ? loadingWords(loading) : place;
     runWord.textContent = WAITING[phase] ?? "Run";
     run.classList.toggle("busy", phase in WAITING);
   }

@@ -1,10 +1,31 @@
 // @ts-check
-// Where a run waits, in words.
+// Where a run waits and what it waits for, in words.
+
+const UNITS = /** @type {const} */ ([
+  [1e9, "GB"],
+  [1e6, "MB"],
+  [1e3, "kB"],
+]);
 
 /** "2nd in line, about 12 s" @param {import("../types/wire.js").InLine} line */
 export function waitingWords({ place, seconds }) {
   const where = place === 1 ? "Next in line" : `${place}${ending(place)} in line`;
   return seconds === null ? where : `${where}, ${about(seconds)}`;
+}
+
+/** "Loading target Qwen/Qwen3-0.6B, 1 of 2, 1.2 GB, 4 s" @param {import("../types/wire.js").BeingLoaded} loading */
+export function loadingWords({ what, step, of, size, done, seconds }) {
+  const parts = [`Loading ${what}`];
+  if (of > 1) parts.push(`${step} of ${of}`);
+  if (size !== null) parts.push(done ? `${bytes(size)} after ${bytes(done)}` : bytes(size));
+  if (seconds >= 1) parts.push(`${Math.round(seconds)} s`);
+  return parts.join(", ");
+}
+
+/** @param {number} n */
+function bytes(n) {
+  const [size, unit] = UNITS.find(([least]) => n >= least) ?? [1, "bytes"];
+  return `${size === 1 ? n : (n / size).toFixed(1)} ${unit}`;
 }
 
 /** @param {number} place */

@@ -11,6 +11,7 @@ import type {
   Gallery,
   Glossary,
   Lessons,
+  LoadingNow,
   MinedList,
   Opened,
   PageCard,
@@ -28,6 +29,7 @@ export type Config = Omit<RunRequest, "id" | "stop" | "preset"> & { readonly pre
 /** What the server answers at a path under /lab/. */
 export interface Answers {
   catalogue: Catalogue;
+  loading: LoadingNow;
   trace: Recorded;
   /** runs that a page which stands alone carries (app/export.py) */
   opened: Opened;

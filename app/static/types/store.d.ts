@@ -3,7 +3,7 @@
 import type { Compared, Repeated } from "./analysis.js";
 import type { Card } from "./card.js";
 import type { Event, Json, Node, Round, RunEnded, RunStarted, Token } from "./trace.js";
-import type { InLine } from "./wire.js";
+import type { BeingLoaded, InLine } from "./wire.js";
 
 /** Prefix sums over rounds: entry n covers the first n. Times in milliseconds. */
 export interface Sums {
@@ -153,6 +153,8 @@ export interface Status {
   readonly repeating: { readonly run: number; readonly n: number } | null;
   /** where the run waits, while its phase is "queued" */
   readonly line: InLine | null;
+  /** what the server loads before the run can begin; null while it loads nothing */
+  readonly loading: BeingLoaded | null;
   /** the run was started by Step */
   readonly step: boolean;
 }

@@ -154,6 +154,24 @@ export interface InLine {
   readonly seconds: number | null;
 }
 
+/** A model or head that is being read from disk, the `step`-th `of` so many; sizes in bytes, null where unknown. */
+export interface BeingLoaded {
+  /** role and name */
+  readonly what: string;
+  readonly step: number;
+  readonly of: number;
+  readonly size: number | null;
+  /** bytes of those before it */
+  readonly done: number;
+  /** since it began */
+  readonly seconds: number;
+}
+
+/** GET /lab/loading: what the server is loading, null while it loads nothing. */
+export interface LoadingNow {
+  readonly loading: BeingLoaded | null;
+}
+
 /** A message of a running comparison; `seq` counts the events before it, so that a page notices what it missed. */
 export interface RunMessage {
   readonly id: string;
