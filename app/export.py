@@ -54,6 +54,7 @@ EVERYTHING = (
     "trees",
     "evaluations",
     "mined",
+    "papers",
 )  # these point at all cases
 LIBRARY = "lab-static/vendor/plotly-strict.min.js"  # figures of many runs
 SMALL = 100_000  # characters; in a folder longer answers are files of their own, fetched when they are asked for
@@ -166,6 +167,8 @@ def answers(preset_catalogue: PresetCatalogue, cases: Iterable[str], everything:
     if everything:
         for one in json.loads(kept["mined"])["sets"]:
             ask("mined", name=one["name"])
+        for one in json.loads(kept["papers"])["papers"]:
+            ask("paper", name=one["name"])
         kept[LIBRARY] = (STATIC / LIBRARY.removeprefix("lab-static/")).read_text("utf-8")
     return kept
 

@@ -110,6 +110,7 @@ import type { Event } from "./trace.js";
 MEASURED = """import type { Interval } from "./analysis.js";
 import type { KnobValue } from "./card.js";
 import type { JsonObject } from "./trace.js";
+import type { LaneRequest } from "./wire.js";
 """
 
 

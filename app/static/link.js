@@ -66,7 +66,9 @@ export function createLink(store, session) {
         const { tab, name } = placeIn(was);
         const { room } = store.options;
         const turned =
-          roomIn(was) !== room || (room === "learn" && (tab !== store.options.tab || name !== store.options.name));
+          roomIn(was) !== room ||
+          (room === "learn" && (tab !== store.options.tab || name !== store.options.name)) ||
+          (room === "papers" && name !== store.options.name);
         // another room, or page of one, is a step that Back undoes
         if (location.protocol !== "about:") history[turned ? "pushState" : "replaceState"](null, "", url);
         if (parent !== window && !packed())

@@ -38,8 +38,10 @@ def samples(traces: Traces) -> list[Sample]:
 
 
 def _fully(event: Round) -> bool:
+    """Whether the meta-path was accepted to its end; a correction that happens to be its last token does not count."""
     path: list[int] = event.extras.get("meta_path") or []
-    return bool(path) and [token.token for token in event.tokens[: len(path)]] == list(path)
+    drafted = event.tokens[: event.accepted]
+    return bool(path) and [token.token for token in drafted[: len(path)]] == list(path)
 
 
 def _ranked(traces: Traces) -> list[tuple[int, int, int]]:

@@ -12,8 +12,9 @@ from engine.cli.options import COUNT, MINUTES, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
 from engine.files.places import ROOT
-from engine.papers.entries import Check, Item, Paper, chosen
+from engine.papers.entries import Item, Paper, chosen
 from engine.papers.results import FOLDER, follows, load, place, save, verdict_of
+from engine.papers.words import evidence, spread
 
 Entry = tuple[Paper, Item]
 Command = Callable[[Sequence[str]], int]
@@ -176,19 +177,3 @@ def as_text(entry: Entry, result: dict[str, Any]) -> str:
         lines.append(f" {MARKS[told['outcome']]} {told['says']} ({evidence(check, told)})")
     lines.append(f"Verdict: {result['verdict']}." + (f" {item.larger}" if item.larger else ""))
     return "\n".join(lines)
-
-
-def spread(cell: dict[str, Any] | None, scale: float = 1.0) -> str:
-    """An estimate with its interval."""
-    if cell is None:
-        return "-"
-    mean = f"{scale * cell['mean']:.4g}"
-    return mean if cell["low"] is None else f"{mean} ({scale * cell['low']:.4g} to {scale * cell['high']:.4g})"
-
-
-def evidence(check: Check, told: dict[str, Any]) -> str:
-    """The numbers behind an outcome."""
-    if told["outcome"] == "missing":
-        return "not measured"
-    against = f", against {spread(told['than'])}" if told["than"] else ""
-    return f"{told['outcome']}: {check.q.measure or 'recorded'} {spread(told['ours'])}{against}"

@@ -34,6 +34,7 @@ def register(add: Any) -> None:
     head.add_argument("--minutes", type=float, default=12.0, help="wall-clock budget, minutes")
     head.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
     head.add_argument("--rows", type=int, default=8, help="texts a step")
+    head.add_argument("--heads", type=int, default=4, help="heads of Medusa (and so of blockwise) or Hydra")
     head.add_argument("--matrix-lr", type=float, default=0.01, help="peak learning rate of Muon")
     head.add_argument("--other-lr", type=float, default=0.002, help="peak learning rate of AdamW")
     head.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
@@ -70,6 +71,8 @@ def train_head(options: argparse.Namespace) -> None:
         raise SystemExit(
             "The features were computed with another target: run `python -m engine.training features` again."
         )
+    if options.heads < 1:
+        raise SystemExit(f"--heads must be an integer >= 1, got {options.heads}.")
     settings = HeadSettings(
         options.kind,
         minutes=options.minutes,
@@ -79,7 +82,7 @@ def train_head(options: argparse.Namespace) -> None:
         matrix_lr=options.matrix_lr,
         other_lr=options.other_lr,
     )
-    trainer = HeadTrainer(settings, TrainingContext(model, cache, options.seed, options.device))
+    trainer = HeadTrainer(settings, TrainingContext(model, cache, options.seed, options.device, options.heads))
     work, out = options.work or Path("build") / options.kind, options.out or ASSETS / options.kind
     if options.resume:
         trainer.load(read_head(work))

@@ -40,6 +40,7 @@ class TrainingContext:
     features: Features
     seed: int
     device: str
+    heads: int = 4  # of Medusa and Hydra; blockwise drafts as many tokens as Medusa has heads
 
     def embed(self, ids: Tensor) -> Tensor:
         """The target's embeddings."""

@@ -10,7 +10,7 @@ from engine.heads.medusa import MedusaHead, wanted
 from engine.training.features import Batch
 from engine.training.heads import Params, TrainingContext, rows_of
 
-HEADS, DECAY = 4, 0.8
+DECAY = 0.8
 
 
 class MedusaRecipe:
@@ -21,7 +21,7 @@ class MedusaRecipe:
         self.frozen: Params = {}
         self.config = {
             "model_type": "medusa",
-            "medusa_num_heads": HEADS,
+            "medusa_num_heads": context.heads,
             "medusa_num_layers": 1,
             "hidden_size": context.model.width,
             "vocab_size": context.model.vocab,
@@ -30,18 +30,18 @@ class MedusaRecipe:
     def start(self) -> Params:
         """Medusa-1's first weights: the block adds nothing, the output matrix is the target's."""
         model = self.context.model
-        params = self.context.blank(wanted(HEADS, 1, model.width, model.vocab))
-        for i in range(HEADS):
+        params = self.context.blank(wanted(self.context.heads, 1, model.width, model.vocab))
+        for i in range(self.context.heads):
             params[f"{i}.0.linear.weight"].zero_()
             params[f"{i}.1.weight"] = self.context.matrix()
         return params
 
     def loss(self, params: Params, batch: Batch) -> tuple[Tensor, dict[str, float]]:
         """Weighted sum over heads."""
-        rows, head = rows_of(batch), MedusaHead(HEADS, 1, params)
+        rows, head = rows_of(batch), MedusaHead(self.context.heads, 1, params)
         state = rows.take(batch.last, 0)
         total, numbers = state.new_zeros(()), dict[str, float]()
-        for i in range(HEADS):
+        for i in range(self.context.heads):
             valid, goal = rows.valid(i), rows.take(batch.ids, 2 + i)
             logits = head.logits(state, i)
             each = F.cross_entropy(logits.flatten(0, 1), goal.flatten(), reduction="none").view_as(goal)

@@ -100,7 +100,8 @@ def test_drawers(page: Page, drawer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "sign"), [("runs", ".pooled table"), ("trajectories", ".votes"), ("judge", ".fork h3")]
+    ("room", "sign"),
+    [("runs", ".pooled table"), ("trajectories", ".votes"), ("judge", ".fork h3"), ("papers", ".paper-item .main-svg")],
 )
 def test_rooms(page: Page, room: str, sign: str) -> None:
     ask(page, room=room)

@@ -1,6 +1,6 @@
 // @ts-check
-// Where in the Learn room one is: a tab, and the lesson, word or page that is open in it. Both are options of the
-// store.
+// Where in the Learn room one is: a tab, and the lesson, word or page that is open in it; in the Papers room, the
+// table or figure. Both are options of the store.
 
 export const TABS = /** @type {const} */ (["lessons", "gallery", "glossary", "methods"]);
 const NAME = /^[\w-]{1,60}$/;
@@ -23,8 +23,8 @@ export function placeIn(query) {
 export function placePairs({ room, tab, name, beside }) {
   /** @type {[string, string][]} */
   const out = beside ? [["beside", beside]] : [];
-  if (room !== "learn") return out;
-  out.push(["tab", tab]);
+  if (room !== "learn" && room !== "papers") return out;
+  if (room === "learn") out.push(["tab", tab]);
   if (name) out.push(["name", name]);
   return out;
 }

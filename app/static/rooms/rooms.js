@@ -28,6 +28,7 @@ export const ROOMS = [
     holds: ["trajectories", "trees"],
   },
   { id: "judge", name: "Judge", question: "Which mismatches matter?", holds: ["workshop"] },
+  { id: "papers", name: "Papers", question: "Does it come out as the papers say?", holds: [] },
   { id: "learn", name: "Learn", question: "What do the words, the methods and the cases mean?", holds: ["methods"] },
 ];
 

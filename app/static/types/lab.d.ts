@@ -1,6 +1,6 @@
 // The page's modules besides the store (docs/design/0008-page.md), written by hand: the server, what is set, the page itself.
 
-import type { Evaluations, Judged, Pooled, Trajectories, Trees } from "./measured.js";
+import type { Evaluations, Judged, PaperList, PaperShown, Pooled, Trajectories, Trees } from "./measured.js";
 import type { Emitter, FilterSpec, Options, Place, Store, Time } from "./store.js";
 import type { Message as TrajectoryMessage } from "./trajectory.js";
 import type {
@@ -45,6 +45,8 @@ export interface Answers {
   pooled: Pooled;
   trajectories: Trajectories;
   trees: Trees;
+  papers: PaperList;
+  paper: PaperShown;
 }
 /** What it answers to a body. */
 export interface PostAnswers {

@@ -3,6 +3,7 @@
 import type { Interval } from "./analysis.js";
 import type { KnobValue } from "./card.js";
 import type { JsonObject } from "./trace.js";
+import type { LaneRequest } from "./wire.js";
 
 /** A figure of plotly.js; `layout.meta.colours` names the colours that the page puts in. */
 export interface Plot {
@@ -490,4 +491,84 @@ export interface DraftTree {
 export interface Trees {
   readonly trees: readonly DraftTree[];
   readonly profiles: Readonly<Record<string, Plot>>;
+}
+
+/** A paper with its verdicts counted. */
+export interface PaperCount {
+  readonly name: string;
+  readonly title: string;
+  readonly method: string;
+  readonly verdicts: Readonly<Record<string, number>>;
+}
+
+/** The papers: GET /lab/papers. */
+export interface PaperList {
+  readonly papers: readonly PaperCount[];
+}
+
+/** A row of a table: numbers as they are told, null where there is none. */
+export interface PaperRow {
+  readonly name: string;
+  readonly cells: readonly (string | null)[];
+}
+
+/** A table of a paper, or ours in its form; no figure where it is shown as numbers alone. */
+export interface PaperTable {
+  readonly title: string;
+  readonly x: string;
+  readonly y: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly PaperRow[];
+  readonly figure: Plot | null;
+}
+
+/** A statement of a paper, how the numbers decide it, and the numbers. */
+export interface PaperCheck {
+  readonly says: string;
+  readonly outcome: "holds" | "fails" | "open" | "missing";
+  readonly evidence: string;
+}
+
+/** What the page may run at once: methods on one problem. */
+export interface PaperLive {
+  readonly lanes: readonly LaneRequest[];
+  readonly task: string;
+  readonly prompt: string;
+  readonly answer: string;
+  readonly temperature: number;
+  readonly max_new_tokens: number;
+}
+
+/** A table or figure of a paper, what came of it here, and the verdict. */
+export interface PaperItem {
+  readonly id: string;
+  readonly name: string;
+  readonly shows: string;
+  readonly claim: string;
+  readonly setting: string;
+  readonly here: string;
+  readonly stated: string;
+  readonly larger: string;
+  readonly untestable: string;
+  readonly illustration: boolean;
+  readonly verdict: string;
+  readonly command: string;
+  readonly created: string;
+  readonly prompts: Readonly<Record<string, number>>;
+  readonly source: readonly string[];
+  readonly printed: readonly PaperTable[];
+  readonly ours: readonly PaperTable[];
+  readonly checks: readonly PaperCheck[];
+  readonly live: PaperLive | null;
+  readonly cases: readonly string[];
+}
+
+/** One paper: GET /lab/paper. */
+export interface PaperShown {
+  readonly name: string;
+  readonly title: string;
+  readonly method: string;
+  readonly setting: string;
+  readonly note: string;
+  readonly items: readonly PaperItem[];
 }

@@ -88,7 +88,7 @@ export interface Filter {
 export interface Options {
   /** room of the page: `ROOMS` of rooms/rooms.js */
   readonly room: string;
-  /** in the Learn room: the tab, and the lesson, word or page that is open in it */
+  /** in the Learn room: the tab, and the lesson, word or page that is open in it; in Papers: the table as PAPER-ITEM */
   readonly tab: string;
   readonly name: string;
   /** what stands beside the stage: a lesson as NAME~STEP with steps from 0, the story of a case as NAME, or nothing */

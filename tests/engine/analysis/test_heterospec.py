@@ -87,6 +87,12 @@ def test_samples_and_full_meta_paths() -> None:
     ]
 
 
+def test_a_correction_is_no_end_of_the_meta_path() -> None:
+    """Two accepted and the path's third token written by the target itself: not accepted to the end."""
+    path = {"phi": 1.0, "meta_path": [0, 1, 2]}
+    assert [samples(trace([(accepted, 5, path)]))[0].full for accepted in (2, 3, 4)] == [False, True, True]
+
+
 def test_figure_one() -> None:
     assert tcr_quantiles(RUN)["share"].tolist() == [0.25, 0.75, 1.0, 1.0, 1.0]
     assert length_by_tcr(RUN)["tau"].tolist() == [1.0, 7.0, 3.0]

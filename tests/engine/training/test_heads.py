@@ -1,6 +1,7 @@
 """Training of heads: what is learnt is what the drafter computes; batches, resume and export."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from engine.training.features import Features, _states
 from engine.training.headcommands import export
 from engine.training.headloop import HeadSettings, HeadTrainer, read_head
 from engine.training.heads import TrainingContext, rows_of
+from engine.training.hydra import HydraRecipe
+from engine.training.medusa import MedusaRecipe
 from engine.training.recipes import RECIPES
 from tests.engine.drafters.heads import reference
 from tests.engine.zoo import Zoo
@@ -117,3 +120,17 @@ def test_every_head_learns_resumes_and_loads(context: TrainingContext, tmp_path:
     lab = Lab(context.model, {}, {kind: str(tmp_path / kind)})
     alone = lab.run("ar", [5, 6], max_new_tokens=8).token_ids
     assert lab.run(kind, [5, 6], max_new_tokens=8).token_ids == alone
+
+
+@pytest.mark.parametrize(("kind", "name"), [(MedusaRecipe, "medusa_num_heads"), (HydraRecipe, "hydra_num_heads")])
+def test_heads_are_as_many_as_asked_for(context: TrainingContext, kind: type, name: str) -> None:
+    """Each has weights of its own and a share in the loss; the texts are shorter than the last one looks ahead."""
+    numbers = {}
+    for heads in (1, 6):
+        made = kind(replace(context, heads=heads))
+        params = made.start()
+        batch = context.features.batch(0, 4, 0)
+        _, told = made.loss({**params, **made.frozen}, batch.to("cpu"))
+        numbers[heads] = (made.config[name], sum(key.startswith("match_") for key in told), len(params))
+    assert (numbers[1][0], numbers[6][0]) == (1, 6)
+    assert numbers[6][1] == numbers[1][1] + 5 and numbers[6][2] > numbers[1][2]

@@ -1,0 +1,92 @@
+"""Tables and figures of the papers, and ours beside them: the same form, axes, order and colours. Small multiples."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from app.figures.theme import COLOURS, figure
+
+INKS = ("draft", "target", "judge", "neutral", "draft-2", "target-2", "ink-3", "ink")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
+DASHES = ("solid", "dash", "dot", "dashdot")
+HEIGHT = 250
+Cell = Mapping[str, Any] | float | None
+Row = tuple[str, Sequence[Cell]]
+
+
+def table(
+    told: Mapping[str, Any], columns: Sequence[str | float], rows: Sequence[Row], order: Sequence[str]
+) -> go.Figure:
+    """A table as dots with their intervals, or lines over columns that are numbers; `told` has title, x, y and form.
+
+    `order` lists the names of all tables of an item: a name has the same colour and sign in each.
+    """
+    shown = [(name, cells) for name, cells in rows if any(cell is not None for cell in cells)]
+    drawn = _empty(told, len(shown))
+    lines = told["form"] == "lines"
+    mode = "lines+markers" if lines else "markers"
+    places = list(columns) if lines else [str(column) for column in columns]
+    for name, cells in shown:
+        known = [(x, cell) for x, cell in zip(places, cells, strict=True) if cell is not None]
+        _add(drawn, name, [x for x, _ in known], [cell for _, cell in known], order, mode)
+    if lines:
+        return drawn.update_xaxes(tickvals=places if len(places) < 9 else None)
+    return drawn.update_layout(scattermode="group", scattergap=0.3).update_xaxes(
+        type="category", range=[-0.5, len(places) - 0.5]
+    )
+
+
+def points(
+    told: Mapping[str, Any], rows: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], order: Sequence[str]
+) -> go.Figure:
+    """Entries as points, x against y, connected in the order of x."""
+    drawn = _empty(told, len(rows))
+    for name, found in rows:
+        ordered = sorted(found, key=lambda one: float(one["x"]["mean"]))
+        _add(drawn, name, [one["x"]["mean"] for one in ordered], [one["y"] for one in ordered], order, "lines+markers")
+    return drawn
+
+
+def _empty(told: Mapping[str, Any], rows: int) -> go.Figure:
+    height = HEIGHT + (24 if told["x"] else 0) + 17 * max(0, rows - 2)
+    drawn = figure(str(told["title"]), str(told["x"]), str(told["y"]), height)
+    legend = {"orientation": "h", "y": -0.42 if told["x"] else -0.26, "yanchor": "top", "font": {"size": 11}}
+    return drawn.update_layout(showlegend=rows > 1, legend=legend, margin={"t": 34, "r": 10})
+
+
+def _add(drawn: go.Figure, name: str, x: Sequence[Any], cells: Sequence[Cell], order: Sequence[str], mode: str) -> None:
+    place = order.index(name) if name in order else len(order)
+    colour = COLOURS[INKS[place % len(INKS)]]
+    means, low, high = zip(*map(_bounds, cells), strict=True) if cells else ((), (), ())
+    drawn.add_scatter(
+        x=list(x),
+        y=list(means),
+        name=name,
+        mode=mode,
+        marker={"color": colour, "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 8},
+        line={"color": colour, "width": 1.6, "dash": DASHES[place // len(INKS) % len(DASHES)]},
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": [top - mean for mean, top in zip(means, high, strict=True)],
+            "arrayminus": [mean - bottom for mean, bottom in zip(means, low, strict=True)],
+            "thickness": 1.2,
+            "width": 3,
+            "color": colour,
+        },
+        customdata=[list(pair) for pair in zip(low, high, strict=True)],
+        hovertemplate="%{x}: %{y:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})"
+        if any(isinstance(cell, Mapping) and cell["low"] is not None for cell in cells)
+        else "%{x}: %{y:.4g}",
+        offsetgroup=str(place),
+    )
+
+
+def _bounds(cell: Cell) -> tuple[float, float, float]:
+    if isinstance(cell, Mapping):
+        mean = float(cell["mean"])
+        low, high = (mean if cell[end] is None else float(cell[end]) for end in ("low", "high"))
+        return mean, low, high
+    value = float(cell or 0)
+    return value, value, value

@@ -1,0 +1,162 @@
+"""The papers, table by table: what each prints, what came of it here, and the verdict. No gradio, no torch."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache, partial
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from app.answers import Json, refused
+from app.figures import papers as figures
+from app.service import Service
+from engine.config import Card
+from engine.errors import LabError
+from engine.papers import entries
+from engine.papers.entries import Item, Live, Paper
+from engine.papers.results import load, verdict_of
+from engine.papers.words import evidence
+from engine.tasks import get_task, load_problems
+
+LIVE_TOKENS = 128
+
+
+def routes(service: Service) -> list[BaseRoute]:
+    """The list of papers, and one paper with its figures."""
+    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
+    return [
+        Route("/lab/papers", listed, middleware=zipped),
+        Route("/lab/paper", partial(shown, service), middleware=zipped),
+    ]
+
+
+async def listed(_request: Request) -> Response:
+    """All papers with their verdicts counted."""
+    return Response(await run_in_threadpool(_listed), media_type="application/json")
+
+
+async def shown(service: Service, request: Request) -> Response:
+    """One paper: entries, results and figures."""
+    try:
+        cards = {card.name: card for card in service.cards}
+        body = await run_in_threadpool(_shown, request.query_params.get("name", ""), tuple(cards.items()))
+    except LabError as error:
+        return refused(error, 404)
+    return Response(body, media_type="application/json")
+
+
+@lru_cache(maxsize=1)
+def _listed() -> bytes:
+    found = []
+    for paper in entries.papers():
+        told = [verdict_of(item, load(paper, item)) for item in paper.items]
+        found.append({"name": paper.key, "title": paper.title, "method": paper.method, "verdicts": dict(Counter(told))})
+    return bytes(Json({"papers": found}).body)
+
+
+@lru_cache(maxsize=8)
+def _shown(name: str, cards: tuple[tuple[str, Card], ...]) -> bytes:
+    return bytes(Json(one(entries.paper(name), dict(cards))).body)
+
+
+def one(paper: Paper, cards: Mapping[str, Card]) -> dict[str, Any]:
+    """A paper in JSON types, with its figures."""
+    return {
+        "name": paper.key,
+        "title": paper.title,
+        "method": paper.method,
+        "setting": paper.setting,
+        "note": paper.note,
+        "items": [_item(paper, item, cards) for item in paper.items],
+    }
+
+
+def _item(paper: Paper, item: Item, cards: Mapping[str, Card]) -> dict[str, Any]:
+    result = load(paper, item) or {}
+    tables = result.get("tables", [])
+    names = [str(row[0]) for table in item.printed for row in table.rows]
+    order = list(dict.fromkeys([*names, *(row["name"] for table in tables for row in table["rows"])]))
+    checks = zip(item.checks, result.get("checks", []), strict=False)
+    texts = ("id", "name", "shows", "claim", "setting", "here", "stated", "larger", "untestable", "illustration")
+    return {
+        **{name: getattr(item, name) for name in texts},
+        "verdict": verdict_of(item, result or None),
+        "command": result.get("command", f"python -m engine reproduce {paper.key}:{item.id}") if item.checks else "",
+        "created": result.get("created", ""),
+        "prompts": result.get("prompts", {}),
+        "source": list(item.source),
+        "printed": [_printed(asdict(table), order) for table in item.printed],
+        "ours": [_ours(table, order) for table in tables],
+        "checks": [{"says": c.says, "outcome": told["outcome"], "evidence": evidence(c, told)} for c, told in checks],
+        "live": _live(item.live, cards) if item.live else None,
+        "cases": list(item.cases),
+    }
+
+
+def _printed(told: dict[str, Any], order: list[str]) -> dict[str, Any]:
+    rows = [(str(name), [c if isinstance(c, float | int) else None for c in cells]) for name, *cells in told["rows"]]
+    drawn = figures.table(told, told["columns"], rows, order).to_plotly_json() if told["drawn"] else None
+    numbers = [{"name": name, "cells": [None if c is None else f"{c:g}" for c in cells]} for name, cells in rows]
+    return {**_head(told), "rows": numbers, "figure": drawn}
+
+
+def _ours(told: dict[str, Any], order: list[str]) -> dict[str, Any]:
+    scale = 100 if told["percent"] else 1
+    if told["form"] == "points":
+        shown = [(r["name"], [{"x": p["x"], "y": _scaled(p["y"], scale)} for p in r["points"]]) for r in told["rows"]]
+        drawn = figures.points(told, shown, order)
+        columns: list[Any] = [told["x"] or "x", told["y"]]
+        rows = [{"name": name, "cells": [_told(p["x"]), _told(p["y"])]} for name, found in shown for p in found]
+    else:
+        cells = [(r["name"], [_scaled(cell, scale) for cell in r["cells"]]) for r in told["rows"]]
+        drawn = figures.table(told, told["columns"], cells, order)
+        columns = told["columns"]
+        rows = [{"name": name, "cells": [_told(cell) for cell in each]} for name, each in cells]
+    known = any(cell is not None for row in rows for cell in row["cells"])
+    return {**_head(told | {"columns": columns}), "rows": rows, "figure": drawn.to_plotly_json() if known else None}
+
+
+def _head(told: Mapping[str, Any]) -> dict[str, Any]:
+    columns = [f"{c:g}" if isinstance(c, float | int) else c for c in told["columns"]]
+    return {"title": told["title"], "x": told["x"], "y": told["y"], "columns": columns}
+
+
+def _scaled(cell: dict[str, Any] | None, scale: float) -> dict[str, Any] | None:
+    if cell is None or scale == 1:
+        return cell
+    return cell | {name: None if cell[name] is None else scale * cell[name] for name in ("mean", "low", "high")}
+
+
+def _told(cell: dict[str, Any] | None) -> str | None:
+    if cell is None:
+        return None
+    if cell["low"] is None:
+        return f"{cell['mean']:.4g}"
+    return f"{cell['mean']:.4g} ({cell['low']:.4g} to {cell['high']:.4g})"
+
+
+def _live(live: Live, cards: Mapping[str, Card]) -> dict[str, Any] | None:
+    """What the page runs: the methods on the first held-out problem of the task; None where a method is unknown."""
+    lanes = []
+    for method in live.methods:
+        name, *given = method.split(":")
+        if name not in cards:
+            return None
+        names = [knob.partition("=")[0] for knob in given]
+        typed = cards[name].resolve(dict(knob.partition("=")[::2] for knob in given))
+        lanes.append({"method": name, "knobs": {knob: typed[knob] for knob in names}})
+    (problem,) = load_problems(live.task, "heldout", 1)
+    return {
+        "lanes": lanes,
+        "task": live.task,
+        "prompt": problem.prompt,
+        "answer": problem.answer if get_task(live.task).textual else "",
+        "temperature": live.temperature,
+        "max_new_tokens": LIVE_TOKENS,
+    }

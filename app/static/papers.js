@@ -1,0 +1,311 @@
+// @ts-check
+// The Papers room: a list of tables and figures with their verdicts, and one of them open: the paper's numbers, ours
+// beside them in the same form (app/figures/papers.py), and what decides the verdict.
+
+import { h, said } from "./dom.js";
+import { download } from "./figure.js";
+import { show } from "./learn/show.js";
+import { plotted } from "./plot.js";
+import { csv } from "./save.js";
+
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/lab.js").Lab} Lab
+ * @typedef {import("./types/measured.js").PaperList} PaperList
+ * @typedef {import("./types/measured.js").PaperShown} PaperShown
+ * @typedef {import("./types/measured.js").PaperItem} Item
+ * @typedef {import("./types/measured.js").PaperTable} Table
+ */
+
+/** Sign of a verdict, told beside its words. @type {Readonly<Record<string, string>>} */
+const SIGNS = {
+  confirmed: "✓",
+  refuted: "✗",
+  mixed: "±",
+  "not confirmed": "?",
+  "to do": "…",
+  "not testable here": "∅",
+  "nothing to measure": "·",
+};
+const OUTCOMES = { holds: "✓", fails: "✗", open: "?", missing: "…" };
+/** Papers that were opened. @type {Map<string, PaperShown>} */
+const kept = new Map();
+/** @type {PaperList | null} */
+let list = null;
+
+/** The paper and the item that an option names, as PAPER-ITEM. @param {string} name */
+const placeOf = (name) => {
+  const [paper, item = ""] = name.split("-");
+  return { paper, item };
+};
+
+/** @param {HTMLElement} element @param {Store} store @param {Lab} lab */
+export async function drawPapers(element, store, lab) {
+  const bar = h("nav.paper-names", { "aria-label": "Papers" });
+  const items = h("nav.paper-items", { "aria-label": "Tables and figures" });
+  const detail = h("article.paper-item", { tabindex: "-1", "aria-label": "Table or figure" });
+  const wrong = h("p.warn", { role: "alert", hidden: true });
+  const about = h("p.quiet.paper-about");
+  element.append(bar, wrong, about, h("div.paper-room", {}, items, detail));
+  let drawn = "";
+
+  /** Show what the store names. */
+  async function open() {
+    if (store.options.room !== "papers") return;
+    const asked = store.options.name;
+    try {
+      list ??= await lab.api.get("papers");
+      const wanted = placeOf(asked);
+      const { name } = list.papers.find((one) => one.name === wanted.paper) ?? list.papers[0];
+      const paper = kept.get(name) ?? (await lab.api.get("paper", { name }));
+      kept.set(name, paper);
+      if (!element.isConnected || store.options.name !== asked) return;
+      const item = paper.items.find((one) => one.id === wanted.item) ?? paper.items[0];
+      if (drawn === `${name}-${item.id}`) return;
+      drawn = `${name}-${item.id}`;
+      wrong.hidden = true;
+      bar.replaceChildren(
+        ...list.papers.map((one) => link(one.name, one.name === name, titled(lab, one), counts(one))),
+      );
+      about.textContent = [`${paper.title}.`, paper.setting, paper.note].filter(Boolean).join(" ");
+      const focused = items.contains(document.activeElement);
+      items.replaceChildren(...paper.items.map((one) => entry(paper, one, one === item)));
+      if (focused) /** @type {HTMLElement | null} */ (items.querySelector("[aria-current]"))?.focus();
+      detail.replaceChildren(...itemOf(paper, item, store, lab));
+    } catch (error) {
+      wrong.textContent = said(error);
+      wrong.hidden = false;
+    }
+  }
+  /** @param {string} name @param {boolean} current @param {(Node | string)[]} words */
+  const link = (name, current, ...words) =>
+    h(
+      "a.paper-link",
+      {
+        href: `?room=papers&name=${name}`,
+        "aria-current": current ? "page" : null,
+        onclick: (/** @type {MouseEvent} */ event) => {
+          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+          event.preventDefault();
+          store.setOption("name", name);
+        },
+      },
+      words,
+    );
+  /** @param {PaperShown} paper @param {Item} one @param {boolean} current */
+  const entry = (paper, one, current) =>
+    link(`${paper.name}-${one.id}`, current, pill(one.verdict), h("b", {}, one.name), h("span.shows", {}, one.shows));
+
+  const off = store.on("options", (name) => {
+    if (name === "name") open();
+  });
+  element.addEventListener("close", off, { once: true });
+  await open();
+}
+
+/** What a paper's method is called. @param {Lab} lab @param {PaperList["papers"][number]} one */
+const titled = (lab, { method }) =>
+  lab.session.catalogue?.methods.find((card) => card.name === method)?.title ?? method;
+
+/** Its verdicts, counted. @param {PaperList["papers"][number]} one */
+const counts = ({ verdicts }) =>
+  h(
+    "span.counts",
+    {},
+    Object.keys(SIGNS)
+      .filter((name) => verdicts[name] && name !== "nothing to measure" && name !== "not testable here")
+      .map((name) => h("span", { "data-verdict": name, title: name }, `${SIGNS[name]} ${verdicts[name]}`)),
+  );
+
+/** @param {string} verdict */
+const pill = (verdict) =>
+  h("span.verdict-pill", { "data-verdict": verdict }, h("i", { "aria-hidden": "true" }, SIGNS[verdict] ?? ""), verdict);
+
+/** Everything about one table or figure. @param {PaperShown} paper @param {Item} item @param {Store} store
+ * @param {Lab} lab */
+function itemOf(paper, item, store, lab) {
+  const printed = item.printed.filter((table) => table.figure);
+  const ours = item.ours.filter((table) => table.figure);
+  return [
+    h("header.paper-head", {}, h("h3", {}, `${item.name}. ${item.shows}`), pill(item.verdict)),
+    h("p.claim", {}, h("span.label", {}, "The paper"), item.claim),
+    decided(item),
+    printed.length || ours.length || item.stated
+      ? h(
+          "div.paper-beside",
+          {},
+          column("As the paper prints it", item.stated, [item.setting], printed),
+          column("Here", "", [item.here, measured(item)], ours),
+        )
+      : null,
+    acts(paper, item, store, lab),
+    numbers(paper, item),
+  ].filter((part) => part !== null);
+}
+
+/** What decides the verdict. @param {Item} item */
+function decided(item) {
+  const why =
+    item.untestable || (item.illustration ? "A scheme or an example: there is nothing to measure in it." : "");
+  return h(
+    "section.decided",
+    { "aria-label": "Evidence" },
+    why ? h("p", {}, why) : null,
+    item.checks.length
+      ? h(
+          "ul",
+          {},
+          item.checks.map(({ says, outcome, evidence }) =>
+            h(
+              "li",
+              { "data-outcome": outcome },
+              h("i", { "aria-hidden": "true" }, OUTCOMES[outcome]),
+              h("span", {}, says),
+              h("span.quiet", {}, evidence),
+            ),
+          ),
+        )
+      : null,
+    item.checks.length && item.larger ? h("p.quiet", {}, `What it would take: ${item.larger}`) : null,
+  );
+}
+
+/** How ours was measured. @param {Item} item */
+function measured(item) {
+  const prompts = Object.entries(item.prompts).map(([task, n]) => `${n} of ${task}`);
+  const from = item.source.length ? `From ${item.source.join(", ")}.` : "";
+  return [prompts.length ? `Prompts: ${prompts.join(", ")}; ${item.created}. Whiskers: 95 % over prompts.` : "", from]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** @param {string} title @param {string} stated @param {string[]} words @param {readonly Table[]} tables */
+function column(title, stated, words, tables) {
+  return h(
+    "section",
+    { "aria-label": title },
+    h("h4", {}, title),
+    stated ? h("p", {}, stated) : null,
+    ...words.filter(Boolean).map((text) => h("p.quiet", {}, text)),
+    h(
+      "div.paper-plots",
+      {},
+      tables.map(({ figure }) => (figure ? plotted(figure) : "")),
+    ),
+    tables.length || stated
+      ? null
+      : h("p.quiet", {}, title === "Here" ? "Nothing is recorded." : "No numbers printed."),
+  );
+}
+
+/** Buttons: run it, cases, CSV. @param {PaperShown} paper @param {Item} item @param {Store} store @param {Lab} lab */
+function acts(paper, item, store, lab) {
+  const { live, cases } = item;
+  const { catalogue } = lab.session;
+  const canRun = live && catalogue?.models.length;
+  const titles = new Map(catalogue?.presets.map((one) => [one.name, one.title]));
+  const known = cases.filter((name) => titles.has(name));
+  const tables = [...item.printed, ...item.ours];
+  if (!canRun && !known.length && !tables.length && !item.command) return null;
+  return h(
+    "div.row.wrap.paper-acts",
+    {},
+    canRun
+      ? h(
+          "button.primary",
+          {
+            title: `${live.lanes.map((lane) => lane.method).join(", ")} on one problem of ${live.task}`,
+            onclick: () => {
+              const { lanes, task, prompt, answer, temperature, max_new_tokens } = live;
+              lab.session.configure({ lanes: [...lanes], task, prompt, answer, temperature, max_new_tokens }, "papers");
+              store.setOption("room", "compare");
+              lab.session.run();
+            },
+          },
+          "Run it here, on one prompt",
+        )
+      : null,
+    known.map((name) =>
+      h(
+        "button",
+        { onclick: () => show({ case: name, view: "text", lane: null, at: null }, store, lab) },
+        `Case: ${titles.get(name)}`,
+      ),
+    ),
+    tables.length
+      ? h(
+          "button.plain",
+          {
+            onclick: () => {
+              const { columns, rows } = flat(item);
+              download(new Blob([csv(columns, rows)], { type: "text/csv" }), `${paper.name}-${item.id}.csv`);
+            },
+          },
+          "CSV",
+        )
+      : null,
+    item.command ? h("code.command", {}, item.command) : null,
+  );
+}
+
+/** All numbers of an item, a number a row. @param {Item} item */
+function flat(item) {
+  const columns = ["whose", "table", "measure", "row", "column", "value"];
+  /** @param {string} whose @param {readonly Table[]} tables */
+  const of = (whose, tables) =>
+    tables.flatMap((table) =>
+      table.rows.flatMap((row) =>
+        row.cells.map((cell, i) => [whose, table.title, table.y, row.name, table.columns[i], cell]),
+      ),
+    );
+  return { columns, rows: [...of("paper", item.printed), ...of("here", item.ours)] };
+}
+
+/** The tables as numbers. @param {PaperShown} paper @param {Item} item */
+function numbers(paper, item) {
+  /** @type {[string, Table][]} */
+  const tables = [
+    ...item.printed.map((table) => /** @type {[string, Table]} */ (["Printed", table])),
+    ...item.ours.map((table) => /** @type {[string, Table]} */ (["Here", table])),
+  ];
+  if (!tables.length) return null;
+  return h(
+    "details.paper-numbers",
+    {},
+    h("summary", {}, "All numbers as tables"),
+    tables.map(([whose, table]) => {
+      const title = `${whose}: ${table.title}, ${table.y}`;
+      return h(
+        "div.scroll",
+        { tabindex: "0", role: "region", "aria-label": `${paper.name} ${item.id}, ${title}` },
+        h(
+          "table.numbers",
+          {},
+          h("caption", {}, title),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              h("td"),
+              table.columns.map((name) => h("th", { scope: "col" }, name)),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            table.rows.map((row) =>
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, row.name),
+                row.cells.map((cell) => h("td", {}, cell ?? "–")),
+              ),
+            ),
+          ),
+        ),
+      );
+    }),
+  );
+}

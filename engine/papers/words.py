@@ -1,0 +1,59 @@
+"""How the numbers behind a statement are told."""
+
+from typing import Any
+
+from engine.papers.entries import Check
+
+SHARES = ("accuracy", "majority", "same_as_ar")
+MEASURES = {  # a measure -> its unit or noun, after the number
+    "tau": "tokens a target call",
+    "accepted_per_call": "accepted tokens a call",
+    "accuracy": "% right",
+    "majority": "% right by majority",
+    "same_as_ar": "% of the outputs equal",
+    "bleu": "BLEU",
+    "bleu_to_ar": "BLEU against the greedy output",
+    "response_tokens": "tokens a response",
+    "calls_each": "calls a prompt",
+    "fed_each": "verified tokens a prompt",
+    "fed_per_token": "verified tokens a token",
+    "penalised_rate": "% of tokens penalised",
+    "tokens_per_s": "tokens a second",
+}
+OUTCOMES = {"holds": "holds", "fails": "does not hold", "open": "left open", "missing": "not measured"}
+Cell = dict[str, Any]
+
+
+def spread(cell: Cell | None, scale: float = 1.0) -> str:
+    """An estimate with its interval."""
+    if cell is None:
+        return "-"
+    mean = f"{scale * cell['mean']:.4g}"
+    return mean if cell["low"] is None else f"{mean} ({scale * cell['low']:.4g} to {scale * cell['high']:.4g})"
+
+
+def evidence(check: Check, told: Cell) -> str:
+    """The numbers behind an outcome: "holds: 0.5 % right, difference (0.1 to 0.9), 300 prompts"."""
+    outcome = OUTCOMES[told["outcome"]]
+    if told["ours"] is None:
+        return outcome
+    name = check.q.measure.removesuffix("_difference").removesuffix("_quotient")
+    scale = 100 if name in SHARES and not check.q.measure.endswith("_quotient") else 1
+    unit = MEASURES.get(name, "")
+    if check.q.measure.endswith("_quotient"):
+        unit = f"times the {unit.removeprefix('% of ')}"
+    if check.q.measure.endswith("_difference"):
+        unit = unit.replace("% ", "points ", 1) + ", difference"
+    words = " ".join(filter(None, [spread(told["ours"], scale), unit]))
+    n = told["ours"]["n"]
+    known = f", {n} prompts" if n > 1 and not check.q.path else ""
+    return f"{outcome}: {words}{_bound(check, told, scale)}{known}"
+
+
+def _bound(check: Check, told: Cell, scale: float) -> str:
+    if told["than"]:
+        return f" against {spread(told['than'], scale)}"
+    if check.relation == "within":
+        return f", wanted {scale * check.value:g} to {scale * check.high:g}"
+    relation = "" if check.relation == "equal" else f"{check.relation} "
+    return f", wanted {relation}{scale * check.value:g}"

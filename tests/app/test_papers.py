@@ -1,0 +1,68 @@
+"""The papers over HTTP: entries, results and figures; the same names in the same colours."""
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from app import papers
+from app.figures.papers import points, table
+from app.service import Service
+from app.state import Limits
+from engine.methods import CARDS
+from engine.papers.entries import papers as entries
+
+HEAD = {"title": "A", "x": "", "y": "share, %", "form": "bars"}
+
+
+@pytest.fixture(scope="module")
+def http() -> TestClient:
+    service = Service(CARDS, {}, None, Limits())
+    return TestClient(Starlette(routes=papers.routes(service)))
+
+
+def test_the_list_counts_every_item(http: TestClient) -> None:
+    found = http.get("/lab/papers").json()["papers"]
+    assert {one["name"]: sum(one["verdicts"].values()) for one in found} == {p.key: len(p.items) for p in entries()}
+    assert all(one["verdicts"].get("confirmed") for one in found if one["name"] != "cm_asd")
+
+
+def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None:
+    """What contradicts it is told as what confirms it; points and lines have figures, hidden tables none."""
+    found = http.get("/lab/paper", params={"name": "stand"}).json()
+    items = {item["id"]: item for item in found["items"]}
+    first = items["T1"]
+    assert first["verdict"] == "mixed" and first["live"]["lanes"][0] == {"method": "stand", "knobs": {}}
+    assert {check["outcome"] for check in first["checks"]} == {"holds", "fails"}
+    assert any("277.2" in check["evidence"] and "464" in check["evidence"] for check in first["checks"])
+    assert [bool(one["figure"]) for one in first["printed"]] == [True, True, False, False, False, False]
+    assert first["ours"][1]["columns"] == ["4", "8", "16"] and first["ours"][1]["rows"][0]["cells"][0].startswith(
+        "4.263 ("
+    )
+    colours = [
+        {t["name"]: t["marker"]["color"] for t in one["figure"]["data"]}
+        for one in (first["printed"][1], first["ours"][1])
+    ]
+    assert all(colours[0][name] == colours[1][name] for name in colours[1]) and len(colours[1]) == 5
+    judged = http.get("/lab/paper", params={"name": "autojudge"}).json()
+    curve = next(item for item in judged["items"] if item["id"] == "F3")["ours"][0]
+    assert curve["columns"] == ["accepted tokens a target call", "right answers, %"] and curve["figure"]["data"]
+
+
+def test_an_unknown_paper_is_refused(http: TestClient) -> None:
+    answer = http.get("/lab/paper", params={"name": "stnad"})
+    assert answer.status_code == 404 and "Did you mean 'stand'" in answer.json()["error"]
+
+
+def test_a_table_is_dots_with_intervals_or_lines_over_numbers() -> None:
+    """Missing numbers leave a gap; a row without any is not drawn."""
+    cell = {"mean": 2.0, "low": 1.5, "high": 3.0, "n": 9}
+    dots = table(HEAD, ["a", "b"], [("SD", [cell, None]), ("none", [None, None])], ["AR", "SD"])
+    (drawn,) = dots.data
+    assert (list(drawn.x), list(drawn.y), drawn.mode) == (["a"], [2.0], "markers")
+    assert (list(drawn.error_y.array), list(drawn.error_y.arrayminus)) == ([1.0], [0.5])
+    assert "%{customdata[0]" in drawn.hovertemplate and dots.layout.yaxis.title.text == "share, %"
+    lines = table({**HEAD, "form": "lines", "x": "k"}, [4, 8], [("SD", [1, 2]), ("AR", [1, 1])], ["AR", "SD"])
+    assert [list(one.x) for one in lines.data] == [[4, 8], [4, 8]]
+    assert lines.data[0].marker.color == drawn.marker.color != lines.data[1].marker.color
+    far = {"x": {"mean": 9.0}, "y": cell}
+    assert list(points(HEAD, [("SD", [far, {"x": {"mean": 3.0}, "y": cell}])], ["SD"]).data[0].x) == [3.0, 9.0]

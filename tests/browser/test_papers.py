@@ -1,0 +1,30 @@
+"""The Papers room: an item has an address, its verdict and both sides' figures; it can be run, and saved as CSV."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_an_item_is_found_opened_saved_and_run(visit):
+    page = visit("?room=papers&name=stand-T1")
+    item = page.locator(".paper-item")
+    expect(item.locator("h3")).to_contain_text("Table 1. Throughput")
+    expect(item.locator(".verdict-pill")).to_contain_text("mixed")
+    expect(item.locator(".decided li[data-outcome=fails]")).to_have_count(2)
+    expect(item.locator(".paper-beside .plot .main-svg").first).to_be_visible()
+    expect(item.locator(".paper-beside > section")).to_have_count(2)
+    with page.expect_download() as saved:
+        item.get_by_role("button", name="CSV").click()
+    text = saved.value.path().read_text()
+    assert text.startswith("whose,table,measure") and "STAND,16,69.15" in text and "here,Embedded pair" in text
+    page.get_by_role("link", name="CM-ASD").click()
+    page.wait_for_function("location.search.includes('name=cm_asd')")
+    expect(item.locator("h3")).to_contain_text("Table I.")
+    page.go_back()
+    expect(item.locator("h3")).to_contain_text("Table 1. Throughput")
+    page.get_by_role("link", name="Table 3").click()
+    expect(item.locator("h3")).to_contain_text("Gumbel")
+    item.get_by_role("button", name="Run it here").click()
+    page.locator("[data-room=compare]").wait_for()
+    page.wait_for_function("draftscope.session.config.lanes[1].knobs.drafting === 'stochastic'")
