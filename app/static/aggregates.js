@@ -48,8 +48,9 @@ export function mount(element, store, lab) {
     h("div.v-aggbody", {}, h("div", {}, parts.body, parts.caption), parts.others),
   );
   const draw = () => show(store, state, parts, lab?.session.catalogue);
-  const later = () => store.frame("aggregates", draw);
-  const live = () => store.seldom("aggregates", draw, LIVE_MS);
+  const drawShown = () => element.closest("[data-stage][hidden]") || draw();
+  const later = () => store.frame("aggregates", drawShown);
+  const live = () => store.seldom("aggregates", drawShown, LIVE_MS);
   for (const [i, button] of buttons.entries())
     button.addEventListener("click", () => {
       state.tab = ALL[i].id;
@@ -69,6 +70,7 @@ export function mount(element, store, lab) {
   });
   for (const topic of /** @type {const} */ (["runs", "data", "time"])) store.on(topic, live);
   store.on("filters", later);
+  store.on("options", (name) => name === "stage" && later());
   store.on("cursor", () => lockedRun(store) !== state.run && later());
   const sized = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries) {
@@ -79,7 +81,10 @@ export function mount(element, store, lab) {
   });
   sized.observe(parts.body);
   sized.observe(parts.others);
-  offer(element, lab, () => stack(figuresIn(element, ".v-chart > svg.v-figure, .v-multiples svg.v-figure"), element));
+  offer(element, lab, () => {
+    draw();
+    return stack(figuresIn(element, ".v-chart > svg.v-figure, .v-multiples svg.v-figure"), element);
+  });
   later();
 }
 

@@ -116,10 +116,21 @@ export function flagsAt(run, pos) {
   return flags;
 }
 
-/** Whether some position has a flag. @param {Run} run @returns {boolean} */
-export const flagged = (run) =>
-  minedOf(run).size > 0 ||
-  columns(run).some((column) => column.node?.judge != null && column.node.state !== "accepted");
+/** @type {WeakMap<Run, {seen: number, found: boolean}>} */
+const judged = new WeakMap();
+
+/** Whether some position has a flag; only new columns are read. @param {Run} run @returns {boolean} */
+export function flagged(run) {
+  if (minedOf(run).size > 0) return true;
+  const state = judged.get(run) ?? { seen: 0, found: false };
+  judged.set(run, state);
+  const list = columns(run);
+  for (; !state.found && state.seen < list.length; state.seen += 1) {
+    const { node } = list[state.seen];
+    state.found = node?.judge != null && node.state !== "accepted";
+  }
+  return state.found;
+}
 
 /** The marks of a position for its chip, or null. @param {Run} run @param {number} pos @returns {HTMLElement|null} */
 export function flagsFor(run, pos) {

@@ -60,12 +60,7 @@ export function mount(element, store) {
   }
 
   function draw() {
-    /** @type {Set<string>} */
-    const present = new Set();
-    for (const run of store.runs.values()) {
-      for (const token of run.tokens) present.add(token.origin);
-      for (const round of run.rounds) for (const node of round.nodes) present.add(node.state);
-    }
+    const present = new Set([...store.runs.values()].flatMap((run) => [...signsOf(run)]));
     const shown = SIGNS.filter((sign) => present.has(sign) && (store.options.ghosts || !GHOSTS.has(sign)));
     const active = store.filters.get("sign")?.spec?.sign;
     legend.replaceChildren(
@@ -106,4 +101,19 @@ export function mount(element, store) {
   const later = () => store.frame("strip", draw);
   for (const topic of /** @type {const} */ (["runs", "filters", "options", "status", "flags"])) store.on(topic, later);
   store.on("data", () => store.seldom("strip", draw, 400));
+}
+
+/** @type {WeakMap<import("./types/store.js").Run, {seen: number, signs: Set<string>}>} */
+const known = new WeakMap();
+
+/** The signs in a run; only new rounds are read. @param {import("./types/store.js").Run} run */
+function signsOf(run) {
+  const state = known.get(run) ?? { seen: 0, signs: new Set() };
+  known.set(run, state);
+  for (; state.seen < run.rounds.length; state.seen += 1) {
+    const { tokens, nodes } = run.rounds[state.seen];
+    for (const token of tokens) state.signs.add(token.origin);
+    for (const node of nodes) state.signs.add(node.state);
+  }
+  return state.signs;
 }

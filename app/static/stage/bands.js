@@ -13,8 +13,8 @@ import { across, forcedOf } from "../run.js";
  * @typedef {{from: number, to: number, deep: number, accepted: number, breadth: number[], rank: number|null,
  *   size: number}} Draft  a round on the axis: its tokens [from, to), its draft down to position `deep`, nodes at each
  *   depth (index 0 is depth 1), terminal-confidence-rank and N (draft tokens and the root)
- * @typedef {{spans: Span[], overhangs: Span[], drafts: Draft[], widest: number, seen: number,
- *   rounds: readonly Round[]}} Band
+ * @typedef {{spans: Span[], overhangs: Span[], drafts: Draft[], widest: number, reach: number,
+ *   seen: number, rounds: readonly Round[]}} Band  `reach`: positions that the longest draft covers
  */
 
 /** @type {WeakMap<Run, Band>} */
@@ -24,7 +24,7 @@ const cache = new WeakMap();
 export function bandOf(run) {
   let band = cache.get(run);
   if (!band || band.rounds !== run.rounds || band.seen > run.rounds.length) {
-    band = { spans: [], overhangs: [], drafts: [], widest: 1, seen: 0, rounds: run.rounds };
+    band = { spans: [], overhangs: [], drafts: [], widest: 1, reach: 0, seen: 0, rounds: run.rounds };
     cache.set(run, band);
   }
   for (; band.seen < run.rounds.length; band.seen += 1) addRound(band, run.rounds[band.seen]);
@@ -48,6 +48,7 @@ function addRound(band, round) {
     band.overhangs.push({ from: from + round.accepted, to: deep, kind: "rejected", round: index });
   const breadth = breadthOf(round);
   band.widest = Math.max(band.widest, ...breadth);
+  band.reach = Math.max(band.reach, deep - from);
   band.drafts.push({
     from,
     to: from + (round.tokens?.length ?? round.emitted),
@@ -91,6 +92,19 @@ export function firstFrom(list, pos) {
   while (low < high) {
     const mid = (low + high) >> 1;
     if (list[mid].to <= pos) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}
+
+/** The first entry of a list in order of `from` that begins at a position or behind it.
+ * @param {{from: number}[]} list @param {number} pos @returns {number} */
+export function fromOn(list, pos) {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const mid = (low + high) >> 1;
+    if (list[mid].from < pos) low = mid + 1;
     else high = mid;
   }
   return low;

@@ -50,10 +50,11 @@ export function buildHead(run, { fold, card, proof }) {
 }
 
 /** @param {Head} item @param {{place: import("./layout.js").Place, name: string, figures: Figures, labels: string[],
- *   narrow: boolean, width: number, room: number, focus: boolean}} now */
-export function updateHead(item, { place, name, figures, labels, narrow, width, room, focus }) {
+ *   nones: string[], narrow: boolean, width: number, room: number, focus: boolean}} now `nones`: said in a track without
+ *   values */
+export function updateHead(item, { place, name, figures, labels, nones, narrow, width, room, focus }) {
   item.element.classList.toggle("focus", focus);
-  const stamp = JSON.stringify([place.height, place.folded, name, figures, labels, narrow, width, room]);
+  const stamp = JSON.stringify([place.height, place.folded, name, figures, labels, nones, narrow, width, room]);
   if (item.stamp === stamp) return;
   item.stamp = stamp;
   item.element.classList.toggle("folded", place.folded);
@@ -99,10 +100,12 @@ export function updateHead(item, { place, name, figures, labels, narrow, width, 
   item.labels.replaceChildren(
     ...(place.folded
       ? []
-      : place.tracks.map((track, i) => {
+      : place.tracks.flatMap((track, i) => {
           const label = h("span", { text: labels[i] });
-          label.style.top = `${track.y - place.top + track.height / 2 - 8}px`;
-          return label;
+          const none = nones[i] ? h("span.none", { text: nones[i] }) : null;
+          for (const words of [label, none])
+            if (words) words.style.top = `${track.y - place.top + track.height / 2 - 8}px`;
+          return none ? [label, none] : [label];
         })),
   );
 }

@@ -2,40 +2,43 @@
 // The score: one band a method on one axis of positions. What it shows is in scorecontent.js, what it draws in
 // scorepaint.js, its pointer and keys in scoreinput.js.
 
-import { h } from "../dom.js";
-import { download, figureBlob, offer, palette } from "../figure.js";
+import { h, ink } from "../dom.js";
+import { download, figureBlob, offer } from "../figure.js";
 import { autoWidth, keepAnchor, stepWidth } from "./axis.js";
-import { shownPlaces } from "./layout.js";
 import { numbersIn } from "./numbertracks.js";
 import { peakTable } from "./peaktable.js";
 import { positionTable } from "./positiontable.js";
 import { contentOf, EMPTY, lookOf, tracksOf } from "./scorecontent.js";
 import { scoreHeads } from "./scoreheads.js";
 import { listen } from "./scoreinput.js";
-import { paintBands, paintFocus, paintRange, paintRuler } from "./scorepaint.js";
+import { scoreMarks } from "./scoremarks.js";
+import { paintBand, paintRuler } from "./scorepaint.js";
 import { scorePicture } from "./scorepicture.js";
 import { scoreTools } from "./scoretools.js";
+import { createTiles } from "./tiles.js";
 
 const RULER = 26;
 const NARROW = 640; // below this a band's title has a line of its own
 const TITLE_LINE = 20;
+const NEAR = 160; // pixels beyond the window that are painted, so that panning finds them there
+const HEADS_MS = 250; // figures beside a growing band change at most so often
 
 /** @typedef {import("./layout.js").Place} Place */
+/** @typedef {import("./tiles.js").Part} Part */
 
 /** @param {HTMLElement} element @param {import("../types/store.js").Store} store
  * @param {import("../types/lab.js").Lab} [lab] */
 export function mount(element, store, lab) {
-  const base = h("canvas", { "aria-hidden": "true" });
-  const over = h("canvas.over", {
+  const over = h("div.over", {
     tabindex: "0",
     role: "slider",
     "aria-label": "Score: positions of all methods",
     "aria-valuemin": "0",
   });
-  const ruler = h("canvas.ruler", { "aria-hidden": "true" });
+  const [ruler, tiles] = [createTiles("ruler"), createTiles("tiles")];
+  const marks = scoreMarks();
   const heads = scoreHeads(store, { fold: turn, card: (method) => lab?.ui.open("methods", method) });
-  const pin = h("div.pin", {}, heads.corner, ruler, heads.clip, base, over);
-  const spacer = h("div.spacer", {}, pin);
+  const spacer = h("div.spacer", {}, heads.corner, ruler.element, heads.heads, tiles.element, marks.element, over);
   const scroll = h("div.scroller", {}, spacer);
   const empty = h("p.v-empty", { text: "One band a method appears here once a run has tokens." });
   const table = positionTable(store, () => content.order);
@@ -44,22 +47,29 @@ export function mount(element, store, lab) {
     px: 12,
     auto: true, // the width of a position follows the room
     stick: true, // the end of a growing text stays in view
+    left: 0, // where the scroller is: kept here, since asking has the page laid out
+    top: 0,
     room: 0,
     tall: 0,
     headWidth: 260,
     narrow: false,
+    epoch: 0, // counts what changes how columns look
+    headsAt: 0,
+    shape: "",
     own: /** @type {Map<string, boolean>} */ (new Map()), // bands folded or opened one by one
     brush: /** @type {[number, number] | null} */ (null),
   };
   let content = EMPTY;
 
   const active = () => store.options.stage === "score" && !element.hidden;
-  const draw = () => active() && paint();
-  const later = () => store.frame("score", draw);
-  const overlay = () => store.frame("score-over", () => active() && paintOver());
+  const later = () => store.frame("score", () => active() && draw());
+  const moved = () => store.frame("score-window", () => active() && paint());
+  const marked = () => store.frame("score-marks", () => active() && mark());
   const folded = (/** @type {string} */ key) => state.own.get(key) ?? store.options.folded;
   const gather = () => contentOf(store, folded, state.narrow ? TITLE_LINE : 0);
   const plotRoom = () => Math.max(40, state.room - state.headWidth);
+  const wideAt = (/** @type {number} */ px) => Math.max(plotRoom(), Math.ceil(content.count * px) + 8);
+  const growing = () => [...content.lanes.values()].some((lane) => !lane.run.end);
   const tools = scoreTools(store, {
     peaks: peaks.button,
     zoom: (by) => zoom(by),
@@ -74,69 +84,103 @@ export function mount(element, store, lab) {
   element.classList.add("v-view", "score");
   element.replaceChildren(tools.element, peaks.element, scroll, empty, table.element);
 
-  function paint() {
+  /** What is shown has changed: runs, their order, their places. */
+  function draw() {
     state.narrow = state.room < NARROW;
     state.headWidth = state.narrow ? 86 : store.options.folded ? 392 : 316;
+    const shape = content.places;
     content = gather();
     tools.update(store, tracksOf(store));
     const none = content.count === 0;
     empty.hidden = !none;
     scroll.hidden = table.element.hidden = none;
     if (none) return;
-    const room = plotRoom();
-    const growing = [...content.lanes.values()].some((lane) => !lane.run.end);
-    if (state.auto) state.px = autoWidth(room - 12, content.count, growing);
-    const wide = Math.max(room, Math.ceil(content.count * state.px) + 8);
-    spacer.style.width = `${state.headWidth + wide}px`;
-    spacer.style.height = `${RULER + content.height}px`;
-    if (growing && state.stick) scroll.scrollLeft = scroll.scrollWidth;
-    const tall = Math.max(40, Math.min(state.tall || Infinity, RULER + content.height) - RULER);
-    pin.style.width = `${state.room}px`;
-    for (const canvas of [base, over]) {
-      size(canvas, room, tall);
-      canvas.style.left = `${state.headWidth}px`;
-      canvas.style.top = `${RULER}px`;
+    const live = growing();
+    if (state.auto) state.px = autoWidth(plotRoom() - 12, content.count, live);
+    const now = performance.now();
+    if (!live || now - state.headsAt > HEADS_MS || !sameShape(shape, content.places)) {
+      state.headsAt = now;
+      drawHeads();
     }
-    size(ruler, room, RULER);
-    ruler.style.left = `${state.headWidth}px`;
-    const { narrow, headWidth: width } = state;
-    heads.draw(content, { scrollTop: scroll.scrollTop, tall, narrow, width, room: state.room });
-    const look = lookOf(content, { px: state.px, scroll: scroll.scrollLeft, width: room, ink: palette(element) });
-    const marks = clear(ruler);
-    const ctx = clear(base);
-    if (!marks || !ctx) return;
-    paintRuler(marks, RULER, look);
-    ctx.save();
-    ctx.translate(0, -scroll.scrollTop);
-    paintBands(ctx, shownPlaces(content.places, scroll.scrollTop, tall), content.lanes, look);
-    ctx.restore();
-    paintOver();
+    if (live && state.stick) goTo(wideAt(state.px) - plotRoom());
+    paint();
+    mark();
+  }
+
+  const drawHeads = () => heads.draw(content, { narrow: state.narrow, width: state.headWidth, room: state.room });
+
+  /** Scroll sideways once this frame's changes are in: asking at once would have the page laid out twice.
+   * @param {number} left */
+  function goTo(left) {
+    state.left = Math.max(0, left);
+    queueMicrotask(() => {
+      scroll.scrollLeft = state.left;
+    });
+  }
+
+  /** The columns in the window. */
+  function paint() {
+    const { px, left, top, headWidth } = state;
+    const [wide, room] = [wideAt(px), plotRoom()];
+    const tall = Math.max(40, Math.min(state.tall || Infinity, RULER + content.height) - RULER);
+    const shape =
+      `grid-template:${RULER}px ${content.height}px / ${headWidth}px ${wide}px;` +
+      `--head:${headWidth}px;--room:${room}px;--tall:${tall}px`;
+    if (state.shape !== shape) spacer.style.cssText = state.shape = shape;
+    const seen = {
+      left: left - NEAR,
+      right: Math.min(left + room + NEAR, wide),
+      top: top - NEAR,
+      bottom: top + tall + NEAR,
+    };
+    const paper = ink("--panel");
+    tiles.draw(
+      content.places.flatMap((place) => partOf(place) ?? []),
+      seen,
+      paper,
+    );
+    const stamp = `${px}/${state.epoch}`;
+    /** @type {Part["paint"]} */
+    const ticks = (ctx, from, width) => paintRuler(ctx, RULER, lookOf(content, { px, scroll: from, width, ink }));
+    ruler.draw(
+      [{ key: "", top: 0, height: RULER, stamp, count: 0, px, paint: ticks }],
+      { ...seen, top: 0, bottom: 1 },
+      paper,
+    );
+  }
+
+  /** A band for the tiles. @param {Place} place @returns {Part | null} */
+  function partOf(place) {
+    const lane = content.lanes.get(place.key);
+    if (!lane) return null;
+    const { px } = state;
+    const look = lookOf(content, { px, scroll: 0, width: 0, ink });
+    const tops = place.tracks.map(({ id, y }) => `${id}:${y - place.top}:${content.tops.get(id)}`);
+    return {
+      key: place.key,
+      top: place.top,
+      height: place.height,
+      stamp: [px, state.epoch, place.height, look.widest, lane.parts, lane.run.head?.id, tops].join("/"),
+      count: lane.shift + lane.list.length,
+      px,
+      paint: (ctx, left, width, from) => paintBand(ctx, place, lane, { ...look, scroll: left, width }, from),
+    };
   }
 
   /** By how many positions a selection's band stands to the right. @param {{readonly run: string}} selection */
   const shiftOf = ({ run }) => content.lanes.get(run)?.shift ?? 0;
 
   /** The brushed range, what is hovered and what is selected. */
-  function paintOver() {
-    const ctx = clear(over);
-    if (!ctx) return;
-    const view = {
-      px: state.px,
-      scroll: scroll.scrollLeft,
-      tall: over.height / (window.devicePixelRatio || 1),
-      ink: palette(element),
-    };
-    const range = state.brush ?? store.filters.get("range")?.range;
-    if (range) paintRange(ctx, range, view);
-    for (const locked of [false, true]) {
-      const selection = locked ? store.cursor : store.hover;
-      if (selection?.pos == null) continue;
-      const place = content.places.find((one) => one.key === selection.run);
+  function mark() {
+    const spots = [store.hover, store.cursor].map((selection) => {
+      if (selection?.pos == null) return null;
+      const band = content.places.find((one) => one.key === selection.run) ?? null;
       const round = store.runs.get(selection.run)?.rounds[selection.round ?? -1] ?? null;
-      const at = place ? { top: place.top - scroll.scrollTop, height: place.height, round } : null;
       const shift = shiftOf(selection);
-      paintFocus(ctx, selection.pos, locked, at, { ...view, scroll: view.scroll - shift * view.px });
-    }
+      return { at: selection.pos + shift, shift, band, round };
+    });
+    const range = state.brush ?? store.filters.get("range")?.range;
+    marks.draw(state.px, content.height, range, [spots[0], spots[1]]);
     say();
   }
 
@@ -153,14 +197,13 @@ export function mount(element, store, lab) {
   function zoom(by, anchor) {
     const room = plotRoom();
     const at = store.cursor;
-    const cursor = at?.pos == null ? -1 : (at.pos + shiftOf(at) + 0.5) * state.px - scroll.scrollLeft;
+    const cursor = at?.pos == null ? -1 : (at.pos + shiftOf(at) + 0.5) * state.px - state.left;
     const fixed = anchor ?? (cursor >= 0 && cursor <= room ? cursor : room / 2);
     const next = stepWidth(state.px, by);
-    const offset = keepAnchor(scroll.scrollLeft, fixed, state.px, next);
+    const left = keepAnchor(state.left, fixed, state.px, next);
     state.auto = false;
     state.px = next;
-    spacer.style.width = `${state.headWidth + Math.max(room, Math.ceil(content.count * next) + 8)}px`;
-    scroll.scrollLeft = offset;
+    goTo(Math.min(left, wideAt(next) - room));
     later();
   }
 
@@ -174,8 +217,8 @@ export function mount(element, store, lab) {
   /** @param {Place} place */
   function show(place) {
     const tall = scroll.clientHeight - RULER;
-    if (place.top < scroll.scrollTop) scroll.scrollTop = place.top;
-    else if (place.top + place.height > scroll.scrollTop + tall)
+    if (place.top < state.top) scroll.scrollTop = place.top;
+    else if (place.top + place.height > state.top + tall)
       scroll.scrollTop = Math.min(place.top, place.top + place.height - tall);
   }
 
@@ -184,7 +227,7 @@ export function mount(element, store, lab) {
     if (!active() || cursor?.pos == null) return;
     const room = state.room - state.headWidth;
     const left = (cursor.pos + shiftOf(cursor)) * state.px;
-    const x = left - scroll.scrollLeft;
+    const x = left - state.left;
     if (x < 0 || x + state.px > room) scroll.scrollLeft = left - room / 2;
     const place = content.places.find((one) => one.key === cursor.run);
     if (place) show(place);
@@ -208,29 +251,36 @@ export function mount(element, store, lab) {
     turn,
     brush: (range) => {
       state.brush = range;
-      overlay();
+      marked();
     },
     pan: () => {
       state.auto = false;
     },
   });
   scroll.addEventListener("scroll", () => {
-    state.stick = scroll.scrollLeft + scroll.clientWidth >= scroll.scrollWidth - 40;
-    later();
+    state.left = scroll.scrollLeft;
+    state.top = scroll.scrollTop;
+    state.stick = state.left + plotRoom() >= wideAt(state.px) - 40;
+    moved();
   });
-  heads.clip.addEventListener("focusin", (event) => {
+  heads.heads.addEventListener("focusin", (event) => {
     const key = /** @type {Element} */ (event.target).closest("[data-band]")?.getAttribute("data-band");
     const place = content.places.find((one) => one.key === key);
     if (place) show(place);
   });
-  store.on("data", () => store.seldom("score", draw, 100));
-  for (const topic of /** @type {const} */ (["runs", "time", "filters", "options", "theme", "flags", "status"]))
-    store.on(topic, later);
+  store.on("data", later);
+  for (const topic of /** @type {const} */ (["runs", "filters", "options", "theme", "flags"]))
+    store.on(topic, () => {
+      state.epoch += 1;
+      later();
+    });
+  for (const topic of /** @type {const} */ (["time", "status"])) store.on(topic, later);
   store.on("runs", () => {
     state.own.clear();
     state.auto = state.stick = true;
   });
-  for (const topic of /** @type {const} */ (["cursor", "hover"])) store.on(topic, overlay);
+  for (const topic of /** @type {const} */ (["cursor", "hover"])) store.on(topic, marked);
+  store.on("cursor", () => store.frame("score-heads", () => active() && drawHeads()));
   store.on("cursor", () => store.frame("score-reveal", reveal));
   new ResizeObserver(([entry]) => {
     state.room = Math.floor(entry.contentRect.width);
@@ -241,22 +291,6 @@ export function mount(element, store, lab) {
   later();
 }
 
-/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
-function size(canvas, width, height) {
-  const ratio = window.devicePixelRatio || 1;
-  const [w, t] = [Math.round(width * ratio), Math.round(height * ratio)];
-  if (canvas.width === w && canvas.height === t) return;
-  canvas.width = w;
-  canvas.height = t;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
-}
-
-/** An empty canvas to draw on. @param {HTMLCanvasElement} canvas */
-function clear(canvas) {
-  const ctx = canvas.getContext("2d");
-  const ratio = window.devicePixelRatio || 1;
-  ctx?.setTransform(ratio, 0, 0, ratio, 0, 0);
-  ctx?.clearRect(0, 0, canvas.width, canvas.height);
-  return ctx;
-}
+/** Whether bands lie as they did. @param {readonly Place[]} a @param {readonly Place[]} b */
+const sameShape = (a, b) =>
+  a.length === b.length && a.every((place, i) => place.key === b[i].key && place.height === b[i].height);

@@ -94,6 +94,7 @@ export const headOf = (store, { reference, tops }, lane, place) => ({
   name: nameOf(store, lane.run),
   figures: figuresOf(store, lane.run, reference, lane.parts),
   labels: place.tracks.map(({ id }) => labelOf(id, lane.run, tops)),
+  nones: place.tracks.map(({ id }) => (trackOf(id).has(lane.run) ? "" : trackOf(id).none)),
 });
 
 /** A track's name with its scale and the line of a threshold.

@@ -6,12 +6,8 @@ import { toggleProof } from "../run/proof.js";
 import { buildHead, updateHead } from "./heads.js";
 import { headOf } from "./scorecontent.js";
 
-const NEAR = 400; // pixels beyond the window in which heads are kept up to date
-
 /**
- * @typedef {object} Frame what of the bands is in view
- * @property {number} scrollTop
- * @property {number} tall
+ * @typedef {object} Frame
  * @property {boolean} narrow
  * @property {number} width of the heads
  * @property {number} room of the whole score
@@ -21,7 +17,6 @@ const NEAR = 400; // pixels beyond the window in which heads are kept up to date
  * @param {{fold: (key: string) => void, card: (method: string) => void}} act */
 export function scoreHeads(store, act) {
   const heads = h("div.heads");
-  const clip = h("div.headclip", {}, heads);
   const corner = h("div.corner");
   /** @type {Map<string, import("./heads.js").Head>} */
   const shown = new Map();
@@ -29,6 +24,8 @@ export function scoreHeads(store, act) {
   /** @param {boolean} narrow */
   function drawCorner(narrow) {
     const { folded } = store.options;
+    if (corner.dataset.kind === `${folded}/${narrow}`) return;
+    corner.dataset.kind = `${folded}/${narrow}`;
     corner.textContent = narrow ? "position" : "";
     const names = folded ? ["calls", "tokens/call", "speed"] : [];
     if (!narrow)
@@ -41,11 +38,8 @@ export function scoreHeads(store, act) {
   }
 
   /** @param {import("./scorecontent.js").Content} content @param {Frame} frame */
-  function draw(content, { scrollTop, tall, narrow, width, room }) {
-    heads.style.transform = `translateY(${-scrollTop}px)`;
-    heads.style.height = `${content.height}px`;
-    corner.style.width = clip.style.width = `${width}px`;
-    clip.style.height = `${tall}px`;
+  function draw(content, { narrow, width, room }) {
+    heads.classList.toggle("narrow", narrow);
     drawCorner(narrow);
     for (const [key, item] of shown) {
       if (content.order.includes(key)) continue;
@@ -69,7 +63,6 @@ export function scoreHeads(store, act) {
       if (item.element.parentElement !== heads) heads.append(item.element);
       item.element.style.top = `${place.top}px`;
       item.element.style.height = `${place.height}px`;
-      if (place.top + place.height <= scrollTop - NEAR || place.top >= scrollTop + tall + NEAR) continue;
       const focus = (store.cursor?.run ?? null) === place.key;
       updateHead(item, { ...headOf(store, content, lane, place), place, narrow, width, room, focus });
     }
@@ -79,5 +72,5 @@ export function scoreHeads(store, act) {
     });
   }
 
-  return { clip, corner, draw };
+  return { heads, corner, draw };
 }

@@ -3,6 +3,7 @@
 
 import { FONT } from "../draw.js";
 import { tickStep } from "./axis.js";
+import { columnsIn } from "./tiles.js";
 import { trackOf } from "./tracks.js";
 
 /**
@@ -17,25 +18,16 @@ import { trackOf } from "./tracks.js";
  * @typedef {{px: number, scroll: number, width: number, ink: Ink, tops: Map<string, number>, widest: number}} Look
  */
 
-/** The bands' tracks and marks; y grows from the first place. @param {Pen} ctx @param {Place[]} places
- * @param {Map<string, Lane>} lanes @param {Look} look */
-export function paintBands(ctx, places, lanes, look) {
-  for (const place of places) {
-    const lane = lanes.get(place.key);
-    if (lane) paintBand(ctx, place, lane, look);
-  }
-}
-
-/** A beginning that was forced moves its band to the right: from there on everything is painted in the run's positions.
- * @param {Pen} ctx @param {Place} place @param {Lane} lane @param {Look} axis */
-function paintBand(ctx, place, lane, axis) {
+/** A band's tracks and marks, from a place of the axis on. A beginning that was forced moves the band to the right:
+ * from there on everything is painted in the run's positions.
+ * @param {Pen} ctx @param {Place} place @param {Lane} lane @param {Look} axis @param {number} [from] */
+export function paintBand(ctx, place, lane, axis, from = 0) {
   paintGrid(ctx, place, axis);
   const { list, parts, shift } = lane;
   const look = { ...axis, scroll: axis.scroll - shift * axis.px };
   const { px, scroll, width, ink } = look;
   if (shift) paintForced(ctx, place, shift, look);
-  const first = Math.max(0, Math.min(list.length, Math.floor(scroll / px)));
-  const last = Math.max(first, Math.min(list.length, Math.ceil((scroll + width) / px)));
+  const [first, last] = columnsIn(scroll, width, px, list.length, from - shift);
   if (parts !== null && parts < list.length) {
     const x = Math.max(0, parts * px - scroll);
     const end = Math.min(width, list.length * px - scroll);
@@ -48,14 +40,8 @@ function paintBand(ctx, place, lane, axis) {
   }
   for (const { id, y, height } of place.tracks) {
     const track = trackOf(id);
-    if (!track.has(lane.run)) {
-      ctx.font = `11px ${FONT}`;
-      ctx.textAlign = "left";
-      ctx.fillStyle = ink("--ink-3");
-      ctx.fillText(track.none, 8, y + height / 2 + 4);
-      continue;
-    }
-    track.paint(ctx, { ...lane, ...look, first, last, y, height, top: look.tops.get(id) ?? 1 });
+    if (track.has(lane.run))
+      track.paint(ctx, { ...lane, ...look, first, last, y, height, top: look.tops.get(id) ?? 1 });
   }
   if (lane.passes) veil(ctx, place, list, lane.passes, look, first, last);
   if (lane.whatif) paintWhatIf(ctx, place, lane.whatif, list.length, look);
@@ -79,17 +65,26 @@ function paintBand(ctx, place, lane, axis) {
 function paintForced(ctx, { top, height }, shift, { px, scroll, ink }) {
   const [from, to] = [-shift * px - scroll, -scroll];
   if (to <= 0) return;
-  const left = Math.max(0, from);
   ctx.fillStyle = ink("--line-2");
   ctx.globalAlpha = 0.5;
-  ctx.fillRect(left, top + 6, to - left - 1, 6);
+  ctx.fillRect(from, top + 6, to - from - 1, 6);
   ctx.globalAlpha = 1;
   const words = `given: ${shift} forced`;
-  if (to - left < words.length * 6 || height < 34) return;
+  if (to - from < words.length * 6 || height < 34) return;
   ctx.font = `11px ${FONT}`;
   ctx.textAlign = "left";
   ctx.fillStyle = ink("--ink-3");
-  ctx.fillText(words, left + 4, top + 26);
+  ctx.fillText(words, from + 4, top + 26);
+}
+
+/** What a band has no value for, in words at its left end. @param {Pen} ctx @param {Place} place @param {Lane} lane
+ * @param {Ink} ink */
+export function paintNones(ctx, place, lane, ink) {
+  ctx.font = `11px ${FONT}`;
+  ctx.textAlign = "left";
+  ctx.fillStyle = ink("--ink-3");
+  for (const { id, y, height } of place.tracks)
+    if (!trackOf(id).has(lane.run)) ctx.fillText(trackOf(id).none, 8, y + height / 2 + 4);
 }
 
 /** Where a moved threshold would act, and beyond its first changed decision the text that nobody has run.
@@ -98,7 +93,7 @@ function paintWhatIf(ctx, place, { marks, changed }, count, { px, scroll, width,
   ctx.fillStyle = ink("--judge");
   for (const pos of marks) {
     const x = (pos + 0.5) * px - scroll;
-    if (x < 0 || x > width) continue;
+    if (x < -5 || x > width + 5) continue;
     ctx.beginPath();
     ctx.moveTo(x - 4, place.top + 1);
     ctx.lineTo(x + 4, place.top + 1);
@@ -107,9 +102,9 @@ function paintWhatIf(ctx, place, { marks, changed }, count, { px, scroll, width,
     ctx.fill();
   }
   if (changed === null) return;
-  const from = Math.max(0, (changed + 1) * px - scroll);
-  const end = Math.min(width, count * px - scroll);
-  if (end <= from) return;
+  const from = (changed + 1) * px - scroll;
+  const end = count * px - scroll;
+  if (end <= Math.max(0, from) || from > width) return;
   ctx.fillStyle = ink("--panel");
   ctx.globalAlpha = 0.7;
   ctx.fillRect(from, place.top + 8, end - from, place.height - 10);
@@ -142,48 +137,8 @@ function paintGrid(ctx, place, { px, scroll, width, ink }) {
   const step = tickStep(px);
   ctx.fillStyle = ink("--line");
   ctx.globalAlpha = 0.7;
-  for (let pos = Math.ceil(scroll / px / step) * step; pos * px - scroll <= width; pos += step)
+  for (let pos = Math.max(0, Math.floor(scroll / px / step)) * step; pos * px - scroll <= width; pos += step)
     ctx.fillRect(Math.round(pos * px - scroll), place.top, 1, place.height);
-  ctx.globalAlpha = 1;
-}
-
-/** @typedef {{px: number, scroll: number, tall: number, ink: Ink}} View what marks are drawn on */
-
-/** A range of positions. @param {Pen} ctx @param {readonly [number, number]} range @param {View} view */
-export function paintRange(ctx, [first, last], { px, scroll, tall, ink }) {
-  const [from, to] = [first * px - scroll, (last + 1) * px - scroll];
-  ctx.fillStyle = ink("--draft");
-  ctx.globalAlpha = 0.1;
-  ctx.fillRect(from, 0, to - from, tall);
-  ctx.globalAlpha = 0.7;
-  for (const at of [from, to]) ctx.fillRect(at - 0.5, 0, 1, tall);
-  ctx.globalAlpha = 1;
-}
-
-/** A position that is hovered or, `locked`, selected: in all bands, and boxed with its round in its own.
- * @param {Pen} ctx @param {number} pos @param {boolean} locked
- * @param {{top: number, height: number, round: import("../types/trace.js").Round | null} | null} band its own
- * @param {View} view */
-export function paintFocus(ctx, pos, locked, band, { px, scroll, tall, ink }) {
-  const width = Math.max(2, px);
-  const x = pos * px - scroll;
-  ctx.fillStyle = ink("--ink");
-  ctx.globalAlpha = locked ? 0.09 : 0.06;
-  ctx.fillRect(x, 0, width, tall);
-  ctx.globalAlpha = 1;
-  if (!band) return;
-  const { top, height, round } = band;
-  if (round) {
-    ctx.fillStyle = ink("--select");
-    ctx.globalAlpha = locked ? 0.6 : 0.35;
-    const emitted = round.tokens?.length ?? round.emitted;
-    ctx.fillRect(round.start * px - scroll, top + 1, Math.max(2, emitted * px), 1.5);
-    ctx.globalAlpha = 1;
-  }
-  ctx.strokeStyle = ink("--select");
-  ctx.globalAlpha = locked ? 1 : 0.5;
-  ctx.lineWidth = locked ? 1.5 : 1;
-  ctx.strokeRect(x - 0.5, top + 1.5, width + 1, height - 4);
   ctx.globalAlpha = 1;
 }
 
@@ -192,12 +147,12 @@ export function paintRuler(ctx, height, { px, scroll, width, ink }) {
   const step = tickStep(px);
   ctx.font = `11px ${FONT}`;
   ctx.textAlign = "left";
-  for (let pos = Math.ceil(scroll / px / step) * step; pos * px - scroll <= width - 8; pos += step) {
+  for (let pos = Math.max(0, Math.floor(scroll / px / step)) * step; pos * px - scroll <= width; pos += step) {
     const x = Math.round(pos * px - scroll);
     ctx.fillStyle = ink("--line-2");
     ctx.fillRect(x, height - 5, 1, 5);
     ctx.fillStyle = ink("--ink-2");
-    if (x >= 0) ctx.fillText(String(pos), x + 3, height - 7);
+    ctx.fillText(String(pos), x + 3, height - 7);
   }
   ctx.fillStyle = ink("--line-2");
   ctx.fillRect(0, height - 1, width, 1);

@@ -4,7 +4,7 @@
 import { fmt } from "../draw.js";
 import { palette, SvgContext, svgText } from "../figure.js";
 import { headOf, lookOf } from "./scorecontent.js";
-import { paintBands, paintHead, paintRuler } from "./scorepaint.js";
+import { paintBand, paintHead, paintNones, paintRuler } from "./scorepaint.js";
 
 const LEFT = 250; // pixels of the heads
 const RULER = 26;
@@ -20,7 +20,12 @@ export function scorePicture(element, store, content) {
   ctx.translate(LEFT, 0);
   paintRuler(ctx, RULER, look);
   ctx.translate(0, RULER);
-  paintBands(ctx, content.places, content.lanes, look);
+  for (const place of content.places) {
+    const lane = content.lanes.get(place.key);
+    if (!lane) continue;
+    paintBand(ctx, place, lane, look);
+    paintNones(ctx, place, lane, ink);
+  }
   ctx.translate(-LEFT, 0);
   for (const place of content.places) {
     const lane = content.lanes.get(place.key);

@@ -5,7 +5,7 @@ import { FONT, pieceOf } from "../draw.js";
 import { flagsAt } from "../flags.js";
 import { linesOf } from "../thresholds.js";
 import { cells } from "./axis.js";
-import { firstFrom } from "./bands.js";
+import { firstFrom, fromOn } from "./bands.js";
 import { paintFlag, paintPlus, paintVeto } from "./signs.js";
 
 /**
@@ -63,6 +63,8 @@ export function levels(ctx, view, read, colour) {
   }
 }
 
+const DASHES = 7; // pixels of a dash and its gap
+
 /** Dashed lines where a rule compares. @param {Pen} ctx @param {View} view @param {string} row */
 export function thresholds(ctx, view, row) {
   const { run, y, height, top, ink, first, last } = view;
@@ -71,9 +73,9 @@ export function thresholds(ctx, view, row) {
     const at = Math.round(y + height - (line.value / top) * height) + 0.5;
     ctx.strokeStyle = ink("--judge");
     ctx.lineWidth = 1;
-    ctx.setLineDash([4, 3]);
+    ctx.setLineDash([4, DASHES - 4]);
     ctx.beginPath();
-    ctx.moveTo(Math.max(0, xOf(view, first)), at);
+    ctx.moveTo(Math.floor((first * view.px) / DASHES) * DASHES - view.scroll, at); // dashes meet wherever one begins
     ctx.lineTo(xOf(view, last), at);
     ctx.stroke();
     ctx.setLineDash([]);
@@ -83,12 +85,7 @@ export function thresholds(ctx, view, row) {
 /** @param {Pen} ctx @param {View} view */
 export function base(ctx, view) {
   ctx.fillStyle = view.ink("--line");
-  ctx.fillRect(
-    Math.max(0, xOf(view, view.first)),
-    view.y + view.height,
-    xOf(view, view.last) - Math.max(0, xOf(view, view.first)),
-    1,
-  );
+  ctx.fillRect(xOf(view, view.first), view.y + view.height, (view.last - view.first) * view.px, 1);
 }
 
 const BAR = 13;
@@ -126,12 +123,9 @@ export function paintSpans(ctx, view) {
       }
     }
   }
-  for (
-    let i = firstFrom(band.overhangs, first);
-    i < band.overhangs.length && band.overhangs[i].from < last + 40;
-    i += 1
-  ) {
-    const { from, to } = band.overhangs[i];
+  const { overhangs, reach } = band;
+  for (let i = fromOn(overhangs, first - reach); i < overhangs.length && overhangs[i].from < last; i += 1) {
+    const { from, to } = overhangs[i];
     ctx.fillStyle = ink("--draft-2");
     ctx.globalAlpha = 0.45;
     ctx.fillRect(xOf(view, from), y + BAR + 3, Math.max(1, (to - from) * px - gap), 2);
@@ -170,7 +164,7 @@ export function paintTree(ctx, view) {
   const { band, first, last, px, y, height, widest, ink } = view;
   const middle = y + height / 2;
   const tall = (/** @type {number} */ n) => Math.max(2, (Math.log2(1 + n) / Math.log2(1 + widest)) * height);
-  for (let i = firstFrom(band.drafts, first); i < band.drafts.length && band.drafts[i].from < last; i += 1) {
+  for (let i = fromOn(band.drafts, first - band.reach); i < band.drafts.length && band.drafts[i].from < last; i += 1) {
     const draft = band.drafts[i];
     for (let depth = 0; depth < draft.breadth.length; depth += 1) {
       const pos = draft.from + depth;
