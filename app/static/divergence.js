@@ -109,13 +109,17 @@ function show(store, state, parts) {
     const shorter = Math.min(a.tokens.length, b.tokens.length);
     return parts.body.replaceChildren(
       h("p.v-same", {
-        text: shorter ? `No difference: the first ${shorter} tokens of both lanes are the same.` : "No tokens yet.",
+        text: shorter ? `No difference: ${firstSame(shorter)}.` : "No tokens yet.",
       }),
     );
   }
   const found = explain(store, a, b, pos);
   parts.body.replaceChildren(...card(store, state, a, b, found));
 }
+
+/** @param {number} n tokens */
+const firstSame = (n) =>
+  n === 1 ? "the first token of both lanes is the same" : `the first ${n} tokens of both lanes are the same`;
 
 /** @param {Store} store @param {HTMLSelectElement} select @param {Run[]} runs @param {string} chosen */
 function options(store, select, runs, chosen) {

@@ -59,9 +59,9 @@ export class LaneHead {
         "div.lane-title",
         {},
         h("button.plain", { onclick: () => onTitle(card), title: "What this method does" }, card.title ?? key),
-        this.badge,
       ),
-      h("div.lane-knobs", {}, this.knobs, this.state),
+      h("div.lane-marks", {}, this.badge, this.state),
+      h("div.lane-knobs", {}, this.knobs),
       h(
         "dl.figures",
         {},

@@ -61,7 +61,7 @@ def bands(page: Page, count: int = 24) -> list[str]:
 def place(page: Page, key: str, pos: float) -> tuple[float, float]:
     """The middle of a column of a band, in pixels of the window."""
     expect(page.locator(f'.score .head[data-band="{key}"] .title')).to_be_visible()
-    page.wait_for_function("document.querySelector('.score .over').width > 400")
+    page.wait_for_function("document.querySelector('.score .over').clientWidth > 400")
     head = page.locator(f'.score .head[data-band="{key}"]').bounding_box()
     plot = page.locator(".score .over").bounding_box()
     assert head and plot
@@ -147,6 +147,35 @@ def test_zoom_by_wheel_keys_and_buttons_writes_the_tokens(visit: Any) -> None:
     page.keyboard.press("s")
     page.get_by_role("button", name="Fit").first.click()
     page.wait_for_function(f"{wide} === {start}")
+
+
+def test_what_is_painted_as_a_run_grows_is_what_is_painted_at_once(visit: Any) -> None:
+    """Only new columns are painted while runs grow, and only new tiles while they are panned: not one pixel may differ."""
+    page = visit("?trace=first_look&v=score")
+    result = page.evaluate(
+        f"""async () => {{
+          const store = {S}, frames = async (n) => {{ while (n--) await new Promise(requestAnimationFrame); }};
+          const runs = [...store.runs.values()].map((run) => [run, [run.head, ...run.rounds, run.end]]);
+          const tiles = () => [...document.querySelectorAll(".score :is(.tiles, .ruler) canvas")]
+            .map((one) => [one.style.cssText, one.toDataURL()]).sort().map(String);
+          store.begin(runs.map(([{{ key, card }}]) => ({{ key, card }})));
+          const longest = Math.max(...runs.map(([, events]) => events.length));
+          for (let i = 0; i < longest; i += 1) {{
+            for (const [{{ key }}, events] of runs) if (i in events) store.push(key, [events[i]]);
+            if (i % 5 === 0) await frames(2);
+          }}
+          for (const key of ["+", "+", "+", "d", "d"]) {{
+            document.querySelector(".score .over").dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true }}));
+            await frames(3);
+          }}
+          const grown = tiles();
+          store.emit("theme");
+          await frames(3);
+          const whole = tiles();
+          return [grown.length, grown.filter((one, i) => one !== whole[i]).length];
+        }}"""
+    )
+    assert result[0] > 3 and result[1] == 0
 
 
 def test_bands_sort(visit: Any) -> None:
@@ -277,7 +306,7 @@ def test_nothing_overprints_and_the_page_does_not_scroll_sideways(visit: Any, qu
     overlap = """(() => { const out = [];
       const hit = (a, b) => a.right > b.left + 0.5 && b.right > a.left + 0.5 && a.bottom > b.top + 1 && b.bottom > a.top + 1;
       for (const head of document.querySelectorAll('.lane > header, .score .head')) {
-        const parts = [...head.querySelectorAll('dd, .ratio, .badge, .lane-title button, .title, .figs > *, .labels > *')]
+        const parts = [...head.querySelectorAll('dd, .ratio, .badge, .lane-knobs, .lane-title button, .title, .figs > *, .labels > *')]
           .filter((one) => one.textContent.trim() && one.getClientRects().length);
         parts.forEach((a, i) => parts.slice(i + 1).forEach((b) => {
           if (!a.contains(b) && !b.contains(a) && hit(a.getBoundingClientRect(), b.getBoundingClientRect()))

@@ -197,7 +197,7 @@ def test_a_difference_that_nothing_explains_offers_both_traces(page: Any, base: 
 
 def test_dark_mode_redraws_the_canvas(page: Any, base: str) -> None:
     open_views(page, base, traces(METHODS))
-    shot = "document.querySelector('.score .pin > canvas:not([class])').toDataURL()"
+    shot = "document.querySelector('.score .tiles canvas').toDataURL()"
     page.evaluate("settle()")
     light = page.evaluate(shot)
     page.evaluate("document.body.classList.add('dark')")

@@ -5,8 +5,9 @@ import { test } from "node:test";
 
 import { autoWidth, cells, keepAnchor, stepWidth, tickStep } from "../../app/static/stage/axis.js";
 import { agreement, bandOf, breadthOf, firstFrom, partsAt, referenceOf, sorted } from "../../app/static/stage/bands.js";
-import { layoutBands, placeAt, shownPlaces } from "../../app/static/stage/layout.js";
+import { layoutBands, placeAt } from "../../app/static/stage/layout.js";
 import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
+import { columnsIn, dirtyFrom, rowsOf } from "../../app/static/stage/tiles.js";
 import { NOT_YET } from "../../app/static/thresholds.js";
 import { recordedStore } from "./storeofcase.js";
 
@@ -73,9 +74,31 @@ test("bands stand under one another; a folded one keeps its spans alone", () => 
       assert.ok(track.y >= place.top && track.y + track.height < place.top + place.height);
   assert.equal(placeAt(places, places[1].top + 3).key, "b");
   assert.equal(placeAt(places, height + 1), null);
+});
+
+test("tiles paint new columns alone, all of them when anything else changed, none when nothing did", () => {
+  const now = { stamp: "a", count: 40, px: 10 };
+  assert.equal(dirtyFrom(undefined, now, 512), 0);
+  assert.equal(dirtyFrom({ stamp: "b", count: 40 }, now, 512), 0);
+  assert.equal(dirtyFrom({ stamp: "a", count: 40 }, now, 512), null);
+  assert.equal(dirtyFrom({ stamp: "a", count: 31 }, now, 512), 31);
+  assert.equal(dirtyFrom({ stamp: "a", count: 50 }, now, 512), 40); // time was moved back
+  assert.equal(dirtyFrom({ stamp: "a", count: 31 }, now, 256), null); // nothing new reaches this tile
+  const [first, last] = columnsIn(512, 512, 10, 200, 0);
+  assert.ok(first * 10 <= 512 && last * 10 >= 1024 && first > 45 && last < 110);
+  assert.deepEqual(columnsIn(512, 512, 10, 60, 57), [54, 60]);
+  assert.deepEqual(columnsIn(5120, 512, 10, 60, 0), [60, 60]);
+});
+
+test("rows of tiles hold bands until they are tall enough, and every band once", () => {
+  const parts = [26, 26, 190, 190, 500, 26].map((height, i, all) => ({
+    key: String(i),
+    height,
+    top: all.slice(0, i).reduce((sum, one) => sum + one, 0),
+  }));
   assert.deepEqual(
-    shownPlaces(places, places[1].top, 5).map((place) => place.key),
-    ["b"],
+    rowsOf(parts).map((row) => row.map((part) => part.key).join("")),
+    ["012", "3", "4", "5"],
   );
 });
 

@@ -1,6 +1,8 @@
 // @ts-check
 // Which methods run, as plain data: lanes in, lanes out. No DOM here.
 
+import { count } from "../dom.js";
+
 /**
  * @typedef {import("../types/wire.js").LaneRequest} Lane
  * @typedef {import("../types/wire.js").PageCard} PageCard
@@ -81,8 +83,8 @@ export function settingsInWords({ models, temperature, top_p, top_k, seed, lanes
     models,
     temperature === 0 ? "greedy" : sampled.filter(Boolean).join(", "),
     `seed ${seed}`,
-    `up to ${max_new_tokens} tokens`,
+    `up to ${count(max_new_tokens, "token")}`,
     chat ? "chat" : "",
-    `${lanes.length} ${lanes.length === 1 ? "method" : "methods"}`,
+    count(lanes.length, "method"),
   ].filter(Boolean);
 }

@@ -3,28 +3,30 @@
 
 import { h } from "../dom.js";
 
-const KEPT = "draftscope.details";
-const LEAST = 300;
-const MOST = 760;
+/** How large the dock may be at each side, in pixels, and where the browser keeps it. */
+const SIZES = {
+  right: { kept: "draftscope.details", usual: 400, least: 300, most: () => 760, name: "Width of the details" },
+  bottom: {
+    kept: "draftscope.details.tall",
+    usual: 300,
+    least: 120,
+    most: () => Math.max(160, Math.round(innerHeight * 0.7)),
+    name: "Height of the details",
+  },
+};
 
 /** @param {HTMLElement} element @param {import("../types/store.js").Store} store */
 export function mount(element, store) {
   const dock = /** @type {HTMLElement} */ (element.closest(".details"));
   const main = /** @type {HTMLElement} */ (dock.parentElement);
+  const timeline = document.querySelector(".dock");
   const wide = () => main.clientWidth >= 1180;
-  let size = read();
-  const grip = h("div.grip", {
-    role: "separator",
-    tabindex: "0",
-    "aria-orientation": "vertical",
-    "aria-label": "Width of the details",
-    "aria-valuemin": LEAST,
-    "aria-valuemax": MOST,
-  });
+  const sizes = { right: read("right"), bottom: read("bottom") };
+  const grip = h("div.grip", { role: "separator", tabindex: "0" });
   const hide = h("button.v-button", {
     type: "button",
     text: "Hide",
-    title: "Hide the details (h)",
+    "aria-keyshortcuts": "h",
     onclick: () => toggle(),
   });
   const side = h("button.v-button", {
@@ -34,7 +36,7 @@ export function mount(element, store) {
   const show = h("button.v-button.showdetails", {
     type: "button",
     text: "Details",
-    title: "Show the details (h)",
+    "aria-keyshortcuts": "h",
     onclick: () => toggle(),
   });
   element.append(grip, h("b", {}, "Details"), h("span.v-view", {}, side, hide));
@@ -52,43 +54,67 @@ export function mount(element, store) {
   function draw() {
     const at = place();
     main.dataset.details = at;
-    main.style.setProperty("--details", `${size}px`);
+    main.toggleAttribute("data-chosen", store.cursor !== null);
     side.textContent = at === "right" ? "Below" : "Beside";
-    side.title = at === "right" ? "Put the details below" : "Put the details at the right";
-    grip.hidden = at !== "right";
-    grip.setAttribute("aria-valuenow", String(size));
+    side.setAttribute("aria-description", at === "right" ? "Put the details below" : "Put the details at the right");
+    if (at === "hidden") return;
+    const { least, most, name } = SIZES[at];
+    const now = Math.min(sizes[at], most());
+    main.style.setProperty(at === "right" ? "--details" : "--details-tall", `${now}px`);
+    grip.setAttribute("aria-label", name);
+    grip.setAttribute("aria-orientation", at === "right" ? "vertical" : "horizontal");
+    grip.setAttribute("aria-valuemin", String(least));
+    grip.setAttribute("aria-valuemax", String(most()));
+    grip.setAttribute("aria-valuenow", String(now));
   }
 
-  function resize(/** @type {number} */ to) {
-    size = Math.round(Math.max(LEAST, Math.min(MOST, to)));
+  /** @param {number} to pixels */
+  function resize(to) {
+    const at = place();
+    if (at === "hidden") return;
+    const { least, most, kept } = SIZES[at];
+    sizes[at] = Math.round(Math.max(least, Math.min(most(), to)));
     draw();
     try {
-      localStorage.setItem(KEPT, String(size));
+      localStorage.setItem(kept, String(sizes[at]));
     } catch {
-      // storage may be switched off; the width then lasts until the page is closed
+      // storage may be switched off; the size then lasts until the page is closed
     }
   }
 
-  grip.addEventListener("pointerdown", (event) => grip.setPointerCapture(event.pointerId));
+  grip.addEventListener("pointerdown", (event) => {
+    grip.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
   grip.addEventListener("pointermove", (event) => {
-    if (grip.hasPointerCapture(event.pointerId)) resize(main.getBoundingClientRect().right - event.clientX);
+    if (!grip.hasPointerCapture(event.pointerId)) return;
+    if (place() === "right") resize(main.getBoundingClientRect().right - event.clientX);
+    else resize(dock.getBoundingClientRect().bottom - event.clientY);
   });
   grip.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: 24, ArrowRight: -24 }[event.key];
-    if (!by) return;
+    const at = place();
+    /** @type {Partial<Record<string, number>>} */
+    const keys = at === "right" ? { ArrowLeft: 24, ArrowRight: -24 } : { ArrowUp: 24, ArrowDown: -24 };
+    const by = keys[event.key];
+    if (!by || at === "hidden") return;
     event.preventDefault();
     event.stopPropagation();
-    resize(size + by);
+    resize(sizes[at] + by);
   });
   store.on("options", (name) => name === "details" && draw());
+  store.on("cursor", () => store.frame("details", draw));
   new ResizeObserver(draw).observe(main);
+  if (timeline)
+    new ResizeObserver(() => main.style.setProperty("--timeline", `${timeline.clientHeight}px`)).observe(timeline);
   draw();
 }
 
-function read() {
+/** The size that somebody gave the dock, else the usual one. @param {"right" | "bottom"} at */
+function read(at) {
+  const { kept, usual } = SIZES[at];
   try {
-    return Number(localStorage.getItem(KEPT)) || 400;
+    return Number(localStorage.getItem(kept)) || usual;
   } catch {
-    return 400;
+    return usual;
   }
 }

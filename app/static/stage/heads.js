@@ -15,9 +15,11 @@ import { agreement } from "./bands.js";
  * @typedef {ReturnType<typeof buildHead>} Head
  */
 
-/** @typedef {{calls: number, tau: number|null, perSecond: number|null, ratio: number|null, guarantee: string,
- *   parts: number|null, agrees: number|null, answer: import("../run/answer.js").Told|null, failed: string,
- *   again: import("../types/analysis.js").Repeated|null}} Figures */
+const LONG = 20; // letters of a name that stands in two lines of a folded band
+
+/** @typedef {{calls: number, tau: number|null, accepted: number|null, perSecond: number|null, ratio: number|null,
+ *   guarantee: string, parts: number|null, agrees: number|null, answer: import("../run/answer.js").Told|null,
+ *   failed: string, again: import("../types/analysis.js").Repeated|null}} Figures */
 
 /** @param {Store} store @param {Run} run @param {Run | null} reference @param {number|null} parts @returns {Figures} */
 export function figuresOf(store, run, reference, parts) {
@@ -26,6 +28,7 @@ export function figuresOf(store, run, reference, parts) {
   return {
     calls: stats.rounds,
     tau: stats.tau,
+    accepted: stats.drafted ? stats.acceptRate : null,
     perSecond: stats.perSecond,
     ratio: base && stats.perSecond ? stats.perSecond / base : null,
     guarantee: guaranteeOf(run).name,
@@ -50,8 +53,8 @@ export function buildHead(run, { fold, card, proof }) {
 }
 
 /** @param {Head} item @param {{place: import("./layout.js").Place, name: string, figures: Figures, labels: string[],
- *   nones: string[], narrow: boolean, width: number, room: number, focus: boolean}} now `nones`: said in a track without
- *   values */
+ *   nones: string[], narrow: boolean, width: number, room: number, focus: boolean}} now `nones`: said in a track
+ *   without values */
 export function updateHead(item, { place, name, figures, labels, nones, narrow, width, room, focus }) {
   item.element.classList.toggle("focus", focus);
   const stamp = JSON.stringify([place.height, place.folded, name, figures, labels, nones, narrow, width, room]);
@@ -62,11 +65,12 @@ export function updateHead(item, { place, name, figures, labels, nones, narrow, 
   item.element.style.width = narrow ? `${room}px` : `${width}px`;
   item.element.setAttribute("aria-label", spoken(name, figures));
   item.title.textContent = name;
+  item.title.classList.toggle("long", name.length > LONG);
   item.title.title = `${name}: what this method does`;
   item.arrow.textContent = place.folded ? "▸" : "▾";
   item.arrow.setAttribute("aria-expanded", String(!place.folded));
   item.arrow.setAttribute("aria-label", place.folded ? `Open the tracks of ${name}` : `Fold ${name} to its spans`);
-  const { calls, tau, perSecond, ratio, guarantee, answer, failed, again } = figures;
+  const { calls, tau, accepted, perSecond, ratio, guarantee, answer, failed, again } = figures;
   const speed = again?.speedup ? times(again.speedup.median) : ratio ? `${fmt(ratio, 2)}×` : `${fmt(perSecond, 3)}/s`;
   item.kind.textContent =
     place.folded && !narrow && answer ? `${answer.sign} ${failed || guarantee}` : failed || guarantee;
@@ -93,6 +97,7 @@ export function updateHead(item, { place, name, figures, labels, nones, narrow, 
             " ",
             item.kind,
           ),
+          ...(accepted === null ? [] : [h("span", {}, h("b", { text: acceptance(accepted, again) }), " accepted")]),
           ...(answer ? [h("span", { text: answer.words })] : []),
           ...parting(figures),
         ]),
@@ -113,6 +118,10 @@ export function updateHead(item, { place, name, figures, labels, nones, narrow, 
 /** @param {import("../types/analysis.js").Spread} spread */
 const ends = ({ low, high, n }) => (n > 1 ? `${times(low)} to ${times(high)}, ${n} runs` : "once");
 
+/** Share of the draft tokens that were accepted; of repeated runs with its range.
+ * @param {number} accepted @param {Figures["again"]} again */
+const acceptance = (accepted, again) => (again?.accept_rate ? range(again.accept_rate, percent) : percent(accepted));
+
 /** @param {Figures} figures */
 function parting({ parts, agrees }) {
   if (parts === null) return [];
@@ -120,12 +129,13 @@ function parting({ parts, agrees }) {
 }
 
 /** @param {string} name @param {Figures} figures */
-function spoken(name, { calls, tau, ratio, perSecond, guarantee, parts, answer, again }) {
+function spoken(name, { calls, tau, accepted, ratio, perSecond, guarantee, parts, answer, again }) {
   const once = ratio ? `${fmt(ratio, 2)} times the reference's speed, once` : `${fmt(perSecond, 3)} tokens a second`;
   const speed = again?.speedup
     ? `${range(again.speedup, times)} the reference's speed in ${again.speedup.n} runs`
     : once;
   const other = parts === null ? "" : `, another text than the reference from position ${parts} on`;
   const told = answer ? `, ${answer.words}` : "";
-  return `${name}: ${calls} target calls, ${fmt(tau, 3)} tokens a call, ${speed}, ${guarantee}${other}${told}`;
+  const kept = accepted === null ? "" : `, ${acceptance(accepted, again)} of draft tokens accepted`;
+  return `${name}: ${calls} target calls, ${fmt(tau, 3)} tokens a call${kept}, ${speed}, ${guarantee}${other}${told}`;
 }

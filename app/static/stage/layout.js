@@ -8,7 +8,7 @@
 export const FOLDED = 26;
 const PAD = 8;
 const GAP = 5;
-const LEAST = 74; // an open band holds its head
+const LEAST = 132; // an open band holds its head
 
 /** @param {string[]} keys in order @param {(key: string) => Sized[]} tracksOf @param {(key: string) => boolean} folded
  * @param {{head: number}} room `head`: pixels above the tracks, for a title of its own line
@@ -31,11 +31,6 @@ export function layoutBands(keys, tracksOf, folded, { head }) {
   });
   return { places, height: top };
 }
-
-/** The places that a window shows. @param {Place[]} places @param {number} top @param {number} height
- * @returns {Place[]} */
-export const shownPlaces = (places, top, height) =>
-  places.filter((place) => place.top + place.height > top && place.top < top + height);
 
 /** The band at a height, or null. @param {Place[]} places @param {number} y @returns {Place|null} */
 export const placeAt = (places, y) => places.find((place) => y >= place.top && y < place.top + place.height) ?? null;

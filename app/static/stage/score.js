@@ -54,6 +54,7 @@ export function mount(element, store, lab) {
     headWidth: 260,
     narrow: false,
     epoch: 0, // counts what changes how columns look
+    going: false, // the scroller does not stand at `left` yet
     headsAt: 0,
     shape: "",
     own: /** @type {Map<string, boolean>} */ (new Map()), // bands folded or opened one by one
@@ -63,7 +64,7 @@ export function mount(element, store, lab) {
 
   const active = () => store.options.stage === "score" && !element.hidden;
   const later = () => store.frame("score", () => active() && draw());
-  const moved = () => store.frame("score-window", () => active() && paint());
+  const moved = () => store.frame("score-window", () => active() && content.count && paint());
   const marked = () => store.frame("score-marks", () => active() && mark());
   const folded = (/** @type {string} */ key) => state.own.get(key) ?? store.options.folded;
   const gather = () => contentOf(store, folded, state.narrow ? TITLE_LINE : 0);
@@ -87,7 +88,7 @@ export function mount(element, store, lab) {
   /** What is shown has changed: runs, their order, their places. */
   function draw() {
     state.narrow = state.room < NARROW;
-    state.headWidth = state.narrow ? 86 : store.options.folded ? 392 : 316;
+    state.headWidth = state.narrow ? 86 : store.options.folded ? 424 : 316;
     const shape = content.places;
     content = gather();
     tools.update(store, tracksOf(store));
@@ -109,13 +110,10 @@ export function mount(element, store, lab) {
 
   const drawHeads = () => heads.draw(content, { narrow: state.narrow, width: state.headWidth, room: state.room });
 
-  /** Scroll sideways once this frame's changes are in: asking at once would have the page laid out twice.
-   * @param {number} left */
+  /** Scroll sideways when what is painted next is as wide as that takes. @param {number} left */
   function goTo(left) {
     state.left = Math.max(0, left);
-    queueMicrotask(() => {
-      scroll.scrollLeft = state.left;
-    });
+    state.going = true;
   }
 
   /** The columns in the window. */
@@ -127,6 +125,12 @@ export function mount(element, store, lab) {
       `grid-template:${RULER}px ${content.height}px / ${headWidth}px ${wide}px;` +
       `--head:${headWidth}px;--room:${room}px;--tall:${tall}px`;
     if (state.shape !== shape) spacer.style.cssText = state.shape = shape;
+    if (state.going)
+      // after this frame's other changes: at once would have the page laid out twice
+      queueMicrotask(() => {
+        scroll.scrollLeft = state.left;
+        state.going = false;
+      });
     const seen = {
       left: left - NEAR,
       right: Math.min(left + room + NEAR, wide),
@@ -134,14 +138,15 @@ export function mount(element, store, lab) {
       bottom: top + tall + NEAR,
     };
     const paper = ink("--panel");
+    const look = lookOf(content, { px, scroll: 0, width: 0, ink });
     tiles.draw(
-      content.places.flatMap((place) => partOf(place) ?? []),
+      content.places.flatMap((place) => partOf(place, look) ?? []),
       seen,
       paper,
     );
     const stamp = `${px}/${state.epoch}`;
     /** @type {Part["paint"]} */
-    const ticks = (ctx, from, width) => paintRuler(ctx, RULER, lookOf(content, { px, scroll: from, width, ink }));
+    const ticks = (ctx, from, width) => paintRuler(ctx, RULER, { ...look, scroll: from, width });
     ruler.draw(
       [{ key: "", top: 0, height: RULER, stamp, count: 0, px, paint: ticks }],
       { ...seen, top: 0, bottom: 1 },
@@ -149,12 +154,11 @@ export function mount(element, store, lab) {
     );
   }
 
-  /** A band for the tiles. @param {Place} place @returns {Part | null} */
-  function partOf(place) {
+  /** A band for the tiles. @param {Place} place @param {import("./scorepaint.js").Look} look @returns {Part | null} */
+  function partOf(place, look) {
     const lane = content.lanes.get(place.key);
     if (!lane) return null;
-    const { px } = state;
-    const look = lookOf(content, { px, scroll: 0, width: 0, ink });
+    const { px } = look;
     const tops = place.tracks.map(({ id, y }) => `${id}:${y - place.top}:${content.tops.get(id)}`);
     return {
       key: place.key,
@@ -204,7 +208,8 @@ export function mount(element, store, lab) {
     state.auto = false;
     state.px = next;
     goTo(Math.min(left, wideAt(next) - room));
-    later();
+    moved();
+    marked();
   }
 
   /** Fold a band, or open it. @param {string} key */
@@ -258,7 +263,7 @@ export function mount(element, store, lab) {
     },
   });
   scroll.addEventListener("scroll", () => {
-    state.left = scroll.scrollLeft;
+    if (!state.going) state.left = scroll.scrollLeft;
     state.top = scroll.scrollTop;
     state.stick = state.left + plotRoom() >= wideAt(state.px) - 40;
     moved();

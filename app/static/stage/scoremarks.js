@@ -30,7 +30,8 @@ export function scoreMarks() {
     kinds.flatMap(({ column, round, box }) => [column, round, box]),
   );
 
-  /** @param {number} px a position @param {number} height of the drawing @param {readonly [number, number] | undefined} brushed
+  /** @param {number} px a position @param {number} height of the drawing
+   * @param {readonly [number, number] | undefined} brushed
    * @param {readonly [hovered: Spot | null, chosen: Spot | null]} spots */
   function draw(px, height, brushed, spots) {
     put(range, brushed ? { left: brushed[0] * px, width: (brushed[1] + 1 - brushed[0]) * px, top: 0, height } : null);
