@@ -15,6 +15,7 @@ import { watchLoading } from "./run/loading.js";
 import { createSession } from "./session.js";
 import { watchCards } from "./stage/hovercard.js";
 import { createStore } from "./store.js";
+import { watchTitles } from "./titles.js";
 import { restoreTheme } from "./top.js";
 import { createUi } from "./ui.js";
 
@@ -89,6 +90,7 @@ async function mount(element) {
   watchFlags(store, lab);
   if (!answers) watchLoading(store, lab);
   watchCards(store);
+  watchTitles(element);
   try {
     await begin();
   } catch (error) {

@@ -57,6 +57,16 @@ def test_compare(page: Page, view: str) -> None:
     nothing_is_found(page, view)
 
 
+def test_the_proof_of_a_guarantee(page: Page) -> None:
+    ask(page, room="compare", stage="text")
+    page.locator("[data-lane=specdec] .badge").click()
+    proof = page.get_by_role("dialog", name="Guarantee of SpecDec")
+    expect(proof).to_be_visible()
+    nothing_is_found(page, "proof of a guarantee")
+    page.keyboard.press("Escape")
+    expect(proof).to_have_count(0)
+
+
 def test_one_tree_in_full(page: Page) -> None:
     ask(page, room="compare", stage="trees")
     page.locator("[data-tree=specdec]").get_by_role("button", name="Maximise").click()

@@ -43,8 +43,34 @@ def test_keys_of_the_cursor_stay_in_their_room(visit):
     sees(page, "draftscope.store.cursor.pos", 4)
 
 
-def test_the_skip_link_leads_to_the_runs(visit):
+def test_the_skip_link_leads_to_the_first_token(visit):
     page = visit()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    sees(page, "document.activeElement.id", "stage")
+    expect(page.locator(".lane .flow").first).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    sees(page, "draftscope.store.cursor.pos", 0)
+    page.keyboard.press("2")
+    expect(page.locator("#stage-score")).to_be_visible()
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("slider", name="Score: positions of all methods")).to_be_focused()
+    page.get_by_role("link", name="Judge").click()
+    page.locator("[data-room=judge] > *").first.wait_for()
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-room=judge]")).to_be_focused()
+
+
+def test_a_title_is_told_to_the_keyboard_and_to_a_finger(visit):
+    page = visit(has_touch=True)
+    page.locator(".top .tools button").first.wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    tip = page.locator(".v-tip")
+    expect(tip).to_contain_text(page.locator(".room-link").first.get_attribute("title"))
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+    figure = page.locator(".lane .figures > div").first
+    figure.tap()
+    expect(tip).to_contain_text(figure.get_attribute("title"))

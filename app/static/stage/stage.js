@@ -10,6 +10,7 @@ export const VIEWS = [
   { id: "trees", name: "Trees", title: "The drafts of all methods at the position under the cursor" },
   { id: "shares", name: "Shares", title: "How often each method's draft tokens are accepted, and where its time goes" },
 ];
+const FIRST = ".flow, .over, .treegrid .box"; // what has a view's tokens: the skip link leads there
 const MANY = 6; // more lanes than this open in the score, folded
 
 /** @type {import("../types/lab.js").Mount} */
@@ -65,6 +66,14 @@ export function mount(element, store, lab) {
     const next = (at + by + views.length) % views.length;
     store.setOption("stage", views[next].id);
     tabs[next].focus();
+  });
+  document.querySelector(".skip")?.addEventListener("click", (event) => {
+    const room = document.querySelector(`[data-room="${store.options.room}"]`);
+    const open = store.options.room === "compare" ? panes.get(store.options.stage) : room;
+    const first = open?.querySelector(FIRST) ?? (open === room ? room : document.querySelector("#stage"));
+    if (!(first instanceof HTMLElement)) return;
+    event.preventDefault();
+    first.focus();
   });
   store.on("options", show);
   store.on("status", show);
