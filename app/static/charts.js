@@ -210,18 +210,21 @@ export function marker(chart, x, words, { colour = "--judge", dy = 9 } = {}) {
     }),
   );
   if (chart.small || !words) return;
-  const room = chart.right - chart.x(x);
-  const end = room < words.length * 5.8 && room < chart.x(x) - chart.left;
-  chart.plot.append(
-    label(chart.x(x) + (end ? -4 : 4), chart.top + dy, words, {
-      fill: `var(${colour})`,
-      "font-size": 10.5,
-      "text-anchor": end ? "end" : "start",
-      stroke: "var(--panel)",
-      "stroke-width": 3,
-      "paint-order": "stroke",
-    }),
-  );
+  const [before, behind] = [chart.x(x) - chart.left, chart.right - chart.x(x)];
+  const needed = words.length * 5.8;
+  const end = behind < needed && behind < before;
+  const lines = needed > Math.max(before, behind) ? words.split("; ") : [words];
+  for (const [i, line] of lines.entries())
+    chart.plot.append(
+      label(chart.x(x) + (end ? -4 : 4), chart.top + dy + 12 * i, line, {
+        fill: `var(${colour})`,
+        "font-size": 10.5,
+        "text-anchor": end ? "end" : "start",
+        stroke: "var(--panel)",
+        "stroke-width": 3,
+        "paint-order": "stroke",
+      }),
+    );
 }
 
 /** A key under a figure. @param {SVGElement} figure @param {number} x @param {number} y

@@ -210,6 +210,13 @@ function card(store, state, a, b, found) {
   return nodes;
 }
 
+/** A name in at most two lines. @param {string} name @param {number} most letters of a line @returns {string[]} */
+function inTwo(name, most) {
+  if (name.length <= most) return [name];
+  const at = name.lastIndexOf(" ", most);
+  return at < 1 ? [cut(name, most)] : [name.slice(0, at), cut(name.slice(at + 1), most)];
+}
+
 /** The probabilities of both tokens. @param {Store} store @param {Run} a @param {Run} b @param {Found} found */
 function bars(store, a, b, { one, two, p, gap, near }) {
   const width = 420;
@@ -227,7 +234,9 @@ function bars(store, a, b, { one, two, p, gap, near }) {
   ].forEach(({ run, id }, i) => {
     const y = 8 + i * 24;
     const long = Math.max(1, x(p[i] ?? 0));
-    figure.append(label(112, y + 13, cut(nameOf(store, run), 19), { "text-anchor": "end" }));
+    const lines = inTwo(nameOf(store, run), 17);
+    for (const [n, line] of lines.entries())
+      figure.append(label(112, y + 14 + 6 * (2 * n + 1 - lines.length), line, { "text-anchor": "end" }));
     figure.append(
       s("rect", {
         x: 196,

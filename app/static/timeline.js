@@ -1,7 +1,7 @@
 // @ts-check
 // The dock: every lane's rounds on one axis of target calls or wall clock; scrub, play, speed, step.
 
-import { lockedRun } from "./columns.js";
+import { lockedRun, nameOf } from "./columns.js";
 import { duration, h, ink } from "./dom.js";
 import { icon } from "./icons.js";
 import { mainLine, SAYS, stepped } from "./run/phases.js";
@@ -17,7 +17,7 @@ const ROW = 10;
 const GAP = 4;
 const FEW = 8; // more lanes than this are drawn as thin lines without names
 const AXIS = 15;
-const LABEL = 132;
+const LABEL = 250; // pixels that names take at most
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 const MODES = /** @type {const} */ (["calls", "clock"]);
 /** @type {Record<string, number>} */
@@ -78,7 +78,7 @@ export function mount(element, store, lab) {
   const lanes = () => [...store.runs.values()];
   const now = () => Math.min(store.time.at, store.span());
   const thin = () => store.lanes.length > FEW;
-  const left = () => (width > 560 && !thin() ? LABEL : 0);
+  let left = 0; // pixels that the names of the lanes take
 
   /** @param {number} at rounds or milliseconds */
   function seek(at) {
@@ -159,7 +159,11 @@ export function mount(element, store, lab) {
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, width, height);
     const span = store.span() || 1;
-    const x0 = left();
+    c.font = `11px ${ink("--sans") || "sans-serif"}`;
+    const names = rows.map((run) => nameOf(store, run));
+    const widest = Math.max(0, ...names.map((name) => c.measureText(name).width));
+    left = width > 560 && !thin() ? Math.min(LABEL, width / 4, widest + 14) : 0;
+    const x0 = left;
     const x = (/** @type {number} */ value) => x0 + 1 + ((width - x0 - 10) * value) / span;
     /** @type {Colours} */
     const colours = {
@@ -173,23 +177,22 @@ export function mount(element, store, lab) {
       select: ink("--select"),
       panel: ink("--panel"),
     };
-    c.font = `11px ${ink("--sans") || "sans-serif"}`;
     c.textBaseline = "middle";
-    rows.forEach((run, i) => drawRow(c, run, i * (row + gap), row, x, x0, colours));
+    rows.forEach((run, i) => drawRow(c, run, names[i], i * (row + gap), row, x, x0, colours));
     axis(c, span, x, height, colours);
     if (store.time.at !== Infinity || store.status.phase !== "running") playhead(c, x(now()), height - AXIS, colours);
     words();
   }
 
-  /** @param {Pen} c @param {Run} run @param {number} top @param {number} tall @param {(at: number) => number} x
-   * @param {number} x0 @param {Colours} colours */
-  function drawRow(c, run, top, tall, x, x0, colours) {
+  /** @param {Pen} c @param {Run} run @param {string} name @param {number} top @param {number} tall
+   * @param {(at: number) => number} x @param {number} x0 @param {Colours} colours */
+  function drawRow(c, run, name, top, tall, x, x0, colours) {
     const clock = store.time.mode === "clock";
     const shown = store.visibleRounds(run);
     const reference = run.card.guarantee === "reference";
     if (x0) {
       c.fillStyle = colours.text;
-      c.fillText(fit(c, run.card.title ?? run.key, x0 - 12), 0, top + tall / 2 + 0.5);
+      c.fillText(fit(c, name, x0 - 12), 0, top + tall / 2 + 0.5);
     }
     const gap = x(1) - x(0) > 4 && !clock ? 1 : 0;
     for (let i = 0; i < run.rounds.length; i++) {
@@ -223,7 +226,7 @@ export function mount(element, store, lab) {
    * @param {Colours} colours */
   function axis(c, span, x, height, colours) {
     const clock = store.time.mode === "clock";
-    const raw = span / Math.max(2, (width - left()) / 90);
+    const raw = span / Math.max(2, (width - left) / 90);
     const power = 10 ** Math.floor(Math.log10(raw));
     const size = Math.max(clock ? 0.1 : 1, [1, 2, 5, 10].map((m) => m * power).find((m) => m >= raw) ?? raw);
     c.fillStyle = colours.faint;
@@ -266,7 +269,7 @@ export function mount(element, store, lab) {
 
   const point = (/** @type {PointerEvent} */ event) => {
     const box = canvas.getBoundingClientRect();
-    const share = (event.clientX - box.left - left() - 1) / (width - left() - 10);
+    const share = (event.clientX - box.left - left - 1) / (width - left - 10);
     const at = share * store.span();
     seek(store.time.mode === "calls" ? Math.round(at) : at);
   };
