@@ -189,13 +189,14 @@ function slider(store, state, run, name) {
   const reach = Math.max(1, Math.abs(value) * 2.5);
   const low = Math.max(knob?.low ?? 0, Math.min(0, value));
   const high = Math.max(value, Math.min(knob?.high ?? reach, whole ? Math.ceil(Math.max(8, reach)) : reach));
+  const step = knob === TEMPERATURE ? Number(knob.step) : whole ? 1 : stepOf(high - low);
   const now = Number(state.knobs?.[name] ?? value);
   const show = h("output.v-value", { text: `${fmt(now)} ${unit}`.trim() });
   const input = h("input", {
     type: "range",
     min: low,
     max: high,
-    step: knob === TEMPERATURE ? knob.step : whole ? 1 : (high - low) / 200,
+    step,
     value: now,
     id: `v-whatif-${name}`,
     "aria-describedby": `v-whatif-${name}-help`,
@@ -207,7 +208,7 @@ function slider(store, state, run, name) {
     const knobs = {
       ...first,
       ...(state.knobs ?? {}),
-      [name]: Math.abs(moved - value) < (high - low) / 401 ? value : moved,
+      [name]: Math.abs(moved - value) <= step / 2 ? value : moved,
     };
     state.knobs = Object.keys(knobs).some((key) => knobs[key] !== first[key]) ? knobs : null;
     if (!state.knobs) publish(store, state, null);
@@ -225,6 +226,14 @@ function slider(store, state, run, name) {
     show,
     h("span.v-help", { id: `v-whatif-${name}-help`, text: knob?.help ?? "" }),
   );
+}
+
+/** A round step, so that a slider meets round values: 1, 2 or 5 of a power of ten, at least 200 of them in a range.
+ * @param {number} range @returns {number} */
+export function stepOf(range) {
+  const power = 10 ** Math.floor(Math.log10(range / 200));
+  const found = [5, 2, 1].find((n) => n * power <= range / 200) ?? 1;
+  return Number((found * power).toPrecision(1));
 }
 
 /** What follows, in words. @param {Run} run @param {Result} result @param {boolean} moved */

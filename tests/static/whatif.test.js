@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createStore } from "../../app/static/store.js";
 import { blind, knobsOf, movable, replay } from "../../app/static/thresholds.js";
-import { sentence } from "../../app/static/whatif.js";
+import { sentence, stepOf } from "../../app/static/whatif.js";
 import { round, trace } from "./runs.js";
 
 const { thresholds } = JSON.parse(readFileSync(new URL("../vectors/thresholds.json", import.meta.url), "utf-8"));
@@ -76,4 +76,17 @@ test("where the longest of several branches wins, an untested branch leaves the 
   const tree = judged([0.6], { threshold, rounds: [{ ...one, nodes: branches }] });
   assert.equal(blind(tree), true);
   assert.match(sentence(tree, moved(tree, 0.55), true), /of the branches that were not tested nothing is known\.$/);
+});
+
+test("a slider meets round values whatever its range", () => {
+  for (const [range, value] of [
+    [1.01, 0.8],
+    [1, 0.25],
+    [7.5, 2.3],
+    [0.3, 0.045],
+  ]) {
+    const step = stepOf(range);
+    assert.ok(range / step >= 200 && range / step < 520);
+    assert.ok(Math.abs(value / step - Math.round(value / step)) < 1e-9, `${value} in steps of ${step}`);
+  }
 });

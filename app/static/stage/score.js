@@ -34,6 +34,8 @@ export function mount(element, store, lab) {
     role: "slider",
     "aria-label": "Score: positions of all methods",
     "aria-valuemin": "0",
+    "aria-valuenow": "0",
+    "aria-valuetext": "no position chosen",
   });
   const [ruler, tiles] = [createTiles("ruler"), createTiles("tiles")];
   const marks = scoreMarks();
