@@ -2,6 +2,12 @@
 // The keys, and how to read the page.
 
 import { h } from "./dom.js";
+import { addressOf, follow } from "./learn/places.js";
+
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/lab.js").Lab} Lab
+ */
 
 /** @type {[keys: string[], what: string][]} */
 export const KEYS = [
@@ -60,8 +66,21 @@ const WORDS = [
 /** @param {string} term @param {...(string | Node)} text */
 const entry = (term, ...text) => h("div", {}, h("dt", {}, term), h("dd", {}, ...text));
 
-/** @param {HTMLElement} body */
-export function drawHelp(body) {
+/** Every word of the glossary as a link to it. @param {HTMLElement} spot @param {Store} store @param {Lab} lab */
+async function drawWords(spot, store, lab) {
+  const { words } = await lab.api.get("glossary").catch(() => ({ words: [] }));
+  spot.replaceChildren(
+    ...words.map(({ term, anchor }) => h("li", {}, h("a", { href: addressOf("glossary", anchor) }, term))),
+  );
+  spot.addEventListener("click", (event) => {
+    follow(event, store);
+    if (event.defaultPrevented) spot.closest("dialog")?.close();
+  });
+}
+
+/** @param {HTMLElement} body @param {Store} store @param {Lab} lab */
+export function drawHelp(body, store, lab) {
+  const words = h("ul.wordlinks");
   const keys = KEYS.map(([names, what]) => {
     const caps = names.map((name) => h("kbd", {}, name));
     return h("div", {}, h("dt", {}, caps), h("dd", {}, what));
@@ -74,5 +93,8 @@ export function drawHelp(body) {
       {},
       WORDS.map(([term, ...lines]) => entry(term, lines.join(" "))),
     ),
+    h("h3", {}, "Every word, in the glossary"),
+    words,
   );
+  drawWords(words, store, lab);
 }

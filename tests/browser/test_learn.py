@@ -14,6 +14,9 @@ def test_the_first_lesson_is_one_click_from_the_page(visit_cases):
     page.get_by_role("button", name="Start here").click()
     expect(page.locator(".beside")).to_contain_text("One call, one token")
     sees(page, f"[{S}.options.beside, {S}.status.recorded]", ["target_call~0", "first_look"])
+    page.keyboard.press("?")
+    page.locator("dialog.drawer").get_by_role("link", name="Residual", exact=True).click()
+    sees(page, f"[{S}.options.room, {S}.options.tab, {S}.options.name]", ["learn", "glossary", "residual"])
 
 
 def test_a_lesson_opens_by_link_and_checks_a_selection(visit_cases):
