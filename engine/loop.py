@@ -13,7 +13,7 @@ import torch
 from engine.config import Card, KnobValue, RunConfig, Writer
 from engine.draft import EMPTY, Draft
 from engine.model import Forward, Session, Tokenizer
-from engine.parts import Context, Drafter, Outcome, Rule
+from engine.parts import Context, Drafter, Early, Outcome, Rule
 from engine.record import Recorder
 from engine.streams import Streams
 from engine.threshold import OVERLAP_N, taken_at
@@ -67,6 +67,7 @@ class Decoding:
         self.index, self.reason = 0, ""
         overlap_n = taken_at(self.method.card.threshold, "overlap", self.method.knobs, usual=OVERLAP_N)
         self._recorder = Recorder(self.tokenizer.piece, self.method.card.rule, self.full, overlap_n, self.writer)
+        self._early = self.method.rule if isinstance(self.method.rule, Early) else None
         self._entries = max(self.config.top_n if self.full else 1, self.method.rule.entries)
 
     @property
@@ -80,7 +81,8 @@ class Decoding:
         return self.tokens[self.prompt :]
 
     def run(self) -> Iterator[Round | RunEnded]:
-        """Prefill, then one Round a target call, then RunEnded. Closing the iterator between rounds is safe."""
+        """Prefill, then one Round a target call (or a draft accepted without one), then RunEnded. Closing the
+        iterator between rounds is safe."""
         watch = Stopwatch(self._now)
         self.method.shape.begin()
         self.method.drafter.begin(self.tokens)
@@ -96,17 +98,22 @@ class Decoding:
 
     def _round(self) -> Round:
         watch = Stopwatch(self._now)
-        draft = self.method.drafter.propose(self._context(), self.method.shape)
+        context = self._context()
+        draft = self.method.drafter.propose(context, self.method.shape)
         draft_ms = watch.lap()
-        forward = self.target.forward(self.tokens, draft)  # check all of it in one pass
+        wanted: Draft | None = draft  # by the target, to read it in one pass
+        early_ms = 0.0
+        if self._early:
+            wanted, early_ms = self._early.wanted(draft, context), watch.lap()
+        forward = self.target.unread() if wanted is None else self.target.forward(self.tokens, wanted)
         verify_ms = watch.lap()
-        round_ = self._keep(draft, forward)
-        round_.draft_ms, round_.verify_ms, round_.other_ms = draft_ms, verify_ms, watch.lap()
+        round_ = self._keep(draft, forward, wanted is draft)
+        round_.draft_ms, round_.verify_ms, round_.other_ms = draft_ms, verify_ms, early_ms + watch.lap()
         return round_
 
-    def _keep(self, draft: Draft, forward: Forward) -> Round:
+    def _keep(self, draft: Draft, forward: Forward, read: bool) -> Round:
         """Let the rule decide, commit what it accepts, tell the parts, and write the round down."""
-        view = self._view(draft, forward)
+        view = self._view(draft, forward, read)
         verdict = self.method.rule.decide(view)
         start = len(self.response)
         emitted = self._commit(verdict, draft)
@@ -114,7 +121,8 @@ class Decoding:
         self.method.drafter.observe(outcome)
         self.method.shape.observe(outcome)
         self.last, self.draft, self.path = forward, draft, verdict.path
-        round_ = self._recorder.round(view, verdict, emitted, start, self.index)
+        fed = forward.tail + (len(draft) if read else 0)
+        round_ = self._recorder.round(view, verdict, emitted, start, self.index, fed)
         self.index += 1
         return round_
 
@@ -134,13 +142,13 @@ class Decoding:
             path=self.path,
             draft=self.draft,
             full=self.full,
+            question=self.config.prompt,
         )
 
-    def _view(self, draft: Draft, forward: Forward) -> RoundView:
+    def _view(self, draft: Draft, forward: Forward, read: bool) -> RoundView:
         us, u_emit = self.streams.uniforms("accept", len(draft)), self.streams.uniform("emit")
-        return RoundView(
-            draft, forward.logits, self.config.sampling, us, u_emit, self._entries, forward.hidden, tuple(self.tokens)
-        )
+        rows = (forward.logits, self.config.sampling, us, u_emit, self._entries, forward.hidden)
+        return RoundView(draft, *rows, tuple(self.tokens), read)
 
     def _commit(self, verdict: Verdict, draft: Draft) -> list[int]:
         """Append path and emitted token, cut at the first stop id, the limit, a stop string or the end of the

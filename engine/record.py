@@ -28,8 +28,11 @@ class Recorder:
         self._writer = writer
         self._seen: set[int] = set()
 
-    def round(self, view: RoundView, verdict: Verdict, emitted: Sequence[int], start: int, index: int) -> Round:
-        """The round that committed `emitted`, the first of them at `start` in the response; times come later."""
+    def round(
+        self, view: RoundView, verdict: Verdict, emitted: Sequence[int], start: int, index: int, fed: int
+    ) -> Round:
+        """The round that committed `emitted`, the first of them at `start` in the response, and for which the target
+        read `fed` tokens; times come later."""
         draft, accepted = view.draft, min(len(verdict.path), len(emitted))
         pieces = [self._piece(token) for token in emitted]
         tokens = tokens_of(view, verdict, emitted, pieces, start, index, self._full)
@@ -42,7 +45,7 @@ class Recorder:
             index=index,
             start=start,
             drafted=len(draft),
-            fed=len(draft) + 1,
+            fed=fed,
             levels=draft.levels,
             accepted=accepted,
             emitted=len(emitted),
@@ -94,16 +97,16 @@ def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str, overlap_n:
                 if draft.distributions is not None and not view.sampling.greedy
                 else None,
                 source=draft.sources[i] if draft.sources else None,
-                p=view.target_share(i),
+                p=view.target_share(i) if view.read else None,
                 h_target=stats.h_target(i),
-                top_target=stats.target.top[row],
-                law_target=None if view.sampling.greedy else _first(view.p[row], view.top_n),
+                top_target=stats.target.top[row] if view.read else None,
+                law_target=_first(view.p[row], view.top_n) if view.read and not view.sampling.greedy else None,
                 overlap=stats.overlap(i, overlap_n),
                 accept_prob=check.accept_prob if check else None,
                 u=view.u[i] if check and check.u is not None else None,
                 judge=check.judge if check else None,
                 confidence=draft.confidence[i] if draft.confidence else None,
-                margin=stats.margin(i),
+                margin=stats.margin(i) if view.read else None,
                 rule=rule,
                 reason=reason,
             )

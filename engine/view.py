@@ -30,11 +30,13 @@ class RoundView:
         top_n: int = 10,
         hidden: Tensor | None = None,
         tokens: Sequence[int] = (),
+        read: bool = True,
     ) -> None:
-        """`hidden` holds the target's final-normed rows [M, D]; `tokens` the sequence before this round."""
+        """`hidden` holds the target's final-normed rows [M, D]; `tokens` the sequence before this round. A draft that
+        the target has not `read` has no rows: only row 0 is there, or none where the target was not called."""
         self.draft, self.logits, self.sampling = draft, logits_MV, sampling
         self.u, self.u_emit, self.top_n = us, u_emit, top_n
-        self.hidden, self.tokens = hidden, tokens
+        self.hidden, self.tokens, self.read = hidden, tokens, read
 
     @cached_property
     def choice(self) -> list[int]:
@@ -49,7 +51,7 @@ class RoundView:
     @cached_property
     def stats(self) -> "Stats":
         """Entropies, top-n and probabilities of this round (one pass over the logits)."""
-        return observe(self.draft, self.logits, self.top_n)
+        return observe(self.draft, self.logits, self.top_n, self.read)
 
     @cached_property
     def ranks(self) -> list[tuple[int, float]]:
@@ -130,18 +132,19 @@ class Stats:
     draft: Distributions | None
     group: tuple[int, ...]
     parents: tuple[int, ...]
+    read: bool = True  # whether the target has rows for the nodes
 
     def h_draft(self, node: int) -> float | None:
         """Draft entropy where the node was proposed, nats."""
         return None if self.draft is None else self.draft.h[self.group[node]]
 
-    def h_target(self, node: int) -> float:
-        """Target entropy of the row that judges the node, nats."""
-        return self.target.h[self.parents[node] + 1]
+    def h_target(self, node: int) -> float | None:
+        """Target entropy of the row that judges the node, nats; None where the target has not read the draft."""
+        return self.target.h[self.parents[node] + 1] if self.read else None
 
     def overlap(self, node: int, n: int) -> float | None:
         """|top-n of the draft and top-n of the target| / n, EASD eq. 5; n is capped at the entries kept."""
-        if self.draft is None:
+        if self.draft is None or not self.read:
             return None
         row, group = self.parents[node] + 1, self.group[node]
         n = min(n, len(self.target.top[row]), len(self.draft.top[group]))
@@ -154,14 +157,15 @@ class Stats:
         return float(torch.tensor(first / p).log()) if p > 0 else float("inf")
 
 
-def observe(draft: Draft, logits_MV: Tensor, n: int) -> Stats:
+def observe(draft: Draft, logits_MV: Tensor, n: int, read: bool = True) -> Stats:
     """Entropies, top-n and child probabilities of both models, from raw logits in fp32 at temperature 1."""
     tokens = torch.tensor(draft.tokens, device=logits_MV.device, dtype=torch.long)
-    target = _distributions(logits_MV, [p + 1 for p in draft.parents], tokens, n)
+    rows = [p + 1 for p in draft.parents] if read else []
+    target = _distributions(logits_MV, rows, tokens, n)
     ours = None
     if draft.logits is not None and len(draft):
         ours = _distributions(draft.logits.to(logits_MV.device), list(draft.group), tokens, n)
-    return Stats(target, ours, draft.group, draft.parents)
+    return Stats(target, ours, draft.group, draft.parents, read)
 
 
 def _distributions(logits: Tensor, rows: list[int], tokens: Tensor, n: int) -> Distributions:

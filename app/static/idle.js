@@ -12,7 +12,7 @@ import { choose, holds, terms } from "./rules.js";
 /** @typedef {import("./rules.js").Numbers} Numbers */
 /** @typedef {import("./rules.js").Knobs} Knobs */
 
-const SHARES = ["overlap", "p", "q", "score", "confidence"];
+const SHARES = ["overlap", "p", "q", "score", "confidence", "reward"];
 const ENTROPIES = ["h", "h_draft", "h_target"];
 const ASKS = { ">": "more than", ">=": "at least", "<": "less than", "<=": "at most" };
 /** @type {Readonly<Record<string, string>>} */
@@ -25,6 +25,7 @@ const NAMES = {
   rank: "the rank with the target",
   gap: "the gap to the target's first choice",
   score: "the judge's importance",
+  reward: "the step's reward",
 };
 
 /** The first comparison that no node meets, or that none can; null where the condition may hold.

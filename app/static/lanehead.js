@@ -93,7 +93,7 @@ export class LaneHead {
     const texts = [
       num(stats.perSecond, (stats.perSecond ?? 0) >= 100 ? 0 : 1),
       num(stats.tau),
-      String(stats.rounds),
+      String(stats.calls),
       drafts ? percent(stats.acceptRate) : "–",
     ];
     texts.forEach((text, i) => {

@@ -87,12 +87,14 @@ export function summary(rounds) {
     sum(drafting, (round) => round.draft_ms),
     sum(drafting, (round) => round.levels),
   );
-  const call = ratio(verify, rounds.length);
+  const calls = rounds.filter((round) => round.fed > 0).length;
+  const call = ratio(verify, calls);
   /** @type {number[]} */
   const histogram = [];
   for (const round of rounds) histogram[round.accepted] = (histogram[round.accepted] ?? 0) + 1;
   return {
     rounds: rounds.length,
+    calls,
     drafting: drafting.length,
     tokens,
     draft,
@@ -103,7 +105,7 @@ export function summary(rounds) {
     drafted: sum(rounds, (round) => round.drafted),
     accepted: sum(rounds, (round) => round.accepted),
     fed: sum(rounds, (round) => round.fed),
-    tau: ratio(tokens, rounds.length),
+    tau: ratio(tokens, calls),
     costRatio: step === null || call === null ? null : ratio(step, call),
     perSecond: ratio(1000 * tokens, draft + verify + other),
     histogram: Array.from(histogram, (count) => count ?? 0),

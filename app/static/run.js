@@ -14,7 +14,7 @@
  */
 
 /** @type {readonly Sum[]} */
-const SUMS = ["clock", "tokens", "drafted", "accepted", "draft", "verify", "other"];
+const SUMS = ["clock", "calls", "tokens", "drafted", "accepted", "draft", "verify", "other"];
 
 /** An empty run of a method. @param {string} key @param {Run["card"]} card @returns {Growing} */
 export function makeRun(key, card) {
@@ -48,10 +48,11 @@ function addRound(run, round) {
     run.tokens.push(token);
   }
   run.rounds.push(round);
-  const { draft_ms, verify_ms, other_ms, emitted, drafted, accepted } = round;
+  const { draft_ms, verify_ms, other_ms, emitted, drafted, accepted, fed } = round;
   /** @type {Record<Sum, number>} */
   const amounts = {
     clock: draft_ms + verify_ms + other_ms,
+    calls: fed > 0 ? 1 : 0,
     tokens: emitted,
     drafted,
     accepted,
@@ -75,7 +76,7 @@ export function statsOf(run, n = run.rounds.length) {
   return {
     rounds: n,
     ...at,
-    tau: ratio(at.tokens, n),
+    tau: ratio(at.tokens, at.calls),
     perSecond: ratio(1000 * at.tokens, at.clock),
     acceptRate: ratio(at.accepted, at.drafted),
   };

@@ -129,7 +129,7 @@ function soFar(store, run) {
       : "";
   return {
     line:
-      `${nameOf(store, run)}, ${count(numbers.rounds, "target call")}: ` +
+      `${nameOf(store, run)}, ${count(numbers.calls, "target call")}: ` +
       `**${fmt(numbers.tau)}** ${numbers.tau === 1 ? "token" : "tokens"} a target call${ratio}.`,
     cause: "",
     how: how(store, run, baseline),

@@ -26,6 +26,7 @@ NAMES = {
     "gap": ("the gap to the target's first choice", " nats"),
     "confidence": ("confidence", ""),
     "score": ("the judge's importance", ""),
+    "reward": ("the step's reward", ""),
 }
 
 
@@ -156,6 +157,13 @@ def _score(scene: Scene, part: Compare, found: Term) -> Clause:
     return "", f"{given}, {_side(found)} {_limit(scene, part, found)}"
 
 
+def _reward(scene: Scene, part: Compare, found: Term) -> Clause:
+    if found.value is None:
+        return _plain(scene, part, found)
+    given = f"the reward model gives the step {number(found.value, found.limit)}"
+    return "", f"{given}, {_side(found)} {_limit(scene, part, found)}"
+
+
 def _found(scene: Scene, name: str) -> Clause:
     found = scene.numbers[name]
     kind = {"found": "mathematics"}.get(name, name)
@@ -173,4 +181,5 @@ WORDS: dict[str, Callable[[Scene, Compare, Term], Clause]] = {
     "p": _share("the target"),
     "q": _share("the draft"),
     "score": _score,
+    "reward": _reward,
 }

@@ -107,6 +107,8 @@ def _round(event: Round) -> str:
     emitted = count(event.emitted, "token")
     if not event.drafted:
         return f"Round {event.index}: nothing was drafted, so the target call gives {emitted}."
-    way = "the next one was rejected" if outcome.rejects(event) else "nothing on the way was rejected"
     drafted = count(event.drafted, "draft token")
+    if not event.fed:
+        return f"Round {event.index}: {event.accepted} of {drafted} accepted; the target was not called."
+    way = "the next one was rejected" if outcome.rejects(event) else "nothing on the way was rejected"
     return f"Round {event.index}: {event.accepted} of {drafted} accepted, {way}; the target call gives {emitted}."

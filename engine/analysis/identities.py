@@ -13,11 +13,16 @@ PARTIAL = re.compile("\ufffd|<0x[0-9A-F]{2}>")  # what stands for bytes that are
 
 def identities(trace: Trace) -> list[str]:
     """The identities that the trace breaks, as sentences."""
-    broken = [f"Round {event.index}: {fault}." for event in trace.rounds for fault in _round(event)]
+    unread, broken = 0, list[str]()
+    for event in trace.rounds:
+        broken += [f"Round {event.index}: {fault}." for fault in _round(event, unread)]
+        unread = 0 if event.fed else unread + event.emitted
     return broken + [f"{fault}." for fault in _run(trace)]
 
 
-def _round(event: Round) -> Iterator[str]:
+def _round(event: Round, unread: int) -> Iterator[str]:
+    """Of one round; `unread` tokens were committed by rounds before that did not call the target."""
+    alone = 0 < event.drafted == event.accepted == event.emitted
     kept = [number for number, node in enumerate(event.nodes) if node.state in outcome.ACCEPTED]
     if event.emitted != len(event.tokens):
         yield f"says {event.emitted} tokens and emits {len(event.tokens)}"
@@ -25,7 +30,7 @@ def _round(event: Round) -> Iterator[str]:
         yield f"accepts {event.accepted} draft tokens on a path of {len(event.path)}"
     if not event.accepted <= event.levels <= event.drafted:
         yield f"accepted {event.accepted}, levels {event.levels}, drafted {event.drafted} are not in order"
-    if not 1 <= event.fed <= event.drafted + 1:
+    if not (event.fed == 0 and alone) and not 1 <= event.fed <= event.drafted + 1 + unread:
         yield f"feeds {event.fed} tokens with {event.drafted} draft tokens and a root"
     if event.nodes and len(event.nodes) != event.drafted:
         yield f"drafted {event.drafted} draft tokens and records {len(event.nodes)}"
@@ -46,8 +51,8 @@ def _round(event: Round) -> Iterator[str]:
 def _run(trace: Trace) -> Iterator[str]:
     found = metrics(trace)
     histogram = found["accepted_histogram"]
-    if sum(histogram) != found["rounds"]:
-        yield f"the histogram holds {sum(histogram)} of {found['rounds']} rounds"
+    if sum(histogram) != len(trace.rounds):
+        yield f"the histogram holds {sum(histogram)} of {len(trace.rounds)} rounds"
     if sum(count * number for number, count in enumerate(histogram)) != found["accepted"]:
         yield "the histogram does not sum to the accepted draft tokens"
     if found["discarded"] is not None and found["discarded"] < 0:

@@ -31,7 +31,7 @@ from engine.trace.store import Trace
 
 Knobs = Mapping[str, KnobValue]
 ASKS = {">": "more than", ">=": "at least", "<": "less than", "<=": "at most"}
-SHARES = ("overlap", "p", "q", "score", "confidence")
+SHARES = ("overlap", "p", "q", "score", "confidence", "reward")
 ENTROPIES = ("h", "h_draft", "h_target")
 
 

@@ -28,7 +28,7 @@ NAMES: tuple[Name, ...] = (
     Name(
         name="rounds",
         unit="calls",
-        formula="target calls; the prefill is not one",
+        formula="target calls; the prefill is not one, nor is a step that a reward model accepts",
         vllm="num_spec_steps",
         sglang="spec_verify_ct",
         llama_cpp=LOGGED,
@@ -67,6 +67,8 @@ NAMES: tuple[Name, ...] = (
         formula="drafted - accepted - rejected: never tested",
         lm_studio="ignoredDraftTokensCount",
     ),
+    Name(name="reward_calls", unit="calls", formula="steps scored by a process reward model", note="RSD."),
+    Name(name="reward_tokens", unit="tokens", formula="sum of the tokens fed to the process reward model"),
     Name(
         name="tau",
         unit="tokens a call",

@@ -13,6 +13,7 @@ from engine.analysis.intervals import Interval, mean_interval, ratio_interval
 from engine.analysis.quality import quality
 from engine.errors import ConfigError
 from engine.files.places import ROOT
+from engine.trace import outcome
 from engine.trace.metrics import check_baseline, pooled
 from engine.trace.store import Trace
 
@@ -96,7 +97,7 @@ def _row(label: str, runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trac
     """Tables 1 and 6: counts, their mean a prompt, tau and speed-up with intervals over prompts, shares of time; and
     quality."""
     found = pooled(runs)
-    counts = [(len(t.tokens), len(t.rounds), sum(r.fed for r in t.rounds)) for t in runs]
+    counts = [(len(t.tokens), outcome.calls(t.rounds), sum(r.fed for r in t.rounds)) for t in runs]
     head = runs[0].head
     return {
         "label": label,

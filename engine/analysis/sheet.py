@@ -8,6 +8,7 @@ from engine.analysis.votes import majority
 from engine.errors import ConfigError
 from engine.tasks.catalogue import Task
 from engine.tasks.problem import Problem
+from engine.trace import outcome
 from engine.trace.events import Event, Round, RunEnded, RunStarted
 
 Row = dict[str, Any]  # JSON types
@@ -49,7 +50,7 @@ class Sheet:
         pieces = [token.piece for token in event.tokens]
         row = self._row
         row["pieces"] += pieces
-        row["tokens"], row["rounds"] = row["tokens"] + len(pieces), row["rounds"] + 1
+        row["tokens"], row["rounds"] = row["tokens"] + len(pieces), row["rounds"] + outcome.called(event)
         row["seconds"] += (event.draft_ms + event.verify_ms + event.other_ms) / 1e3
         return {
             "trajectory": row["trajectory"],
@@ -58,7 +59,7 @@ class Sheet:
             "reused": self._reuse.order[start:],
             "times": self._reuse.times[start:],
             "first": self._reuse.first[start:],
-            "tau": row["tokens"] / row["rounds"],
+            "tau": row["tokens"] / row["rounds"] if row["rounds"] else None,
         }
 
     def _end(self, event: RunEnded) -> Row:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from engine.analysis.intervals import Spread, spread
 from engine.analysis.words import count, mean, number, percent
+from engine.trace import outcome
 from engine.trace.events import Round
 from engine.trace.metrics import metrics, pooled, unfair
 from engine.trace.store import Trace
@@ -122,7 +123,7 @@ def quotients(traces: Sequence[Trace], baselines: Sequence[Trace]) -> list[float
 def evidence(traces: Sequence[Trace]) -> int:
     """Target calls that differ: runs with the same text made the same decisions and count once."""
     texts = {tuple(token.token for token in trace.tokens): trace for trace in traces}
-    return sum(len(trace.rounds) for trace in texts.values())
+    return sum(outcome.calls(trace.rounds) for trace in texts.values())
 
 
 def verdicts(traces: Sequence[Trace], names: Sequence[str]) -> list[Verdict]:

@@ -12,6 +12,7 @@ from engine.config import Card
 from engine.lab import Lab
 from engine.model.load import DTYPES
 from engine.runs.running import prepare
+from engine.trace.outcome import calls
 from engine.trace.store import Trace
 
 
@@ -42,7 +43,7 @@ def kept(lab: Lab, method: str | Card, first: Sequence[int], new_tokens: int, **
 
 
 def _lap(trace: Trace, seconds: float) -> Lap:
-    return Lap(len(trace.token_ids), seconds, len(trace.rounds), sum(r.fed for r in trace.rounds))
+    return Lap(len(trace.token_ids), seconds, calls(trace.rounds), sum(r.fed for r in trace.rounds))
 
 
 def theirs(lab: Lab, folder: str, new_tokens: int, assistant: str | None = None, **options: Any) -> Contender:

@@ -13,6 +13,7 @@ from engine.errors import ConfigError, unknown
 from engine.files.presets import Preset
 from engine.tasks import Problem, get_task
 from engine.trace.events import Round
+from engine.trace.outcome import calls
 from engine.trace.store import Trace
 
 Traces = Sequence[Trace]
@@ -81,7 +82,7 @@ CLAIMS: dict[str, Claim] = {
     "wasted": lambda _, traces, given: (
         _streak(traces[given[0]], lambda r: r.drafted >= given[1] and r.accepted <= given[2]) >= given[3]
     ),
-    "fewer_calls": lambda _, traces, pair: len(traces[pair[0]].rounds) < len(traces[pair[1]].rounds),
+    "fewer_calls": lambda _, traces, pair: calls(traces[pair[0]].rounds) < calls(traces[pair[1]].rounds),
     "fewer_checked": lambda _, traces, pair: _checked(traces[pair[0]]) < _checked(traces[pair[1]]),
     "finished": lambda _, traces, __: all(t.end is not None and t.end.reason == "eos" for t in traces),
 }

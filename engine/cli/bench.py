@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 from dataclasses import asdict
 from typing import Any
 
@@ -164,7 +165,12 @@ def _report(lab: Lab, times: Times) -> dict[str, Any]:
 
 
 def _counts(lap: Lap) -> dict[str, Any]:
-    return {"tokens": lap.tokens, "calls": lap.calls, "verify_tokens": lap.verified, "tau": lap.tokens / lap.calls}
+    return {
+        "tokens": lap.tokens,
+        "calls": lap.calls,
+        "verify_tokens": lap.verified,
+        "tau": lap.tokens / lap.calls if lap.calls else None,
+    }
 
 
 def _text(result: dict[str, Any]) -> str:
@@ -183,7 +189,10 @@ def _text(result: dict[str, Any]) -> str:
         *(_line(name, value, 2) for name, value in result["busy"].items()),
         "",
         "target calls, tokens verified, tokens a call",
-        *(f"  {n:28} {c['calls']:6} {c['verify_tokens']:8} {c['tau']:8.2f}" for n, c in result["counts"].items()),
+        *(
+            f"  {n:28} {c['calls']:6} {c['verify_tokens']:8} {c['tau'] or math.inf:8.2f}"
+            for n, c in result["counts"].items()
+        ),
         "",
         f"lookups with {HISTORY:,} tokens of history: ms of processor time a round, median and 95th percentile",
         *(f"  {c['method']:28} {c['both']:8.3f} {c['worst']:8.3f}" for c in result["lookups"]),

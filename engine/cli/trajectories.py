@@ -124,7 +124,7 @@ def draw(args: argparse.Namespace) -> int:
         entry: dict[str, Any] = {
             "prompt": prompt.text,
             "texts": [t.text for t in traces],
-            "tau": [len(t.token_ids) / len(t.rounds) if t.rounds else None for t in traces],
+            "tau": [t.metrics()["tau"] for t in traces],
         }
         if mark and prompt.problem:
             vote = majority([mark.extract(t.text) for t in traces], mark.equivalent)

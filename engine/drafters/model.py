@@ -20,7 +20,7 @@ class ModelDrafter:
 
     NAME: ClassVar[str] = "model"
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
-    SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
+    SHAPES: ClassVar[tuple[str, ...]] = ("chain", "steps")
     NEEDS: ClassVar[tuple[str, ...]] = ("draft",)
     DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()

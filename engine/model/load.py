@@ -202,7 +202,7 @@ def _model(name: str, path: str, hf: Any, tokenizer: Any, config: Any) -> Model:
         bytes=size,
         dtype=dtype,
         device=device,
-        revision=_revision(path, config),
+        revision=revision_of(path, config),
         lean=lean is not None,
         notes=tuple(_notes(gone, decoder, packing, context, text)),
     )
@@ -250,7 +250,8 @@ def _stop_ids(hf: Any, tokenizer: Any) -> list[int]:
     return sorted(found)
 
 
-def _revision(path: str, config: Any) -> str:
+def revision_of(path: str | Path, config: Any = None) -> str:
+    """sha256 of the weights in a folder, or the commit of a hub checkpoint."""
     folder = Path(path)
     if not folder.is_dir():
         return str(getattr(config, "_commit_hash", "") or "")

@@ -83,6 +83,11 @@ class Session:
         self.fed += len(ids)
         return Forward(rows.logits[:, : self.vocab], rows.last, rows.taps, n - start)
 
+    def unread(self) -> Forward:
+        """What a round has in which the model was not called: no row."""
+        none = torch.empty(0, self.vocab, device=self.device)
+        return Forward(none, none, None, 0)
+
     def _layout(self, start: int, n: int, draft: Draft) -> tuple[Tensor | None, Tensor | None]:
         """Positions of the new rows, and who sees whom among them; both None when plainly one after the other."""
         tail, size = n - start, len(draft)

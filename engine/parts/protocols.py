@@ -75,6 +75,7 @@ class Context:
     path: Sequence[int] = ()  # nodes of the previous draft that were accepted
     draft: Draft | None = None  # the previous draft
     full: bool = True  # whether the trace wants distributions and sources
+    question: str = ""  # the prompt as it was given, before any chat template
 
 
 @dataclass(slots=True)
@@ -161,6 +162,14 @@ class ChainShape(Shape, Protocol):
         """The draft to verify, from the draft made."""
 
 
+@runtime_checkable
+class Ending(Protocol):
+    """What a chain shape has besides where the text decides when a draft is whole."""
+
+    def ends(self, drafted: Sequence[int]) -> bool:
+        """Whether nothing more is drafted after these tokens."""
+
+
 class TreeShape(Shape, Protocol):
     """The questions of a tree that grows level by level (EAGLE): how far, which branches go on, and how much of it to
     verify."""
@@ -194,3 +203,11 @@ class Rule(Protocol):
     def __init__(self, kit: Kit, knobs: Knobs) -> None: ...
     def decide(self, view: RoundView) -> Verdict:
         """Accepted path and emitted token of this round."""
+
+
+@runtime_checkable
+class Early(Protocol):
+    """What a rule has besides where it looks at a draft before the target does."""
+
+    def wanted(self, draft: Draft, context: Context) -> Draft | None:
+        """What the target reads beyond the committed tokens: the draft, an empty one, or None: it is not called."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from engine.draft import EMPTY, Draft, chain
-from engine.parts.protocols import ChainShape, Context
+from engine.parts.protocols import ChainShape, Context, Ending
 from engine.sampling import distribution, first_argmax, pick
 
 
@@ -23,7 +23,7 @@ def write_chain(
     source: Callable[[], dict[str, Any]],
 ) -> Draft:
     """A chain of at most `shape.limit()` tokens, and at most the context's room and space and what is `left`; a token
-    that ends the text (`stops`) ends it.
+    that ends the text (`stops`) ends it, and where the shape asks for it the end of a step.
 
     Each is the argmax when greedy, else a draw from the processed distribution. `after` gives the raw logits [1, V]
     behind a sequence, and is asked with one token more each time; `source` where the last token came from.
@@ -32,6 +32,7 @@ def write_chain(
     drawn = list[Tensor]()
     start = len(tokens)
     limit = min(shape.limit(), context.room, context.space, left)
+    ends = shape.ends if isinstance(shape, Ending) else None
     while len(tokens) - start < limit:
         row = after(tokens)
         if not shape.more(len(tokens) - start, row[0]):
@@ -45,7 +46,7 @@ def write_chain(
         tokens.append(token)
         if context.full:
             sources.append(source())
-        if token in stops:  # nothing can follow
+        if token in stops or (ends and ends(tokens[start:])):  # nothing can follow, or is to
             break
     if not rows:
         return EMPTY

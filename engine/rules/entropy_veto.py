@@ -187,6 +187,6 @@ class EntropyVeto:
 
     def _entropies(self, view: RoundView, node: int) -> tuple[float | None, float]:
         if self.temperature == 1.0 or view.draft.logits is None:
-            return view.stats.h_draft(node), view.stats.h_target(node)
+            return view.stats.h_draft(node), view.stats.target.h[view.draft.parents[node] + 1]
         rows = (view.draft.logits[view.draft.group[node]], view.logits[view.draft.parents[node] + 1])
         return float(entropy(rows[0], self.temperature)), float(entropy(rows[1], self.temperature))

@@ -12,6 +12,8 @@ from engine.judge import weights
 from engine.judge.weights import load_judge
 from engine.lookup.static import load_static
 from engine.model import Model
+from engine.reward.model import WEIGHTS as REWARD_WEIGHTS
+from engine.reward.model import load_reward
 from engine.strata.bins import load_strata
 
 Loader = Callable[[Path, Model], Any]
@@ -22,6 +24,7 @@ LOADERS: dict[str, Loader] = {  # role (before a colon) -> loader
     "eagle3": load_eagle3,
     "medusa": medusa.load_medusa,
     "hydra": hydra.load_hydra,
+    "prm": load_reward,
     "strata": lambda path, target: load_strata(path, target.revision),
 }
 CONFIG = ("config.json",)
@@ -35,6 +38,7 @@ FILES: dict[str, tuple[tuple[str, ...], ...]] = {  # role -> what its folder hol
     "judge": ((weights.META,), (weights.WEIGHTS,)),
     "automaton": (("automaton.safetensors",), ("card.json",)),
     "strata": (("strata.json",),),
+    "prm": (CONFIG, REWARD_WEIGHTS),
     **{kind: (CONFIG, names) for kind, names in HEADS.items()},
 }
 
@@ -69,7 +73,7 @@ def obstacle(role: str, path: str, target: Model) -> str:
     """
     kind, place = kind_of(role), Path(path)
     if not place.exists():
-        hub = kind in HEADS and not place.is_absolute() and path.count("/") == 1
+        hub = kind in (*HEADS, "prm") and not place.is_absolute() and path.count("/") == 1
         return "" if hub else f"{path} is missing."
     if place.is_dir() or kind != "strata":
         gone = [names for names in FILES[kind] if not any((place / name).is_file() for name in names)]

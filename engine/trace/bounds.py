@@ -64,7 +64,7 @@ class Bounds:
                 f"{where}: drafted must be the number of its nodes, {len(event.nodes)}, not {event.drafted}."
             )
         self.drafted = event.drafted
-        _within(event.fed, 0, event.drafted + 1, f"{where}: fed")
+        _within(event.fed, 0, event.drafted + 1 + event.start, f"{where}: fed")
         _within(event.levels, 0, event.drafted, f"{where}: levels")
         _within(event.accepted, 0, event.levels, f"{where}: accepted")
         _within(event.emitted, 0, len(event.tokens), f"{where}: emitted")
@@ -274,7 +274,16 @@ ABOUT = _each(_text, "id", "revision", "sha256", "dtype") | _each(
 )
 SAMPLING = {"temperature": _temperature, "top_p": _share, "top_k": _count}
 KNOBS = (
-    _each(_real, "tau_entropy", "tau_entropy_draft", "tau_overlap", "tau_base", "tau_gamma", "judge_threshold")
+    _each(
+        _real,
+        "tau_entropy",
+        "tau_entropy_draft",
+        "tau_overlap",
+        "tau_base",
+        "tau_gamma",
+        "judge_threshold",
+        "reward_threshold",
+    )
     | _each(_real, "epsilon", "delta", "entropy_temperature")
     | _each(_count, "top_beta", "accept_k", "math_k", "total_token", "depth", "tree_top_k", "low_bins")
     | _each(_positive, "overlap_n")
@@ -287,8 +296,9 @@ HEAD_EXTRAS = (
     | {"earlier": _texts, "chat": _flag, "right": _flag}
 )
 EXTRAS = (
-    _each(_few, "bin", "n_verify", "levels", "d_extra", "k", "hit_order")
-    | _each(_share, "mean_confidence", "judge_threshold")
+    _each(_count, "reward_tokens")
+    | _each(_few, "bin", "n_verify", "levels", "d_extra", "k", "hit_order")
+    | _each(_share, "mean_confidence", "judge_threshold", "reward")
     | _each(_real, "lambda")
     | {"phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
 )
@@ -296,7 +306,7 @@ PRUNED: dict[str, Check] = {"token": _token, "parent": _candidate, "score": _rea
 REASON = (
     _each(_text, "id", "failed", "correction", "found")
     | _each(_token, "choice", "strict", "remove")
-    | _each(_share, "p", "q", "p_left", "u", "overlap", "confidence")
+    | _each(_share, "p", "q", "p_left", "u", "overlap", "confidence", "reward")
     | _each(_entropy, "h", "h_draft", "h_target")
     | _each(_distance, "gap", "ratio")
     | _each(_real, "tau", "tau_h", "tau_h_draft", "tau_o", "score", "threshold")

@@ -88,13 +88,14 @@ class RunStarted:
 
 @dataclass(slots=True)
 class Round:
-    """One cycle: a draft, one target call, a decision. Times in milliseconds; they sum to the round."""
+    """One cycle: a draft, one target call (none where a reward model accepts a step), a decision. Times in
+    milliseconds; they sum to the round."""
 
     kind: ClassVar[str] = "round"
     index: int
     start: int  # response tokens committed before this round
     drafted: int  # nodes, root excluded
-    fed: int  # tokens given to the target, root included
+    fed: int  # tokens given to the target, root included; 0: it was not called
     levels: int  # depth of the draft
     accepted: int
     emitted: int

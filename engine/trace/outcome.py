@@ -1,12 +1,37 @@
 """What became of one round's draft, from the nodes of a full trace or, for a light one, from what is left of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engine.trace.events import Node, Round
 
 ACCEPTED = ("accepted", "relaxed")
 REJECTED = ("rejected", "vetoed")
+
+
+def called(event: Round) -> bool:
+    """Whether the target was called; it is not where a reward model accepts a step."""
+    return event.fed > 0
+
+
+def calls(rounds: Iterable[Round]) -> int:
+    """Target calls."""
+    return sum(map(called, rounds))
+
+
+def tokens_by_call(rounds: Iterable[Round]) -> list[int]:
+    """Tokens emitted a target call, those of rounds without one counted with the call before (the first: after)."""
+    found: list[int] = []
+    early = 0
+    for event in rounds:
+        if called(event):
+            found.append(event.emitted + early)
+            early = 0
+        elif found:
+            found[-1] += event.emitted
+        else:
+            early += event.emitted
+    return found
 
 
 def tested(event: Round) -> Iterator[Node]:
@@ -25,6 +50,8 @@ def rejected(event: Round) -> int | None:
     """Draft tokens rejected. Without nodes it follows for a chain (at most one), and is unknown for a tree."""
     if event.nodes or not event.drafted:
         return sum(node.state in REJECTED for node in event.nodes)
+    if "reward" in event.extras:  # a step is accepted or rejected as a whole
+        return event.drafted - event.accepted
     return int(rejects(event)) if event.levels == event.drafted else None
 
 

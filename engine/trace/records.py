@@ -49,6 +49,7 @@ class Compared(TypedDict, total=False):
     math_k: int
     score: float | None  # a judge's importance; None where it was not asked
     threshold: float
+    reward: float  # of a drafted step, by a process reward model
     edge: bool  # the last draft token of a window, about which the judge is not asked
     h: float  # entropy of the distribution that is sampled from
     found: str | None  # mathematics in the token; None where there is none

@@ -32,7 +32,9 @@ class Sums:
     """Counts of rounds and tokens, times in milliseconds; None where a part is unknown."""
 
     tokens: int = 0
-    rounds: int = 0
+    rounds: int = 0  # in which the target was called
+    reward_calls: int = 0  # of a process reward model
+    reward_tokens: int = 0  # that it read
     verify_tokens: int = 0
     drafted: int = 0
     accepted: int = 0
@@ -45,7 +47,7 @@ class Sums:
     ended: Counts = ()  # rounds with a draft by the number of accepted draft tokens
     stopped: Counts = ()  # of these, rounds that ended at a rejected token
     accepted_counts: Counts = ()  # all rounds by the number of accepted draft tokens
-    emitted_counts: Counts = ()  # all rounds by the tokens they gave
+    emitted_counts: Counts = ()  # target calls by the tokens they gave, with those of rounds without a call behind
     tcr_counts: Counts = ()  # rounds by their terminal confidence rank
     tcr_quarter: int = 0  # of these, rounds with a rank within the first quarter of the draft
     draft_ms: float = 0.0
@@ -77,7 +79,9 @@ class Sums:
         known = [(rank, size) for rank, size in ranks if rank is not None]
         stops = [event for event in drafting if outcome.rejects(event)]
         return cls(
-            rounds=len(kept),
+            rounds=outcome.calls(kept),
+            reward_calls=sum("reward" in event.extras for event in kept),
+            reward_tokens=sum(int(event.extras.get("reward_tokens") or 0) for event in kept),
             verify_tokens=sum(event.fed for event in kept),
             drafted=sum(event.drafted for event in kept),
             accepted=sum(event.accepted for event in kept),
@@ -90,7 +94,7 @@ class Sums:
             ended=_histogram([event.accepted for event in drafting]),
             stopped=_histogram([event.accepted for event in stops]),
             accepted_counts=_histogram([event.accepted for event in kept]),
-            emitted_counts=_histogram([event.emitted for event in kept]),
+            emitted_counts=_histogram(outcome.tokens_by_call(kept)),
             tcr_counts=_histogram([rank for rank, _ in known]),
             tcr_quarter=sum(rank <= QUARTER * size for rank, size in known),
             draft_ms=sum(event.draft_ms for event in kept),
@@ -135,6 +139,8 @@ class Sums:
             "accepted": self.accepted,
             "rejected": self.rejected,
             "discarded": None if tested is None else self.drafted - tested,
+            "reward_calls": self.reward_calls,
+            "reward_tokens": self.reward_tokens,
             "tau": ratio(self.tokens, self.rounds),
             "accept_rate_drafted": ratio(self.accepted, self.drafted),
             "accept_rate_tested": ratio(self.accepted, tested),

@@ -9,6 +9,7 @@ from engine.errors import ConfigError
 from engine.tasks.catalogue import Task
 from engine.tasks.problem import Problem
 from engine.tasks.rows import cut_in_head, json_lines, mend
+from engine.trace.outcome import calls
 from engine.trace.store import Trace
 
 Row = dict[str, Any]
@@ -104,7 +105,7 @@ def row_of(trace: Trace, method: str, problem: Problem, task: Task) -> Row:
         "problem": problem.key,
         "trajectory": trace.head.extras["trajectory"],
         "tokens": sum(r.emitted for r in rounds),
-        "rounds": len(rounds),
+        "rounds": calls(rounds),
         "drafted": sum(r.drafted for r in rounds),
         "accepted": sum(r.accepted for r in rounds),
         "verify_tokens": sum(r.fed for r in rounds),

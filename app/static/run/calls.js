@@ -16,21 +16,23 @@ export function callsSaid(store, run) {
   const lanes = store.lanes
     .flatMap((key) => store.runs.get(key) ?? [])
     .filter((one) => one.end && one.head?.prompt === run.head?.prompt && summary(one.rounds).drafted > 0)
-    .sort((a, b) => a.rounds.length - b.rounds.length);
+    .sort((a, b) => callsOf(a) - callsOf(b));
   if (lanes.length < 2 || !lanes.includes(run)) return "";
   const [least, next] = lanes;
-  const calls = run.rounds.length;
-  if (calls > least.rounds.length)
-    return `Fewest target calls: ${nameOf(store, least)}, ${least.rounds.length} (here ${calls}).`;
-  const tied = lanes.filter((one) => one !== run && one.rounds.length === calls);
+  const calls = callsOf(run);
+  if (calls > callsOf(least)) return `Fewest target calls: ${nameOf(store, least)}, ${callsOf(least)} (here ${calls}).`;
+  const tied = lanes.filter((one) => one !== run && callsOf(one) === calls);
   if (tied.length)
     return `${count(calls, "target call")}, as few as ${tied.map((one) => nameOf(store, one)).join(", ")}.`;
   const [own, other] = [drafts(run), drafts(next)];
   return (
     `${count(calls, "target call")}, the fewest here: drafts of ${own.size} tokens, ${own.share} of them accepted ` +
-    `(${nameOf(store, next)}: ${next.rounds.length} calls, ${other.size} tokens, ${other.share}).`
+    `(${nameOf(store, next)}: ${callsOf(next)} calls, ${other.size} tokens, ${other.share}).`
   );
 }
+
+/** How often a lane called the target. @param {import("../types/store.js").Run} run */
+const callsOf = (run) => run.sums.calls.at(-1) ?? 0;
 
 /** The mean size of a draft, and the share of draft tokens that were accepted.
  * @param {import("../types/store.js").Run} run */

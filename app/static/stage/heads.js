@@ -26,7 +26,7 @@ export function figuresOf(store, run, reference, parts) {
   const stats = store.stats(run);
   const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
   return {
-    calls: stats.rounds,
+    calls: stats.calls,
     tau: stats.tau,
     accepted: stats.drafted ? stats.acceptRate : null,
     perSecond: stats.perSecond,

@@ -8,6 +8,7 @@ import type { BeingLoaded, InLine } from "./wire.js";
 /** Prefix sums over rounds: entry n covers the first n. Times in milliseconds. */
 export interface Sums {
   readonly clock: readonly number[];
+  readonly calls: readonly number[];
   readonly tokens: readonly number[];
   readonly drafted: readonly number[];
   readonly accepted: readonly number[];
@@ -34,6 +35,8 @@ export interface Run {
 /** The numbers of a run's first rounds; a rate whose denominator is 0 is null. Times in milliseconds. */
 export interface Stats {
   readonly rounds: number;
+  /** rounds in which the target was called */
+  readonly calls: number;
   readonly clock: number;
   readonly tokens: number;
   readonly drafted: number;

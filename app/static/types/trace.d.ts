@@ -44,6 +44,7 @@ export interface Reason {
   readonly math_k?: number;
   readonly score?: number | null;
   readonly threshold?: number;
+  readonly reward?: number;
   readonly edge?: boolean;
   readonly h?: number;
   readonly found?: string | null;
@@ -191,7 +192,7 @@ export interface RunStarted {
   readonly extras: JsonObject;
 }
 
-/** One cycle: a draft, one target call, a decision. Times in milliseconds; they sum to the round. */
+/** One cycle: a draft, one target call (none where a reward model accepts a step), a decision. Times in milliseconds; they sum to the round. */
 export interface Round {
   readonly kind: "round";
   readonly index: number;
@@ -199,7 +200,7 @@ export interface Round {
   readonly start: number;
   /** nodes, root excluded */
   readonly drafted: number;
-  /** tokens given to the target, root included */
+  /** tokens given to the target, root included; 0: it was not called */
   readonly fed: number;
   /** depth of the draft */
   readonly levels: number;

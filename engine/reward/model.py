@@ -1,0 +1,166 @@
+"""Process reward models: any transformers network with a head of one or two numbers a token, read at the end of a step.
+
+One path for all: the network without a language-model head, and the head by its tensors' names. Dimension key: T
+tokens, D width, C classes (1: a logit, 2: wrong and right).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, AutoTokenizer, DynamicCache
+from transformers.utils.hub import cached_file, get_checkpoint_shard_files
+
+from engine.errors import AssetError, ConfigError, ModelMismatch
+from engine.model import Model
+from engine.reward.steps import BLANK_LINE
+
+HEADS = ("score", "classifier", "v_head.summary")  # transformers' classifiers, and trl's value head
+TWO_LAYERS = ("score.0", "score.2")  # Qwen's process reward models
+PREFIXES = ("score.", "classifier.", "v_head.")
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+
+
+@dataclass(frozen=True, eq=False)
+class RewardModel:
+    """Weights ready to score, and how the model wants to be asked."""
+
+    name: str
+    network: Any
+    head: nn.Module
+    tokenizer: Any
+    delimiters: tuple[str, ...]  # what ends a step
+    joint: str  # what stands between the question and the response
+    context: int  # positions
+
+    def reader(self) -> "Reader":
+        """A fresh reader, for one run."""
+        return Reader(self)
+
+
+class Reader:
+    """Scores growing texts; what was read before is not read again where the network is causal."""
+
+    def __init__(self, model: RewardModel) -> None:
+        self.model = model
+        self.read = 0  # tokens that the last score read
+        self._remembers = any(getattr(part, "is_causal", False) for part in model.network.modules())
+        self._ids: list[int] = []
+        self._cache = DynamicCache()
+
+    @torch.inference_mode()
+    def score(self, question: str, response: str) -> float:
+        """How good the last step of a response is, from 0 to 1: its probability of being right.
+
+        Raises:
+            ConfigError: the text is longer than the model reads.
+        """
+        ids = list(self.model.tokenizer(question + self.model.joint + response)["input_ids"])
+        if len(ids) > self.model.context:
+            raise ConfigError(
+                f"The text has {len(ids)} tokens, and the reward model {self.model.name} reads at most "
+                f"{self.model.context}: shorten it."
+            )
+        start = min(_common(ids, self._ids), len(ids) - 1) if self._remembers else 0
+        if start < self._cache.get_seq_length():
+            self._cache.crop(start - self._cache.get_seq_length())
+        device = next(self.model.head.parameters()).device
+        more = {"past_key_values": self._cache, "use_cache": True} if self._remembers else {}
+        out = self.model.network(input_ids=torch.tensor([ids[start:]], device=device), **more)
+        self._ids, self.read = ids, len(ids) - start
+        return share(self.model.head(out.last_hidden_state[0, -1]))
+
+
+def share(logits_C: Tensor) -> float:
+    """One logit or two as the probability of a right step."""
+    wide = logits_C.float()
+    return float(torch.sigmoid(wide[0]) if len(wide) == 1 else torch.softmax(wide, -1)[1])
+
+
+def load_reward(path: Path, target: Model) -> RewardModel:
+    """A reward model by folder or hub id, on the target's device, in its own precision (fp32 on a CPU).
+
+    `step_delimiters` and `step_joint` of its configuration say how a step ends and what comes before the response; a
+    model without them is asked as chat models are: steps end at a blank line, a line break before the first.
+
+    Raises:
+        AssetError: no such model, or files are missing. ModelMismatch: no head of one or two numbers.
+    """
+    ref = str(path)
+    name = path.name if path.is_absolute() else ref
+    try:
+        config = AutoConfig.from_pretrained(ref, trust_remote_code=False)
+        dtype = torch.float32 if target.device.type == "cpu" else "auto"
+        network, info = AutoModel.from_pretrained(
+            ref, config=config, dtype=dtype, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+        )
+        tokenizer = AutoTokenizer.from_pretrained(ref, trust_remote_code=False)
+        tensors = _tensors(ref)
+    except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:300]
+        raise AssetError(f"There is no reward model that can be read in {ref!r}. ({reason})") from error
+    lost = sorted(key for key in info.get("missing_keys") or () if "pooler" not in key)
+    if lost:
+        raise AssetError(f"The reward model {name} is not complete: {lost[0]} is missing.")
+    network.eval().requires_grad_(False).to(target.device)
+    head = _head(tensors, name).to(target.device, next(network.parameters()).dtype)
+    delimiters = tuple(str(one) for one in getattr(config, "step_delimiters", None) or BLANK_LINE)
+    joint = str(getattr(config, "step_joint", "\n"))
+    context = int(getattr(config, "max_position_embeddings", 0) or 2048)
+    return RewardModel(name, network, head, tokenizer, delimiters, joint, context)
+
+
+def _head(tensors: Mapping[str, Tensor], name: str) -> nn.Module:
+    """The head that the tensors hold.
+
+    Raises:
+        ModelMismatch: none, or one of more than two classes.
+    """
+    if all(f"{layer}.weight" in tensors for layer in TWO_LAYERS):
+        first, last = (_linear(tensors, layer) for layer in TWO_LAYERS)
+        head: nn.Module = nn.Sequential(first, nn.ReLU(), last)
+    else:
+        found = next((layer for layer in HEADS if f"{layer}.weight" in tensors), None)
+        if found is None:
+            raise ModelMismatch(
+                f"{name} is no reward model: its weights hold none of {', '.join((*HEADS, 'score.0 and score.2'))}."
+            )
+        head = last = _linear(tensors, found)
+    if last.out_features not in (1, 2):
+        raise ModelMismatch(f"The head of {name} gives {last.out_features} numbers; a reward model gives one or two.")
+    return head.eval().requires_grad_(False)
+
+
+def _linear(tensors: Mapping[str, Tensor], layer: str) -> nn.Linear:
+    weight, bias = tensors[f"{layer}.weight"], tensors.get(f"{layer}.bias")
+    linear = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, dtype=weight.dtype)
+    with torch.no_grad():
+        linear.weight.copy_(weight)
+        if bias is not None:
+            linear.bias.copy_(bias)
+    return linear
+
+
+def _tensors(ref: str) -> dict[str, Tensor]:
+    """The tensors that may belong to a head, from a folder's or a hub checkpoint's files."""
+    for name in WEIGHTS:
+        file = cached_file(ref, name, _raise_exceptions_for_missing_entries=False)
+        if file is None:
+            continue
+        files = [file] if name.endswith("safetensors") else get_checkpoint_shard_files(ref, file)[0]
+        found: dict[str, Tensor] = {}
+        for one in files:
+            with safe_open(one, framework="pt") as opened:
+                mine = [key for key in opened.keys() if key.startswith(PREFIXES)]  # noqa: SIM118  (not a mapping)
+                found |= {key: opened.get_tensor(key) for key in mine}
+        return found
+    return {}
+
+
+def _common(a: Sequence[int], b: Sequence[int]) -> int:
+    """Length of the common prefix."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
