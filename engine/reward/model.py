@@ -1,10 +1,10 @@
 """Process reward models: any transformers network with a head of one or two numbers a token, read at the end of a step.
 
-One path for all: the network without a language-model head, and the head by its tensors' names. Dimension key: T
-tokens, D width, C classes (1: a logit, 2: wrong and right).
+One path for all but the embedded one (`engine.reward.likelihood`): the network without a language-model head, and the
+head by its tensors' names. Dimension key: T tokens, D width, C classes (1: a logit, 2: wrong and right).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from transformers.utils.hub import cached_file, get_checkpoint_shard_files
 
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import Model
-from engine.reward.steps import BLANK_LINE
+from engine.reward.likelihood import META, LikelihoodReward, load_likelihood
+from engine.reward.steps import BLANK_LINE, common
 
 HEADS = ("score", "classifier", "v_head.summary")  # transformers' classifiers, and trl's value head
 TWO_LAYERS = ("score.0", "score.2")  # Qwen's process reward models
@@ -65,7 +66,7 @@ class Reader:
                 f"The text has {len(ids)} tokens, and the reward model {self.model.name} reads at most "
                 f"{self.model.context}: shorten it."
             )
-        start = min(_common(ids, self._ids), len(ids) - 1) if self._remembers else 0
+        start = min(common(ids, self._ids), len(ids) - 1) if self._remembers else 0
         if start < self._cache.get_seq_length():
             self._cache.crop(start - self._cache.get_seq_length())
         device = next(self.model.head.parameters()).device
@@ -81,7 +82,7 @@ def share(logits_C: Tensor) -> float:
     return float(torch.sigmoid(wide[0]) if len(wide) == 1 else torch.softmax(wide, -1)[1])
 
 
-def load_reward(path: Path, target: Model) -> RewardModel:
+def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     """A reward model by folder or hub id, on the target's device, in its own precision (fp32 on a CPU).
 
     `step_delimiters` and `step_joint` of its configuration say how a step ends and what comes before the response; a
@@ -90,6 +91,8 @@ def load_reward(path: Path, target: Model) -> RewardModel:
     Raises:
         AssetError: no such model, or files are missing. ModelMismatch: no head of one or two numbers.
     """
+    if (path / META).is_file():
+        return load_likelihood(path, target)
     ref = str(path)
     name = path.name if path.is_absolute() else ref
     try:
@@ -159,8 +162,3 @@ def _tensors(ref: str) -> dict[str, Tensor]:
                 found |= {key: opened.get_tensor(key) for key in mine}
         return found
     return {}
-
-
-def _common(a: Sequence[int], b: Sequence[int]) -> int:
-    """Length of the common prefix."""
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

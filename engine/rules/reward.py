@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from engine.config import Guarantee, Knob
 from engine.draft import EMPTY, Draft
 from engine.parts import Context, Kit, Knobs
+from engine.reward.likelihood import LikelihoodReward
 from engine.reward.model import RewardModel
 from engine.threshold import Compare, Recorded, Setting, Threshold, bind
 from engine.verify import Check, Verdict
@@ -47,7 +48,7 @@ class Reward:
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         model = kit.assets["prm"]
-        assert isinstance(model, RewardModel)
+        assert isinstance(model, RewardModel | LikelihoodReward)
         self.reader, self.decode = model.reader(), kit.target.tokenizer.decode
         self.threshold, self.holds = float(knobs["reward_threshold"]), bind(_ENOUGH, knobs)
         self._reward: float | None = None  # of this round's draft

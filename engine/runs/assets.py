@@ -12,6 +12,7 @@ from engine.judge import weights
 from engine.judge.weights import load_judge
 from engine.lookup.static import load_static
 from engine.model import Model
+from engine.reward.likelihood import LINE, META
 from engine.reward.model import WEIGHTS as REWARD_WEIGHTS
 from engine.reward.model import load_reward
 from engine.strata.bins import load_strata
@@ -38,7 +39,7 @@ FILES: dict[str, tuple[tuple[str, ...], ...]] = {  # role -> what its folder hol
     "judge": ((weights.META,), (weights.WEIGHTS,)),
     "automaton": (("automaton.safetensors",), ("card.json",)),
     "strata": (("strata.json",),),
-    "prm": (CONFIG, REWARD_WEIGHTS),
+    "prm": ((*CONFIG, META), (*REWARD_WEIGHTS, LINE)),
     **{kind: (CONFIG, names) for kind, names in HEADS.items()},
 }
 

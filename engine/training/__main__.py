@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from engine.training import commands, headcommands, models, strata
+from engine.training import commands, headcommands, models, prmcommands, strata
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -60,6 +60,7 @@ def main(argv: list[str] | None = None) -> None:
 
     headcommands.register(add)
     strata.register(add)
+    prmcommands.register(add)
     options = parser.parse_args(argv)
     options.run(options)
 

@@ -44,6 +44,7 @@ def expected(folder: Path, kind: str, loaded: RewardModel, text: str) -> float:
 )
 def test_every_kind_is_read_as_transformers_computes_it(target: Model, tmp_path: Path, kind: str, family: str) -> None:
     loaded = load_reward(make_reward(tmp_path / kind, kind, family), target)
+    assert isinstance(loaded, RewardModel)
     reader = loaded.reader()
     found = [reader.score(QUESTION, text) for text in STEPS]
     wanted = [expected(tmp_path / kind, kind, loaded, f"{QUESTION}\n{text}") for text in STEPS]
@@ -54,7 +55,7 @@ def test_every_kind_is_read_as_transformers_computes_it(target: Model, tmp_path:
 def test_the_configuration_says_how_a_step_ends_and_what_stands_before_it(target: Model, tmp_path: Path) -> None:
     folder = make_reward(tmp_path / "own", "tokens2", step_delimiters=list(SENTENCES), step_joint="")
     loaded = load_reward(folder, target)
-    assert loaded.delimiters == SENTENCES and loaded.joint == ""
+    assert isinstance(loaded, RewardModel) and loaded.delimiters == SENTENCES and loaded.joint == ""
     assert loaded.reader().score("ab", "c.") == loaded.reader().score("", "abc.")
 
 

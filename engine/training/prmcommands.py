@@ -1,0 +1,192 @@
+"""The command that makes the embedded process reward model: labels by rollouts of the target, training, card."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
+
+from engine.model import load_model
+from engine.model.load import revision_of
+from engine.reward.likelihood import load_likelihood, save_likelihood
+from engine.reward.steps import SENTENCES
+from engine.tasks import FAMILIES, load_problems
+from engine.training.card import write_sums
+from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, read, scores
+from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
+
+ASSETS = Path("assets/tiny")
+EVAL_SEED = 1  # of held-out problems, as for the models
+TRAIN_SEED = 11  # problems that neither heads nor judges learnt from
+MIXED = (("draft", 0.0), ("draft", 0.7), ("draft", 0.0), ("target", 0.7))  # who writes what is learnt from, in turns
+GREEDY = (("draft", 0.0), ("target", 0.0))  # and what is measured on: as decoding writes
+
+
+def register(add: Any) -> None:
+    """Add the subcommand to the parser of `python -m engine.training`."""
+    sub = add("prm", make, "label steps by rollouts of the target, train the process reward model, measure it")
+    sub.add_argument("--task", choices=FAMILIES, default="arithmetic", help="family of problems")
+    sub.add_argument("--items", type=int, default=640, help="training problems, one response each")
+    sub.add_argument("--heldout", type=int, default=240, help="held-out problems, one response each")
+    sub.add_argument("--rollouts", type=int, default=2, help="tries of the target from each step to learn from")
+    sub.add_argument("--heldout-rollouts", type=int, default=4, help="tries from each step to measure on")
+    sub.add_argument("--temperature", type=float, default=0.7, help="at which the target goes on")
+    sub.add_argument("--updates", type=int, default=300, help="updates, each over all responses")
+    sub.add_argument("--lr", type=float, default=3e-3, help="learning rate")
+    sub.add_argument("--decay", type=float, default=0.1, help="weight decay")
+    sub.add_argument("--seed", type=int, default=0, help="seed of draws")
+    sub.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
+    sub.add_argument("--labels-only", action="store_true", help="stop once all steps are labelled")
+    sub.add_argument("--work", type=Path, default=Path("build/prm"), help="folder of labels and checkpoint")
+    sub.add_argument("--out", type=Path, default=ASSETS / "prm", help="folder of the export")
+    sub.add_argument("--target", type=Path, default=ASSETS / "target", help="folder")
+    sub.add_argument("--draft", type=Path, default=ASSETS / "draft", help="folder")
+
+
+def make(options: argparse.Namespace) -> None:
+    """Labels that are there are kept, whatever was stopped; training goes on with --resume."""
+    torch.set_num_threads(options.threads)
+    words = AutoTokenizer.from_pretrained(options.target)
+    pair = {
+        name: LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+        for name, folder in (("target", options.target), ("draft", options.draft))
+    }
+    known = {name: _labels(options, pair, words, name) for name in ("train", "heldout")}
+    if options.labels_only:
+        return
+    target = load_model(options.target, device="cpu", dtype="float32")
+    trainer = PrmTrainer(PrmSettings(options.updates, options.lr, options.decay), read(target, known["train"]))
+    if options.resume:
+        trainer.load(torch.load(options.work / CHECKPOINT, map_location="cpu", weights_only=True))
+    trainer.run(say, lambda: trainer.save(options.work))
+    meta = {"target": target.revision, "task": options.task, "step_delimiters": list(SENTENCES)}
+    save_likelihood(options.out, *trainer.line(), meta)
+    made = load_likelihood(options.out, target)
+    found = scores(read(target, known["heldout"]), made.weight, made.bias)
+    _card(options, trainer, found, known)
+    write_sums(options.out.parent)
+
+
+def _labels(
+    options: argparse.Namespace, pair: dict[str, LlamaForCausalLM], words: PreTrainedTokenizerBase, split: str
+) -> list[Labelled]:
+    """The labels of one split; those of other settings are thrown away."""
+    train = split == "train"
+    tries = options.rollouts if train else options.heldout_rollouts
+    plan = Plan(MIXED if train else GREEDY, tries, options.temperature, options.seed)
+    count, seed = (options.items, TRAIN_SEED) if train else (options.heldout, EVAL_SEED)
+    folder = options.work / split
+    about = {"plan": repr(plan), "task": options.task, "seed": seed, "models": _revisions(options)}
+    told = folder / "plan.json"
+    if told.exists() and json.loads(told.read_text()) != about:
+        for old in folder.glob("part-*.jsonl"):
+            old.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    told.write_text(json.dumps(about) + "\n")
+    problems = load_problems(options.task, split, count, seed)
+    Labeller(pair, words, plan).write(problems, folder, lambda line: say(f"{split}: {line}"))
+    keys = {problem.key for problem in problems}
+    return [one for one in labelled_in(folder) if one.key in keys]
+
+
+def _revisions(options: argparse.Namespace) -> dict[str, str]:
+    return {"target": revision_of(options.target), "draft": revision_of(options.draft)}
+
+
+def _card(
+    options: argparse.Namespace,
+    trainer: PrmTrainer,
+    given: list[float],
+    known: dict[str, list[Labelled]],
+) -> None:
+    """card.json and README.md, from the export itself; no number is typed by hand."""
+    found = {name or "both": area(given, known["heldout"], name) for name in ("", "draft", "target")}
+    names = (
+        "task",
+        "items",
+        "heldout",
+        "rollouts",
+        "heldout_rollouts",
+        "temperature",
+        "updates",
+        "lr",
+        "decay",
+        "seed",
+    )
+    command = "python -m engine.training prm " + " ".join(
+        f"--{name.replace('_', '-')} {getattr(options, name)}" for name in names
+    )
+    card = {
+        "role": "process reward model",
+        "command": command,
+        "parameters": len(trainer.weight) + 1,
+        "labels": {
+            "made": f"share of {options.rollouts} rollouts of the target at temperature {options.temperature:g} that "
+            f"reach the right answer (soft); held-out steps are right where at least {HALF:g} of "
+            f"{options.heldout_rollouts} do",
+            "models": _revisions(options),
+            "train": {"responses": len(known["train"]), "steps": sum(len(one.ends) for one in known["train"])},
+        },
+        "updates": trainer.done,
+        "loss": trainer.loss,
+        "evaluation": found,
+        "versions": {name: version(name) for name in ("torch", "transformers", "safetensors")},
+    }
+    (options.out / "card.json").write_text(json.dumps(card, indent=1) + "\n")
+    (options.out / "README.md").write_text(_page(card))
+
+
+def _page(card: dict[str, Any]) -> str:
+    labels = card["labels"]
+    titles = {
+        "auc": "area under the ROC curve, all steps",
+        "auc_first_wrong": "the same, steps after a wrong one left out",
+        "steps": "held-out steps",
+        "wrong_steps": "wrong ones among them",
+        "first_wrong_steps": "first wrong steps",
+        "responses": "held-out responses",
+    }
+    found = card["evaluation"]
+    lines = [
+        "# Draftscope tiny: process reward model",
+        "",
+        f"{card['parameters']:,} parameters: a line over the target's own states at each token "
+        "(`engine/reward/likelihood.py`), which says how likely nothing in the response is wrong so far. It reads the "
+        "target's weights, so that scoring a step costs a pass of the target over it.",
+        "",
+        "## How it was made",
+        "",
+        f"- `{card['command']}`",
+        f"- label of a step: {labels['made']}",
+        f"- {labels['train']['responses']:,} responses with {labels['train']['steps']:,} steps to learn from, of "
+        + " and ".join(f"the {name} {revision}" for name, revision in sorted(labels["models"].items())),
+        f"- {card['updates']:,} updates over all responses, loss {card['loss']:.3f} nats a step",
+        f"- versions: {', '.join(f'{k} {v}' for k, v in card['versions'].items())}",
+        "",
+        "## What it can do",
+        "",
+        "On greedy responses to held-out problems, by who wrote them, fp32, from the exported weights.",
+        "",
+        "| | " + " | ".join(found) + " |",
+        "|---|" + "--:|" * len(found),
+        *(
+            f"| {title} | " + " | ".join(_cell(row[name]) for row in found.values()) + " |"
+            for name, title in titles.items()
+        ),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _cell(value: float | int | None) -> str:
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
+
+
+def say(text: str) -> None:
+    """Write a line to standard output at once."""
+    print(text, flush=True)
