@@ -22,7 +22,7 @@ HERE = Path(__file__).name
 
 NUMBER = re.compile(r"(?<![\w./#'\"-])([EASHC]\d{1,2}|K\d{1,2})(?:')?(?![\w.-]*[\w])")
 NOWHERE = re.compile(  # names of papers that are not in the repository, and sections of them
-    r"methods page|\b(?:methods|ui2?|design|claims|gradio|style|peers|models)\.md\b|\bshared/|\b[Pp]age,? \d+\.\d"
+    r"methods page|(?<!docs/)\b(?:methods|ui2?|design|claims|gradio|style|peers|models)\.md\b|\bshared/|\b[Pp]age,? \d+\.\d"
 )
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 FILE = re.compile(

@@ -102,15 +102,7 @@ def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name:
     config: Any = None
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        hf, info = _auto(config, name).from_pretrained(
-            path,
-            config=config,
-            dtype=wanted,
-            use_safetensors=True,
-            trust_remote_code=False,
-            device_map=_placement(device, where),
-            output_loading_info=True,
-        )
+        hf, info = _weights(path, name, config, dtype=wanted, device_map=_placement(device, where))
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except torch.OutOfMemoryError:
         raise EngineFault(
@@ -119,7 +111,7 @@ def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name:
     except LabError:
         raise
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
-        if isinstance(error, ImportError | NotImplementedError) and (how := network.packed(config)):
+        if config is not None and (how := network.packed(config)):
             raise ModelMismatch(
                 f"{name} is packed by {how}, which cannot be loaded here: {_first_line(error)}"
             ) from error
@@ -134,18 +126,30 @@ def _placement(device: str, where: torch.device) -> "str | dict[str, torch.devic
     return "auto" if device == "auto" and torch.cuda.device_count() > 1 else {"": where}
 
 
-def _auto(config: Any, name: str) -> Any:
-    """The class that loads this configuration.
+def _weights(path: str, name: str, config: Any, **where: Any) -> tuple[Any, Any]:
+    """The network with its weights, and what transformers says of its tensors.
 
     Raises:
         ModelMismatch: encoder-decoder models, and what writes no text.
     """
     if getattr(config, "is_encoder_decoder", False):
         raise ModelMismatch(f"{name} is an encoder-decoder model; the lab runs decoder-only causal models.")
-    auto = network.auto_class(config)
-    if auto is None:
+    ways = network.auto_classes(config)
+    if not ways:
         raise ModelMismatch(f"{name} is of type {config.model_type}, which is no model that writes text.")
-    return auto
+    for auto, part, names in ways:
+        hf, info = auto.from_pretrained(
+            path,
+            config=part,
+            key_mapping=names or None,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+            **where,
+        )
+        if not info.get("missing_keys"):
+            break
+    return hf, info
 
 
 def _complete(info: Any, name: str) -> None:
@@ -182,7 +186,7 @@ def _first_line(error: Exception) -> str:
 
 def _model(name: str, path: str, hf: Any, tokenizer: Any, config: Any) -> Model:
     stop = _stop_ids(hf, tokenizer)
-    gone = network.drop_senses(hf)
+    network.drop_senses(hf)
     parameters, size = network.size_of(hf)
     device, dtype, packing = network.home_of(hf), str(hf.dtype).removeprefix("torch."), network.quantised(hf)
     rows = hf.get_output_embeddings().weight.shape[0]
@@ -204,7 +208,7 @@ def _model(name: str, path: str, hf: Any, tokenizer: Any, config: Any) -> Model:
         device=device,
         revision=revision_of(path, config),
         lean=lean is not None,
-        notes=tuple(_notes(gone, decoder, packing, context, text)),
+        notes=tuple(_notes(text is not config, decoder, packing, context, text)),
     )
 
 
@@ -227,11 +231,11 @@ def _generic(hf: Any, name: str, text: Any, context: int, rows: int, device: tor
     return decoder
 
 
-def _notes(gone: Sequence[str], decoder: Decoder, packing: str, context: int, text: Any) -> list[str]:
+def _notes(multimodal: bool, decoder: Decoder, packing: str, context: int, text: Any) -> list[str]:
     """What a reader should know of how this checkpoint is used."""
     most = int(getattr(text, "max_position_embeddings", 0) or context)
     return [
-        *(["Text only: the parts that see or hear are not loaded."] if gone else []),
+        *(["Text only: the parts that see or hear are not used."] if multimodal else []),
         *(["Some layers keep one running state: drafts are chains, never trees."] if decoder.only_chains else []),
         *([f"The weights are packed by {packing}."] if packing else []),
         *([f"Read up to {context} of {most} positions, where its rotation does not change."] if context < most else []),

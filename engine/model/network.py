@@ -7,6 +7,12 @@ from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMultimodalLM
 
 LONG_ROPE = "longrope"  # its factors change for all positions once the text is longer than the original context
+TEXT_NAMES = {  # of tensors in multimodal checkpoints, new and old -> in the text model alone
+    r"^model\.language_model\.": "model.",
+    r"^language_model\.(model|lm_head)\.": r"\1.",
+    r"^language_model\.": "model.",
+}
+SCALES = ("logit_scale", "logits_scaling")  # of logits, which a text model applies and its multimodal form may not
 SENSES = ("vision", "visual", "image", "audio", "video", "speech", "multi_modal", "connector", "resampler")
 
 
@@ -14,6 +20,18 @@ def auto_class(config: Any) -> Any:
     """The auto class that loads a configuration as a model that writes text; None when there is none."""
     autos = (AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMultimodalLM)
     return next((auto for auto in autos if type(config) in auto._model_mapping), None)
+
+
+def auto_classes(config: Any) -> list[tuple[Any, Any, dict[str, str]]]:
+    """The ways to load what writes text, best first: auto class, configuration, and how tensors are renamed.
+
+    Of a multimodal model first the text model alone, where transformers has one: what sees or hears is then never read.
+    """
+    text, whole = text_config(config), auto_class(config)
+    scaled = any(getattr(text, name, None) not in (None, 1) for name in SCALES)
+    alone = text is not config and not scaled and type(text) in AutoModelForCausalLM._model_mapping
+    ways: list[tuple[Any, Any, dict[str, str]]] = [(AutoModelForCausalLM, text, TEXT_NAMES)] if alone else []
+    return ways + ([(whole, config, {})] if whole is not None else [])
 
 
 def text_config(config: Any) -> Any:

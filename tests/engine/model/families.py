@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from transformers import AutoConfig
 
 from engine.draft import Draft, chain
 from engine.errors import ModelMismatch
@@ -29,6 +30,7 @@ class Outcome:
 
     kind: str
     refused: str = ""
+    untried: str = ""
     lean: bool = False
     chains: bool = False
     off: float = 0.0
@@ -38,13 +40,11 @@ class Outcome:
     @property
     def exact(self) -> bool:
         """Whether every check held."""
-        return not self.refused and self.equal == METHODS and self.off <= CLOSE
+        return not self.refused and not self.untried and self.equal == METHODS and self.off <= CLOSE
 
 
 def plain_model(folder: Path) -> Any:
     """The checkpoint as transformers loads it."""
-    from transformers import AutoConfig
-
     config = AutoConfig.from_pretrained(folder)
     hf = auto_class(config).from_pretrained(folder, config=config, dtype=torch.float32)
     return hf.eval().requires_grad_(False)
@@ -111,7 +111,7 @@ def check(kind: str, folder: Path) -> Outcome:
     lab = Lab(target, {"draft": load_model(noised(folder, hf), "cpu")})
     wanted = written(hf)
     equal = tuple(m for m in METHODS if ids(lab.run(m, PROMPT, max_new_tokens=TOKENS, record="light")) == wanted)
-    return Outcome(kind, "", target.lean, target.only_chains, apart(target, hf), equal, target.notes)
+    return Outcome(kind, "", "", target.lean, target.only_chains, apart(target, hf), equal, target.notes)
 
 
 def ids(trace: Trace) -> list[int]:

@@ -1,21 +1,27 @@
 """Types of models that keep windows, chunks or running states: exact in pieces, far beyond every window."""
 
+import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from transformers import LlamaForCausalLM, TorchAoConfig
 
 from engine.draft import chain
-from engine.errors import ConfigError
+from engine.errors import ConfigError, ModelMismatch
 from engine.lab import Lab
 from engine.model import Model, load_model
 from engine.model.generic import REFED, GenericDecoder
 from engine.model.layers import EVERYTHING, Sight, sights
+from engine.model.network import auto_class, drop_senses
 from engine.trace.events import RunStarted
 from tests.engine.model import tiny
 from tests.engine.model.families import CLOSE, PROMPT, TREE, apart, near, plain_model
+from tests.engine.zoo import save_tokenizer
+from tests.models import COMMON, FILE, tried
 from tests.typed import known
 
 SOME = {"gemma3_text": "sliding_attention", "llama4_text": "chunked_attention", "mistral": "full_attention"}
@@ -26,10 +32,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A tiny checkpoint of two layers for each of some types."""
     root = tmp_path_factory.mktemp("families")
     made = {kind: tiny.make(kind, root / kind, layers=2) for kind in SOME}
-    return made | {"lfm2": tiny.make("lfm2", root / "lfm2", layers=2)}
+    return made | {kind: tiny.make(kind, root / kind, layers=2) for kind in ("lfm2", "llava", "llama")}
 
 
-@pytest.mark.parametrize("kind", SOME)
+@pytest.mark.parametrize("kind", [*list(SOME)[:2], pytest.param("mistral", marks=pytest.mark.slow)])
 def test_windows_and_chunks_are_masks(folders: Mapping[str, Path], kind: str) -> None:
     """A window of 16 in a text of 40: logits of a tree and of what follows equal plain forwards, and need the mask."""
     model, hf = load_model(folders[kind], "cpu"), plain_model(folders[kind])
@@ -86,3 +92,76 @@ def test_a_window_of_the_whole_context_is_none() -> None:
     config = tiny.config_of("mistral")
     assert sights(config, 512) == {"full_attention": Sight(window=tiny.WINDOW)}
     assert sights(config, tiny.WINDOW) == {"full_attention": EVERYTHING}
+
+
+# --- parts of checkpoints, and weights that are packed or elsewhere ---------------------------------------------------
+
+
+def test_of_a_multimodal_model_the_text_part_loads(folders: Mapping[str, Path]) -> None:
+    """LLaVA holds a Llama, which the lean forward runs; what sees is neither kept nor counted, and a trace says so."""
+    model, whole = load_model(folders["llava"], "cpu"), plain_model(folders["llava"])
+    assert model.lean and apart(model, whole) <= CLOSE
+    text = sum(p.numel() for p in (*whole.model.language_model.parameters(), whole.lm_head.weight))
+    assert model.parameters == text < sum(p.numel() for p in whole.parameters())
+    assert model.describe()["notes"] == ["Text only: the parts that see or hear are not used."]
+
+
+def test_towers_are_dropped_where_no_text_model_stands_alone() -> None:
+    hf = auto_class(config := tiny.config_of("qwen3_vl", 1)).from_config(config)
+    assert drop_senses(hf) == ["visual"] and not any("visual" in name for name, _ in hf.named_parameters())
+    assert drop_senses(plain_text := auto_class(c := tiny.config_of("llama", 1)).from_config(c)) == []
+    assert list(plain_text.parameters())
+
+
+def test_offloaded_weights_run_and_are_counted(folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = load_model(folders["llama"], "cpu")
+    monkeypatch.setattr("engine.model.load._placement", lambda *_: {"": "disk"})
+    model = load_model(folders["llama"], "cpu")
+    assert not model.lean and any(p.is_meta for p in known(GenericDecoder, model.decoder).hf.parameters())
+    assert (model.parameters, model.bytes, model.device) == (whole.parameters, whole.bytes, torch.device("cpu"))
+    assert near(model.session(60).forward(PROMPT, TREE).logits, whole.session(60).forward(PROMPT, TREE).logits) <= CLOSE
+
+
+@pytest.mark.parametrize("how", ["gptq", "awq"])
+def test_packed_weights_that_cannot_be_loaded_are_refused_in_words(
+    folders: Mapping[str, Path], tmp_path: Path, how: str
+) -> None:
+    shutil.copytree(folders["llama"], tmp_path / "packed")
+    file = tmp_path / "packed" / "config.json"
+    packing = {"quant_method": how, "bits": 4, "group_size": 32}
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"quantization_config": packing}))
+    with pytest.raises(ModelMismatch, match=f"packed by {how}, which cannot be loaded here"):
+        load_model(tmp_path / "packed", "cpu")
+
+
+def test_packed_weights_go_through_transformers(folders: Mapping[str, Path], tmp_path: Path) -> None:
+    """TorchAO's int8 weights: not lean, exact, and counted as what they stand for."""
+    quantization = pytest.importorskip("torchao.quantization")
+    packing = TorchAoConfig(quantization.Int8WeightOnlyConfig())
+    hf = LlamaForCausalLM.from_pretrained(folders["llama"], dtype=torch.float32, quantization_config=packing)
+    hf.save_pretrained(tmp_path)
+    save_tokenizer(tmp_path, tiny.VOCAB)
+    model, whole = load_model(tmp_path, "cpu"), load_model(folders["llama"], "cpu")
+    assert not model.lean and apart(model, hf.eval()) <= CLOSE
+    assert model.parameters == whole.parameters and model.bytes < whole.bytes / 2
+    assert model.notes == ("The weights are packed by torchao.",)
+
+
+# --- docs/models.md ---------------------------------------------------------------------------------------------------
+
+
+def test_the_table_shows_what_people_use() -> None:
+    """At least 48 of the 50 types in common use are exact, and none is listed as wrong."""
+    lines = [line.split("|")[1:3] for line in FILE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    said = {kind.strip(): state.strip() for kind, state in lines}
+    assert len(COMMON) == len(set(COMMON)) == 50
+    assert sum(said.get(kind) == "exact" for kind in COMMON) >= 48
+    assert not [kind for kind, state in said.items() if state.startswith("not exact")]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("kind", COMMON)
+def test_types_in_common_use_are_as_the_table_says(kind: str, tmp_path: Path) -> None:
+    outcome = tried(kind, tmp_path / kind)
+    assert f"| {kind} | {'exact' if outcome.exact else 'refused'} |" in FILE.read_text(encoding="utf-8"), outcome

@@ -65,8 +65,45 @@ SMALL: dict[str, Any] = {
     "vocab_size_per_layer_input": VOCAB,
     "num_kv_shared_layers": 0,
 }
-KINDS = {"lfm2": ("conv", "full_attention")}  # of layers, where the usual configuration has not all of them
-TYPES: dict[str, dict[str, Any]] = {}  # what a type needs besides
+KINDS = {  # of layers, where the usual configuration has not all of them
+    "lfm2": ("conv", "full_attention"),
+    "granitemoehybrid": ("linear_attention", "full_attention"),
+}
+MROPE = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}
+MLA = {"num_key_value_heads": 4}  # every head has its own keys
+TYPES: dict[str, dict[str, Any]] = {  # what a type needs besides
+    **dict.fromkeys(
+        ("deepseek_v2", "deepseek_v3", "deepseek_v32", "glm_moe_dsa", "axk1", "axk2", "bailing_hybrid", "youtu"), MLA
+    ),
+    **dict.fromkeys(("glm4_moe_lite", "minicpm3"), MLA | {"head_dim": 16}),
+    **{kind: {"rope_parameters": MROPE} for kind in ("qwen2_vl_text", "qwen2_5_vl_text")},
+    "bamba": {"attn_layer_indices": [1, 3]},
+    "codegen": {"rotary_dim": 16},
+    "gptj": {"rotary_dim": 16},
+    "qwen2": {"use_sliding_window": True, "max_window_layers": 2},
+    "gpt_neo": {"num_layers": 4, "attention_types": [[["global", "local"], 2]], "window_size": 16},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 2, "num_dense_layers": 1},
+    "cwm": {"bos_token_id": 1},
+    "modernbert-decoder": {"bos_token_id": 1},
+    "emu3_text_model": {"bos_token_id": 1},
+    "mllama_text_model": {"bos_token_id": 1},
+    "mamba2": {"num_heads": 8, "head_dim": 16, "n_groups": 2, "state_size": 8, "chunk_size": 8},
+    "zaya": {"num_experts_per_tok": 1},
+    "xlnet": {"d_head": 16, "d_inner": 96},
+    "reformer": {"axial_pos_embds": False, "attn_layers": ["local", "local"], "num_hidden_layers": 2},
+    "longcat_flash": {**MLA, "ffn_hidden_size": 96, "expert_ffn_hidden_size": 32, "zero_expert_num": 2, "moe_topk": 2},
+    "roc_bert": {"pronunciation_vocab_size": 20, "shape_vocab_size": 20},
+    "moshi": {"num_codebooks": 2, "ffn_dim": 96},
+    "kimi_linear": {**MLA},
+    "cpmant": {"prompt_types": 2, "prompt_length": 4, "dim_head": 16, "dim_ff": 96},
+    "ctrl": {"dff": 96},
+    "dbrx": {
+        "attn_config": {"kv_n_heads": 2, "rope_theta": 1e4},
+        "ffn_config": {"ffn_hidden_size": 32, "moe_num_experts": 4, "moe_top_k": 2},
+    },
+    "cohere_compass_text": {"rope_parameters": None},
+    "lfm3": {},
+}
 KEPT_NONE = ("q_lora_rank", "sliding_window", "attention_chunk_size")  # left out where the usual one leaves them out
 
 
@@ -75,7 +112,7 @@ def config_of(kind: str, layers: int = LAYERS, **more: Any) -> Any:
     made = CONFIG_MAPPING[kind]
     usual = made()
     text = text_config(usual)
-    if text is usual:
+    if text is usual or usual.is_encoder_decoder:
         return _small(made, kind, layers, more)
     name = next(n for n in ("text_config", "decoder", "generator") if getattr(usual, n, None) is text)
     parts = {name: _small(type(text), text.model_type, layers, more).to_dict()}
@@ -87,7 +124,7 @@ def config_of(kind: str, layers: int = LAYERS, **more: Any) -> Any:
 
 def _small(made: Any, kind: str, layers: int, more: dict[str, Any]) -> Any:
     names, usual = {*made.__dataclass_fields__, *made.attribute_map}, made()
-    values = {name: value for name, value in SMALL.items() if name in names and hasattr(usual, name)}
+    values = {name: value for name, value in SMALL.items() if name in names and _has(usual, name)}
     values = {n: v for n, v in values.items() if n not in KEPT_NONE or getattr(usual, n) is not None}
     values["num_hidden_layers"] = layers
     kinds = KINDS.get(kind) or tuple(dict.fromkeys(getattr(usual, "layer_types", None) or ()))
@@ -95,6 +132,14 @@ def _small(made: Any, kind: str, layers: int, more: dict[str, Any]) -> Any:
         values["layer_types"] = [kinds[i % len(kinds)] for i in range(max(layers, len(kinds)))]
         values["num_hidden_layers"] = len(values["layer_types"])
     return made(**values | TYPES.get(kind, {}) | more)
+
+
+def _has(config: Any, name: str) -> bool:
+    """Whether a configuration has one value of that name for all layers."""
+    try:
+        return hasattr(config, name)
+    except (AttributeError, ValueError, RuntimeError):
+        return False
 
 
 def make(kind: str, folder: Path, layers: int = LAYERS, seed: int = 0, **more: Any) -> Path:

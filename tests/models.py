@@ -1,0 +1,178 @@
+"""python -m tests.models write: docs/models.md, from a tiny random checkpoint of every causal type of transformers.
+
+Each is loaded, drafted for by a noised copy of itself and held against transformers (tests/engine/model/families.py).
+It takes about ten minutes on one core.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import torch
+import transformers
+from transformers import CONFIG_MAPPING
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+from engine.files.places import ROOT
+from engine.model.network import auto_class
+from tests.engine.model import families, tiny
+
+FILE = ROOT / "docs/models.md"
+MOST = 20_000_000  # parameters of what still counts as tiny
+COMMON = (
+    "llama",
+    "mistral",
+    "mixtral",
+    "ministral3",
+    "mistral3",
+    "qwen2",
+    "qwen2_moe",
+    "qwen2_5_vl",
+    "qwen3",
+    "qwen3_moe",
+    "qwen3_next",
+    "qwen3_5",
+    "qwen3_5_moe",
+    "qwen3_vl",
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "gemma3",
+    "gemma3n_text",
+    "gemma4",
+    "phi",
+    "phi3",
+    "phimoe",
+    "gpt_oss",
+    "deepseek_v2",
+    "deepseek_v3",
+    "glm4",
+    "glm4_moe",
+    "olmo2",
+    "olmo3",
+    "olmoe",
+    "smollm3",
+    "granite",
+    "granitemoehybrid",
+    "cohere",
+    "cohere2",
+    "exaone4",
+    "falcon",
+    "falcon_h1",
+    "lfm2",
+    "bamba",
+    "nemotron_h",
+    "llama4",
+    "llava",
+    "starcoder2",
+    "stablelm",
+    "gpt2",
+    "gpt_neox",
+    "minimax_m2",
+    "seed_oss",
+)
+BESIDES = ("qwen2_vl", "qwen3_vl_moe", "llava_next", "internvl", "aya_vision", "smolvlm", "lfm2_vl", "glm4v")
+HEAD = """<!-- Written by `python -m tests.models write`; do not edit. -->
+# Models
+
+What each type of model that transformers {version} knows does here. Every line is a run: a tiny random checkpoint of
+that type is saved, loaded as a target with a noised copy of itself as the draft, and held against transformers in fp32
+on a CPU. Windows and chunks are {window} positions there and the text has {length}, so that each of them counts.
+
+- **exact**: `{methods}` write at temperature 0 the {tokens} tokens that `generate` writes, and logits of a draft tree (of
+  a chain where only chains can be checked), and of what follows after a part of it was accepted, are within {close:g} of
+  plain forwards, relative to the largest logit. The number is the largest difference seen.
+- **refused**: loading ends with the sentence given. Whatever passes the other checks stands a trial at load: run in
+  pieces it must give what it gives at once.
+- **not tried**: no tiny checkpoint could be made, with the reason.
+
+*lean* is the engine's own forward (`engine/model/lean.py`), *generic* goes through transformers itself. Chains only means
+that some layers keep one running state: methods that draft trees draft chains there, and beam search is refused.
+
+{count}
+
+"""
+
+
+def tried(kind: str, folder: Path) -> families.Outcome:
+    """What becomes of a tiny checkpoint of a type; `untried` holds the reason where none can be made."""
+    try:
+        config = tiny.config_of(kind)
+        with torch.device("meta"):
+            size = sum(p.numel() for p in auto_class(config).from_config(config).parameters())
+        if size > MOST:
+            return families.Outcome(
+                kind, untried=f"its smallest configuration here has {size // 10**6} million parameters"
+            )
+        tiny.make(kind, folder)
+        return families.check(kind, folder)
+    except Exception as error:  # configurations and models of 200 types raise whatever they like
+        return families.Outcome(kind, untried=(str(error).splitlines() or [type(error).__name__])[0][:160])
+
+
+def run(kinds: Iterable[str]) -> list[families.Outcome]:
+    """Every type in turn, told as it goes."""
+    found = []
+    for kind in kinds:
+        with tempfile.TemporaryDirectory() as folder:
+            found.append(tried(kind, Path(folder) / kind))
+        print(_line(found[-1]), file=sys.stderr, flush=True)
+    return found
+
+
+def page(found: Sequence[families.Outcome]) -> str:
+    """docs/models.md."""
+    by = {o.kind: o for o in found}
+    common = [by[kind] for kind in COMMON if kind in by]
+    others = sorted((o for o in found if o.kind not in COMMON), key=lambda o: (not o.exact, bool(o.untried), o.kind))
+    count = (
+        f"Of {len(common)} types in common use {sum(o.exact for o in common)} are exact; of all {len(found)} tried here "
+        f"{sum(o.exact for o in found)} are exact, {sum(bool(o.refused) for o in found)} refused and "
+        f"{sum(bool(o.untried) for o in found)} not tried."
+    )
+    head = HEAD.format(
+        version=transformers.__version__,
+        window=tiny.WINDOW,
+        length=len(families.PROMPT),
+        methods="`, `".join(families.METHODS),
+        tokens=families.TOKENS,
+        close=families.CLOSE,
+        count=count,
+    )
+    table = "| type | | path | difference | limits |\n|---|---|---|---|---|\n"
+    parts = ((f"## Types in common use\n\n{table}", common), (f"\n## Others\n\n{table}", others))
+    return head + "".join(words + "".join(_line(o) + "\n" for o in lines) for words, lines in parts)
+
+
+def _line(o: families.Outcome) -> str:
+    if o.untried:
+        return f"| {o.kind} | not tried | | | {_cell(o.untried)} |"
+    if o.refused:
+        return f"| {o.kind} | refused | | | {_cell(o.refused)} |"
+    words = "exact" if o.exact else f"not exact ({', '.join(o.equal) or 'no method'} equal)"
+    return f"| {o.kind} | {words} | {'lean' if o.lean else 'generic'} | {o.off:.1e} | {_cell(' '.join(o.notes))} |"
+
+
+def _cell(words: str) -> str:
+    return words.replace("|", "/").replace("\n", " ").replace("<", "&lt;")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the file, or only tell of some types."""
+    flags = argparse.ArgumentParser(prog="python -m tests.models", description=__doc__)
+    flags.add_argument("action", choices=("write", "try"))
+    flags.add_argument("kinds", nargs="*", help="types to try, all of them if none is named")
+    args = flags.parse_args(argv)
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    every = dict.fromkeys((*COMMON, *BESIDES, *sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)))
+    found = run(args.kinds or [kind for kind in every if kind in CONFIG_MAPPING])
+    if args.action == "write":
+        FILE.write_text(page(found), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
