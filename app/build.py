@@ -20,7 +20,7 @@ from app.routes import catalogue_json, open_traces
 from app.service import ADDRESS, Service
 from app.turnstile import MOST_WAITING
 from app.validate import Asked, checked
-from app.wire import Catalogue
+from app.wire.catalogue import Catalogue
 from engine.errors import ConfigError, LabError, shown, unknown
 
 LOG = logging.getLogger(__name__)

@@ -5,18 +5,16 @@ from dataclasses import replace
 from functools import partial
 
 from pydantic import Field
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from app import request as requests
-from app.answers import refused
-from app.ndjson import Lines, stream
+from app.endpoint import streamed
+from app.ndjson import Lines
 from app.recorded import Narrator, Sentence
 from app.service import EVERY, Service
 from app.turns import ended
-from app.validate import body, checked, parsed
-from engine.errors import ConfigError, LabError
+from app.validate import checked
+from engine.errors import ConfigError
 
 MOST_IDS = 20_000  # tokens of a prompt and of a beginning
 IDS = f"a list of 1 to {MOST_IDS} token ids"
@@ -40,16 +38,7 @@ class AskedContinuation(requests.AskedRun):
 
 def routes(service: Service, sentence: Sentence | None) -> list[BaseRoute]:
     """One route: a lane as JSON lines."""
-    return [Route("/lab/continue", partial(go_on, service, sentence), methods=["POST"])]
-
-
-async def go_on(service: Service, sentence: Sentence | None, request: Request) -> Response:
-    """Continue a text, as JSON lines. Closing the connection stops soon after the round in progress."""
-    try:
-        ask = parse(service, parsed(await body(request.stream(), MAX_BODY)))
-    except LabError as error:
-        return refused(error)
-    return stream(partial(lines, service, sentence, ask))
+    return [streamed("/lab/continue", partial(parse, service), partial(lines, service, sentence), MAX_BODY)]
 
 
 def parse(service: Service, given: object) -> requests.Request:
@@ -68,7 +57,7 @@ def parse(service: Service, given: object) -> requests.Request:
 
 
 def lines(service: Service, sentence: Sentence | None, ask: requests.Request) -> Lines:
-    """The messages of a run, as `app.wire.ContinueMessage`: the lane, then its events as they come."""
+    """The messages of a run, as `app.wire.runs.ContinueMessage`: the lane, then its events as they come."""
     yield {"kind": "queued"}
     lab = service.lab(ask.models)
     narrator = Narrator(sentence)

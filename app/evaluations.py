@@ -10,15 +10,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from app.answers import Json, refused
+from app.answers import Json
+from app.endpoint import ZIPPED, answered
 from app.figures import judge as figures
-from app.validate import Asked, body, checked, parsed
+from app.validate import Asked, checked, parsed
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 
@@ -41,10 +40,9 @@ class Labels(Asked):
 
 def routes(results: Path = RESULTS, judges: Path = JUDGES) -> list[BaseRoute]:
     """What was measured, and the curves of labels that a page sends."""
-    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     return [
-        Route("/lab/evaluations", partial(evaluations, results, judges), middleware=zipped),
-        Route("/lab/judged", judged, methods=["POST"], middleware=zipped),
+        Route("/lab/evaluations", partial(evaluations, results, judges), middleware=ZIPPED),
+        answered("/lab/judged", judged, MAX_BODY),
     ]
 
 
@@ -53,14 +51,9 @@ async def evaluations(results: Path, judges: Path, _request: Request) -> Respons
     return Json({"tasks": [await run_in_threadpool(_task, results, judges, task) for task in TASKS]})
 
 
-async def judged(request: Request) -> Response:
+def judged(data: bytes) -> Response:
     """The curves of scored labels: see `Labels`; figures with captions out."""
-    try:
-        data = await body(request.stream(), MAX_BODY)
-        found = await run_in_threadpool(curves, data)
-    except ConfigError as error:
-        return refused(error)
-    return Json({"figures": found})
+    return Json({"figures": curves(data)})
 
 
 def curves(data: bytes) -> list[dict[str, Any]]:

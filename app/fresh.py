@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app.answers import Json, refused
-from app.wire import Kind, Problem
+from app.wire.catalogue import Kind, Problem
 from engine.errors import ConfigError, LabError
 from engine.files.presets import list_presets
 from engine.tasks import FAMILIES, get_task, stream

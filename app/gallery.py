@@ -7,13 +7,12 @@ from itertools import groupby
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app.answers import refused
+from app.endpoint import ZIPPED
 from app.presets import PresetCatalogue
 from engine.errors import LabError
 from engine.files.presets import Preset
@@ -26,8 +25,7 @@ MOST_IN_TEXT = 6  # methods side by side
 
 def routes(preset_catalogue: PresetCatalogue) -> list[BaseRoute]:
     """One route: every recorded case."""
-    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
-    return [Route("/lab/gallery", partial(gallery, preset_catalogue), middleware=zipped)]
+    return [Route("/lab/gallery", partial(gallery, preset_catalogue), middleware=ZIPPED)]
 
 
 async def gallery(preset_catalogue: PresetCatalogue, _request: Request) -> Response:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from app.wire import KnobKind, PageCard, PageKnob
+from app.wire.catalogue import KnobKind, PageCard, PageKnob
 from engine.config import Card, Knob
 from engine.errors import ConfigError, unknown
 from engine.files.presets import calibrations

@@ -6,15 +6,14 @@ from functools import cache, partial
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app.answers import refused
+from app.endpoint import ZIPPED
 from app.prose import html, mathml
-from app.wire import DocPage, Glossary, Lessons, PageIndex, PageLesson, PageTask, Word
+from app.wire.learn import DocPage, Glossary, Lessons, PageIndex, PageLesson, PageTask, Word
 from engine.errors import ConfigError, LabError
 from engine.learn import pages
 from engine.learn.glossary import glossary_json
@@ -24,10 +23,9 @@ from engine.rules import THRESHOLDS
 
 def routes() -> list[BaseRoute]:
     """Lessons, glossary, the list of pages, and a page by name."""
-    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     told: dict[str, Callable[[], Any]] = {"lessons": lessons, "glossary": words, "pages": index}
-    listed = [Route(f"/lab/{path}", partial(_answer, make), middleware=zipped) for path, make in told.items()]
-    return [*listed, Route("/lab/page", _page, middleware=zipped)]
+    listed = [Route(f"/lab/{path}", partial(_answer, make), middleware=ZIPPED) for path, make in told.items()]
+    return [*listed, Route("/lab/page", _page, middleware=ZIPPED)]
 
 
 async def _answer(make: Callable[[], Any], _request: Request) -> Response:

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app import scratch
 from app.answers import Json, refused
-from app.miningjob import SEEDS, Job, problems, read_job
-from app.ndjson import Lines, stream
+from app.endpoint import ZIPPED, answered, streamed
+from app.miningjob import SEEDS, Job, parse, problems
+from app.ndjson import Lines
 from app.service import Service
-from engine.errors import ConfigError, LabError, unknown
+from app.validate import parsed
+from engine.errors import ConfigError, unknown
 from engine.files.places import PRESETS
 from engine.judge.events import Progress, to_json
 from engine.tasks import Problem
@@ -76,12 +76,11 @@ class Folder:
 
 def routes(service: Service, mined: Path = MINED, folder: Folder | None = None) -> list[BaseRoute]:
     """The list of recorded sets, one of them, mining, and what was mined before."""
-    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     own = folder or Folder()
     return [
-        Route("/lab/mined", partial(recorded, mined), middleware=zipped),
-        Route("/lab/mine", partial(mine, service, own), methods=["POST"]),
-        Route("/lab/mine/kept", partial(kept, service, own), methods=["POST"], middleware=zipped),
+        Route("/lab/mined", partial(recorded, mined), middleware=ZIPPED),
+        streamed("/lab/mine", partial(prepared, service, own), partial(events, service, own)),
+        answered("/lab/mine/kept", partial(kept, service, own)),
     ]
 
 
@@ -119,33 +118,48 @@ def command(head: dict[str, Any], prompts: int, name: str) -> str:
     )
 
 
-async def mine(service: Service, folder: Folder, request: Request) -> Response:
-    """Mine live: events as JSON lines. Closing the connection stops after the current fork; finished prompts stay."""
-    try:
-        job = await read_job(service, request)
-        if await run_in_threadpool(service.borrows, job.models):
-            raise ConfigError(
-                "Mining needs the device for minutes, and here it is only lent for seconds. Run the page yourself."
-            )
-        path = _path(folder, job)
-        found = await run_in_threadpool(problems, job)
-        if path.exists() and path.stat().st_size > MAX_BYTES:
-            raise ConfigError(
-                f"This file has reached {MAX_BYTES // 1_000_000} MB, which is the limit. Export it and start anew."
-            )
-        if not path.exists():
-            folder.make_room()
-    except LabError as error:
-        return refused(error)
-    return stream(partial(events, service, folder, job, found, path))
+@dataclass(frozen=True)
+class Ready:
+    """A job that may begin: its problems, and the file that they go into."""
+
+    job: Job
+    problems: Sequence[Problem]
+    path: Path
 
 
-def events(service: Service, folder: Folder, job: Job, found: Sequence[Problem], path: Path) -> Lines:
-    """The events of a job. The device is given back after each prompt, so that others need not wait for all."""
+def prepared(service: Service, folder: Folder, given: object) -> Ready:
+    """What a page asks to be mined, with room for it.
+
+    Raises:
+        ConfigError: something is wrong with the request, the device is only lent, or the file is full.
+    """
+    job = parse(service, given)
+    if service.borrows(job.models):
+        raise ConfigError(
+            "Mining needs the device for minutes, and here it is only lent for seconds. Run the page yourself."
+        )
+    path = _path(folder, job)
+    found = problems(job)
+    if path.exists() and path.stat().st_size > MAX_BYTES:
+        raise ConfigError(
+            f"This file has reached {MAX_BYTES // 1_000_000} MB, which is the limit. Export it and start anew."
+        )
+    if not path.exists():
+        folder.make_room()
+    return Ready(job, found, path)
+
+
+def events(service: Service, folder: Folder, ready: Ready) -> Lines:
+    """The events of a job. The device is given back after each prompt, so that others need not wait for all.
+
+    Closing the connection stops after the current fork; finished prompts stay.
+    """
+    job, path = ready.job, ready.path
     yield {"kind": "queued"}
     split = "train" if job.source == "train" else "heldout"
     seed = SEEDS[job.source]
-    mining = service.lab(job.models).mine(job.task, found, path, naive=job.naive, problem_seed=seed, split=split)
+    lab = service.lab(job.models)
+    mining = lab.mine(job.task, ready.problems, path, naive=job.naive, problem_seed=seed, split=split)
     with folder.at_work(path), contextlib.closing(mining), service.line(job.key) as ticket:
         while True:
             for spot in ticket.waits():
@@ -159,12 +173,9 @@ def events(service: Service, folder: Folder, job: Job, found: Sequence[Problem],
             ticket.again()
 
 
-async def kept(service: Service, folder: Folder, request: Request) -> Response:
+def kept(service: Service, folder: Folder, data: bytes) -> Response:
     """What this visitor mined before with these settings: the lines of the file, none if there is none."""
-    try:
-        path = _path(folder, await read_job(service, request))
-    except LabError as error:
-        return refused(error)
+    path = _path(folder, parse(service, parsed(data)))
     return Response(path.read_bytes() if path.is_file() else b"", media_type="application/x-ndjson")
 
 

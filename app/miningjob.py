@@ -3,21 +3,19 @@
 from typing import Literal
 
 from pydantic import Field
-from starlette.requests import Request
 
 from app.service import Service
-from app.validate import Asked, Key, body, checked, parsed, within
+from app.validate import Asked, Key, checked, within
 from engine.errors import ConfigError, unknown
 from engine.files.presets import list_presets
 from engine.tasks import Problem, load_problems
 
 SEEDS = {"heldout": 0, "train": 7, "prompt": 0}  # of the problems, as the command line has them
 MAX_PROMPTS = 200
-MAX_BODY = 64_000
 
 
 class Job(Asked):
-    """What a page asks for: a task, how many of which prompts, and how (`app.wire.MineRequest` for the page)."""
+    """A task, how many of which prompts, and how (for the page `app.wire.requests.MineRequest`)."""
 
     key: Key
     models: str = Field(description="the name of a set of models")
@@ -44,13 +42,13 @@ def problems(job: Job) -> list[Problem]:
     return [Problem(job.task, job.prompt, job.prompt, "", case.answer if case else "")]
 
 
-async def read_job(service: Service, request: Request) -> Job:
-    """The job in a request's body.
+def parse(service: Service, given: object) -> Job:
+    """The job in plain values.
 
     Raises:
         ConfigError: something is missing, of another type, or beyond a limit.
     """
-    job = checked(Job, parsed(await body(request.stream(), MAX_BODY)))
+    job = checked(Job, given)
     if job.models not in service.models:
         raise ConfigError(unknown("models", job.models, service.models))
     if job.source == "prompt":

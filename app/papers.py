@@ -7,13 +7,12 @@ from functools import lru_cache, partial
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app.answers import Json, refused
+from app.endpoint import ZIPPED
 from app.figures import papers as figures
 from app.service import Service
 from engine.config import Card
@@ -29,10 +28,9 @@ LIVE_TOKENS = 128
 
 def routes(service: Service) -> list[BaseRoute]:
     """The list of papers, and one paper with its figures."""
-    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     return [
-        Route("/lab/papers", listed, middleware=zipped),
-        Route("/lab/paper", partial(shown, service), middleware=zipped),
+        Route("/lab/papers", listed, middleware=ZIPPED),
+        Route("/lab/paper", partial(shown, service), middleware=ZIPPED),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.wire import Pick
+from app.wire.catalogue import Pick
 from engine.config import Card
 from engine.methods import PICKS
 

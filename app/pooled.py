@@ -7,31 +7,28 @@ from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app.answers import Json, refused
+from app.endpoint import ZIPPED, answered
 from app.figures import pooled as figures
 from app.recorded import split
 from app.service import Service
 from app.state import Limits
-from app.validate import body
 from engine.analysis.pool import RECORDED, pool
 from engine.analysis.reading import MAX_RUNS, draft_tokens, read_runs
-from engine.errors import LabError, TraceError
+from engine.errors import TraceError
 from engine.strata.learning import study
 from engine.trace.store import Trace, unpack
 
 
 def routes(service: Service, recorded: Path = RECORDED) -> list[BaseRoute]:
     """GET answers what was recorded, POST pools the files of its body; see `split`."""
-    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     return [
-        Route("/lab/pooled", partial(shown, recorded), middleware=zipped),
-        Route("/lab/pooled", partial(posted, service), methods=["POST"], middleware=zipped),
+        Route("/lab/pooled", partial(shown, recorded), middleware=ZIPPED),
+        answered("/lab/pooled", partial(posted, service), service.limits.max_upload_bytes),
     ]
 
 
@@ -50,14 +47,9 @@ def _shown(recorded: Path, _changed: int) -> bytes:
     return json.dumps(found | {"plots": plots(found)}, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-async def posted(service: Service, request: Request) -> Response:
+def posted(service: Service, data: bytes) -> Response:
     """A visitor's traces: read in memory, answered, forgotten."""
-    try:
-        data = await body(request.stream(), service.limits.max_upload_bytes)
-        found = await run_in_threadpool(pooled, service, data)
-    except LabError as error:
-        return refused(error)
-    return Json(found)
+    return Json(pooled(service, data))
 
 
 def pooled(service: Service, data: bytes) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from app import recorded
 from app.recorded import Sentence
 from app.state import Limits
-from app.wire import PagePreset
+from app.wire.catalogue import PagePreset
 from engine.config import Card
 from engine.errors import ConfigError, unknown
 from engine.files.places import PRESETS

@@ -5,24 +5,20 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from pydantic import Field
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from app import request as requests
-from app.answers import refused
-from app.ndjson import Lines, stream
+from app.endpoint import streamed
+from app.ndjson import Lines
 from app.service import Service
 from app.turns import ended
-from app.validate import body, checked, parsed
+from app.validate import checked
 from engine.analysis.repeats import repeated
-from engine.errors import LabError
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 
 LEAST, MOST = 2, 20  # runs a lane
 EVERY = 0.25  # seconds between messages within a run: a reader who leaves is noticed at the next
-MAX_BODY = 64_000
 
 
 class AskedRepeats(requests.AskedRun):
@@ -46,16 +42,7 @@ class Job:
 
 def routes(service: Service) -> list[BaseRoute]:
     """One route: repetitions as JSON lines."""
-    return [Route("/lab/repeat", partial(repeat, service), methods=["POST"])]
-
-
-async def repeat(service: Service, request: Request) -> Response:
-    """Repeat a comparison, as JSON lines. Closing the connection stops soon after the round in progress."""
-    try:
-        job = parse(service, parsed(await body(request.stream(), MAX_BODY)))
-    except LabError as error:
-        return refused(error)
-    return stream(partial(lines, service, job))
+    return [streamed("/lab/repeat", partial(parse, service), partial(lines, service))]
 
 
 def parse(service: Service, given: object) -> Job:
@@ -69,7 +56,7 @@ def parse(service: Service, given: object) -> Job:
 
 
 def lines(service: Service, job: Job) -> Lines:
-    """The messages of a job, as `app.wire.RepeatMessage`. The device is given back after each repetition for others."""
+    """The messages, as `app.wire.runs.RepeatMessage`. After each repetition the device is given back for others."""
     lanes: dict[str, list[Trace]] = {lane.key: [] for lane in job.ask.lanes}
     yield {"kind": "queued", "n": job.n}
     lab = service.lab(job.ask.models)

@@ -30,7 +30,7 @@ class AskedLane(Asked):
 
 
 class AskedRun(Asked):
-    """A comparison as a page or a program asks for it (`app.wire.RunRequest` is the same for the page)."""
+    """A comparison as a page or a program asks for it (`app.wire.requests.RunRequest` is the same for the page)."""
 
     prompt: str = Field("", description="a text")
     lanes: list[Any] = Field([], description="a list of methods, each its name or {method, knobs}")

@@ -9,7 +9,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -33,12 +32,12 @@ from app import (
     trees,
 )
 from app.answers import Json, fault, refused
+from app.endpoint import ZIPPED, answered
 from app.guard import Guard, Rules
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.service import Service
-from app.validate import body
-from app.wire import BeingLoaded, Catalogue, LoadingNow
+from app.wire.catalogue import BeingLoaded, Catalogue, LoadingNow
 from engine import progress
 from engine.analysis import names
 from engine.analysis.reading import draft_tokens
@@ -98,13 +97,12 @@ def app_kwargs(
 
 def page_routes(service: Service, preset_catalogue: PresetCatalogue, sentence: Sentence | None) -> list[BaseRoute]:
     """All that the page asks for over plain HTTP."""
-    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     return [
         Route("/healthz", health),
         Route("/lab/loading", loading),
-        Route("/lab/catalogue", partial(catalogue, service, preset_catalogue), middleware=zipped),
-        Route("/lab/trace", partial(trace, preset_catalogue), middleware=zipped),
-        Route("/lab/open", partial(upload, service, sentence), methods=["POST"], middleware=zipped),
+        Route("/lab/catalogue", partial(catalogue, service, preset_catalogue), middleware=ZIPPED),
+        Route("/lab/trace", partial(trace, preset_catalogue), middleware=ZIPPED),
+        answered("/lab/open", partial(upload, service, sentence), service.limits.max_upload_bytes),
         *mining.routes(service),
         *evaluations.routes(),
         *pooled.routes(service),
@@ -117,7 +115,7 @@ def page_routes(service: Service, preset_catalogue: PresetCatalogue, sentence: S
         *papers.routes(service),
         *gallery.routes(preset_catalogue),
         *learn.routes(),
-        Mount("/lab-static", StaticFiles(directory=STATIC), middleware=zipped),
+        Mount("/lab-static", StaticFiles(directory=STATIC), middleware=ZIPPED),
     ]
 
 
@@ -187,14 +185,9 @@ async def trace(preset_catalogue: PresetCatalogue, request: Request) -> Response
     return Response(body, media_type="application/json")
 
 
-async def upload(service: Service, sentence: Sentence | None, request: Request) -> Response:
+def upload(service: Service, sentence: Sentence | None, data: bytes) -> Response:
     """A visitor's own traces: read in memory, answered, forgotten."""
-    try:
-        data = await body(request.stream(), service.limits.max_upload_bytes)
-        found = await run_in_threadpool(open_traces, service, sentence, data)
-    except LabError as error:
-        return refused(error)
-    return Json(found)
+    return Json(open_traces(service, sentence, data))
 
 
 def open_traces(service: Service, sentence: Sentence | None, data: bytes) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from app.request import Request
 from app.state import Limits, RunLog, RunStore
 from app.turns import LabLike, Tail, Turns, ended, in_turns
 from app.turnstile import MOST_TABS, Ticket, Turnstile
-from app.wire import RunMessage, StartedLane
+from app.wire.runs import RunMessage, StartedLane
 from engine.analysis.compared import compared
 from engine.config import Card
 from engine.errors import LabError

@@ -9,20 +9,18 @@ from typing import Any
 
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from app import request as requests
-from app.answers import refused
+from app.endpoint import ZIPPED, streamed
 from app.figures import trajectories as figures
-from app.ndjson import Lines, stream
+from app.ndjson import Lines
 from app.service import Service
-from app.validate import body, checked, parsed
+from app.validate import checked
 from engine.analysis.sheet import Sheet, by_turns
-from engine.errors import ConfigError, LabError
+from engine.errors import ConfigError
 from engine.files.places import PRESETS, ROOT
 from engine.files.presets import list_presets
 from engine.tasks import Problem, get_task, load_problems
@@ -32,7 +30,6 @@ EXAMPLES = PRESETS / "trajectories"  # written by `python -m engine trajectories
 RESULTS = ROOT / "docs" / "results" / "trajectories.json"  # written by `python -m engine trajectories results`
 FAMILY, OFFERED = "arithmetic", 8  # held-out problems that the page offers
 MOST = 16  # trajectories of one method
-MAX_BODY = 64_000
 
 
 class AskedTrajectories(requests.AskedRun):
@@ -52,10 +49,9 @@ class Job:
 
 def routes(service: Service, examples: Path = EXAMPLES, results: Path = RESULTS) -> list[BaseRoute]:
     """What is on show without a model, and live trajectories."""
-    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
     return [
-        Route("/lab/trajectories", partial(recorded, service, examples, results), middleware=zipped),
-        Route("/lab/trajectories/live", partial(live, service), methods=["POST"]),
+        Route("/lab/trajectories", partial(recorded, service, examples, results), middleware=ZIPPED),
+        streamed("/lab/trajectories/live", partial(parse, service), partial(lines, service)),
     ]
 
 
@@ -113,15 +109,6 @@ def known(prompt: str) -> Problem | None:
         if case.task and case.answer
     )
     return next((problem for problem in (*offered(), *cases) if problem.prompt == prompt), None)
-
-
-async def live(service: Service, request: Request) -> Response:
-    """Draw trajectories, as JSON lines. Closing the connection stops after the round in progress."""
-    try:
-        job = parse(service, parsed(await body(request.stream(), MAX_BODY)))
-    except LabError as error:
-        return refused(error)
-    return stream(partial(lines, service, job))
 
 
 def parse(service: Service, given: object) -> Job:

@@ -7,20 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from app.endpoint import ZIPPED
 from app.figures import trajectories as figures
 from engine.trees.template import FOLDER, Template, best_first, load_template
 
 
 def routes(folder: Path = FOLDER) -> list[BaseRoute]:
     """One route: every tree."""
-    zipped = [Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)]
-    return [Route("/lab/trees", partial(trees, folder), middleware=zipped)]
+    return [Route("/lab/trees", partial(trees, folder), middleware=ZIPPED)]
 
 
 async def trees(folder: Path, _request: Request) -> Response:

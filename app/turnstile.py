@@ -6,7 +6,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from app.wire import InLine
+from app.wire.runs import InLine
 from engine.errors import ConfigError
 
 MOST_WAITING = 32

@@ -12,7 +12,8 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, Union, get_args, get_origin
 
-from app import measured, wire
+from app.wire import catalogue, figures, judges, learn, mining, papers, pooled, requests, runs, trajectories, trees
+from app.wire.shape import Shape
 from engine.analysis.compared import Compared, Parting
 from engine.analysis.divergence import Divergence
 from engine.analysis.idle import Idle
@@ -22,7 +23,7 @@ from engine.analysis.proof import Proof
 from engine.analysis.repeats import Repeated
 from engine.analysis.verdict import Verdict
 from engine.config import Card, Knob
-from engine.judge import events as mining
+from engine.judge import events as labels
 from engine.tasks import Checked
 from engine.trace import events as trace
 from engine.trace import records
@@ -85,15 +86,17 @@ def declarations() -> dict[str, str]:
             ],
         ),
         "analysis.d.ts": _file("engine/analysis", [interface(kind) for kind in ANALYSIS]),
-        "wire.d.ts": _file("app/wire.py", [IMPORTS, *_declared(wire)]),
-        "measured.d.ts": _file("app/measured.py", [MEASURED, *_declared(measured)]),
+        "wire.d.ts": _file("app/wire", [IMPORTS, *_declared(requests, catalogue, runs, mining, learn)]),
+        "measured.d.ts": _file(
+            "app/wire", [MEASURED, *_declared(figures, judges, pooled, trajectories, trees, papers)]
+        ),
         "mining.d.ts": _file(
             "engine/judge/events.py",
             [
                 'import type { JsonObject } from "./trace.js";\n',
-                interface(mining.Label, late=defaulted(mining.Label)),
-                *(interface(kind, late=defaulted(kind)) for kind in get_args(mining.MiningEvent)),
-                alias("MiningEvent", (kind.__name__ for kind in get_args(mining.MiningEvent))),
+                interface(labels.Label, late=defaulted(labels.Label)),
+                *(interface(kind, late=defaulted(kind)) for kind in get_args(labels.MiningEvent)),
+                alias("MiningEvent", (kind.__name__ for kind in get_args(labels.MiningEvent))),
             ],
         ),
     }
@@ -133,11 +136,11 @@ def _trace() -> Iterator[str]:
     yield alias("Event", (kind.__name__ for kind in get_args(trace.Event)))
 
 
-def _declared(module: types.ModuleType) -> Iterator[str]:
-    for value in vars(module).values():
-        here = isinstance(value, type) and value.__module__ == module.__name__ and value is not wire.Shape
-        if here:
-            yield interface(value)
+def _declared(*modules: types.ModuleType) -> Iterator[str]:
+    for module in modules:
+        for value in vars(module).values():
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                yield interface(value)
 
 
 def interface(kind: type[Any], sparse: bool = False, late: Collection[str] = (), more: Sequence[str] = ()) -> str:
@@ -207,7 +210,7 @@ def typed(hint: Any) -> str:
         return PLAIN[hint]
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return typed(next((note.kind for note in hint.__metadata__ if isinstance(note, wire.Shape)), inner[0]))
+        return typed(next((note.kind for note in hint.__metadata__ if isinstance(note, Shape)), inner[0]))
     if origin in (Union, types.UnionType):
         if set(inner) == {bool, int, float, str}:
             return "KnobValue"

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import evaluations, mining
-from app.mining import Folder, events
+from app.mining import Folder, Ready, events
 from app.miningjob import Job, problems
 from app.service import Service
 from engine.errors import ConfigError
@@ -108,12 +108,12 @@ def test_stopping_keeps_finished_prompts_and_frees_the_device(service: Service, 
     path = folder.file(KEY, "x")
     folder.make_room()
     one = job(n=4)
-    stream = events(service, folder, one, problems(one), path)
+    stream = events(service, folder, Ready(one, problems(one), path))
     for event in stream:
         if event["kind"] == "progress" and event["done"] == 2:
             break
     with pytest.raises(ConfigError, match="another tab"):
-        list(events(service, folder, one, problems(one), path))
+        list(events(service, folder, Ready(one, problems(one), path)))
     stream.close()
     assert not lab.open_streams and not folder.busy and len(read_mined(path)[1]) == 2
     with service.line("next") as ticket:
@@ -125,7 +125,7 @@ def test_the_device_is_given_back_between_prompts(service: Service, folder: Fold
     folder.make_room()
     told = list[str]()
     with ExitStack() as stack:
-        for event in events(service, folder, one, problems(one), folder.file(KEY, "y")):
+        for event in events(service, folder, Ready(one, problems(one), folder.file(KEY, "y"))):
             if event["kind"] == "progress" and event["done"] == 1:
                 ticket = stack.enter_context(service.line("other"))
             if event["kind"] == "queued" and "line" in event:

@@ -8,7 +8,7 @@ from app import request as requests
 from app.build import AskedPlace
 from app.evaluations import Labels
 from app.state import Limits
-from app.wire import MineRequest, RunRequest
+from app.wire.requests import MineRequest, RunRequest
 from engine.errors import ConfigError
 from tests.app.synthetic import CARDS
 

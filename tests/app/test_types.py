@@ -10,11 +10,19 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app import evaluations, measured, pooled, trajectories, trees, wire
+from app import evaluations, pooled, trajectories, trees
 from app.build import Handlers
 from app.mining import MINED, _about
 from app.routes import catalogue_json, open_traces
 from app.types import declarations, defaulted, main, stale
+from app.wire.catalogue import Catalogue
+from app.wire.judges import Evaluations, Judged
+from app.wire.mining import MinedAbout
+from app.wire.pooled import Pooled
+from app.wire.runs import Opened, Recorded, RunMessage
+from app.wire.shape import Shape
+from app.wire.trajectories import Trajectories
+from app.wire.trees import Trees
 from engine.judge import events as mining
 from engine.rules import THRESHOLDS
 from engine.threshold import Threshold
@@ -46,7 +54,7 @@ def problems(value: Any, hint: Any, at: str = "$") -> list[str]:
     if origin in (NotRequired, ClassVar):
         return problems(value, inner[0], at) if inner else []
     if origin is Annotated:
-        shape = next((note.kind for note in hint.__metadata__ if isinstance(note, wire.Shape)), inner[0])
+        shape = next((note.kind for note in hint.__metadata__ if isinstance(note, Shape)), inner[0])
         return problems(value, shape, at)
     if hint is Any:
         return []
@@ -101,27 +109,27 @@ def record(value: Any, hint: Any, at: str) -> list[str]:
 
 
 def test_the_catalogue_is_as_declared(service, shelf):
-    assert problems(json.loads(json.dumps(catalogue_json(service, shelf))), wire.Catalogue) == []
+    assert problems(json.loads(json.dumps(catalogue_json(service, shelf))), Catalogue) == []
 
 
 def test_a_run_and_a_recording_are_as_declared(service, shelf):
     messages = [json.loads(text) for text in Handlers(service, shelf, sentence).stream(json.dumps(REQUEST))]
     assert messages[-1].get("done") and any("ev" in message for message in messages)
-    assert [text for message in messages for text in problems(message, wire.RunMessage)] == []
+    assert [text for message in messages for text in problems(message, RunMessage)] == []
     body = json.loads(shelf.body(shelf.first))
-    assert problems(body, wire.Recorded) == []
+    assert problems(body, Recorded) == []
     opened = json.loads(json.dumps(open_traces(service, sentence, Trace(events("bush", 24)).to_bytes())))
-    assert problems(opened, wire.Opened) == []
+    assert problems(opened, Opened) == []
 
 
 def test_a_notice_is_as_declared(service, shelf):
     (only,) = Handlers(service, shelf, sentence).stream('{"prompt": ""}')
-    assert problems(json.loads(only), wire.RunMessage) == []
+    assert problems(json.loads(only), RunMessage) == []
 
 
 @pytest.mark.parametrize("path", sorted(MINED.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_mined_sets_are_as_declared(path):
-    assert problems(_about(path), wire.MinedAbout) == []
+    assert problems(_about(path), MinedAbout) == []
     _, line, *_ = path.read_text(encoding="utf-8").splitlines()
     assert problems(json.loads(line), mining.PromptFinished) == []
 
@@ -129,21 +137,21 @@ def test_mined_sets_are_as_declared(path):
 def test_what_was_measured_is_as_declared(service, shelf):
     client = TestClient(Starlette(routes=[*evaluations.routes(), *trees.routes(), *pooled.routes(service)]))
     for path, shape in {
-        "evaluations": measured.Evaluations,
-        "trees": measured.Trees,
-        "pooled": measured.Pooled,
+        "evaluations": Evaluations,
+        "trees": Trees,
+        "pooled": Pooled,
     }.items():
         assert problems(client.get(f"/lab/{path}").json(), shape) == [], path
     asked = {"scores": [0.1, 0.7], "important": [False, True], "threshold": 0.5}
-    assert problems(client.post("/lab/judged", json=asked).json(), measured.Judged) == []
+    assert problems(client.post("/lab/judged", json=asked).json(), Judged) == []
     trace = Trace(events("bush", 24)).to_bytes()
     own = pooled.pooled(service, b'{"file": "bush.jsonl", "bytes": %d}\n' % len(trace) + trace)
-    assert problems(json.loads(json.dumps(own)), measured.Pooled) == []
+    assert problems(json.loads(json.dumps(own)), Pooled) == []
 
 
 def test_trajectories_are_as_declared(service):
     client = TestClient(Starlette(routes=trajectories.routes(service)))
-    assert problems(client.get("/lab/trajectories").json(), measured.Trajectories) == []
+    assert problems(client.get("/lab/trajectories").json(), Trajectories) == []
 
 
 def test_what_is_not_as_declared_is_found():

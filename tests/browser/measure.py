@@ -25,7 +25,7 @@ from app.request import Request
 from app.serve import launch
 from app.service import Service
 from app.state import Limits
-from app.wire import RunMessage
+from app.wire.runs import RunMessage
 from tests.app.fakes import free_port, sentence
 from tests.browser.fixtures import traces
 from tests.browser.harness import CHROMIUM, FLAGS, METHODS, shelf_and_service

@@ -1,6 +1,5 @@
 """What is fed: for each kind, a sound input, how to damage it, and the program's own reader with everything behind it."""
 
-import asyncio
 import gzip
 import json
 import random
@@ -13,8 +12,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from starlette.requests import Request as HttpRequest
-
 from app import mining, miningjob, pooled, recorded, trajectories
 from app import request as requests
 from app.export import assemble
@@ -22,6 +19,7 @@ from app.presets import PresetCatalogue
 from app.service import Service
 from app.state import Limits
 from app.trees import described
+from app.validate import parsed
 from engine.analysis.explain import why
 from engine.analysis.identities import identities
 from engine.analysis.pool import pool
@@ -351,12 +349,7 @@ def _mining(rng: random.Random) -> bytes:
 
 
 def _read_mining(body: bytes) -> None:
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    head = (b"content-type", b"application/json")
-    asked = HttpRequest({"type": "http", "method": "POST", "path": "/", "headers": [head]}, receive)
-    miningjob.problems(asyncio.run(miningjob.read_job(_service(), asked)))
+    miningjob.problems(miningjob.parse(_service(), parsed(body)))
 
 
 def _trajectories(rng: random.Random) -> Any:

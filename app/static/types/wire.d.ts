@@ -1,24 +1,8 @@
-// Written by `python -m app.types write` from app/wire.py; do not edit.
+// Written by `python -m app.types write` from app/wire; do not edit.
 
 import type { Compared, Repeated, Told } from "./analysis.js";
 import type { Card, Knob, KnobValue } from "./card.js";
 import type { Event } from "./trace.js";
-
-/** A knob with the control it needs. */
-export interface PageKnob extends Knob {
-  readonly kind: "choice" | "switch" | "text" | "number";
-  /** a number without decimals */
-  readonly whole: boolean;
-  /** where the default comes from, in words */
-  readonly origin_text: string;
-}
-
-/** A card of the catalogue. */
-export interface PageCard extends Omit<Card, "knobs"> {
-  readonly knobs: readonly PageKnob[];
-  /** why it cannot run with the models that are loaded; empty when it can, or nobody knows yet */
-  readonly unavailable: string;
-}
 
 /** One method of a comparison; knobs that are left out have their defaults. */
 export interface LaneRequest {
@@ -48,6 +32,75 @@ export interface RunRequest {
   /** 32 hexadecimal digits, the same for all tabs of a browser */
   readonly visitor?: string;
   readonly stop?: readonly string[];
+}
+
+/** A comparison that is to run n times: POST /lab/repeat, answered by `RepeatMessage`s (`app.repeats` checks it). */
+export interface RepeatRequest {
+  readonly models: string;
+  readonly prompt: string;
+  readonly lanes: readonly LaneRequest[];
+  readonly max_new_tokens: number;
+  readonly temperature: number;
+  readonly top_p: number;
+  readonly top_k: number;
+  readonly seed: number;
+  readonly chat: boolean;
+  readonly task?: string;
+  readonly answer?: string;
+  readonly preset?: string;
+  readonly id?: string;
+  readonly visitor?: string;
+  readonly stop?: readonly string[];
+  readonly n: number;
+}
+
+/** A run of one method that goes on from a forced beginning: POST /lab/continue (`app.continuing` checks it). */
+export interface ContinueRequest {
+  readonly models: string;
+  readonly prompt: string;
+  readonly lanes: readonly LaneRequest[];
+  readonly max_new_tokens: number;
+  readonly temperature: number;
+  readonly top_p: number;
+  readonly top_k: number;
+  readonly seed: number;
+  readonly chat: boolean;
+  readonly task?: string;
+  readonly answer?: string;
+  readonly preset?: string;
+  readonly id?: string;
+  readonly visitor?: string;
+  readonly stop?: readonly string[];
+  readonly prompt_ids: readonly number[];
+  /** token ids that the response begins with */
+  readonly forced: readonly number[];
+}
+
+/** What is to be mined: POST /lab/mine, /lab/mine/kept (`app.miningjob` checks it). */
+export interface MineRequest {
+  readonly key: string;
+  readonly models: string;
+  readonly task: string;
+  readonly source: "heldout" | "train" | "prompt";
+  readonly n: number;
+  readonly naive: boolean;
+  readonly prompt?: string;
+}
+
+/** A knob with the control it needs. */
+export interface PageKnob extends Knob {
+  readonly kind: "choice" | "switch" | "text" | "number";
+  /** a number without decimals */
+  readonly whole: boolean;
+  /** where the default comes from, in words */
+  readonly origin_text: string;
+}
+
+/** A card of the catalogue. */
+export interface PageCard extends Omit<Card, "knobs"> {
+  readonly knobs: readonly PageKnob[];
+  /** why it cannot run with the models that are loaded; empty when it can, or nobody knows yet */
+  readonly unavailable: string;
 }
 
 /** Sampling of a case; what is left out has its default. */
@@ -122,6 +175,55 @@ export interface Catalogue {
   readonly names: readonly Told[];
 }
 
+/** A fresh problem that no model was trained on: GET /lab/problem?task=&seed=. */
+export interface Problem {
+  readonly task: string;
+  readonly seed: number;
+  readonly prompt: string;
+  /** the reference; empty where answers are run, not compared */
+  readonly answer: string;
+}
+
+/** A part in a menu of the composer. */
+export interface Entry {
+  readonly name: string;
+  /** why it does not fit beside the other two; empty when it does */
+  readonly against: string;
+}
+
+/** All parts. */
+export interface Menus {
+  readonly drafter: readonly Entry[];
+  readonly shape: readonly Entry[];
+  readonly rule: readonly Entry[];
+}
+
+/** What three parts give: GET /lab/compose?drafter=&shape=&rule=&models=. */
+export interface Composed {
+  readonly menus: Menus;
+  /** why they do not fit; empty when they do */
+  readonly reason: string;
+  readonly card: PageCard | null;
+}
+
+/** A model or head that is being read from disk, the `step`-th `of` so many; sizes in bytes, null where unknown. */
+export interface BeingLoaded {
+  /** role and name */
+  readonly what: string;
+  readonly step: number;
+  readonly of: number;
+  readonly size: number | null;
+  /** bytes of those before it */
+  readonly done: number;
+  /** since it began */
+  readonly seconds: number;
+}
+
+/** GET /lab/loading: what the server is loading, null while it loads nothing. */
+export interface LoadingNow {
+  readonly loading: BeingLoaded | null;
+}
+
 /** A whole run, each candidate and token with its sentence. */
 export interface Lane {
   readonly key: string;
@@ -154,24 +256,6 @@ export interface InLine {
   readonly seconds: number | null;
 }
 
-/** A model or head that is being read from disk, the `step`-th `of` so many; sizes in bytes, null where unknown. */
-export interface BeingLoaded {
-  /** role and name */
-  readonly what: string;
-  readonly step: number;
-  readonly of: number;
-  readonly size: number | null;
-  /** bytes of those before it */
-  readonly done: number;
-  /** since it began */
-  readonly seconds: number;
-}
-
-/** GET /lab/loading: what the server is loading, null while it loads nothing. */
-export interface LoadingNow {
-  readonly loading: BeingLoaded | null;
-}
-
 /** A message of a running comparison; `seq` counts the events before it, so that a page notices what it missed. */
 export interface RunMessage {
   readonly id: string;
@@ -189,26 +273,6 @@ export interface RunMessage {
   readonly compared?: Compared | null;
 }
 
-/** A comparison that is to run n times: POST /lab/repeat, answered by `RepeatMessage`s (`app.repeats` checks it). */
-export interface RepeatRequest {
-  readonly models: string;
-  readonly prompt: string;
-  readonly lanes: readonly LaneRequest[];
-  readonly max_new_tokens: number;
-  readonly temperature: number;
-  readonly top_p: number;
-  readonly top_k: number;
-  readonly seed: number;
-  readonly chat: boolean;
-  readonly task?: string;
-  readonly answer?: string;
-  readonly preset?: string;
-  readonly id?: string;
-  readonly visitor?: string;
-  readonly stop?: readonly string[];
-  readonly n: number;
-}
-
 /** A line about repetitions. */
 export interface RepeatMessage {
   readonly kind: "queued" | "running" | "repeated" | "error";
@@ -224,65 +288,12 @@ export interface RepeatMessage {
   readonly error?: string;
 }
 
-/** A run of one method that goes on from a forced beginning: POST /lab/continue (`app.continuing` checks it). */
-export interface ContinueRequest {
-  readonly models: string;
-  readonly prompt: string;
-  readonly lanes: readonly LaneRequest[];
-  readonly max_new_tokens: number;
-  readonly temperature: number;
-  readonly top_p: number;
-  readonly top_k: number;
-  readonly seed: number;
-  readonly chat: boolean;
-  readonly task?: string;
-  readonly answer?: string;
-  readonly preset?: string;
-  readonly id?: string;
-  readonly visitor?: string;
-  readonly stop?: readonly string[];
-  readonly prompt_ids: readonly number[];
-  /** token ids that the response begins with */
-  readonly forced: readonly number[];
-}
-
 /** A line about a continuation: its card, then its events. */
 export interface ContinueMessage {
   readonly kind: "queued" | "begin" | "events" | "error";
   readonly card?: Card;
   readonly events?: readonly Event[];
   readonly error?: string;
-}
-
-/** A fresh problem that no model was trained on: GET /lab/problem?task=&seed=. */
-export interface Problem {
-  readonly task: string;
-  readonly seed: number;
-  readonly prompt: string;
-  /** the reference; empty where answers are run, not compared */
-  readonly answer: string;
-}
-
-/** A part in a menu of the composer. */
-export interface Entry {
-  readonly name: string;
-  /** why it does not fit beside the other two; empty when it does */
-  readonly against: string;
-}
-
-/** All parts. */
-export interface Menus {
-  readonly drafter: readonly Entry[];
-  readonly shape: readonly Entry[];
-  readonly rule: readonly Entry[];
-}
-
-/** What three parts give: GET /lab/compose?drafter=&shape=&rule=&models=. */
-export interface Composed {
-  readonly menus: Menus;
-  /** why they do not fit; empty when they do */
-  readonly reason: string;
-  readonly card: PageCard | null;
 }
 
 /** A recorded mined set in the list. */
@@ -297,17 +308,6 @@ export interface MinedAbout {
 /** The recorded mined sets: GET /lab/mined. */
 export interface MinedList {
   readonly sets: readonly MinedAbout[];
-}
-
-/** What is to be mined: POST /lab/mine, /lab/mine/kept (`app.miningjob` checks it). */
-export interface MineRequest {
-  readonly key: string;
-  readonly models: string;
-  readonly task: string;
-  readonly source: "heldout" | "train" | "prompt";
-  readonly n: number;
-  readonly naive: boolean;
-  readonly prompt?: string;
 }
 
 /** A place of a recorded run; `lane` counts the runs of the case, `node` is null for a token not drafted. */

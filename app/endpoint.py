@@ -1,0 +1,50 @@
+"""Frames of routes that read a body: up to a limit, refused in a sentence if wrong, answered. No gradio, no torch."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from app.answers import refused
+from app.ndjson import Lines, stream
+from app.validate import body, parsed
+from engine.errors import LabError
+
+J = TypeVar("J")
+
+MAX_BODY = 64_000  # bytes
+ZIPPED = (Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5),)
+
+
+def answered(path: str, answer: Callable[[bytes], Response], most: int = MAX_BODY) -> Route:
+    """POST: what `answer` makes of the body, in a thread of its own. A LabError is told to the caller."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await run_in_threadpool(answer, await body(request.stream(), most))
+        except LabError as error:
+            return refused(error)
+
+    return Route(path, endpoint, methods=["POST"], middleware=ZIPPED)
+
+
+def streamed(path: str, parse: Callable[[Any], J], lines: Callable[[J], Lines], most: int = MAX_BODY) -> Route:
+    """POST: `parse` makes a job of the body's JSON, `lines` does it, as JSON lines.
+
+    A LabError of `parse` is told to the caller. Closing the connection ends the work soon, see `app.ndjson`.
+    """
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            job = await run_in_threadpool(parse, parsed(await body(request.stream(), most)))
+        except LabError as error:
+            return refused(error)
+        return stream(partial(lines, job))
+
+    return Route(path, endpoint, methods=["POST"])

@@ -1,0 +1,171 @@
+"""Many runs taken together. See `app.wire`."""
+
+from typing import NotRequired, TypedDict
+
+from app.wire.figures import Captioned, Plot
+from app.wire.shape import Mean
+
+
+class Quality(TypedDict):
+    """What fits a method's task, see `engine.analysis.quality`; shares from 0 to 1, BLEU, chrF and ROUGE to 100."""
+
+    responses: int
+    prompts: int
+    repeats: int
+    response_tokens: NotRequired[Mean]
+    response_tokens_difference: NotRequired[Mean]
+    same_as_ar: NotRequired[Mean]
+    accuracy: NotRequired[Mean]
+    accuracy_difference: NotRequired[Mean]
+    majority: NotRequired[Mean]
+    majority_difference: NotRequired[Mean]
+    bleu: NotRequired[Mean]
+    bleu_difference: NotRequired[Mean]
+    bleu_relative: NotRequired[Mean]
+    chrf: NotRequired[Mean]
+    chrf_difference: NotRequired[Mean]
+    rouge1: NotRequired[Mean]
+    rouge1_difference: NotRequired[Mean]
+    rouge2: NotRequired[Mean]
+    rouge2_difference: NotRequired[Mean]
+    rougeL: NotRequired[Mean]
+    rougeL_difference: NotRequired[Mean]
+
+
+class PoolMethod(TypedDict):
+    """A method's counts, and intervals over prompts."""
+
+    label: str
+    method: str
+    guarantee: str
+    runs: int
+    generated: int
+    calls: int
+    tokens: int  # given to the target, roots included
+    calls_each: Mean | None
+    tokens_each: Mean | None
+    tau: Mean | None
+    speedup: Mean | None
+    tokens_per_s: float | None
+    draft_s: float
+    verify_s: float
+    other_s: float
+    quality: NotRequired[Quality]  # older recordings have none
+
+
+class Quantiles(TypedDict):
+    """Share of the rounds whose last accepted token ranks within a part of N."""
+
+    quantile: list[float]
+    share: list[float]
+
+
+class Ranks(TypedDict):
+    """Rounds and tokens a call by the rank of the last accepted token."""
+
+    tcr: list[int]
+    tau: list[float]
+    rounds: list[int]
+
+
+class RankEntropies(Ranks):
+    """The same with the mean cumulative entropy, nats."""
+
+    phi: list[float]
+
+
+class Bins(TypedDict):
+    """What was done in each bin of cumulative entropy."""
+
+    bin: list[int]
+    rounds: list[int]
+    share: list[float]
+    phi: list[float]
+    tau: list[float]
+    levels: list[float]
+    n_verify: list[float]
+
+
+class PoolTree(TypedDict):
+    """The ranks of a method that drafts trees."""
+
+    size: int  # the largest N, root included
+    steady: float  # share of the rounds that have it
+    rounds: int
+    quantiles: Quantiles
+    ranks: Ranks
+    entropy: RankEntropies
+    bins: Bins
+
+
+class Mechanism(TypedDict):
+    """A row of the ablation; savings are against the first row."""
+
+    method: str
+    calls: int
+    tokens: int
+    tau: float
+    calls_saved: float
+    tokens_saved: float
+    speedup: Mean | None
+
+
+class Granularity(TypedDict):
+    """How far regression trees of other depths call the same rounds low in entropy; `missing` says why not."""
+
+    label: str
+    samples: int
+    full: int
+    rounds: NotRequired[str]
+    overlap: NotRequired[dict[str, float]]
+    missing: NotRequired[str]
+
+
+class PoolSection(TypedDict):
+    """The runs of a task, or of all."""
+
+    task: str
+    prompts: int
+    even: bool  # the same prompts for all methods
+    methods: list[PoolMethod]
+    figures: dict[str, PoolTree]
+    ablation: list[Mechanism]
+    granularity: list[Granularity]
+
+
+class PoolTarget(TypedDict, total=False):
+    """The target of pooled runs."""
+
+    id: str
+    revision: str
+    sha256: str
+    parameters: int
+
+
+class SectionPlots(TypedDict):
+    """Figures of a section: of all methods, and of each that drafts trees."""
+
+    methods: list[Captioned]
+    trees: dict[str, list[Captioned]]
+
+
+class PoolPlots(TypedDict):
+    """Figures by section; those that set tasks side by side, by method."""
+
+    sections: list[SectionPlots]
+    tasks: dict[str, Plot]
+
+
+class Pooled(TypedDict):
+    """Many runs taken together: GET and POST /lab/pooled."""
+
+    kind: str
+    schema: int
+    target: PoolTarget
+    device: str
+    dtype: str
+    runs: int
+    created: str
+    commands: list[str]
+    sections: list[PoolSection]
+    plots: PoolPlots
