@@ -39,7 +39,6 @@ export interface JsonObject {
 """
 PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", Any: "Json", type(None): "null"}
 NAMED = {("Node", "state"): "NodeState", ("Token", "origin"): "Origin"}  # texts of which `trace` lists the values
-FREE = {("Node", "reason"): records.Reason, ("Node", "source"): records.Source}  # objects whose names are typed apart
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -125,7 +124,7 @@ def _trace() -> Iterator[str]:
     for name, values in (("NodeState", trace.NODE_STATES), ("Origin", trace.ORIGINS)):
         yield alias(name, quoted(values))
     yield TOP_N
-    yield from (interface(kind) for kind in FREE.values())
+    yield from map(interface, (records.Reason, records.Source, records.Pruned, records.RoundExtras, records.HeadExtras))
     why = ("/** The sentence that the server adds. */", "readonly why?: string;")
     yield from (interface(record, sparse=True, more=why) for record in (trace.Node, trace.Token))
     yield interface(Checked)
@@ -179,8 +178,6 @@ def defaulted(kind: type[Any]) -> set[str]:
 def _member(kind: type[Any], name: str, hint: Any, sparse: bool, late: bool) -> str:
     if get_origin(hint) is ClassVar:
         return f'readonly {name}: "{getattr(kind, name)}";'
-    if (kind.__name__, name) in FREE:
-        return f"readonly {name}?: {FREE[kind.__name__, name].__name__};"
     if (kind.__name__, name) in NAMED:
         return f"readonly {name}: {NAMED[kind.__name__, name]};"
     optional = late

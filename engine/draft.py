@@ -12,6 +12,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from engine.trace.records import Pruned, RoundExtras, Source
+
 Draw = Literal["point", "sample", "without_replacement"]
 
 
@@ -52,10 +54,10 @@ class Draft:
     distributions: Tensor | SparseDistributions | None = None  # [G, V]
     logits: Tensor | None = None  # [G, V]
     scores: tuple[float, ...] | None = None  # cumulative log-probability under the drafter, nats
-    sources: tuple[dict[str, Any], ...] | None = None
-    pruned: tuple[dict[str, Any], ...] = ()
+    sources: tuple[Source, ...] | None = None
+    pruned: tuple[Pruned, ...] = ()
     confidence: tuple[float, ...] | None = None  # per node, where a shape computed one
-    extras: dict[str, Any] = field(default_factory=dict)  # numbers of this round for the trace, e.g. chosen k
+    extras: RoundExtras = field(default_factory=RoundExtras)  # numbers of this round for the trace, e.g. chosen k
 
     def __post_init__(self) -> None:
         if len(self.parents) != len(self.tokens) or any(not -1 <= p < i for i, p in enumerate(self.parents)):

@@ -6,10 +6,11 @@ that judges node i is parents[i] + 1. p is the target's distribution, q the draf
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from torch import Tensor
 
+from engine.trace.records import Reason, RoundExtras
 from engine.view import RoundView
 
 Correction = Literal["residual", "target"]
@@ -22,7 +23,7 @@ class Check:
     state: str  # accepted | rejected | relaxed | vetoed
     accept_prob: float | None
     u: float | None
-    reason: dict[str, Any]
+    reason: Reason
     judge: float | None = None
     confidence: float | None = None
 
@@ -35,7 +36,7 @@ class Verdict:
     emit: int | None = None
     origin: str = "target"  # of the emitted token: correction | bonus | target
     checks: dict[int, Check] = field(default_factory=dict)
-    extras: dict[str, Any] = field(default_factory=dict)
+    extras: RoundExtras = field(default_factory=RoundExtras)
 
 
 @dataclass(slots=True)
@@ -44,7 +45,7 @@ class Step:
 
     accepted: int | None
     rest_V: Tensor
-    tests: list[dict[str, float]]  # one a visited child: p, q, ratio (the acceptance probability), u
+    tests: list[Reason]  # one a visited child: p, q, ratio (the acceptance probability), u
 
 
 def residual(p_V: Tensor, q_V: Tensor) -> Tensor:
@@ -58,7 +59,7 @@ def step_sample(p_V: Tensor, q_V: Tensor, token: int, u: float, correction: Corr
     """One sampled child (K2; K3 with correction="target", which is not lossless): accept if u < min(1, p/q)."""
     p, q = float(p_V[token]), float(q_V[token])
     ratio = min(1.0, p / q) if q > 0 else (1.0 if p > 0 else 0.0)
-    tests = [{"p": p, "q": q, "ratio": ratio, "u": u}]
+    tests: list[Reason] = [{"p": p, "q": q, "ratio": ratio, "u": u}]
     if u < ratio:
         return Step(0, p_V, tests)
     return Step(None, residual(p_V, q_V) if correction == "residual" else p_V, tests)
@@ -66,7 +67,7 @@ def step_sample(p_V: Tensor, q_V: Tensor, token: int, u: float, correction: Corr
 
 def step_point(p_V: Tensor, tokens: Sequence[int], us: Sequence[float]) -> Step:
     """Chosen children (K5): accept x with probability p(x), else remove it from p and renormalise."""
-    rest, tests = p_V.clone(), []
+    rest, tests = p_V.clone(), list[Reason]()
     total = 1.0
     for i, (token, u) in enumerate(zip(tokens, us, strict=True)):
         p = float(rest[token])
@@ -84,7 +85,7 @@ def step_without_replacement(p_V: Tensor, q_V: Tensor, tokens: Sequence[int], us
 
     Each: accept with min(1, p/q), else p becomes the residual, and the child leaves q, which is renormalised.
     """
-    p_left, q_left, tests = p_V, q_V.clone(), []
+    p_left, q_left, tests = p_V, q_V.clone(), list[Reason]()
     for i, (token, u) in enumerate(zip(tokens, us, strict=True)):
         p, q = float(p_left[token]), float(q_left[token])
         ratio = min(1.0, p / q) if q > 0 else (1.0 if p > 0 else 0.0)
@@ -98,8 +99,8 @@ def step_without_replacement(p_V: Tensor, q_V: Tensor, tokens: Sequence[int], us
     return Step(None, p_left, tests)
 
 
-Veto = Callable[[RoundView, int], dict[str, Any] | None]
-Override = Callable[[RoundView, int], tuple[bool, dict[str, Any], float | None] | None]
+Veto = Callable[[RoundView, int], Reason | None]
+Override = Callable[[RoundView, int], tuple[bool, Reason, float | None] | None]
 
 
 def walk(
@@ -156,7 +157,7 @@ def _greedy_step(
     removed: list[int] = []
     for kid in kids:
         token = view.draft.tokens[kid]
-        barred, mark = veto(view, kid) if veto else None, dict[str, Any]()
+        barred, mark = veto(view, kid) if veto else None, Reason()
         if barred is not None:
             removed.append(barred["remove"])
             strict, choice = choice, view.next_choice(at + 1, removed) if choice in removed else choice
@@ -193,11 +194,11 @@ def _sampled_step(
         step, names = step_point(p_V, tokens, us), "child"
     for i, (kid, test) in enumerate(zip(kids, step.tests, strict=False)):
         kept = step.accepted == i
-        reason = {"id": f"{names}_{'accept' if kept else 'reject'}", **test}
+        reason: Reason = {"id": f"{names}_{'accept' if kept else 'reject'}", **test}
         if names == "ratio" and not kept:
             reason["correction"] = correction
         if barred is not None and i == 0:
-            reason = barred | reason | {"fired": True}
+            reason = barred | reason | Reason(fired=True)
         verdict.checks[kid] = Check("accepted" if kept else "rejected", test["ratio"], test["u"], reason)
     chosen = None if step.accepted is None else kids[step.accepted]
     return chosen, step.rest_V

@@ -24,15 +24,10 @@ const ranked = (rounds) =>
     return rank === null ? [] : [{ rank, round }];
   });
 
-/** A number that a round noted. @param {Round} round @param {string} name */
-function noted(round, name) {
-  const value = round.extras?.[name];
-  return typeof value === "number" ? value : null;
-}
 /** The draft's cumulative entropy, nats. @param {Round} round */
-const phiOf = (round) => noted(round, "phi");
+const phiOf = (round) => round.extras.phi ?? null;
 /** @param {Round} round */
-const binOf = (round) => noted(round, "bin");
+const binOf = (round) => round.extras.bin ?? null;
 
 /** The value below which a share of a sorted list lies. @param {number[]} sorted @param {number} share
  * @returns {number} */
@@ -281,7 +276,7 @@ const bins = {
     });
     for (const round of found) {
       const lost = round.accepted === 0;
-      const more = (noted(round, "d_extra") ?? 0) > 0;
+      const more = (round.extras.d_extra ?? 0) > 0;
       const mark = point(chart, round.start, phiOf(round) ?? 0, {
         shape: more ? "diamond" : "disc",
         hollow: lost,

@@ -7,6 +7,7 @@ import { holds, matters, settings, takenAt, terms } from "./rules.js";
 /** @typedef {import("./types/trace.js").Node} Node */
 /** @typedef {import("./types/trace.js").RunStarted} RunStarted */
 /** @typedef {import("./types/trace.js").Round} Round */
+/** @typedef {import("./types/trace.js").JsonObject} JsonObject */
 /** @typedef {import("./types/card.js").Knob} Knob */
 /** @typedef {Readonly<Record<string, unknown>>} Knobs */
 /** @typedef {{readonly head?: RunStarted | null, readonly rounds: readonly Round[],
@@ -36,11 +37,17 @@ export const overlapN = (run) => takenAt(run?.card?.threshold ?? null, "overlap"
 export function knobsOf(run) {
   const knobs = { ...(run?.head?.knobs ?? {}) };
   for (const name of thresholdOf(run) ? settings(/** @type {Threshold} */ (thresholdOf(run))) : []) {
-    const told = Number(knobs[name]) < 0 ? run?.rounds.find((round) => round.extras?.[name] != null) : null;
-    if (told) knobs[name] = told.extras[name];
+    const told = Number(knobs[name]) < 0 ? noted(run, name) : null;
+    if (told != null) knobs[name] = told;
   }
   return knobs;
 }
+
+/** What the first round says that notes it. @param {Run | null | undefined} run @param {string} name */
+const noted = (run, name) =>
+  (run?.rounds ?? [])
+    .map(({ extras }) => /** @type {JsonObject} */ (/** @type {unknown} */ (extras))[name])
+    .find((value) => value != null);
 
 /** The knobs that a visitor may move: numbers of the condition that the card does not fold away.
  * @param {Run} run @returns {string[]} */

@@ -100,8 +100,8 @@ def _unit(name: str) -> str:
     return NAMES[name][1] if name in NAMES else ""
 
 
-def _float(value: float | str | bool | None) -> float | None:
-    return None if value is None or isinstance(value, str) else float(value)
+def _float(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _plain(scene: Scene, part: Compare, found: Term) -> Clause:

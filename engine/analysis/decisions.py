@@ -50,7 +50,8 @@ def decide(head: RunStarted, node: Node, knobs: Knobs, threshold: Threshold | No
 
 def numbers(node: Node, threshold: Threshold, knobs: Knobs) -> Numbers:
     """The recorded numbers that a declaration names; one that was not recorded is missing."""
-    reason, found = node.reason or {}, dict[str, float | str | bool | None]()
+    reason: Mapping[str, Any] = node.reason or {}
+    found = dict[str, float | str | bool | None]()
     for name, field in recorded(threshold, knobs).items():
         if name in reason:
             found[name] = reason[name]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from engine.analysis.decisions import Decision, acceptance, bars, decide, greedy, numbers, overlap
 from engine.analysis.words import quoted
@@ -150,7 +151,8 @@ def _limits(trace: Trace, node: Node, threshold: Threshold | None) -> Iterator[s
     """A limit that the decision wrote down, where another follows from the knobs."""
     if threshold is None:
         return
-    knobs, reason, names = trace.head.knobs, node.reason or {}, dict(threshold.limits)
+    knobs, names = trace.head.knobs, dict(threshold.limits)
+    reason: dict[str, Any] = {**(node.reason or {})}
     for term in terms(threshold.condition, knobs, numbers(node, threshold, knobs)):
         told = reason.get(names.get(term.name, ""))
         if told is not None and term.limit is not None and abs(told - term.limit) > LIMIT * max(1.0, abs(term.limit)):

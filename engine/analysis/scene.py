@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 from engine.analysis.decisions import numbers
 from engine.analysis.words import Pieces, number, quoted
@@ -34,7 +33,7 @@ class Scene:
     @cached_property
     def reason(self) -> Reason:
         """The inputs of the decision."""
-        return cast(Reason, self.node.reason or {})
+        return self.node.reason or {}
 
     @cached_property
     def piece(self) -> str:

@@ -2,13 +2,14 @@
 docs/methods/anpd.md."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.config import Knob
 from engine.draft import Draft, chain
 from engine.lookup.counts import CountTable
 from engine.lookup.history import SCOPE, History, entries_knob
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome
+from engine.trace.records import RoundExtras, Source
 
 
 class Anpd:
@@ -47,7 +48,7 @@ class Anpd:
     def propose(self, context: Context, shape: ChainShape) -> Draft:
         tail = list(context.tokens[-self.longest :])
         tokens: list[int] = []
-        sources: list[dict[str, Any]] = []
+        sources: list[Source] = []
         limit = min(shape.limit(), context.room, context.space)
         while len(tokens) < limit and (found := self.table.find(tail)):
             order, followers = found
@@ -56,7 +57,7 @@ class Anpd:
             place = self.history.place(followers.place)
             sources.append({"kind": "ngram", "order": order, "seen": followers.counts[followers.best], **place})
         order = sources[0]["order"] if sources else 0
-        extras = {"match": order, "hit_order": order, "table_entries": len(self.table)}
+        extras: RoundExtras = {"match": order, "hit_order": order, "table_entries": len(self.table)}
         return shape.keep(chain(tokens, sources=tuple(sources) if context.full else None, extras=extras))
 
     def observe(self, outcome: Outcome) -> None:

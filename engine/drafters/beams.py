@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from engine.config import Knob
 from engine.errors import EngineFault
 from engine.parts import Context, Kit, Knobs, Outcome
+from engine.trace.records import RoundExtras
 from engine.trees.beams import STOPPING, Beam, BeamDraft, BeamSearch
 
 
@@ -81,7 +82,7 @@ def _tree(search: BeamSearch, beams: Iterable[Beam], stops: frozenset[int]) -> B
             at = known[key]
         if number < len(search.live):
             leaves.append(at)
-    extras = {"beams": len(search.live), "ended": len(search.ended)}
+    extras: RoundExtras = {"beams": len(search.live), "ended": len(search.ended)}
     return BeamDraft(
         tuple(tokens),
         tuple(parents),

@@ -102,7 +102,8 @@ class Eagle2:
         draft = grown.draft(plan.nodes, full=context.full, spared=plan.spared, extras=extras)
         draft.extras["n_verify"] = len(draft) + 1
         if context.full:
-            draft.extras.update(buffers_made=self.masks.made, buffers_reused=self.masks.reused)
+            draft.extras["buffers_made"] = self.masks.made
+            draft.extras["buffers_reused"] = self.masks.reused
         return draft
 
     def _settle(self, shape: TreeShape, grown: Growth, plan: Plan, tree_mask: TreeMask) -> tuple[Plan, TreeMask]:

@@ -9,6 +9,7 @@ from engine.draft import Draft, chain
 from engine.lookup.history import SCOPE, History, entries_knob
 from engine.lookup.places import FirstPlaces
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome
+from engine.trace.records import RoundExtras, Source
 
 
 class Pld:
@@ -65,9 +66,9 @@ class Pld:
         room = min(limit, context.room, context.space)
         order, at, end, times = self._find(limit) if room > 0 else (0, 0, 0, 0)
         tokens = self.history.tokens[at : min(at + room, end)]
-        match = {"kind": "ngram", "order": order, "times": times}
-        sources = tuple({**match, "step": i, **self.history.place(at + i)} for i in range(len(tokens)))
-        extras = {"match": order, "hit_order": order, "table_entries": len(self.places)}
+        match: Source = {"kind": "ngram", "order": order, "times": times}
+        sources = tuple(match | Source(step=i) | self.history.place(at + i) for i in range(len(tokens)))
+        extras: RoundExtras = {"match": order, "hit_order": order, "table_entries": len(self.places)}
         return shape.keep(chain(tokens, sources=sources if context.full else None, extras=extras))
 
     def _find(self, limit: int) -> tuple[int, int, int, int]:

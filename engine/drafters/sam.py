@@ -8,6 +8,7 @@ from engine.draft import Draft, chain
 from engine.lookup.history import SCOPE, entries_knob
 from engine.lookup.matches import Matches
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome
+from engine.trace.records import RoundExtras
 
 
 class Sam:
@@ -67,7 +68,7 @@ class Sam:
         where, weight = self.matches.best()
         n = min(shape.limit(), int(self.alpha * weight), context.room, context.space)
         copied = self.matches.copy(where, weight, max(n, 0))
-        extras = {
+        extras: RoundExtras = {
             "match": copied.match if copied.tokens else weight,
             "where": where,
             "table_entries": len(self.matches),

@@ -10,6 +10,7 @@ from engine.lookup.adjacency import Adjacency, fill, places_of, sources_of
 from engine.lookup.history import SCOPE, entries_knob
 from engine.lookup.matches import Matches
 from engine.parts import Context, Kit, Knobs, Outcome
+from engine.trace.records import RoundExtras
 
 
 class SamRecycle:
@@ -72,7 +73,8 @@ class SamRecycle:
 
     def propose(self, context: Context, shape: Any) -> Draft:
         where, weight = self.matches.best()
-        extras = {"match": weight, "where": where, "table_entries": len(self.matches) + len(self.adjacency)}
+        entries = len(self.matches) + len(self.adjacency)
+        extras: RoundExtras = {"match": weight, "where": where, "table_entries": entries}
         if weight >= self.threshold:
             n = min(self.most, context.room, context.space)
             copied = self.matches.copy(where, weight, max(n, 0), bool(self.knobs["climb"]))

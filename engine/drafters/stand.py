@@ -7,7 +7,7 @@ Sections 4.1 and 4.2 of the paper; docs/methods/stand.md. Register S2 to S10, S1
 from collections.abc import Sequence
 from functools import partial
 from math import log
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
@@ -20,6 +20,7 @@ from engine.lookup.history import SCOPE, History, entries_knob
 from engine.lookup.noise import NoiseCache
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import distribution
+from engine.trace.records import RoundExtras, Source
 from engine.trees.template import Template
 
 
@@ -156,7 +157,7 @@ class Pen:
         self.group: list[int] = []
         self.distributions: list[Entries] = []
         self.scores: list[float] = []
-        self.sources: list[dict[str, Any]] = []
+        self.sources: list[Source] = []
         self.hits = [0] * (self.orders + 1)
         self._paths: list[tuple[int, ...]] = []
 
@@ -173,8 +174,8 @@ class Pen:
             order = self._children(parent, root if at == 0 else self._paths[parent], kids, placed)
             self.hits[order] += 1
             hit = order if at == 0 else hit
-        extras = {"hit_order": hit, "match": hit, "table_entries": len(self.table)}
-        extras |= {f"hits_{n}": self.hits[n] for n in range(1, self.orders + 1)}
+        extras: RoundExtras = {"hit_order": hit, "match": hit, "table_entries": len(self.table)}
+        extras |= cast(RoundExtras, {f"hits_{n}": self.hits[n] for n in range(1, self.orders + 1)})
         return Draft(
             tuple(self.tokens),
             tuple(self.parents),

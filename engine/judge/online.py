@@ -20,6 +20,7 @@ from engine.judge.criterion import Criterion, Response
 from engine.judge.events import ForkGenerated, Label, Labelled, MismatchFound, PromptFinished, PromptStarted
 from engine.judge.search import Prompt, SearchEvent
 from engine.model import Tokenizer
+from engine.trace.records import Reason
 from engine.verify import Verdict, walk
 from engine.view import RoundView
 
@@ -103,7 +104,7 @@ class OnlineRule:
         events, self._events = self._events, []
         return events
 
-    def _override(self, view: RoundView, node: int) -> tuple[bool, dict[str, Any], float | None]:
+    def _override(self, view: RoundView, node: int) -> tuple[bool, Reason, float | None]:
         before = _before(view, node)
         t, token, row = len(before) - len(self.prompt.ids), view.draft.tokens[node], view.draft.parents[node] + 1
         ended = any(i in self.search.tokenizer.stop_ids for i in before[len(self.prompt.ids) :])
@@ -113,7 +114,7 @@ class OnlineRule:
         label = self._tried(before, t, view.choice[row], token, likely)
         self.labels.append(label)
         self._events.append(Labelled(label, []))
-        return not label.important, {"id": "mined", "important": label.important, "p": likely}, None
+        return not label.important, {"id": "mined", "p": likely}, None
 
     def _tried(self, before: list[int], t: int, choice: int, token: int, likely: float) -> Label:
         search, ids, piece = self.search, [*before[len(self.prompt.ids) :], token], self.search.tokenizer.piece

@@ -2,12 +2,12 @@
 2408.08696)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from torch import Tensor
 
 from engine.lookup.bounded import Bounded
 from engine.lookup.history import History
+from engine.trace.records import Source
 from engine.trees.template import Template
 
 
@@ -76,7 +76,7 @@ def places_of(root: int, nodes: int, path: Sequence[int]) -> list[int]:
 
 def sources_of(
     adjacency: Adjacency, history: History, tokens: Sequence[int], parents: Sequence[int], root: int
-) -> tuple[dict[str, Any], ...]:
+) -> tuple[Source, ...]:
     """For each node the row it was taken from, which entry of it, and where the row's token was last read."""
     return tuple(
         _source(adjacency, history, token, root if p < 0 else tokens[p])
@@ -84,12 +84,12 @@ def sources_of(
     )
 
 
-def _source(adjacency: Adjacency, history: History, token: int, row: int) -> dict[str, Any]:
-    source: dict[str, Any] = {"kind": "adjacency", "row": row}
+def _source(adjacency: Adjacency, history: History, token: int, row: int) -> Source:
+    source: Source = {"kind": "adjacency", "row": row}
     known = adjacency.row(row)
     if token in known:
         source["choice"] = known.index(token) + 1
     place = adjacency.place(row)
     if place is None:
         return source
-    return source | {"kept": place >= 0} | history.place(place if place >= 0 else ~place)
+    return source | Source(kept=place >= 0) | history.place(place if place >= 0 else ~place)

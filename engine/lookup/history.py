@@ -7,9 +7,9 @@ A problem is a prompt. Its trajectories are drawn one after another, and what wa
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any
 
 from engine.config import Knob
+from engine.trace.records import Source
 
 SCOPE = Knob(
     "scope",
@@ -88,7 +88,7 @@ class History:
         """At most n tokens from a position on, within its trajectory."""
         return self.tokens[at : min(at + n, self.end(self.of(at)))]
 
-    def place(self, at: int) -> dict[str, Any]:
+    def place(self, at: int) -> Source:
         """Where a position lies, for the trace: trajectory (and how many ago), part of it, and position within that
         part."""
         trajectory = self.of(at)

@@ -3,10 +3,10 @@ compares."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from engine.lookup.memory import DynamicMemory
 from engine.lookup.static import StaticAutomaton
+from engine.trace.records import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Copied:
     match: int  # tokens that matched
     weight: int  # match, less the bias of the static automaton
     tokens: list[int]
-    sources: list[dict[str, Any]]
+    sources: list[Source]
 
 
 class Matches:
@@ -57,22 +57,21 @@ class Matches:
             follow = self.static.likely if self.likely else self.static.continuation
             at, tokens = follow(self._state, n)
             here = self.static.place(at)
-            found = {
+            found: Source = {
                 "kind": "automaton",
                 "match": self._match,
                 "where": where,
                 "seen": int(self.static.count[self._state]),
             }
-            sources = [
-                {**found, "step": i, **here, "pos": here["pos"] + i, **self.static.passage(at + i)}
+            sources: list[Source] = [
+                found | Source(step=i) | here | Source(pos=here["pos"] + i) | self.static.passage(at + i)
                 for i in range(len(tokens))
             ]
             return Copied(where, self._match, weight, tokens, sources)
         match, at, tokens = self.dynamic.continuation(n, climb)
         place = self.dynamic.history.place
         sources = [
-            {"kind": "automaton", "match": match, "where": where, "step": i, **place(at + i)}
-            for i in range(len(tokens))
+            Source(kind="automaton", match=match, where=where, step=i) | place(at + i) for i in range(len(tokens))
         ]
         return Copied("dynamic", match, weight, tokens, sources)
 

@@ -21,6 +21,7 @@ from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import read_object
 from engine.lookup.automaton import SuffixAutomaton
 from engine.model import Model, Tokenizer
+from engine.trace.records import Source
 
 Ints = NDArray[np.int32]
 AROUND = 12  # tokens of a passage before and after a place
@@ -84,12 +85,12 @@ class StaticAutomaton:
             state = int(self.goal[best])
         return at, tokens
 
-    def place(self, at: int) -> dict[str, Any]:
+    def place(self, at: int) -> Source:
         """Text number and position within it, of a corpus position."""
         document = bisect_left(self._documents, at)
         return {"document": document, "pos": at - (self._documents[document - 1] + 1 if document else 0)}
 
-    def passage(self, at: int) -> dict[str, Any]:
+    def passage(self, at: int) -> Source:
         """The text around a corpus position as token ids, and which of them stands there; no other text's tokens."""
         before = self.corpus[max(0, at - AROUND) : at].tolist()
         after = self.corpus[at : at + AROUND].tolist()

@@ -18,6 +18,7 @@ from engine.errors import ConfigError
 from engine.model import Bridge, BridgedSession, Forward, Model, Session
 from engine.streams import Streams
 from engine.threshold import Threshold
+from engine.trace.records import RoundExtras
 from engine.trees.growth import Growth, Plan
 from engine.verify import Verdict
 from engine.view import RoundView
@@ -183,7 +184,7 @@ class TreeShape(Shape, Protocol):
     def settle(self, grown: Growth, plan: Plan) -> Plan:
         """The final plan, asked once, when the planned levels have grown; more levels are then grown."""
 
-    def report(self, grown: Growth, plan: Plan, full: bool) -> dict[str, Any]:
+    def report(self, grown: Growth, plan: Plan, full: bool) -> RoundExtras:
         """Numbers of this round for the trace."""
 
 

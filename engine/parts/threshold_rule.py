@@ -6,11 +6,12 @@ code.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 from engine.config import Guarantee, Knob
 from engine.parts.protocols import Kit, Knobs
 from engine.threshold import OVERLAP_N, Numbers, Threshold, bind, recorded, taken_at
+from engine.trace.records import Reason
 from engine.verify import Check, Verdict, walk, walk_by
 from engine.view import RoundView
 
@@ -66,22 +67,27 @@ class ThresholdRule:
         """The numbers that the condition names, at one node."""
         return {name: NUMBERS[name](view, node, self.n) for name in self.names}
 
-    def _veto(self, view: RoundView, node: int) -> dict[str, Any] | None:
+    def _veto(self, view: RoundView, node: int) -> Reason | None:
         seen = self.numbers(view, node)
         if not self.holds(seen) or int((view.logits[view.draft.parents[node] + 1] > -float("inf")).sum()) < 2:
             return None  # with one finite logit nothing would be left
-        return {"id": "threshold_veto", **seen, "remove": view.draft.tokens[node]}
+        return {"id": "threshold_veto", **_told(seen), "remove": view.draft.tokens[node]}
 
-    def _override(self, view: RoundView, node: int) -> tuple[bool, dict[str, Any], None]:
-        seen = dict(self.numbers(view, node))
+    def _override(self, view: RoundView, node: int) -> tuple[bool, Reason, None]:
+        seen = self.numbers(view, node)
         keep = bool(self.holds(seen))
         new = {name: value for name, value in seen.items() if name not in ("p", "q")}  # the exact test's own stay
-        return keep, {"id": "threshold_relaxed" if keep else "threshold_reject", **new}, None
+        return keep, {"id": "threshold_relaxed" if keep else "threshold_reject", **_told(new)}, None
 
     def _passes(self, view: RoundView, node: int) -> Check:
         seen = self.numbers(view, node)
-        choice = {"choice": view.choice[view.draft.parents[node] + 1]}
+        choice = view.choice[view.draft.parents[node] + 1]
         if not self.holds(seen):
-            return Check("rejected", 0.0, None, {"id": "threshold_reject", **seen, **choice})
+            return Check("rejected", 0.0, None, {"id": "threshold_reject", **_told(seen), "choice": choice})
         state = "accepted" if self.exact(seen) else "relaxed"
-        return Check(state, 1.0, None, {"id": "threshold_accept", **seen, **choice})
+        return Check(state, 1.0, None, {"id": "threshold_accept", **_told(seen), "choice": choice})
+
+
+def _told(seen: Numbers) -> Reason:
+    """The numbers as a reason has them: all names of NUMBERS are names of a reason, which a test sees."""
+    return cast(Reason, dict(seen))

@@ -3,7 +3,7 @@
 Dimension key: B live beams, V vocabulary.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 
@@ -11,6 +11,7 @@ from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
 from engine.sampling import wide
 from engine.threshold import Threshold
+from engine.trace.records import RoundExtras
 from engine.trees.beams import BeamDraft
 from engine.verify import Check, Verdict
 from engine.view import RoundView
@@ -37,7 +38,7 @@ class BestBeams:
         search.step(_candidates(view, draft), draft.stops.__contains__)
         shared = (search.best if search.done else search.live[0]).tokens[before : search.settled]
         path, rest = _down(draft, shared)
-        extras = {"rating": search.ended[0][0]} if search.done else {}
+        extras: RoundExtras = {"rating": search.ended[0][0]} if search.done else {}
         return Verdict(path, rest[0] if rest else None, checks=_checks(draft, before, path), extras=extras)
 
 
@@ -73,12 +74,11 @@ def _checks(draft: BeamDraft, before: int, path: list[int]) -> dict[int, Check]:
     assert search is not None
     kept = [search.best] if search.done else [*search.live, *(beam for _, beam in search.ended)]
     held = {node for beam in kept for node in _down(draft, beam.tokens[before:])[0]}
-    facts: dict[str, Any] = {"n": search.width}
     return {
-        node: Check("accepted", None, None, {"id": "beam_settled", **facts})
+        node: Check("accepted", None, None, {"id": "beam_settled", "n": search.width})
         if node in path
-        else Check("discarded", None, None, {"id": "beam_open", **facts})
+        else Check("discarded", None, None, {"id": "beam_open", "n": search.width})
         if node in held
-        else Check("rejected", None, None, {"id": "beam_left", **facts})
+        else Check("rejected", None, None, {"id": "beam_left", "n": search.width})
         for node in range(len(draft))
     }

@@ -3,13 +3,14 @@
 Entropy-aware speculative decoding, sections 3.3 to 3.5, eq. 3 to 7, algorithm 1. Register: E1 to E8, E14.
 """
 
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
 from engine.sampling import entropy
 from engine.threshold import All, Compare, Condition, Op, Recorded, Setting, Switch, Threshold, bind
 from engine.threshold.declare import Bars
+from engine.trace.records import Reason
 from engine.verify import Correction, Verdict, walk
 from engine.view import RoundView
 
@@ -158,7 +159,7 @@ class EntropyVeto:
                 check.reason = self._used(view, node) | check.reason
         return verdict
 
-    def _used(self, view: RoundView, node: int) -> dict[str, float]:
+    def _used(self, view: RoundView, node: int) -> Reason:
         """The three numbers that the condition compares, by name; none for a token without a distribution."""
         h_draft, h_target = self._entropies(view, node)
         overlap = view.stats.overlap(node, self.n)
@@ -166,7 +167,7 @@ class EntropyVeto:
             return {}
         return {"h_draft": h_draft, "h_target": h_target, "overlap": overlap}
 
-    def _veto(self, view: RoundView, node: int) -> dict[str, Any] | None:
+    def _veto(self, view: RoundView, node: int) -> Reason | None:
         used = self._used(view, node)
         if not used or not self.holds(used):
             return None

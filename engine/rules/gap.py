@@ -3,11 +3,12 @@
 SpecDec (Xia et al. 2023, 2203.16487), and CM-ASD section III.C with a threshold per token. Register: C1, C2, C5, C11.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
 from engine.threshold import All, Compare, Op, Recorded, Setting, Switch, Threshold, bind, value
+from engine.trace.records import Reason
 from engine.verify import Check, Verdict, walk_by
 from engine.view import RoundView
 
@@ -85,7 +86,7 @@ class Gap:
         confidence = view.draft.confidence[node] if view.draft.confidence else None
         numbers = {"rank": rank, "gap": gap, "confidence": confidence}
         in_top, near = self.in_top(numbers), self.near(numbers)
-        reason: dict[str, Any] = {
+        reason: Reason = {
             "id": "gap_accept" if in_top and near else "gap_reject",
             "rank": rank,
             "top_beta": self.top_beta,

@@ -5,12 +5,13 @@ choices (K = 1024 and 128 in the paper). Which token is looked at and which vari
 """
 
 import re
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.config import Guarantee, Knob
 from engine.errors import ConfigError
 from engine.parts import Kit, Knobs
 from engine.threshold import Absent, All, Compare, Condition, Recorded, Setting, Switch, Threshold, bind
+from engine.trace.records import Reason
 from engine.verify import Verdict, walk
 from engine.view import RoundView
 
@@ -70,15 +71,15 @@ class MathRule:
     def decide(self, view: RoundView) -> Verdict:
         return walk(view, bonus=self.bonus, override=self._override)
 
-    def _override(self, view: RoundView, node: int) -> tuple[bool, dict[str, Any], None]:
+    def _override(self, view: RoundView, node: int) -> tuple[bool, Reason, None]:
         drafted, wanted = view.draft.tokens[node], view.choice[view.draft.parents[node] + 1]
         looked_at = {"draft": (drafted,), "target": (wanted,), "either": (drafted, wanted)}[self.whose]
         found = next((m.group().strip() for t in looked_at if (m := self.pattern.search(self.piece(t)))), None)
         rank, gap = view.ranks[node]
         keep = bool(self.holds({"found": found, "rank": rank}))
         word = "heuristic_relaxed" if keep else "heuristic_refused"
-        reason = {"id": word, "pattern": self._why(found, rank), "rank": rank, "gap": gap, "found": found}
-        return keep, reason | ({"k": self.k} if self.k else {}), None
+        reason: Reason = {"id": word, "pattern": self._why(found, rank), "rank": rank, "gap": gap, "found": found}
+        return keep, reason | Reason(k=self.k) if self.k else reason, None
 
     def _why(self, found: str | None, rank: int) -> str:
         if found is not None:

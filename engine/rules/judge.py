@@ -5,7 +5,7 @@ threshold rejects), A5 (window edge). On trees it is an extension of ours: at th
 matching child, children are tried in the order of their draft scores.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -16,6 +16,7 @@ from engine.judge.weights import Judge
 from engine.model import Session
 from engine.parts import Kit, Knobs
 from engine.threshold import Compare, Op, Recorded, Setting, Threshold, bind
+from engine.trace.records import Reason
 from engine.verify import Verdict, walk
 from engine.view import RoundView
 
@@ -114,7 +115,7 @@ class JudgeRule:
         verdict.extras |= {"judge_threshold": self.threshold}
         return verdict
 
-    def _override(self, view: RoundView, node: int) -> tuple[bool, dict[str, Any], float | None]:
+    def _override(self, view: RoundView, node: int) -> tuple[bool, Reason, float | None]:
         if self.edge == "reject" and view.draft.depths[node] == view.draft.levels:
             return False, {"id": "judge_refused", "score": None, "threshold": self.threshold, "edge": True}, None
         score = self.judge.score(self.features(view, node))

@@ -4,7 +4,7 @@ Liao et al., "Reward-Guided Speculative Decoding for Efficient LLM Reasoning" (a
 binary step weight; the baseline of EASD's tables. The target sees a step that was kept only when it next writes.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.config import Guarantee, Knob
 from engine.draft import EMPTY, Draft
@@ -12,6 +12,7 @@ from engine.parts import Context, Kit, Knobs
 from engine.reward.likelihood import LikelihoodReward
 from engine.reward.model import RewardModel
 from engine.threshold import Compare, Recorded, Setting, Threshold, bind
+from engine.trace.records import Reason, RoundExtras
 from engine.verify import Check, Verdict
 from engine.view import RoundView
 
@@ -69,11 +70,11 @@ class Reward:
         if not len(view.draft):
             return Verdict([], view.emit(0), "target")
         keep = self._enough()
-        facts: dict[str, Any] = {"reward": self._reward, "threshold": self.threshold}
+        facts: Reason = {"reward": self._reward, "threshold": self.threshold}
         state, name = ("accepted", "reward_accept") if keep else ("rejected", "reward_reject")
         nodes = range(len(view.draft))
         checks = {node: Check(state, None, None, {"id": name, **facts}) for node in nodes}
-        extras = {"reward": self._reward, "reward_tokens": self.reader.read}
+        extras: RoundExtras = {"reward": self._reward, "reward_tokens": self.reader.read}
         if keep:
             return Verdict([*nodes], None, "bonus", checks, extras)
         return Verdict([], view.emit(0), "correction", checks, extras)

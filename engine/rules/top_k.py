@@ -1,10 +1,11 @@
 """Top-K (K9): the exact rule, but a rejected draft token stays when it is among the target's K first choices."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
 from engine.threshold import Compare, Recorded, Setting, Threshold, bind
+from engine.trace.records import Reason
 from engine.verify import Verdict, walk
 from engine.view import RoundView
 
@@ -51,7 +52,8 @@ class TopK:
     def decide(self, view: RoundView) -> Verdict:
         return walk(view, bonus=self.bonus, override=self._override)
 
-    def _override(self, view: RoundView, node: int) -> tuple[bool, dict[str, Any], None]:
+    def _override(self, view: RoundView, node: int) -> tuple[bool, Reason, None]:
         rank, gap = view.ranks[node]
         keep = bool(self.holds({"rank": rank}))
-        return keep, {"rank": rank, "k": self.k, "gap": gap} | ({"id": "topk_relaxed"} if keep else {}), None
+        reason: Reason = {"rank": rank, "k": self.k, "gap": gap}
+        return keep, reason | Reason(id="topk_relaxed") if keep else reason, None

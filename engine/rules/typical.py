@@ -1,11 +1,12 @@
 """Typical acceptance (K7): keep what the target finds plausible, on the longest path that holds (Medusa, 2401.10774,
 2.3.1)."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
 from engine.threshold import Compare, Op, Recorded, Setting, Threshold, bind, value
+from engine.trace.records import Reason
 from engine.verify import Check, Verdict, walk
 from engine.view import RoundView
 
@@ -95,7 +96,7 @@ class Typical:
             for kid in view.draft.kids[at + 1]:
                 kept = kid in verdict.path
                 if kept or not holds[kid]:
-                    reason: dict[str, Any] = {
+                    reason: Reason = {
                         "id": f"typical_{'accept' if kept else 'reject'}",
                         "p": seen[kid]["p"],
                         "threshold": self.limit(seen[kid]),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 
@@ -22,6 +22,7 @@ from engine.runs.pair import Pair
 from engine.sampling import entropy
 from engine.shapes.beams import BeamWidth
 from engine.trace.events import Event, Round, RunEnded, RunStarted
+from engine.trace.records import HeadExtras
 
 NO_MEMORY = "The device is out of memory: shorten the text, or use a smaller model."
 
@@ -175,7 +176,7 @@ def _head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunSta
         stop=list(config.stop),
         chat=bool(options.chat),
         top_n=config.top_n,
-        extras={**(options.extras or {}), **_adapted(pair, card), "process": _process(os.getpid())},
+        extras=cast(HeadExtras, {**(options.extras or {}), **_adapted(pair, card), "process": _process(os.getpid())}),
     )
 
 

@@ -15,6 +15,7 @@ from engine.config import Knob
 from engine.draft import Draft
 from engine.parts import Kit, Knobs, Outcome
 from engine.sampling import entropy, wide
+from engine.trace.records import RoundExtras
 
 
 def confidences(
@@ -116,7 +117,8 @@ class ConfidenceChain:
             return draft
         values = self._confidences(draft.logits)
         k = self._length(values) if self.knobs["adapt_k"] and self.knobs["lookahead"] == "full" else self.k_max
-        extras = {"k": min(k, len(draft)), "mean_confidence": sum(values) / len(values), "made": len(draft)}
+        mean = sum(values) / len(values)
+        extras: RoundExtras = {"k": min(k, len(draft)), "mean_confidence": mean, "made": len(draft)}
         return replace(draft, confidence=tuple(values), extras=extras).cut(k)
 
     def _length(self, values: list[float]) -> int:

@@ -1,12 +1,13 @@
 """EAGLE's dynamic tree: grow depth + 1 levels, verify the likeliest nodes (2406.16858, docs/methods/eagle2.md)."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor
 
 from engine.config import Knob
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.strata.metapath import meta_path
+from engine.trace.records import RoundExtras
 from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
 
 
@@ -32,7 +33,7 @@ class DynamicTree:
     def settle(self, grown: Growth, plan: Plan) -> Plan:
         return plan
 
-    def report(self, grown: Growth, plan: Plan, full: bool) -> dict[str, Any]:
+    def report(self, grown: Growth, plan: Plan, full: bool) -> RoundExtras:
         """Levels and, in a full trace of a tree of full depth, the cumulative entropy that HeteroSpec's strata are
         learnt from."""
         if not full or grown.levels <= self.depth:

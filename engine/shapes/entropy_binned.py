@@ -7,7 +7,7 @@ The decision depends on the draft alone, and the drafts are chosen, not drawn, s
 
 from dataclasses import replace
 from math import ceil, floor
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -16,6 +16,7 @@ from engine.errors import ConfigError
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.strata.bins import Strata
 from engine.strata.metapath import meta_path
+from engine.trace.records import RoundExtras
 from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
 
 
@@ -93,7 +94,7 @@ class EntropyBinned:
         self.alpha = (ceil(self.depth / 2) if alpha < 0 else alpha) - int(knobs["delta_index_base"])
         self.knobs = dict(knobs)
         self._room = self._space = 0
-        self._seen: dict[str, Any] = {}
+        self._seen: RoundExtras = {}
 
     def begin(self) -> None: ...
 
@@ -125,7 +126,7 @@ class EntropyBinned:
         levels = min(plan.levels + delta, self._room)
         return replace(plan, levels=levels, nodes=min(max(size, 2) - 1, self._space))
 
-    def report(self, grown: Growth, plan: Plan, full: bool) -> dict[str, Any]:
+    def report(self, grown: Growth, plan: Plan, full: bool) -> RoundExtras:
         more = max(0, grown.levels - self.depth - 1)
         return {**self._seen, "levels": grown.levels, "d_extra": more}
 

@@ -8,7 +8,7 @@ clipping) is ours and a knob. HeteroSpec compares against it on a tree (A.10); h
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -16,6 +16,7 @@ from engine.config import Knob, KnobValue
 from engine.draft import Draft
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import entropy
+from engine.trace.records import RoundExtras
 from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
 
 KNOBS: tuple[Knob, ...] = (
@@ -182,7 +183,7 @@ class EntropyStopTree:
     def settle(self, grown: Growth, plan: Plan) -> Plan:
         return plan
 
-    def report(self, grown: Growth, plan: Plan, full: bool) -> dict[str, Any]:
+    def report(self, grown: Growth, plan: Plan, full: bool) -> RoundExtras:
         self._drafted = grown.levels
         return {"levels": grown.levels, "lambda": self.bound.threshold, "stop_entropy": self._stopped}
 

@@ -26,7 +26,7 @@ from engine.threshold.declare import (
 )
 
 Knobs = Mapping[str, bool | int | float | str]
-Numbers = Mapping[str, float | str | bool | None]
+Numbers = Mapping[str, object]  # as recorded: a number, a word or a switch, None where there is none
 Holds = Callable[[Numbers], bool | None]
 Value = Callable[[Numbers], float | None]
 T = TypeVar("T")

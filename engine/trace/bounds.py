@@ -291,16 +291,16 @@ KNOBS = (
     | _each(_flag, "ded", "tnp", "dca")
 )
 HEAD_EXTRAS = (
-    _each(_text, "task", "case", "process", "command", "answer", "key", "name", "adapted")
-    | _each(_few, "trajectory", "trajectories", "repeat", "repeats")
+    _each(_text, "task", "case", "process", "command", "answer", "key", "name", "category", "adapted")
+    | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced")
     | {"earlier": _texts, "chat": _flag, "right": _flag}
 )
 EXTRAS = (
-    _each(_count, "reward_tokens")
-    | _each(_few, "bin", "n_verify", "levels", "d_extra", "k", "hit_order")
+    _each(_few, "bin", "n_verify", "levels", "d_extra", "k", "made", "candidates", "hit_order", "beams", "ended")
+    | _each(_count, "match", "table_entries", "buffers_made", "buffers_reused", "reward_tokens")
     | _each(_share, "mean_confidence", "judge_threshold", "reward")
-    | _each(_real, "lambda")
-    | {"phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
+    | _each(_real, "lambda", "rating")
+    | {"where": _text, "phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
 )
 PRUNED: dict[str, Check] = {"token": _token, "parent": _candidate, "score": _real, "cause": _text}
 REASON = (
@@ -311,7 +311,7 @@ REASON = (
     | _each(_distance, "gap", "ratio")
     | _each(_real, "tau", "tau_h", "tau_h_draft", "tau_o", "score", "threshold")
     | _each(_place, "rank")
-    | _each(_few, "n", "k", "top_beta", "math_k")
+    | _each(_few, "n", "k", "top_beta")
     | {"after": _candidate, "fired": _flag, "edge": _flag}
 )
 SOURCE = (

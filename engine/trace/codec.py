@@ -5,7 +5,7 @@ import types
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from operator import itemgetter
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin, is_typeddict
 
 from engine.errors import TraceError, unknown
 from engine.trace.events import NODE_STATES, ORIGINS, SCHEMA, Event, Node, Round, RunEnded, RunStarted, Token, TopN
@@ -221,6 +221,8 @@ def _reader(kind: Any, name: str = "") -> Reader:
     if origin is dict:
         entry = _reader(inner[1])
         return lambda value: _mapping(value, entry)
+    if is_typeddict(kind):  # what it holds is for `engine.trace.bounds`: others may note further names
+        return lambda value: _mapping(value, _free)
     return lambda value: _read(kind, value)
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from engine.trace.records import HeadExtras, Pruned, Reason, RoundExtras, Source
+
 SCHEMA = 1
 NODE_STATES = ("accepted", "rejected", "discarded", "relaxed", "vetoed")
 ORIGINS = ("draft", "relaxed", "correction", "bonus", "target")
@@ -23,7 +25,7 @@ class Node:
     h_draft: float | None = None
     top_draft: TopN | None = None
     law_draft: TopN | None = None  # the distribution sampled from, when it is not the raw one
-    source: dict[str, Any] | None = None
+    source: Source | None = None
     p: float | None = None  # the target's probability: sampled distribution, or the raw distribution when greedy
     h_target: float | None = None
     top_target: TopN | None = None
@@ -35,7 +37,7 @@ class Node:
     confidence: float | None = None
     margin: float | None = None  # log p(target's first) - log p(token), nats
     rule: str | None = None
-    reason: dict[str, Any] | None = None  # inputs of the rule's decision
+    reason: Reason | None = None  # inputs of the rule's decision
 
 
 @dataclass(slots=True)
@@ -83,7 +85,7 @@ class RunStarted:
     preset: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     created: str = ""
-    extras: dict[str, Any] = field(default_factory=dict)  # e.g. trajectory number, task, problem key, process
+    extras: HeadExtras = field(default_factory=HeadExtras)  # e.g. trajectory number, task, problem key, process
 
 
 @dataclass(slots=True)
@@ -104,9 +106,9 @@ class Round:
     verify_ms: float
     other_ms: float
     tcr: int | None = None
-    extras: dict[str, Any] = field(default_factory=dict)
+    extras: RoundExtras = field(default_factory=RoundExtras)
     nodes: list[Node] = field(default_factory=list)  # empty when recorded lightly
-    pruned: list[dict[str, Any]] = field(default_factory=list)  # candidates left out: token, parent, score, cause
+    pruned: list[Pruned] = field(default_factory=list)  # candidates left out: token, parent, score, cause
     tokens: list[Token] = field(default_factory=list)
     pieces: dict[str, str] = field(default_factory=dict)  # token id -> text, each id once per trace
 

@@ -1,7 +1,8 @@
-"""What the free objects of a trace hold by name: why a draft token was accepted or rejected, and where it comes from.
+"""What the free objects of a trace hold by name: why a token was accepted or rejected, where it comes from, extras.
 
-For the reader's side: a sentence that asks for a number that no rule gives is refused by mypy, a view by tsc. On disk
-these are plain JSON objects; `engine.trace.bounds` checks their values, and a test that both know the same names.
+Rules, shapes and drafters write these types and sentences and views read them: who writes a name that is not here is
+told by mypy, and so is who asks for one (on the page by tsc). On disk these are plain JSON objects, and files of others
+may hold further names. `engine.trace.bounds` checks the values; a test sees that both know the same names.
 """
 
 from typing import TypedDict
@@ -43,13 +44,12 @@ class Compared(TypedDict, total=False):
     gap: float
     confidence: float | None
     top_beta: int
-    tau: float
+    tau: float | None
     failed: str  # gap | top_beta | both
     k: int
-    math_k: int
     score: float | None  # a judge's importance; None where it was not asked
-    threshold: float
-    reward: float  # of a drafted step, by a process reward model
+    threshold: float | None
+    reward: float | None  # of a drafted step, by a process reward model
     edge: bool  # the last draft token of a window, about which the judge is not asked
     h: float  # entropy of the distribution that is sampled from
     found: str | None  # mathematics in the token; None where there is none
@@ -86,3 +86,65 @@ class Source(TypedDict, total=False):
     row: int  # of the matrix of adjacent tokens
     choice: int  # entry of the row, from 1
     kept: bool  # the row was learnt at a token that stayed
+
+
+_Named = TypedDict("_Named", {"lambda": float}, total=False)  # the threshold of incremental drafting; no name in Python
+
+
+class RoundExtras(_Named, total=False):
+    """Numbers that a drafter, a shape or a rule notes of a round; beside them `hits_1`, `hits_2`, ... of STAND."""
+
+    k: int  # draft tokens that a chosen length leaves
+    made: int  # and those that there were
+    mean_confidence: float
+    stop_entropy: float | None  # nats, where drafting stopped; None where it came to its end
+    levels: int  # that the tree has grown
+    phi: float  # cumulative entropy of the meta-path, nats
+    meta_path: list[int]
+    bin: int
+    d_extra: int  # levels that the bin adds
+    n_verify: int  # tokens given to the target, root included
+    candidates: int  # nodes before reranking
+    buffers_made: int
+    buffers_reused: int
+    table_entries: int
+    hit_order: int  # tokens that were looked up and found; 0 for none
+    match: int
+    where: str  # the draft is from: dynamic | static | adjacency
+    beams: int  # live ones
+    ended: int
+    rating: float  # of the best beam
+    judge_threshold: float  # the judge's own
+    reward: float | None  # of the drafted step, by a process reward model
+    reward_tokens: int  # that it read for that
+
+
+class HeadExtras(TypedDict, total=False):
+    """What was noted of a run."""
+
+    task: str  # family of the prompt
+    answer: str  # its reference answer
+    right: bool  # judged before
+    case: str
+    key: str  # of the problem
+    category: str  # of a file of prompts
+    name: str
+    command: str
+    process: str  # runs of one process may be compared in time
+    adapted: str  # what of the shape the model made another, in words
+    chat: bool
+    forced: int  # so many tokens of the prompt begin the response
+    trajectory: int
+    trajectories: int
+    repeat: int
+    repeats: int
+    earlier: list[list[str]]  # the texts of earlier trajectories
+
+
+class Pruned(TypedDict, total=False):
+    """A candidate that was left out of a draft tree."""
+
+    token: int
+    parent: int  # index in the round's nodes, -1 for the root
+    score: float  # cumulative draft log-probability
+    cause: str

@@ -40,7 +40,7 @@ def _reference(cls: type[Any], records: dict[str, Any]) -> dict[str, str]:
     name = cls.__name__
     if name not in records:
         records[name] = {}  # records may hold each other
-        records[name] = _typed_dict(cls, records) if is_typeddict(cls) else _dataclass(cls, records)
+        records[name] = _dataclass(cls, records)
     return {"$ref": f"#/$defs/{name}"}
 
 
@@ -64,17 +64,6 @@ def comments(kind: type[Any]) -> dict[str, str]:
         if field and not field[2].startswith(("type:", "noqa")):
             found[field[1]] = field[2]
     return found
-
-
-def _typed_dict(cls: type[Any], records: dict[str, Any]) -> dict[str, Any]:
-    hints = get_type_hints(cls)
-    required = sorted(getattr(cls, "__required_keys__", ()))
-    return {
-        "type": "object",
-        "description": inspect.getdoc(cls) or "",
-        "properties": {name: _type(hint, records) for name, hint in hints.items()},
-        **({"required": required} if required else {}),
-    }
 
 
 def _field(one: Field[Any], hints: dict[str, Any], records: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +95,9 @@ def _type(hint: Any, records: dict[str, Any], name: str = "") -> dict[str, Any]:
         return {"type": "array", "items": _type(inner[0], records, name)}
     if origin is dict:
         return {"type": "object", "additionalProperties": _type(inner[1], records)}
-    if is_dataclass(hint) or is_typeddict(hint):
+    if is_typeddict(hint):
+        return {"type": "object", "additionalProperties": {}}
+    if isinstance(hint, type) and is_dataclass(hint):
         return dict(_reference(hint, records))
     return {}
 

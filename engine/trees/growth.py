@@ -6,8 +6,7 @@ vocabulary.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -16,6 +15,7 @@ from engine.config import Knob, KnobValue
 from engine.draft import EMPTY, Draft
 from engine.errors import ConfigError
 from engine.sampling import wide
+from engine.trace.records import Pruned, RoundExtras, Source
 
 MOST_PRUNED = 48  # candidates left out that a full trace names, best first
 TREE_KNOBS: tuple[Knob, ...] = (
@@ -116,7 +116,7 @@ class Growth:
         full: bool = False,
         spared: tuple[str, int] | None = None,
         source: str = "head",
-        extras: dict[str, Any] | None = None,
+        extras: RoundExtras | None = None,
     ) -> Draft:
         """The best `nodes` candidates by cumulative score, in level order; children in the order of their probability.
 
@@ -131,17 +131,15 @@ class Growth:
         ids: list[int] = kept.tolist()
         place = {-1: -1} | {c: i for i, c in enumerate(ids)}
         numbers = torch.stack((tokens[kept], parents[kept])).tolist()
-        plain: dict[str, Any] = {
-            "scores": tuple(scores[kept].tolist()),
-            "extras": {**(extras or {}), "candidates": self.count},
-        }
-        new = Draft(tuple(numbers[0]), tuple(place[p] for p in numbers[1]), **plain)
+        told: RoundExtras = {**(extras or {}), "candidates": self.count}
+        logs = tuple(scores[kept].tolist())
+        new = Draft(tuple(numbers[0]), tuple(place[p] for p in numbers[1]), scores=logs, extras=told)
         if not full:
             return new
         group, logits = self._distributions(numbers[1])
-        sources = tuple({"kind": source, "level": d} for d in new.depths)
+        sources = tuple(Source(kind=source, level=d) for d in new.depths)
         pruned = self._pruned(order[nodes:], scores, tokens, parents, place, _cause(order, spared))
-        return Draft(new.tokens, new.parents, group=group, logits=logits, sources=sources, pruned=pruned, **plain)
+        return replace(new, group=group, logits=logits, sources=sources, pruned=pruned)
 
     def _distributions(self, parents: Sequence[int]) -> tuple[tuple[int, ...], Tensor]:
         """Group of each node, and the raw logits [G, V] of the groups, in the target's ids."""
@@ -167,9 +165,9 @@ class Growth:
         parents: Tensor,
         place: dict[int, int],
         cause: dict[int, str],
-    ) -> tuple[dict[str, Any], ...]:
+    ) -> tuple[Pruned, ...]:
         expanded = set(torch.cat(self.parents).tolist())
-        out = []
+        out: list[Pruned] = []
         for c in left.tolist():
             parent = int(parents[c])
             if parent not in place:

@@ -228,7 +228,7 @@ def _node(card: Card, rng: random.Random, pos: int, parent: int, depth: int, tes
         u=rng.random(),
         margin=max(0.0, math.log(top_t[0][1] / p)),
         rule=card.rule,
-        source={"model": "draft"},
+        source={"kind": "model", "role": "draft"},
     )
     if not tested:
         return node, False

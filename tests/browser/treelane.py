@@ -5,6 +5,7 @@ import random
 from typing import Any
 
 from engine.trace.events import Event, Node, Round, RunEnded, RunStarted, Token
+from engine.trace.records import Pruned
 from tests.app.synthetic import BY_NAME, IDS, VOCAB, WORDS
 from tests.browser.fixtures import plain
 
@@ -95,7 +96,7 @@ def _round(rng: random.Random, index: int, start: int, size: int) -> Round:
     ]
     word = WORDS[start % len(WORDS)]
     tokens.append(Token(start + len(path), IDS[word], word, "correction", index, None, None, 0.7))
-    pruned = [
+    pruned: list[Pruned] = [
         {"token": k, "parent": k % 7 - 1, "score": -6.0 - k, "cause": ("budget", "rank", "entropy bin")[k % 3]}
         for k in range(20)
     ]

@@ -104,7 +104,7 @@ const FAULTS = [
   ["thresholds.js", "&& matters(threshold, first, greedy, node.state)", "", replays],
   ["thresholds.js", "if (now) result.marks", "if (!now) result.marks", replays],
   ["thresholds.js", "round.start + node.depth - 1", "round.start + node.depth", replays],
-  ["thresholds.js", "if (told) knobs[name]", "if (!told) knobs[name]", settings],
+  ["thresholds.js", "if (told != null) knobs[name]", "if (told == null) knobs[name]", settings],
   ["thresholds.js", "threshold?.sampled_only && run && isGreedy(run)", "false", settings],
   ["thresholds.js", "!folded.has(name)", "true", settings],
   ["thresholds.js", "node.parent !== i - 1", "node.parent === i - 1", settings],

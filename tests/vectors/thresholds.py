@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
 from typing import Any as AnyType
+from typing import cast
 
 from engine.analysis.decisions import numbers
 from engine.analysis.idle import asked, idle
@@ -32,6 +33,7 @@ from engine.threshold import (
     terms,
 )
 from engine.trace.events import Node, Round
+from engine.trace.records import Reason
 from engine.trace.store import Trace, event_json
 from tests.vectors import DIGITS
 
@@ -89,7 +91,7 @@ GRAMMAR = Threshold(
     says="every word of the grammar, as no rule uses them all",
 )
 SAMPLES = [
-    Node(1, -1, 1, "rejected", rank=rank, reason={} if a is ... else {"a": a})
+    Node(1, -1, 1, "rejected", rank=rank, reason=cast(Reason, {} if a is ... else {"a": a}))
     for rank in (None, 1, 4)
     for a in (..., None, 0.3 + 1e-10, 3.0, math.inf)
 ]

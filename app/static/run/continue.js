@@ -177,8 +177,8 @@ function freshKey(store, method) {
   for (let n = 1; ; n++) if (!store.runs.has(`${method}~${n}`)) return `${method}~${n}`;
 }
 
-/** @param {Readonly<Record<string, unknown>>} extras */
+/** @param {import("../types/trace.js").HeadExtras} extras */
 function problemOf({ task, answer }) {
-  if (typeof task !== "string" || !task) return {};
-  return typeof answer === "string" && answer ? { task, answer } : { task };
+  if (!task) return {};
+  return answer ? { task, answer } : { task };
 }

@@ -38,12 +38,13 @@ export function numbersIn(run) {
     note("node", node && fieldsOf(node), FIELDS);
     const reason = node?.reason && fieldsOf(node.reason);
     note("reason", reason, fresh(reason));
-    note("round", run.rounds[round].extras, fresh(run.rounds[round].extras));
+    const extras = fieldsOf(run.rounds[round].extras);
+    note("round", extras, fresh(extras));
   }
   return state.names;
 }
 
-/** A node or its reason as the numbers that it may hold. @param {object} item @returns {Fields} */
+/** A node, its reason or a round's extras as the numbers that it may hold. @param {object} item @returns {Fields} */
 const fieldsOf = (item) => /** @type {Fields} */ (/** @type {unknown} */ (item));
 
 /** @param {Fields | null | undefined} item @returns {string[]} */
@@ -75,7 +76,7 @@ export function readerOf(id) {
     const found = item?.[name];
     return typeof found === "number" ? found : null;
   };
-  if (where === "round") return (column, run) => value(run.rounds[column.round].extras);
+  if (where === "round") return (column, run) => value(fieldsOf(run.rounds[column.round].extras));
   if (where === "reason") return (column) => value(column.node?.reason && fieldsOf(column.node.reason));
   return (column) => value(column.node && fieldsOf(column.node));
 }

@@ -38,13 +38,12 @@ export interface Reason {
   readonly gap?: number;
   readonly confidence?: number | null;
   readonly top_beta?: number;
-  readonly tau?: number;
+  readonly tau?: number | null;
   readonly failed?: string;
   readonly k?: number;
-  readonly math_k?: number;
   readonly score?: number | null;
-  readonly threshold?: number;
-  readonly reward?: number;
+  readonly threshold?: number | null;
+  readonly reward?: number | null;
   readonly edge?: boolean;
   readonly h?: number;
   readonly found?: string | null;
@@ -89,6 +88,89 @@ export interface Source {
   readonly choice?: number;
   /** the row was learnt at a token that stayed */
   readonly kept?: boolean;
+}
+
+/** A candidate that was left out of a draft tree. */
+export interface Pruned {
+  readonly token?: number;
+  /** index in the round's nodes, -1 for the root */
+  readonly parent?: number;
+  /** cumulative draft log-probability */
+  readonly score?: number;
+  readonly cause?: string;
+}
+
+/** Numbers that a drafter, a shape or a rule notes of a round; beside them `hits_1`, `hits_2`, ... of STAND. */
+export interface RoundExtras {
+  readonly lambda?: number;
+  /** draft tokens that a chosen length leaves */
+  readonly k?: number;
+  /** and those that there were */
+  readonly made?: number;
+  readonly mean_confidence?: number;
+  /** nats, where drafting stopped; None where it came to its end */
+  readonly stop_entropy?: number | null;
+  /** that the tree has grown */
+  readonly levels?: number;
+  /** cumulative entropy of the meta-path, nats */
+  readonly phi?: number;
+  readonly meta_path?: readonly number[];
+  readonly bin?: number;
+  /** levels that the bin adds */
+  readonly d_extra?: number;
+  /** tokens given to the target, root included */
+  readonly n_verify?: number;
+  /** nodes before reranking */
+  readonly candidates?: number;
+  readonly buffers_made?: number;
+  readonly buffers_reused?: number;
+  readonly table_entries?: number;
+  /** tokens that were looked up and found; 0 for none */
+  readonly hit_order?: number;
+  readonly match?: number;
+  /** the draft is from: dynamic | static | adjacency */
+  readonly where?: string;
+  /** live ones */
+  readonly beams?: number;
+  readonly ended?: number;
+  /** of the best beam */
+  readonly rating?: number;
+  /** the judge's own */
+  readonly judge_threshold?: number;
+  /** of the drafted step, by a process reward model */
+  readonly reward?: number | null;
+  /** that it read for that */
+  readonly reward_tokens?: number;
+}
+
+/** What was noted of a run. */
+export interface HeadExtras {
+  /** family of the prompt */
+  readonly task?: string;
+  /** its reference answer */
+  readonly answer?: string;
+  /** judged before */
+  readonly right?: boolean;
+  readonly case?: string;
+  /** of the problem */
+  readonly key?: string;
+  /** of a file of prompts */
+  readonly category?: string;
+  readonly name?: string;
+  readonly command?: string;
+  /** runs of one process may be compared in time */
+  readonly process?: string;
+  /** what of the shape the model made another, in words */
+  readonly adapted?: string;
+  readonly chat?: boolean;
+  /** so many tokens of the prompt begin the response */
+  readonly forced?: number;
+  readonly trajectory?: number;
+  readonly trajectories?: number;
+  readonly repeat?: number;
+  readonly repeats?: number;
+  /** the texts of earlier trajectories */
+  readonly earlier?: readonly (readonly string[])[];
 }
 
 /** A draft token. Entropies in nats over the full vocabulary at temperature 1. */
@@ -189,7 +271,7 @@ export interface RunStarted {
   readonly versions: Readonly<Record<string, string>>;
   readonly created: string;
   /** e.g. trajectory number, task, problem key, process */
-  readonly extras: JsonObject;
+  readonly extras: HeadExtras;
 }
 
 /** One cycle: a draft, one target call (none where a reward model accepts a step), a decision. Times in milliseconds; they sum to the round. */
@@ -211,11 +293,11 @@ export interface Round {
   readonly verify_ms: number;
   readonly other_ms: number;
   readonly tcr?: number;
-  readonly extras: JsonObject;
+  readonly extras: RoundExtras;
   /** empty when recorded lightly */
   readonly nodes: readonly Node[];
   /** candidates left out: token, parent, score, cause */
-  readonly pruned: readonly JsonObject[];
+  readonly pruned: readonly Pruned[];
   readonly tokens: readonly Token[];
   /** token id -> text, each id once per trace */
   readonly pieces: Readonly<Record<string, string>>;

@@ -3,6 +3,7 @@
 from typing import Any
 
 from engine.trace.events import Round, RunEnded, RunStarted, Token
+from engine.trace.records import RoundExtras
 from engine.trace.store import Trace
 
 TREE = {"total_token": 60, "depth": 7, "tree_top_k": 10}
@@ -54,7 +55,9 @@ def run(
     for index, (accepted, tcr, phi) in enumerate(rounds):
         kinds = ["draft"] * accepted + ["correction"]
         tokens = [Token(start + i, i, "", kind, index, i if i < accepted else None) for i, kind in enumerate(kinds)]
-        extras = {} if phi is None else {"phi": phi, "meta_path": list(range(accepted)) or [8], "bin": int(phi > 2)}
+        extras: RoundExtras = (
+            {} if phi is None else {"phi": phi, "meta_path": list(range(accepted)) or [8], "bin": int(phi > 2)}
+        )
         made.append(
             Round(
                 index=index,

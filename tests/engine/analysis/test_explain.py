@@ -1,4 +1,5 @@
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import pytest
 
@@ -6,6 +7,7 @@ from engine.analysis.explain import why
 from engine.analysis.reasons import SENTENCES
 from engine.rules import RULES, THRESHOLDS
 from engine.trace.events import Node, Round, RunStarted
+from engine.trace.records import Reason
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, IS, LINE, SAMPLED, SAT, WORDS, ar, bush, chain, head, light, sd
 
@@ -14,7 +16,7 @@ TOP = [(DOG, 0.55), (CAT, 0.12), (HAS, 0.1)]
 
 def one(
     state: str,
-    reason: dict[str, Any],
+    reason: Mapping[str, Any],
     greedy: bool = True,
     guess: int = CAT,
     last: int | None = DOG,
@@ -24,7 +26,7 @@ def one(
 ) -> str:
     """The sentence for the first of three draft tokens, given its state and reason, and its rule with some knobs."""
     event = chain(0, 0, state + "dd", [guess, SAT, SAT], last, **node)
-    event.nodes[0].reason = reason
+    event.nodes[0].reason = cast(Reason, reason)
     about: dict[str, Any] = {} if greedy else {"sampling": SAMPLED}
     about |= {"rule": rule, "knobs": {knob.name: knob.default for knob in RULES[rule].KNOBS} | (knobs or {})}
     return why(head(**about), event, node=0, pieces=dict(enumerate(WORDS)), thresholds=THRESHOLDS)
@@ -114,8 +116,8 @@ def test_looked_up_guesses_have_no_draft_probability() -> None:
 
 
 def test_tree_rules() -> None:
-    first = {"id": "child_reject", "p": 0.3, "p_left": 0.3, "ratio": 0.3, "u": 0.5}
-    later = {"id": "child_accept", "p": 0.2, "p_left": 0.29, "ratio": 0.29, "u": 0.1}
+    first: Reason = {"id": "child_reject", "p": 0.3, "p_left": 0.3, "ratio": 0.3, "u": 0.5}
+    later: Reason = {"id": "child_accept", "p": 0.2, "p_left": 0.29, "ratio": 0.29, "u": 0.1}
     trace = bush()
     event, started = trace.rounds[0], head(sampling=SAMPLED)
     event.nodes[0].reason, event.nodes[1].reason = first, later
@@ -182,7 +184,8 @@ def test_untested() -> None:
     ],
 )
 def test_veto_ablations_name_only_what_was_asked(ablation: str, said: str) -> None:
-    reason = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0, "tau_h_draft": 2.0, "n": 5}
+    reason: Reason = {"id": "veto", "h_draft": 2.31, "h_target": 2.18, "overlap": 0.8, "tau_h": 2.0}
+    reason |= {"tau_h_draft": 2.0, "n": 5}
     event = chain(0, 0, "v", [CAT], DOG)
     event.nodes[0].reason = reason
     knobs = {knob.name: knob.default for knob in RULES["entropy_veto"].KNOBS} | {"ablation": ablation}

@@ -1,3 +1,5 @@
+from typing import cast
+
 from engine.analysis.heterospec import (
     ablation,
     bins,
@@ -8,6 +10,7 @@ from engine.analysis.heterospec import (
     tcr_quantiles,
 )
 from engine.trace.events import Round, RunEnded, RunStarted, Token
+from engine.trace.records import RoundExtras
 from engine.trace.store import Trace
 
 
@@ -59,7 +62,7 @@ def trace(rounds: list[tuple[int, int, dict[str, object]]], method: str = "eagle
                 verify_ms=5.0,
                 other_ms=1.0,
                 tcr=tcr,
-                extras=dict(extras),
+                extras=cast(RoundExtras, extras),
                 tokens=tokens,
             )
         )

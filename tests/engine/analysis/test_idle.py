@@ -11,6 +11,7 @@ from engine.rules import RULES, THRESHOLDS
 from engine.threshold import All, Compare, Recorded, Setting, Threshold
 from engine.threshold import Any as AnyOf
 from engine.trace.events import Node
+from engine.trace.records import Reason
 from engine.trace.store import Trace
 
 VOCAB = 1000
@@ -25,7 +26,7 @@ def found(rule: str, nodes: list[Node], **moved: Any) -> Idle | None:
     return idle(threshold, knobs, asked(threshold, knobs, nodes), VOCAB)
 
 
-def node(state: str = "accepted", reason: dict[str, Any] | None = None, **fields: Any) -> Node:
+def node(state: str = "accepted", reason: Reason | None = None, **fields: Any) -> Node:
     return Node(1, -1, 1, state, reason=reason or {}, **fields)
 
 

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -8,6 +8,7 @@ from engine.analysis.replay import Replay, WhatIf
 from engine.errors import ConfigError
 from engine.rules import RULES, THRESHOLDS
 from engine.trace.events import Node
+from engine.trace.records import Reason
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, IS, SAMPLED, SAT, ar, chain, head, light
 
@@ -40,7 +41,7 @@ def trace(
     """One round of cat, has, sat with these states and reasons."""
     event = chain(0, 0, states, [CAT, HAS, SAT][: len(states)], last)
     for node, reason in zip(event.nodes, reasons, strict=False):
-        node.reason, node.p, node.q = reason, None, None
+        node.reason, node.p, node.q = cast(Reason, reason), None, None
     for node, given in zip(event.nodes, nodes or [], strict=False):
         for name, value in given.items():
             setattr(node, name, value)

@@ -1,9 +1,11 @@
 import math
+from typing import cast
 
 import pandas as pd
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
+from engine.trace.records import RoundExtras
 from engine.trace.store import Trace
 from tests.engine.analysis.made import ar, bush, head, light, sd
 
@@ -47,8 +49,8 @@ def test_unknown_is_missing_and_never_zero() -> None:
 
 def test_extras_become_columns() -> None:
     one, two = sd(), bush()
-    one.rounds[0].extras = {"k": 3, "why": "short"}
-    two.rounds[0].extras = {"k": 0, "bins": [1, 2], "deep": True}
+    one.rounds[0].extras = cast(RoundExtras, {"k": 3, "why": "short"})
+    two.rounds[0].extras = cast(RoundExtras, {"k": 0, "bins": [1, 2], "deep": True})
     rounds = rounds_df([one, two])
     assert list(rounds)[-4:] == ["x_k", "x_why", "x_bins", "x_deep"]
     assert rounds.x_k.tolist()[::3] == [3.0, 0.0] and rounds.x_k.isna().sum() == 2

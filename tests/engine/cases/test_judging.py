@@ -12,6 +12,7 @@ from engine.cli.cases import PLANNED, filled
 from engine.files.presets import Lane, Preset, list_presets
 from engine.judge.events import Label, PromptFinished, to_json
 from engine.trace.events import Node, Round, RunEnded, Token
+from engine.trace.records import Reason
 from engine.trace.store import Trace
 from tests.engine.analysis.made import head
 
@@ -20,7 +21,7 @@ PIECES = {0: " Then", 1: " After", 2: "7", 3: "8", 4: " +", 5: " 1st"}
 
 def guess(token: int, first: int, state: str, judge: float | None = 0.1) -> Node:
     told = {"relaxed": "judge_relaxed", "rejected": "judge_refused"}.get(state, "match")
-    reason = {"id": told, "score": judge, "threshold": 0.5}
+    reason: Reason = {"id": told, "score": judge, "threshold": 0.5}
     return Node(
         token=token,
         parent=-1,

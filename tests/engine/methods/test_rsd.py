@@ -13,6 +13,7 @@ from engine.trace.metrics import metrics
 from engine.trace.store import Trace
 from tests.engine.reward.made import make_reward
 from tests.engine.zoo import Zoo, characters
+from tests.typed import some
 
 PROMPT = "Qab?"
 ENDS = characters(93)[::6]
@@ -90,9 +91,9 @@ def test_calls_and_what_the_target_reads_are_counted(lab: Lab, mixed: Trace) -> 
 def test_decisions_follow_from_their_numbers(mixed: Trace) -> None:
     told = replay(mixed, RULE)
     assert told.agrees and told.checked == sum(event.drafted for event in mixed.rounds) and not told.unknown
-    refused = next(event for event in mixed.rounds if event.drafted and not event.accepted)
-    found = what_if(mixed, RULE, reward_threshold=refused.extras["reward"])
-    assert found.changed and found.round is not None and found.round <= refused.index
+    rejected = next(event for event in mixed.rounds if event.drafted and not event.accepted)
+    found = what_if(mixed, RULE, reward_threshold=some(rejected.extras["reward"]))
+    assert found.changed and found.round is not None and found.round <= rejected.index
 
 
 def test_the_sentence_names_reward_and_threshold(mixed: Trace) -> None:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -21,6 +21,7 @@ from engine.parts import ThresholdRule
 from engine.rules import RULES, THRESHOLDS
 from engine.threshold import All, Compare, Op, Recorded, Setting, Threshold
 from engine.trace.events import Node
+from engine.trace.records import Reason
 from engine.trace.store import Trace, event_json
 from tests.engine.toy import toy_lab
 
@@ -167,7 +168,7 @@ def test_a_rule_of_its_own_making_gets_its_sentence_too() -> None:
     trace = run(toy_lab(V=5, seed=2), "slack")
     trace.head.rule, trace.head.knobs = "mood", {"calm": 0.5}
     node = trace.rounds[0].nodes[0]
-    node.state, node.reason = "rejected", {"id": "mood_bad", "mood": 0.2}
+    node.state, node.reason = "rejected", cast(Reason, {"id": "mood_bad", "mood": 0.2})
     assert (
         why(trace.head, trace.rounds[0], node=node, thresholds={"mood": mood}) == "Rejected: mood (0.20) is below 0.5."
     )

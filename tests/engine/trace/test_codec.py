@@ -14,6 +14,7 @@ from engine.errors import TraceError
 from engine.trace import Trace
 from engine.trace.codec import event_from_json, event_json
 from engine.trace.events import NODE_STATES, ORIGINS, Node, Round, RunEnded, RunStarted, Token
+from engine.trace.records import HeadExtras
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 names = words.filter(lambda text: text not in ("Infinity", "-Infinity"))
@@ -62,6 +63,7 @@ def traces(draw: st.DrawFn) -> Trace:
         str: words,
         int: st.integers(0, 2**53),
         dict[str, Any]: objects,
+        HeadExtras: objects,
         list[int]: st.lists(ids, max_size=3),
     }
     kinds |= {list[str]: st.lists(words, max_size=3), dict[str, str]: st.dictionaries(words, words, max_size=2)}
@@ -168,7 +170,7 @@ def test_a_flipped_file_is_read_or_refused(noise: bytes, where: float) -> None:
         field.name: {} if "dict" in str(field.type) else [] if "list" in str(field.type) else 1
         for field in fields(RunStarted)
     }
-    head |= {"chat": True, "vocab": 9}
+    head |= {"chat": True, "vocab": 9, "extras": {}}
     texts = {field.name: "x" for field in fields(RunStarted) if "str" in str(field.type) and head[field.name] == 1}
     good = b"".join(json.dumps(one).encode() + b"\n" for one in ({"kind": "run", "schema": 1, **head, **texts}, *SOUND))
     assert Trace.loads(good).end is not None
