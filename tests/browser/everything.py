@@ -25,6 +25,7 @@ PLACES = {
     "three-sampled": "trace=sampled&v=text",
     "two-score": "trace=sd_loses&v=score",
     "runs": "room=runs",
+    "papers": "room=papers",
     "trajectories": "room=trajectories",
     "judge": "room=judge",
     "lessons": "room=learn",

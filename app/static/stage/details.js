@@ -5,10 +5,10 @@ import { h } from "../dom.js";
 
 /** How large the dock may be at each side, in pixels, and where the browser keeps it. */
 const SIZES = {
-  right: { kept: "draftscope.details", usual: 400, least: 300, most: () => 760, name: "Width of the details" },
+  right: { kept: "draftscope.details", usual: () => 400, least: 300, most: () => 760, name: "Width of the details" },
   bottom: {
     kept: "draftscope.details.tall",
-    usual: 300,
+    usual: () => Math.min(300, Math.round(innerHeight * 0.28)), // of a phone the stage keeps most
     least: 120,
     most: () => Math.max(160, Math.round(innerHeight * 0.7)),
     name: "Height of the details",
@@ -113,8 +113,8 @@ export function mount(element, store) {
 function read(at) {
   const { kept, usual } = SIZES[at];
   try {
-    return Number(localStorage.getItem(kept)) || usual;
+    return Number(localStorage.getItem(kept)) || usual();
   } catch {
-    return usual;
+    return usual();
   }
 }
