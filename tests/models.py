@@ -109,7 +109,7 @@ def tried(kind: str, folder: Path) -> families.Outcome:
         tiny.make(kind, folder)
         return families.check(kind, folder)
     except Exception as error:  # configurations and models of 200 types raise whatever they like
-        return families.Outcome(kind, untried=(str(error).splitlines() or [type(error).__name__])[0][:160])
+        return families.Outcome(kind, untried=(str(error).strip().splitlines() or [type(error).__name__])[0][:160])
 
 
 def run(kinds: Iterable[str]) -> list[families.Outcome]:

@@ -29,6 +29,7 @@ KEPT = {  # transformers' layer of a cache -> the one used here
     LinearAttentionAndSlidingWindowAttentionLayer: LinearAttentionAndFullAttentionLayer,
 }
 STATES = (LinearAttentionLayer, LinearAttentionAndFullAttentionLayer)
+UNLIKE = ("moshi",)  # types whose window was seen not to be the mask of one
 WINDOWED = {"sliding_attention": "sliding_attention", "hybrid_sliding": "sliding_attention"}  # kind -> name of its mask
 
 
@@ -110,6 +111,8 @@ def sights(config: Any, context: int) -> dict[str, Sight]:
         raise ValueError(
             "has local attention that counts slots, not positions, which is wrong for the branches of a tree"
         )
+    if window and getattr(config, "model_type", "") in UNLIKE:
+        raise ValueError(f"attends through a window of {window} positions that is no plain mask")
     kinds = getattr(config, "layer_types", None)
     if kinds is None:
         return {"full_attention": Sight(window, 0 if window else chunk)}

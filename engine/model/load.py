@@ -181,7 +181,7 @@ def _missing(path: str, error: Exception) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:300]
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
 def _model(name: str, path: str, hf: Any, tokenizer: Any, config: Any) -> Model:

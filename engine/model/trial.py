@@ -52,4 +52,4 @@ def _apart(a: Tensor, b: Tensor) -> float:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
