@@ -7,7 +7,7 @@ import pytest
 from engine.cases.claims import failures
 from engine.errors import ConfigError
 from engine.files.places import PRESETS
-from engine.files.presets import list_presets
+from engine.files.presets import get_preset, list_presets
 from engine.tasks import load_problems
 from engine.trace.store import Trace
 
@@ -20,6 +20,22 @@ def test_the_recording_bears_out_the_claims(case):
     assert [t.head.method for t in traces] == [lane.method for lane in case.lanes]
     assert all(t.head.prompt == case.prompt for t in traces)
     assert failures(case, traces) == []
+
+
+def test_a_threshold_set_by_hand_is_labelled():
+    """A lane that was recorded with other knobs than those calibrated for its pair says both values."""
+    by_hand = set()
+    for case in CASES:
+        for trace in (Trace.load(PRESETS / path) for path in case.traces):
+            calibrated = get_preset(case.pair).calibrated.get(trace.head.rule)
+            for knob, value in calibrated.knobs.items() if calibrated else ():
+                if (used := trace.head.knobs[knob]) != value:
+                    by_hand.add(case.name)
+                    assert (
+                        "threshold set by hand to" in case.point
+                        and f" {used:g} nats; calibrated: {value:g}" in case.point
+                    )
+    assert by_hand == {"easd_helps", "easd_hurts", "all_methods"}
 
 
 def test_there_are_enough_cases():
