@@ -43,7 +43,8 @@ def kept(lab: Lab, method: str | Card, first: Sequence[int], new_tokens: int, **
 
 
 def _lap(trace: Trace, seconds: float) -> Lap:
-    return Lap(len(trace.token_ids), seconds, calls(trace.rounds), sum(r.fed for r in trace.rounds))
+    ids = tuple(trace.token_ids)
+    return Lap(len(ids), seconds, calls(trace.rounds), sum(r.fed for r in trace.rounds), (ids,))
 
 
 def theirs(lab: Lab, folder: str, new_tokens: int, assistant: str | None = None, **options: Any) -> Contender:
@@ -69,7 +70,9 @@ def theirs(lab: Lab, folder: str, new_tokens: int, assistant: str | None = None,
             use_cache=True,
             **options,
         )
-        return Lap(out.shape[1] - ids.shape[1], perf_counter() - began)
+        seconds = perf_counter() - began
+        written = tuple(out[0, ids.shape[1] :].tolist())
+        return Lap(len(written), seconds, outputs=(written,))
 
     return run
 

@@ -7,12 +7,16 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True)
 class Lap:
-    """One answer: tokens written, seconds, and for our methods target calls and tokens verified (roots included)."""
+    """One answer, or several added: tokens written, seconds, and for our methods target calls and verified tokens.
+
+    Roots count as verified; `outputs` holds the token ids of each answer, in the order of the prompts.
+    """
 
     tokens: int
     seconds: float
     calls: int = 0
     verified: int = 0
+    outputs: tuple[tuple[int, ...], ...] = ()
 
 
 Contender = Callable[[Sequence[int]], Lap]  # takes the ids of a prompt
@@ -54,7 +58,7 @@ class Times:
         return Spread.of([row[a].tokens / row[a].seconds / (row[b].tokens / row[b].seconds) for row in self.laps])
 
     def total(self, name: str) -> Lap:
-        """Tokens, seconds, calls and verified tokens of the last repetition."""
+        """Tokens, seconds, calls, verified tokens and outputs of the last repetition."""
         return self.laps[-1][self.names.index(name)]
 
 
@@ -78,4 +82,5 @@ def contest(
 
 
 def _sum(a: Lap, b: Lap) -> Lap:
-    return Lap(a.tokens + b.tokens, a.seconds + b.seconds, a.calls + b.calls, a.verified + b.verified)
+    counts = a.calls + b.calls, a.verified + b.verified
+    return Lap(a.tokens + b.tokens, a.seconds + b.seconds, *counts, a.outputs + b.outputs)

@@ -3,15 +3,18 @@
 import argparse
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import torch
 
+from engine.analysis.quality import Response, Responses, measures
 from engine.bench.bookkeeping import bookkeeping
 from engine.bench.busy import beside
 from engine.bench.contenders import bandwidth, kept, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
+from engine.cli.compare import quality_lines
 from engine.cli.options import COUNT, add_models, load_lab
 from engine.cli.progress import track
 from engine.cli.specs import Spec, label, parse_method, split
@@ -20,7 +23,8 @@ from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.lab import Lab
 from engine.methods import get_card
-from engine.tasks import FAMILIES, load_problems
+from engine.tasks import FAMILIES, Problem, load_problems
+from engine.tasks.marking import marking
 from engine.tune.speed import measure
 
 EXTRAS = (
@@ -62,6 +66,12 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
     parser.add_argument("--no-lookups", action="store_true", help="leave out the cost of the lookup structures")
+    parser.add_argument(
+        "--quality",
+        action="store_true",
+        help="beside speed what the same answers are worth: right answers or BLEU with 95 %% intervals, and the paired "
+        "difference from ar",
+    )
     parser.add_argument("--json", action="store_true", help="results as JSON")
     parser.set_defaults(handler=handle)
 
@@ -78,6 +88,8 @@ def handle(args: argparse.Namespace) -> int:
         contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json)
     )
     result = _report(lab, times) | {"task": args.task, "prompts": len(ids), "max_new_tokens": args.max_new_tokens}
+    if args.quality:
+        result["quality"] = _quality(lab, times, problems)
     crowded = beside({name: contenders[name] for name in BESIDE if name in contenders}, ids, args.repetitions)
     result["busy"] = {name: vars(spread) for name, spread in crowded.items()}
     result["trees"] = bookkeeping(lab, ids, args.max_new_tokens, args.repetitions)
@@ -164,6 +176,21 @@ def _report(lab: Lab, times: Times) -> dict[str, Any]:
     }
 
 
+def _quality(lab: Lab, times: Times, problems: Sequence[Problem]) -> dict[str, dict[str, Any]]:
+    """The measures of `engine.analysis.quality` on what each contender wrote in the last repetition."""
+    answers = {n: _answers(lab, times.total(n), problems) for n in times.names if not n.endswith(" full")}
+    return {name: measures(own, answers["ar"], {p.family for p in problems}) for name, own in answers.items()}
+
+
+def _answers(lab: Lab, lap: Lap, problems: Sequence[Problem]) -> Responses:
+    found = Responses()
+    for place, (problem, ids) in enumerate(zip(problems, lap.outputs, strict=True)):
+        text = lab.target.tokenizer.decode(ids)
+        right = marking(problem.family).right(problem, text)
+        found[place, 0] = Response((place,), len(ids), ids, text, problem.answer, right)
+    return found
+
+
 def _counts(lap: Lap) -> dict[str, Any]:
     return {
         "tokens": lap.tokens,
@@ -184,6 +211,7 @@ def _text(result: dict[str, Any]) -> str:
         "",
         "ratios of tokens per second",
         *(_line(name, value, 2) for name, value in (result["ratios"] | result["recording"]).items()),
+        *(["", "quality of the same answers", *quality_lines(result["quality"])] if "quality" in result else []),
         "",
         "tokens per second beside another busy process, over those alone",
         *(_line(name, value, 2) for name, value in result["busy"].items()),

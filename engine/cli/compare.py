@@ -257,12 +257,7 @@ def as_text(table: dict[str, dict[str, Any]]) -> str:
     lines += [
         f"{name:28}" + "".join(f"{_cell(row.get(column)):>20}" for column in COLUMNS) for name, row in table.items()
     ]
-    shown = [name for name in MEASURES if any(name in row["quality"] for row in table.values())]
-    lines += ["", f"{'method':28}" + "".join(f"{MEASURES[name]:>26}" for name in shown)]
-    lines += [
-        f"{name:28}" + "".join(f"{spread(row['quality'].get(measure), measure in SHARES):>26}" for measure in shown)
-        for name, row in table.items()
-    ]
+    lines += ["", *quality_lines({name: row["quality"] for name, row in table.items()})]
     categories = dict.fromkeys(category for row in table.values() for category in row.get("categories", ()))
     for category in categories:
         lines += ["", f"{category[:28]:28}" + "".join(f"{column:>20}" for column in BY_CATEGORY)]
@@ -271,6 +266,15 @@ def as_text(table: dict[str, dict[str, Any]]) -> str:
             for name, row in table.items()
         ]
     return "\n".join(lines)
+
+
+def quality_lines(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The quality of each method with its intervals, a line each below a heading; measures that none has are absent."""
+    shown = [name for name in MEASURES if any(name in row for row in found.values())]
+    return [f"{'method':28}" + "".join(f"{MEASURES[name]:>26}" for name in shown)] + [
+        f"{name:28}" + "".join(f"{spread(row.get(measure), measure in SHARES):>26}" for measure in shown)
+        for name, row in found.items()
+    ]
 
 
 def spread(found: dict[str, Any] | None, share: bool, digits: int = 1) -> str:

@@ -22,7 +22,7 @@ def test_contenders_take_turns_and_ratios_are_of_sums() -> None:
 
         def run(prompt: Sequence[int]) -> Lap:
             order.append(name)
-            return Lap(len(prompt), next(times), 2, 5)
+            return Lap(len(prompt), next(times), 2, 5, ((len(prompt), 9),))
 
         return run
 
@@ -31,7 +31,7 @@ def test_contenders_take_turns_and_ratios_are_of_sums() -> None:
     assert order == ["a", "b"] * 5
     assert times.speed("a") == Spread((4 / 3 + 4 / 2) / 2, 4 / 3, 4 / 2, 2)
     assert times.ratio("a", "b").low == pytest.approx(2.0) and times.ratio("a", "b").high == pytest.approx(3.0)
-    assert times.total("b") == Lap(4, 6.0, 4, 10)
+    assert times.total("b") == Lap(4, 6.0, 4, 10, ((3, 9), (1, 9)))
 
 
 def test_a_method_says_what_it_cost(toy: Lab) -> None:

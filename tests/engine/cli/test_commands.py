@@ -220,8 +220,10 @@ def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.Capture
     assert found["counts"]["ar"]["calls"] == 6 and found["counts"]["sd"]["tokens"] == 6
     assert found["trees"] == {}, "no head is loaded"
     assert set(found["busy"]) == {"ar", "sd"} and all(row["median"] > 0 for row in found["busy"].values())
+    assert "quality" not in found
     assert main([*given, "--no-transformers"]) == 0
-    assert "ratios of tokens per second" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "ratios of tokens per second" in told and "quality" not in told
     assert "task" in refused(capsys, "bench", *pair, "--task", "poems")
 
 

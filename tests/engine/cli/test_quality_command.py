@@ -1,12 +1,15 @@
 """Quality beside speed, worked examples, and prompts to calibrate on, as a person asks for them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.cli import main
+from engine.lab import Lab
 from engine.tasks import load_problems
+from engine.tasks.marking import Marking
 from engine.trace.store import Trace
 from tests.engine.cli.test_commands import SHORT, refused
 from tests.engine.zoo import Zoo
@@ -46,6 +49,31 @@ def test_compare_tells_quality_beside_speed(
     assert main([*given, "--repeats", "2"]) == 0
     assert "majority right, %" in capsys.readouterr().out
     assert "temperature" in refused(capsys, *given[:-2], "--repeats", "2")
+
+
+def test_bench_tells_quality_of_the_answers_it_timed(
+    pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What plain decoding writes is made the right answer to one of two problems, so that the marks can be worked out."""
+    given = ["bench", *pair, *SHORT, "--items", "2", "--repetitions", "1", "--methods", "sd,topk_lossy", "--no-lookups"]
+    marks = Marking("arithmetic", ("accuracy",), True, str, lambda a, b: a == b, lambda *_: 0.0)
+    problems = load_problems("arithmetic", "heldout", 2)
+    lab = Lab.load(target=pair[1], draft=pair[3], device="cpu")
+    written = [lab.run("ar", problem.prompt, max_new_tokens=6) for problem in problems]
+    made = [replace(problems[0], answer=written[0].text), replace(problems[1], answer="another")]
+    monkeypatch.setattr("engine.cli.bench.load_problems", lambda *_: made)
+    monkeypatch.setattr("engine.cli.bench.marking", lambda _: marks)
+    assert main([*given, "--quality", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["quality"]
+    assert set(found) == {"ar", "sd", "topk_lossy", "hf generate", "hf assisted 5", "hf prompt lookup"}
+    for name in ("ar", "sd", "hf generate"):
+        assert (found[name]["prompts"], found[name]["accuracy"]["mean"]) == (2, 0.5)
+        assert found[name]["accuracy_difference"] == {"mean": 0.0, "low": 0.0, "high": 0.0, "n": 2}
+        assert found[name]["same_as_ar"]["mean"] == 1 and found[name]["same_as_ar"]["low"] > 0
+        assert found[name]["response_tokens"]["mean"] == sum(len(t.token_ids) for t in written) / 2
+    assert main([*given, "--quality", "--no-transformers"]) == 0
+    told = capsys.readouterr().out.partition("quality of the same answers\n")[2].splitlines()
+    assert "right, %" in told[0] and told[1].startswith("ar ") and "50.0 (" in told[1]
 
 
 def test_compare_reads_published_sets_with_worked_examples(
