@@ -76,6 +76,11 @@ const KINDS = {
   },
   automaton: (source) =>
     `match of ${source.match === 1 ? "1 token" : `${source.match ?? "?"} tokens`}${seen(source, "first")}`,
+  counts: (source) => {
+    const after = source.match === 1 ? "1 token" : `${source.match ?? "?"} tokens`;
+    const last = known(source) ? `, last in ${place(source)}` : "";
+    return `${source.count ?? "?"} of ${times(source.seen)} after ${after}${last}`;
+  },
   adjacency: (source) => {
     const choice = source.choice ? `choice ${source.choice} of the target` : "what the target chose";
     const as = source.kept === false ? "as a draft token that was not accepted, after" : "in";

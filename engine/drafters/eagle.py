@@ -132,11 +132,11 @@ class Eagle2:
 
 
 class Eagle3(Eagle2):
-    """The head reads three tapped layer inputs and has its own output head."""
+    """The head reads tapped layer inputs (three, unless it says otherwise) and has its own output head."""
 
     NAME: ClassVar[str] = "eagle3"
     NEEDS: ClassVar[tuple[str, ...]] = ("eagle3",)
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         super().__init__(kit, knobs)
-        self.taps = tapped(kit.target.layers)
+        self.taps = self.head.spec.taps or tapped(kit.target.layers)

@@ -4,12 +4,50 @@ Dimension key: T rows, D width, I input width of the attention, H query heads, K
 Leading batch dimensions are allowed everywhere.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Llama3:
+    """Rope scaling "llama3": slow rotations are stretched, fast ones stay, those between are mixed."""
+
+    factor: float
+    low: float  # turns within `context` positions below which a rotation is slow
+    high: float  # and above which it is fast
+    context: float  # of the model before it was stretched
+
+    def stretched(self, slow_C: Tensor) -> Tensor:
+        """Angles a position [C / 2], from the plain ones."""
+        turns = self.context * slow_C / (2 * math.pi)
+        share = ((turns - self.low) / (self.high - self.low)).clamp(0, 1)
+        return slow_C / self.factor * (1 - share) + slow_C * share
+
+
+@dataclass(frozen=True, slots=True)
+class Yarn:
+    """Rope scaling "yarn" (2309.00071): as Llama3 with a ramp over channels; attention is scaled too."""
+
+    factor: float
+    context: float
+    fast: float = 32.0
+    slow: float = 1.0
+    scale: float = 1.0  # of cosines and sines
+
+    def stretched(self, slow_C: Tensor, theta: float) -> Tensor:
+        """Angles a position [C / 2], from the plain ones."""
+        half = len(slow_C)
+        ends = [
+            half * math.log(self.context / (turns * 2 * math.pi)) / math.log(theta) for turns in (self.fast, self.slow)
+        ]
+        low, high = max(math.floor(ends[0]), 0), min(math.ceil(ends[1]), 2 * half - 1)
+        ramp = ((torch.arange(half, dtype=slow_C.dtype) - low) / max(high - low, 0.001)).clamp(0, 1)
+        return slow_C / self.factor * ramp + slow_C * (1 - ramp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +64,8 @@ class Spec:
     stretch: float = 1.0  # rope scaling "linear": positions are divided by it
     dynamic: float = 1.0  # rope scaling "dynamic": the base grows beyond `context` positions
     context: int = 2048
+    llama3: Llama3 | None = None
+    yarn: Yarn | None = None
 
 
 def rope(spec: Spec, positions: int, like: Tensor) -> tuple[Tensor, Tensor]:
@@ -34,8 +74,11 @@ def rope(spec: Spec, positions: int, like: Tensor) -> tuple[Tensor, Tensor]:
     if spec.dynamic > 1 and positions > spec.context:
         theta *= (spec.dynamic * positions / spec.context - (spec.dynamic - 1)) ** (C / (C - 2))
     slow = 1.0 / theta ** (torch.arange(0, C, 2, dtype=torch.float64) / C)
+    slow = slow if spec.llama3 is None else spec.llama3.stretched(slow)
+    slow = slow if spec.yarn is None else spec.yarn.stretched(slow, theta)
     angle = torch.arange(positions, dtype=torch.float64).unsqueeze(1) / spec.stretch * slow
-    cos, sin = angle.cos(), angle.sin()
+    scale = 1.0 if spec.yarn is None else spec.yarn.scale
+    cos, sin = angle.cos() * scale, angle.sin() * scale
     return torch.cat((cos, cos), -1).to(like), torch.cat((-sin, sin), -1).to(like)
 
 

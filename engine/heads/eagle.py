@@ -38,6 +38,10 @@ class EagleSpec:
     bias: bool = True  # of EAGLE-2's fc
     qkv_bias: bool = False
     own_embedding: bool = False
+    taps: tuple[int, ...] = ()  # the target's layers whose inputs EAGLE-3 reads
+    fc_bias: bool = False  # of EAGLE-3's fc
+    norm_first: bool = False  # the residual is the normed feature (speculators: norm_before_residual)
+    norm_taps: bool = False  # the taps are normed before they are mixed (speculators: norm_before_fc)
 
 
 def wanted(spec: EagleSpec) -> dict[str, tuple[int, ...]]:
@@ -47,7 +51,10 @@ def wanted(spec: EagleSpec) -> dict[str, tuple[int, ...]]:
         named: dict[str, tuple[int, ...]] = {"embed_tokens.weight": (spec.vocab, D), "fc.weight": (D, 2 * D)}
         named |= {"fc.bias": (D,)} if spec.bias else {}
         return named | shapes(spec.block, "layers.0", D, biased=spec.qkv_bias)
-    named = {"fc.weight": (D, 3 * spec.target_width), "norm.weight": (D,), "lm_head.weight": (spec.draft_vocab, D)}
+    wide = len(spec.taps or (0, 1, 2)) * spec.target_width
+    named = {"fc.weight": (D, wide), "norm.weight": (D,), "lm_head.weight": (spec.draft_vocab, D)}
+    named |= {"fc.bias": (D,)} if spec.fc_bias else {}
+    named |= {"input_norm.weight": (wide,)} if spec.norm_taps else {}
     named |= {"midlayer.hidden_norm.weight": (D,), "midlayer.input_layernorm.weight": (D,)}
     if spec.draft_vocab != spec.vocab:
         named |= {"d2t": (spec.draft_vocab,), "t2d": (spec.vocab,)}
@@ -80,7 +87,12 @@ class EagleHead:
     def feature(self, states_TF: Tensor) -> Tensor:
         """The head's hidden rows [T, D] from the target's: the taps mixed by `fc`, or the final-normed states as they
         are."""
-        return states_TF if self.kind == "eagle2" else F.linear(states_TF, self.weights["fc.weight"])
+        if self.kind == "eagle2":
+            return states_TF
+        if self.spec.norm_taps:
+            norm = self.weights["input_norm.weight"]
+            states_TF = F.rms_norm(states_TF, norm.shape, norm, self.spec.block.eps)
+        return F.linear(states_TF, self.weights["fc.weight"], self.weights.get("fc.bias"))
 
     def mix(self, embedded_TD: Tensor, hidden_TD: Tensor) -> tuple[Tensor, Tensor]:
         """The residual [T, D] and the attention's input: `fc` of both (EAGLE-2), or both normed side by side [T, 2D]
@@ -93,7 +105,7 @@ class EagleHead:
             F.rms_norm(embedded_TD, (D,), w["midlayer.input_layernorm.weight"], eps),
             F.rms_norm(hidden_TD, (D,), w["midlayer.hidden_norm.weight"], eps),
         )
-        return hidden_TD, torch.cat(sides, -1)
+        return sides[1] if self.spec.norm_first else hidden_TD, torch.cat(sides, -1)
 
     def logits(self, hidden_TD: Tensor) -> Tensor:
         """Raw logits [T, V'] over the draft vocabulary."""

@@ -2,19 +2,24 @@
 layout."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from engine.errors import AssetError, ModelMismatch, unknown
+from engine.errors import AssetError, ModelMismatch
 from engine.heads.block import Spec
 from engine.heads.eagle import EagleHead, EagleSpec, Kind, names, tapped, wanted
-from engine.heads.files import check, count, fits, folder_of, number, place, read_config, read_weights, sizes
+from engine.heads.files import check, count, fits, folder_of, number, place, read_config, read_weights, rotary, sizes
 from engine.model import Model
 
-BUFFERS = ("rotary_emb.inv_freq",)  # old exports carry it; it follows from the config
+UNUSED = (
+    "rotary_emb.inv_freq",  # old exports carry it; it follows from the config
+    "verifier_norm.weight",  # of the target, beside it in training
+    "verifier_lm_head.weight",
+)
 
 
 def load_eagle2(path: Path, target: Model) -> EagleHead:
@@ -37,24 +42,81 @@ def load_eagle3(path: Path, target: Model) -> EagleHead:
 
 
 def _load(kind: Kind, path: Path, target: Model) -> EagleHead:
-    if kind == "eagle3" and target.layers < 7:
-        raise ModelMismatch(
-            f"EAGLE-3 taps three different layers, so its target needs at least 7; {target.name} has {target.layers}."
-        )
     folder = folder_of(path)
     fits(folder, target)
-    config = read_config(folder)
+    config = plain(read_config(folder))
     spec = read_spec(kind, config, target)
-    found = read_weights(folder)
+    found = renamed(read_weights(folder))
     _kind_fits(kind, found, folder)
-    if kind == "eagle3" and "embed_tokens.weight" in found and not spec.own_embedding:
-        raise AssetError(
-            "The head brings embed_tokens.weight, but its config has no target_hidden_size that asks for it."
+    if kind == "eagle3":
+        spec = replace(
+            spec,
+            own_embedding=spec.own_embedding or "embed_tokens.weight" in found,
+            fc_bias="fc.bias" in found,
+            norm_taps="input_norm.weight" in found,
         )
-    weights = check(found, wanted(spec), BUFFERS)
+        if "d2t" in found and "t2d" not in found:
+            found["t2d"] = torch.zeros(spec.vocab, dtype=torch.bool)
+            ids = names(found)
+            assert ids is not None
+            found["t2d"][ids.clamp(0, spec.vocab - 1)] = True
+    weights = check(found, wanted(spec), UNUSED)
     _map_fits(weights)
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))
-    return EagleHead(spec, place(weights, like), target.decoder, {"folder": folder.name, "taps": tapped(target.layers)})
+    return EagleHead(spec, place(weights, like), target.decoder, {"folder": folder.name, "taps": spec.taps})
+
+
+def plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration as the EAGLE repository writes it, from one of speculators, which keeps the layer's apart, or of
+    vLLM's `eagle_config`.
+
+    Raises:
+        AssetError: another method of speculators, or a head that taps nothing.
+    """
+    method = config.get("speculators_model_type", "eagle3")
+    if method != "eagle3":
+        raise AssetError(f"The head is one of speculators for {method!r}; eagle3 is known.")
+    layer, more = config.get("transformer_layer_config") or {}, config.get("eagle_config") or {}
+    if not isinstance(layer, dict) or not isinstance(more, dict):
+        raise AssetError("The head's transformer_layer_config and eagle_config must be JSON objects.")
+    if more.get("use_aux_hidden_state", True) is not True:
+        raise AssetError("The head reads no layers of its target (use_aux_hidden_state); EAGLE-3 reads three.")
+    given = {name: value for name, value in config.items() if value is not None}
+    return {**layer, **more, **given}
+
+
+def renamed(found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """EAGLE-3's layer as the EAGLE repository calls it; speculators and vLLM call it layers.0."""
+    if "layers.0.hidden_norm.weight" not in found:
+        return dict(found)
+    return {
+        f"midlayer.{name.removeprefix('layers.0.')}" if name.startswith("layers.0.") else name: tensor
+        for name, tensor in found.items()
+    }
+
+
+def taps_of(config: Mapping[str, Any], target: Model) -> tuple[int, ...]:
+    """The target's layers whose inputs the head reads: those that its config names, else the usual three.
+
+    Raises:
+        AssetError: they are no layers. ModelMismatch: the target has not so many.
+    """
+    ids = config.get("eagle_aux_hidden_state_layer_ids")
+    if ids is None:
+        if target.layers < 7:
+            raise ModelMismatch(
+                f"EAGLE-3 taps three different layers, so its target needs at least 7; {target.name} has "
+                f"{target.layers}."
+            )
+        return tapped(target.layers)
+    whole = isinstance(ids, list) and all(isinstance(i, int) and not isinstance(i, bool) for i in ids)
+    if not whole or not ids or sorted(set(ids)) != ids or ids[0] < 0:
+        raise AssetError(f"eagle_aux_hidden_state_layer_ids must be rising layer numbers, not {ids!r}.")
+    if ids[-1] > target.layers:
+        raise ModelMismatch(
+            f"The head reads layer {ids[-1]}, but {target.name} has {target.layers}: it was made for another target."
+        )
+    return tuple(ids)
 
 
 def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec:
@@ -91,7 +153,7 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
             channels=count(config, "head_dim", width // heads),
             eps=float(number(config, "rms_norm_eps", 1e-6)),
             context=count(config, "max_position_embeddings", 2048),
-            **_rope(config),
+            **rotary(config),
         )
     )
     return EagleSpec(
@@ -102,24 +164,10 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
         draft,
         bias=bool(config.get("bias", True)),
         qkv_bias=bool(config.get("qkv_bias", config.get("attention_bias", False))),
-        own_embedding="target_hidden_size" in config,
+        own_embedding=width != states,
+        taps=taps_of(config, target) if kind == "eagle3" else (),
+        norm_first=bool(config.get("norm_before_residual", False)),
     )
-
-
-def _rope(config: Mapping[str, Any]) -> dict[str, float]:
-    """Rotary settings of the head's own config; never the target's."""
-    scaling, newer = config.get("rope_scaling") or {}, config.get("rope_parameters") or {}
-    if not isinstance(scaling, dict) or not isinstance(newer, dict):
-        raise AssetError("The head's rope_scaling and rope_parameters must be JSON objects.")
-    theta = float(number({**newer, **config}, "rope_theta", 10000.0))
-    kind = scaling.get("rope_type", scaling.get("type", newer.get("rope_type", "default")))
-    factor = {**newer, **scaling}.get("factor")
-    if kind == "default":
-        return {"theta": theta}
-    if kind not in ("linear", "dynamic"):
-        raise AssetError(unknown("rope scaling of a head", kind, ("default", "linear", "dynamic")))
-    value = float(number({"factor": factor}, "factor"))
-    return {"theta": theta, "stretch" if kind == "linear" else "dynamic": value}
 
 
 def _kind_fits(kind: Kind, found: Mapping[str, Tensor], folder: Path) -> None:

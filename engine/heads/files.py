@@ -5,20 +5,23 @@ is checked.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
-from engine.errors import AssetError, ModelMismatch
+from engine.errors import AssetError, ModelMismatch, unknown
 from engine.files.documents import read_object
-from engine.heads.block import Spec
+from engine.heads.block import Llama3, Spec, Yarn
 from engine.model import Model
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+SHARDS = "model-*-of-*.safetensors"
+INDEX = "model.safetensors.index.json"  # of weights in several files
 RECORDS = ("training.json", "card.json")
 MAPS = ("d2t", "t2d")  # whole numbers; all other tensors are fractions
 MOST = 2**24  # of any size that a configuration names
@@ -38,7 +41,7 @@ def folder_of(path: Path, names: tuple[str, ...] = ()) -> Path:
     from huggingface_hub import snapshot_download  # noqa: PLC0415  (only for hub ids)
 
     try:
-        return Path(snapshot_download(ref, allow_patterns=["config.json", *RECORDS, *WEIGHTS, *names]))
+        return Path(snapshot_download(ref, allow_patterns=["config.json", *RECORDS, *WEIGHTS, INDEX, SHARDS, *names]))
     except (OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise AssetError(f"Neither a folder here nor a head that the hub gives: {ref!r}. ({reason})") from error
@@ -112,11 +115,14 @@ def count(config: Mapping[str, Any], key: str, default: int | None = None, most:
 
 
 def read_weights(folder: Path, names: tuple[str, ...] = ()) -> dict[str, Tensor]:
-    """All tensors of the folder's weight file (WEIGHTS, then `names`); a pickle only with weights_only.
+    """All tensors of the folder's weight file (WEIGHTS, then `names`), or of the several that its index names; a
+    pickle only with weights_only.
 
     Raises:
         AssetError: there is none, or it cannot be read.
     """
+    if (folder / INDEX).is_file():
+        return read_named(folder, names_in(folder))
     for name in (*WEIGHTS, *names):
         file = folder / name
         if not file.is_file():
@@ -133,6 +139,55 @@ def read_weights(folder: Path, names: tuple[str, ...] = ()) -> dict[str, Tensor]
             raise AssetError(f"{file} holds something else than named tensors.")
         return found
     raise AssetError(f"There are no weights in {folder}: {' or '.join((*WEIGHTS, *names))} is needed.")
+
+
+def read_named(folder: Path, names: set[str]) -> dict[str, Tensor]:
+    """Some of the tensors in a folder's safetensors, one file or several; the others are not read.
+
+    Raises:
+        AssetError: the files cannot be read, or do not hold them.
+    """
+    placed = _index(folder) if (folder / INDEX).is_file() else dict.fromkeys(names, WEIGHTS[0])
+    kept: dict[str, Tensor] = {}
+    for name in sorted({placed[tensor] for tensor in names}):
+        try:
+            with safe_open(folder / name, "pt") as file:
+                inside = set(file.keys())
+                kept |= {t: file.get_tensor(t) for t in names if placed[t] == name and t in inside}
+        except Exception as error:  # safetensors raises its own kinds
+            raise AssetError(f"{folder / name} cannot be read: {str(error)[:200]}.") from error
+    if lost := sorted(names - kept.keys()):
+        raise AssetError(f"The files of {folder.name} lack {_some(lost)}.")
+    return kept
+
+
+def _index(folder: Path) -> dict[str, str]:
+    """File of each tensor.
+
+    Raises:
+        AssetError: no such thing, or files outside the folder.
+    """
+    placed = read_object(folder / INDEX).get("weight_map")
+    if not isinstance(placed, dict) or not all(
+        isinstance(file, str) and Path(file).name == file and file.endswith(".safetensors") for file in placed.values()
+    ):
+        raise AssetError(f"{folder / INDEX} must have a weight_map from tensors to .safetensors files beside it.")
+    return placed
+
+
+def names_in(folder: Path) -> set[str]:
+    """Names of the tensors in a folder's safetensors, read off the headers.
+
+    Raises:
+        AssetError: they cannot be read.
+    """
+    if (folder / INDEX).is_file():
+        return set(_index(folder))
+    try:
+        with safe_open(folder / WEIGHTS[0], "pt") as file:
+            return set(file.keys())
+    except Exception as error:  # safetensors raises its own kinds
+        raise AssetError(f"{folder / WEIGHTS[0]} cannot be read: {str(error)[:200]}.") from error
 
 
 def check(
@@ -192,3 +247,52 @@ def place(weights: Mapping[str, Tensor], like: Tensor) -> dict[str, Tensor]:
     return {
         n: t.to(like.device, like.dtype) if t.is_floating_point() else t.to(like.device) for n, t in weights.items()
     }
+
+
+def rotary(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Rotary settings of the head's own config, as fields of `Spec`; never the target's.
+
+    Raises:
+        AssetError: a scaling that is not known, or numbers that it needs are missing.
+    """
+    scaling, newer = config.get("rope_scaling") or {}, config.get("rope_parameters") or {}
+    if not isinstance(scaling, dict) or not isinstance(newer, dict):
+        raise AssetError("The head's rope_scaling and rope_parameters must be JSON objects.")
+    theta = float(number({**newer, **config}, "rope_theta", 10000.0))
+    kind = scaling.get("rope_type", scaling.get("type", newer.get("rope_type", "default")))
+    given = {**newer, **scaling}
+    if kind == "default":
+        return {"theta": theta}
+    if kind not in ROPES:
+        raise AssetError(unknown("rope scaling of a head", kind, ("default", *ROPES)))
+    factor = float(number(given, "factor"))
+    return {"theta": theta, **ROPES[kind](given, factor, config)}
+
+
+def _llama3(given: Mapping[str, Any], factor: float, config: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+    low, high, context = (float(number(given, name)) for name in names)
+    if high <= low:
+        raise AssetError(f"The head's high_freq_factor = {high:g} must be larger than its low_freq_factor = {low:g}.")
+    return {"llama3": Llama3(factor, low, high, context)}
+
+
+def _yarn(given: Mapping[str, Any], factor: float, config: Mapping[str, Any]) -> dict[str, Any]:
+    context = number(given, "original_max_position_embeddings", config.get("max_position_embeddings"))
+    fast, slow = (float(number(given, name, usual)) for name, usual in (("beta_fast", 32), ("beta_slow", 1)))
+    told, own = given.get("attention_factor"), 0.1 * math.log(factor) + 1 if factor > 1 else 1.0
+    if given.get("mscale") or given.get("mscale_all_dim") or given.get("truncate", True) is not True:
+        raise AssetError("The head's yarn has mscale, mscale_all_dim or truncate, which only other families use.")
+    return {
+        "yarn": Yarn(
+            factor, float(context), fast, slow, own if told is None else float(number(given, "attention_factor"))
+        )
+    }
+
+
+ROPES: dict[str, Callable[[Mapping[str, Any], float, Mapping[str, Any]], dict[str, Any]]] = {
+    "linear": lambda given, factor, config: {"stretch": factor},
+    "dynamic": lambda given, factor, config: {"dynamic": factor},
+    "llama3": _llama3,
+    "yarn": _yarn,
+}

@@ -114,4 +114,36 @@ UNIVERSAL = make_card(
     formula="draft = tokens_p(text_p + text_q(argmax q, gamma times)); accept x with probability p(x)",
 )
 
-CARDS = (AR, SD, UNIVERSAL, EASD, SPECDEC, CM_ASD, TOPK)
+MIXED = make_card(
+    name="mixed",
+    title="Mixed drafting",
+    paper="practice of llama.cpp, which asks its n-gram caches before the draft model; copies as in 'SAM Decoding' "
+    "(2411.10666)",
+    drafter="mixed",
+    shape="chain",
+    rule="exact",
+    summary="Copies what followed where the end of the text occurred before, and lets the draft model write where "
+    "nothing matches. A copy costs no model call, and can be much longer than a chain.",
+    helps="Answers that quote their input between free passages.",
+    hurts="Accidental matches: a short one copies what the draft model would have known better.",
+    contested="How long a match must be to be trusted over the model is not published; min_match is ours.",
+    formula="match >= min_match: copy min(copy_most, alpha x match); else gamma tokens of the draft model",
+)
+LAYER_SKIP = make_card(
+    name="layer_skip",
+    title="Layer skipping",
+    paper="Zhang et al. 2023, 'Draft & Verify' (2309.08168); Elhoushi et al. 2024, 'LayerSkip' (2404.16710)",
+    drafter="layer_skip",
+    shape="chain",
+    rule="exact",
+    summary="The target drafts for itself with some of its layers left out, and checks with all of them. No second "
+    "model, no second cache.",
+    helps="Targets that were trained to leave early (LayerSkip), and any target for which no small model is at hand.",
+    hurts="A target that was not: its early layers do not speak the output head's language, and half the layers cost "
+    "half a call a draft token.",
+    contested="Draft & Verify searches which layers to skip for each model; LayerSkip leaves after a layer for which "
+    "it trains. Here the layers are named.",
+    formula="q = softmax(head(norm(layers in `layers` only))); accept x if u < min(1, p(x)/q(x))",
+)
+
+CARDS = (AR, SD, UNIVERSAL, MIXED, LAYER_SKIP, EASD, SPECDEC, CM_ASD, TOPK)

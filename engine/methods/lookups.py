@@ -120,4 +120,26 @@ STAND = make_card(
     formula="q = mean distribution of the longest known context; children: top m of log q + Gumbel noise",
 )
 
-CARDS = (PLD, ANPD, SAM, RECYCLE, SAM_RECYCLE, STAND)
+SUFFIX = make_card(
+    name="suffix",
+    title="Suffix decoding",
+    paper="Oliaro et al. 2024, 'SuffixDecoding: Extreme Speculative Decoding for Emerging AI Applications' "
+    "(2411.04975)",
+    drafter="suffix",
+    shape="chain",
+    rule="exact",
+    family="lookup",
+    defaults={"gamma": 24},
+    origins={"gamma": "code"},
+    summary="Counts what followed every run of tokens in this text and in earlier answers, and drafts the most "
+    "frequent continuation. How long it drafts follows from how much of the text matched and how sure the counts are.",
+    helps="Agents, edits and second attempts: what was often written the same way is drafted far ahead, what varied is "
+    "not.",
+    hurts="A first answer to a new question, and runs that were followed by something else each time.",
+    contested="The paper grows a tree of the counts; its code and vLLM draft a path, as here. The code also counts the "
+    "end of the text itself as a sighting, which halves the share of what was seen once.",
+    formula="D(x) = D(parent) count(x) / sum of its siblings' counts; the match that maximises sum D, at most "
+    "spec_factor x match tokens",
+)
+
+CARDS = (PLD, ANPD, SAM, SUFFIX, RECYCLE, SAM_RECYCLE, STAND)

@@ -149,4 +149,22 @@ HETEROSPEC = make_card(
     "Delta = alpha - i",
 )
 
-CARDS = (EAGLE2, EAGLE3, MEDUSA, MEDUSA_TYPICAL, HYDRA, BLOCKWISE, ADAEDL, ADAEDL_EAGLE, HETEROSPEC)
+MTP = make_card(
+    name="mtp",
+    title="Multi-token prediction",
+    paper="DeepSeek-AI 2024, 'DeepSeek-V3 Technical Report' (2412.19437), section 2.2",
+    drafter="mtp",
+    shape="chain",
+    rule="exact",
+    family="tree",
+    defaults={"gamma": 6},
+    summary="Models such as DeepSeek-V3, GLM-4-MoE, Qwen3-Next and MiMo are trained with one more layer that writes "
+    "the token after the next. It drafts a chain, reading its own states for each further token.",
+    helps="Targets that bring the layer with them: nothing else to load, and drafts that fit the target.",
+    hurts="One level deep in training, it is less sure with each further token.",
+    contested="vLLM hands on the state before the head's last norm for DeepSeek and GLM and the normed one for "
+    "Qwen3-Next; transformers the normed one for all, as here.",
+    formula="h' = layer(W [norm(emb(x)); norm(h)]); q = head(norm(h'))",
+)
+
+CARDS = (EAGLE2, EAGLE3, MTP, MEDUSA, MEDUSA_TYPICAL, HYDRA, BLOCKWISE, ADAEDL, ADAEDL_EAGLE, HETEROSPEC)

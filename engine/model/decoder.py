@@ -15,6 +15,7 @@ class New:
     pos: Tensor | None  # [T]; None is start, start + 1, ...
     start: int
     block: Tensor | None  # [T, T] bool, true = sees; None is plainly causal
+    skip: frozenset[int] = frozenset()  # layers that are left out
 
 
 @dataclass(frozen=True, slots=True)

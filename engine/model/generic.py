@@ -10,6 +10,7 @@ from torch import Tensor
 
 from engine.model.decoder import New, Rows
 from engine.model.layers import STATES, Layers, mask_of
+from engine.model.skipping import Skipper
 
 MARKS = 16  # states of earlier places that are kept to go back to
 REFED = 24  # committed rows fed again together with a draft, at most; more are run on their own first
@@ -94,6 +95,7 @@ class GenericDecoder:
 
     def __init__(self, hf: Any, layers: Layers) -> None:
         self.hf, self.layers = hf, layers
+        self._skipper = Skipper(hf)
         self.dtype = hf.get_input_embeddings().weight.dtype  # of the masks; a quantised model's own may be no float
         self._keep = "logits_to_keep" in inspect.signature(hf.forward).parameters
 
@@ -126,15 +128,16 @@ class GenericDecoder:
         pos = torch.arange(start, start + T, device=new.ids.device) if new.pos is None else new.pos
         cache.mark()
         cache.length = start + T  # also of a pass that fails: what it left is cut off before the next
-        out = self.hf(
-            input_ids=new.ids[None],
-            position_ids=pos[None],
-            attention_mask=self._masks(new, pos),
-            past_key_values=cache.kv,
-            use_cache=True,
-            output_hidden_states=True,
-            **({"logits_to_keep": want} if self._keep else {}),
-        )
+        with self._skipper.without(new.skip):
+            out = self.hf(
+                input_ids=new.ids[None],
+                position_ids=pos[None],
+                attention_mask=self._masks(new, pos),
+                past_key_values=cache.kv,
+                use_cache=True,
+                output_hidden_states=True,
+                **({"logits_to_keep": want} if self._keep else {}),
+            )
         hidden = out.hidden_states
         kept = [hidden[i][0].to(hidden[-1].device) for i in sorted(taps)]
         return Rows(out.logits[0, -want:], hidden[-1][0], torch.cat(kept, -1) if kept else None)

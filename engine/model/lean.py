@@ -93,6 +93,8 @@ class LeanDecoder:
         x = F.embedding(new.ids, self.embedding)
         kept: list[Tensor] = []
         for i, (w, slots) in enumerate(zip(self.layers, cache.layers, strict=True)):
+            if i in new.skip:
+                continue
             if i in taps:
                 kept.append(x)
             qkv = torch.mm(self._normed(x, w.norm_in), w.qkv)

@@ -56,6 +56,8 @@ class Session:
         self._tokens: list[int] = []  # committed tokens in slots 0..
         self._draft: Draft = EMPTY  # nodes in the slots after them
         self.fed = 0  # rows computed so far, for tests and the bench
+        self._skimmed: list[int] = []  # tokens behind the committed slots, read by some of the layers only
+        self._left_out: frozenset[int] = frozenset()
 
     @torch.inference_mode()
     def forward(self, tokens: Sequence[int], draft: Draft = EMPTY) -> Forward:
@@ -74,7 +76,7 @@ class Session:
         if self.decoder.only_chains and not draft.is_chain:
             raise ConfigError("this model can check chains only: some of its layers keep one running state.")
         start = self._cache.back(self._reuse(tokens))
-        self._tokens, self._draft = tokens[:start], EMPTY  # stays true if the pass fails
+        self._tokens, self._draft, self._skimmed = tokens[:start], EMPTY, []  # stays true if the pass fails
         ids = torch.tensor([*tokens[start:], *draft.tokens], device=self.device)
         pos, block = self._layout(start, n, draft)
         rows = self.decoder.run(self._cache, New(ids, pos, start, block), self.taps, size + 1)
@@ -87,6 +89,32 @@ class Session:
         """What a round has in which the model was not called: no row."""
         none = torch.empty(0, self.vocab, device=self.device)
         return Forward(none, none, None, 0)
+
+    @torch.inference_mode()
+    def skim(self, tokens: Sequence[int], skip: frozenset[int]) -> Tensor:
+        """Logits [1, V] after the last of `tokens` from a pass that leaves the layers `skip` out (self-drafting).
+
+        What whole passes have read stays; the rows of this one lie behind it, serve the next of the same layers, and
+        are written over by the next whole pass.
+
+        Raises:
+            ConfigError, EngineFault: as `forward`.
+        """
+        tokens = list(tokens)
+        if not tokens or len(tokens) > self.slots:
+            raise ConfigError(f"{len(tokens)} tokens do not fit the {self.slots} positions of this run.")
+        start = self._reuse(tokens)
+        rest = tokens[start:]
+        same = tokens[:start] == self._tokens and skip == self._left_out
+        known = common_prefix(rest, self._skimmed, min(len(rest) - 1, len(self._skimmed))) if same else 0
+        at = self._cache.back(start + known)
+        start = min(start, at)
+        self._tokens, self._draft, self._skimmed, self._left_out = tokens[:start], EMPTY, [], skip
+        ids = torch.tensor(tokens[at:], device=self.device)
+        rows = self.decoder.run(self._cache, New(ids, None, at, None, skip), (), 1)
+        check_finite(rows.logits)
+        self._skimmed = tokens[start:]
+        return rows.logits[:, : self.vocab]
 
     def _layout(self, start: int, n: int, draft: Draft) -> tuple[Tensor | None, Tensor | None]:
         """Positions of the new rows, and who sees whom among them; both None when plainly one after the other."""

@@ -8,6 +8,7 @@ from typing import Any
 from engine.errors import ConfigError, LabError, unknown
 from engine.heads import files, hydra, medusa
 from engine.heads.eagle_load import load_eagle2, load_eagle3
+from engine.heads.mtp_load import load_mtp
 from engine.judge import weights
 from engine.judge.weights import load_judge
 from engine.lookup.static import load_static
@@ -26,12 +27,14 @@ LOADERS: dict[str, Loader] = {  # role (before a colon) -> loader
     "medusa": medusa.load_medusa,
     "hydra": hydra.load_hydra,
     "prm": load_reward,
+    "mtp": load_mtp,
     "strata": lambda path, target: load_strata(path, target.revision),
 }
 CONFIG = ("config.json",)
 HEADS: dict[str, tuple[str, ...]] = {  # role -> its weights, under any of these names; a hub id will do too
-    "eagle2": files.WEIGHTS,
-    "eagle3": files.WEIGHTS,
+    "eagle2": (*files.WEIGHTS, files.INDEX),
+    "eagle3": (*files.WEIGHTS, files.INDEX),
+    "mtp": (*files.WEIGHTS, files.INDEX),
     "medusa": (*files.WEIGHTS, *medusa.FILES),
     "hydra": (*files.WEIGHTS, *hydra.FILES),
 }

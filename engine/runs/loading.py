@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from engine.config import Calibration
 from engine.errors import ConfigError, unknown
 from engine.files.places import locate
 from engine.files.presets import get_preset
+from engine.heads.mtp_load import brings
 from engine.model import Model, bridge, load_model
 from engine.progress import loading, size_of
 from engine.runs.assets import LOADERS
@@ -35,7 +37,8 @@ class Wanted:
 
 
 def wanted(preset: str | None, models: Mapping[str, str], assets: Mapping[str, str], dtype: str) -> Wanted:
-    """What a preset names, with `models` and `assets` in place of its own; or just those.
+    """What a preset names, with `models` and `assets` in place of its own; or just those. A target that brings an MTP
+    head is one of the assets.
 
     Raises:
         ConfigError: neither or both of preset and target given, an unknown preset, option or role.
@@ -53,6 +56,8 @@ def wanted(preset: str | None, models: Mapping[str, str], assets: Mapping[str, s
     for role in assets:
         if (kind := role.split(":")[0]) not in LOADERS:
             raise ConfigError(unknown("option or asset role", kind, (*OPTIONS, *LOADERS)))
+    if "mtp" not in assets and brings(Path(locate(models["target"]))):
+        assets = {**assets, "mtp": models["target"]}
     return Wanted(models, assets, dtype, named=preset is not None, calibrated=calibrated)
 
 

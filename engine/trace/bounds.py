@@ -297,9 +297,9 @@ HEAD_EXTRAS = (
 )
 EXTRAS = (
     _each(_few, "bin", "n_verify", "levels", "d_extra", "k", "made", "candidates", "hit_order", "beams", "ended")
-    | _each(_count, "match", "table_entries", "buffers_made", "buffers_reused", "reward_tokens")
+    | _each(_count, "match", "table_entries", "buffers_made", "buffers_reused", "reward_tokens", "draft_tokens")
     | _each(_share, "mean_confidence", "judge_threshold", "reward")
-    | _each(_real, "lambda", "rating")
+    | _each(_real, "lambda", "rating", "score")
     | {"where": _text, "phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
 )
 PRUNED: dict[str, Check] = {"token": _token, "parent": _candidate, "score": _real, "cause": _text}

@@ -110,7 +110,9 @@ class RoundExtras(_Named, total=False):
     table_entries: int
     hit_order: int  # tokens that were looked up and found; 0 for none
     match: int
-    where: str  # the draft is from: dynamic | static | adjacency
+    where: str  # the draft is from: dynamic | static | adjacency | model | this | earlier
+    score: float  # draft tokens that counts expect to hold
+    draft_tokens: int  # of a model with a tokenizer of its own, that the draft was cut from
     beams: int  # live ones
     ended: int
     rating: float  # of the best beam

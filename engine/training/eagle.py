@@ -96,7 +96,7 @@ class Eagle3Recipe:
             q, k, v = head.block.project(x, self.cos[here].unsqueeze(1), self.sin[here].unsqueeze(1))
             if j:
                 diagonal.append((k, v))
-            hidden = head.block.close(residual, _attend(q, k0, v0, sees, diagonal))
+            hidden = head.block.close(residual, attend(q, k0, v0, sees, diagonal))
             valid = rows.valid(j) & F.pad(inside[:, j:], (0, j))
             loss, same = soft_loss(head.logits(hidden), F.pad(target[:, j:], (0, 0, 0, j)), valid)
             total = total + DECAY**j * loss
@@ -110,7 +110,7 @@ def _inside(full: Tensor, ids: Tensor) -> Tensor:
     return marked[full.argmax(-1)]
 
 
-def _attend(q: Tensor, k0: Tensor, v0: Tensor, sees: Tensor, diagonal: list[tuple[Tensor, Tensor]]) -> Tensor:
+def attend(q: Tensor, k0: Tensor, v0: Tensor, sees: Tensor, diagonal: list[tuple[Tensor, Tensor]]) -> Tensor:
     """Attention of R rows over T committed keys they may see, and over one own key of each earlier unrolled step [B, H,
     R, C]."""
     scale = q.shape[-1] ** -0.5

@@ -31,6 +31,27 @@ def register(add: Any) -> None:
     cache.add_argument("--greedy", type=float, default=0.5, help="share that the target writes itself, greedily")
     head = add("head", train_head, "train a head on cached features; checkpoint and export every two minutes")
     head.add_argument("kind", choices=tuple(RECIPES))
+    mtp = add("mtp", train_head, "train a multi-token prediction head: head mtp")
+    mtp.set_defaults(kind="mtp")
+    for sub in (head, mtp):
+        _budget(sub)
+    judge = add("head-eval", judge_heads, "measure heads on held-out problems, greedy, and write their cards")
+    judge.add_argument(
+        "kinds", nargs="*", metavar="KIND", help=f"of {', '.join(RECIPES)}; all that are there if none is given"
+    )
+    judge.add_argument("--items", type=int, default=30, help="held-out problems a family")
+    judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
+    judge.add_argument("--folder", type=Path, default=ASSETS, help="folder of the heads")
+    for sub in (cache, head, mtp):
+        sub.add_argument("--features", type=Path, default=Path("build/features"), help="folder of the cache")
+        sub.add_argument("--seed", type=int, default=0, help="seed of texts and weights")
+        sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
+    for sub in (cache, head, mtp, judge):
+        sub.add_argument("--target", type=Path, default=ASSETS / "target", help="folder")
+
+
+def _budget(head: argparse.ArgumentParser) -> None:
+    """How long and how fast a head is trained, and where it is kept."""
     head.add_argument("--minutes", type=float, default=12.0, help="wall-clock budget, minutes")
     head.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
     head.add_argument("--rows", type=int, default=8, help="texts a step")
@@ -41,19 +62,6 @@ def register(add: Any) -> None:
     head.add_argument("--start-from", type=Path, help="folder of another run's checkpoint to take first weights from")
     head.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
     head.add_argument("--out", type=Path, help="folder of the export; assets/tiny/KIND if not given")
-    judge = add("head-eval", judge_heads, "measure heads on held-out problems, greedy, and write their cards")
-    judge.add_argument(
-        "kinds", nargs="*", metavar="KIND", help=f"of {', '.join(RECIPES)}; all that are there if none is given"
-    )
-    judge.add_argument("--items", type=int, default=30, help="held-out problems a family")
-    judge.add_argument("--no-cards", action="store_true", help="only print; write nothing")
-    judge.add_argument("--folder", type=Path, default=ASSETS, help="folder of the heads")
-    for sub in (cache, head):
-        sub.add_argument("--features", type=Path, default=Path("build/features"), help="folder of the cache")
-        sub.add_argument("--seed", type=int, default=0, help="seed of texts and weights")
-        sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
-    for sub in (cache, head, judge):
-        sub.add_argument("--target", type=Path, default=ASSETS / "target", help="folder")
 
 
 def make_features(options: argparse.Namespace) -> None:

@@ -13,7 +13,13 @@ from engine.tasks import FAMILIES, load_problems
 from engine.trace.metrics import pooled
 
 EVAL_SEED = 1
-TITLES = {"eagle3": "EAGLE-3 head", "eagle2": "EAGLE-2 head", "medusa": "Medusa heads", "hydra": "Hydra heads"}
+TITLES = {
+    "eagle3": "EAGLE-3 head",
+    "eagle2": "EAGLE-2 head",
+    "medusa": "Medusa heads",
+    "hydra": "Hydra heads",
+    "mtp": "MTP head",
+}
 HELP = {
     "tau": "tokens a target call, greedy",
     "accept_rate_tested": "share of tested draft tokens accepted",

@@ -6,10 +6,12 @@ from engine.training.eagle import Eagle2Recipe, Eagle3Recipe
 from engine.training.heads import Recipe, TrainingContext
 from engine.training.hydra import HydraRecipe
 from engine.training.medusa import MedusaRecipe
+from engine.training.mtp import MtpRecipe
 
 RECIPES: dict[str, Callable[[TrainingContext], Recipe]] = {
     "eagle3": Eagle3Recipe,
     "eagle2": Eagle2Recipe,
     "medusa": MedusaRecipe,
     "hydra": HydraRecipe,
+    "mtp": MtpRecipe,
 }

@@ -18,7 +18,7 @@ from engine.streams import Streams
 from engine.verify import Verdict
 from engine.view import RoundView
 
-LOOKUPS = ("pld", "anpd", "sam", "recycle", "sam_recycle", "stand")
+LOOKUPS = ("pld", "anpd", "sam", "suffix", "recycle", "sam_recycle", "stand")
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,11 @@ LOSSLESS: list[tuple[str, dict[str, Any]]] = [
     ("model+confidence_chain+entropy_veto", {"tau_entropy": 20.0, "k_max": 6}),
     ("model+confidence_chain+top_k", {"accept_k": 1, "k_max": 6}),
     ("none+none+gap", {}),
+    ("universal", {"gamma": 4}),
+    ("suffix", {"spec_factor": 4.0}),
+    ("mixed", {"min_match": 2}),
+    ("layer_skip", {"layers": "every:2"}),
+    ("layer_skip", {"layers": "first:3", "gamma": 3}),
 ]
 
 

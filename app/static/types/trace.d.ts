@@ -128,8 +128,12 @@ export interface RoundExtras {
   /** tokens that were looked up and found; 0 for none */
   readonly hit_order?: number;
   readonly match?: number;
-  /** the draft is from: dynamic | static | adjacency */
+  /** the draft is from: dynamic | static | adjacency | model | this | earlier */
   readonly where?: string;
+  /** draft tokens that counts expect to hold */
+  readonly score?: number;
+  /** of a model with a tokenizer of its own, that the draft was cut from */
+  readonly draft_tokens?: number;
   /** live ones */
   readonly beams?: number;
   readonly ended?: number;

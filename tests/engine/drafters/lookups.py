@@ -17,7 +17,7 @@ from engine.streams import Streams
 from engine.trees.template import Template
 from tests.engine.toy import toy_lab
 
-NAMES = ("pld", "anpd", "sam", "recycle", "sam_recycle", "stand")
+NAMES = ("pld", "anpd", "sam", "suffix", "recycle", "sam_recycle", "stand")
 SAMPLED = Sampling(temperature=1.0)
 
 

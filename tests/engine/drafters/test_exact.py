@@ -97,7 +97,7 @@ def test_single_entries_make_all_variants_one():
 TEXT = [0, 1, 2, 3, 0, 1, 2, 0, 1, 2, 3, 0, 1]
 
 
-@pytest.mark.parametrize("name", ["pld", "anpd", "sam"])
+@pytest.mark.parametrize("name", ["pld", "anpd", "sam", "suffix"])
 def test_chains_emit_the_distribution_of_the_target(name):
     part, shape = drafter(name, TEXT, gamma=2)
     draft = part.propose(context(TEXT), shape)

@@ -301,7 +301,9 @@ def test_same_seed_same_text_and_the_trace_is_whole(zoo, name):
     assert [t.token_ids for t in runs[0]] == [t.token_ids for t in runs[1]]
     trace = runs[0][1]
     nodes = [n for r in trace.rounds for n in r.nodes]
-    assert nodes and all(n.source and n.source["kind"] in ("ngram", "automaton", "adjacency", "table") for n in nodes)
+    assert nodes and all(
+        n.source and n.source["kind"] in ("ngram", "automaton", "adjacency", "table", "counts") for n in nodes
+    )
     assert all("table_entries" in r.extras for r in trace.rounds)
     told = {"trajectory": 1, "trajectories": 2, "earlier": [[token.piece for token in runs[0][0].tokens]]}
     assert {key: trace.head.extras[key] for key in trace.head.extras if key != "process"} == told

@@ -60,8 +60,8 @@ def test_rope_is_the_heads_own(tmp_path: Path, llama: Model) -> None:
     assert load_asset("eagle3", str(configured(folder, rope_theta=500000.0)), llama).spec.block.theta == 500000.0
     linear = configured(folder, rope_scaling={"type": "linear", "factor": 4.0})
     assert load_asset("eagle3", str(linear), llama).spec.block.stretch == 4.0
-    with pytest.raises(AssetError, match="yarn"):
-        load_asset("eagle3", str(configured(folder, rope_scaling={"type": "yarn", "factor": 4.0})), llama)
+    with pytest.raises(AssetError, match="longrope"):
+        load_asset("eagle3", str(configured(folder, rope_scaling={"type": "longrope", "factor": 4.0})), llama)
 
 
 def test_a_renamed_tensor_is_refused_by_name(tmp_path: Path, llama: Model) -> None:
@@ -142,15 +142,13 @@ def test_one_kind_given_as_the_other(tmp_path: Path, llama: Model) -> None:
         load_asset("eagle2", str(made.eagle(tmp_path, llama, "eagle3")), llama)
 
 
-def test_own_embeddings_only_where_the_config_asks(tmp_path: Path, llama: Model) -> None:
-    own = made.eagle(tmp_path / "own", llama, "eagle3", target_hidden_size=llama.width)
-    head = load_asset("eagle3", str(own), llama)
-    assert "embed_tokens.weight" in head.weights
-    stray = change(
-        made.eagle(tmp_path / "stray", llama, "eagle3"), **{"embed_tokens.weight": torch.zeros(32, llama.width)}
-    )
-    with pytest.raises(AssetError, match="target_hidden_size"):
-        load_asset("eagle3", str(stray), llama)
+def test_own_embeddings_are_used_where_the_head_brings_them(tmp_path: Path, llama: Model) -> None:
+    own = torch.arange(32.0).unsqueeze(1).expand(32, llama.width).contiguous()
+    folder = made.eagle(tmp_path, llama, "eagle3")
+    ids = torch.tensor([3, 7])
+    assert torch.equal(load_asset("eagle3", str(folder), llama).embed(ids), llama.decoder.embed(ids))
+    head = load_asset("eagle3", str(change(folder, **{"embed_tokens.weight": own})), llama)
+    assert head.embed(ids)[:, 0].tolist() == [3, 7]
 
 
 class Evil:

@@ -14,7 +14,7 @@ from engine.trace import bounds
 from engine.trace.records import HeadExtras, Pruned, Reason, RoundExtras, Source
 from engine.trace.store import Trace
 
-UNRECORDED = {"beams", "ended", "rating", "reward", "reward_tokens"}  # no case is recorded with beams or RSD
+UNRECORDED = {"beams", "ended", "rating", "reward", "reward_tokens", "score", "draft_tokens"}  # of no recorded case
 FREE = {"pattern"}  # a text for a reader, of any content
 
 

@@ -1,0 +1,75 @@
+"""Multi-token prediction: the layer that a model was trained with to write further ahead drafts for it. DeepSeek-V3
+(2412.19437); docs/methods/mtp.md.
+
+Alignment as for EAGLE: with committed tokens t_1 .. t_n the head has read (t_2, f_1) .. (t_n, f_{n-1}) at positions 0
+.. n-2, and its last state predicts what follows t_n. Further draft tokens read the head's own states; the target's
+replace them once they are committed. Dimension key: D width.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from engine.config import Knob
+from engine.draft import EMPTY, Draft
+from engine.heads.follow import Follower
+from engine.heads.mtp import Head
+from engine.parts import ChainShape, Context, Kit, Knobs, Outcome, write_chain
+
+
+class Mtp:
+    """A chain from one head that is asked again for each further token."""
+
+    NAME: ClassVar[str] = "mtp"
+    KNOBS: ClassVar[tuple[Knob, ...]] = ()
+    SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
+    NEEDS: ClassVar[tuple[str, ...]] = ("mtp",)
+    DISTRIBUTIONS: ClassVar[bool] = True
+    WANTS: ClassVar[tuple[str, ...]] = ()
+    taps: tuple[int, ...] = ()
+
+    def __init__(self, kit: Kit, knobs: Knobs) -> None:
+        self.head: Head = kit.assets["mtp"]
+        self.vocab, self.device, self.capacity = kit.vocab, kit.target.device, kit.capacity
+        self.stops = frozenset(kit.target.tokenizer.stop_ids)
+        self.memory: Any = self.head.memory(self.capacity)
+        self.follower = Follower()
+        self._read = 0  # committed pairs in the memory
+        self._state: Tensor | None = None  # after the last of them [1, D]
+        self._drafted = self._level = 0
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        self.memory, self._read, self._state = self.head.memory(self.capacity), 0, None
+        self.follower.begin(len(tokens))
+
+    def propose(self, context: Context, shape: ChainShape) -> Draft:
+        """A chain; empty while there is no state yet (a prompt of one token)."""
+        last = context.last
+        fresh = self.follower.fresh(last, context.path, len(context.tokens), None if last is None else last.last)
+        if fresh is not None:
+            first = self._read + 1
+            state = self._run(context.tokens[first : first + len(fresh)], fresh, self._read)
+            self._read, self._state = self._read + len(fresh), state[-1:]
+        if self._state is None:
+            return EMPTY
+        state, root = self._state, len(context.tokens)
+
+        def after(tokens: list[int]) -> Tensor:
+            nonlocal state
+            self._level = len(tokens) - root
+            if self._level:
+                state = self._run(tokens[-1:], state, self._read + self._level - 1)
+            return self.head.logits(state)[:, : self.vocab]
+
+        return write_chain(context, shape, context.space, self.stops, after, self._source)
+
+    def _run(self, tokens: Sequence[int], states: Tensor, at: int) -> Tensor:
+        return self.head.run(self.memory, torch.tensor(list(tokens), device=self.device), states, at)
+
+    def _source(self) -> dict[str, Any]:
+        return {"kind": "head", "level": self._level + 1}
+
+    def observe(self, outcome: Outcome) -> None:
+        """Nothing: states are read off the next context."""

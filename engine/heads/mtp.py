@@ -1,0 +1,121 @@
+"""Multi-token prediction (MTP) heads: one more decoder layer that a model was trained with. It writes the state after
+the next token from the final-normed state before it and that token's embedding.
+
+DeepSeek-V3 (2412.19437, section 2.2); published alike for GLM-4-MoE, Qwen3-Next and MiMo (`mtp_load` knows the names).
+Embeddings and output head are the target's. What the head writes is normed as the target's own states are, so it is
+asked again for the token after that one. Dimension key: T rows, D width, V vocabulary.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engine.heads.block import Block, Memory, Spec, shapes
+from engine.model.decoder import Decoder
+
+
+class Head(Protocol):
+    """What the drafter asks of a head."""
+
+    def memory(self, capacity: int) -> Any:
+        """An empty cache for one run."""
+
+    def run(self, memory: Any, ids_T: Tensor, state_TD: Tensor, at: int) -> Tensor:
+        """States [T, D] after the tokens `ids_T`, given the states before them; their keys go to slots from `at` on,
+        and what was there is forgotten."""
+
+    def logits(self, state_TD: Tensor) -> Tensor:
+        """Raw logits [T, V]."""
+
+
+class Layer(Protocol):
+    """The decoder layer of a head."""
+
+    def memory(self, capacity: int) -> Any:
+        """An empty cache for one run."""
+
+    def run(self, memory: Any, x_TD: Tensor, at: int) -> Tensor:
+        """The layer's output rows [T, D]; row i is at position `at` + i and sees all before it."""
+
+
+class LlamaLayer:
+    """A Llama-like layer over named weights; the same functions train it."""
+
+    def __init__(self, weights: Mapping[str, Tensor], spec: Spec, at: str = "block") -> None:
+        self.spec, self.block = spec, Block(weights, at, spec)
+        self.norm = weights[f"{at}.input_layernorm.weight"]
+
+    @staticmethod
+    def wanted(spec: Spec, at: str = "block", *, biased: bool = False) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of its weights."""
+        return {f"{at}.input_layernorm.weight": (spec.width,), **shapes(spec, at, spec.width, biased=biased)}
+
+    def memory(self, capacity: int) -> Memory:
+        return Memory(self.spec, capacity, self.norm)
+
+    def normed(self, x_TD: Tensor) -> Tensor:
+        """What the attention reads [T, D]."""
+        return F.rms_norm(x_TD, (self.spec.width,), self.norm, self.spec.eps)
+
+    def run(self, memory: Memory, x_TD: Tensor, at: int) -> Tensor:
+        T = len(x_TD)
+        memory.reserve(at + T)
+        mask = None
+        if at and T > 1:
+            mask = x_TD.new_zeros(T, at + T)
+            mask[:, at:].fill_(-torch.inf).triu_(1)
+        attended = memory.attend(self.block, self.normed(x_TD), slice(at, at + T), at, mask, causal=not at and T > 1)
+        return self.block.close(x_TD, attended)
+
+
+JOINTS = ("enorm.weight", "hnorm.weight", "eh_proj.weight", "norm.weight")  # around the layer, as DeepSeek names them
+
+
+def joints(width: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of what is around the layer: norms of embedding and state, their mixture, the last norm."""
+    return dict(zip(JOINTS, ((width,), (width,), (width, 2 * width), (width,)), strict=True))
+
+
+class MtpHead:
+    """A head's weights and its pure functions."""
+
+    def __init__(
+        self,
+        weights: Mapping[str, Tensor],
+        layer: Layer,
+        target: Decoder,
+        eps: float,
+        *,
+        state_first: bool = False,
+        card: dict[str, Any] | None = None,
+    ) -> None:
+        """`state_first`: the mixture reads the state before the embedding (MiMo)."""
+        self.weights, self.layer, self.target, self.eps = weights, layer, target, eps
+        self.state_first, self.card = state_first, card or {}
+
+    def _norm(self, x: Tensor, name: str) -> Tensor:
+        return F.rms_norm(x, x.shape[-1:], self.weights[name], self.eps)
+
+    def memory(self, capacity: int) -> Any:
+        """An empty cache for one run."""
+        return self.layer.memory(capacity)
+
+    def mix(self, embedded_TD: Tensor, state_TD: Tensor) -> Tensor:
+        """The layer's input [T, D]."""
+        sides = [self._norm(embedded_TD, "enorm.weight"), self._norm(state_TD, "hnorm.weight")]
+        return F.linear(torch.cat(sides[::-1] if self.state_first else sides, -1), self.weights["eh_proj.weight"])
+
+    def close(self, x_TD: Tensor) -> Tensor:
+        """States [T, D] from the layer's output, normed as the target's final ones."""
+        return self._norm(x_TD, "norm.weight")
+
+    def run(self, memory: Any, ids_T: Tensor, state_TD: Tensor, at: int) -> Tensor:
+        """States [T, D] after the tokens `ids_T`, given the states before them; their keys go to slots from `at` on."""
+        return self.close(self.layer.run(memory, self.mix(self.target.embed(ids_T), state_TD), at))
+
+    def logits(self, state_TD: Tensor) -> Tensor:
+        """Raw logits [T, V], from the target's own head."""
+        return self.target.head(state_TD)

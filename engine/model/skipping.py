@@ -1,0 +1,38 @@
+"""Leaving layers of a transformers model out of a pass: those let their input through, and keep no keys for it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import nn
+
+
+class Skipper:
+    """The decoder layers of one model. Families differ in what a layer returns, so the first pass is watched."""
+
+    def __init__(self, hf: Any) -> None:
+        config = hf.config.get_text_config()
+        body = hf.get_decoder() if hasattr(hf, "get_decoder") else hf
+        stacks = [m for m in body.modules() if isinstance(m, nn.ModuleList) and len(m) == config.num_hidden_layers]
+        self.layers: list[Any] = list(stacks[0]) if stacks else []
+        self._tuples = False
+        if self.layers:
+            self._watch = self.layers[0].register_forward_hook(self._note)
+
+    def _note(self, layer: Any, given: Any, output: Any) -> None:
+        self._tuples = isinstance(output, tuple)
+        self._watch.remove()
+
+    def _pass(self, hidden_states: Any, *args: Any, **more: Any) -> Any:
+        return (hidden_states,) if self._tuples else hidden_states
+
+    @contextmanager
+    def without(self, skip: frozenset[int]) -> Iterator[None]:
+        """Passes within leave these layers out."""
+        for i in skip:
+            self.layers[i].forward = self._pass
+        try:
+            yield
+        finally:
+            for i in skip:
+                del self.layers[i].forward

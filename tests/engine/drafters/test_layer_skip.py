@@ -1,0 +1,113 @@
+"""Self-drafting with layers left out: what it drafts, and that the target's cache is none the worse."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from engine.config import Sampling
+from engine.draft import chain
+from engine.drafters.layer_skip import kept_layers
+from engine.errors import ConfigError
+from engine.parts import writing
+from engine.sampling import distribution, pick
+from tests.engine.zoo import Zoo
+
+PROMPT = [5, 9, 33, 7, 60]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("first:3", {0, 1, 2}),
+        ("every:3", {0, 3, 6, 7}),
+        ("every:2", {0, 2, 4, 6, 7}),
+        ("0-2, 6", {0, 1, 2, 6}),
+        ("7", {7}),
+    ],
+)
+def test_layers_are_named(text: str, kept: set[int]) -> None:
+    assert kept_layers(text, 8) == kept
+
+
+@pytest.mark.parametrize(
+    "text", ["", "half", "first:", "first:9", "first:8", "first:0", "every:0", "0-7", "8", "-1", "a-b"]
+)
+def test_other_names_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="layers"):
+        kept_layers(text, 8)
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "gpt_neox"])
+@pytest.mark.parametrize("kept", [[0, 1], [0, 2, 3]])
+def test_a_pass_without_layers_is_that_of_a_smaller_model(
+    zoo: Zoo, family: str, kept: list[int], tmp_path: Path
+) -> None:
+    """On the first token, where the caches agree, it equals a model that has the kept layers only."""
+    path = zoo.path(family, layers=4)
+    hf = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32)
+    stack = hf.get_decoder().layers
+    small = torch.nn.ModuleList(stack[i] for i in kept)
+    for i, layer in enumerate(small):
+        getattr(layer, "attention" if family == "gpt_neox" else "self_attn").layer_idx = i
+    hf.get_decoder().layers = small
+    hf.config.num_hidden_layers = len(kept)
+    for kinds in [getattr(hf.config, "layer_types", None)]:
+        if kinds:
+            hf.config.layer_types = kinds[: len(kept)]
+    session, skip = zoo.load(path).session(32), frozenset(range(4)) - set(kept)
+    with torch.inference_mode():
+        for n in (1, 2, 4):
+            want = hf(torch.tensor([PROMPT[:n]])).logits[0, -1]
+            assert torch.allclose(session.skim(PROMPT[:n], skip)[0], want, atol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt_neox"])
+def test_the_committed_cache_is_untouched(zoo: Zoo, family: str) -> None:
+    """Whole passes between and after skimming give what they give without it, after a chain that was partly right too."""
+    model = zoo.load(zoo.path(family, layers=4))
+    plain, mixed = model.session(40), model.session(40)
+    skip = frozenset({1, 2})
+    for session in (plain, mixed):
+        session.forward(PROMPT[:-1])
+    text = list(PROMPT)
+    for more in ([11, 12, 13], [14, 15], [16, 17, 18]):
+        for n in range(len(more) + 1):
+            mixed.skim([*text, *more[:n]], skip)
+        a, b = plain.forward(text, chain(more)), mixed.forward(text, chain(more))
+        assert torch.allclose(a.logits, b.logits, atol=1e-5) and mixed.cached == plain.cached
+        text = [*text, more[0], 70]  # the first held, then a correction
+    assert plain.fed == mixed.fed
+
+
+def test_skimmed_rows_serve_the_next_and_no_other(zoo: Zoo) -> None:
+    model = zoo.load(zoo.path("llama", layers=4))
+    session, skip = model.session(40), frozenset({2})
+    session.forward(PROMPT[:-1])
+    step = [session.skim([*PROMPT, *[8, 9][:n]], skip) for n in range(3)]
+    fresh = model.session(40)
+    fresh.forward(PROMPT[:-1])
+    assert torch.allclose(step[2], fresh.skim([*PROMPT, 8, 9], skip), atol=1e-5)
+    assert not torch.allclose(step[2], session.skim([*PROMPT, 8, 9], frozenset({1})), atol=1e-2)
+    assert torch.allclose(session.skim([*PROMPT, 7], skip), fresh.skim([*PROMPT, 7], skip), atol=1e-5)
+    session.skim([*PROMPT, 8, 9], skip)
+    other, tail = model.session(40), [PROMPT[-1], 8, 9]  # the same tokens as were skimmed, behind other ones
+    for one in (session, other):
+        one.forward(PROMPT)
+    assert torch.allclose(session.skim([*PROMPT, *tail], skip), other.skim([*PROMPT, *tail], skip), atol=1e-5)
+
+
+def test_tokens_that_are_drawn_come_from_the_distribution_that_is_told(
+    zoo: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K2 needs no more: q is what the token was drawn from."""
+    lab, sampling = zoo.lab("llama", draft=None, layers=4), Sampling(0.8)
+    told = []
+    monkeypatch.setattr(writing, "pick", lambda q, u: told.append(q) or pick(q, u))
+    trace = lab.run("layer_skip", PROMPT, max_new_tokens=12, temperature=0.8, layers="first:2", gamma=2)
+    first = trace.rounds[0].nodes[0]
+    fresh = lab.target.session(40)
+    q = distribution(fresh.skim(PROMPT, frozenset({2, 3})), sampling)[0]
+    assert torch.allclose(told[0], q, atol=1e-5) and first.q == pytest.approx(float(q[first.token]), abs=1e-5)
+    assert any(r.accepted for r in trace.rounds)
