@@ -28,4 +28,53 @@ def test_quality_as_recorded(tmp_path: Path) -> None:
     (tmp_path / "quality-arithmetic.json").write_text(json.dumps({"sd": row}))
     written = quality(tmp_path)
     assert "arithmetic: 8 held-out prompts, recorded" in written and "BLEU" not in written
+    assert not any(word in written for word in ("reward", "peed", "draft_alone")), "nothing was scored or timed"
     assert "| `sd` | 75.0 (50.0 to 87.5) | 12 | 4.00 (0.50 to 0.88) |" in written
+
+
+def test_quality_of_methods_that_lack_a_measure_or_call_a_reward_model(tmp_path: Path) -> None:
+    """A row a method, as long as the heading; what one has not is a dash, never a zero."""
+
+    def span(mean: float) -> dict[str, float]:
+        return {"mean": mean, "low": mean - 0.25, "high": mean + 0.25, "n": 8}
+
+    counts = {"responses": 8, "prompts": 8, "repeats": 1, "response_tokens": span(32)}
+    ar = {"accuracy": span(0.5), "accuracy_difference": span(0), "same_as_ar": span(0.75)}
+    table = {
+        "ar": {"rounds": 256, "reward_calls": 0, "intervals": {"tau": span(1)}, "quality": counts | ar},
+        "rsd": {
+            "rounds": 40,
+            "reward_calls": 24,
+            "speedup": 1.5,
+            "intervals": {"tau": span(6.25)},
+            "quality": counts | {"accuracy": span(0.25), "accuracy_difference": span(-0.25)},
+        },
+        "draft_alone": {"rounds": 240, "reward_calls": 0, "intervals": {"tau": None}, "quality": counts},
+    }
+    (tmp_path / "quality-arithmetic.json").write_text(json.dumps(table))
+    said, _, *rows = quality(tmp_path).splitlines()
+    assert "Speed is that of these same runs" in said and "calls of `draft_alone` are the draft's" in said
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    assert cells[0][1:] == [
+        *("right, %", "less `ar`'s", "same output, %", "tokens a response"),
+        *("target calls", "tokens a call", "reward calls", "speed, x `ar`'s"),
+    ]
+    length = "32.0 (31.8 to 32.2)"
+    assert cells[2:] == [
+        [
+            *("`ar`", "50.0 (25.0 to 75.0)", "0.0 (-25.0 to 25.0)", "75.0 (50.0 to 100.0)", length),
+            *("256", "1.00 (0.75 to 1.25)", "-", "-"),
+        ],
+        ["`rsd`", "25.0 (0.0 to 50.0)", "-25.0 (-50.0 to 0.0)", "-", length, "40", "6.25 (6.00 to 6.50)", "24", "1.50"],
+        ["`draft_alone`", "-", "-", "-", length, "240", "-", "-", "-"],
+    ]
+
+
+def test_quality_of_translations_is_told_in_points_less_those_of_ar(tmp_path: Path) -> None:
+    span = {"mean": 92.5, "low": 91.0, "high": 94.0, "n": 8}
+    found = {"responses": 8, "prompts": 8, "repeats": 1, "bleu": span, "bleu_difference": span | {"mean": -1.75}}
+    row = {"rounds": 12, "intervals": {"tau": None}, "quality": found}
+    (tmp_path / "quality-sentences.json").write_text(json.dumps({"specdec": row}))
+    written = quality(tmp_path)
+    assert "| method | BLEU | less `ar`'s | target calls |" in written
+    assert "| `specdec` | 92.5 (91.0 to 94.0) | -1.8 (91.0 to 94.0) | 12 | - |" in written

@@ -235,7 +235,9 @@ QUALITY_COLUMNS = {  # of a method's quality -> heading, whether it is a share
     "accuracy": ("right, %", True),
     "accuracy_difference": ("less `ar`'s", True),
     "majority": ("majority right, %", True),
+    "majority_difference": ("less `ar`'s", True),
     "bleu": ("BLEU", False),
+    "bleu_difference": ("less `ar`'s", False),
     "bleu_relative": ("BLEU, % of `ar`'s", False),
     "rougeL": ("ROUGE-L", False),
     "same_as_ar": ("same output, %", True),
@@ -256,18 +258,26 @@ def quality(folder: Path) -> str:
 
 def _quality(name: str, table: dict[str, Any]) -> str:
     columns = {k: v for k, v in QUALITY_COLUMNS.items() if any(k in row["quality"] for row in table.values())}
+    costs = ["target calls", "tokens a call"]
+    costs += ["reward calls"] if (rewarded := any(row.get("reward_calls") for row in table.values())) else []
+    costs += ["speed, x `ar`'s"] if (timed := any(row.get("speedup") for row in table.values())) else []
+    alone = "draft_alone" in table
     first = next(iter(table.values()))["quality"]
     each = "" if first["repeats"] == 1 else f", {first['repeats']} answers each"
     lines = [
         f"{name}: {first['prompts']} held-out prompts{each}, recorded by `python -m engine compare --json`; in "
-        "brackets 95 % over prompts, differences paired by prompt.",
+        "brackets 95 %, of quality over prompts, its differences paired by prompt."
+        + (" Speed is that of these same runs, not of the bench's repetitions." if timed else "")
+        + (" The calls of `draft_alone` are the draft's, which takes the target's place." if alone else ""),
         "",
-        f"| method | {' | '.join(words for words, _ in columns.values())} | calls | tokens a call |",
-        "| --- " + "| --: " * (len(columns) + 2) + "|",
+        f"| method | {' | '.join([*(words for words, _ in columns.values()), *costs])} |",
+        "| --- " + "| --: " * (len(columns) + len(costs)) + "|",
     ]
     for method, row in table.items():
         cells = [spread(row["quality"].get(k), share) for k, (_, share) in columns.items()]
-        cells += [str(row["rounds"]), spread(row["intervals"]["tau"], False, 2)]
+        cells += [str(row["rounds"]), spread(row["intervals"].get("tau"), False, 2)]
+        cells += [str(row.get("reward_calls") or "-")] if rewarded else []
+        cells += [f"{row['speedup']:.2f}" if row.get("speedup") else "-"] if timed else []
         lines.append(f"| `{method}` | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
