@@ -1,4 +1,4 @@
-"""Speculative decoding on one page: propose a draft, check it in one pass, keep what holds, repeat.
+"""Speculative decoding on one page: propose a draft, check it in one pass, accept what holds, repeat.
 
 Every method is this loop with another drafter, shape and rule; autoregressive decoding is the empty draft.
 """

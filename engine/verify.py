@@ -117,7 +117,7 @@ def walk(
     distribution,
     which forces a rejection when it is the node's own (EASD, eq. 6); after the removal of another token the node is
     tested as usual, and its reason has the veto's numbers and `fired`. `override(view, node)` is asked about nodes that
-    the exact rule rejected, children of one parent by draft score; True keeps the node as "relaxed" (AutoJudge, top-K).
+    the exact rule rejected, children of one parent by draft score; True accepts it as "relaxed" (AutoJudge, top-K).
     """
     step = _greedy_step if view.sampling.greedy else _sampled_step
     verdict, at = Verdict(), -1
@@ -208,7 +208,7 @@ Predicate = Callable[[RoundView, int], Check]
 
 
 def walk_by(view: RoundView, passes: Predicate, *, bonus: bool = True) -> Verdict:
-    """Descend while `passes(view, node)` keeps a child; then the target's own choice follows (K8, K9 and their like).
+    """Descend while `passes(view, node)` accepts a child; then the target's own choice follows (K8, K9 and their like).
 
     At temperature 0 the emitted token is the target's argmax; above, it is drawn from the target's distribution.
     """

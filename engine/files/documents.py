@@ -38,7 +38,7 @@ def parse(data: bytes, place: str) -> Any:
         AssetError: too large, damaged, or with a number or text that JSON does not know.
     """
     if len(data) > MOST_BYTES or sum(map(data.count, (b",", b":", b"[", b"{"))) > MOST_MARKS:
-        raise AssetError(f"{place} is larger than this lab reads: {MOST_BYTES // 10**6} MB, {MOST_MARKS} values.")
+        raise AssetError(f"{place} must have at most {MOST_BYTES // 10**6} MB and {MOST_MARKS} values.")
     try:
         text = data.decode("utf-8-sig")
         found = json.loads(text, parse_constant=_constant, parse_float=_float, parse_int=_int)
@@ -50,19 +50,19 @@ def parse(data: bytes, place: str) -> Any:
 
 
 def _constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"a number must be finite, not {name}")
 
 
 def _float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is too large a number")
+        raise ValueError(f"a number must be finite, not {text[:40]}")
     return value
 
 
 def _int(text: str) -> int:
     if len(text) > 17 or abs(int(text)) > LARGEST:
-        raise ValueError(f"{text[:40]} is too large a whole number")
+        raise ValueError(f"an integer must be from {-LARGEST} to {LARGEST}, not {text[:40]}")
     return int(text)
 
 

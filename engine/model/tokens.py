@@ -28,7 +28,7 @@ class Tokenizer:
             ids = _ids(prompt)
             bad = [i for i in ids if not 0 <= i < len(self.hf)]
             if bad:
-                raise ConfigError(f"Token id {bad[0]} is outside the vocabulary: allowed are 0 to {len(self.hf) - 1}.")
+                raise ConfigError(f"Token ids must be from 0 to {len(self.hf) - 1}, the vocabulary, not {bad[0]}.")
         elif not prompt.strip():
             raise ConfigError("The prompt is empty: give some text.")
         else:

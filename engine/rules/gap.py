@@ -1,4 +1,4 @@
-"""Top-beta and gap (K8): keep a token among the target's first beta whose log-probability is within tau of the first.
+"""Top-beta and gap (K8): accept a token among the target's first beta whose log-probability is within tau of the first.
 
 SpecDec (Xia et al. 2023, 2203.16487), and CM-ASD section III.C with a threshold per token. Register: C1, C2, C5, C11.
 """
@@ -46,7 +46,7 @@ class Gap:
         Knob(
             "top_beta",
             3,
-            "keep only draft tokens among this many first choices of the target; 1 is lossless when greedy",
+            "accept only draft tokens among this many first choices of the target; 1 is lossless when greedy",
             1,
             1_000_000,
             1,

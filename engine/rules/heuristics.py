@@ -1,7 +1,7 @@
 """Rule-based baselines of AutoJudge, appendix K: a mismatch matters when it looks like mathematics.
 
-"Math only" keeps every other rejected token; "math and top-K" keeps it only if it is also among the target's K first
-choices (K = 1024 and 128 in the paper). Which token is looked at and which variables count is not said there.
+"Math only" accepts every other rejected token; "math and top-K" accepts it only if it is also among the target's first
+K choices (K = 1024 and 128 in the paper). Which token is looked at and which variables count is not said there.
 """
 
 import re
@@ -52,7 +52,7 @@ class MathRule:
         Knob(
             "math_k",
             0,
-            "keep only draft tokens among this many first choices of the target; 0 is any",
+            "accept only draft tokens among this many first choices of the target; 0 is any",
             0,
             1_000_000,
             1,

@@ -28,7 +28,7 @@ _UNIMPORTANT = Compare(
 
 
 class JudgeRule:
-    """Override on rejection: keep when p(important) < threshold. Threshold 0 is speculative decoding; above 1 keeps
+    """Override on rejection: accept when p(important) < threshold. Threshold 0 is speculative decoding; above 1 accepts
     all."""
 
     NAME: ClassVar[str] = "judge"
@@ -53,8 +53,8 @@ class JudgeRule:
         Knob(
             "judge_threshold",
             -1.0,
-            "keep a rejected draft token whose importance is below this; -1 is the judge's own, 0 keeps none, 1.01 "
-            "keeps all",
+            "accept a rejected draft token whose importance is below this; -1 is the judge's own, 0 accepts none, "
+            "1.01 accepts all",
             -1.0,
             1.01,
             0.01,

@@ -34,7 +34,7 @@ class TopK:
         Knob(
             "accept_k",
             4,
-            "keep any draft token among this many first choices of the target for its position; 1 is lossless when "
+            "accept any draft token among this many first choices of the target for its position; 1 is lossless when "
             "greedy",
             1,
             1_000_000,

@@ -1,4 +1,4 @@
-"""Typical acceptance (K7): keep what the target finds plausible, on the longest path that holds (Medusa, 2401.10774,
+"""Typical acceptance (K7): accept what the target finds plausible, on the longest path that holds (Medusa, 2401.10774,
 2.3.1)."""
 
 from typing import ClassVar

@@ -141,7 +141,7 @@ Condition = Compare | Absent | All | Any | Switch["Condition"]
 class Threshold:
     """A rule's condition and what follows where it holds.
 
-    `effect`: "veto" bars a token before the exact rule is asked, "override" keeps a token that the exact rule rejects,
+    `effect`: "veto" bars a token before the exact rule is asked, "override" accepts one that the exact rule rejects,
     "decide" alone keeps or rejects. `exact` tells, for "decide", an exact match from a relaxed one (without it all are
     exact). `bars` is the token that a veto removes: the proposed one, or the draft's first choice.
     """

@@ -155,8 +155,9 @@ def _within(value: float | None, low: float, high: float, where: str) -> None:
     if value is None or low <= value <= high:
         return
     if high < low:
-        raise TraceError(f"{where} = {value} refers to a draft token, and the round has none.")
-    raise TraceError(f"{where} = {value:g} is out of range: allowed are {low:g} to {high:.6g}.")
+        raise TraceError(f"{where} must be null where the round has no draft token, not {value:g}.")
+    allowed = f"from {low:g} to {high:.6g}" if low < high else f"{low:g}"
+    raise TraceError(f"{where} must be {allowed}, not {value:g}.")
 
 
 def _number(value: Any, where: str) -> float:

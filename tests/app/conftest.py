@@ -30,7 +30,7 @@ def service(lab: FakeLab) -> Service:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path, service: Service) -> PresetCatalogue:
+def preset_catalogue(tmp_path: Path, service: Service) -> PresetCatalogue:
     for name in ("plain", "chain"):
         Trace(events(name, 30)).save(tmp_path / f"{name}.jsonl.gz")
     presets = [

@@ -102,7 +102,7 @@ def preset(name: str, title: str, methods: tuple[str, ...], traces: tuple[str, .
     return Preset(
         name,
         title,
-        point="Guesses pay off.",
+        point="Draft tokens pay off.",
         story="A word problem.",
         pair="made-up",
         prompt="A farmer has 48 apples.",

@@ -34,9 +34,15 @@ WORDS = _pieces()
 VOCAB = [*sorted(set(WORDS)), " maybe", " some", " rather", " given", " so", " then"]
 IDS = {word: i for i, word in enumerate(VOCAB)}
 
-GAMMA = Knob("gamma", 4, "Guesses before each check.", low=1, high=16, step=1, unit="tokens", origin="paper")
+GAMMA = Knob("gamma", 4, "Draft tokens before each check.", low=1, high=16, step=1, unit="tokens", origin="paper")
 TAU = Knob(
-    "tau", 0.35, "Keep a refused guess when it matters less than this.", low=0.0, high=1.0, step=0.05, origin="ours"
+    "tau",
+    0.35,
+    "Accept a rejected draft token when it matters less than this.",
+    low=0.0,
+    high=1.0,
+    step=0.05,
+    origin="ours",
 )
 LIMIT = Knob(
     "entropy_limit",
@@ -51,7 +57,7 @@ LIMIT = Knob(
 WIDTH = Knob("width", 3, "Children of each node.", low=1, high=8, step=1, origin="code")
 DEPTH = Knob("depth", 4, "Levels of the tree.", low=1, high=8, step=1, unit="levels", origin="paper", advanced=True)
 BIAS = Knob("bias", "none", "How ties are settled.", choices=("none", "low", "high"), advanced=True)
-HOLD = Knob("hold", False, "Hold the last guess back.", advanced=True)
+HOLD = Knob("hold", False, "Hold the last draft token back.", advanced=True)
 
 
 def _card(
@@ -65,7 +71,7 @@ def _card(
         shape=shape,
         rule=rule,
         guarantee=guarantee,
-        summary=f"{title} guesses with a {drafter}. The target checks every guess in one call.",
+        summary=f"{title} drafts with a {drafter}. The target checks every draft token in one call.",
         helps="Repetitive text.",
         hurts="High temperature.",
         contested="The paper leaves the tie rule open (X-1).",
@@ -78,8 +84,8 @@ def _card(
 
 CARDS = (
     _card("plain", "Plain decoding", "none", "none", "exact", "reference", (), "baseline"),
-    _card("chain", "Chain of guesses", "model", "chain", "exact", "lossless", (GAMMA, BIAS, HOLD), "chain"),
-    _card("bush", "Bush of guesses", "model", "static tree", "exact", "lossless", (WIDTH, DEPTH), "tree"),
+    _card("chain", "Chain of candidates", "model", "chain", "exact", "lossless", (GAMMA, BIAS, HOLD), "chain"),
+    _card("bush", "Bush of candidates", "model", "static tree", "exact", "lossless", (WIDTH, DEPTH), "tree"),
     _card("lenient", "Lenient judge", "model", "chain", "judge", "lossy", (GAMMA, TAU), "judge"),
     _card("wary", "Wary of entropy", "model", "chain", "veto", "lossy", (GAMMA, LIMIT), "chain"),
     _card("copycat", "Copy from the prompt", "lookup", "chain", "exact", "lossless", (GAMMA,), "lookup"),

@@ -84,8 +84,8 @@ def test_an_id_that_the_models_do_not_have_ends_the_lines_with_its_reason(servic
     from engine.errors import ConfigError
 
     def refuse(method, **given):
-        raise ConfigError("Token id 99999 is outside the vocabulary: allowed are 0 to 99.")
+        raise ConfigError("Token ids must be from 0 to 99, the vocabulary, not 99999.")
 
     monkeypatch.setattr(lab, "stream", refuse)
     last = json.loads(http.post("/lab/continue", json=ask(forced=[99999])).text.splitlines()[-1])
-    assert last["kind"] == "error" and "outside the vocabulary" in last["error"]
+    assert last["kind"] == "error" and "the vocabulary, not 99999" in last["error"]

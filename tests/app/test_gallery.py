@@ -13,8 +13,8 @@ from engine.methods import CARDS
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, dict]:
-    shelf = PresetCatalogue(list_presets(), CARDS, None, Limits())
-    found = TestClient(Starlette(routes=gallery.routes(shelf))).get("/lab/gallery").json()["cases"]
+    preset_catalogue = PresetCatalogue(list_presets(), CARDS, None, Limits())
+    found = TestClient(Starlette(routes=gallery.routes(preset_catalogue))).get("/lab/gallery").json()["cases"]
     return {case["name"]: case for case in found}
 
 

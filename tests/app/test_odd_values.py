@@ -26,9 +26,9 @@ SOUND: dict[str, Any] = {
 
 
 @pytest.fixture
-def base(service: Any, shelf: Any) -> Iterator[str]:
+def base(service: Any, preset_catalogue: Any) -> Iterator[str]:
     port = free_port()
-    demo = launch(service, shelf, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    demo = launch(service, preset_catalogue, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
     yield f"http://127.0.0.1:{port}"
     demo.close()
 

@@ -39,11 +39,11 @@ def test_files_are_pooled(http):
     (section,) = found["sections"]
     assert [(row["label"], row["runs"]) for row in section["methods"]] == [
         ("Plain decoding", 1),
-        ("Chain of guesses", 1),
-        ("Bush of guesses", 2),
+        ("Chain of candidates", 1),
+        ("Bush of candidates", 2),
     ]
     assert (
-        list(section["figures"]) == ["Bush of guesses"]
+        list(section["figures"]) == ["Bush of candidates"]
         and found["runs"] == 4
         and section["methods"][1]["speedup"]["mean"] > 0
     )
@@ -57,8 +57,8 @@ def test_recorded_numbers_come_with_their_figures(http, tmp_path):
     (tmp_path / "x.json").write_text(json.dumps(found))
     assert http(tmp_path / "x.json").get("/lab/pooled").json() == found | {"plots": plots}
     (section,) = plots["sections"]
-    assert list(section["trees"]) == ["Bush of guesses"] and plots["tasks"] == {}
-    shown, ranks = found["sections"][0]["figures"]["Bush of guesses"], section["trees"]["Bush of guesses"][0]
+    assert list(section["trees"]) == ["Bush of candidates"] and plots["tasks"] == {}
+    shown, ranks = found["sections"][0]["figures"]["Bush of candidates"], section["trees"]["Bush of candidates"][0]
     (bars,) = ranks["figure"]["data"]
     assert bars["x"] == shown["ranks"]["tcr"]
     assert f"{shown['rounds']} rounds" in ranks["caption"]
@@ -128,5 +128,5 @@ def test_quality_is_drawn_where_runs_are_marked(http):
         one["figure"]["layout"]["title"]["text"]: one["figure"] for one in found["plots"]["sections"][0]["methods"]
     }
     (bars,) = drawn["Right answers, share of prompts"]["data"]
-    assert dict(zip(bars["y"], bars["x"], strict=True)) == {"Plain decoding": 1.0, "Bush of guesses": 0.0}
+    assert dict(zip(bars["y"], bars["x"], strict=True)) == {"Plain decoding": 1.0, "Bush of candidates": 0.0}
     assert "Outputs equal to plain decoding, share of prompts" in drawn and not any("BLEU" in title for title in drawn)

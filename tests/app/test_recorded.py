@@ -26,7 +26,7 @@ def test_one_file_may_hold_several_runs():
     traces = recorded.parse(data("plain", "chain", "chain"), Limits())
     lanes = recorded.lanes(traces, CARDS, sentence)
     assert [lane["key"] for lane in lanes] == ["plain", "chain", "chain.2"]
-    assert lanes[1]["card"]["title"] == "Chain of guesses"
+    assert lanes[1]["card"]["title"] == "Chain of candidates"
 
 
 def test_gzipped_or_not():
@@ -42,7 +42,7 @@ def test_all_members_of_a_gzipped_file_are_read():
         unpack(members, len(whole) - 1)
 
 
-def test_the_limit_of_guesses_holds_for_all_runs_of_a_file():
+def test_the_limit_of_draft_tokens_holds_for_all_runs_of_a_file():
     bush = data("bush")
     (trace,) = recorded.parse(bush, Limits())
     nodes = draft_tokens(trace)
@@ -75,14 +75,14 @@ def test_bad_files_are_refused_with_words(given, limits, says):
         recorded.parse(given, limits)
 
 
-def test_a_shelf_reads_its_traces_once_and_knows_no_paths(shelf):
-    body = json.loads(shelf.body("apples"))
+def test_a_catalogue_reads_its_traces_once_and_knows_no_paths(preset_catalogue):
+    body = json.loads(preset_catalogue.body("apples"))
     assert body["recorded"] == "apples" and len(body["lanes"]) == 2
-    assert shelf.body("apples") is shelf.body("apples")
-    assert shelf.first == "apples"
+    assert preset_catalogue.body("apples") is preset_catalogue.body("apples")
+    assert preset_catalogue.first == "apples"
     for name in ("../secrets", "live", ""):
         with pytest.raises(ConfigError):
-            shelf.body(name)
+            preset_catalogue.body(name)
 
 
 def ends(case: str) -> dict[str, dict]:

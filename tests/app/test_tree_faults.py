@@ -1,4 +1,4 @@
-"""Heads and trees that do not fit, through the page's own door: the run ends with a sentence, the next one works."""
+"""Heads and trees that do not fit, through the page's own entry: the run ends with a sentence, the next one works."""
 
 import json
 from pathlib import Path

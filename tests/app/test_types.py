@@ -108,22 +108,22 @@ def record(value: Any, hint: Any, at: str) -> list[str]:
     ]
 
 
-def test_the_catalogue_is_as_declared(service, shelf):
-    assert problems(json.loads(json.dumps(catalogue_json(service, shelf))), Catalogue) == []
+def test_the_catalogue_is_as_declared(service, preset_catalogue):
+    assert problems(json.loads(json.dumps(catalogue_json(service, preset_catalogue))), Catalogue) == []
 
 
-def test_a_run_and_a_recording_are_as_declared(service, shelf):
-    messages = [json.loads(text) for text in Handlers(service, shelf, sentence).stream(json.dumps(REQUEST))]
+def test_a_run_and_a_recording_are_as_declared(service, preset_catalogue):
+    messages = [json.loads(text) for text in Handlers(service, preset_catalogue, sentence).stream(json.dumps(REQUEST))]
     assert messages[-1].get("done") and any("ev" in message for message in messages)
     assert [text for message in messages for text in problems(message, RunMessage)] == []
-    body = json.loads(shelf.body(shelf.first))
+    body = json.loads(preset_catalogue.body(preset_catalogue.first))
     assert problems(body, Recorded) == []
     opened = json.loads(json.dumps(open_traces(service, sentence, Trace(events("bush", 24)).to_bytes())))
     assert problems(opened, Opened) == []
 
 
-def test_a_notice_is_as_declared(service, shelf):
-    (only,) = Handlers(service, shelf, sentence).stream('{"prompt": ""}')
+def test_a_notice_is_as_declared(service, preset_catalogue):
+    (only,) = Handlers(service, preset_catalogue, sentence).stream('{"prompt": ""}')
     assert problems(json.loads(only), RunMessage) == []
 
 
@@ -134,7 +134,7 @@ def test_mined_sets_are_as_declared(path):
     assert problems(json.loads(line), mining.PromptFinished) == []
 
 
-def test_what_was_measured_is_as_declared(service, shelf):
+def test_what_was_measured_is_as_declared(service, preset_catalogue):
     client = TestClient(Starlette(routes=[*evaluations.routes(), *trees.routes(), *pooled.routes(service)]))
     for path, shape in {
         "evaluations": Evaluations,

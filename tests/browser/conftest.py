@@ -20,7 +20,7 @@ from engine.analysis.explain import why
 from engine.files.presets import list_presets
 from engine.methods import CARDS
 from tests.app.fakes import FakeLab, free_port, sentence
-from tests.browser.harness import CHROMIUM, FLAGS, shelf_and_service
+from tests.browser.harness import CHROMIUM, FLAGS, made_up_service
 from tests.browser.pages import Pages
 from tests.browser.views_page import static_server
 
@@ -36,9 +36,9 @@ class Server:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    service, shelf, lab = shelf_and_service(tmp_path_factory.mktemp("traces"), pause=0.01)
+    service, preset_catalogue, lab = made_up_service(tmp_path_factory.mktemp("traces"), pause=0.01)
     port = free_port()
-    demo = launch(service, shelf, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    demo = launch(service, preset_catalogue, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
     yield Server(f"http://127.0.0.1:{port}/", lab, service)
     demo.close()
 
@@ -47,10 +47,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def address() -> Iterator[str]:
     """The page over the recorded cases; no model is loaded."""
     limits = Limits()
-    shelf = PresetCatalogue(list_presets(), CARDS, why, limits)
+    preset_catalogue = PresetCatalogue(list_presets(), CARDS, why, limits)
     service = Service(CARDS, {"tiny": FakeLab}, why, limits)
     port = free_port()
-    demo = launch(service, shelf, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    demo = launch(service, preset_catalogue, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
     yield f"http://127.0.0.1:{port}/"
     demo.close()
 

@@ -27,9 +27,7 @@ FLAGS = [
 METHODS = ("plain", "chain", "bush", "lenient", "wary")
 
 
-def shelf_and_service(
-    folder: Path, pause: float = 0.012, tokens: int = 120
-) -> tuple[Service, PresetCatalogue, FakeLab]:
+def made_up_service(folder: Path, pause: float = 0.012, tokens: int = 120) -> tuple[Service, PresetCatalogue, FakeLab]:
     """A service over a FakeLab, and a preset with recorded traces."""
     paths = [str(Trace(events(name, tokens)).save(folder / f"{name}.jsonl")) for name in METHODS]
     lab = FakeLab(pause=pause)
@@ -41,8 +39,8 @@ def shelf_and_service(
 def main() -> None:
     port = int(sys.argv[1]) if len(sys.argv) > 1 else 7900
     with tempfile.TemporaryDirectory() as folder:
-        service, shelf, _lab = shelf_and_service(Path(folder))
-        launch(service, shelf, sentence, host="127.0.0.1", port=port)
+        service, preset_catalogue, _lab = made_up_service(Path(folder))
+        launch(service, preset_catalogue, sentence, host="127.0.0.1", port=port)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from app.state import Limits
 from app.wire.runs import RunMessage
 from tests.app.fakes import free_port, sentence
 from tests.browser.fixtures import traces
-from tests.browser.harness import CHROMIUM, FLAGS, METHODS, shelf_and_service
+from tests.browser.harness import CHROMIUM, FLAGS, METHODS, made_up_service
 
 WATCH = """(from) => {
   const m = (window.measured = { late: [], frames: 0, slow: 0, began: 0, updates: 0 });
@@ -138,10 +138,10 @@ def main() -> None:
     args = flags.parse_args()
     tokens: int = args.tokens
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        plain, shelf, lab = shelf_and_service(Path(folder), pause=0.0045)
+        plain, preset_catalogue, lab = made_up_service(Path(folder), pause=0.0045)
         service = Stamped(plain.cards, {"made-up": lambda: lab}, sentence, replace(Limits(), max_tokens=5000))
         port = free_port()
-        demo = launch(service, shelf, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
+        demo = launch(service, preset_catalogue, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         context = browser.new_context(viewport={"width": 1600, "height": 1000})
         outside: list[str] = []

@@ -48,7 +48,7 @@ def test_another_token_makes_a_lane_that_goes_on_from_it(visit, server):
     others.get_by_role("button").first.click()
     lane = page.locator(".lane[data-lane='chain~1']")
     expect(lane.locator(".forced")).to_contain_text(
-        "Its first 5 tokens were forced: those of Chain of guesses before position 4"
+        "Its first 5 tokens were forced: those of Chain of candidates before position 4"
     )
     expect(lane.locator(".flow .k").first).to_be_visible()
     expect(lane.locator(".state")).not_to_have_text("decoding", timeout=30_000)

@@ -261,7 +261,7 @@ def test_knobs_come_from_the_cards(visit):
     page = visit()
     unfold(page)
     page.get_by_role("button", name="Method settings").click()
-    row = page.locator(".knobs", has_text="Chain of guesses").locator(".knob", has_text="gamma")
+    row = page.locator(".knobs", has_text="Chain of candidates").locator(".knob", has_text="gamma")
     expect(row).to_contain_text("paper's default")
     row.locator("input").fill("7")
     row.locator("input").press("Tab")

@@ -80,7 +80,7 @@ def shown(piece: str) -> str:
     return piece.replace(" ", "·").replace("\n", "↵")
 
 
-def refused(event: Any) -> Any:
+def rejected(event: Any) -> Any:
     """The rejected draft token that ended a round: the first child of the accepted path that was turned down."""
     tip = event.path[-1] if event.path else -1
     return next(node for node in event.nodes if node.parent == tip and node.state in ("rejected", "vetoed"))
@@ -98,7 +98,7 @@ def test_why_was_this_token_rejected(visitor: Any) -> None:
     someone = visitor(1)
     trace = traces("first_look")[1]
     event = next(event for event in trace.rounds if 0 < event.accepted < event.drafted)
-    node, token = refused(event), event.tokens[-1]
+    node, token = rejected(event), event.tokens[-1]
     someone.clicks(someone.page.locator(f'[data-lane="{trace.head.method}"] .k.correction[data-i="{token.pos}"] b'))
     sentence = someone.page.locator(".v-why")
     someone.reads(sentence, f"draft gave {shown(pieces(trace, node.token))} {node.q:.2f}, target {node.p:.2f}")
@@ -185,7 +185,7 @@ def overlaps(trace: Trace) -> dict[int, float]:
             if token.node is not None:
                 node = event.nodes[token.node]
             elif token.origin == "correction":
-                node = refused(event)
+                node = rejected(event)
             else:
                 continue
             if node.overlap is not None:
@@ -227,7 +227,7 @@ def test_what_trees_looked_like_where_nothing_was_accepted_and_why(visitor: Any)
     event = next(event for event in trace.rounds if event.drafted and not event.accepted)
     card = someone.page.locator(f'[data-tree="{trace.head.method}"]')
     someone.reads(card.locator("header"), f"{len(event.nodes)} draft tokens, 0 accepted")
-    node = refused(event)
+    node = rejected(event)
     someone.reads(card.locator(".lost"), f"Nothing accepted. Rejected: draft gave {shown(pieces(trace, node.token))}")
     assert card.locator("svg [data-node]").count() == len(event.nodes) + 1
 

@@ -1,4 +1,4 @@
-"""The room of trajectories, the room of trees, and the passages that guesses were copied from."""
+"""The room of trajectories, the room of trees, and the passages that draft tokens were copied from."""
 
 import pytest
 from playwright.sync_api import expect
@@ -47,7 +47,7 @@ def test_a_recorded_example_is_on_show_without_a_model(visit, server):
 def test_methods_draw_live_and_the_rows_grow(visit):
     page = visit()
     room(page, "Trajectories")
-    choose(page, "Chain of guesses", "Wary of entropy")
+    choose(page, "Chain of candidates", "Wary of entropy")
     page.locator(".ask").get_by_label("Trajectories", exact=True).fill("2")
     page.locator(".ask").get_by_label("Tokens", exact=True).fill("12")
     page.locator(".ask").get_by_label("Tokens", exact=True).press("Tab")
@@ -65,7 +65,7 @@ def test_stop_and_closing_end_the_work(visit, server, monkeypatch, way):
     monkeypatch.setattr(server.lab, "pause", 0.1)
     page = visit()
     room(page, "Trajectories")
-    choose(page, "Chain of guesses")
+    choose(page, "Chain of candidates")
     page.get_by_role("button", name="Draw").click()
     page.wait_for_function("document.querySelectorAll('.answers-list li').length === 1")
     assert server.lab.open_streams
@@ -85,7 +85,7 @@ def test_stop_and_closing_end_the_work(visit, server, monkeypatch, way):
 def test_a_bad_request_is_told_and_nothing_is_lost(visit):
     page = visit()
     room(page, "Trajectories")
-    choose(page, "Chain of guesses")
+    choose(page, "Chain of candidates")
     page.get_by_label("Problem", exact=True).fill("  ")
     page.get_by_role("button", name="Draw").click()
     page.locator(".trajectories [role=alert]", has_text="empty").wait_for()

@@ -1,4 +1,4 @@
-"""The tree of a round and the figures by rank, on made-up trees of 60 and of 625 guesses."""
+"""The tree of a round and the figures by rank, on made-up trees of 60 and of 625 draft tokens."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def a_round(page: Any) -> int:
-    """The first round that keeps two guesses or more."""
+    """The first round that keeps two draft tokens or more."""
     found: int = page.evaluate("() => store.runs.get('bush').rounds.findIndex((round) => round.path.length > 1)")
     page.evaluate(
         "async (round) => { store.setCursor({ run: 'bush', round, pos: store.runs.get('bush').rounds[round].start, node: null }); await settle(); }",
@@ -22,7 +22,7 @@ def a_round(page: Any) -> int:
     return found
 
 
-def test_sixty_guesses_are_all_there_with_state_rank_source_and_cause(page: Any, base: str) -> None:
+def test_sixty_draft_tokens_are_all_there_with_state_rank_source_and_cause(page: Any, base: str) -> None:
     problems = open_views(page, base, [tree_lane(60)])
     a_round(page)
     tree = page.locator('[data-view="tree"]')
@@ -58,7 +58,7 @@ def test_tree_and_cursor_point_at_each_other(page: Any, base: str) -> None:
     assert problems == []
 
 
-def test_six_hundred_guesses_fold_unfold_and_fit(page: Any, base: str) -> None:
+def test_six_hundred_draft_tokens_fold_unfold_and_fit(page: Any, base: str) -> None:
     problems = open_views(page, base, [tree_lane(625, 3)])
     page.evaluate("async () => { store.setCursor({ run: 'bush', round: 0, pos: 0, node: null }); await settle(); }")
     tree = page.locator('[data-view="tree"]')

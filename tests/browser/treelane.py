@@ -23,7 +23,7 @@ def _events(size: int, count: int) -> list[Event]:
     head = RunStarted(
         id=f"tree-{size}",
         method="bush",
-        title="Bush of guesses",
+        title="Bush of candidates",
         drafter="head",
         shape="binned",
         rule="exact",

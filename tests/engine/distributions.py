@@ -73,7 +73,7 @@ REFUSE = [1.0] * 10
 
 
 def sample_distribution(p_V: Tensor, q_V: Tensor, correction: verify.Correction = "residual") -> Tensor:
-    """What K2 (or K3) emits at one node, the guess being drawn from q."""
+    """What K2 (or K3) emits at one node, the draft token being drawn from q."""
     out = torch.zeros_like(p_V)
     for token, mass in enumerate(q_V.tolist()):
         if mass > 0:

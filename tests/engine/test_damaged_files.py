@@ -67,9 +67,9 @@ def test_whole_numbers_for_weights(role: str, target: Model, tmp_path: Path) -> 
         ("medusa", {"medusa_num_layers": 10**9}, "medusa_num_layers = 1000000000; it must be an integer from 1 to"),
         ("hydra", {"hydra_num_layers": 10**8}, "hydra_num_layers = 100000000; it must be an integer"),
         ("hydra", {"num_attention_heads": 0.5}, "must be an integer from 1"),
-        ("eagle3", {"hidden_size": 10**30}, "too large a whole number"),
-        ("eagle3", {"hidden_size": NAN}, "NaN is no number of JSON"),
-        ("eagle2", {"rms_norm_eps": INF}, "no number of JSON"),
+        ("eagle3", {"hidden_size": 10**30}, "an integer must be from -9007199254740992 to 9007199254740992, not 1000"),
+        ("eagle3", {"hidden_size": NAN}, "a number must be finite, not NaN"),
+        ("eagle2", {"rms_norm_eps": INF}, "a number must be finite, not Infinity"),
         ("eagle2", {"intermediate_size": 1.5}, "intermediate_size = 1.5; it must be an integer"),
         ("eagle2", {"num_attention_heads": "4"}, "num_attention_heads = '4'; a positive number"),
         ("eagle2", {"num_key_value_heads": 3}, "no multiple of its 3 key-value heads"),
@@ -87,7 +87,7 @@ def test_sizes_of_a_head(role: str, values: dict[str, Any], said: str, target: M
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"threshold": NAN}, "NaN is no number"),
+        ({"threshold": NAN}, "must be finite, not NaN"),
         ({"threshold": 2}, "threshold = 2; a number from 0 to 1"),
         ({"threshold": "0.5"}, "threshold = '0.5'"),
         ({"task": 5}, "does not say for which task"),

@@ -1,4 +1,4 @@
-"""The door that page, command line and notebooks use: refusals at once, runs that do not disturb each other."""
+"""The entry that page, command line and notebooks use: refusals at once, runs that do not disturb each other."""
 
 import dataclasses
 import hashlib
@@ -86,7 +86,7 @@ def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
     narrow = zoo.load(zoo.path("qwen2", layers=2))
     lab = Lab(wide, {"draft": narrow})
     assert lab.vocab == 96 and wide.vocab == 128
-    with pytest.raises(ConfigError, match="outside the vocabulary"):
+    with pytest.raises(ConfigError, match="the vocabulary, not"):
         lab.run("ar", [100])
     for temperature in (0.0, 1.5):
         want = lab.run("ar", [5, 9], max_new_tokens=40, temperature=temperature, record="light")
@@ -125,8 +125,8 @@ def test_padded_heads_are_cut_to_the_common_ids(zoo: Zoo) -> None:
         ("sd", "ab", {"stop": 5}, "a text or several"),
         ("sd", "ab", {"stop": ""}, "stop string"),
         ("sd", "ab", {"stop": [1]}, "stop string"),
-        ("sd", [0, 99], {}, "99 is outside the vocabulary: allowed are 0 to 4"),
-        ("sd", [-1], {}, "-1 is outside"),
+        ("sd", [0, 99], {}, "must be from 0 to 4, the vocabulary, not 99"),
+        ("sd", [-1], {}, "the vocabulary, not -1"),
         ("sd", "ab", {"chat": True}, "no chat template"),
     ],
 )

@@ -79,17 +79,17 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     ),
     (
         Fault("u <= ratio, sampled", "engine.verify:step_sample", "if u < ratio", "if u <= ratio"),
-        lambda zoo: test_verify.check_zero_mass_refused(),
+        lambda zoo: test_verify.check_zero_mass_rejected(),
     ),
     (
         Fault("u <= ratio, chosen", "engine.verify:step_point", "if u < ratio", "if u <= ratio"),
-        lambda zoo: test_verify.check_zero_mass_refused(),
+        lambda zoo: test_verify.check_zero_mass_rejected(),
     ),
     (
         Fault(
             "u <= ratio, without replacement", "engine.verify:step_without_replacement", "if u < ratio", "if u <= ratio"
         ),
-        lambda zoo: test_verify.check_zero_mass_refused(),
+        lambda zoo: test_verify.check_zero_mass_rejected(),
     ),
     (
         Fault("no residual", "engine.verify:residual", "(p_V - q_V).clamp(min=0)", "p_V.clone()"),
@@ -266,7 +266,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         ),
         generic_memo,
     ),
-    (Fault("guesses see the future", "engine.model.lean:LeanDecoder._mask", ".triu_(1)", ".triu_(2)"), memo),
+    (Fault("draft tokens see the future", "engine.model.lean:LeanDecoder._mask", ".triu_(1)", ".triu_(2)"), memo),
     (
         Fault("everything computed again", "engine.model.session:Session._reuse", "return m + len(slots)", "return m"),
         memo,
@@ -274,7 +274,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     # the loop
     (
         Fault(
-            "draft cache misses the last guess",
+            "draft cache misses the last draft token",
             "engine.parts.writing:write_chain",
             "after(tokens)",
             "after([t for i, t in enumerate(tokens) if i != start - 2])",
@@ -340,8 +340,8 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "target fed the text without its root",
             "engine.loop:Decoding._round",
-            "self.target.forward(self.tokens, draft)",
-            "self.target.forward(self.tokens[:-1] or self.tokens, draft)",
+            "self.target.forward(self.tokens, wanted)",
+            "self.target.forward(self.tokens[:-1] or self.tokens, wanted)",
         ),
         lambda zoo: test_greedy.check_greedy_equality(noisy(zoo)),
     ),

@@ -241,7 +241,7 @@ def test_metrics_of_real_runs_are_what_the_rounds_say(pair: Lab) -> None:
 
 
 def test_a_discarded_tail_keeps_its_place(zoo: Zoo) -> None:
-    """Guesses kept by the rule but cut by the end of the run count as discarded, not as accepted."""
+    """Draft tokens kept by the rule but cut by the end of the run count as discarded, not as accepted."""
     trace = zoo.lab("llama", draft="copy").run("sd", [5, 9, 33], max_new_tokens=40, gamma=6, stop=("zz",))
     assert identities(trace) == []
     copy = toy_lab(V=5, seed=2, draft="copy")

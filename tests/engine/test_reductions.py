@@ -85,7 +85,9 @@ def test_always_vetoing_a_copy_writes_every_second_best() -> None:
     assert isinstance(decoder, ToyDecoder)
     for token, event in zip(trace.token_ids, trace.rounds, strict=True):
         row = decoder.table[(len(text) - 1) % 2, text[-2], text[-1]]
-        assert token == row.argsort(descending=True)[1 if event.drafted else 0].item()  # no room to guess the last one
+        assert (
+            token == row.argsort(descending=True)[1 if event.drafted else 0].item()
+        )  # no room to draft token the last one
         assert event.drafted == 0 or event.nodes[0].state == "vetoed"
         text.append(token)
 

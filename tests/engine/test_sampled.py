@@ -104,7 +104,7 @@ def test_easd_changes_the_distribution_on_purpose() -> None:
 
 
 def test_an_incremental_confidence_chain_with_the_exact_rule_is_lossless() -> None:
-    """The stop looks at what came before the next guess; tests/engine/shapes/test_confidence.py proves it exactly."""
+    """The stop looks at what came before the next draft token; tests/engine/shapes/test_confidence.py proves it exactly."""
     lab = toy_lab(V=3, seed=3)
     card = lab.compose(drafter="model", shape="confidence_chain", rule="exact", k_max=4, lookahead="incremental")
     assert lab.run(card, [0, 1], max_new_tokens=1, temperature=1.0).head.guarantee == "lossless"

@@ -43,7 +43,7 @@ def medusa(zoo: Zoo, folder: Path) -> None:
 
 
 def hydra(zoo: Zoo, folder: Path) -> None:
-    test_medusa_hydra.test_hydra_scores_follow_the_guesses_before(headed(zoo, folder))
+    test_medusa_hydra.test_hydra_scores_follow_the_draft_tokens_before(headed(zoo, folder))
 
 
 FAULTS: list[tuple[Fault, Check]] = [

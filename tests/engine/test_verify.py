@@ -53,7 +53,7 @@ def check_replacement_distribution() -> None:
         assert max(distance(replacement_distribution(p, q, m), p) for p, q in pairs(count)) < EXACT
 
 
-def check_zero_mass_refused() -> None:
+def check_zero_mass_rejected() -> None:
     """A token without mass in p is refused even by the uniform 0 (`u <= ratio` would take it)."""
     p, q = torch.tensor([0.0, 0.4, 0.6]).double(), torch.tensor([0.5, 0.5, 0.0]).double()
     assert step_sample(p, q, 0, 0.0).accepted is None
@@ -61,7 +61,7 @@ def check_zero_mass_refused() -> None:
     assert step_without_replacement(p, q, [0], [0.0]).accepted is None
 
 
-def test_a_sampled_guess_leaves_the_distribution_of_the_target() -> None:
+def test_a_sampled_draft_token_leaves_the_distribution_of_the_target() -> None:
     check_sample_distribution()
 
 
@@ -74,7 +74,7 @@ def test_children_without_replacement_leave_the_distribution_of_the_target() -> 
 
 
 def test_zero_mass_is_never_accepted() -> None:
-    check_zero_mass_refused()
+    check_zero_mass_rejected()
 
 
 def test_sample_and_match_has_the_distribution_of_chosen_children() -> None:
@@ -147,7 +147,7 @@ def test_equal_distributions_accept_everything_and_leave_a_usable_rest() -> None
     assert torch.equal(residual(p, p.clone()), p)  # no mass left: p itself, not a division by zero
 
 
-def test_a_guess_that_both_distributions_exclude_is_refused() -> None:
+def test_a_draft_token_that_both_distributions_exclude_is_rejected() -> None:
     p = q = torch.tensor([1.0, 0.0]).double()
     assert step_sample(p, q, 1, 0.0).accepted is None
     assert step_without_replacement(p, q, [1], [0.0]).accepted is None
@@ -172,7 +172,7 @@ def test_kernels_leave_their_arguments_alone() -> None:
 
 
 def check_chain_distribution() -> None:
-    """Chains of one to three guesses: the joint distribution of three tokens is the target's."""
+    """Chains of one to three draft tokens: the joint distribution of three tokens is the target's."""
     for gamma, seed, holes in ((1, 0, False), (2, 1, True), (3, 2, False)):
         model = Tree(V=3, depth=3, seed=seed, holes=holes)
         assert worst(model.emitted(walk, model.chains(gamma), 3), model.joint(3)) < EXACT
@@ -216,7 +216,7 @@ def test_the_target_as_correction_biases_a_chain() -> None:
 
 
 def test_processed_distributions_are_those_of_the_walk() -> None:
-    """Top-k and temperature: a guess outside the target's processed distribution is refused, whatever its raw probability."""
+    """Top-k and temperature: a draft token outside the target's processed distribution is refused, whatever its raw probability."""
     logits = torch.tensor([[2.0, 1.0, 0.0, -1.0], [0.0, 0.0, 0.0, 0.0]]).double()
     draft = chain([2], draw="sample", distributions=torch.full((1, 4), 0.25).double())
     (only,) = outcomes(walk, draft, logits, Sampling(temperature=0.7, top_k=2))
@@ -286,14 +286,14 @@ def test_a_veto_takes_the_second_best() -> None:
     assert (verdict.emit, verdict.origin) == (5, "correction")
 
 
-def test_a_veto_of_a_wrong_guess_changes_nothing_but_its_reason() -> None:
+def test_a_veto_of_a_wrong_draft_token_changes_nothing_but_its_reason() -> None:
     verdict = greedy(
         chain([4, 2]), [1, 2, 3], veto=lambda view, node: {"id": "veto", "remove": view.draft.tokens[node]}
     )
     assert verdict.checks[0].state == "rejected" and verdict.emit == 1
 
 
-def test_an_override_relaxes_only_what_was_refused() -> None:
+def test_an_override_relaxes_only_what_was_rejected() -> None:
     asked: list[int] = []
 
     def keep(view: RoundView, node: int) -> tuple[bool, dict[str, object], float]:

@@ -281,8 +281,8 @@ def _toml_value(item: Any) -> str:
 
 def _read_preset(data: bytes) -> None:
     preset = read_preset(_written(data, "preset.toml"))
-    shelf = PresetCatalogue([preset, read_preset(PRESETS / "first_look.toml")], CARDS, why, LIMITS)
-    json.dumps(shelf.listing(), allow_nan=False).encode()
+    preset_catalogue = PresetCatalogue([preset, read_preset(PRESETS / "first_look.toml")], CARDS, why, LIMITS)
+    json.dumps(preset_catalogue.listing(), allow_nan=False).encode()
 
 
 # requests and knobs

@@ -40,7 +40,7 @@ async function started() {
 }
 const pairs = (events) => events.map((event) => ["chain", event]);
 
-test("a run that was asked for before the engine's door was there starts with it", async () => {
+test("a run that was asked for before the engine's entry was there starts with it", async () => {
   const id = await bus.start({ prompt: "x" });
   assert.deepEqual(sent, []);
   assert.equal(store.status.phase, "queued");

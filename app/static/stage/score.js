@@ -56,7 +56,7 @@ export function mount(element, store, lab) {
     headWidth: 260,
     narrow: false,
     epoch: 0, // counts what changes how columns look
-    going: false, // the scroller does not stand at `left` yet
+    going: false, // the scroller is not at `left` yet
     headsAt: 0,
     shape: "",
     own: /** @type {Map<string, boolean>} */ (new Map()), // bands folded or opened one by one

@@ -66,7 +66,13 @@ def ar(ids: list[int], ms: float = 10.0, **changed: Any) -> Trace:
 
 
 def chain(
-    index: int, start: int, states: str, guesses: list[int], last: int | None, origin: str = "correction", **node: Any
+    index: int,
+    start: int,
+    states: str,
+    candidates: list[int],
+    last: int | None,
+    origin: str = "correction",
+    **node: Any,
 ) -> Round:
     """A chain: one letter a node (a r d x v), then the token the target adds. 3 ms draft, 10 ms target, 2 ms other."""
     names = {"a": "accepted", "r": "rejected", "d": "discarded", "x": "relaxed", "v": "vetoed"}
@@ -85,17 +91,17 @@ def chain(
             rule="exact",
             **node,
         )
-        for i, (s, t) in enumerate(zip(states, guesses, strict=True))
+        for i, (s, t) in enumerate(zip(states, candidates, strict=True))
     ]
     path = [i for i, s in enumerate(states) if s in "ax"]
     tokens = [
-        Token(start + i, guesses[i], WORDS[guesses[i]], "relaxed" if states[i] == "x" else "draft", index, i)
+        Token(start + i, candidates[i], WORDS[candidates[i]], "relaxed" if states[i] == "x" else "draft", index, i)
         for i in path
     ]
     if last is not None:
         tokens.append(Token(start + len(path), last, WORDS[last], origin, index))
     n = len(nodes)
-    pieces = {str(t): WORDS[t] for t in [*guesses, *([] if last is None else [last])]}
+    pieces = {str(t): WORDS[t] for t in [*candidates, *([] if last is None else [last])]}
     return Round(
         index,
         start,
@@ -115,7 +121,7 @@ def chain(
 
 
 def sd() -> Trace:
-    """Three rounds of three guesses: one kept, all kept, cut by the end. 7 tokens, 9 drafted, 5 accepted, 1 rejected."""
+    """Three rounds of three draft tokens: one kept, all kept, cut by the end. 7 tokens, 9 drafted, 5 accepted, 1 rejected."""
     rounds = [
         chain(0, 0, "ard", [CAT, HAS, SAT], DOG),
         chain(1, 2, "aaa", [CAT, IS, SAT], LINE, "bonus"),

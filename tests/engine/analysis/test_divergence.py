@@ -9,9 +9,9 @@ from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, IS, SAMPLED, SAT, ar, bush, chain, head, light
 
 
-def other(states: str = "aar", last: int = SAT, guesses: tuple[int, ...] = (CAT, DOG, IS), **changed: Any) -> Trace:
+def other(states: str = "aar", last: int = SAT, candidates: tuple[int, ...] = (CAT, DOG, IS), **changed: Any) -> Trace:
     """Agrees with `base` on two tokens, then puts sat where base has has."""
-    return Trace([head(**changed), chain(0, 0, states, list(guesses), last)])
+    return Trace([head(**changed), chain(0, 0, states, list(candidates), last)])
 
 
 def base(share: float = 0.4, rest: float = 0.3, **changed: Any) -> Trace:

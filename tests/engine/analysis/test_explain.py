@@ -18,14 +18,14 @@ def one(
     state: str,
     reason: Mapping[str, Any],
     greedy: bool = True,
-    guess: int = CAT,
+    candidate: int = CAT,
     last: int | None = DOG,
     rule: str = "exact",
     knobs: dict[str, Any] | None = None,
     **node: Any,
 ) -> str:
     """The sentence for the first of three draft tokens, given its state and reason, and its rule with some knobs."""
-    event = chain(0, 0, state + "dd", [guess, SAT, SAT], last, **node)
+    event = chain(0, 0, state + "dd", [candidate, SAT, SAT], last, **node)
     event.nodes[0].reason = cast(Reason, reason)
     about: dict[str, Any] = {} if greedy else {"sampling": SAMPLED}
     about |= {"rule": rule, "knobs": {knob.name: knob.default for knob in RULES[rule].KNOBS} | (knobs or {})}
@@ -34,7 +34,9 @@ def one(
 
 def test_greedy() -> None:
     match, miss = {"id": "greedy_match", "choice": DOG}, {"id": "greedy_mismatch", "choice": DOG}
-    assert one("a", match, guess=DOG, top_target=TOP) == "Accepted: `dog` (0.55) is the target's first choice as well."
+    assert (
+        one("a", match, candidate=DOG, top_target=TOP) == "Accepted: `dog` (0.55) is the target's first choice as well."
+    )
     assert one("r", miss, top_target=TOP) == (
         "Rejected: draft gave `cat` 0.50, target 0.40; the target's first choice is `dog` (0.55), which is emitted instead."
     )
@@ -108,7 +110,7 @@ def test_close_draws_can_be_told_apart() -> None:
     assert "probability 0.2501; the draw was 0.2504" in one("r", close, greedy=False)
 
 
-def test_looked_up_guesses_have_no_draft_probability() -> None:
+def test_looked_up_draft_tokens_have_no_draft_probability() -> None:
     said = one("r", {"id": "greedy_mismatch", "choice": DOG}, top_target=TOP)
     event = chain(0, 0, "r", [CAT], DOG)
     event.nodes[0].q, event.nodes[0].reason = None, {"id": "greedy_mismatch", "choice": DOG}
@@ -207,7 +209,7 @@ def test_other_vetoes() -> None:
 def test_gap() -> None:
     base = {"rank": 2, "gap": 0.05, "choice": DOG, "confidence": 0.8}
     own: dict[str, Any] = {"rule": "gap", "knobs": {"top_beta": 3, "tau_base": 0.1}}
-    assert one("a", base | {"id": "gap_accept", "rank": 1}, guess=DOG, top_target=TOP, **own).startswith(
+    assert one("a", base | {"id": "gap_accept", "rank": 1}, candidate=DOG, top_target=TOP, **own).startswith(
         "Accepted: `dog` (0.55) is"
     )
     assert one("x", base | {"id": "gap_accept"}, top_target=TOP, **own) == (

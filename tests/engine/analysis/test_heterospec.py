@@ -15,7 +15,7 @@ from engine.trace.store import Trace
 
 
 def trace(rounds: list[tuple[int, int, dict[str, object]]], method: str = "eagle3") -> Trace:
-    """Rounds of (accepted, tcr, extras), 59 guesses each, light; token ids count up."""
+    """Rounds of (accepted, tcr, extras), 59 draft tokens each, light; token ids count up."""
     head = RunStarted(
         id="x",
         method=method,

@@ -201,7 +201,7 @@ def test_a_vetoed_token_must_not_come_back() -> None:
 
 
 def test_moving_the_entropy_threshold() -> None:
-    """The entropies are 1.8, so 1.8 and above change nothing and anything below vetoes the first guess."""
+    """The entropies are 1.8, so 1.8 and above change nothing and anything below vetoes the first draft token."""
     assert not what_if(easd(), tau_entropy=1.8).changed
     found = what_if(easd(), tau_entropy=1.79)
     assert (found.decisions, found.round, found.node, found.pos, found.was, found.now) == (
@@ -245,7 +245,7 @@ def check_veto_of_a_rejected_token() -> None:
     assert (found.was, found.now) == ("rejected", "rejected with a penalty")
 
 
-def test_a_trigger_on_a_refused_guess_matters_only_when_sampling() -> None:
+def test_a_trigger_on_a_rejected_draft_token_matters_only_when_sampling() -> None:
     check_veto_of_a_rejected_token()
 
 

@@ -11,7 +11,7 @@ from tests.engine.analysis.made import CAT, DOG, HAS, SAT, ar, chain, head, sd
 
 
 def run(states: list[str], draft: float = 0.3, verify: float = 10.0, other: float = 0.5) -> Trace:
-    """Rounds of three guesses with these states; `draft` ms a step."""
+    """Rounds of three draft tokens with these states; `draft` ms a step."""
     rounds, start = [], 0
     for index, letters in enumerate(states):
         event = chain(

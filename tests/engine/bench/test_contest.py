@@ -36,9 +36,9 @@ def test_contenders_take_turns_and_ratios_are_of_sums() -> None:
 
 def test_a_method_says_what_it_cost(toy: Lab) -> None:
     plain = ours(toy, "ar", 12)([1, 2])
-    guessed = ours(toy, "sd", 12, gamma=3)([1, 2])
+    drafted = ours(toy, "sd", 12, gamma=3)([1, 2])
     assert plain.calls == plain.tokens == plain.verified
-    assert guessed.tokens == plain.tokens and guessed.verified > guessed.calls and guessed.seconds > 0
+    assert drafted.tokens == plain.tokens and drafted.verified > drafted.calls and drafted.seconds > 0
 
 
 def test_a_table_that_is_kept_serves_the_next_prompt_and_starts_afresh_with_the_first(zoo: Zoo) -> None:

@@ -19,7 +19,7 @@ from tests.engine.analysis.made import head
 PIECES = {0: " Then", 1: " After", 2: "7", 3: "8", 4: " +", 5: " 1st"}
 
 
-def guess(token: int, first: int, state: str, judge: float | None = 0.1) -> Node:
+def candidate(token: int, first: int, state: str, judge: float | None = 0.1) -> Node:
     told = {"relaxed": "judge_relaxed", "rejected": "judge_refused"}.get(state, "match")
     reason: Reason = {"id": told, "score": judge, "threshold": 0.5}
     return Node(
@@ -39,7 +39,7 @@ def guess(token: int, first: int, state: str, judge: float | None = 0.1) -> Node
 
 
 def trace(*nodes: Node) -> Trace:
-    """One round a guess."""
+    """One round a draft token."""
     rounds = [
         Round(
             i,
@@ -64,23 +64,28 @@ def trace(*nodes: Node) -> Trace:
 
 def test_a_word_kept_is_a_word_for_a_word() -> None:
     made = trace(
-        guess(1, 0, "relaxed"),
-        guess(0, 1, "relaxed"),
-        guess(2, 3, "relaxed"),
-        guess(1, 4, "relaxed"),
-        guess(5, 0, "relaxed"),
+        candidate(1, 0, "relaxed"),
+        candidate(0, 1, "relaxed"),
+        candidate(2, 3, "relaxed"),
+        candidate(1, 4, "relaxed"),
+        candidate(5, 0, "relaxed"),
     )
     assert words_kept(made) == 2
-    assert words_kept(trace(guess(1, 0, "rejected"), guess(1, 0, "accepted"), guess(1, 0, "relaxed", None))) == 0
-
-
-def test_a_digit_refused_is_the_judges_doing() -> None:
-    edge = guess(2, 3, "rejected", None)
     assert (
-        digits_refused(trace(guess(2, 3, "rejected", 0.9), guess(3, 2, "rejected", 0.9), guess(2, 0, "rejected", 0.9)))
+        words_kept(trace(candidate(1, 0, "rejected"), candidate(1, 0, "accepted"), candidate(1, 0, "relaxed", None)))
+        == 0
+    )
+
+
+def test_a_digit_rejected_is_the_judges_doing() -> None:
+    edge = candidate(2, 3, "rejected", None)
+    assert (
+        digits_refused(
+            trace(candidate(2, 3, "rejected", 0.9), candidate(3, 2, "rejected", 0.9), candidate(2, 0, "rejected", 0.9))
+        )
         == 2
     )
-    assert digits_refused(trace(guess(2, 3, "relaxed"), guess(2, 2, "accepted"), edge)) == 0
+    assert digits_refused(trace(candidate(2, 3, "relaxed"), candidate(2, 2, "accepted"), edge)) == 0
 
 
 def mined(path: Path, important: list[bool]) -> None:
@@ -107,7 +112,7 @@ def test_naive_mining_overlooks(tmp_path: Path) -> None:
     ],
 )
 def test_claims_by_name(claim: dict[str, list[int]], holds: bool) -> None:
-    made = trace(guess(1, 0, "relaxed"), guess(2, 3, "rejected", 0.9))
+    made = trace(candidate(1, 0, "relaxed"), candidate(2, 3, "rejected", 0.9))
     assert (failures(Preset("made", "Made", expect=claim), [made]) == []) is holds
 
 

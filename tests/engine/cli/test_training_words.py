@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.cli import main
-from engine.cli import training as door
+from engine.cli import training as command
 from engine.training import commands
 from engine.training.trainer import Trainer
 
@@ -33,7 +33,7 @@ def test_help_is_that_of_the_command(word: str, capsys: pytest.CaptureFixture[st
 )
 def test_words_are_handed_on(given: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(door, "training", seen.append)
+    monkeypatch.setattr(command, "training", seen.append)
     assert main(given) == 0 and seen == [given]
 
 

@@ -19,7 +19,7 @@ METHODS = ("eagle2", "eagle3", "medusa", "hydra", "blockwise", "medusa_typical",
 
 
 def headed(zoo: Zoo, folder: Path, family: str = "llama", draft_vocab: int = 20, **options: object) -> Lab:
-    """A random target of 32 tokens with a random head of each kind: some first guesses are right by chance."""
+    """A random target of 32 tokens with a random head of each kind: some first draft tokens are right by chance."""
     lab = zoo.lab(family, draft=None, **({"vocab": 32} | options))
     target = lab.target
     V = draft_vocab or target.vocab

@@ -28,7 +28,7 @@ def test_greedy_equals_the_target_alone(lab: Lab, method: str) -> None:
         assert sum(r.emitted for r in trace.rounds) == n
 
 
-def test_some_guesses_are_kept(lab: Lab) -> None:
+def test_some_draft_tokens_are_accepted(lab: Lab) -> None:
     """Else the equality above would test little."""
     for method in ("eagle2", "eagle3"):
         assert sum(r.accepted for r in lab.run(method, PROMPT, max_new_tokens=20, record="light").rounds) >= 2
@@ -62,7 +62,7 @@ def node_scores(lab: Lab, head: EagleHead, ids: list[int], draft: Draft, taps: b
 
 @pytest.mark.parametrize("method", ["eagle2", "eagle3"])
 def test_scores_are_those_of_the_head_run_without_any_memory(lab: Lab, method: str) -> None:
-    """Catches a wrong mask, position, feature, tap or stale memory; in the third round too, after accepted and refused guesses."""
+    """Catches a wrong mask, position, feature, tap or stale memory; in the third round too, after accepted and rejected draft tokens."""
     run = decoding(lab, method, PROMPT, depth=3, total_token=24)
     rounds = run.run()
     with torch.inference_mode():

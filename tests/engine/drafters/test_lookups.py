@@ -125,7 +125,7 @@ def test_an_earlier_trajectory_is_named_with_how_often_the_run_stood_there():
 
 
 def test_a_row_knows_where_its_token_was_read(zoo):
-    """Kept tokens by their place in the text, refused guesses by the place of their round's root."""
+    """Kept tokens by their place in the text, rejected draft tokens by the place of their round's root."""
     lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
     first, second = lab.trajectories(
         "recycle", PROMPTS[3], 2, temperature=0.3, max_new_tokens=30, record="full", seed=5
@@ -242,7 +242,7 @@ def test_second_pass_accepts_the_full_depth_of_the_template():
     assert all(a == 6 for a in second[:-1])
 
 
-def test_update_of_recycling_includes_the_root_and_refused_nodes():
+def test_update_of_recycling_includes_the_root_and_rejected_nodes():
     part, _ = drafter("recycle", [1], width=2)
     draft = Draft((5, 6), (-1, -1))
     logits = torch.randn(3, 64, generator=torch.Generator().manual_seed(0))
@@ -279,7 +279,7 @@ def test_greedy_output_equals_ar(zoo, family, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_limits_and_second_trajectory(zoo, name):
-    """At one, two, three tokens of room; and a greedy text drawn twice is mostly guessed the second time."""
+    """At one, two, three tokens of room; and a greedy text drawn twice is mostly drafted the second time."""
     lab = zoo.lab("llama", draft=None, vocab=64, seed=3)
     reference = lab.run("ar", PROMPTS[2], max_new_tokens=40, record="light").token_ids
     traces = list(lab.trajectories(name, PROMPTS[2], 2, temperature=0.0, max_new_tokens=40))

@@ -40,7 +40,7 @@ def test_medusa_reads_the_state_before_the_root(lab: Lab) -> None:
             assert run.draft.tokens[node] == int(want.argmax())
 
 
-def test_hydra_scores_follow_the_guesses_before(lab: Lab) -> None:
+def test_hydra_scores_follow_the_draft_tokens_before(lab: Lab) -> None:
     """Against the heads run on each path by itself, with a prefix layer that keeps nothing."""
     head = lab.asset("hydra")
     run = decoding(lab, "hydra", PROMPT, tree_nodes=20)

@@ -21,7 +21,7 @@ def check_copy_accepts_all(lab: Lab, **sampling: float) -> None:
 
 
 def check_rows_fed(lab: Lab) -> None:
-    """Per round the draft computes one row a guess, and one more for the last guess of a fully accepted round."""
+    """Per round the draft computes one row a draft token, and one more for the last draft token of a fully accepted round."""
     card = get_card("sd")
     config = RunConfig("sd", (5, 9, 33, 7), max_new_tokens=40, knobs=card.resolve({"gamma": 4}))
     decoding = begin(lab, card, config)
@@ -87,7 +87,7 @@ def check_draws(zoo: Zoo, sampling: Sampling) -> None:
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(0.7, 4, 0.9)])
-def test_guesses_are_draws_from_the_processed_distribution(zoo: Zoo, sampling: Sampling) -> None:
+def test_draft_tokens_are_draws_from_the_processed_distribution(zoo: Zoo, sampling: Sampling) -> None:
     check_draws(zoo, sampling)
 
 

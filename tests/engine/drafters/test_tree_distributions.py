@@ -1,6 +1,6 @@
 """Whole runs of the tree methods at temperature 1 on a toy whose distribution is known: chi-square of the first three tokens.
 
-The third token of three is the first that leaves room for a guess: prefill gives the first, and a round always adds one of its own.
+The third token of three is the first that leaves room for a draft token: prefill gives the first, and a round always adds one of its own.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""GENERATE and FORWARD: guessed continuations change the cost, never the text."""
+"""GENERATE and FORWARD: drafted continuations change the cost, never the text."""
 
 import pytest
 
@@ -11,7 +11,7 @@ PROMPT = [5, 9, 20, 33, 5, 9, 20]
 
 
 @pytest.mark.parametrize("chooser", [Chooser(), Chooser(Sampling(0.9, 20, 0.95), 5)])
-def test_guesses_never_change_the_text(zoo: Zoo, chooser: Chooser) -> None:
+def test_draft_tokens_never_change_the_text(zoo: Zoo, chooser: Chooser) -> None:
     model = zoo.model("llama")
     plain = LocalTarget(model, 128, chooser).generate(PROMPT, 40)
     assert len(set(plain)) > 4
@@ -27,7 +27,7 @@ def test_greedy_generation_is_autoregressive_decoding(zoo: Zoo) -> None:
     )
 
 
-def test_a_right_guess_is_cheap(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_right_draft_token_is_cheap(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     model = zoo.model("llama")
     target = LocalTarget(model, 128, Chooser())
     text = target.generate(PROMPT, 40)

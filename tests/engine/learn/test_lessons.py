@@ -108,7 +108,7 @@ def test_links_name_pages_cases_and_lessons() -> None:
         ('lane = "sd"\nat = { state = "refused" }', "state 'refused'"),
         ('lane = "sd"\nat = { state = "vetoed" }', "place 1 of 0"),
         ('lane = "sd"\nat = { h_target = "big" }', "no bound"),
-        ('task = { kind = "guess" }', "kind of task 'guess'"),
+        ('task = { kind = "riddle" }', "kind of task 'riddle'"),
         ('task = { kind = "predict", ask = "?" }', "needs 'metric'"),
         ('task = { kind = "predict", ask = "?", metric = "sd.calls" }', "number of sd 'calls'"),
         ('task = { kind = "predict", ask = "?", metric = "sd.accept_by_depth" }', "no single number"),

@@ -184,7 +184,7 @@ def test_the_memo_after_any_chain(model: Model) -> None:
 
 @st.composite
 def rounds(draw: st.DrawFn) -> list[tuple[Draft, int]]:
-    """A few rounds: a random tree over few tokens (so that guesses repeat), and which node was last accepted."""
+    """A few rounds: a random tree over few tokens (so that draft tokens repeat), and which node was last accepted."""
     found = []
     for _ in range(draw(st.integers(1, 4))):
         n = draw(st.integers(0, 6))

@@ -26,12 +26,12 @@ def rule(**knobs: Any) -> EntropyVeto:
 def view_of(
     target: torch.Tensor, draft: torch.Tensor, token: int, sampling: Sampling = GREEDY, u: float = 0.5, n: int = 5
 ) -> RoundView:
-    """One guess between two rows of logits [V]."""
+    """One draft token between two rows of logits [V]."""
     distributions = None if sampling.greedy else torch.softmax(draft, -1)[None]
-    guess = chain(
+    candidate = chain(
         [token], draw="point" if sampling.greedy else "sample", logits=draft[None], distributions=distributions
     )
-    return RoundView(guess, torch.stack([target, target]), sampling, [u], 0.5, n)
+    return RoundView(candidate, torch.stack([target, target]), sampling, [u], 0.5, n)
 
 
 def random_rows(count: int, V: int = 12, spread: float = 1.2) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -115,7 +115,7 @@ def test_the_draft_may_have_its_own_threshold() -> None:
 
 
 def check_second_best() -> None:
-    """T = 0: where the guess is the target's first choice the second is emitted; elsewhere nothing changes."""
+    """T = 0: where the draft token is the target's first choice the second is emitted; elsewhere nothing changes."""
     for target, draft in random_rows(20):
         order = target.argsort(descending=True).tolist()
         hit = rule(**ALWAYS).decide(view_of(target, draft, order[0]))
@@ -129,7 +129,7 @@ def test_a_greedy_veto_emits_the_second_best() -> None:
 
 
 def test_a_veto_ends_the_block() -> None:
-    """Guesses after a vetoed one stay untested, even when the target agrees with them."""
+    """Draft tokens after a vetoed one stay untested, even when the target agrees with them."""
     rows = torch.zeros(3, 6).double()
     rows[0, 2] = rows[1, 3] = rows[2, 4] = 1.0
     view = RoundView(chain([2, 3], logits=rows[:2]), rows, GREEDY, [0.5, 0.5], 0.5, 5)
@@ -150,7 +150,7 @@ def always_distribution(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
 def one_step_distribution(
     veto: EntropyVeto, p: torch.Tensor, q: torch.Tensor, sampling: Sampling = SAMPLED
 ) -> torch.Tensor:
-    """What one position emits under a rule, the guess drawn from q."""
+    """What one position emits under a rule, the draft token drawn from q."""
     out = torch.zeros_like(p)
     for token, mass in enumerate(q.tolist()):
         if mass > 0:
@@ -164,7 +164,7 @@ def one_step_distribution(
 
 
 def check_always_distribution() -> None:
-    """T > 0: the printed rule with every guess vetoed has a distribution in closed form."""
+    """T > 0: the printed rule with every draft token vetoed has a distribution in closed form."""
     for p, q in pairs(12):
         assert distance(one_step_distribution(rule(**ALWAYS), p, q), always_distribution(p, q)) < 1e-12
 
@@ -174,7 +174,7 @@ def test_the_distribution_of_vetoing_always() -> None:
 
 
 def test_the_residual_variant_subtracts_q_from_the_renormalised_distribution() -> None:
-    """E2, option: the token after a veto comes from norm(max(p' - q, 0)), p' being p without the guess."""
+    """E2, option: the token after a veto comes from norm(max(p' - q, 0)), p' being p without the draft token."""
     for p, q in pairs(8):
         want = torch.zeros_like(p)
         for c, mass in enumerate(q.tolist()):
@@ -195,7 +195,7 @@ def test_never_vetoing_is_the_baseline_of_the_paper() -> None:
 
 
 def test_a_veto_is_told_apart_from_a_refusal() -> None:
-    """Vetoed only when the strict rule, with the same uniform, would have kept the guess."""
+    """Vetoed only when the strict rule, with the same uniform, would have kept the draft token."""
     target, draft = random_rows(1)[0]
     p, q = torch.softmax(target, -1), torch.softmax(draft, -1)
     token = int((q - p).argmax())
@@ -226,7 +226,7 @@ def test_one_finite_logit_cannot_be_vetoed() -> None:
 
 
 def test_penalising_the_first_choice_of_the_draft() -> None:
-    """E4, option: the token removed is the draft's first, which the guess need not be when it was drawn."""
+    """E4, option: the token removed is the draft's first, which the draft token need not be when it was drawn."""
     target = torch.tensor([3.0, 1.0, 0.0, -1.0]).double()
     draft = torch.tensor([3.0, 1.0, 0.0, -1.0]).double()
     view = view_of(target, draft, 1, SAMPLED, u=0.5)
@@ -264,7 +264,7 @@ def test_entropies_at_another_temperature_are_told_fired_or_not() -> None:
 
 @pytest.mark.parametrize("sampling", [GREEDY, SAMPLED])
 def test_a_veto_of_another_token_leaves_its_mark(sampling: Sampling) -> None:
-    """E4, option: the guess is tested after the draft's first choice was removed; its reason holds both."""
+    """E4, option: the draft token is tested after the draft's first choice was removed; its reason holds both."""
     target, draft = torch.tensor([3.0, 2.0, 0.0, -1.0]).double(), torch.tensor([3.0, 1.0, 0.0, -1.0]).double()
     for token in (1, 2):
         check = rule(**ALWAYS, penalize="argmax").decide(view_of(target, draft, token, sampling)).checks[0]
@@ -276,7 +276,7 @@ def test_a_veto_of_another_token_leaves_its_mark(sampling: Sampling) -> None:
     assert not {"fired", "remove"} & quiet.keys()
 
 
-def test_guesses_without_distributions_are_never_vetoed() -> None:
+def test_draft_tokens_without_distributions_are_never_vetoed() -> None:
     """A lookup has no entropy: the rule is then the exact one."""
     view = RoundView(chain([0]), torch.zeros(2, 6), GREEDY, [0.5], 0.5, 5)
     assert rule(**ALWAYS).decide(view).path == [0]

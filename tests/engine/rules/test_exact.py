@@ -9,7 +9,7 @@ from engine.view import RoundView
 
 
 def test_the_correction_follows_the_knob() -> None:
-    """A refused guess: the residual excludes it here, the target's own distribution does not."""
+    """A rejected draft token: the residual excludes it here, the target's own distribution does not."""
     logits = torch.tensor([[0.0, 1.0, 0.5], [0.0, 0.0, 0.0]]).double()
     q = torch.tensor([[0.9, 0.05, 0.05]]).double()
     for u_emit in (0.01, 0.15):

@@ -83,7 +83,7 @@ def test_a_score_at_the_threshold_is_rejected(zoo: Zoo) -> None:
 
 def check_features(zoo: Zoo) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        test_scores_are_of_the_sequence_with_the_guess(
+        test_scores_are_of_the_sequence_with_the_draft_token(
             zoo.lab("llama", draft="noise"), Path(folder), FeatureKind("draft", "target")
         )
 
@@ -91,7 +91,7 @@ def check_features(zoo: Zoo) -> None:
 @pytest.mark.parametrize(
     "kind", [FeatureKind(), FeatureKind("prev", "both"), FeatureKind("draft", "target"), FeatureKind("prev", "draft")]
 )
-def test_scores_are_of_the_sequence_with_the_guess(lab: Lab, tmp_path: Path, kind: FeatureKind) -> None:
+def test_scores_are_of_the_sequence_with_the_draft_token(lab: Lab, tmp_path: Path, kind: FeatureKind) -> None:
     judge = give_judge(lab, tmp_path / "judge", kind)
     trace = lab.run("autojudge", PROMPTS[1], gamma=5, judge_threshold=0.5, max_new_tokens=40)
     models, ids, checked = {"target": lab.target, **lab.models}, list(PROMPTS[1]), 0
@@ -115,7 +115,7 @@ def test_the_judge_s_own_threshold_is_the_default(judged: Lab) -> None:
     )
 
 
-def test_the_window_edge_may_be_refused_unasked(judged: Lab) -> None:
+def test_the_window_edge_may_be_rejected_unasked(judged: Lab) -> None:
     trace = judged.run("autojudge", PROMPTS[1], gamma=3, judge_threshold=1.01, edge="reject", max_new_tokens=40)
     last = [r.nodes[-1] for r in trace.rounds if r.nodes]
     assert all(n.state in ("accepted", "rejected") for n in last)
@@ -149,15 +149,15 @@ def test_judges_are_chosen_by_name(lab: Lab, tmp_path: Path) -> None:
         lab.run("autojudge", PROMPTS[1], max_new_tokens=8, judge="own")
 
 
-def test_on_trees_refused_children_are_tried_by_draft_score(judged: Lab) -> None:
+def test_on_trees_rejected_children_are_tried_by_draft_score(judged: Lab) -> None:
     """Extension: three children of the root, none the target's; the judge is asked in score order until one is kept."""
     card = get_card("autojudge")
     config_kit = judged.kit(card, _config(judged, card))
     rule = JudgeRule(config_kit, card.resolve({"judge_threshold": 0.5}))
     tokens = PROMPTS[1]
     want = int(judged.target.session(64).forward(tokens).logits[0].argmax())
-    guesses = [t for t in range(10, 14) if t != want][:3]
-    draft = Draft((*guesses, 20), (-1, -1, -1, 1), group=(0, 0, 0, 1), scores=(-3.0, -1.0, -2.0, -1.5))
+    candidates = [t for t in range(10, 14) if t != want][:3]
+    draft = Draft((*candidates, 20), (-1, -1, -1, 1), group=(0, 0, 0, 1), scores=(-3.0, -1.0, -2.0, -1.5))
     forward = judged.target.session(64).forward(tokens, draft)
     view = RoundView(draft, forward.logits, Sampling(), [0.5] * 4, 0.5, 5, forward.hidden, tokens)
     verdict = rule.decide(view)

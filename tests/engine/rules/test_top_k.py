@@ -1,4 +1,4 @@
-"""Top-K (K9): the exact rule, then any guess among the target's first K."""
+"""Top-K (K9): the exact rule, then any draft token among the target's first K."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_the_first_k_stay() -> None:
     check_kept()
 
 
-def test_a_relaxed_guess_carries_both_reasons() -> None:
+def test_a_relaxed_draft_token_carries_both_reasons() -> None:
     check = rule(accept_k=3).decide(RoundView(chain([2]), torch.stack([ROW, ROW]), Sampling(), [0.5], 0.0)).checks[0]
     assert check.reason["id"] == "topk_relaxed" and check.reason["rank"] == 3 and check.reason["choice"] == 1
 

@@ -141,7 +141,7 @@ def emitted_distribution_is_off_by(**knobs: Any) -> float:
 
 
 def test_a_length_chosen_after_the_fact_biases_the_exact_rule() -> None:
-    """The mean confidence looks at the guesses it keeps or drops; stopping on what came before does not."""
+    """The mean confidence looks at the draft tokens it keeps or drops; stopping on what came before does not."""
     assert emitted_distribution_is_off_by(lookahead="full") > 1e-3
     assert emitted_distribution_is_off_by(lookahead="incremental") < 1e-12
     assert emitted_distribution_is_off_by(adapt_k=False) < 1e-12

@@ -72,8 +72,8 @@ def traces(draw: st.DrawFn) -> Trace:
     values: dict[str, Any] = {field.name: draw(kinds[field.type]) for field in fields(RunStarted)}
     trace = Trace([RunStarted(**values)])
     for index in range(draw(st.integers(0, 3))):
-        guessed, start = draw(nodes()), len(trace.tokens)
-        point = st.integers(0, max(len(guessed) - 1, 0))  # nothing is checked where no nodes were recorded
+        drafted, start = draw(nodes()), len(trace.tokens)
+        point = st.integers(0, max(len(drafted) - 1, 0))  # nothing is checked where no nodes were recorded
         tokens = [
             Token(
                 start + i,
@@ -95,7 +95,7 @@ def traces(draw: st.DrawFn) -> Trace:
             "tcr": draw(maybe(st.integers(0, 9))),
             "extras": draw(objects),
             "pruned": draw(st.lists(objects, max_size=2)),
-            "nodes": guessed,
+            "nodes": drafted,
             "tokens": tokens,
             "pieces": {str(key): text for key, text in draw(st.dictionaries(ids, words, max_size=2)).items()},
         }

@@ -47,12 +47,12 @@ def test_counts_of_a_chain() -> None:
     assert found["tcr_histogram"] == {"counts": [0, 2, 0, 1], "top_quarter": pytest.approx(2 / 3)}  # 1 <= 4 / 4
 
 
-def test_acceptance_by_depth_leaves_untested_guesses_out() -> None:
+def test_acceptance_by_depth_leaves_untested_draft_tokens_out() -> None:
     by_depth = metrics(sd())["accept_by_depth"]
     assert by_depth == {
         "depth": [1, 2, 3],
         "accepted": [3, 1, 1],
-        "tested": [3, 2, 1],  # the third round ended with the run, its second guess was never tested
+        "tested": [3, 2, 1],  # the third round ended with the run, its second draft token was never tested
         "marginal": [pytest.approx(1), pytest.approx(1 / 3), pytest.approx(1 / 3)],
         "conditional": [1.0, 0.5, 1.0],
     }

@@ -73,7 +73,7 @@ def test_choices_are_found_in_the_tokens(words: PreTrainedTokenizerBase) -> None
         assert problem.solution[a:b].startswith(words.decode([line.rest[place]]))
 
 
-def test_the_share_of_all_families_weighs_them_by_their_guesses() -> None:
+def test_the_share_of_all_families_weighs_them_by_their_draft_tokens() -> None:
     pair = {
         "a": {"accept_rate_tested": 0.9, "tested_guesses": 300.0},
         "b": {"accept_rate_tested": 0.5, "tested_guesses": 100.0},

@@ -52,7 +52,7 @@ def test_batches_are_a_function_of_the_step_and_hold_the_texts(context: Training
     rows = rows_of(one)
     for b in range(4):
         assert rows.at[b, 0] == one.start[b] - 2  # the pair (last prompt token, state before it)
-        assert int(rows.valid(0)[b].sum()) == int(one.size[b] - one.start[b])  # one guess an answer token
+        assert int(rows.valid(0)[b].sum()) == int(one.size[b] - one.start[b])  # one draft token an answer token
 
 
 @pytest.mark.parametrize("kind", [Eagle3Recipe, Eagle2Recipe])
