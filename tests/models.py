@@ -74,8 +74,9 @@ COMMON = (
     "seed_oss",
 )
 BESIDES = ("qwen2_vl", "qwen3_vl_moe", "llava_next", "internvl", "aya_vision", "smolvlm", "lfm2_vl", "glm4v")
-HEAD = """<!-- Written by `python -m tests.models write`; do not edit. -->
-# Models
+HEAD = """# Models
+
+Written by `python -m tests.models write`.
 
 What each type of model that transformers {version} knows does here. Every line is a run: a tiny random checkpoint of
 that type is saved, loaded as a target with a noised copy of itself as the draft, and held against transformers in fp32

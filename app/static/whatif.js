@@ -53,9 +53,9 @@ export function mount(element, store, lab) {
   element.classList.add("v-view", "v-whatif");
   element.replaceChildren(
     h("header.v-head", {}, h("h3", { text: "What if" }), h("span.v-tools", {}, parts.reset)),
-    parts.about,
     parts.words,
     parts.sliders,
+    parts.about,
     parts.strip,
     parts.row,
     parts.empty,

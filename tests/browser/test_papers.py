@@ -17,7 +17,7 @@ def test_an_item_is_found_opened_saved_and_run(visit):
     with page.expect_download() as saved:
         item.get_by_role("button", name="CSV").click()
     text = saved.value.path().read_text()
-    assert text.startswith("whose,table,measure") and "STAND,16,69.15" in text and "here,Embedded pair" in text
+    assert text.startswith("whose,table,measure") and "STAND,16,69.15" in text and 'here,"Embedded pair' in text
     page.get_by_role("link", name="CM-ASD").click()
     page.wait_for_function("location.search.includes('name=cm_asd')")
     expect(item.locator("h3")).to_contain_text("Table I.")

@@ -70,9 +70,21 @@ MADE: dict[str, list[Node]] = {  # rules of which no case is recorded
         Node(2, 0, 2, "rejected", reason={"id": "heuristic_refused", "choice": 5, "found": "7", "rank": 2}),
         Node(3, 1, 3, "accepted", reason={"id": "greedy_match", "choice": 3}),
     ],
+    "reward": [
+        Node(1, -1, 1, "accepted", reason={"id": "reward_accept", "reward": 0.83, "threshold": 0.7}),
+        Node(2, 0, 2, "rejected", reason={"id": "reward_reject", "reward": 0.6999, "threshold": 0.7}),
+        Node(3, 1, 3, "rejected", reason={"id": "reward_reject", "reward": 0.0, "threshold": 0.7}),
+    ],
 }
 MOVES: dict[str, list[dict[str, AnyType]]] = {
     "typical": [{}, {"epsilon": 0.0899}, {"epsilon": 0.5}, {"delta": 0.2}, {"delta": 0.0}],
+    "reward": [
+        {},
+        {"reward_threshold": 0.5},
+        {"reward_threshold": 0.83},
+        {"reward_threshold": 0.0},
+        {"reward_threshold": 1.01},
+    ],
     "math": [{}, {"math_k": 2}, {"math_k": 3}, {"math_k": 1}],
 }
 _A, _B = Recorded("a", field=""), Recorded("b", field="rank")
