@@ -16,7 +16,17 @@ from engine.papers.summary import decided, verdict
 RECORDED = [(p, i) for p, i in chosen("") if place(p, i).is_file()]
 
 
-@pytest.mark.parametrize(("one", "item"), RECORDED, ids=[f"{p.key}:{i.id}" for p, i in RECORDED])
+LONG = ("cm_asd:T2", "cm_asd:T3", "cm_asd:T5")  # BLEU of 2,000 resamples, method by method
+
+
+def marked(name: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.slow] if name in LONG else []
+
+
+@pytest.mark.parametrize(
+    ("one", "item"),
+    [pytest.param(p, i, id=f"{p.key}:{i.id}", marks=marked(f"{p.key}:{i.id}")) for p, i in RECORDED],
+)
 def test_a_committed_result_follows_from_its_rows(one: Any, item: Item) -> None:
     """Tables, statements and verdict, computed anew from the runs in the file, or from the files that it names."""
     result = load(one, item)
