@@ -1,6 +1,6 @@
 """docs/api is what the docstrings say."""
 
-from tests.apidocs import MODULES, pages, stale
+from tests.apidocs import FOLDER, MODULES, stale
 
 
 def test_the_reference_is_current():
@@ -8,7 +8,7 @@ def test_the_reference_is_current():
 
 
 def test_it_names_what_users_call():
-    found = pages()
+    found = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
     for name, wanted in {
         "engine-lab.md": ("Lab.load", "Lab.run", "Lab.stream", "Raises"),
         "engine-trace-events.md": ("Node", "top_draft", "RunEnded"),
