@@ -6,8 +6,8 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.browser
 
 
-def test_an_item_is_found_opened_saved_and_run(visit):
-    page = visit("?room=papers&name=stand-T1")
+def test_an_item_is_found_opened_saved_and_run(visit_cases):
+    page = visit_cases("?room=papers&name=stand-T1")
     item = page.locator(".paper-item")
     expect(item.locator("h3")).to_contain_text("Table 1. Throughput")
     expect(item.locator(".verdict-pill")).to_contain_text("mixed")
