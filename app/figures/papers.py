@@ -1,6 +1,7 @@
 """Tables and figures of the papers, and ours beside them: the same form, axes, order and colours. Small multiples."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import plotly.graph_objects as go
@@ -31,10 +32,17 @@ def table(
         known = [(x, cell) for x, cell in zip(places, cells, strict=True) if cell is not None]
         _add(drawn, name, [x for x, _ in known], [cell for _, cell in known], order, mode)
     if lines:
-        return drawn.update_xaxes(tickvals=places if len(places) < 9 else None)
+        return drawn.update_xaxes(tickvals=places if _apart([float(x) for x in places]) else None)
     return drawn.update_layout(scattermode="group", scattergap=0.3).update_xaxes(
         type="category", range=[-0.5, len(places) - 0.5]
     )
+
+
+def _apart(places: Sequence[float]) -> bool:
+    """Whether the labels of all places fit below an axis, none over its neighbour."""
+    ordered = sorted(places)
+    gaps = [after - before for before, after in pairwise(ordered)]
+    return all(12 * gap >= ordered[-1] - ordered[0] for gap in gaps)
 
 
 def points(
