@@ -90,6 +90,15 @@ CALLS = {
         "/lab/trajectories/live", prompt="Once", lanes=["chain"], n=3, max_new_tokens=TOKENS, visitor="a" * 32
     ),
     "repeat": lines("/lab/repeat", prompt="Once", lanes=["chain"], n=3, max_new_tokens=TOKENS, visitor="d" * 32),
+    "continue": lines(
+        "/lab/continue",
+        prompt="Once",
+        prompt_ids=[1, 2],
+        forced=[3],
+        lanes=["chain"],
+        max_new_tokens=TOKENS,
+        visitor="e" * 32,
+    ),
     "mine": lines("/lab/mine", key="b" * 32, models="made-up", task="arithmetic", source="heldout", n=100),
 }
 
