@@ -45,11 +45,6 @@ def accept_by_depth(rounds: Iterable[Round]) -> dict[str, list[Any]]:
     return Sums.of_rounds(rounds).by_depth()
 
 
-def tcr_histogram(rounds: Iterable[Round]) -> dict[str, Any]:
-    """Terminal confidence ranks of some rounds; see `Sums.ranks`."""
-    return Sums.of_rounds(rounds).ranks()
-
-
 def _speedups(traces: Sequence[Recorded], baselines: Sequence[Recorded]) -> dict[str, Any]:
     for trace, baseline in _paired(traces, baselines):
         check_baseline(trace, baseline)
