@@ -10,9 +10,17 @@ import torch
 from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch
-from engine.heads.block import Spec
 from engine.heads.eagle import EagleHead, EagleSpec, Kind, names, tapped, wanted
-from engine.heads.files import check, count, fits, folder_of, number, place, read_config, read_weights, rotary, sizes
+from engine.heads.files import (
+    block_of,
+    check,
+    count,
+    fits,
+    folder_of,
+    place,
+    read_config,
+    read_weights,
+)
 from engine.model import Model
 
 UNUSED = (
@@ -126,7 +134,6 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
         AssetError: a value the lab cannot follow. ModelMismatch: another target's head.
     """
     width, vocab = count(config, "hidden_size"), count(config, "vocab_size")
-    heads = count(config, "num_attention_heads")
     if count(config, "num_hidden_layers", 1) != 1:
         raise AssetError(f"The head has {config['num_hidden_layers']} layers; EAGLE heads have one.")
     if config.get("hidden_act", "silu") != "silu":
@@ -144,18 +151,7 @@ def read_spec(kind: Kind, config: Mapping[str, Any], target: Model) -> EagleSpec
     draft = count(config, "draft_vocab_size", vocab) if kind == "eagle3" else vocab
     if draft > vocab:
         raise AssetError(f"The head's draft_vocab_size {draft} is larger than its vocab_size {vocab}.")
-    block = sizes(
-        Spec(
-            width=width,
-            mlp=count(config, "intermediate_size"),
-            heads=heads,
-            kv_heads=count(config, "num_key_value_heads", heads),
-            channels=count(config, "head_dim", width // heads),
-            eps=float(number(config, "rms_norm_eps", 1e-6)),
-            context=count(config, "max_position_embeddings", 2048),
-            **rotary(config),
-        )
-    )
+    block = block_of(config, width)
     return EagleSpec(
         kind,
         block,

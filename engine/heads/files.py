@@ -238,6 +238,27 @@ def sizes(spec: Spec) -> Spec:
     return spec
 
 
+def block_of(config: Mapping[str, Any], width: int) -> Spec:
+    """A Llama block as a head's configuration describes it, `width` channels wide.
+
+    Raises:
+        AssetError: sizes that are missing or do not go together, or a rotary scaling that is not known.
+    """
+    heads = count(config, "num_attention_heads")
+    return sizes(
+        Spec(
+            width=width,
+            mlp=count(config, "intermediate_size"),
+            heads=heads,
+            kv_heads=count(config, "num_key_value_heads", heads),
+            channels=count(config, "head_dim", width // heads),
+            eps=float(number(config, "rms_norm_eps", 1e-6)),
+            context=count(config, "max_position_embeddings", 2048),
+            **rotary(config),
+        )
+    )
+
+
 def _some(names: list[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 

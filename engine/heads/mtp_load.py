@@ -22,19 +22,15 @@ from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import read_object
-from engine.heads.block import Spec
 from engine.heads.files import (
+    block_of,
     check,
-    count,
     fits,
     folder_of,
     names_in,
-    number,
     place,
     read_config,
     read_named,
-    rotary,
-    sizes,
 )
 from engine.heads.mtp import Head, LlamaLayer, MtpHead, joints
 from engine.heads.mtp_wrapped import WrappedHead
@@ -134,7 +130,7 @@ def load_mtp(path: Path, target: Model) -> Head:
             f"The head mixes states of shape {list(mixture.shape)}, but {target.name} is {target.width} wide: it was "
             "made for another target."
         )
-    spec = _spec(config, target.width)
+    spec = block_of(config, target.width)
     biased = "block.self_attn.q_proj.bias" in weights
     kept = check(weights, joints(target.width) | LlamaLayer.wanted(spec, biased=biased))
     placed = place(kept, target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device)))
@@ -145,20 +141,4 @@ def load_mtp(path: Path, target: Model) -> Head:
         spec.eps,
         state_first=layout.state_first,
         card=card,
-    )
-
-
-def _spec(config: Mapping[str, Any], width: int) -> Spec:
-    heads = count(config, "num_attention_heads")
-    return sizes(
-        Spec(
-            width=width,
-            mlp=count(config, "intermediate_size"),
-            heads=heads,
-            kv_heads=count(config, "num_key_value_heads", heads),
-            channels=count(config, "head_dim", width // heads),
-            eps=float(number(config, "rms_norm_eps", 1e-6)),
-            context=count(config, "max_position_embeddings", 2048),
-            **rotary(config),
-        )
     )
