@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.analysis import heterospec as paper
 from engine.analysis.grouping import Knobs, by_method, pair_names, task_of
-from engine.analysis.intervals import Interval, mean_interval, ratio_interval
+from engine.analysis.intervals import Interval, mean_interval, ratio_interval, speedup_interval
 from engine.analysis.quality import quality
 from engine.errors import ConfigError
 from engine.files.places import ROOT
@@ -131,7 +131,7 @@ def _speedup(runs: list[Trace], baselines: Mapping[tuple[Any, ...], Trace]) -> I
         except ConfigError:
             return None
         rows.append((len(trace.tokens), _ms(trace), len(partner.tokens), _ms(partner)))
-    return ratio_interval(rows, lambda s: (s[..., 0] / s[..., 1]) / (s[..., 2] / s[..., 3]))
+    return speedup_interval(rows)
 
 
 def _ms(trace: Trace) -> float:

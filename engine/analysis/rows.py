@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.analysis.grouping import counted, question, task_of
-from engine.analysis.intervals import of_sums
+from engine.analysis.intervals import of_sums, speedup_interval
 from engine.analysis.quality import Name, Response, Responses, measures, response
 from engine.trace.store import Trace
 from engine.trace.sums import Sums, ratio
@@ -61,7 +61,11 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
     found = sum(each, Sums()).numbers()
     if baseline and not is_plain:
         found |= _speedups(each, [row.sums for row in baseline])
-    found["intervals"] = {name: value and asdict(value) for name, value in of_sums(each).items()}
+    spread = of_sums(each)
+    if baseline and not is_plain:
+        timed = [(a.tokens, a.ms, b.sums.tokens, b.sums.ms) for a, b in zip(each, baseline, strict=True)]
+        spread["speedup"] = speedup_interval(timed)
+    found["intervals"] = {name: value and asdict(value) for name, value in spread.items()}
     found["prompts"] = len(own)
     found["quality"] = measures(_named(own), _named(baseline or ()), {row.task for row in own})
     if baseline:

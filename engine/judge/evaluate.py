@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from engine.analysis.intervals import mean_interval, ratio_interval
+from engine.analysis.intervals import mean_interval, speedup_interval
 from engine.analysis.judge import accuracy, mean_gap, share_above
 from engine.judge.memo import MemoModel
 from engine.tasks.problem import Problem
@@ -211,8 +211,7 @@ def _speed(score: Score, plain: Score) -> dict[str, Any]:
     if not all(score.seconds) or not score.seconds or not all(plain.seconds):
         return {}
     rows = list(zip(score.tokens, score.seconds, plain.tokens, plain.seconds, strict=True))
-    speedup = ratio_interval(rows, lambda s: (s[..., 0] / s[..., 1]) / (s[..., 2] / s[..., 3]))
-    return {"tokens_per_s": sum(score.tokens) / sum(score.seconds), "speedup": _interval(speedup)}
+    return {"tokens_per_s": sum(score.tokens) / sum(score.seconds), "speedup": _interval(speedup_interval(rows))}
 
 
 def _interval(found: Any) -> dict[str, Any] | None:
