@@ -1,7 +1,7 @@
 """The papers, table by table: what each prints, what came of it here, and the verdict. No gradio, no torch."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import Any
@@ -20,10 +20,12 @@ from engine.errors import LabError
 from engine.papers import entries
 from engine.papers.entries import Item, Live, Paper
 from engine.papers.results import load, verdict_of
+from engine.papers.systems import LOSSES, Systems, recorded
 from engine.papers.words import evidence
 from engine.tasks import get_task, load_problems
 
 LIVE_TOKENS = 128
+METHODS = "methods"  # the page of all methods, beside those of the papers
 
 
 def routes(service: Service) -> list[BaseRoute]:
@@ -55,12 +57,15 @@ def _listed() -> bytes:
     for paper in entries.papers():
         told = [verdict_of(item, load(paper, item)) for item in paper.items]
         found.append({"name": paper.key, "title": paper.title, "method": paper.method, "verdicts": dict(Counter(told))})
+    if recorded():
+        found.append({"name": METHODS, "title": "Every method, quality beside speed", "method": "", "verdicts": {}})
     return bytes(Json({"papers": found}).body)
 
 
 @lru_cache(maxsize=8)
 def _shown(name: str, cards: tuple[tuple[str, Card], ...]) -> bytes:
-    return bytes(Json(one(entries.paper(name), dict(cards))).body)
+    told = methods(recorded(), dict(cards)) if name == METHODS else one(entries.paper(name), dict(cards))
+    return bytes(Json(told).body)
 
 
 def one(paper: Paper, cards: Mapping[str, Card]) -> dict[str, Any]:
@@ -73,6 +78,55 @@ def one(paper: Paper, cards: Mapping[str, Card]) -> dict[str, Any]:
         "note": paper.note,
         "items": [_item(paper, item, cards) for item in paper.items],
     }
+
+
+def methods(sheets: Sequence[Systems], cards: Mapping[str, Card]) -> dict[str, Any]:
+    """The page of all methods in the form of a paper's: an item a recording, no verdicts."""
+    return {
+        "name": METHODS,
+        "title": "Every method, quality beside speed",
+        "method": "",
+        "setting": "The embedded pair; each recording is made again by the command below it.",
+        "note": "",
+        "items": [_systems(sheet, cards) for sheet in sheets],
+    }
+
+
+def _systems(sheet: Systems, cards: Mapping[str, Card]) -> dict[str, Any]:
+    titles = {name: cards[name].title if name in cards else name for name, _ in sheet.rows}
+    loss = next((name for name in LOSSES if any(name in own for own in sheet.numbers.values())), "")
+    unit = "right answers less plain decoding's, points" if loss == LOSSES[0] else "BLEU less plain decoding's, points"
+    scale = 100 if loss == LOSSES[0] else 1
+    shown = [
+        (titles[name], _scaled(own.get(loss), scale), own["speedup"])
+        for name, own in sheet.numbers.items()
+        if own.get(loss) or own["speedup"]
+    ]
+    drawn = figures.beside(sheet.name, unit, sorted(shown, key=_speed, reverse=True))
+    plain = [words.replace("`", "") for words in sheet.columns]
+    rows = [{"name": titles[name], "cells": list(cells)} for name, cells in sheet.rows]
+    head = {"title": sheet.name, "x": "", "y": "", "columns": plain}
+    texts = ("claim", "setting", "stated", "larger", "untestable", "verdict", "created")
+    return {
+        **dict.fromkeys(texts, ""),
+        "id": sheet.name,
+        "name": sheet.name.capitalize(),
+        "shows": "what each method costs in quality, and its speed",
+        "here": sheet.told.replace("`", ""),
+        "illustration": False,
+        "command": sheet.command,
+        "prompts": {},
+        "source": [],
+        "printed": [],
+        "ours": [head | {"rows": rows, "figure": drawn.to_plotly_json()}],
+        "checks": [],
+        "live": None,
+        "cases": [],
+    }
+
+
+def _speed(row: tuple[str, Any, Any]) -> float:
+    return row[2]["mean"] if row[2] else 0.0
 
 
 def _item(paper: Paper, item: Item, cards: Mapping[str, Card]) -> dict[str, Any]:
@@ -125,13 +179,13 @@ def _head(told: Mapping[str, Any]) -> dict[str, Any]:
     return {"title": told["title"], "x": told["x"], "y": told["y"], "columns": columns}
 
 
-def _scaled(cell: dict[str, Any] | None, scale: float) -> dict[str, Any] | None:
+def _scaled(cell: Mapping[str, Any] | None, scale: float) -> Mapping[str, Any] | None:
     if cell is None or scale == 1:
         return cell
-    return cell | {name: None if cell[name] is None else scale * cell[name] for name in ("mean", "low", "high")}
+    return dict(cell) | {name: None if cell[name] is None else scale * cell[name] for name in ("mean", "low", "high")}
 
 
-def _told(cell: dict[str, Any] | None) -> str | None:
+def _told(cell: Mapping[str, Any] | None) -> str | None:
     if cell is None:
         return None
     if cell["low"] is None:

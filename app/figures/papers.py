@@ -56,6 +56,54 @@ def points(
     return drawn
 
 
+def beside(title: str, quality: str, rows: Sequence[tuple[str, Cell, Cell]]) -> go.Figure:
+    """Methods as lines: `quality` (its name and unit) on the left, speed against plain decoding on the right.
+
+    A row is a method's name, its quality and its speed, the first row on top; what is None leaves a gap.
+    """
+    drawn = figure(title, "", "", 96 + 17 * len(rows))
+    names = [name for name, _, _ in rows]
+    for place, (ink, column) in enumerate((("target", 1), ("draft", 2))):
+        known = [(name, cells[place]) for name, *cells in rows if cells[place] is not None]
+        means, low, high = zip(*(_bounds(cell) for _, cell in known), strict=True) if known else ((), (), ())
+        drawn.add_scatter(
+            x=list(means),
+            y=[name for name, _ in known],
+            xaxis=f"x{column}" if column > 1 else "x",
+            mode="markers",
+            showlegend=False,
+            marker={"color": COLOURS[ink], "size": 7},
+            error_x=_whiskers(means, low, high, COLOURS[ink]),
+            customdata=[list(pair) for pair in zip(low, high, strict=True)],
+            hovertemplate="%{y}: %{x:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})<extra></extra>",
+        )
+    second = drawn.layout.xaxis.to_plotly_json() | {"title": {"text": "speed, times plain decoding's"}}
+    return drawn.update_layout(
+        xaxis={"domain": [0, 0.48], "title": {"text": quality}},
+        xaxis2=second | {"domain": [0.52, 1], "anchor": "y", "rangemode": "tozero"},
+        yaxis={"categoryorder": "array", "categoryarray": names[::-1], "range": [-0.7, len(names) - 0.3]},
+        shapes=[_level(0, "x"), _level(1, "x2")],
+    )
+
+
+def _level(value: float, axis: str) -> dict[str, Any]:
+    """A line at plain decoding's value."""
+    line = {"color": COLOURS["ink-3"], "width": 1, "dash": "dot"}
+    return {"type": "line", "xref": axis, "yref": "paper", "x0": value, "x1": value, "y0": 0, "y1": 1, "line": line}
+
+
+def _whiskers(means: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> dict[str, Any]:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [top - mean for mean, top in zip(means, high, strict=True)],
+        "arrayminus": [mean - bottom for mean, bottom in zip(means, low, strict=True)],
+        "thickness": 1.2,
+        "width": 3,
+        "color": colour,
+    }
+
+
 def _empty(told: Mapping[str, Any], rows: int) -> go.Figure:
     height = HEIGHT + (24 if told["x"] else 0) + 17 * max(0, rows - 2)
     drawn = figure(str(told["title"]), str(told["x"]), str(told["y"]), height)
@@ -74,15 +122,7 @@ def _add(drawn: go.Figure, name: str, x: Sequence[Any], cells: Sequence[Cell], o
         mode=mode,
         marker={"color": colour, "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 8},
         line={"color": colour, "width": 1.6, "dash": DASHES[place // len(INKS) % len(DASHES)]},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [top - mean for mean, top in zip(means, high, strict=True)],
-            "arrayminus": [mean - bottom for mean, bottom in zip(means, low, strict=True)],
-            "thickness": 1.2,
-            "width": 3,
-            "color": colour,
-        },
+        error_y=_whiskers(means, low, high, colour),
         customdata=[list(pair) for pair in zip(low, high, strict=True)],
         hovertemplate="%{x}: %{y:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})"
         if any(isinstance(cell, Mapping) and cell["low"] is not None for cell in cells)

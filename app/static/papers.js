@@ -94,7 +94,13 @@ export async function drawPapers(element, store, lab) {
     );
   /** @param {PaperShown} paper @param {Item} one @param {boolean} current */
   const entry = (paper, one, current) =>
-    link(`${paper.name}-${one.id}`, current, pill(one.verdict), h("b", {}, one.name), h("span.shows", {}, one.shows));
+    link(
+      `${paper.name}-${one.id}`,
+      current,
+      one.verdict ? pill(one.verdict) : "",
+      h("b", {}, one.name),
+      h("span.shows", {}, one.shows),
+    );
 
   const off = store.on("options", (name) => {
     if (name === "name") open();
@@ -104,8 +110,8 @@ export async function drawPapers(element, store, lab) {
 }
 
 /** What a paper's method is called. @param {Lab} lab @param {PaperList["papers"][number]} one */
-const titled = (lab, { method }) =>
-  lab.session.catalogue?.methods.find((card) => card.name === method)?.title ?? method;
+const titled = (lab, { method, title }) =>
+  method ? (lab.session.catalogue?.methods.find((card) => card.name === method)?.title ?? method) : title;
 
 /** Its verdicts, counted. @param {PaperList["papers"][number]} one */
 const counts = ({ verdicts }) =>
@@ -127,14 +133,14 @@ function itemOf(paper, item, store, lab) {
   const printed = item.printed.filter((table) => table.figure);
   const ours = item.ours.filter((table) => table.figure);
   return [
-    h("header.paper-head", {}, h("h3", {}, `${item.name}. ${item.shows}`), pill(item.verdict)),
-    h("p.claim", {}, h("span.label", {}, "The paper"), item.claim),
-    decided(item),
+    h("header.paper-head", {}, h("h3", {}, `${item.name}. ${item.shows}`), item.verdict ? pill(item.verdict) : null),
+    item.claim ? h("p.claim", {}, h("span.label", {}, "The paper"), item.claim) : null,
+    item.verdict ? decided(item) : null,
     printed.length || ours.length || item.stated
       ? h(
           "div.paper-beside",
           {},
-          column("As the paper prints it", item.stated, [item.setting], printed),
+          item.verdict ? column("As the paper prints it", item.stated, [item.setting], printed) : null,
           column("Here", "", [item.here, measured(item)], ours),
         )
       : null,
@@ -271,10 +277,10 @@ function numbers(paper, item) {
   if (!tables.length) return null;
   return h(
     "details.paper-numbers",
-    {},
+    { open: !item.verdict },
     h("summary", {}, "All numbers as tables"),
     tables.map(([whose, table]) => {
-      const title = `${whose}: ${table.title}, ${table.y}`;
+      const title = [`${whose}: ${table.title}`, table.y].filter(Boolean).join(", ");
       return h(
         "div.scroll",
         { tabindex: "0", role: "region", "aria-label": `${paper.name} ${item.id}, ${title}` },

@@ -16,7 +16,7 @@ class PaperCount(TypedDict):
 
 
 class PaperList(TypedDict):
-    """The papers: GET /lab/papers."""
+    """The papers: GET /lab/papers; last the page of all methods, which has no method of its own and no verdicts."""
 
     papers: list[PaperCount]
 
@@ -84,7 +84,7 @@ class PaperItem(TypedDict):
 
 
 class PaperShown(TypedDict):
-    """One paper: GET /lab/paper."""
+    """One paper: GET /lab/paper; of the page of all methods, an item a recording."""
 
     name: str
     title: str

@@ -29,6 +29,7 @@ from engine.errors import ConfigError, EngineFault, LabError
 from engine.files.written import write
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.papers.systems import spread
 from engine.runs.sweep import Kept, Sweep
 from engine.runs.trajectories import STRIDE
 from engine.tasks.marking import marking
@@ -272,17 +273,9 @@ def quality_lines(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The quality of each method with its intervals, a line each below a heading; measures that none has are absent."""
     shown = [name for name in MEASURES if any(name in row for row in found.values())]
     return [f"{'method':28}" + "".join(f"{MEASURES[name]:>26}" for name in shown)] + [
-        f"{name:28}" + "".join(f"{spread(row.get(measure), measure in SHARES):>26}" for measure in shown)
+        f"{name:28}" + "".join(f"{spread(row.get(measure), measure in SHARES) or '-':>26}" for measure in shown)
         for name, row in found.items()
     ]
-
-
-def spread(found: dict[str, Any] | None, share: bool, digits: int = 1) -> str:
-    """An estimate with its interval, shares in per cent: "93.8 (86.2 to 97.3)"."""
-    if found is None:
-        return "-"
-    mean, low, high = (None if found[k] is None else (100 if share else 1) * found[k] for k in ("mean", "low", "high"))
-    return f"{mean:.{digits}f}" + ("" if low is None else f" ({low:.{digits}f} to {high:.{digits}f})")
 
 
 def _cell(value: Any) -> str:

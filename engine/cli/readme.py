@@ -10,14 +10,14 @@ from typing import Any
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS
 from engine.analysis.names import NAMES
-from engine.cli.compare import spread
 from engine.files.places import ROOT
 from engine.methods import CARDS
+from engine.papers.systems import FOLDER as QUALITY
+from engine.papers.systems import Systems, command, recorded
 
 README = ROOT / "README.md"
 NUMBERS = ROOT / "docs" / "numbers.md"
 BENCH = ROOT / "docs" / "results" / "bench.json"
-QUALITY = ROOT / "docs" / "results"  # quality-TASK.json, perhaps with more words after the task
 PAGE = ROOT / "docs" / "results" / "page.json"
 LEAST = {
     "ar / hf generate": 1.2,
@@ -231,54 +231,26 @@ def _busy(found: dict[str, Any]) -> list[str]:
     return [f"another busy process beside it, of its own tokens per second: {', '.join(rows)}"] if rows else []
 
 
-QUALITY_COLUMNS = {  # of a method's quality -> heading, whether it is a share
-    "accuracy": ("right, %", True),
-    "accuracy_difference": ("less `ar`'s", True),
-    "majority": ("majority right, %", True),
-    "majority_difference": ("less `ar`'s", True),
-    "bleu": ("BLEU", False),
-    "bleu_difference": ("less `ar`'s", False),
-    "bleu_relative": ("BLEU, % of `ar`'s", False),
-    "rougeL": ("ROUGE-L", False),
-    "same_as_ar": ("same output, %", True),
-    "response_tokens": ("tokens a response", False),
-}
-
-
 def quality(folder: Path) -> str:
     """What `compare` recorded of each task: quality beside calls and tokens a call."""
-    files = sorted(folder.glob("quality-*.json"))
-    if not files:
-        command = "python -m engine compare --methods all --task arithmetic --items 300 --json"
-        return f"Not measured yet: run `{command}` into `quality-arithmetic.json` of `docs/results`.\n"
-    return "\n".join(
-        _quality(path.stem.removeprefix("quality-"), json.loads(path.read_text(encoding="utf-8"))) for path in files
-    )
+    found = recorded(folder)
+    if not found:
+        return f"Not measured yet: run `{command('arithmetic')}`.\n"
+    return "\n".join(_quality(sheet, is_open=sheet is found[0]) for sheet in found)
 
 
-def _quality(name: str, table: dict[str, Any]) -> str:
-    columns = {k: v for k, v in QUALITY_COLUMNS.items() if any(k in row["quality"] for row in table.values())}
-    costs = ["target calls", "tokens a call"]
-    costs += ["reward calls"] if (rewarded := any(row.get("reward_calls") for row in table.values())) else []
-    costs += ["speed, x `ar`'s"] if (timed := any(row.get("speedup") for row in table.values())) else []
-    alone = "draft_alone" in table
-    first = next(iter(table.values()))["quality"]
-    each = "" if first["repeats"] == 1 else f", {first['repeats']} answers each"
+def _quality(sheet: Systems, is_open: bool) -> str:
     lines = [
-        f"{name}: {first['prompts']} held-out prompts{each}, recorded by `python -m engine compare --json`; in "
-        "brackets 95 %, of quality over prompts, its differences paired by prompt."
-        + (" Speed is that of these same runs, not of the bench's repetitions." if timed else "")
-        + (" The calls of `draft_alone` are the draft's, which takes the target's place." if alone else ""),
+        f"<details{' open' * is_open}><summary>{sheet.name}: every method</summary>",
         "",
-        f"| method | {' | '.join([*(words for words, _ in columns.values()), *costs])} |",
-        "| --- " + "| --: " * (len(columns) + len(costs)) + "|",
+        sheet.told,
+        "",
+        f"| method | {' | '.join(sheet.columns)} |",
+        "| --- " + "| --: " * len(sheet.columns) + "|",
+        *(f"| `{method}` | {' | '.join(cell or '-' for cell in cells)} |" for method, cells in sheet.rows),
+        "",
+        "</details>",
     ]
-    for method, row in table.items():
-        cells = [spread(row["quality"].get(k), share) for k, (_, share) in columns.items()]
-        cells += [str(row["rounds"]), spread(row["intervals"].get("tau"), False, 2)]
-        cells += [str(row.get("reward_calls") or "-")] if rewarded else []
-        cells += [f"{row['speedup']:.2f}" if row.get("speedup") else "-"] if timed else []
-        lines.append(f"| `{method}` | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

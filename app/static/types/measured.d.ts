@@ -501,7 +501,7 @@ export interface PaperCount {
   readonly verdicts: Readonly<Record<string, number>>;
 }
 
-/** The papers: GET /lab/papers. */
+/** The papers: GET /lab/papers; last the page of all methods, which has no method of its own and no verdicts. */
 export interface PaperList {
   readonly papers: readonly PaperCount[];
 }
@@ -563,7 +563,7 @@ export interface PaperItem {
   readonly cases: readonly string[];
 }
 
-/** One paper: GET /lab/paper. */
+/** One paper: GET /lab/paper; of the page of all methods, an item a recording. */
 export interface PaperShown {
   readonly name: string;
   readonly title: string;

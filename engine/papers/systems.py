@@ -1,0 +1,105 @@
+"""What `compare` recorded of every method, a table a set of prompts: quality beside calls, tokens a call and speed."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ConfigError
+from engine.files.places import ROOT
+
+FOLDER = ROOT / "docs" / "results"  # quality-TASK.json or quality-TASK-ASKED.json, see `ASKED`
+PREFIX = "quality-"
+ASKED = {  # what a recording is of, by the word after the task
+    "": "--methods all",
+    "majority": "--methods ar,sd --temperature 1 --repeats 5",
+}
+COLUMNS = {  # of a method's quality -> heading, whether it is a share
+    "accuracy": ("right, %", True),
+    "accuracy_difference": ("less `ar`'s", True),
+    "majority": ("majority right, %", True),
+    "majority_difference": ("less `ar`'s", True),
+    "bleu": ("BLEU", False),
+    "bleu_difference": ("less `ar`'s", False),
+    "bleu_relative": ("BLEU, % of `ar`'s", False),
+    "rougeL": ("ROUGE-L", False),
+    "same_as_ar": ("same output, %", True),
+    "response_tokens": ("tokens a response", False),
+}
+LOSSES = ("accuracy_difference", "bleu_difference")  # what a method costs, in points; a task has one of them
+SPEED = "speed, x `ar`'s"
+
+
+@dataclass(frozen=True, slots=True)
+class Systems:
+    """Methods x measures of one recording; a cell is None where a method has no such number.
+
+    `numbers` holds what the cells tell, as {"mean", "low", "high", "n"}, by method and name: the columns of `COLUMNS`
+    (shares from 0 to 1), `tau` and `speedup`.
+    """
+
+    name: str
+    command: str
+    told: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str | None, ...]], ...]
+    numbers: Mapping[str, Mapping[str, Mapping[str, Any] | None]]
+
+
+def command(name: str) -> str:
+    """What records a table, as one types it.
+
+    Raises:
+        ConfigError: no such recording.
+    """
+    task, _, word = name.partition("-")
+    if word not in ASKED:
+        raise ConfigError(f"quality-{name}.json: after the task stands one of {', '.join(filter(None, ASKED))}.")
+    asked = f"{ASKED[word]} --task {task} --items 300 --threads 1 --json"
+    return f"python -m engine compare {asked} > docs/results/{PREFIX}{name}.json"
+
+
+def recorded(folder: Path = FOLDER) -> list[Systems]:
+    """Every recording of a folder, by name.
+
+    Raises:
+        ConfigError: a file of another name.
+    """
+    files = sorted(folder.glob(f"{PREFIX}*.json"))
+    return [_systems(path.stem.removeprefix(PREFIX), json.loads(path.read_text(encoding="utf-8"))) for path in files]
+
+
+def spread(found: Mapping[str, Any] | None, share: bool, digits: int = 1) -> str | None:
+    """An estimate with its interval, shares in per cent: "93.8 (86.2 to 97.3)"."""
+    if found is None:
+        return None
+    mean, low, high = (None if found[k] is None else (100 if share else 1) * found[k] for k in ("mean", "low", "high"))
+    return f"{mean:.{digits}f}" + ("" if low is None else f" ({low:.{digits}f} to {high:.{digits}f})")
+
+
+def _systems(name: str, table: Mapping[str, Mapping[str, Any]]) -> Systems:
+    shown = {key: told for key, told in COLUMNS.items() if any(key in row["quality"] for row in table.values())}
+    rewarded = any(row.get("reward_calls") for row in table.values())
+    timed = any(row["intervals"].get("speedup") for row in table.values())
+    first = next(iter(table.values()))["quality"]
+    each = "" if first["repeats"] == 1 else f", {first['repeats']} answers each"
+    told = (
+        f"{first['prompts']} held-out prompts{each}, recorded by `{command(name)}`; in "
+        "brackets 95 %, of quality over prompts, its differences paired by prompt."
+        + (" Speed is that of these same runs, paired by prompt, not of the bench's repetitions." if timed else "")
+        + (" The calls of `draft_alone` are the draft's, which takes the target's place." * ("draft_alone" in table))
+    )
+    rows, numbers = [], {}
+    for method, row in table.items():
+        own = {key: row["quality"].get(key) for key in shown}
+        costs = {key: row["intervals"].get(key) for key in ("tau", "speedup")}
+        cells = [spread(own[key], share) for key, (_, share) in shown.items()]
+        cells += [str(row["rounds"]), spread(costs["tau"], False, 2)]
+        cells += [str(row.get("reward_calls") or "") or None] if rewarded else []
+        cells += [spread(costs["speedup"], False, 2)] if timed else []
+        rows.append((method, tuple(cells)))
+        numbers[method] = own | costs
+    columns = [words for words, _ in shown.values()] + ["target calls", "tokens a call"]
+    columns += ["reward calls"] * rewarded + [SPEED] * timed
+    return Systems(name, command(name), told, tuple(columns), tuple(rows), numbers)
