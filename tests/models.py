@@ -16,7 +16,7 @@ from transformers import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from engine.files.places import ROOT
-from engine.model.network import auto_class
+from engine.model.network import text_config
 from tests.engine.model import families, tiny
 
 FILE = ROOT / "docs/models.md"
@@ -102,7 +102,8 @@ def tried(kind: str, folder: Path) -> families.Outcome:
     try:
         config = tiny.config_of(kind)
         with torch.device("meta"):
-            size = sum(p.numel() for p in auto_class(config).from_config(config).parameters())
+            whole = text_config(config) if kind in tiny.WRAPPED else config
+            size = sum(p.numel() for p in tiny.whole_class(whole).from_config(whole).parameters())
         if size > MOST:
             return families.Outcome(
                 kind, untried=f"its smallest configuration here has {size // 10**6} million parameters"

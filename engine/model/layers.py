@@ -121,6 +121,20 @@ def sights(config: Any, context: int) -> dict[str, Sight]:
     return found | {kind: Sight(chunk=chunk) for kind in kinds if kind == "chunked_attention"}
 
 
+def sights_by_layer(config: Any, context: int) -> list[Sight]:
+    """How far each attention layer of a configuration sees.
+
+    Raises:
+        ValueError: as `sights`.
+    """
+    found, kinds = sights(config, context), getattr(config, "layer_types", None) or ()
+    names = {"chunked_attention": "chunked_attention", **WINDOWED}
+    return [
+        found[names.get(kinds[i], "full_attention") if kinds else "full_attention"]
+        for i in range(config.num_hidden_layers)
+    ]
+
+
 def _bound(config: Any, name: str, context: int) -> int:
     value = getattr(config, name, None) or 0
     if not isinstance(value, int):

@@ -1,9 +1,9 @@
-"""A lean forward over the weights of Llama-like models (Llama, Mistral without window, Qwen2, Qwen3).
+"""A lean forward over the weights of Llama-like models (Llama, Mistral, Qwen2, Qwen3, Phi-3 and their like).
 
 A small model on a CPU spends its time in framework calls, so there are few of them a layer: fused q,k,v and gate,up
 products over transposed weights, rotary positions as one complex product in place, one write to a preallocated cache,
-grouped queries folded into rows, norms whose weights live in the next product. Checked against transformers in
-tests/engine/model.
+grouped queries folded into rows, norms whose weights live in the next product. A layer with a window reads the slots
+from the first that its rows see. Checked against transformers in tests/engine/model.
 
 Dimension key as in decoder.py; H query heads, K key-value heads, C channels a head, L layers.
 """
@@ -16,11 +16,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.model.decoder import New, Rows
-from engine.model.layers import EVERYTHING, sights
+from engine.model.layers import EVERYTHING, Sight, sights_by_layer
 from engine.model.network import context_of, plain
 from engine.model.weights import Layer, layer_of, transposed
 
-FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
+FAMILIES = ("llama", "mistral", "ministral", "qwen2", "qwen3", "phi3", "seed_oss", "cwm")
 STATIC_ROPE = ("default", "linear", "llama3", "yarn")
 
 
@@ -61,6 +61,9 @@ class LeanDecoder:
         self.norm = body.norm.weight.data * (self.width**0.5 if self.folded else 1)
         self.lm_head, self.lm_bias = transposed(hf.lm_head.weight.data), hf.lm_head.bias
         self.layers = [layer_of(block, self.heads, self.kv, self.channels, self.folded) for block in body.layers]
+        sights = sights_by_layer(config, context_of(config))
+        self.sights = list(dict.fromkeys(sights))
+        self.sight_of = [self.sights.index(sight) for sight in sights]  # by layer
         self._rotary = body.rotary_emb
         self._turn = self._cos = self._sin = self.embedding.new_empty(0)
 
@@ -89,7 +92,7 @@ class LeanDecoder:
         T, H, K, C = len(new.ids), self.heads, self.kv, self.channels
         end = new.start + T
         where = slice(new.start, end) if new.block is None else new.pos
-        mask = self._mask(T, new)
+        views = [self._view(T, new, sight) for sight in self.sights]
         x = F.embedding(new.ids, self.embedding)
         kept: list[Tensor] = []
         for i, (w, slots) in enumerate(zip(self.layers, cache.layers, strict=True)):
@@ -101,7 +104,9 @@ class LeanDecoder:
             qkv = (qkv if w.qkv_bias is None else qkv.add_(w.qkv_bias)).view(T, H + 2 * K, C)
             self._turned(qkv, w, where)
             slots[new.start : end] = qkv[:, H:]
-            x = _plus(x, self._attend(qkv[:, :H], slots[:end], mask, causal=T > 1 and mask is None), w.out, w.out_bias)
+            low, mask = views[self.sight_of[i]]
+            attended = self._attend(qkv[:, :H], slots[low:end], mask, causal=T > 1 and mask is None)
+            x = _plus(x, attended, w.out, w.out_bias)
             gate_up = torch.mm(self._normed(x, w.norm_mid), w.gate_up)
             gate, up = (gate_up if w.gate_up_bias is None else gate_up.add_(w.gate_up_bias)).chunk(2, -1)
             x = _plus(x, F.silu(gate).mul_(up), w.down, w.down_bias)
@@ -143,15 +148,30 @@ class LeanDecoder:
         out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
         return out.view(K, H // K, T, C).permute(2, 0, 1, 3).reshape(T, H * C)
 
-    def _mask(self, T: int, new: New) -> Tensor | None:
-        """Additive mask [H / K * T, S], the T rows once a query of the group; None for one row or a plain prefill."""
-        if new.block is None and (T == 1 or new.start == 0):
+    def _view(self, T: int, new: New, sight: Sight) -> tuple[int, Tensor | None]:
+        """The first slot that rows see through a layer, and its mask from there on."""
+        if not 0 < sight.window < new.start + T:
+            return 0, self._mask(T, new)
+        low = max(0, new.start - sight.window + 1)
+        return low, self._mask(T, new, low, sight)
+
+    def _mask(self, T: int, new: New, low: int = 0, sight: Sight = EVERYTHING) -> Tensor | None:
+        """Additive mask [H / K * T, S - low], the T rows once a query of the group; None for one row or a plain
+        prefill, of which everything from `low` on is seen."""
+        start = new.start - low
+        if new.block is None and (T == 1 or (start == 0 and sight == EVERYTHING)):
             return None
-        mask: Tensor = self.embedding.new_zeros(T, new.start + T)
+        mask: Tensor = self.embedding.new_zeros(T, start + T)
         if new.block is None:
-            mask[:, new.start :].fill_(-torch.inf).triu_(1)
+            mask[:, start:].fill_(-torch.inf).triu_(1)
         else:
-            mask[:, new.start :].masked_fill_(~new.block, -torch.inf)
+            mask[:, start:].masked_fill_(~new.block, -torch.inf)
+        if sight != EVERYTHING:
+            slots = torch.arange(low, new.start + T, device=mask.device)
+            pos = slots[start:] if new.pos is None else new.pos
+            near = sight.of(pos, torch.cat((slots[:start], pos)))
+            assert near is not None
+            mask.masked_fill_(~near, -torch.inf)
         return mask.repeat(self.heads // self.kv, 1)
 
 
@@ -167,17 +187,23 @@ def lean_from(hf: Any) -> LeanDecoder | None:
 
     A model that fits is emptied: its weights move over layer by layer, so that two copies never exist at once.
     """
-    config = hf.config
-    rope = getattr(config, "rope_parameters", None) or {}
     devices = {p.device for p in hf.parameters()}
     fits = (
+        suits(hf.config)
+        and len(devices) == 1
+        and plain(hf)
+        and {p.dtype for p in hf.parameters()} <= {torch.float32, torch.float64, torch.bfloat16, torch.float16}
+    )
+    return LeanDecoder(hf) if fits else None
+
+
+def suits(config: Any) -> bool:
+    """Whether a text model's family, rope and windows are among those that the lean forward knows."""
+    rope = getattr(config, "rope_parameters", None) or {}
+    return (
         config.model_type in FAMILIES
         and rope.get("rope_type", "default") in STATIC_ROPE
         and rope.get("partial_rotary_factor", 1.0) == 1.0
         and getattr(config, "hidden_act", "") == "silu"
-        and len(devices) == 1
-        and plain(hf)
-        and set(sights(config, context_of(config)).values()) == {EVERYTHING}
-        and {p.dtype for p in hf.parameters()} <= {torch.float32, torch.float64, torch.bfloat16, torch.float16}
+        and not any(sight.chunk for sight in sights_by_layer(config, context_of(config)))
     )
-    return LeanDecoder(hf) if fits else None

@@ -4,6 +4,7 @@ Rows of the q and k projections are reordered so that the two channels which rot
 C/2) lie side by side; queries and keys meet only in dot products, which do not mind.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,39 +42,48 @@ def transposed(weight: Tensor) -> Tensor:
 
 
 def layer_of(block: Any, heads: int, kv: int, channels: int, folded: bool) -> Layer:
-    """Take a transformers block apart, and empty it."""
+    """Take a transformers block apart, and empty it. Phi-3 has its projections fused already."""
     a, m = block.self_attn, block.mlp
-    scale = a.q_proj.weight.shape[1] ** 0.5
     norm_in, norm_mid = block.input_layernorm.weight.data, block.post_attention_layernorm.weight.data
-    q, k = (interleave(p.weight.data, n, channels) for p, n in ((a.q_proj, heads), (a.k_proj, kv)))
-    qkv = torch.cat((q, k, a.v_proj.weight.data))
-    gate_up = torch.cat((m.gate_proj.weight.data, m.up_proj.weight.data))
+    scale = len(norm_in) ** 0.5
+    outer = _projections(a, "qkv_proj", "q_proj", "k_proj", "v_proj")
+    inner = _projections(m, "gate_up_proj", "gate_proj", "up_proj")
+    qkv = _qkv([p.weight.data for p in outer], heads, kv, channels)
+    gate_up = torch.cat([p.weight.data for p in inner])
     layer = Layer(
         norm_in=norm_in,
         qkv=transposed(qkv * (norm_in * scale) if folded else qkv),
-        qkv_bias=_qkv_bias(a, heads, kv, channels),
+        qkv_bias=None if (bias := _biases(outer)) is None else _qkv(bias, heads, kv, channels),
         q_norm=interleave(a.q_norm.weight.data, 1, channels) if hasattr(a, "q_norm") else None,
         k_norm=interleave(a.k_norm.weight.data, 1, channels) if hasattr(a, "k_norm") else None,
         out=transposed(a.o_proj.weight.data),
         out_bias=_bias(a.o_proj),
         norm_mid=norm_mid,
         gate_up=transposed(gate_up * (norm_mid * scale) if folded else gate_up),
-        gate_up_bias=None if m.gate_proj.bias is None else torch.cat((m.gate_proj.bias.data, m.up_proj.bias.data)),
+        gate_up_bias=None if (bias := _biases(inner)) is None else torch.cat(bias),
         down=transposed(m.down_proj.weight.data),
         down_bias=_bias(m.down_proj),
     )
-    fused = (a.q_proj, a.k_proj, a.v_proj, m.gate_proj, m.up_proj)
-    for projection in (*fused, a.o_proj, m.down_proj) if layer.out.is_contiguous() else fused:
+    copied = [*outer, *inner]
+    for projection in (*copied, a.o_proj, m.down_proj) if layer.out.is_contiguous() else copied:
         projection.weight.data = projection.weight.data.new_empty(0)
     return layer
 
 
+def _projections(module: Any, fused: str, *apart: str) -> list[Any]:
+    """The projections of these names, or the one that holds them all."""
+    return [getattr(module, fused)] if hasattr(module, fused) else [getattr(module, name) for name in apart]
+
+
+def _qkv(parts: Sequence[Tensor], heads: int, kv: int, channels: int) -> Tensor:
+    """Rows of weights or biases of queries, keys and values, those that are turned reordered."""
+    q, k, v = torch.split(torch.cat(list(parts)), [heads * channels, kv * channels, kv * channels])
+    return torch.cat((interleave(q, heads, channels), interleave(k, kv, channels), v))
+
+
+def _biases(projections: Sequence[Any]) -> list[Tensor] | None:
+    return None if projections[0].bias is None else [p.bias.data for p in projections]
+
+
 def _bias(projection: Any) -> Tensor | None:
     return None if projection.bias is None else projection.bias.data
-
-
-def _qkv_bias(a: Any, heads: int, kv: int, channels: int) -> Tensor | None:
-    if a.q_proj.bias is None:
-        return None
-    q, k = (interleave(p.bias.data, n, channels) for p, n in ((a.q_proj, heads), (a.k_proj, kv)))
-    return torch.cat((q, k, a.v_proj.bias.data))

@@ -12,7 +12,6 @@ from engine.draft import Draft, chain
 from engine.errors import ModelMismatch
 from engine.lab import Lab
 from engine.model import Model, load_model
-from engine.model.network import auto_class
 from engine.trace.store import Trace
 from tests.engine.model import tiny
 from tests.engine.zoo import save_tokenizer
@@ -44,9 +43,10 @@ class Outcome:
 
 
 def plain_model(folder: Path) -> Any:
-    """The checkpoint as transformers loads it."""
+    """The checkpoint as transformers loads it, or the text model that it was put together from."""
+    folder = folder / "text" if (folder / "text").is_dir() else folder
     config = AutoConfig.from_pretrained(folder)
-    hf = auto_class(config).from_pretrained(folder, config=config, dtype=torch.float32)
+    hf = tiny.whole_class(config).from_pretrained(folder, config=config, dtype=torch.float32)
     return hf.eval().requires_grad_(False)
 
 

@@ -16,6 +16,7 @@ from engine.lab import Lab
 from engine.model import Model, load_model
 from engine.model.generic import REFED, GenericDecoder
 from engine.model.layers import EVERYTHING, Sight, sights
+from engine.model.lean import LeanDecoder
 from engine.model.network import auto_class, drop_senses
 from engine.trace.events import RunStarted
 from tests.engine.model import tiny
@@ -24,18 +25,19 @@ from tests.engine.zoo import save_tokenizer
 from tests.models import COMMON, FILE, tried
 from tests.typed import known
 
-SOME = {"gemma3_text": "sliding_attention", "llama4_text": "chunked_attention", "mistral": "full_attention"}
+SOME = {"gemma3_text": "sliding_attention", "llama4_text": "chunked_attention"}
+LEAN = ("mistral", "qwen2", "phi3")  # one window, some layers with one, fused projections
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A tiny checkpoint of two layers for each of some types."""
     root = tmp_path_factory.mktemp("families")
-    made = {kind: tiny.make(kind, root / kind, layers=2) for kind in SOME}
+    made = {kind: tiny.make(kind, root / kind, layers=2) for kind in (*SOME, *LEAN)}
     return made | {kind: tiny.make(kind, root / kind, layers=2) for kind in ("lfm2", "llava", "llama")}
 
 
-@pytest.mark.parametrize("kind", [*list(SOME)[:2], pytest.param("mistral", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", SOME)
 def test_windows_and_chunks_are_masks(folders: Mapping[str, Path], kind: str) -> None:
     """A window of 16 in a text of 40: logits of a tree and of what follows equal plain forwards, and need the mask."""
     model, hf = load_model(folders[kind], "cpu"), plain_model(folders[kind])
@@ -44,6 +46,29 @@ def test_windows_and_chunks_are_masks(folders: Mapping[str, Path], kind: str) ->
     assert decoder.layers.sights[SOME[kind]] != EVERYTHING
     decoder.layers = replace(decoder.layers, sights=dict.fromkeys(decoder.layers.sights, EVERYTHING))
     assert apart(model, hf) > 100 * CLOSE
+
+
+@pytest.mark.parametrize("kind", LEAN)
+def test_lean_windows_are_slots_and_masks(folders: Mapping[str, Path], kind: str) -> None:
+    """The same through the lean forward: trees, chains and single rows, far beyond the window."""
+    model, hf = load_model(folders[kind], "cpu"), plain_model(folders[kind])
+    decoder = known(LeanDecoder, model.decoder)
+    assert decoder.sights[-1] == Sight(window=tiny.WINDOW) and apart(model, hf) <= CLOSE
+    check_steps(model, hf)
+    decoder.sights = [EVERYTHING] * len(decoder.sights)
+    assert apart(model, hf) > 100 * CLOSE
+
+
+@torch.inference_mode()
+def check_steps(model: Model, hf: torch.nn.Module) -> None:
+    """Token by token and chain by chain, from before the window's end to three windows."""
+    session, tokens = model.session(120), PROMPT[:12]
+    for i in range(36):
+        draft = chain([7 + i, 8, 9][: i % 4])
+        found = session.forward(tokens, draft).logits
+        whole = hf(input_ids=torch.tensor([[*tokens, *draft.tokens]])).logits[0, len(tokens) - 1 :]
+        assert near(found, whole) <= CLOSE
+        tokens = [*tokens, *draft.tokens[:1], 40 + i]
 
 
 def test_running_states_are_set_back(folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

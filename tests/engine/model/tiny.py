@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import CONFIG_MAPPING
+from safetensors.torch import load_file, save_file
+from transformers import CONFIG_MAPPING, AutoModelForImageTextToText
 
 from engine.model.network import auto_class, text_config
 from tests.engine.zoo import EOS, PAD, save_tokenizer
@@ -66,6 +67,7 @@ SMALL: dict[str, Any] = {
     "num_kv_shared_layers": 0,
 }
 KINDS = {  # of layers, where the usual configuration has not all of them
+    "qwen2": ("full_attention", "sliding_attention"),
     "lfm2": ("conv", "full_attention"),
     "granitemoehybrid": ("linear_attention", "full_attention"),
 }
@@ -80,7 +82,8 @@ TYPES: dict[str, dict[str, Any]] = {  # what a type needs besides
     "bamba": {"attn_layer_indices": [1, 3]},
     "codegen": {"rotary_dim": 16},
     "gptj": {"rotary_dim": 16},
-    "qwen2": {"use_sliding_window": True, "max_window_layers": 2},
+    "qwen2": {"use_sliding_window": True, "sliding_window": WINDOW},
+    "phi3": {"sliding_window": WINDOW},
     "gpt_neo": {"num_layers": 4, "attention_types": [[["global", "local"], 2]], "window_size": 16},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 2, "num_dense_layers": 1},
     "cwm": {"bos_token_id": 1},
@@ -104,6 +107,7 @@ TYPES: dict[str, dict[str, Any]] = {  # what a type needs besides
     "cohere_compass_text": {"rope_parameters": None},
     "lfm3": {},
 }
+WRAPPED = ("gemma3n",)  # what sees there is a network of another package
 KEPT_NONE = ("q_lora_rank", "sliding_window", "attention_chunk_size")  # left out where the usual one leaves them out
 
 
@@ -142,11 +146,19 @@ def _has(config: Any, name: str) -> bool:
         return False
 
 
+def whole_class(config: Any) -> Any:
+    """The auto class of a whole checkpoint: of a multimodal one with what sees and hears."""
+    wrapper = text_config(config) is not config and type(config) in AutoModelForImageTextToText._model_mapping
+    return AutoModelForImageTextToText if wrapper else auto_class(config)
+
+
 def make(kind: str, folder: Path, layers: int = LAYERS, seed: int = 0, **more: Any) -> Path:
     """A random checkpoint of a type with its tokenizer, saved to `folder`."""
     config = config_of(kind, layers, **more)
+    if kind in WRAPPED:
+        return _wrapped(config, text_config(config).model_type, folder, layers, seed, more)
     torch.manual_seed(seed)
-    hf = auto_class(config).from_config(config, dtype=torch.float32)
+    hf = whole_class(config).from_config(config, dtype=torch.float32)
     head = hf.get_output_embeddings()
     with torch.no_grad():
         for name, weight in hf.named_parameters():
@@ -154,5 +166,18 @@ def make(kind: str, folder: Path, layers: int = LAYERS, seed: int = 0, **more: A
                 weight.normal_(0, 0.1)  # transformers starts them at zero, which would test nothing
         head.weight[:3] = 0  # <pad>, <eos> and <unk> are rarely the first choice
     hf.save_pretrained(folder)
+    save_tokenizer(folder, VOCAB)
+    return folder
+
+
+def _wrapped(config: Any, text: str, folder: Path, layers: int, seed: int, more: dict[str, Any]) -> Path:
+    """A multimodal checkpoint as it is published, put together from its text model, which stays in `folder`/text."""
+    make(text, folder / "text", layers, seed, **more)
+    tensors = load_file(folder / "text" / "model.safetensors")
+    named = {name.replace("model.", "model.language_model.", 1): tensor for name, tensor in tensors.items()}
+    named["model.vision_tower.timm_model.conv_stem.conv.weight"] = torch.ones(4, 3, 3, 3)
+    save_file(named, folder / "model.safetensors", {"format": "pt"})
+    config.text_config = type(config.text_config).from_pretrained(folder / "text")
+    config.save_pretrained(folder)
     save_tokenizer(folder, VOCAB)
     return folder
