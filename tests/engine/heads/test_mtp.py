@@ -188,8 +188,8 @@ def test_a_head_with_experts_drafts_what_transformers_drafts(
     assert deep.token_ids == ours.token_ids and max(r.drafted for r in deep.rounds) == 4
 
 
-def test_a_head_of_qwen3_next_runs_on_its_kind_of_layer(tmp_path: Path) -> None:
-    """Full attention with gates and experts, zero-centred norms: loaded by its names, and causal."""
+def qwen3_next(folder: Path) -> Path:
+    """Two layers with running states, one of full attention, and a head of the latter kind."""
     torch.manual_seed(4)
     more = {"num_experts": 4, "num_experts_per_tok": 2, "shared_expert_intermediate_size": 24, "head_dim": 12}
     linear = {
@@ -199,9 +199,14 @@ def test_a_head_of_qwen3_next_runs_on_its_kind_of_layer(tmp_path: Path) -> None:
         "linear_value_head_dim": 8,
     }
     config = Qwen3NextConfig(**BASE | more | linear | {"layer_types": ["linear_attention"] * 2 + ["full_attention"]})
-    AutoModelForCausalLM.from_config(config, dtype=torch.float32).save_pretrained(tmp_path)
-    with_head(tmp_path, "qwen3_next", 3)
-    assert brings(tmp_path)
+    AutoModelForCausalLM.from_config(config, dtype=torch.float32).save_pretrained(folder)
+    save_tokenizer(folder, 96)
+    return with_head(folder, "qwen3_next", 3)
+
+
+def test_a_head_of_qwen3_next_runs_on_its_kind_of_layer(tmp_path: Path) -> None:
+    """Full attention with gates and experts, zero-centred norms: loaded by its names, and causal."""
+    assert brings(qwen3_next(tmp_path))
     head = WrappedHead(
         AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32).eval(), tmp_path, r"mtp\.", {}
     )
@@ -217,6 +222,22 @@ def test_a_head_of_qwen3_next_runs_on_its_kind_of_layer(tmp_path: Path) -> None:
         parts = [head.run(memory, ids[:2], states[:2], 0), head.run(memory, ids[1:2], states[1:2], 2)]
         parts[1] = head.run(memory, ids[2:], states[2:], 2)
     assert torch.allclose(torch.cat(parts), whole, atol=1e-5) and head.logits(whole).shape == (4, 96)
+
+
+def test_the_text_of_a_qwen3_next_comes_out(tmp_path: Path) -> None:
+    """A whole checkpoint, running states and head: what is written is what `generate` writes, whatever is rejected."""
+    folder = qwen3_next(tmp_path)
+    lab = Lab.load(target=folder, device="cpu")
+    assert lab.target.only_chains and isinstance(lab.asset("mtp"), WrappedHead) and "mtp" not in lab.unavailable()
+    hf = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    drafted = list[int]()
+    for prompt in (PROMPT, [7], PROMPT * 6):
+        ids = torch.tensor([prompt])
+        out = hf.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=20)
+        ours = lab.run("mtp", prompt, max_new_tokens=20, gamma=3)
+        assert ours.token_ids == out[0, len(prompt) :].tolist()
+        drafted += [r.drafted for r in ours.rounds]
+    assert sum(drafted) > 30 and max(drafted) == 3
 
 
 def test_what_is_no_head_of_this_target_is_refused(zoo: Zoo, tmp_path: Path) -> None:
