@@ -7,6 +7,7 @@ import { knobText } from "./lanetext.js";
 import { answerOf } from "./run/answer.js";
 import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
 import { toggleProof } from "./run/proof.js";
+import { remarksOf } from "./run/remarks.js";
 import { repeatedOf, spreadWords, times } from "./run/spread.js";
 import { forcedOf } from "./run.js";
 
@@ -41,6 +42,7 @@ export class LaneHead {
     this.figures = FIGURES.map(([name, title]) => ({ value: h("span", {}, "–"), name, title }));
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.knobs = h("span", {}, knobText(run));
+    this.remarks = h("p.remarks", { hidden: true });
     this.state = h("span.state");
     /** @type {HTMLElement} */
     this.badge = h(`button.badge.${card.guarantee}`, {
@@ -62,6 +64,7 @@ export class LaneHead {
       ),
       h("div.lane-marks", {}, this.badge, this.state),
       h("div.lane-knobs", {}, this.knobs),
+      this.remarks,
       h(
         "dl.figures",
         {},
@@ -71,12 +74,15 @@ export class LaneHead {
       this.spread,
     );
     this.figures[0].value.after(this.ratio);
-    this.promise();
+    this.settings();
   }
 
-  /** What the run's head tells: its knobs, and what it promises with them. */
+  /** What the run's head tells: its knobs, what it promises with them, and what is otherwise with its models. */
   settings() {
     this.knobs.textContent = knobText(this.run);
+    const remarks = remarksOf(this.run.head);
+    this.remarks.hidden = !remarks.length;
+    this.remarks.textContent = remarks.join(" ");
     this.promise();
   }
 

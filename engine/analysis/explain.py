@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from engine.analysis.comparisons import comparisons
 from engine.analysis.reasons import SENTENCES, by_threshold
 from engine.analysis.scene import Scene, share
-from engine.analysis.words import Pieces, count, quoted
+from engine.analysis.words import Pieces, count, number, quoted
 from engine.threshold import Threshold
 from engine.trace import outcome
 from engine.trace.events import Node, Round, RunStarted, Token
@@ -34,7 +34,12 @@ def why(
     if token is not None:
         one = event.tokens[token - event.start] if isinstance(token, int) else token
         return _token(head, event, one, known, declared)
-    return _round(event)
+    return " ".join(filter(None, (_round(event), _adapted(head, event))))
+
+
+def _adapted(head: RunStarted, event: Round) -> str:
+    """What of the draft's shape the model made another."""
+    return head.extras.get("adapted", "") if event.drafted else ""
 
 
 def _node(scene: Scene) -> str:
@@ -44,7 +49,7 @@ def _node(scene: Scene) -> str:
         if kind:  # it was tested and held, but the response had ended before it
             return f"Dropped: {scene.piece} was checked, but the response ends before it."
         kind = "untested"
-    return SENTENCES.get(kind, by_threshold)(scene) + _barred(scene)
+    return SENTENCES.get(kind, by_threshold)(scene) + _barred(scene) + _mapped(scene)
 
 
 def _barred(scene: Scene) -> str:
@@ -55,6 +60,14 @@ def _barred(scene: Scene) -> str:
     if not isinstance(token, int):
         return ""
     return f" Before that a veto barred {scene.quote(token)}, the draft's first choice{f': {said}' if said else ''}."
+
+
+def _mapped(scene: Scene) -> str:
+    """That a draft model with another tokenizer drafted it, and how much of its distribution the target can read."""
+    common = (scene.node.source or {}).get("common")
+    if common is None:
+        return ""
+    return f" Its draft model has another tokenizer: {number(common)} of its distribution is on pieces that both have."
 
 
 class _Texts:

@@ -270,8 +270,8 @@ SHARES = ("q", "p", "overlap", "accept_prob", "u", "judge", "confidence")
 TOPS = ("top_draft", "law_draft", "top_target", "law_target")
 
 # What the free objects hold by the names that the analysis and the page read; other names may hold any JSON.
-ABOUT = _each(_text, "id", "revision", "sha256", "dtype") | _each(
-    _count, "vocab", "context", "layers", "width", "parameters"
+ABOUT = _each(_text, "id", "revision", "sha256", "dtype", "ids") | _each(
+    _count, "vocab", "context", "layers", "width", "parameters", "common"
 )
 SAMPLING = {"temperature": _temperature, "top_p": _share, "top_k": _count}
 KNOBS = (

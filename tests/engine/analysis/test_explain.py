@@ -10,6 +10,7 @@ from engine.trace.events import Node, Round, RunStarted
 from engine.trace.records import Reason
 from engine.trace.store import Trace
 from tests.engine.analysis.made import CAT, DOG, HAS, IS, LINE, SAMPLED, SAT, WORDS, ar, bush, chain, head, light, sd
+from tests.typed import known
 
 TOP = [(DOG, 0.55), (CAT, 0.12), (HAS, 0.1)]
 
@@ -333,6 +334,18 @@ def test_rounds() -> None:
     ]
     plain = ar([CAT])
     assert why(plain.head, plain.rounds[0]) == "Round 0: nothing was drafted, so the target call gives 1 token."
+
+
+def test_other_tokenizers_and_shapes_that_the_model_changed_are_told() -> None:
+    said = one("a", {"id": "greedy_match", "choice": CAT}, source={"kind": "model", "role": "draft", "common": 0.834})
+    assert said.endswith(
+        " Its draft model has another tokenizer: 0.83 of its distribution is on pieces that both have."
+    )
+    trace, plain = sd(), ar([CAT])
+    for some in (trace, plain):
+        known(RunStarted, some.head).extras["adapted"] = "Drafts a chain here."
+    assert why(trace.head, trace.rounds[0]).endswith("the target call gives 2 tokens. Drafts a chain here.")
+    assert "chain" not in why(plain.head, plain.rounds[0])
 
 
 def test_pieces_of_earlier_rounds_are_used() -> None:
