@@ -19,6 +19,7 @@ from engine.cli import (
     judge,
     methods,
     pooled,
+    preflight,
     readme,
     replay,
     reproduce,
@@ -32,6 +33,7 @@ from engine.errors import LabError
 
 COMMANDS = (
     methods,
+    preflight,
     run,
     compare,
     pooled,

@@ -9,10 +9,12 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoTokenizer
 
+from engine import progress
 from engine.errors import AssetError, ConfigError, EngineFault, LabError, ModelMismatch, unknown
 from engine.model import network
 from engine.model.decoder import Decoder
 from engine.model.generic import GenericDecoder, obstacle
+from engine.model.hub import first_line, missing
 from engine.model.layers import layers_of
 from engine.model.lean import lean_from
 from engine.model.session import Session
@@ -96,11 +98,12 @@ def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name:
         EngineFault: out of memory.
     """
     where = pick_device(device)
-    wanted = _dtype(dtype, where)
+    wanted = dtype_on(where, dtype)
     path = str(ref)
     name = name or (Path(path).name if Path(path).is_absolute() else path)
     config: Any = None
     try:
+        revision = hash_of(path)
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         hf, info = _weights(path, name, config, dtype=wanted, device_map=_placement(device, where))
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
@@ -108,17 +111,17 @@ def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name:
         raise EngineFault(
             f"{name} does not fit the memory of {where}. Use a smaller model, dtype='bfloat16', or the CPU."
         ) from None
-    except LabError:
+    except (LabError, progress.Stopped):
         raise
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
         if config is not None and (how := network.packed(config)):
             raise ModelMismatch(
-                f"{name} is packed by {how}, which cannot be loaded here: {_first_line(error)}"
+                f"{name} is packed by {how}, which cannot be loaded here: {first_line(error)}"
             ) from error
-        raise AssetError(_missing(path, error)) from error
+        raise AssetError(missing(path, error)) from error
     _complete(info, name)
     hf.eval().requires_grad_(False)
-    return _model(name, path, hf, tokenizer, config)
+    return assembled(name, hf, tokenizer, config, revision or revision_of(path, config))
 
 
 def _placement(device: str, where: torch.device) -> "str | dict[str, torch.device]":
@@ -126,8 +129,8 @@ def _placement(device: str, where: torch.device) -> "str | dict[str, torch.devic
     return "auto" if device == "auto" and torch.cuda.device_count() > 1 else {"": where}
 
 
-def _weights(path: str, name: str, config: Any, **where: Any) -> tuple[Any, Any]:
-    """The network with its weights, and what transformers says of its tensors.
+def ways_to_load(config: Any, name: str) -> list[tuple[Any, Any, dict[str, str]]]:
+    """See `network.auto_classes`.
 
     Raises:
         ModelMismatch: encoder-decoder models, and what writes no text.
@@ -137,7 +140,16 @@ def _weights(path: str, name: str, config: Any, **where: Any) -> tuple[Any, Any]
     ways = network.auto_classes(config)
     if not ways:
         raise ModelMismatch(f"{name} is of type {config.model_type}, which is no model that writes text.")
-    for auto, part, names in ways:
+    return ways
+
+
+def _weights(path: str, name: str, config: Any, **where: Any) -> tuple[Any, Any]:
+    """The network with its weights, and what transformers says of its tensors.
+
+    Raises:
+        ModelMismatch: see `ways_to_load`.
+    """
+    for auto, part, names in ways_to_load(config, name):
         hf, info = auto.from_pretrained(
             path,
             config=part,
@@ -165,7 +177,12 @@ def _complete(info: Any, name: str) -> None:
         )
 
 
-def _dtype(dtype: str, device: torch.device) -> "torch.dtype | str":
+def dtype_on(device: torch.device, dtype: str) -> "torch.dtype | str":
+    """What "auto" means on a device, or the dtype of that name.
+
+    Raises:
+        ConfigError: unknown dtype.
+    """
     if dtype == "auto":
         return torch.float32 if device.type == "cpu" else "auto"
     if dtype not in DTYPES:
@@ -173,18 +190,12 @@ def _dtype(dtype: str, device: torch.device) -> "torch.dtype | str":
     return DTYPES[dtype]
 
 
-def _missing(path: str, error: Exception) -> str:
-    if Path(path).is_dir():
-        return f"The folder {path} is not a complete model: {_first_line(error)}"
-    kind = "Neither a folder here nor a model that the hub gives"
-    return f"{kind}: {path!r}. Check the spelling, the network, or give a local folder. ({_first_line(error)})"
+def assembled(name: str, hf: Any, tokenizer: Any, config: Any, revision: str, trial: bool = True) -> Model:
+    """A network with its tokenizer as the lab's model. Without a `trial` it need not have its weights.
 
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-
-
-def _model(name: str, path: str, hf: Any, tokenizer: Any, config: Any) -> Model:
+    Raises:
+        ModelMismatch: an architecture the lab cannot run, with the reason.
+    """
     stop = _stop_ids(hf, tokenizer)
     network.drop_senses(hf)
     parameters, size = network.size_of(hf)
@@ -193,7 +204,7 @@ def _model(name: str, path: str, hf: Any, tokenizer: Any, config: Any) -> Model:
     text = network.text_config(config)
     context = network.context_of(text)
     lean = lean_from(hf)  # takes the weights out of hf when it fits
-    decoder = lean or _generic(hf, name, text, context, rows, device)
+    decoder = lean or _generic(hf, name, text, context, (rows, device) if trial else None)
     return Model(
         name=name,
         decoder=decoder,
@@ -206,14 +217,14 @@ def _model(name: str, path: str, hf: Any, tokenizer: Any, config: Any) -> Model:
         bytes=size,
         dtype=dtype,
         device=device,
-        revision=revision_of(path, config),
+        revision=revision,
         lean=lean is not None,
         notes=tuple(_notes(text is not config, decoder, packing, context, text)),
     )
 
 
-def _generic(hf: Any, name: str, text: Any, context: int, rows: int, device: torch.device) -> GenericDecoder:
-    """A decoder through transformers itself, after its trial.
+def _generic(hf: Any, name: str, text: Any, context: int, trial: tuple[int, torch.device] | None) -> GenericDecoder:
+    """A decoder through transformers itself, after its trial with so many ids on a device.
 
     Raises:
         ModelMismatch: the network takes no positions or masks, keeps what cannot be cut back, or is not exact in
@@ -226,7 +237,7 @@ def _generic(hf: Any, name: str, text: Any, context: int, rows: int, device: tor
     except ValueError as error:
         raise ModelMismatch(f"{name} {error}.") from None
     decoder = GenericDecoder(hf, layers)
-    if wrong := fault(hf, decoder, rows, device):
+    if trial and (wrong := fault(hf, decoder, *trial)):
         raise ModelMismatch(f"{name} {wrong}, so no draft could be checked.")
     return decoder
 
@@ -256,12 +267,18 @@ def _stop_ids(hf: Any, tokenizer: Any) -> list[int]:
 
 def revision_of(path: str | Path, config: Any = None) -> str:
     """sha256 of the weights in a folder, or the commit of a hub checkpoint."""
+    return hash_of(path) or str(getattr(config, "_commit_hash", "") or "")
+
+
+def hash_of(path: str | Path) -> str:
+    """sha256 of the weights in a folder, empty for what is none; the bytes that are read are told."""
     folder = Path(path)
     if not folder.is_dir():
-        return str(getattr(config, "_commit_hash", "") or "")
+        return ""
     digest = hashlib.sha256()
     for file in sorted(folder.glob("*.safetensors")):
         with file.open("rb") as handle:
             while block := handle.read(1 << 20):
                 digest.update(block)
+                progress.advance(len(block))
     return "sha256:" + digest.hexdigest()[:16]

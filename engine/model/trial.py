@@ -8,6 +8,7 @@ from torch import Tensor
 
 from engine.draft import Draft, chain
 from engine.model.decoder import Decoder
+from engine.model.hub import first_line
 from engine.model.session import Session
 
 CLOSE = {torch.float64: 1e-3, torch.float32: 1e-3}  # of the largest logit; rounding alone stays far below
@@ -37,7 +38,7 @@ def fault(hf: Any, decoder: Decoder, vocab: int, device: torch.device) -> str:
     except (RuntimeError, TypeError, ValueError, KeyError, AttributeError, NotImplementedError, IndexError) as error:
         if isinstance(error, torch.OutOfMemoryError):
             raise
-        return f"cannot be run in pieces ({_first_line(error)})"
+        return f"cannot be run in pieces ({first_line(error)})"
     off = max(_apart(draft, wanted[:, :vocab]), _apart(after, whole[-1:, :vocab]))
     rough = next(iter(hf.parameters())).dtype not in CLOSE or whole.dtype not in CLOSE
     if off <= (ROUGH if rough else CLOSE[whole.dtype]):
@@ -49,7 +50,3 @@ def _apart(a: Tensor, b: Tensor) -> float:
     """Largest difference, relative to the largest logit."""
     a, b = a.float().cpu(), b.float().cpu()
     return float((a - b).abs().max() / b.abs().max().clamp(min=1e-9))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

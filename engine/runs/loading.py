@@ -10,6 +10,7 @@ from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.heads.mtp_load import brings
 from engine.model import Model, bridge, load_model
+from engine.model.hub import fetch
 from engine.progress import loading, size_of
 from engine.runs.assets import LOADERS
 
@@ -61,6 +62,16 @@ def wanted(preset: str | None, models: Mapping[str, str], assets: Mapping[str, s
     return Wanted(models, assets, dtype, named=preset is not None, calibrated=calibrated)
 
 
+def fetch_models(models: Mapping[str, str]) -> None:
+    """Bring what is on the hub here, model after model.
+
+    Raises:
+        AssetError: the hub does not give it. Stopped: nobody wants it any more.
+    """
+    for step, (role, ref) in enumerate(models.items(), 1):
+        fetch(locate(ref), f"{role} {ref}", step, len(models))
+
+
 def load_models(found: Wanted, device: str) -> dict[str, Model]:
     """The models by role, "target" among them.
 
@@ -68,6 +79,7 @@ def load_models(found: Wanted, device: str) -> dict[str, Model]:
         ConfigError: an unknown device or dtype. AssetError: files are missing. EngineFault: out of memory.
         ModelMismatch: the pair cannot work together, with the reason.
     """
+    fetch_models(found.models)
     loaded, done = dict[str, Model](), 0
     for step, (role, ref) in enumerate(found.models.items(), 1):
         path = locate(ref)

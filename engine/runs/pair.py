@@ -130,6 +130,12 @@ class Pair:
             return ""
         return f"Drafts a chain here. {self._one_past}"
 
+    def otherwise(self, card: Card) -> str:
+        """How a card runs otherwise on these models than elsewhere, in sentences: as a chain, or drafted for by a model
+        with other ids; empty when it does not."""
+        bridges = [found.words() for role, found in self.bridges().items() if role in card.needs]
+        return " ".join(filter(None, (self.adapted(card), *bridges)))
+
     @property
     def _one_past(self) -> str:
         return f"Layers of {self.target.name} keep one running state, which the branches of a tree cannot share."

@@ -1,0 +1,123 @@
+"""Checkpoints by hub id: what they are made of, told without their weights, and fetching them with the bytes told."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine import progress
+from engine.errors import AssetError
+
+ID = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
+TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")  # configuration and tokenizer
+WEIGHTS = ("model.safetensors", "model-*.safetensors")
+WITHIN = ("*/*",)  # copies of the same in other formats
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A checkpoint as its list of files tells."""
+
+    folder: Path  # configuration and tokenizer; of a folder also the weights
+    weights: Mapping[str, int]  # bytes of each file of weights
+    missing: int  # bytes of them that are still to be fetched
+    hub: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes of the weights."""
+        return sum(self.weights.values())
+
+
+def is_folder(ref: str) -> bool:
+    """Whether a reference names a folder here, not the hub."""
+    try:
+        return Path(ref).is_dir()
+    except (OSError, ValueError):  # no name that a folder could have
+        return False
+
+
+def glance(ref: str) -> Glance:
+    """What a folder or hub id is made of. Of the hub only configuration and tokenizer are fetched.
+
+    Raises:
+        AssetError: neither a folder here nor a model that the hub gives.
+    """
+    folder = Path(ref)
+    if is_folder(ref):
+        return Glance(folder, _sizes(folder), 0, hub=False)
+    try:
+        folder = Path(_snapshot(ref, allow_patterns=TEXTS))
+    except Exception as error:  # the hub's client and its transport raise whatever they like
+        raise AssetError(missing(ref, error)) from error
+    try:
+        listed = _snapshot(ref, allow_patterns=WEIGHTS, dry_run=True)
+    except Exception:  # no network: what was fetched before may be all there is
+        return Glance(folder, _sizes(folder), 0, hub=True)
+    sizes = {one.filename: one.file_size or 0 for one in listed}
+    return Glance(folder, sizes, sum(one.file_size or 0 for one in listed if one.will_download), hub=True)
+
+
+def fetch(ref: str, what: str, step: int = 1, of: int = 1) -> None:
+    """Bring all files of a hub id into the hub's cache, with the bytes told to `engine.progress`; a folder is here.
+
+    Raises:
+        AssetError: the hub does not give it. Stopped: nobody wants it any more.
+    """
+    if is_folder(ref):
+        return
+    missed = glance(ref).missing
+    with progress.loading(what, step=step, of=of, size=missed, doing="Downloading") as told:
+        try:
+            _snapshot(ref, allow_patterns=(*TEXTS, *WEIGHTS), tqdm_class=_bar(told))
+        except progress.Stopped:
+            raise
+        except Exception as error:  # as in `glance`
+            raise AssetError(missing(ref, error)) from error
+
+
+def missing(ref: str, error: Exception) -> str:
+    """Why a checkpoint cannot be loaded, in a sentence."""
+    if is_folder(ref):
+        return f"The folder {ref} is not a complete model: {first_line(error)}"
+    kind = "Neither a folder here nor a model that the hub gives"
+    return f"{kind}: {ref!r}. Check the spelling, the network, or give a local folder. ({first_line(error)})"
+
+
+def first_line(error: Exception) -> str:
+    """The first line of what an error says, or its kind."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
+def _snapshot(ref: str, allow_patterns: tuple[str, ...], **asked: Any) -> Any:
+    from huggingface_hub import snapshot_download  # noqa: PLC0415  (only for hub ids)
+
+    if not ID.fullmatch(ref):
+        raise AssetError("A hub id is one or two names, as in owner/name")
+    return snapshot_download(ref, allow_patterns=list(allow_patterns), ignore_patterns=list(WITHIN), **asked)
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    return {file.name: file.stat().st_size for pattern in WEIGHTS for file in folder.glob(pattern)}
+
+
+def _bar(told: progress.Loading) -> Any:
+    """The class of a progress bar that draws nothing: the bytes of the busiest one are told."""
+    from tqdm.std import tqdm  # noqa: PLC0415  (comes with the hub's client)
+
+    class Bar(tqdm):  # type: ignore[type-arg]
+        """A silent bar."""
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self.bytewise = options.get("unit") == "B"
+            options.pop("name", None)
+            super().__init__(*args, **options | {"disable": True})
+
+        def update(self, n: float | None = 1) -> None:
+            """Count."""
+            self.n += n or 0
+            if self.bytewise:
+                told.reached(int(self.n))
+
+    return Bar

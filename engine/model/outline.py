@@ -1,0 +1,131 @@
+"""A checkpoint without its weights: the model that its configuration, its tokenizer and its list of files promise.
+
+The network is built on torch's meta device, where weights have shapes and no numbers, so what holds of the one that
+would be loaded holds of it: architecture, sizes, layers that keep states. Only the trial at load needs the weights.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoTokenizer
+from transformers.quantizers import AutoHfQuantizer
+
+from engine.errors import AssetError, LabError, ModelMismatch
+from engine.files.documents import read_object
+from engine.model import lean, network
+from engine.model.hub import Glance, first_line, glance, missing
+from engine.model.load import Model, assembled, dtype_on, pick_device, ways_to_load
+
+POSITIONS = 4096  # of a text, at most, that memory is reckoned for
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """What can be told of a checkpoint before its weights are read."""
+
+    model: Model  # on the meta device: it can be asked, not run
+    type: str  # as transformers calls the architecture
+    files: Glance
+    lean: bool
+    packing: str
+    weights: int  # bytes of memory, as they would lie there
+    a_position: int  # bytes of keys and values of one position
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the weights, and of keys and values of a text of `POSITIONS`."""
+        return self.weights + self.a_position * min(self.model.context, POSITIONS)
+
+
+def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "") -> Outline:
+    """What a folder or hub id would be once loaded; of the hub only configuration and tokenizer are fetched.
+
+    Raises:
+        AssetError: no such model, or files are missing. ModelMismatch: an architecture that cannot run here, with the
+        reason. ConfigError: unknown device or dtype.
+    """
+    where = pick_device(device)
+    wanted = dtype_on(where, dtype)
+    files = glance(ref)
+    name = name or (files.folder.name if Path(ref).is_absolute() else ref)
+    _whole(ref, files)
+    try:
+        config: Any = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False)
+        if (packing := network.packed(config)) and (reason := _unpackable(config, where)):
+            raise ModelMismatch(f"{name} is packed by {packing}, which cannot be loaded here: {reason}")
+        hf = _network(config, name, wanted)
+        model = assembled(name, hf, tokenizer, config, "", trial=False)
+    except LabError:
+        raise
+    except Exception as error:  # transformers raises whatever it likes on damaged files
+        raise AssetError(missing(ref, error)) from error
+    suits = not packing and lean.suits(hf.config)
+    return Outline(
+        model=model,
+        type=str(config.model_type),
+        files=files,
+        lean=suits,
+        packing=packing,
+        weights=files.size if packing else model.bytes + (_second_table(hf, where) if suits else 0),
+        a_position=_a_position(network.text_config(config), hf.dtype.itemsize),
+    )
+
+
+def _network(config: Any, name: str, dtype: "torch.dtype | str") -> Any:
+    """The network without weights; "auto" is the checkpoint's own dtype.
+
+    Raises:
+        ModelMismatch: as `ways_to_load`.
+    """
+    auto, part, _ = ways_to_load(config, name)[0]
+    own = getattr(network.text_config(config), "dtype", None) or torch.float32
+    with torch.device("meta"):
+        return auto.from_config(part, dtype=own if dtype == "auto" else dtype)
+
+
+def _whole(ref: str, files: Glance) -> None:
+    """Refuse a checkpoint without weights in safetensors, or without some of the files that its index names.
+
+    Raises:
+        AssetError: with the reason.
+    """
+    known = _indexed(files.folder) or set(files.weights)
+    if not known:
+        raise AssetError(f"{ref} has no model.safetensors, and other formats of weights are not read.")
+    if lost := sorted(known - set(files.weights)):
+        raise AssetError(f"{ref} lacks {lost[0]}" + (f" and {len(lost) - 1} more files." if lost[1:] else "."))
+
+
+def _indexed(folder: Path) -> set[str]:
+    """The files of weights that an index names."""
+    index = folder / "model.safetensors.index.json"
+    placed = read_object(index).get("weight_map") if index.is_file() else {}
+    return {str(file) for file in placed.values()} if isinstance(placed, dict) else set()
+
+
+def _unpackable(config: Any, device: torch.device) -> str:
+    """Why packed weights cannot be loaded here; empty where nothing is known against it."""
+    try:
+        quantizer = AutoHfQuantizer.from_config(config.quantization_config, pre_quantized=True)
+        quantizer.validate_environment(device_map={"": device})
+    except Exception as error:  # each way of packing has its own kinds
+        return first_line(error)
+    return ""
+
+
+def _second_table(hf: Any, device: torch.device) -> int:
+    """Bytes of the lean forward's own copy of an output head that is the table of embeddings."""
+    table, head = hf.get_input_embeddings().weight, hf.get_output_embeddings().weight
+    tied = bool(getattr(hf.config, "tie_word_embeddings", False)) or head is table
+    return table.numel() * table.element_size() if tied and device.type == "cpu" else 0
+
+
+def _a_position(text: Any, size: int) -> int:
+    """Bytes of keys and values of one position in all layers, `size` a number."""
+    heads = int(getattr(text, "num_attention_heads", None) or 1)
+    kv = int(getattr(text, "num_key_value_heads", None) or heads)
+    channels = int(getattr(text, "head_dim", None) or text.hidden_size // heads)
+    return 2 * int(text.num_hidden_layers) * kv * channels * size

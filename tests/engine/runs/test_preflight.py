@@ -1,0 +1,304 @@
+"""A look at a pair tells what loading it would, before any weights are read."""
+
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from engine import progress
+from engine.cli import main
+from engine.errors import AssetError
+from engine.lab import Lab
+from engine.methods import CARDS
+from engine.model import hub
+from engine.runs import preflight as looking
+from engine.runs.findings import Preflight
+from engine.runs.preflight import preflight, sized
+from tests.engine.model import tiny
+from tests.engine.test_greedy import THIRD_PARTY
+from tests.engine.zoo import save_tokenizer
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    root = tmp_path_factory.mktemp("looked")
+    made = {kind: tiny.make(kind, root / kind, layers=2) for kind in ("llama", "lfm2", "llava")}
+    shutil.copytree(made["llama"], root / "smaller")
+    save_tokenizer(root / "smaller", 40)  # half of the pieces: another tokenizer
+    return made | {"smaller": root / "smaller"}
+
+
+def emptied(folder: Path, to: Path) -> Path:
+    """A model whose weights nobody can read: as many bytes, all of them zero."""
+    shutil.copytree(folder, to)
+    weights = to / "model.safetensors"
+    weights.write_bytes(bytes(weights.stat().st_size))
+    return to
+
+
+def said(found: Preflight, verdict: str) -> str:
+    return " ".join(f"{one.about}: {one.words}" for one in found.findings if one.verdict == verdict)
+
+
+@pytest.mark.parametrize(
+    ("target", "draft"), [("llama", "llama"), ("lfm2", "smaller"), ("llava", ""), ("llama", "smaller")]
+)
+def test_a_look_tells_what_loading_does(folders: Mapping[str, Path], tmp_path: Path, target: str, draft: str) -> None:
+    """Sizes, notes, the mapping of ids, and for each method why not and how otherwise: the loaded pair says the same."""
+    pair = {role: str(folders[kind]) for role, kind in (("target", target), ("draft", draft)) if kind}
+    lab = Lab.load(**pair, device="cpu")
+    blind = [str(emptied(Path(path), tmp_path / role / Path(path).name)) for role, path in pair.items()]
+    found = preflight(blind[0], "".join(blind[1:]), device="cpu")
+    assert found.fits, found.findings
+    for side, model in zip(found.models, (lab.target, *lab.models.values()), strict=True):
+        assert (side.parameters, side.layers, side.width, side.vocab) == (
+            model.parameters,
+            model.layers,
+            model.width,
+            model.vocab,
+        )
+        assert (side.context, side.dtype, side.lean) == (model.context, model.dtype, model.lean)
+        assert side.weights == model.bytes and side.download == 0
+        assert set(model.notes) <= {one.words for one in found.findings if one.about == side.role}
+    for role in lab.models:
+        assert (lab.bridge(role).words() or "One tokenizer") in said(found, "note") + said(found, "good")
+    told = {one.name: (one.against, one.here) for one in found.methods}
+    assert told == {card.name: (why := lab.hindrance(card), "" if why else lab.otherwise(card)) for card in CARDS}
+
+
+def test_what_speaks_against_a_pair_is_said(
+    folders: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def changed(name: str, **values: Any) -> str:
+        folder = tmp_path / name
+        shutil.copytree(folders["llama"], folder)
+        file = folder / "config.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | values))
+        return str(folder)
+
+    gptq = {"quant_method": "gptq", "bits": 4, "group_size": 32}
+    wrong = {
+        changed("nonsense", model_type="nonsense"): "nonsense",
+        changed("sees", model_type="clip"): "no model that writes text",
+        changed("packed", quantization_config=gptq): "packed by gptq, which cannot be loaded here",
+        str(tmp_path / "nowhere"): "Neither a folder here nor a model that the hub gives",
+        "no such id/at all/": "A hub id is one or two names",
+    }
+    (Path(changed("bare")) / "model.safetensors").unlink()
+    sharded = Path(changed("sharded"))
+    index = {"weight_map": {"a": "model.safetensors", "b": "model-00002-of-00002.safetensors"}}
+    (sharded / "model.safetensors.index.json").write_text(json.dumps(index))
+    wrong |= {
+        str(tmp_path / "bare"): "has no model.safetensors",
+        str(sharded): "lacks model-00002-of-00002.safetensors.",
+    }
+    for ref, words in wrong.items():
+        found = preflight(str(folders["llama"]), ref, device="cpu")
+        assert not found.fits and found.methods == () and "draft: " in said(found, "against")
+        assert words in said(found, "against"), found.findings
+    monkeypatch.setattr(looking, "available", lambda _: 1000)
+    found = preflight(str(folders["llama"]), device="cpu")
+    assert not found.fits and "It does not fit" in said(found, "against") and found.needed > 1000
+    monkeypatch.setattr(looking, "available", lambda _: int(found.needed * 1.1))
+    tight = preflight(str(folders["llama"]), device="cpu")
+    assert tight.fits and "It is tight" in said(tight, "note")
+
+
+def test_memory_is_that_of_the_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu = torch.device("cpu")
+    (tmp_path / "memory.max").write_text("5000\n")
+    (tmp_path / "memory.current").write_text("2000\n")
+    monkeypatch.setattr(looking, "CGROUP", tmp_path)
+    assert looking.available(cpu) == 3000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert looking.available(cpu) > 3000
+    assert [sized(n) for n in (12, 1200, 3_400_000, 15_000_000_000)] == ["12 B", "1.2 kB", "3.4 MB", "15.0 GB"]
+
+
+def test_the_command_prints_it(folders: Mapping[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["preflight", str(folders["lfm2"]), str(folders["smaller"]), "--device", "cpu"]) == 0
+    out = capsys.readouterr().out
+    assert "one running state" in out and "different tokenizers" in out and out.endswith("fits\n")
+    assert main(["preflight", str(tmp_path), "--json", "--device", "cpu"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert not found["fits"] and found.keys() == asdict(preflight(str(tmp_path), device="cpu")).keys()
+
+
+# --- the hub ----------------------------------------------------------------------------------------------------------
+
+
+def test_bytes_of_a_download_are_told_and_it_can_be_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As the hub's client does it: a bar of files, a bar of bytes, in threads of its own."""
+    stop, seen = threading.Event(), list[int]()
+
+    def snapshot(ref: str, **asked: Any) -> Any:
+        if asked.get("dry_run"):
+            return [SimpleNamespace(filename="model.safetensors", file_size=100, will_download=True)]
+        if "tqdm_class" in asked:
+            files, bits = asked["tqdm_class"](total=3), asked["tqdm_class"](total=0, unit="B", name="x")
+            for n in (30, 50, 20):
+                with ThreadPoolExecutor(1) as pool:
+                    pool.submit(files.update, 1).result()
+                    pool.submit(bits.update, n).result()
+                one = progress.now()
+                assert one is not None and (one.size, one.doing, one.what) == (100, "Downloading", "target x/y")
+                seen.append(one.read)
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    hub.fetch("x/y", "target x/y")
+    assert seen == [30, 80, 100] and progress.now() is None
+    stop.set()
+    with progress.stoppable(stop), pytest.raises(progress.Stopped):
+        hub.fetch("x/y", "target x/y")
+    assert len(seen) == 3 and progress.now() is None
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise OSError("401 Client Error\nmore")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", refused)
+    with pytest.raises(AssetError, match=r"'x/y'.*\(401 Client Error\)"):
+        hub.fetch("x/y", "target x/y")
+
+
+def test_bytes_that_are_read_are_told(folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = list[tuple[str, int, int | None]]()
+    plain = progress.advance
+
+    def spy(n: int) -> None:
+        plain(n)
+        one = progress.own()
+        assert one is not None
+        seen.append((one.what, one.read, one.size))
+
+    monkeypatch.setattr(progress, "advance", spy)
+    Lab.load(target=folders["llama"], device="cpu")
+    size = (folders["llama"] / "model.safetensors").stat().st_size
+    assert seen[-1] == (f"target {folders['llama']}", size, size)
+    stop = threading.Event()
+    stop.set()
+    with progress.stoppable(stop), pytest.raises(progress.Stopped):
+        Lab.load(target=folders["llama"], device="cpu")
+
+
+@contextmanager
+def a_hub(folder: Path, sent: list[tuple[str, str]]) -> Iterator[str]:
+    """A server that gives a folder as the hub gives the repository owner/tiny; what is asked goes to `sent`."""
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    files = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+    class Hub(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.answer(body=False)
+
+        def do_GET(self) -> None:
+            self.answer(body=True)
+
+        def answer(self, body: bool) -> None:
+            path = self.path.partition("?")[0]
+            sent.append((self.command, path))
+            if path.startswith("/api/models/owner/tiny/tree/"):
+                listed = [
+                    {"type": "file", "path": name, "size": len(data), "oid": f"{i:040x}"}
+                    for i, (name, data) in enumerate(files.items())
+                ]
+                return self.give(json.dumps(listed).encode(), body, "application/json")
+            if path.startswith("/api/models/owner/tiny"):
+                about = {"id": "owner/tiny", "sha": commit, "siblings": [], "tags": [], "private": False}
+                return self.give(json.dumps(about).encode(), body, "application/json")
+            name = path.rpartition("/")[2]
+            if path.startswith("/owner/tiny/resolve/") and name in files:
+                return self.give(files[name], body, "application/octet-stream", name)
+            self.send_response(404)
+            self.send_header("X-Error-Code", "RepoNotFound")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def give(self, data: bytes, body: bool, kind: str, name: str = "") -> None:
+            self.send_response(200)
+            for key, value in (("Content-Type", kind), ("Content-Length", str(len(data)))):
+                self.send_header(key, value)
+            if name:
+                self.send_header("X-Repo-Commit", commit)
+                self.send_header("ETag", f'"{list(files).index(name):040x}"')
+            self.end_headers()
+            if body:
+                self.wfile.write(data)
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+
+
+ASK = """
+import json, sys
+from engine import progress
+from engine.runs.preflight import preflight
+from engine.lab import Lab
+from engine.methods import CARDS
+before = preflight("owner/tiny", device="cpu")
+none = preflight("owner/none", device="cpu")
+seen = []
+plain = progress.Loading.reached
+progress.Loading.reached = lambda one, n: (plain(one, n), seen.append((one.doing, one.read, one.size)))[0]
+lab = Lab.load(target="owner/tiny", device="cpu")
+after = preflight("owner/tiny", device="cpu")
+print(json.dumps([before.fits, before.download, none.findings[0].words, seen[-1], after.download, lab.target.describe()]))
+"""
+
+
+@pytest.mark.slow
+def test_of_the_hub_no_weights_are_fetched_before_they_are_wanted(folders: Mapping[str, Path], tmp_path: Path) -> None:
+    """The hub's own client against a server of ours: a look asks for no weights; loading tells their bytes."""
+    sent: list[tuple[str, str]] = []
+    with a_hub(folders["llama"], sent) as address:
+        env = {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path), "HF_HUB_DISABLE_XET": "1", "OMP_NUM_THREADS": "1"}
+        env["PATH"] = "/usr/bin:/bin"
+        done = subprocess.run(
+            [sys.executable, "-c", ASK], env=env, capture_output=True, text=True, check=False, timeout=240
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    fits, download, none, last, after, about = json.loads(done.stdout.splitlines()[-1])
+    size = (folders["llama"] / "model.safetensors").stat().st_size
+    assert fits and download == size and after == 0 and "'owner/none'" in none
+    assert last[0] == "Downloading" and last[1] >= size == last[2]
+    assert about["id"] == "owner/tiny" and about["revision"].startswith("0123456789abcdef")
+    fetched = [i for i, (verb, path) in enumerate(sent) if verb == "GET" and path.endswith("model.safetensors")]
+    unknown = max(i for i, (_, path) in enumerate(sent) if "none" in path)
+    assert fetched and min(fetched) > unknown  # after both looks
+
+
+@pytest.fixture
+def third() -> Path:
+    if not (root := os.environ.get(THIRD_PARTY)):
+        pytest.skip(f"{THIRD_PARTY} names no folder of third-party models")
+    return Path(root)
+
+
+def test_a_pair_of_models_of_others(third: Path) -> None:
+    """Two checkpoints with different tokenizers: what is said before holds of the pair that is loaded."""
+    names = ("TinyStories-656K", "stories260K-hf")
+    found = preflight(str(third / names[0]), str(third / names[1]), device="cpu")
+    assert found.fits and "different tokenizers" in said(found, "note")
+    lab = Lab.load(target=third / names[0], draft=third / names[1], device="cpu")
+    assert {one.name for one in found.methods if not one.against} == {card.name for card in lab.methods()}
+    assert [side.parameters for side in found.models] == [lab.target.parameters, lab.models["draft"].parameters]
