@@ -10,6 +10,7 @@ from importlib import import_module
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported
 
 from app import scratch, zerogpu
+from app.opener import opener
 from app.presets import PresetCatalogue
 from app.serve import launch
 from app.service import Service
@@ -52,8 +53,15 @@ def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
         max_nodes=args.max_nodes,
     )
     loaders = model_loaders(args)
+    usual = {"device": args.device, "dtype": args.dtype, "threads": args.threads}
     service = Service(
-        CARDS, loaders, why, limits, turns=zerogpu.borrowed() if zerogpu.here() else None, eager=not args.lazy
+        CARDS,
+        loaders,
+        why,
+        limits,
+        turns=zerogpu.borrowed() if zerogpu.here() else None,
+        eager=not args.lazy,
+        opener=None if args.public or zerogpu.here() else opener(load, **usual),
     )
     if zerogpu.here():
         zerogpu.prepare({name: service.lab(name) for name in loaders})
@@ -135,7 +143,7 @@ def parser(prog: str = "python -m app") -> argparse.ArgumentParser:
         "--public",
         action="store_true",
         default=env("DRAFTSCOPE_PUBLIC", "") == "1",
-        help="tighter limits for strangers, and no generated code is run",
+        help="tighter limits for strangers: no generated code is run, and no models but this server's own are loaded",
     )
     flags.add_argument("--lazy", action="store_true", help="load models at the first run, not after the first visit")
     return flags

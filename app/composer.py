@@ -47,7 +47,8 @@ def described(service: Service, drafter: str, shape: str, rule: str, models: str
     if reason:
         return {"menus": menus, "reason": reason, "card": None}
     card = fitted(compose(drafter=drafter, shape=shape, rule=rule), models or service.first)
-    return {"menus": menus, "reason": "", "card": card_json(card, service.hindrance(card, models))}
+    told = card_json(card, service.hindrance(card, models), service.otherwise(card, models))
+    return {"menus": menus, "reason": "", "card": told}
 
 
 def against(drafter: str, shape: str, rule: str) -> str:

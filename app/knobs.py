@@ -1,6 +1,6 @@
 """Cards and knobs as the page shows them, and what comes back from the page. Every word is the card's own."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from app.wire.catalogue import KnobKind, PageCard, PageKnob
@@ -35,10 +35,11 @@ def _origin(knob: Knob) -> str:
     return f"calibrated for these models by `{knob.calibrated}` ({usual}: {knob.published})"
 
 
-def card_json(card: Card, reason: str = "") -> dict[str, Any]:
-    """A card for the page; `reason` says why it cannot run, empty when it can (or nobody knows yet)."""
+def card_json(card: Card, reason: str = "", here: str = "") -> dict[str, Any]:
+    """A card for the page; `reason` says why it cannot run, `here` how it runs otherwise with the loaded models; both
+    are empty where there is nothing to say (or nobody knows yet)."""
     given = {**vars(card), "knobs": tuple(page_knob(knob) for knob in card.knobs)}
-    return PageCard(**given, unavailable=reason).to_json()
+    return PageCard(**given, unavailable=reason, here=here).to_json()
 
 
 def fitted(card: Card, models: str) -> Card:
@@ -47,10 +48,17 @@ def fitted(card: Card, models: str) -> Card:
 
 
 def catalogue(
-    cards: Iterable[Card], reasons: Mapping[str, str] | None = None, models: str = ""
+    cards: Iterable[Card],
+    reasons: Mapping[str, str] | None = None,
+    models: str = "",
+    here: Callable[[Card], str] = lambda _: "",
 ) -> list[dict[str, Any]]:
-    """All cards in the order of the engine, with the defaults of these models."""
-    return [card_json(fitted(card, models), (reasons or {}).get(card.name, "")) for card in cards]
+    """All cards in the order of the engine, with the defaults of these models; see `card_json`."""
+    against = reasons or {}
+    return [
+        card_json(fitted(card, models), against.get(card.name, ""), "" if card.name in against else here(card))
+        for card in cards
+    ]
 
 
 def find(cards: Iterable[Card], name: object, models: str = "") -> Card:

@@ -23,6 +23,7 @@ from app import (
     gallery,
     learn,
     mining,
+    opening,
     papers,
     picks,
     pooled,
@@ -37,7 +38,7 @@ from app.guard import Guard, Rules
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.service import Service
-from app.wire.catalogue import BeingLoaded, Catalogue, LoadingNow
+from app.wire.catalogue import Catalogue, LoadingNow
 from engine import progress
 from engine.analysis import names
 from engine.analysis.reading import draft_tokens
@@ -112,6 +113,7 @@ def page_routes(service: Service, preset_catalogue: PresetCatalogue, sentence: S
         *trees.routes(),
         *fresh.routes(),
         *composer.routes(service),
+        *opening.routes(service),
         *papers.routes(service),
         *gallery.routes(preset_catalogue),
         *learn.routes(),
@@ -131,18 +133,7 @@ async def health(_request: Request) -> Response:
 
 async def loading(_request: Request) -> Response:
     """What is being loaded, for a page that waits for it."""
-    one = progress.now()
-    found: LoadingNow = {"loading": None}
-    if one is not None:
-        sizes: BeingLoaded = {
-            "what": one.what,
-            "step": one.step,
-            "of": one.of,
-            "size": one.size,
-            "done": one.done,
-            "seconds": round(one.seconds, 1),
-        }
-        found = {"loading": sizes}
+    found: LoadingNow = {"loading": opening.told(progress.now())}
     return JSONResponse(found)
 
 
@@ -171,6 +162,7 @@ def catalogue_json(service: Service, preset_catalogue: PresetCatalogue, models: 
             "upload": limits.max_upload_bytes,
             "nodes": limits.max_nodes,
         },
+        "closed": service.closed,
     }
 
 

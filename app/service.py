@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.knobs import catalogue
+from app.opener import Opener
 from app.recorded import Narrator, Sentence, thresholds
 from app.request import Request
 from app.state import Limits, RunLog, RunStore
@@ -16,11 +17,14 @@ from app.turnstile import MOST_TABS, Ticket, Turnstile
 from app.wire.runs import RunMessage, StartedLane
 from engine.analysis.compared import compared
 from engine.config import Card
-from engine.errors import LabError
+from engine.errors import ConfigError, LabError
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 
 ADDRESS = "address "  # how the name of a visitor begins that is known by no more
+CLOSED = (
+    "This server loads no models but its own. Start Draftscope on a machine of yours, without --public, to load others."
+)
 EVERY = 1 / 15  # seconds between messages to a page
 
 
@@ -35,11 +39,13 @@ class Service:
         limits: Limits | None = None,
         turns: Callable[[str, Request], Turns] | None = None,
         eager: bool = False,
+        opener: Opener | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take all cards, and for each set of models the function that loads it; `turns` runs elsewhere (ZeroGPU).
 
-        `eager` loads the first models soon after the first visit, not at the first run.
+        `eager` loads the first models soon after the first visit, not at the first run. `opener` loads what visitors
+        name; None where they may not.
         """
         self.cards, self.models, self.limits = tuple(cards), tuple(loaders), limits or Limits()
         self.runs = RunStore()
@@ -47,6 +53,7 @@ class Service:
         self._loading, self._device = threading.Lock(), Turnstile(clock=clock)
         self._turns = turns
         self.eager, self._warmed = eager, False
+        self.opener, self._opened, self._opens = opener, "", threading.Lock()
 
     @property
     def first(self) -> str:
@@ -59,6 +66,36 @@ class Service:
             if models not in self._labs:
                 self._labs[models] = self._loaders[models]()
             return self._labs[models]
+
+    @property
+    def closed(self) -> str:
+        """Why visitors cannot load models of their own; empty where they can."""
+        return "" if self.opener else CLOSED
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Load models that a visitor named: one pair at a time.
+
+        Raises:
+            ConfigError: another is being loaded.
+        """
+        if not self._opens.acquire(blocking=False):
+            raise ConfigError("Other models are being loaded already: wait until they are there.")
+        try:
+            yield
+        finally:
+            self._opens.release()
+
+    def take(self, models: str, lab: LabLike) -> None:
+        """Models that a visitor named are loaded: they come in place of those that one named before. Runs that go on
+        keep theirs."""
+        with self._loading:
+            old, self._opened = self._opened, "" if models in self.models and models != self._opened else models
+            if old and old != models:
+                self.models = tuple(name for name in self.models if name != old)
+                del self._loaders[old], self._labs[old]
+            self._labs[models], self._loaders[models] = lab, lambda: lab
+            self.models = tuple(dict.fromkeys((*self.models, models)))
 
     def borrows(self, models: str) -> bool:
         """Whether runs of these models are computed elsewhere, on a device lent for seconds; never those on the CPU."""
@@ -92,12 +129,19 @@ class Service:
     def methods(self, models: str = "") -> list[dict[str, Any]]:
         """All cards; once the models are loaded each says whether it can run."""
         lab = self._labs.get(models or self.first)
-        return catalogue(self.cards, lab.unavailable() if lab else None, models or self.first)
+        if not lab:
+            return catalogue(self.cards, None, models or self.first)
+        return catalogue(self.cards, lab.unavailable(), models or self.first, lab.otherwise)
 
     def hindrance(self, card: Card, models: str = "") -> str:
         """Why loaded models cannot run a card; empty when they can, or are not loaded yet."""
         lab = self._labs.get(models or self.first)
         return lab.hindrance(card) if lab else ""
+
+    def otherwise(self, card: Card, models: str = "") -> str:
+        """How loaded models run a card otherwise; empty when they do not, or are not loaded yet."""
+        lab = self._labs.get(models or self.first)
+        return lab.otherwise(card) if lab else ""
 
     def run(self, request: Request) -> Iterator[RunMessage]:
         """The comparison as messages `{id, seq, ...}`; `seq` counts the events before the message.

@@ -37,6 +37,9 @@ class LabLike(Protocol):
     def hindrance(self, card: Card) -> str:
         """Why a card cannot run at its defaults; empty when it can."""
 
+    def otherwise(self, card: Card) -> str:
+        """How a card runs otherwise on the loaded models than elsewhere; empty when it does not."""
+
     def stream(self, method: str, **settings: Any) -> Iterator[Event]:
         """One run as events."""
 

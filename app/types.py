@@ -12,7 +12,20 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, Union, get_args, get_origin
 
-from app.wire import catalogue, figures, judges, learn, mining, papers, pooled, requests, runs, trajectories, trees
+from app.wire import (
+    catalogue,
+    figures,
+    judges,
+    learn,
+    mining,
+    opening,
+    papers,
+    pooled,
+    requests,
+    runs,
+    trajectories,
+    trees,
+)
 from app.wire.shape import Shape
 from engine.analysis.compared import Compared, Parting
 from engine.analysis.divergence import Divergence
@@ -24,6 +37,7 @@ from engine.analysis.repeats import Repeated
 from engine.analysis.verdict import Verdict
 from engine.config import Card, Knob
 from engine.judge import events as labels
+from engine.runs import findings
 from engine.tasks import Checked
 from engine.trace import events as trace
 from engine.trace import records
@@ -85,7 +99,14 @@ def declarations() -> dict[str, str]:
             ],
         ),
         "analysis.d.ts": _file("engine/analysis", [interface(kind) for kind in ANALYSIS]),
-        "wire.d.ts": _file("app/wire", [IMPORTS, *_declared(requests, catalogue, runs, mining, learn)]),
+        "wire.d.ts": _file(
+            "app/wire",
+            [
+                IMPORTS,
+                *_declared(requests, catalogue, runs, mining, opening, learn),
+                *map(interface, (findings.Finding, findings.Side, findings.Offered, findings.Preflight)),
+            ],
+        ),
         "measured.d.ts": _file(
             "app/wire", [MEASURED, *_declared(figures, judges, pooled, trajectories, trees, papers)]
         ),

@@ -113,7 +113,7 @@ export function methodPicker(lab, composed, change) {
           h(`span.badge.${card.guarantee}`, {}, card.guarantee),
           n > 1 ? h("i", {}, `${n} lanes`) : null,
         ),
-        h("span.help", {}, card.unavailable || firstSentence(card.summary)),
+        h("span.help", {}, card.unavailable || [firstSentence(card.summary), card.here].filter(Boolean).join(" ")),
       ),
     );
   }

@@ -9,6 +9,7 @@ import { goButtons } from "./run/gobuttons.js";
 import { introduction } from "./run/intro.js";
 import { methodChoice } from "./run/methods.js";
 import { numberFields } from "./run/numbers.js";
+import { modelLoader } from "./run/openmodels.js";
 
 /** @typedef {import("./types/lab.js").Config} Config */
 
@@ -69,6 +70,7 @@ export function mount(element, store, lab) {
       "div.sampling",
       {},
       h("label.field.models", {}, h("span", {}, "Models"), models),
+      modelLoader(lab).element,
       numbers.elements,
       h("label.field.check", {}, h("span", {}, "Chat template"), chat),
       methods.toggle,
@@ -81,14 +83,19 @@ export function mount(element, store, lab) {
   chat.addEventListener("change", () => edit({ chat: chat.checked }));
 
   function build() {
-    const { limits, models: pairs } = session.catalogue ?? { limits: { tokens: 1 }, models: [] };
-    models.replaceChildren(...pairs.map((name) => h("option", { value: name }, name)));
-    numbers.most("max_new_tokens", limits.tokens);
+    fill();
     element.replaceChildren(line, form);
     built = true;
     setFolded(store.lanes.length > 0 || willOpen());
     show();
     buttons.draw();
+  }
+
+  /** What the catalogue says may be chosen. */
+  function fill() {
+    const { limits, models: pairs } = session.catalogue ?? { limits: { tokens: 1 }, models: [] };
+    models.replaceChildren(...pairs.map((name) => h("option", { value: name }, name)));
+    numbers.most("max_new_tokens", limits.tokens);
   }
 
   /** Whether the page is about to show runs: then it opens folded, and nothing jumps. */
@@ -166,7 +173,8 @@ export function mount(element, store, lab) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go(session.run);
   });
   session.on("catalogue", () => {
-    if (!built) build();
+    if (built) fill();
+    else build();
   });
   session.on("config", ({ by }) => {
     if (by !== ME) show();

@@ -4,6 +4,7 @@
 import { firstConfig, headsConfig, presetConfig, sameConfig } from "./config.js";
 import { createEmitter } from "./emitter.js";
 import { NEEDS } from "./packed.js";
+import { lanesOf } from "./run/choice.js";
 
 /**
  * @typedef {import("./types/lab.js").Session} Session
@@ -88,6 +89,14 @@ export function createSession({ store, api, bus, ui }) {
       session.configure({ models }, by);
       const body = await api.get("catalogue", { models }).catch(() => null);
       if (body) session.takeMethods(body.methods);
+    },
+    async openedModels(models) {
+      const catalogue = await api.get("catalogue", { models });
+      const able = catalogue.methods.filter((card) => !card.unavailable).map((card) => card.name);
+      const { config } = session;
+      const lanes = config?.lanes.filter(({ method }) => able.includes(method)) ?? [];
+      const chosen = lanes.length ? lanes : lanesOf(able, [], 3);
+      session.take(catalogue, { ...(config ?? firstConfig(catalogue)), models, lanes: chosen });
     },
     takeMethods(methods) {
       if (!session.catalogue) return;

@@ -26,6 +26,7 @@ class PageCard(Card):
 
     knobs: tuple[PageKnob, ...] = ()
     unavailable: str = ""  # why it cannot run with the models that are loaded; empty when it can, or nobody knows yet
+    here: str = ""  # how it runs otherwise with the models that are loaded, in sentences
 
 
 Cards = Annotated[list[dict[str, Any]], Shape(list[PageCard])]
@@ -95,6 +96,7 @@ class Catalogue(TypedDict):
     first: str  # the preset that the page opens with, empty when there is none
     limits: PageLimits
     names: Annotated[list[dict[str, str]], Shape(list[Told])]  # what the numbers are called elsewhere
+    closed: str  # why visitors cannot load models of their own here; empty where they can
 
 
 class Problem(TypedDict):
@@ -130,13 +132,15 @@ class Composed(TypedDict):
 
 
 class BeingLoaded(TypedDict):
-    """A model or head that is being read from disk, the `step`-th `of` so many; sizes in bytes, null where unknown."""
+    """A model or head that is being fetched or read, the `step`-th `of` so many; sizes in bytes, null where unknown."""
 
     what: str  # role and name
     step: int
     of: int
     size: int | None
     done: int  # bytes of those before it
+    read: int  # bytes of it so far
+    doing: str  # Loading | Downloading
     seconds: float  # since it began
 
 

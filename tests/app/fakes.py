@@ -43,6 +43,9 @@ class FakeLab:
     def hindrance(self, card: Card) -> str:
         return self.unavailable().get(card.name, "")
 
+    def otherwise(self, card: Card) -> str:
+        return "Drafts a chain here." if card.name == "bush" else ""
+
     def stream(self, method: str, **settings: Any) -> Iterator[Event]:
         if method in self.unavailable():
             raise ConfigError(self.unavailable()[method])

@@ -20,7 +20,10 @@ def test_the_page_is_told_what_is_loaded_and_nothing_else(tmp_path: Path) -> Non
     with progress.loading("eagle3 head", tmp_path):
         told = client.get("/lab/loading").json()["loading"]
     seconds = told.pop("seconds")
-    assert told == {"what": "eagle3 head", "step": 1, "of": 1, "size": 30, "done": 0} and 0 <= seconds < 60
+    assert (
+        told == {"what": "eagle3 head", "step": 1, "of": 1, "size": 30, "done": 0, "read": 0, "doing": "Loading"}
+        and 0 <= seconds < 60
+    )
     with pytest.raises(AssetError), progress.loading("broken", tmp_path / "none"):
         raise AssetError("broken")
     assert client.get("/lab/loading").json() == {"loading": None}

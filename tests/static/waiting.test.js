@@ -23,8 +23,19 @@ test("a browser keeps its key", () => {
 });
 
 test("what is loaded is told with its place in the row, its size and how long it takes", () => {
-  const one = { what: "target big", step: 2, of: 3, size: 1_240_000_000, done: 5_300_000, seconds: 4.2 };
+  const one = {
+    what: "target big",
+    step: 2,
+    of: 3,
+    size: 1_240_000_000,
+    done: 5_300_000,
+    read: 0,
+    doing: "Loading",
+    seconds: 4.2,
+  };
   assert.equal(loadingWords(one), "Loading target big, 2 of 3, 1.2 GB after 5.3 MB, 4 s");
+  const fetched = { ...one, step: 1, done: 0, read: 400_000_000, doing: "Downloading" };
+  assert.equal(loadingWords(fetched), "Downloading target big, 1 of 3, 400.0 MB of 1.2 GB, 4 s");
   assert.equal(loadingWords({ ...one, step: 1, done: 0, seconds: 0.4 }), "Loading target big, 1 of 3, 1.2 GB");
   assert.equal(loadingWords({ ...one, of: 1, step: 1, size: null, done: 0 }), "Loading target big, 4 s");
   assert.equal(loadingWords({ ...one, of: 1, size: 12, done: 0, seconds: 0 }), "Loading target big, 12 bytes");

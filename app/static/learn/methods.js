@@ -125,7 +125,7 @@ function glance(card, cases, lessons, store, { session }) {
       {},
       facts.filter(([, value]) => value).map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value))),
     ),
-    card.unavailable ? h("p.warn", {}, card.unavailable) : null,
+    card.unavailable || card.here ? h("p.warn", {}, card.unavailable || card.here) : null,
     h(
       "button.learn-add",
       { type: "button", onclick: add, disabled: Boolean(card.unavailable) || full },

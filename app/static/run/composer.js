@@ -82,7 +82,7 @@ export function composer(lab, add) {
     });
     card = found.card;
     const promise = card ? (PROMISES[card.guarantee] ?? card.guarantee) : "";
-    fits.textContent = found.reason || [promise, card?.unavailable].filter(Boolean).join(" ");
+    fits.textContent = found.reason || [promise, card?.unavailable, card?.here].filter(Boolean).join(" ");
     fits.classList.toggle("against", Boolean(found.reason || card?.unavailable));
     able();
   }

@@ -7,6 +7,7 @@ import { knobForm } from "../knobform.js";
 import { methodPicker } from "../picker.js";
 import { plainLane } from "./choice.js";
 import { composedCards } from "./composer.js";
+import { popover } from "./popover.js";
 
 /** @typedef {import("../types/wire.js").LaneRequest} Lane */
 
@@ -23,13 +24,7 @@ export function methodChoice(lab, edit) {
     [...(session.catalogue?.methods ?? []), ...composed.of(names())].find((item) => item.name === name);
 
   const chips = h("div.chips", { role: "group", "aria-label": "Methods" });
-  const add = h(
-    "button.plain.add",
-    { "aria-haspopup": "dialog", "aria-expanded": "false", onclick: pick },
-    icon("plus"),
-    "Choose methods",
-  );
-  const anchor = h("span.anchor", {}, add);
+  const add = h("button.plain.add", {}, icon("plus"), "Choose methods");
   const settings = h("div.settings", { hidden: true });
   const toggle = h(
     "button.plain",
@@ -42,6 +37,7 @@ export function methodChoice(lab, edit) {
     () => composed.of(names()),
     (chosen) => edit({ lanes: chosen }),
   );
+  const { anchor, close } = popover(add, picker.element, { opening: picker.draw, opened: picker.focus });
 
   function show() {
     showChips();
@@ -96,39 +92,6 @@ export function methodChoice(lab, edit) {
     if (open) showSettings();
   }
 
-  function pick() {
-    if (picker.element.isConnected) return close();
-    picker.draw();
-    anchor.append(picker.element);
-    add.setAttribute("aria-expanded", "true");
-    const { style } = picker.element;
-    style.left = "0px";
-    const box = picker.element.getBoundingClientRect();
-    const over = box.right - (document.documentElement.clientWidth - 12);
-    if (over > 0) style.left = `${-Math.min(over, box.left - 12)}px`;
-    style.maxHeight = `${Math.max(300, innerHeight - Math.max(0, box.top) - 16)}px`;
-    picker.focus();
-    addEventListener("pointerdown", outside);
-  }
-
-  /** Close the picker. */
-  function close() {
-    picker.element.remove();
-    add.setAttribute("aria-expanded", "false");
-    removeEventListener("pointerdown", outside);
-  }
-
-  /** @param {PointerEvent} event */
-  function outside(event) {
-    if (event.target instanceof Node && !anchor.contains(event.target)) close();
-  }
-
-  anchor.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !picker.element.isConnected) return;
-    event.stopPropagation();
-    close();
-    add.focus();
-  });
   session.on("methods", () => {
     if (open) showSettings();
     if (picker.element.isConnected) picker.draw();

@@ -13,17 +13,21 @@ export function waitingWords({ place, seconds }) {
   return seconds === null ? where : `${where}, ${about(seconds)}`;
 }
 
-/** "Loading target Qwen/Qwen3-0.6B, 1 of 2, 1.2 GB, 4 s" @param {import("../types/wire.js").BeingLoaded} loading */
-export function loadingWords({ what, step, of, size, done, seconds }) {
-  const parts = [`Loading ${what}`];
+/** "Loading target Qwen/Qwen3-0.6B, 1 of 2, 0.4 GB of 1.2 GB, 4 s"
+ * @param {import("../types/wire.js").BeingLoaded} loading */
+export function loadingWords({ what, step, of, size, done, read, doing, seconds }) {
+  const parts = [`${doing} ${what}`];
   if (of > 1) parts.push(`${step} of ${of}`);
-  if (size !== null) parts.push(done ? `${bytes(size)} after ${bytes(done)}` : bytes(size));
+  if (size !== null) {
+    const whole = read ? `${bytes(read)} of ${bytes(size)}` : bytes(size);
+    parts.push(done ? `${whole} after ${bytes(done)}` : whole);
+  }
   if (seconds >= 1) parts.push(`${Math.round(seconds)} s`);
   return parts.join(", ");
 }
 
-/** @param {number} n */
-function bytes(n) {
+/** 1200000 -> "1.2 MB" @param {number} n */
+export function bytes(n) {
   const [size, unit] = UNITS.find(([least]) => n >= least) ?? [1, "bytes"];
   return `${size === 1 ? n : (n / size).toFixed(1)} ${unit}`;
 }

@@ -14,8 +14,10 @@ import type {
   LoadingNow,
   MinedList,
   Opened,
+  OpeningMessage,
   PageCard,
   PageIndex,
+  Preflown,
   Problem,
   Recorded,
   RepeatMessage,
@@ -53,11 +55,13 @@ export interface PostAnswers {
   open: Opened;
   pooled: Pooled;
   judged: Judged;
+  preflight: Preflown;
 }
 
 /** What it answers to a body line by line. */
 export interface LineAnswers {
   continue: ContinueMessage;
+  load: OpeningMessage;
   mine: MiningMessage;
   repeat: RepeatMessage;
   "trajectories/live": TrajectoryMessage;
@@ -123,6 +127,8 @@ export interface Session extends Emitter<SessionTopics> {
   configure(partial: Partial<Config>, by?: string): void;
   choosePreset(name: string, by?: string): void;
   chooseModels(models: string, by?: string): Promise<void>;
+  /** Choose models that the server has just loaded, and of the methods those that run on them. */
+  openedModels(models: string): Promise<void>;
   /** Show the recorded runs of a preset; no model is involved. */
   openRecorded(name: string, early?: Promise<Recorded> | null): Promise<void>;
   /** Show a visitor's own files. */

@@ -101,6 +101,8 @@ export interface PageCard extends Omit<Card, "knobs"> {
   readonly knobs: readonly PageKnob[];
   /** why it cannot run with the models that are loaded; empty when it can, or nobody knows yet */
   readonly unavailable: string;
+  /** how it runs otherwise with the models that are loaded, in sentences */
+  readonly here: string;
 }
 
 /** Sampling of a case; what is left out has its default. */
@@ -173,6 +175,8 @@ export interface Catalogue {
   readonly limits: PageLimits;
   /** what the numbers are called elsewhere */
   readonly names: readonly Told[];
+  /** why visitors cannot load models of their own here; empty where they can */
+  readonly closed: string;
 }
 
 /** A fresh problem that no model was trained on: GET /lab/problem?task=&seed=. */
@@ -206,7 +210,7 @@ export interface Composed {
   readonly card: PageCard | null;
 }
 
-/** A model or head that is being read from disk, the `step`-th `of` so many; sizes in bytes, null where unknown. */
+/** A model or head that is being fetched or read, the `step`-th `of` so many; sizes in bytes, null where unknown. */
 export interface BeingLoaded {
   /** role and name */
   readonly what: string;
@@ -215,6 +219,10 @@ export interface BeingLoaded {
   readonly size: number | null;
   /** bytes of those before it */
   readonly done: number;
+  /** bytes of it so far */
+  readonly read: number;
+  /** Loading | Downloading */
+  readonly doing: string;
   /** since it began */
   readonly seconds: number;
 }
@@ -308,6 +316,33 @@ export interface MinedAbout {
 /** The recorded mined sets: GET /lab/mined. */
 export interface MinedList {
   readonly sets: readonly MinedAbout[];
+}
+
+/** Two models, each a folder of the server or a hub id: POST /lab/preflight, /lab/load (`app.opening` checks it). */
+export interface PairRequest {
+  readonly target: string;
+  /** empty for none */
+  readonly draft: string;
+  /** 32 hexadecimal digits, the same for all tabs of a browser */
+  readonly visitor?: string;
+}
+
+/** What would become of a pair: POST /lab/preflight. */
+export interface Preflown {
+  /** of the pair, once it is loaded */
+  readonly name: string;
+  readonly found: Preflight;
+}
+
+/** A line about models that are being loaded: POST /lab/load. The pair before them stays until they are "loaded". */
+export interface OpeningMessage {
+  readonly kind: "waiting" | "loading" | "loaded" | "error";
+  /** where they wait for the device */
+  readonly line?: InLine;
+  readonly loading?: BeingLoaded;
+  /** the name of the pair, with "loaded" */
+  readonly models?: string;
+  readonly error?: string;
 }
 
 /** A place of a recorded run; `lane` counts the runs of the case, `node` is null for a token not drafted. */
@@ -448,4 +483,56 @@ export interface GalleryCase {
 /** All recorded cases: GET /lab/gallery. */
 export interface Gallery {
   readonly cases: readonly GalleryCase[];
+}
+
+/** One thing that speaks for a pair or against it, or that should be known of it. */
+export interface Finding {
+  /** target | draft | tokenizers | memory */
+  readonly about: string;
+  readonly verdict: "good" | "note" | "against";
+  readonly words: string;
+}
+
+/** A model as its configuration and its list of files tell. */
+export interface Side {
+  readonly role: string;
+  readonly id: string;
+  /** of architecture, as transformers calls it */
+  readonly type: string;
+  readonly parameters: number;
+  readonly layers: number;
+  readonly width: number;
+  readonly vocab: number;
+  /** positions */
+  readonly context: number;
+  readonly dtype: string;
+  /** whether the engine's own forward runs it */
+  readonly lean: boolean;
+  /** bytes of memory */
+  readonly weights: number;
+  /** bytes that are still to be fetched */
+  readonly download: number;
+}
+
+/** A method, with why it could not run on this pair (else nothing), and what is otherwise there (else nothing). */
+export interface Offered {
+  readonly name: string;
+  readonly title: string;
+  readonly against: string;
+  readonly here: string;
+}
+
+/** All that is known of a pair before its weights are read. It `fits` where nothing speaks against it; a trial when it is loaded has the last word. */
+export interface Preflight {
+  readonly fits: boolean;
+  readonly models: readonly Side[];
+  readonly findings: readonly Finding[];
+  /** bytes of memory: weights, and keys and values of a text */
+  readonly needed: number;
+  /** bytes of memory now */
+  readonly available: number;
+  /** bytes */
+  readonly download: number;
+  /** none where a model does not fit */
+  readonly methods: readonly Offered[];
 }

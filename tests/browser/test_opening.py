@@ -1,0 +1,117 @@
+"""Other models by folder: looked at, loaded beside the old ones and run; what is wrong leaves them."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from app.__main__ import load, why
+from app.opener import opener
+from app.presets import PresetCatalogue
+from app.serve import launch
+from app.service import Service
+from engine.files.presets import list_presets
+from engine.methods import CARDS
+from tests.app.fakes import FakeLab, free_port
+from tests.browser.waits import sees
+from tests.engine.zoo import make_model, save_tokenizer
+
+pytestmark = pytest.mark.browser
+MODELS = "draftscope.session.config.models"
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two models with different tokenizers: those of others where they are at hand, else made ones."""
+    if others := os.environ.get("DRAFTSCOPE_TEST_MODELS"):
+        return Path(others) / "TinyStories-656K", Path(others) / "stories260K-hf"
+    root = tmp_path_factory.mktemp("pair")
+    made = [make_model(root / name, seed=i, layers=2) for i, name in enumerate(("target", "draft"))]
+    save_tokenizer(made[1], 60)
+    return made[0], made[1]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[str]:
+    """A server of one's own, which loads what its visitor names."""
+    service = Service(CARDS, {"tiny": FakeLab}, why, opener=opener(load, device="cpu", dtype="auto", threads="1"))
+    port = free_port()
+    catalogue = PresetCatalogue(list_presets(), CARDS, why, service.limits)
+    demo = launch(service, catalogue, why, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    yield f"http://127.0.0.1:{port}/"
+    demo.close()
+
+
+def test_a_pair_is_looked_at_loaded_and_run_and_a_wrong_one_leaves_it(pages, opened, pair, tmp_path):
+    page = pages.open(opened, viewport={"width": 1400, "height": 900})
+    page.keyboard.press("e")
+    page.get_by_role("button", name="Load models").click()
+    dialog = page.get_by_role("dialog", name="Load other models")
+    target, draft = dialog.get_by_label("Target"), dialog.get_by_label("Draft")
+    check, begin, said = (
+        dialog.get_by_role("button", name="Check"),
+        dialog.get_by_role("button", name="Load"),
+        dialog.get_by_role("status"),
+    )
+    expect(begin).to_be_disabled()
+
+    target.fill(str(tmp_path / "nowhere"))
+    check.click()
+    expect(dialog.locator(".against")).to_contain_text("Neither a folder here")
+    expect(begin).to_be_disabled()
+
+    target.fill(str(pair[0]))
+    expect(dialog.locator(".against")).to_have_count(0)
+    draft.fill(str(pair[1]))
+    draft.press("Enter")
+    expect(said).to_contain_text("These models fit. Nothing is to be downloaded.")
+    expect(dialog.locator(".sides li")).to_have_count(2)
+    expect(dialog.locator(".findings")).to_contain_text("different tokenizers")
+    expect(dialog.locator(".findings")).to_contain_text("memory:")
+    expect(dialog.locator(".findings")).to_contain_text("methods cannot run")
+    begin.click()
+    name = f"{pair[0]} + {pair[1]}"
+    expect(said).to_contain_text("is loaded and chosen", timeout=60_000)
+    sees(page, MODELS, name)
+    expect(page.get_by_label("Models", exact=True)).to_have_value(name)
+
+    broken = tmp_path / "broken"
+    shutil.copytree(pair[0], broken)
+    weights = broken / "model.safetensors"
+    weights.write_bytes(bytes(weights.stat().st_size))
+    target.fill(str(broken))
+    draft.fill("")
+    check.click()
+    expect(said).to_contain_text("These models fit.")
+    begin.click()
+    expect(said).to_contain_text("is not a complete model", timeout=60_000)
+    expect(said).to_contain_text("The models before are still there.")
+    sees(page, MODELS, name)
+
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.evaluate(
+        "draftscope.session.configure({prompt: 'Once upon a time', preset: '', max_new_tokens: 24, temperature: 0,"
+        " lanes: [{method: 'ar', knobs: {}}, {method: 'sd', knobs: {}}]})"
+    )
+    page.get_by_role("button", name="Run", exact=True).click()
+    lane = page.locator(".lane[data-lane=sd]")
+    expect(lane.locator(".state")).to_have_text("token limit", timeout=60_000)
+    expect(lane.locator(".remarks")).to_contain_text("Another tokenizer drafts")
+    expect(page.locator(".lane[data-lane=ar] .remarks")).to_be_hidden()
+    texts = "['ar', 'sd'].map((key) => draftscope.store.runs.get(key).tokens.map((token) => token.token).join())"
+    assert page.evaluate(f"(([a, b]) => a === b && a.split(',').length === 24)({texts})")
+
+
+def test_a_public_page_says_why_it_loads_none(visit):
+    page = visit()
+    page.keyboard.press("e")
+    page.get_by_role("button", name="Load models").click()
+    dialog = page.get_by_role("dialog", name="Load other models")
+    expect(dialog).to_contain_text("without --public")
+    expect(dialog.get_by_role("button")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
