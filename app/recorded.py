@@ -10,10 +10,12 @@ from engine.analysis.compared import compared
 from engine.analysis.reading import read_runs
 from engine.config import Card
 from engine.errors import TraceError
+from engine.served.light import light
+from engine.served.reading import is_report, read_reports
 from engine.tasks import Checked, check_answer
 from engine.threshold import Threshold
 from engine.trace.events import Event, Round, RunEnded, RunStarted, Token
-from engine.trace.store import Trace, event_json
+from engine.trace.store import Trace, event_json, unpack
 
 Sentence = Callable[[RunStarted, Round, int | None, Token | None, Mapping[int, str]], str]
 FRAMED = b'{"file":'  # several files in one body begin so; a trace begins with its run
@@ -132,9 +134,16 @@ def split(body: bytes) -> list[tuple[str, bytes]]:
 
 
 def parse(data: bytes, limits: Limits) -> list[Trace]:
-    """One or several runs in a file, checked by the one reader.
+    """One or several runs in a file, checked by the one reader; of an engine's reports those that tell their passes.
 
     Raises:
-        TraceError: damaged, of another schema, larger than a limit, or contradicting itself.
+        TraceError: damaged, of another schema, larger than a limit, or contradicting itself; reports without order.
     """
+    plain = unpack(data, limits.max_upload_bytes)
+    if is_report(plain):
+        reports = read_reports(plain, "The file", limits.max_upload_bytes)
+        runs = [light(report) for report in reports if report.each] or [light(reports[0])]
+        if len(runs) > limits.max_lanes:
+            raise TraceError(f"The file holds {len(runs)} runs; at most {limits.max_lanes} fit side by side.")
+        return runs
     return read_runs(data, limits.max_upload_bytes, limits.max_nodes, limits.max_lanes)

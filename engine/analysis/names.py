@@ -1,8 +1,9 @@
 """Every number's unit, formula and public names in vLLM, SGLang, llama.cpp, LM Studio and AIPerf (empty: none)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from engine.trace.sums import Sums, ratio
 
 Engine = Literal["vllm", "sglang", "llama_cpp", "lm_studio", "aiperf"]
 LOGGED = "log"  # printed there, without a field
@@ -24,7 +25,15 @@ class Name:
 
 
 NAMES: tuple[Name, ...] = (
-    Name(name="tokens", unit="tokens", formula="tokens of the response"),
+    Name(
+        name="tokens",
+        unit="tokens",
+        formula="tokens of the response",
+        vllm="completion_tokens",
+        sglang="completion_tokens",
+        llama_cpp="predicted_n",
+        aiperf="Output Sequence Length",
+    ),
     Name(
         name="rounds",
         unit="calls",
@@ -133,7 +142,12 @@ NAMES: tuple[Name, ...] = (
     Name(name="draft_s", unit="s", formula="sum of the rounds' time in the drafter"),
     Name(name="verify_s", unit="s", formula="sum of the rounds' time in the target"),
     Name(name="other_s", unit="s", formula="sum of the rounds' time in neither"),
-    Name(name="tokens_per_s", unit="tokens/s", formula="tokens / (draft_s + verify_s + other_s)"),
+    Name(
+        name="tokens_per_s",
+        unit="tokens/s",
+        formula="tokens / (draft_s + verify_s + other_s)",
+        llama_cpp="predicted_per_second",
+    ),
     Name(
         name="cost_ratio",
         unit="share",
@@ -174,10 +188,22 @@ def _elsewhere(name: Name) -> str:
     return ", ".join(f"{title} {field}" for title, field in fields if field)
 
 
-def public(found: Mapping[str, Any], engine: Engine) -> dict[str, Any]:
-    """The numbers under another engine's field names; those without a field there are left out."""
+def public(sums: Sums, engine: Engine) -> dict[str, Any]:
+    """The numbers of some runs under another engine's field names, by its definitions; those without one are left out.
+
+    Engines count calls that verify a draft, and histograms are over these: sum(histogram) = steps,
+    sum(i * histogram[i]) = accepted. SGLang divides the response's tokens by them, the others accepted + steps.
+    """
+    steps = sums.drafting
+    histogram = [*sums.ended, *[0] * (sums.deepest + 1 - len(sums.ended))]
+    numbers = sums.numbers() | {
+        "rounds": steps,
+        "accepted_histogram": histogram,
+        "accept_by_depth": sums.by_depth()["accepted"],
+        "tau": ratio(sums.tokens if engine == "sglang" else sums.accepted + steps, steps),
+    }
     fields = {name.name: getattr(name, engine) for name in NAMES}
-    renamed = {fields[name]: value for name, value in found.items() if fields.get(name) not in (None, "", LOGGED)}
-    if engine == "vllm" and found.get("accept_by_depth"):
-        renamed[fields["accept_by_depth"]] = found["accept_by_depth"]["accepted"]
-    return renamed
+    found = {fields[name]: value for name, value in numbers.items() if fields.get(name) not in (None, "", LOGGED)}
+    if engine == "llama_cpp":
+        found |= {"predicted_ms": sums.ms or None, "prompt_ms": sums.prefill_ms}
+    return {name: value for name, value in found.items() if value is not None}

@@ -17,6 +17,7 @@ from engine.trace.store import Trace
 
 Cause = Literal[
     "too early",
+    "not timed",
     "plain decoding",
     "speculation inactive",
     "overhead-bound",
@@ -176,6 +177,8 @@ def _cause(
 ) -> Cause:
     if calls < FEW:
         return "too early"
+    if not found["tokens_per_s"]:
+        return "not timed"
     if not found["drafted"]:
         return "plain decoding"
     if active < INACTIVE:
@@ -206,6 +209,8 @@ def _why(
     calls = count(found["rounds"], "target call")
     if cause == "too early":
         return f"Only {count(different, 'target call')}: too few to name a cause."
+    if cause == "not timed":
+        return "No times were recorded, so whether it pays is not known."
     if cause == "plain decoding":
         return "Nothing was drafted."
     if cause == "speculation inactive":

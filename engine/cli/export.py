@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.analysis.reading import read_run
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
+from engine.served.writing import WRITERS
 
 TABLES = {"tokens": tokens_df, "nodes": nodes_df, "rounds": rounds_df}
 
@@ -17,6 +18,11 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("export", help="tables or metrics of recorded traces")
     parser.add_argument("traces", nargs="+", type=Path, help="trace files (.jsonl or .jsonl.gz)")
     parser.add_argument("--table", choices=(*TABLES, "metrics"), default="tokens", help="which table (default: tokens)")
+    parser.add_argument(
+        "--names",
+        choices=tuple(WRITERS),
+        help="metrics as this engine reports them, a line of JSON a trace, which its tools read",
+    )
     parser.add_argument("--json", action="store_true", help="JSON records instead of CSV")
     parser.set_defaults(handler=handle)
 
@@ -24,6 +30,10 @@ def add_parser(subparsers: Any) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Write to standard output."""
     traces = [read_run(path) for path in args.traces]
+    if args.names:
+        for trace in traces:
+            print(json.dumps(WRITERS[args.names](trace), ensure_ascii=False))
+        return 0
     if args.table == "metrics":
         print(json.dumps([{"file": str(p), **t.metrics()} for p, t in zip(args.traces, traces, strict=True)], indent=1))
         return 0

@@ -292,7 +292,9 @@ KNOBS = (
     | _each(_flag, "ded", "tnp", "dca")
 )
 HEAD_EXTRAS = (
-    _each(_text, "task", "case", "process", "command", "answer", "key", "name", "category", "adapted")
+    _each(
+        _text, "task", "case", "process", "command", "answer", "key", "name", "category", "adapted", "served", "untold"
+    )
     | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced")
     | {"earlier": _texts, "chat": _flag, "right": _flag}
 )

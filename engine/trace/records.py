@@ -141,6 +141,8 @@ class HeadExtras(TypedDict, total=False):
     repeat: int
     repeats: int
     earlier: list[list[str]]  # the texts of earlier trajectories
+    served: str  # the engine that reported this run
+    untold: str  # what it did not tell, in words
 
 
 class Pruned(TypedDict, total=False):

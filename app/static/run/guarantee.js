@@ -4,7 +4,7 @@
 /**
  * @typedef {import("../types/store.js").Run} Run
  * @typedef {import("../types/card.js").Card} Card
- * @typedef {"reference" | "exact" | "greedy" | "changes"} Class
+ * @typedef {"reference" | "exact" | "greedy" | "changes" | "untold"} Class
  * @typedef {{id: Class, name: string, title: string, words: string, rounding: string}} Guarantee
  */
 
@@ -17,6 +17,7 @@ const CLASSES = {
   exact: ["lossless", "Exact: the target's own distribution"],
   greedy: ["lossless greedy", "Exact at temperature 0 only"],
   changes: ["lossy", "Changes the output"],
+  untold: ["not told", "Measured elsewhere: its rule is not told"],
 };
 
 /**
@@ -27,6 +28,7 @@ const CLASSES = {
  * @returns {Class}
  */
 export function classOf({ guarantee, knobs, threshold }, set = {}) {
+  if (/** @type {string} */ (guarantee) === "untold") return "untold"; // of an imported run, which has no card here
   if (guarantee === "reference") return "reference";
   if (guarantee === "lossy") return threshold?.sampled_only ? "greedy" : "changes";
   return voiding({ knobs }, set) ? "greedy" : "exact";
@@ -48,12 +50,16 @@ export function guaranteeOf({ card, head }) {
     id,
     name: rounded && id === "exact" ? `${name} up to rounding` : name,
     title,
-    words: because(card, id, set),
+    words: id === "untold" ? untold(head) : because(card, id, set),
     rounding: rounded
       ? `In ${dtype} a pass over several tokens rounds otherwise than passes over one, so near-ties may differ.`
       : "",
   };
 }
+
+/** What an engine's report leaves open. @param {Run["head"]} head */
+const untold = (head) =>
+  `${head?.extras?.served ?? "An engine"} reported this run. It does not tell ${head?.extras?.untold ?? "its rule"}.`;
 
 const EXACT =
   "At temperature 0 a draft token stays only where it is the target's own first choice. When sampling it stays with " +

@@ -18,6 +18,7 @@ export interface Verdict {
   readonly unsaid: string;
   readonly cause:
     | "too early"
+    | "not timed"
     | "plain decoding"
     | "speculation inactive"
     | "overhead-bound"

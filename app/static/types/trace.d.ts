@@ -175,6 +175,10 @@ export interface HeadExtras {
   readonly repeats?: number;
   /** the texts of earlier trajectories */
   readonly earlier?: readonly (readonly string[])[];
+  /** the engine that reported this run */
+  readonly served?: string;
+  /** what it did not tell, in words */
+  readonly untold?: string;
 }
 
 /** A draft token. Entropies in nats over the full vocabulary at temperature 1. */

@@ -9,6 +9,7 @@ import pytest
 from engine import analysis
 from engine.analysis.names import NAMES, public, told
 from engine.trace.metrics import metrics
+from engine.trace.sums import Sums
 from tests.engine.analysis.made import sd
 
 
@@ -25,7 +26,7 @@ def test_what_the_page_is_told() -> None:
 
 
 def test_vllm_names_and_its_identity() -> None:
-    found = public(metrics(sd()), "vllm")
+    found = public(Sums.of_run(sd()), "vllm")
     assert found["num_draft_tokens"] == 9 and found["num_accepted_draft_tokens"] == 5 and found["num_spec_steps"] == 3
     assert found["spec_decode_num_accepted_tokens_per_pos"] == [3, 1, 1]
     assert found["acceptance_histogram"] == [0, 2, 0, 1]
@@ -41,15 +42,19 @@ def test_the_published_examples() -> None:
 
 
 def test_other_engines() -> None:
-    found = metrics(sd())
-    assert public(found, "llama_cpp") == {"draft_n": 9, "draft_n_accepted": 5}
-    assert public(found, "lm_studio") == {
+    sums, found = Sums.of_run(sd()), metrics(sd())
+    timings = public(sums, "llama_cpp")
+    assert timings.items() >= {"draft_n": 9, "draft_n_accepted": 5, "predicted_n": found["tokens"]}.items()
+    assert timings["predicted_per_second"] == pytest.approx(1e3 * timings["predicted_n"] / timings["predicted_ms"])
+    assert public(sums, "lm_studio") == {
         "totalDraftTokensCount": 9,
         "acceptedDraftTokensCount": 5,
         "ignoredDraftTokensCount": 3,
     }
-    assert public(found, "sglang")["spec_verify_ct"] == 3
-    assert public(found, "aiperf")["Acceptance Length"] == found["tau"]
+    sglang = public(sums, "sglang")
+    assert sglang["spec_verify_ct"] == 3 == sum(sglang["spec_correct_drafts_histogram"])
+    assert sglang["spec_accept_length"] == sglang["completion_tokens"] / 3
+    assert public(sums, "aiperf")["Acceptance Length"] == pytest.approx(1 + 5 / 3)
 
 
 def test_analysis_imports_no_torch() -> None:

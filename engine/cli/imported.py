@@ -1,0 +1,81 @@
+"""`import`: what serving engines report of their speculation, in the lab's names, and as light traces."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from engine.errors import TraceError
+from engine.served.light import light
+from engine.served.pooling import pooled
+from engine.served.reading import read_reports
+from engine.served.report import Report
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser(
+        "import", help="acceptance that vLLM, SGLang, llama.cpp and AIPerf report, in the names of this lab"
+    )
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="answers (JSON, JSON lines, an event stream), /metrics, logs, AIPerf's exports; also gzipped",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="write a light trace of each answer that tells its passes in order"
+    )
+    parser.add_argument("--json", action="store_true", help="the rows as JSON")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Read all, print a row for each engine, model and kind of report."""
+    reports = [report for path in args.files for report in _read(path)]
+    rows = pooled(reports)
+    written = 0
+    for report in reports if args.out else ():
+        if report.each:
+            light(report).save(args.out / f"{written:04d}-{report.engine}.jsonl.gz")
+            written += 1
+    if args.json:
+        print(json.dumps({"rows": rows, "traces": written}, indent=1))
+        return 0
+    print(as_text(rows))
+    if args.out:
+        print(f"{written} of {len(reports)} reports tell their passes in order; their light traces are in {args.out}.")
+    return 0
+
+
+def _read(path: Path) -> list[Report]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise TraceError(f"{path} cannot be read: {error.strerror}.") from None
+    return read_reports(data, path.name)
+
+
+def as_text(rows: list[dict[str, Any]]) -> str:
+    """A table, acceptance by depth, and what is not told."""
+    lines = [f"{'':34}{'of':>34}{'passes':>9}{'tokens a pass':>24}{'accepted / drafted':>26}{'tokens/s':>10}"]
+    for row in rows:
+        of = f"{row['reports']} {row['of']}"
+        speed = "-" if row["tokens_per_s"] is None else f"{row['tokens_per_s']:.1f}"
+        rounds = "-" if row["rounds"] is None else row["rounds"]
+        cells = f"{_spread(row['tau']):>24}{_spread(row['accept_rate_drafted']):>26}{speed:>10}"
+        lines.append(f"{row['label'][:33]:34}{of:>34}{rounds:>9}{cells}")
+    for row in rows:
+        if row["accept_by_depth"]:
+            shares = ", ".join(f"{share:.3f}" for share in row["accept_by_depth"]["marginal"])
+            lines.append(f"{row['label']}: accepted to position 1, 2, ...: {shares}")
+        if row["lacks"]:
+            lines.append(f"{row['label']}: not told: {', '.join(row['lacks'])}")
+    return "\n".join(lines)
+
+
+def _spread(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "-"
+    return f"{found['mean']:.3f}" + ("" if found["low"] is None else f" ({found['low']:.3f} to {found['high']:.3f})")

@@ -1,0 +1,154 @@
+"""Reports in text: counters for Prometheus, and the lines that engines log.
+
+Sources, read 2026-11-22: vLLM vllm/v1/spec_decode/metrics.py (counters and the line "SpecDecoding metrics"); llama.cpp
+tools/server (counters named as vLLM's; lines "draft acceptance" of PR 24536 and before); SGLang's "Decode batch" lines
+and its gauges; TensorRT-LLM's counters.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+
+from engine.errors import TraceError
+from engine.served.report import Report, trimmed
+
+PREFIXES = {"vllm:": "vllm", "llamacpp:": "llama_cpp", "sglang:": "sglang", "trtllm_": "tensorrt_llm"}
+SAMPLE = re.compile(
+    r"^([a-z]+[:_])(spec_\w+|generation_tokens_total|tokens_predicted_total)(\{.*\})?\s+(\S+)(?:\s+\d+)?\s*$", re.M
+)
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+NUMBER = r"\s*([\d.]+)"
+VLLM = re.compile(
+    rf"SpecDecoding metrics: Mean acceptance length:{NUMBER}.*?Accepted:{NUMBER} tokens, Drafted:{NUMBER} tokens, "
+    r"Per-position acceptance rate:([\d., ]+), "
+)
+SGLANG = re.compile(rf"Decode batch.*?accept len:{NUMBER}, accept rate:{NUMBER}")
+LLAMA = re.compile(
+    rf"draft acceptance(?: rate)? ={NUMBER} \({NUMBER} accepted /{NUMBER} generated\)"
+    rf"(?:, mean (?:acceptance length|len) ={NUMBER})?(?:, acceptance rate per position = \(([\d., ]*)\))?"
+)
+LLAMA_TOTAL = re.compile(
+    rf"statistics\s+([\w-]+):.*?#gen drafts ={NUMBER}.*?#gen tokens ={NUMBER}, #acc tokens ={NUMBER}"
+    r"(?:, #mean acc len = [\d.]+)?(?:, #acc rate/pos = \(([\d., ]*)\))?"
+)
+
+
+def reports(said: str, name: str) -> Iterator[Report]:
+    """Those in the text of a file; none where it says nothing of speculation.
+
+    Raises:
+        TraceError: counters that contradict each other.
+    """
+    if samples := SAMPLE.findall(said):
+        yield from _counters(samples, name)
+        return
+    for number, found in enumerate(VLLM.finditer(said), 1):
+        tau, accepted, drafted, rates = found.groups()
+        yield Report(
+            engine="vllm",
+            scope="interval",
+            name=f"{name}, line {number}",
+            accepted=_count(accepted, name),
+            drafted=_count(drafted, name),
+            tau=_float(tau, name),
+            marginal=_floats(rates, name),
+        ).whole()
+    for number, found in enumerate(SGLANG.finditer(said), 1):
+        tau, rate = (_float(one, name) for one in found.groups())
+        yield Report(engine="sglang", scope="interval", name=f"{name}, line {number}", tau=tau, rate=rate)
+    yield from _llama(said, name)
+
+
+def _llama(said: str, name: str) -> Iterator[Report]:
+    """Of each request; of all together only where the requests' own lines are not there."""
+    number = 0
+    for number, found in enumerate(LLAMA.finditer(said), 1):
+        rate, accepted, drafted, tau, rates = found.groups()
+        yield Report(
+            engine="llama_cpp",
+            scope="request",
+            name=f"{name}, line {number}",
+            accepted=_count(accepted, name),
+            drafted=_count(drafted, name),
+            rate=_float(rate, name),
+            tau=None if tau is None else _float(tau, name),
+            marginal=_floats(rates or "", name),
+        ).whole()
+    last = {} if number else {found.group(1): found for found in LLAMA_TOTAL.finditer(said)}
+    for kind, found in last.items():
+        _, steps, drafted, accepted, rates = found.groups()
+        yield Report(
+            engine="llama_cpp",
+            scope="server",
+            name=f"{name}, {kind}",
+            steps=_count(steps, name),
+            drafted=_count(drafted, name),
+            accepted=_count(accepted, name),
+            marginal=_floats(rates or "", name),
+        ).whole()
+
+
+Sample = tuple[str, str, str, str]
+
+
+def _counters(samples: list[Sample], name: str) -> Iterator[Report]:
+    """One report a model: what the engine's processes count is added up."""
+    found: dict[tuple[str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for prefix, metric, labels, value in samples:
+        told = dict(LABEL.findall(labels))
+        key = metric.removesuffix("_total") + (f" {told['position']}" if "position" in told else "")
+        if prefix in PREFIXES and not key.endswith("_created"):
+            found[PREFIXES[prefix], told.get("model_name", "")][key] += _float(value, f"{name}, {metric}")
+    for (engine, model), values in found.items():
+        if any(key.startswith("spec_") for key in values):
+            yield _server(engine, model, values, name)
+
+
+def _server(engine: str, model: str, values: Mapping[str, float], name: str) -> Report:
+    def count(key: str) -> int | None:
+        return None if key not in values else _count(f"{values[key]:.0f}", f"{name}, {key}")
+
+    places = sorted(int(key.split()[1]) for key in values if key.startswith("spec_decode_num_accepted_tokens_per_pos "))
+    by_depth = [count(f"spec_decode_num_accepted_tokens_per_pos {place}") or 0 for place in places]
+    steps = count("spec_decode_num_drafts")
+    found = Report(
+        engine=engine,
+        scope="server",
+        name=name,
+        model=model[:120],
+        tokens=count("generation_tokens" if "generation_tokens" in values else "tokens_predicted"),
+        steps=steps,
+        drafted=count("spec_decode_num_draft_tokens"),
+        accepted=count("spec_decode_num_accepted_tokens"),
+        tau=values.get("spec_accept_length", values.get("spec_decode_acceptance_length")),
+        rate=values.get("spec_accept_rate"),
+    )
+    if steps is not None and by_depth:
+        reached = [steps, *by_depth, 0]
+        fell = tuple(a - b for a, b in pairwise(reached))
+        if places != list(range(len(places))) or min(fell) < 0:
+            raise TraceError(
+                f"{name}: the counts by position, {by_depth} of {steps} passes, do not fall from position 0 on."
+            )
+        found = replace(found, histogram=trimmed(fell))
+    return found.whole()
+
+
+def _float(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e15:
+        raise TraceError(f"{where}: {text[:40]!r} must be a number >= 0.")
+    return value
+
+
+def _count(text: str, where: str) -> int:
+    return round(_float(text, where))
+
+
+def _floats(text: str, where: str) -> tuple[float, ...]:
+    return tuple(_float(part.strip(), where) for part in text.split(",") if part.strip())

@@ -1,0 +1,91 @@
+"""The one reader of what engines report: any of the formats, told by their content."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from engine.errors import TraceError
+from engine.served import logs, responses
+from engine.served.report import Report
+from engine.trace.store import MAX_BYTES, unpack
+
+MAX_REPORTS = 100_000
+MARKS = (
+    b'"speculative_decoding"',
+    b'"spec_verify_ct"',
+    b'"spec_tokens_details"',
+    b'"spec_decode_acceptance"',
+    b'"total_spec_decode_steps"',
+    b'"spec_decode_num_drafts"',
+    b'"timings"',
+    b"spec_decode_num_draft_tokens",
+    b"sglang:spec_accept_",
+    b"SpecDecoding metrics:",
+    b"accept len:",
+    b"draft acceptance",
+    b"#gen drafts",
+)
+WHERE = (
+    "vLLM reports with --per-request-spec-decode-metrics summary or detailed, and at /metrics; SGLang in meta_info of "
+    "/generate, with return_spec_tokens_details, and in its log; llama.cpp in timings, at /metrics and in its log; "
+    "AIPerf in profile_export.jsonl (--export-level records) and profile_export_aiperf.json."
+)
+
+
+def is_report(data: bytes) -> bool:
+    """Whether the bytes of a file, unpacked, are an engine's and no trace."""
+    return not data.replace(b" ", b"")[:14].startswith(b'{"kind":"run"') and any(mark in data for mark in MARKS)
+
+
+def read_reports(data: bytes, name: str, max_bytes: int = MAX_BYTES) -> list[Report]:
+    """The reports in a file, in its order; of one request that tells its count several times, the last.
+
+    Raises:
+        TraceError: too large, damaged, contradicting itself, or without a word of speculation.
+    """
+    said = unpack(data, max_bytes).decode("utf-8", errors="replace")
+    found: dict[tuple[str, str], Report] = {}
+    try:
+        for report in _json(said, name) or logs.reports(said, name):
+            found[report.engine, report.name] = report
+            if len(found) > MAX_REPORTS:
+                raise TraceError(f"{name} holds more than {MAX_REPORTS} reports, which is the limit.")
+    except RecursionError:
+        raise TraceError(f"{name} is nested too deeply.") from None
+    if not found:
+        raise TraceError(f"{name} tells nothing of speculation. {WHERE}")
+    return list(found.values())
+
+
+def _json(said: str, name: str) -> list[Report]:
+    """Reports in one JSON value, in lines of it, or in an event stream; answers without an id are told by number."""
+    values = list(_values(said, name))
+    single = len(values) == 1
+    return [
+        report
+        for number, value in enumerate(values, 1)
+        for report in responses.reports(value, name, "" if single else str(number))
+    ]
+
+
+def _values(said: str, name: str) -> Iterator[Any]:
+    if not said.lstrip().startswith(("{", "[", "data:", "event:")):
+        return
+    try:
+        whole = json.loads(said)
+    except ValueError:
+        yield from _lines(said.splitlines(), name)
+    else:
+        yield from whole if isinstance(whole, list) else [whole]
+
+
+def _lines(lines: list[str], name: str) -> Iterator[Any]:
+    """JSON lines, or an event stream of them."""
+    for number, line in enumerate(lines, 1):
+        given = line.removeprefix("data:").strip()
+        if given.startswith("{"):
+            try:
+                yield json.loads(given)
+            except ValueError as error:
+                if number < len(lines):  # the last may be cut
+                    raise TraceError(f"{name}, line {number} is not JSON: {str(error)[:80]}.") from None

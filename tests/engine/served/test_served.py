@@ -1,0 +1,151 @@
+"""What engines report, read from samples of each format (samples/README.md names their sources)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.analysis.identities import identities
+from engine.analysis.verdict import verdict
+from engine.cli import main
+from engine.errors import TraceError
+from engine.served.light import light
+from engine.served.pooling import beside, own, pooled
+from engine.served.reading import is_report, read_reports
+from engine.served.report import Report
+from engine.trace.store import Trace
+from tests.engine.analysis.made import sd
+
+SAMPLES = Path(__file__).parent / "samples"
+FOUND: dict[str, dict[str, Any]] = {  # file -> what its one row says
+    "vllm-summary.json": {"rounds": 43, "drafted": 129, "accepted": 10, "tau": 1 + 10 / 43, "tokens": 54},
+    "vllm-detailed.sse": {"rounds": 5, "drafted": 13, "accepted": 6, "tau": 2.2, "accepted_histogram": [2, 1, 1, 1]},
+    "vllm-metrics.prom": {"rounds": 100, "drafted": 300, "accepted": 150, "accepted_histogram": [25, 25, 25, 25]},
+    "vllm.log": {"rounds": None, "drafted": 600, "accepted": 250, "tau": 2.25, "accept_rate_drafted": 250 / 600},
+    "vllm-bench.json": {"rounds": 100, "drafted": 300, "accepted": 150, "tau": 2.5, "tokens": 260},
+    "sglang-generate.json": {"rounds": 43, "drafted": 215, "accepted": 63, "tau": 106 / 43, "tokens": 106},
+    "sglang-chat.json": {"rounds": 43, "drafted": 215, "accepted": 63, "tau": 106 / 43, "tokens": 106},
+    "sglang-0.5.10.json": {"rounds": 188, "drafted": 940, "accepted": 11, "accept_rate_drafted": 11 / 940},
+    "sglang.log": {"rounds": None, "drafted": None, "tau": 2.27, "accept_rate_drafted": 0.755, "reports": 2},
+    "llamacpp-chat.json": {"rounds": None, "drafted": 347, "accepted": 65, "tokens": 200, "tokens_per_s": 18.0462970},
+    "llamacpp.log": {"rounds": None, "drafted": 259, "accepted": 167, "tau": 2.92, "reports": 1},
+    "llamacpp-metrics.prom": {"rounds": 87, "drafted": 259, "accepted": 167, "tau": 1 + 167 / 87, "tokens": 256},
+    "aiperf-records.jsonl": {"rounds": 11, "drafted": 44, "accepted": 20, "tau": 1 + 20 / 11, "reports": 2},
+    "aiperf-total.json": {"rounds": 11, "drafted": 44, "accepted": 20, "accepted_histogram": [2, 3, 2, 3, 1]},
+}
+NEVER_TOLD = {"sglang.log": "accept_by_depth", "llamacpp-chat.json": "tau", "sglang-0.5.10.json": "accepted_histogram"}
+
+
+def sample(name: str) -> list[Report]:
+    data = (SAMPLES / name).read_bytes()
+    assert is_report(data)
+    return read_reports(data, name)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_each_format_gives_its_numbers(name: str) -> None:
+    (row,) = pooled(sample(name))
+    told = {key: row[key]["mean"] if isinstance(row[key], dict) else row[key] for key in FOUND[name]}
+    for key, value in FOUND[name].items():
+        near = pytest.approx(value, rel=1e-6) if isinstance(value, float) else value
+        assert told[key] == near, key
+    assert row["engine"].replace("_", "")[:4] == name[:4]
+    assert all(row[key] is None for key in row["lacks"])
+    assert name not in NEVER_TOLD or NEVER_TOLD[name] in row["lacks"]
+
+
+def test_every_sample_is_read() -> None:
+    assert {path.name for path in SAMPLES.iterdir()} - {"README.md"} == set(FOUND)
+    assert not is_report(sd().to_bytes())
+
+
+def test_intervals_are_over_requests_or_over_passes() -> None:
+    (several,), (one,) = pooled(sample("aiperf-records.jsonl")), pooled(sample("vllm-summary.json"))
+    assert several["tau"]["n"] == 2 and several["tau"]["low"] == pytest.approx(1 + 2 / 3)
+    assert one["tau"]["n"] == 43 and one["tau"]["low"] < 1.2326 < one["tau"]["high"]
+    assert one["accept_by_depth"]["marginal"] == pytest.approx([4 / 43, 3 / 43, 3 / 43])
+    assert one["accept_by_depth"]["low"][0] > 0
+
+
+def test_own_runs_lie_beside_reports_with_the_same_definitions() -> None:
+    ours, theirs = beside({"Chain": [sd()]}, sample("vllm-summary.json"))
+    assert ours["rounds"] == 3 and ours["drafted"] == 9 and ours["tau"]["mean"] == pytest.approx(1 + 5 / 3)
+    assert (ours["label"], theirs["label"]) == ("Chain", "vLLM") and ours.keys() == theirs.keys()
+    assert own("Chain", [sd(), sd()])["reports"] == 2
+
+
+def test_passes_in_order_become_a_light_trace() -> None:
+    (report,) = sample("vllm-detailed.sse")
+    trace = light(report)
+    again = Trace.loads(trace.to_bytes())
+    assert identities(again) == [] and [r.accepted for r in again.rounds] == [3, 0, 2, 1, 0]
+    assert [t.origin for t in again.tokens][:5] == ["draft", "draft", "draft", "bonus", "correction"]
+    found = again.metrics()
+    assert (found["tau"], found["drafted"], found["accept_by_depth"]["marginal"]) == (2.2, 13, [0.6, 0.4, 0.2])
+    assert found["tokens_per_s"] is None and "1 tokens came" in str(again.head.extras.get("untold"))
+    assert verdict(light(Report(engine="vllm", scope="request", name="x", each=((1, 1),) * 9))).cause == "not timed"
+    with pytest.raises(TraceError, match=r"does not tell them in order .*Many runs"):
+        light(sample("vllm-summary.json")[0])
+
+
+BAD = [
+    (b'{"metrics": {"speculative_decoding": null}, "usage": {}, "timings": {}}', "tells nothing of speculation"),
+    (b'{"choices": [], "usage": {}}', "per-request-spec-decode-metrics"),
+    (b'{"timings": {"draft_n": -1, "draft_n_accepted": 0}}', "draft_n must be an integer >= 0, not -1"),
+    (b'{"timings": {"draft_n": 5}}', "draft_n_accepted must be an integer >= 0, not null"),
+    (b'{"timings": {"draft_n": 5, "draft_n_accepted": 6}}', "6 draft tokens accepted of 5"),
+    (b'{"meta_info": {"spec_verify_ct": 3, "spec_correct_drafts_histogram": [1, 1]}}', "steps is 3, .* up to 2"),
+    (
+        b'{"meta_info": {"spec_verify_ct": 2, "spec_correct_drafts_histogram": [1, 1], "spec_num_correct_drafts": 2}}',
+        "accepted is 2",
+    ),
+    (b'{"meta_info": {"spec_verify_ct": 1, "spec_correct_drafts_histogram": {"x": 1}}}', "by integers from 0"),
+    (b'{"timings": {"draft_n": 1}}\nnot json\n{"timings": {"draft_n"\n{}', "line 3 is not JSON"),
+    (b"vllm:spec_decode_num_drafts_total 9\nvllm:spec_decode_num_draft_tokens_total x\n", "'x' must be a number >= 0"),
+    (
+        b'vllm:spec_decode_num_drafts_total 9\nvllm:spec_decode_num_accepted_tokens_per_pos_total{position="0"} 3\n'
+        b'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="1"} 4\n',
+        "do not fall",
+    ),
+    (b"[" * 100_000, "not JSON|nested too deeply|nothing of speculation"),
+    (b"", "nothing of speculation"),
+]
+
+
+@pytest.mark.parametrize(("data", "says"), BAD)
+def test_bad_input_is_told(data: bytes, says: str) -> None:
+    with pytest.raises(TraceError, match=says):
+        read_reports(data, "it")
+
+
+def test_contradicting_passes_are_told() -> None:
+    told = json.loads((SAMPLES / "vllm-summary.json").read_text())
+    held = told["metrics"]["speculative_decoding"]
+    for change, says in (
+        ({"per_step_accepted": [4], "per_step_drafted": [3]}, "accepts more draft tokens than it had"),
+        ({"per_step_accepted": [3], "per_step_drafted": [3, 3]}, "1 entries and per_step_drafted 2"),
+        ({"per_step_accepted": [3], "per_step_drafted": [3]}, "steps is 43, its passes in order add up to 1"),
+        ({"num_spec_tokens": 2}, "2 were set at most"),
+        ({"mean_acceptance_length": 1.5}, "tokens a pass is 1.5, its counts give 1.23"),
+    ):
+        changed = told | {"metrics": {"speculative_decoding": held | change}}
+        with pytest.raises(TraceError, match=says):
+            read_reports(json.dumps(changed).encode(), "it")
+
+
+def test_the_commands_import_and_export_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sd().save(tmp_path / "run.jsonl")
+    for names in ("vllm", "sglang", "llamacpp"):
+        assert main(["export", str(tmp_path / "run.jsonl"), "--names", names]) == 0
+        (tmp_path / "said.jsonl").write_text(capsys.readouterr().out)
+        out = tmp_path / names
+        assert main(["import", str(tmp_path / "said.jsonl"), "--json", "--out", str(out)]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["rows"]
+        assert (row["drafted"], row["accepted"], row["tokens"]) == (9, 5, len(sd().tokens))
+        assert row["rounds"] == (None if names == "llamacpp" else 3)
+        assert len(list(out.glob("*.gz"))) == (names == "vllm"), "only vLLM tells the order"
+    assert main(["import", *(str(SAMPLES / name) for name in FOUND)]) == 0
+    said = capsys.readouterr().out
+    assert "SGLang" in said and "not told" in said
+    assert main(["import", str(tmp_path / "none.json")]) == 2 and "cannot be read" in capsys.readouterr().err
