@@ -14,14 +14,33 @@ from starlette.routing import BaseRoute, Route
 from app.answers import Json, refused
 from app.endpoint import ZIPPED, answered
 from app.figures import pooled as figures
+from app.figures import served
 from app.recorded import split
 from app.service import Service
 from app.state import Limits
+from engine.analysis.advice import advise
+from engine.analysis.grouping import by_method
 from engine.analysis.pool import RECORDED, pool
 from engine.analysis.reading import MAX_RUNS, draft_tokens, read_runs
-from engine.errors import TraceError
+from engine.errors import ConfigError, TraceError
+from engine.served.configs import ENGINES, configurations
+from engine.served.pooling import beside
+from engine.served.reading import is_report, read_reports
+from engine.served.report import Report
 from engine.strata.learning import study
 from engine.trace.store import Trace, unpack
+
+EMPTY: dict[str, Any] = {  # of reports of engines alone
+    "kind": "pooled",
+    "schema": 1,
+    "target": {},
+    "device": "",
+    "dtype": "",
+    "runs": 0,
+    "created": "",
+    "commands": [],
+    "sections": [],
+}
 
 
 def routes(service: Service, recorded: Path = RECORDED) -> list[BaseRoute]:
@@ -60,8 +79,31 @@ def pooled(service: Service, data: bytes) -> dict[str, Any]:
         ConfigError: nothing to pool, or runs of different targets.
     """
     usual = {card.name: card.resolve({}) for card in service.cards}
-    found = pool(read(split(data), service.limits), usual, study)
+    traces, reports = read(split(data), service.limits)
+    found = pool(traces, usual, study) if traces or not reports else EMPTY
+    if traces:
+        found = found | {"advice": advised(service, by_method(traces, usual))}
+    if reports:
+        found = found | {"served": beside(by_method(traces, usual), reports)}
     return found | {"plots": plots(found)}
+
+
+def advised(service: Service, groups: Mapping[str, list[Trace]]) -> dict[str, Any]:
+    """What to use for which kind of prompt, from these runs alone, or why they say nothing (`missing`)."""
+    drafting = {label: own for label, own in groups.items() if any(e.drafted for t in own for e in t.rounds)}
+    undrafted = [trace for label, own in groups.items() if label not in drafting for trace in own]
+    plain = [trace for trace in undrafted if trace.head.guarantee != "lossy"]
+    free = {card.drafter for card in service.cards if card.family == "lookup"}
+    try:
+        kinds = advise(drafting, plain, free=free)
+    except ConfigError as error:
+        return {"missing": str(error)}
+    sampled = bool(plain[0].head.sampling.get("temperature"))
+    for kind in kinds:
+        kind["configurations"] = configurations(kind, ENGINES, "", sampled)
+        kind["options"] = []  # many, and their best is told
+    head = plain[0].head
+    return {"label": f"batch size 1, {head.device}, {head.dtype.removeprefix('torch.')}", "kinds": kinds}
 
 
 def plots(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,20 +120,25 @@ def plots(found: Mapping[str, Any]) -> dict[str, Any]:
             for section in sections
         ],
         "tasks": {label: figure.to_plotly_json() for label, figure in drawn.items() if figure},
+        "served": served.figures(found.get("served", [])),
     }
 
 
-def read(files: list[tuple[str, bytes]], limits: Limits) -> list[Trace]:
-    """The runs of all files, within the limits of one file for all of them together.
+def read(files: list[tuple[str, bytes]], limits: Limits) -> tuple[list[Trace], list[Report]]:
+    """The runs of all files, within the limits of one file for all of them together, and what engines report in them.
 
     Raises:
         TraceError: with the name of the file that is damaged or too much.
     """
-    traces: list[Trace] = []
+    traces, reports = list[Trace](), list[Report]()
     runs, nodes, size = MAX_RUNS, limits.max_nodes, limits.max_upload_bytes
     for name, data in files:
         try:
             text = _within(data, size, limits)
+            if is_report(text):
+                reports += read_reports(text, name, limits.max_upload_bytes)
+                size -= len(text)
+                continue
             found = read_runs(text, limits.max_upload_bytes, limits.max_nodes)
         except TraceError as error:
             raise TraceError(f"{name}: {error}") from None
@@ -101,7 +148,7 @@ def read(files: list[tuple[str, bytes]], limits: Limits) -> list[Trace]:
             what = f"{MAX_RUNS} runs" if runs < 0 else f"{limits.max_nodes:,} recorded draft tokens"
             raise TraceError(f"{name}: with this file there are more than {what}, which is the limit.")
         traces += found
-    return traces
+    return traces, reports
 
 
 def _within(data: bytes, size: int, limits: Limits) -> bytes:

@@ -6,16 +6,19 @@ import { h, said } from "./dom.js";
 import { download } from "./figure.js";
 import { plots, plotted } from "./plot.js";
 import { telling } from "./pooledchoice.js";
-import { tablesOf } from "./pooledtables.js";
+import { adviceTable, servedTable, tablesOf } from "./pooledtables.js";
 import { csv } from "./save.js";
 
 /**
  * @typedef {import("./types/measured.js").Pooled} Pooled
  * @typedef {import("./types/measured.js").PoolSection} Section
+ * @typedef {import("./types/measured.js").Served} Served
  * @typedef {{found: Pooled | null, own: boolean, task: string, label: string}} State
  */
 
 const ENDINGS = /\.jsonl(\.gz)?$/;
+const FILES = /\.(jsonl|json|txt|log|prom|sse)(\.gz)?$/;
+const REPORTS = "Reports: answers, /metrics or logs of vLLM, SGLang and llama.cpp, exports of AIPerf";
 /** Kept while the page is open. @type {State} */
 const kept = { found: null, own: false, task: "", label: "" };
 
@@ -25,8 +28,8 @@ export function drawPooled(body, _store, lab) {
   const wrong = h("p.warn", { role: "alert", hidden: true });
   const busy = h("p.quiet", { role: "status" });
   const room = h("div.pooled");
-  /** @param {import("./types/dom.js").Attributes} attrs @param {string} words */
-  const pick = (attrs, words) => {
+  /** @param {import("./types/dom.js").Attributes} attrs @param {string} words @param {RegExp} endings */
+  const pick = (attrs, words, endings) => {
     /** @type {HTMLInputElement} */
     const input = h("input", {
       type: "file",
@@ -35,11 +38,11 @@ export function drawPooled(body, _store, lab) {
       "aria-label": words,
       ...attrs,
       onchange: () => {
-        open([...(input.files ?? [])]);
+        open([...(input.files ?? [])].filter((file) => endings.test(file.name)));
         input.value = "";
       },
     });
-    return [h("button", { onclick: () => input.click() }, words), input];
+    return [h("button", { onclick: () => input.click(), title: attrs.title }, words), input];
   };
   const back = h("button", { hidden: true, onclick: () => recorded() }, "Back to the recorded runs");
   const draw = () => {
@@ -65,13 +68,12 @@ export function drawPooled(body, _store, lab) {
 
   /** @param {File[]} files */
   async function open(files) {
-    const traces = files.filter((file) => ENDINGS.test(file.name));
     const upload = lab.session.catalogue?.limits.upload ?? Infinity;
     await take(true, async () => {
-      if (!traces.length) throw new Error("There is no trace among these files: traces end in .jsonl or .jsonl.gz.");
-      if (traces.reduce((sum, file) => sum + file.size, 0) > upload)
+      if (!files.length) throw new Error("There is no trace among these files: traces end in .jsonl or .jsonl.gz.");
+      if (files.reduce((sum, file) => sum + file.size, 0) > upload)
         throw new Error(`These files are larger than ${Math.round(upload / 1e6)} MB together, which is the limit.`);
-      const parts = traces.flatMap((file) => [`${JSON.stringify({ file: file.name, bytes: file.size })}\n`, file]);
+      const parts = files.flatMap((file) => [`${JSON.stringify({ file: file.name, bytes: file.size })}\n`, file]);
       return lab.api.post("pooled", new Blob(parts));
     });
   }
@@ -86,8 +88,8 @@ export function drawPooled(body, _store, lab) {
     h(
       "div.row.wrap",
       {},
-      pick({ accept: ".jsonl,.gz" }, "Open traces …"),
-      pick({ webkitdirectory: true }, "Open a folder …"),
+      pick({ accept: ".jsonl,.json,.txt,.log,.prom,.sse,.gz", title: REPORTS }, "Open traces or reports …", FILES),
+      pick({ webkitdirectory: true }, "Open a folder …", ENDINGS),
       back,
       busy,
     ),
@@ -100,6 +102,8 @@ export function drawPooled(body, _store, lab) {
 
 /** Everything below the buttons. @param {State} state @param {Pooled} found @param {() => void} draw */
 function sectionOf(state, found, draw) {
+  const beside = found.served ? served(found.served, found.plots.served) : [];
+  if (!found.sections.length) return beside;
   const section = found.sections.find((one) => one.task === state.task) ?? found.sections[0];
   const labels = Object.keys(section.figures);
   if (!labels.includes(state.label)) state.label = telling(section, labels);
@@ -126,6 +130,8 @@ function sectionOf(state, found, draw) {
   const byTask = found.plots.tasks[state.label];
   return [
     source(found, section, state.own),
+    ...beside,
+    ...(found.advice ? advised(found.advice) : []),
     h(
       "div.row.wrap.choices",
       {},
@@ -142,7 +148,7 @@ function sectionOf(state, found, draw) {
       ? h("div.pooled-figures", {}, plots(plotsOf.trees[state.label]))
       : h("p.quiet", {}, "None of these runs drafts a tree, so there is no rank to show."),
     byTask ? plotted(byTask, "The same for each task, on one scale.") : null,
-    ...tablesOf(section, state.label).map((table) => tableView(table, section)),
+    ...tablesOf(section, state.label).map((table) => tableView(table, section.task)),
   ].filter((part) => part !== null);
 }
 
@@ -167,10 +173,39 @@ function source(found, section, own) {
   );
 }
 
-/** A table with its caption, and its CSV.
- * @param {import("./pooledchoice.js").Table} table @param {Section} section */
-function tableView(table, section) {
-  const file = `pooled-${section.task}-${table.name}.csv`.toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-");
+/** What to use for which prompts, and how engines are told. @param {import("./types/measured.js").Advice} advice */
+function advised(advice) {
+  if (!advice.kinds) return [h("p.quiet", {}, `No advice: ${advice.missing}`)];
+  const texts = (/** @type {import("./types/measured.js").AdviceKind} */ kind) =>
+    kind.configurations.map(
+      ({ engine, text, note }) => `${engine}: ${[text, note && `(${note})`].filter(Boolean).join(" ")}`,
+    );
+  return [
+    tableView(adviceTable(advice.kinds, advice.label ?? ""), "advice"),
+    ...advice.kinds.map((kind) =>
+      h(
+        "details",
+        {},
+        h(
+          "summary",
+          {},
+          `Settings for engines: ${kind.kind}, ${kind.pays === false ? "plain decoding" : kind.best.label}`,
+        ),
+        h("pre.formula", {}, texts(kind).join("\n")),
+      ),
+    ),
+  ];
+}
+
+/** What engines report, beside own runs.
+ * @param {readonly Served[]} rows @param {readonly import("./types/measured.js").Captioned[]} figures */
+function served(rows, figures) {
+  return [tableView(servedTable(rows), "served"), h("div.pooled-figures", {}, plots(figures))];
+}
+
+/** A table with its caption, and its CSV. @param {import("./pooledchoice.js").Table} table @param {string} task */
+function tableView(table, task) {
+  const file = `pooled-${task}-${table.name}.csv`.toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-");
   return h(
     "section",
     {},

@@ -116,6 +116,66 @@ function quality(section) {
   };
 }
 
+const PAYS = { true: "yes", false: "no", null: "not known" };
+
+/** What to use for which kind of prompt.
+ * @param {readonly import("./types/measured.js").AdviceKind[]} kinds @param {string} where @returns {Table} */
+export function adviceTable(kinds, where) {
+  return told({
+    name: "Advice",
+    columns: ["prompts", "number", "method", "tokens/s against AR", "how", "pays", "close calls"],
+    caption:
+      `Times: ${where}. Among methods that keep the output. Computed: from recorded longer drafts, with the ` +
+      "times of these runs; what they cost at other batch sizes is not in them. In brackets 95 % over prompts. " +
+      "Close: rivals that these prompts do not tell from the best, and how many prompts would.",
+    rows: kinds.map(({ kind, prompts, best, pays, close }) => [
+      kind,
+      prompts,
+      best.label,
+      spread(best.speedup),
+      best.computed_from_gamma ? `computed from drafts of ${best.computed_from_gamma}` : "measured",
+      PAYS[/** @type {"true" | "false" | "null"} */ (String(pays))],
+      close
+        .map((call) => `${call.label} (${call.prompts === null ? "as good" : `${call.prompts} prompts`})`)
+        .join("; "),
+    ]),
+  });
+}
+
+/** What engines report beside own runs, in the lab's names.
+ * @param {readonly import("./types/measured.js").Served[]} rows @returns {Table} */
+export function servedTable(rows) {
+  return told({
+    name: "Serving engines",
+    columns: [
+      "",
+      "of",
+      "calls with a draft",
+      "drafted",
+      "accepted",
+      "tokens a call",
+      "accepted / drafted",
+      "tokens/s",
+      "not told",
+    ],
+    caption:
+      "Calls that verified a draft, as engines count; tokens a call: accepted and one over these. In brackets " +
+      "95 %: 2,000 seeded resamples of requests; of one count Wilson's score for shares, t over its calls. Not " +
+      "told: numbers of this lab that the file leaves open.",
+    rows: rows.map((row) => [
+      row.label,
+      `${row.reports} ${row.of}`,
+      whole(row.rounds),
+      whole(row.drafted),
+      whole(row.accepted),
+      spread(row.tau),
+      shares(row.accept_rate_drafted),
+      row.tokens_per_s === null ? "–" : num(row.tokens_per_s, 1),
+      row.lacks.join(", "),
+    ]),
+  });
+}
+
 /** @param {Section} section @returns {Table} */
 function ablation(section) {
   return {

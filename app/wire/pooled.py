@@ -1,6 +1,6 @@
 """Many runs taken together. See `app.wire`."""
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from app.wire.figures import Captioned, Plot
 from app.wire.shape import Mean
@@ -150,10 +150,93 @@ class SectionPlots(TypedDict):
 
 
 class PoolPlots(TypedDict):
-    """Figures by section; those that set tasks side by side, by method."""
+    """Figures by section; those that set tasks side by side, by method; reports of engines beside own runs."""
 
     sections: list[SectionPlots]
     tasks: dict[str, Plot]
+    served: list[Captioned]
+
+
+class Depths(TypedDict):
+    """Share of verify passes that accepted the draft up to each depth from 1, with 95 % where counts are told."""
+
+    depth: list[int]
+    marginal: list[float]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class Served(TypedDict):
+    """What an engine reports, or the same of own runs; null where it is not told, with its name in `lacks`."""
+
+    label: str
+    engine: str
+    model: str
+    reports: int
+    of: str  # what the reports are: requests, counters, lines of a log
+    tokens: int | None
+    rounds: int | None  # calls that verified a draft
+    drafted: int | None
+    accepted: int | None
+    tau: Mean | None
+    accept_rate_drafted: Mean | None
+    accept_by_depth: Depths | None
+    accepted_histogram: list[int] | None
+    tokens_per_s: float | None
+    lacks: list[str]
+
+
+class AdviceOption(TypedDict):
+    """A method with its settings and its forecast; `computed_from_gamma`: the longer draft that it was cut from."""
+
+    label: str
+    method: str
+    title: str
+    knobs: dict[str, Any]
+    speedup: Mean | None
+    tau: float
+    levels: int
+    computed_from_gamma: int | None
+
+
+class CloseCall(TypedDict):
+    """A rival whose speed these prompts do not tell from the best's; `prompts` would, null: choose either."""
+
+    label: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    prompts: int | None
+
+
+class Configuration(TypedDict):
+    """What an engine takes; without text it has no such method, and `note` says so."""
+
+    engine: str
+    fields: dict[str, Any] | None
+    text: str
+    note: str
+
+
+class AdviceKind(TypedDict):
+    """What to use for one kind of prompts; `pays` is null where the interval holds 1."""
+
+    kind: str
+    prompts: int
+    best: AdviceOption
+    pays: bool | None
+    close: list[CloseCall]
+    options: list[AdviceOption]
+    batches: list[dict[str, Any]]
+    configurations: list[Configuration]
+
+
+class Advice(TypedDict, total=False):
+    """Advice from the runs at hand, with what it was measured on; `missing` says why there is none."""
+
+    label: str
+    kinds: list[AdviceKind]
+    missing: str
 
 
 class Pooled(TypedDict):
@@ -168,4 +251,6 @@ class Pooled(TypedDict):
     created: str
     commands: list[str]
     sections: list[PoolSection]
+    served: NotRequired[list[Served]]  # where files of engines were among them
+    advice: NotRequired[Advice]  # of a visitor's runs
     plots: PoolPlots

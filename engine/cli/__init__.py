@@ -10,12 +10,14 @@ os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 from engine import __version__
 from engine.cli import (
+    advise,
     automaton,
     bench,
     calibrate,
     cases,
     compare,
     export,
+    imported,
     judge,
     methods,
     pooled,
@@ -38,6 +40,7 @@ COMMANDS = (
     compare,
     pooled,
     bench,
+    advise,
     calibrate,
     cases,
     judge,
@@ -47,6 +50,7 @@ COMMANDS = (
     training,
     reproduce,
     export,
+    imported,
     replay,
     schema,
     readme,

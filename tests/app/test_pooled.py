@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import pooled
+from app.recorded import lanes, parse
 from app.state import Limits
 from engine.analysis.pool import RECORDED
 from engine.errors import TraceError
@@ -64,6 +65,30 @@ def test_recorded_numbers_come_with_their_figures(http, tmp_path):
     assert f"{shown['rounds']} rounds" in ranks["caption"]
 
 
+def test_reports_of_engines_lie_beside_own_runs(http):
+    samples = Path(__file__).parents[1] / "engine/served/samples"
+    log, answer = (samples / name for name in ("vllm.log", "sglang-generate.json"))
+    told = {"log": log.read_bytes(), "answer": gzip.compress(answer.read_bytes())}
+    both = http().post("/lab/pooled", content=framed(run=trace("chain"), **told)).json()
+    assert [row["label"] for row in both["served"]] == ["Chain of candidates", "vLLM", "SGLang"]
+    assert len(both["plots"]["served"]) == 2 and both["runs"] == 1
+    assert "plain decoding" in both["advice"]["missing"]
+    alone = http().post("/lab/pooled", content=framed(**told)).json()
+    assert alone["sections"] == [] and [row["engine"] for row in alone["served"]] == ["vllm", "sglang"]
+    bad = http().post("/lab/pooled", content=framed(run=trace("chain"), x=b'{"timings": {"draft_n": 1.5}}'))
+    assert bad.status_code == 400 and "draft_n must be an integer" in bad.json()["error"]
+    assert "served" not in http().post("/lab/pooled", content=framed(run=trace("chain"))).json()
+
+
+def test_reports_in_order_open_as_runs():
+    data = (Path(__file__).parents[1] / "engine/served/samples/vllm-detailed.sse").read_bytes()
+    (run,) = parse(gzip.compress(data), Limits())
+    (lane,) = lanes([run], [], None)
+    assert lane["card"]["guarantee"] == "untold" and len(lane["events"]) == 7
+    with pytest.raises(TraceError, match="Many runs"):
+        parse(data.replace(b'"per_step', b'"per_stop'), Limits())
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -90,12 +115,12 @@ def test_limits_hold_for_all_files_together(http, monkeypatch):
     one, light = trace("bush"), Trace(events("plain", 20, light=True)).to_bytes()
     files = [("a", one), ("b", gzip.compress(one))]
     nodes = sum(len(r.nodes) + len(r.pruned) for r in Trace(events("bush", 40)).rounds)
-    assert len(pooled.read(files, Limits(max_nodes=2 * nodes))) == 2
+    assert len(pooled.read(files, Limits(max_nodes=2 * nodes))[0]) == 2
     with pytest.raises(TraceError, match=r"b: with this file .* recorded draft tokens"):
         pooled.read(files, Limits(max_nodes=2 * nodes - 1))
     with pytest.raises(TraceError, match="b: with this file all are larger"):
         pooled.read(files, replace(Limits(), max_upload_bytes=2 * len(one) - 1))
-    assert len(pooled.read([("many", light * 200)], Limits())) == 200
+    assert len(pooled.read([("many", light * 200)], Limits())[0]) == 200
     with pytest.raises(TraceError, match="200"):
         pooled.read([("many", light * 150), ("more", light * 51)], Limits())
     assert http().post("/lab/pooled", content=b"x" * 20_000_001).status_code == 413

@@ -11,11 +11,13 @@ from playwright.sync_api import expect
 
 from app.pooled import plots
 from engine.analysis.pool import pool
+from engine.files.places import ROOT
 from engine.strata.learning import study
 from engine.trace.store import Trace
 from tests.engine.analysis.made_trees import BINNED, TREE, plain, run
 
 pytestmark = pytest.mark.browser
+SAMPLES = ROOT / "tests/engine/served/samples"
 STEPS: tuple[dict[str, Any] | None, ...] = (None, {"tnp": False, "dca": False}, {"dca": False}, {})
 
 
@@ -79,25 +81,30 @@ def test_task_and_method_are_chosen_by_keyboard(opened: Any) -> None:
 def test_own_traces_are_pooled_and_a_bad_one_loses_nothing(opened: Any, tmp_path: Any) -> None:
     page = opened()
     files = [str(trace.save(tmp_path / f"{i}.jsonl{'.gz' if i % 2 else ''}")) for i, trace in enumerate(made(1))]
-    page.locator('input[aria-label="Open traces …"]').set_input_files(files)
+    page.locator('input[aria-label="Open traces or reports …"]').set_input_files(files)
     page.wait_for_function("document.querySelector('.pooled .source').textContent.includes('Your own traces: 10 runs')")
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"kind": "run"}\n')
-    page.locator('input[aria-label="Open traces …"]').set_input_files([files[0], str(broken)])
+    page.locator('input[aria-label="Open traces or reports …"]').set_input_files([files[0], str(broken)])
     page.wait_for_selector("[data-room=runs] .warn:visible")
     expect(page.locator("[data-room=runs] .warn")).to_contain_text(re.compile(r"^broken\.jsonl: "))
     expect(page.locator(".pooled .source")).to_contain_text("10 runs")
-    page.locator('input[aria-label="Open traces …"]').set_input_files([str(_text(tmp_path))])
+    page.locator('input[aria-label="Open traces or reports …"]').set_input_files([str(_text(tmp_path))])
     page.wait_for_function(
         "document.querySelector('[data-room=runs] .warn').textContent.includes('no trace among these files')"
     )
+    page.locator('input[aria-label="Open traces or reports …"]').set_input_files([*files, str(SAMPLES / "vllm.log")])
+    beside = page.locator(".pooled section", has=page.get_by_role("heading", name="Serving engines"))
+    expect(beside.locator("tbody th")).to_have_text(["BUSH", re.compile("BINNED"), *[re.compile("BINNED")] * 2, "vLLM"])
+    expect(beside.locator("tbody tr").last).to_contain_text("2 lines of a log")
+    expect(page.get_by_role("heading", name="Advice")).to_be_visible()
     page.get_by_role("button", name="Back to the recorded runs").click()
     page.wait_for_function("document.querySelector('.pooled .source').textContent.includes('30 runs')")
     expect(page.locator("[data-room=runs] .warn")).to_be_hidden()
 
 
 def _text(folder: Any) -> Any:
-    path = folder / "notes.txt"
+    path = folder / "notes.md"
     path.write_text("words")
     return path
 

@@ -229,10 +229,88 @@ export interface SectionPlots {
   readonly trees: Readonly<Record<string, readonly Captioned[]>>;
 }
 
-/** Figures by section; those that set tasks side by side, by method. */
+/** Figures by section; those that set tasks side by side, by method; reports of engines beside own runs. */
 export interface PoolPlots {
   readonly sections: readonly SectionPlots[];
   readonly tasks: Readonly<Record<string, Plot>>;
+  readonly served: readonly Captioned[];
+}
+
+/** Share of verify passes that accepted the draft up to each depth from 1, with 95 % where counts are told. */
+export interface Depths {
+  readonly depth: readonly number[];
+  readonly marginal: readonly number[];
+  readonly low: readonly (number | null)[];
+  readonly high: readonly (number | null)[];
+}
+
+/** What an engine reports, or the same of own runs; null where it is not told, with its name in `lacks`. */
+export interface Served {
+  readonly label: string;
+  readonly engine: string;
+  readonly model: string;
+  readonly reports: number;
+  /** what the reports are: requests, counters, lines of a log */
+  readonly of: string;
+  readonly tokens: number | null;
+  /** calls that verified a draft */
+  readonly rounds: number | null;
+  readonly drafted: number | null;
+  readonly accepted: number | null;
+  readonly tau: Interval | null;
+  readonly accept_rate_drafted: Interval | null;
+  readonly accept_by_depth: Depths | null;
+  readonly accepted_histogram: readonly number[] | null;
+  readonly tokens_per_s: number | null;
+  readonly lacks: readonly string[];
+}
+
+/** A method with its settings and its forecast; `computed_from_gamma`: the longer draft that it was cut from. */
+export interface AdviceOption {
+  readonly label: string;
+  readonly method: string;
+  readonly title: string;
+  readonly knobs: JsonObject;
+  readonly speedup: Interval | null;
+  readonly tau: number;
+  readonly levels: number;
+  readonly computed_from_gamma: number | null;
+}
+
+/** A rival whose speed these prompts do not tell from the best's; `prompts` would, null: choose either. */
+export interface CloseCall {
+  readonly label: string;
+  readonly ratio: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly prompts: number | null;
+}
+
+/** What an engine takes; without text it has no such method, and `note` says so. */
+export interface Configuration {
+  readonly engine: string;
+  readonly fields: JsonObject | null;
+  readonly text: string;
+  readonly note: string;
+}
+
+/** What to use for one kind of prompts; `pays` is null where the interval holds 1. */
+export interface AdviceKind {
+  readonly kind: string;
+  readonly prompts: number;
+  readonly best: AdviceOption;
+  readonly pays: boolean | null;
+  readonly close: readonly CloseCall[];
+  readonly options: readonly AdviceOption[];
+  readonly batches: readonly JsonObject[];
+  readonly configurations: readonly Configuration[];
+}
+
+/** Advice from the runs at hand, with what it was measured on; `missing` says why there is none. */
+export interface Advice {
+  readonly label?: string;
+  readonly kinds?: readonly AdviceKind[];
+  readonly missing?: string;
 }
 
 /** Many runs taken together: GET and POST /lab/pooled. */
@@ -246,6 +324,10 @@ export interface Pooled {
   readonly created: string;
   readonly commands: readonly string[];
   readonly sections: readonly PoolSection[];
+  /** where files of engines were among them */
+  readonly served?: readonly Served[];
+  /** of a visitor's runs */
+  readonly advice?: Advice;
   readonly plots: PoolPlots;
 }
 

@@ -1,0 +1,338 @@
+"""Which method and settings for which kind of prompt: forecasts from recorded runs and measured costs, with intervals.
+
+A chain that was recorded with a long draft says what any shorter one would have accepted: a draft token depends on the
+text before it and not on where its draft began. So the rounds of one long probe are recast with each shorter length
+(`recast`; of look-ups `cut`), and their time is what was measured: a draft step or a look-up, a target call by the
+tokens it reads (`Curve`), and the rest of a round. Of other shapes only what was run is told.
+docs/design/0019-advice.md.
+"""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from engine.analysis.curve import Curve
+from engine.analysis.grouping import pair_names, task_of
+from engine.analysis.intervals import Interval, ratio_interval
+from engine.errors import ConfigError
+from engine.trace.store import Trace
+from engine.trace.sums import ratio
+
+ALL = "all prompts"
+EVEN = 0.02  # options whose speeds differ by less are the same for who chooses
+ENOUGH = 1000  # prompts beyond which a difference is not worth measuring
+Step = tuple[int, int, int]  # of a round: drafted, accepted, emitted
+Sums = tuple[float, float, float, float]  # of a prompt: tokens, ms, and those of plain decoding
+
+
+@dataclass(frozen=True)
+class Option:
+    """A method with its settings, measured as it is or computed from a longer draft of the same method."""
+
+    method: str
+    title: str
+    knobs: Mapping[str, Any]
+    each: tuple[Sums, ...]  # a prompt each, in one order for all options
+    tau: float  # tokens a target call
+    steps: tuple[Step, ...]  # of all rounds, for other costs
+    levels: int = 0  # of the deepest draft that was recorded
+    probed: int | None = None  # draft length of the runs behind, where it is computed
+
+    @cached_property
+    def speedup(self) -> Interval | None:
+        """Tokens a second over those of plain decoding; 95 % over prompts, drawn again 2,000 times."""
+        return ratio_interval(self.each, lambda s: (s[..., 0] / s[..., 1]) / (s[..., 2] / s[..., 3]))
+
+    @property
+    def label(self) -> str:
+        """As the command line names it, with its draft length."""
+        return self.method + (f":gamma={self.knobs['gamma']}" if "gamma" in self.knobs else "")
+
+    def over(self, other: "Option") -> Interval | None:
+        """Its speed over another's on the same prompts."""
+        rows = [(*ours[:2], *theirs[:2]) for ours, theirs in zip(self.each, other.each, strict=True)]
+        return ratio_interval(rows, lambda s: (s[..., 0] / s[..., 1]) / (s[..., 2] / s[..., 3]))
+
+    def to_json(self) -> dict[str, Any]:
+        """What is told of it."""
+        found = self.speedup
+        return {
+            "label": self.label,
+            "method": self.method,
+            "title": self.title,
+            "knobs": dict(self.knobs),
+            "speedup": None
+            if found is None
+            else {"mean": found.mean, "low": found.low, "high": found.high, "n": found.n},
+            "tau": self.tau,
+            "levels": self.levels,
+            "computed_from_gamma": self.probed,
+        }
+
+
+def recast(rounds: Sequence[Step], most: int, limit: int) -> Iterator[Step]:
+    """The rounds that a drafter which can always write on (a model) would have had with `most` draft tokens a round.
+
+    Where a draft token was accepted the drafter agrees with the text, where one was corrected it does not; of bonus
+    tokens nothing is known, and as many agree as of the others. `limit` is that of the response.
+    """
+    known = [fact for drafted, accepted, emitted in rounds for fact in _facts(drafted, accepted, emitted)]
+    share = ratio(known.count(True), known.count(True) + known.count(False)) or 0.0
+    agrees, due, at = list[bool](), 0.5, 0
+    for fact in known:
+        due += share if fact is None else 0.0
+        agrees.append(due >= 1 if fact is None else fact)
+        due -= due >= 1
+    while at < len(agrees):
+        length = max(min(most, limit - at - 1), 0)
+        run = agrees[at : at + length]
+        good = run.index(False) if False in run else len(run)
+        given = min(good + 1, len(agrees) - at)
+        yield length, good, given
+        at += given
+
+
+def _facts(drafted: int, accepted: int, emitted: int) -> list[bool | None]:
+    """Of each token of a round whether the drafter would have written it."""
+    own: list[bool | None] = [True] * min(accepted, emitted)
+    return own + [False if accepted < drafted else None] * (emitted - len(own))
+
+
+def cut(rounds: Sequence[Step], most: int) -> Iterator[Step]:
+    """The rounds that look-ups would have had with at most `most` draft tokens: a draft ends where it did.
+
+    Behind the last accepted token of a recorded draft nothing is known, and nothing is accepted there.
+    """
+    for drafted, accepted, emitted in rounds:
+        left, room, tokens = accepted, drafted, emitted
+        while tokens > 0:
+            length = min(most, room)
+            good = min(left, length)
+            given = tokens if length == room else min(good + 1, tokens)
+            yield length, good, given
+            left, room, tokens = max(left - given, 0), max(room - given, 0), tokens - given
+
+
+def options(
+    groups: Mapping[str, Sequence[Trace]], plain: Sequence[Trace], verify: Curve | None, free: Collection[str]
+) -> list[Option]:
+    """What can be told of each group of runs (one method with its knobs each) on the prompts of the plain runs.
+
+    `free` are drafters whose drafts cost the same at any length (look-ups). Without a curve the calls of the runs
+    themselves make one.
+
+    Raises:
+        ConfigError: nothing was timed.
+    """
+    partners = dict(zip(pair_names(plain), plain, strict=True))
+    timed = [event for runs in (*groups.values(), plain) for trace in runs for event in trace.rounds]
+    costs = verify or Curve.of_rounds(timed)
+    found = list[Option]()
+    for runs in groups.values():
+        names = dict(zip(pair_names(runs), runs, strict=True))
+        if names.keys() != partners.keys() or runs[0].head.guarantee == "lossy":
+            continue
+        pairs = [(names[name], partners[name]) for name in partners]
+        found.append(_measured(pairs))
+        head = runs[0].head
+        if head.shape == "chain" and int(head.knobs.get("gamma") or 0) > 1:
+            lengths = range(1, int(head.knobs["gamma"]))
+            found += [_computed(pairs, length, costs, head.drafter in free) for length in lengths]
+    return found
+
+
+def _measured(pairs: Sequence[tuple[Trace, Trace]]) -> Option:
+    head = pairs[0][0].head
+    each = tuple((*_spent(trace), *_spent(base)) for trace, base in pairs)
+    steps = [step for trace, _ in pairs for step in _steps(trace)]
+    levels = max((event.levels for trace, _ in pairs for event in trace.rounds), default=0)
+    return Option(head.method, head.title, head.knobs, each, _tau(steps), tuple(steps), levels)
+
+
+def _computed(pairs: Sequence[tuple[Trace, Trace]], length: int, costs: Curve, free: bool) -> Option:
+    """The same with shorter drafts; times by the group's own means, calls by the curve scaled to the group's calls."""
+    head, probed = pairs[0][0].head, int(pairs[0][0].head.knobs["gamma"])
+    rounds = [event for trace, _ in pairs for event in trace.rounds]
+    drafting = [event for event in rounds if event.drafted]
+    step = ratio(sum(e.draft_ms for e in drafting), len(drafting) if free else sum(e.drafted for e in drafting)) or 0.0
+    idle = ratio(sum(e.draft_ms for e in rounds if not e.drafted), len(rounds) - len(drafting)) or 0.0
+    scale = ratio(sum(e.verify_ms for e in rounds), sum(costs.at(e.fed) for e in rounds)) or 1.0
+    other = ratio(sum(e.other_ms for e in rounds), len(rounds)) or 0.0
+
+    def ms(drafted: int) -> float:
+        draft = idle if not drafted else step if free else step * drafted
+        return draft + scale * costs.at(drafted + 1) + other
+
+    each, steps = list[Sums](), list[Step]()
+    for trace, base in pairs:
+        own = _steps(trace)
+        found = list(cut(own, length) if free else recast(own, length, trace.head.max_new_tokens))
+        steps += found
+        each.append((float(len(trace.tokens)), sum(ms(drafted) for drafted, _, _ in found), *_spent(base)))
+    knobs = {**head.knobs, "gamma": length}
+    return Option(head.method, head.title, knobs, tuple(each), _tau(steps), tuple(steps), length, probed)
+
+
+def _steps(trace: Trace) -> list[Step]:
+    return [(event.drafted, event.accepted, event.emitted) for event in trace.rounds]
+
+
+def _tau(steps: Sequence[Step]) -> float:
+    return ratio(sum(emitted for _, _, emitted in steps), len(steps)) or 0.0
+
+
+def _spent(trace: Trace) -> tuple[float, float]:
+    return float(len(trace.tokens)), sum(e.draft_ms + e.verify_ms + e.other_ms for e in trace.rounds)
+
+
+def choose(found: Sequence[Option]) -> Option:
+    """The fastest by its mean; of those within two per cent the one that was measured, else the shorter draft.
+
+    Raises:
+        ConfigError: none could be timed.
+    """
+    timed = [(option, spread.mean) for option in found if (spread := option.speedup)]
+    if not timed:
+        raise ConfigError("No method ran on the same prompts as plain decoding, without changing its output.")
+    best = max(mean for _, mean in timed)
+    near = [option for option, mean in timed if mean >= best * (1 - EVEN / 2)]
+    return min(near, key=lambda option: (option.probed is not None, int(option.knobs.get("gamma") or 0)))
+
+
+def advise(
+    groups: Mapping[str, Sequence[Trace]],
+    plain: Sequence[Trace],
+    verify: Curve | None = None,
+    free: Collection[str] = (),
+    batches: Sequence["Batch"] = (),
+) -> list[dict[str, Any]]:
+    """What to use for each kind of prompt (its category, else its task) and for all, as JSON types.
+
+    `pays` is true or false where the interval of the best lies on one side of 1, else null. `close` are other methods
+    whose speed cannot be told from the best's, with how many prompts would tell (`prompts`).
+
+    Raises:
+        ConfigError: no plain runs, no others on the same prompts, or no times.
+    """
+    if not plain:
+        raise ConfigError("Advice needs runs of plain decoding (ar) on the same prompts, to be faster than.")
+    kinds = list(dict.fromkeys(kind_of(trace) for trace in plain))
+    names = [ALL, *kinds] if len(kinds) > 1 else kinds
+    rows = []
+    for name in names:
+        mine = {
+            label: kept for label, runs in groups.items() if (kept := [t for t in runs if name in (ALL, kind_of(t))])
+        }
+        found = options(mine, [t for t in plain if name in (ALL, kind_of(t))], verify, free)
+        rows.append(_kind(name, found, batches))
+    return rows
+
+
+def kind_of(trace: Trace) -> str:
+    """The kind of a run's prompt: the category that its file says, else its task."""
+    return str(trace.head.extras.get("category") or task_of(trace))
+
+
+def _kind(name: str, found: Sequence[Option], batches: Sequence["Batch"]) -> dict[str, Any]:
+    best = choose(found)
+    spread = best.speedup
+    low, high = (spread.low, spread.high) if spread else (None, None)
+    rivals = {option.method: option for option in sorted(found, key=_mean) if option.method != best.method}
+    return {
+        "kind": name,
+        "prompts": len(best.each),
+        "best": best.to_json(),
+        "pays": None if low is None or high is None or low <= 1 <= high else low > 1,
+        "close": [call for rival in rivals.values() if (call := _close(best, rival))],
+        "options": [option.to_json() for option in sorted(found, key=_mean, reverse=True)],
+        "batches": [batch.fastest(found) for batch in batches],
+    }
+
+
+def _mean(option: Option) -> float:
+    return spread.mean if (spread := option.speedup) else 0.0
+
+
+def _close(best: Option, rival: Option) -> dict[str, Any] | None:
+    """A rival that the prompts at hand do not tell from the best, and how many would, if its ratio stays."""
+    found = best.over(rival)
+    if found is None or found.low is None or found.high is None:
+        return {"label": rival.label, "ratio": found and found.mean, "low": None, "high": None, "prompts": None}
+    if found.low > 1:
+        return None
+    apart, half = abs(found.mean - 1), (found.high - found.low) / 2
+    needed = math.ceil(found.n * (half / apart) ** 2) if apart else ENOUGH + 1
+    same = apart < EVEN / 2 or needed > ENOUGH
+    return {
+        "label": rival.label,
+        "ratio": found.mean,
+        "low": found.low,
+        "high": found.high,
+        "prompts": None if same else max(needed, found.n + 1),
+    }
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Costs of a server's pass with so many sequences at once, each verifying so many rows; measured elsewhere."""
+
+    size: int
+    verify: Curve  # ms by rows of each sequence
+    step_ms: float | None  # of a draft step for all sequences; None: unknown
+    hardware: str = ""
+
+    def fastest(self, found: Sequence[Option]) -> dict[str, Any]:
+        """The option with the highest forecast for this batch; a draft step's cost must be known but for look-ups."""
+        rows = [(option, self.speedup(option)) for option in found]
+        known = [(option, speed) for option, speed in rows if speed is not None]
+        if not known:
+            return {"batch": self.size, "hardware": self.hardware, "label": None, "method": None, "speedup": None}
+        option, speed = max(known, key=lambda pair: pair[1])
+        pays = speed > 1
+        return {
+            "batch": self.size,
+            "hardware": self.hardware,
+            "label": option.label if pays else "ar",
+            "method": option.method if pays else "ar",
+            "gamma": int(option.knobs["gamma"]) if pays else 0,
+            "speedup": max(speed, 1.0),
+        }
+
+    def speedup(self, option: Option) -> float | None:
+        """Forecast for chains: every sequence of the batch drafts as long as the longest, and all wait for one pass."""
+        if "gamma" not in option.knobs or self.step_ms is None:
+            return None
+        length = max((drafted for drafted, _, _ in option.steps), default=0)
+        return option.tau * self.verify.at(1) / (self.step_ms * length + self.verify.at(length + 1))
+
+
+def batches(rows: Sequence[Mapping[str, Any]], hardware: str = "") -> list[Batch]:
+    """A table of costs: rows with batch, rows and verify_ms, perhaps draft_ms (of a step) and hardware.
+
+    Raises:
+        ConfigError: a missing or impossible number.
+    """
+    groups: dict[int, dict[int, float]] = {}
+    found: dict[int, Batch] = {}
+    for number, row in enumerate(rows, 1):
+        try:
+            size, width, ms = int(row["batch"]), int(row["rows"]), float(row["verify_ms"])
+            step = None if row.get("draft_ms") is None else float(row["draft_ms"])
+        except (KeyError, TypeError, ValueError):
+            raise ConfigError(
+                f"Row {number} of the batch costs must have batch, rows and verify_ms (draft_ms, hardware optional)."
+            ) from None
+        if size < 1 or width < 1 or not ms > 0 or (step is not None and not step >= 0):
+            raise ConfigError(f"Row {number} of the batch costs must have batch and rows >= 1 and times > 0 ms.")
+        groups.setdefault(size, {})[width] = ms
+        before = found.get(size)
+        known = step if step is not None or before is None else before.step_ms
+        found[size] = Batch(size, Curve((1,), (ms,)), known, str(row.get("hardware") or hardware))
+    for size, costs in groups.items():
+        if 1 not in costs:
+            raise ConfigError(f"The batch costs of batch {size} need a row with rows = 1: plain decoding.")
+        widths = sorted(costs)
+        found[size] = replace(found[size], verify=Curve(tuple(widths), tuple(costs[width] for width in widths)))
+    return [found[size] for size in sorted(found)]

@@ -1,0 +1,146 @@
+"""Forecasts from the rounds of a long probe, against worlds in which the answer is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.analysis.advice import advise, batches, choose, cut, options, recast
+from engine.analysis.curve import Curve
+from engine.errors import ConfigError
+from engine.trace.events import Round, RunEnded, Token
+from engine.trace.store import Trace
+from tests.engine.analysis.made import sd
+
+V = Curve((1, 4, 16), (10.0, 11.0, 19.0))
+STEP, OTHER = 0.8, 0.5  # ms of a draft step, and of the rest of a round
+MADE = sd()
+TOKEN = MADE.tokens[0]
+
+
+def world(prompt: int, tokens: int, share: float) -> np.ndarray:
+    """Whether a draft model would write the token at each position."""
+    return np.random.default_rng(prompt).random(tokens + 64) < share
+
+
+def run(prompt: int, gamma: int, share: float, tokens: int = 120, category: str = "") -> Trace:
+    """Greedy decoding of that text with drafts of `gamma` tokens, each costing what it costs."""
+    agrees, head = world(prompt, tokens, share), MADE.head
+    found = Trace()
+    found.append(
+        replace(
+            head,
+            method="sd" if gamma else "ar",
+            title="SD" if gamma else "AR",
+            guarantee="lossless" if gamma else "reference",
+            shape="chain" if gamma else "none",
+            drafter="model" if gamma else "none",
+            knobs={"gamma": gamma} if gamma else {},
+            prompt=f"prompt {prompt}",
+            max_new_tokens=tokens,
+            extras={"category": category} if category else {},
+        )
+    )
+    while len(found.tokens) < tokens:
+        at = len(found.tokens)
+        length = min(gamma, tokens - at - 1)
+        good = next((i for i in range(length) if not agrees[at + i]), length)
+        given = [Token(at + i, TOKEN.token, TOKEN.piece, "target", len(found.rounds)) for i in range(good + 1)]
+        found.append(
+            Round(
+                index=len(found.rounds),
+                start=at,
+                drafted=length,
+                fed=length + 1,
+                levels=length,
+                accepted=good,
+                emitted=good + 1,
+                path=list(range(good)),
+                draft_ms=STEP * length,
+                verify_ms=V.at(length + 1),
+                other_ms=OTHER,
+                tokens=given,
+            )
+        )
+    found.append(RunEnded("limit", 1.0, None))
+    return found
+
+
+def speed(runs: list[Trace]) -> float:
+    ms = sum(e.draft_ms + e.verify_ms + e.other_ms for t in runs for e in t.rounds)
+    return sum(len(t.tokens) for t in runs) / ms
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.93])
+def test_shorter_drafts_are_forecast_from_a_long_probe(share: float) -> None:
+    prompts = range(8)
+    plain, probe = [run(p, 0, share) for p in prompts], [run(p, 16, share) for p in prompts]
+    found = {int(o.knobs["gamma"]): o for o in options({"SD": probe}, plain, V, set())}
+    true = {gamma: speed([run(p, gamma, share) for p in prompts]) / speed(plain) for gamma in (1, 2, 4, 7, 11, 16)}
+    for gamma, value in true.items():
+        spread = found[gamma].speedup
+        assert spread is not None and spread.low is not None and spread.high is not None
+        assert spread.mean == pytest.approx(value, rel=0.04), gamma
+        assert spread.low < value < spread.high
+    best = choose(list(found.values()))
+    chosen = speed([run(p, int(best.knobs["gamma"]), share) for p in prompts]) / speed(plain)
+    assert chosen >= 0.98 * max(true.values())
+
+
+def test_rounds_are_recast_and_cut() -> None:
+    assert list(recast([(5, 3, 4), (5, 5, 6)], 2, 99)) == [(2, 2, 3), (2, 0, 1), (2, 2, 3), (2, 2, 3)]
+    assert list(recast([(5, 5, 6), (5, 1, 2)], 4, 99)) == [(4, 4, 5), (4, 2, 3)], "goes on through a bonus"
+    assert list(recast([(2, 2, 3), (0, 0, 1)], 1, 4)) == [(1, 1, 2), (1, 1, 2)]
+    assert list(recast([(5, 3, 4)], 3, 4)) == [(3, 3, 4)]
+    assert list(cut([(4, 3, 4)], 2)) == [(2, 2, 3), (1, 0, 1)], "a look-up's draft ends where it did"
+    assert list(cut([(0, 0, 1), (2, 1, 2)], 3)) == [(0, 0, 1), (2, 1, 2)]
+    assert list(cut([(5, 5, 6)], 2)) == [(2, 2, 3), (2, 2, 3)]
+
+
+def test_advice_says_when_speculation_does_not_pay_and_what_decides() -> None:
+    prompts = range(10)
+    runs = [(p, share, kind) for share, kind in ((0.02, "prose"), (0.95, "code")) for p in prompts]
+    plain = [run(p, 0, s, category=k) for p, s, k in runs]
+    probe = [run(p, 12, s, category=k) for p, s, k in runs]
+    rows = {row["kind"]: row for row in advise({"SD": probe}, plain, V)}
+    assert list(rows) == ["all prompts", "prose", "code"]
+    assert rows["prose"]["pays"] is False and rows["code"]["pays"] is True
+    rival = [replace_method(run(p, 11, s, category=k), "other") for p, s, k in runs]
+    (call,) = advise({"SD": probe, "Other": rival}, plain, V)[2]["close"]
+    assert call["label"] == "other:gamma=10" or call["prompts"] is None or call["prompts"] > 10
+
+
+def replace_method(trace: Trace, name: str) -> Trace:
+    return Trace([replace(trace.head, method=name), *trace.rounds, *([trace.end] if trace.end else [])])
+
+
+def test_batches_shorten_drafts_until_none_pays() -> None:
+    prompts = range(6)
+    plain, probe = [run(p, 0, 0.8) for p in prompts], [run(p, 12, 0.8) for p in prompts]
+    table = [
+        {"batch": size, "rows": rows, "verify_ms": 10 + 0.05 * size * rows**1.2, "draft_ms": 0.5, "hardware": "made up"}
+        for size in (1, 16, 256)
+        for rows in (1, 2, 4, 8, 16)
+    ]
+    (row,) = advise({"SD": probe}, plain, V, batches=batches(table))
+    lengths = [one["gamma"] for one in row["batches"]]
+    assert lengths == sorted(lengths, reverse=True) and lengths[0] > 3 and lengths[-1] < 2
+    assert row["batches"][0]["hardware"] == "made up"
+    for bad in ([{"batch": 1}], [{"batch": 0, "rows": 1, "verify_ms": 1}], [{"batch": 1, "rows": 2, "verify_ms": 1}]):
+        with pytest.raises(ConfigError, match="batch"):
+            batches(bad)
+
+
+def test_no_advice_without_plain_decoding() -> None:
+    with pytest.raises(ConfigError, match="plain decoding"):
+        advise({"SD": [run(0, 4, 0.5)]}, [])
+    with pytest.raises(ConfigError, match="same prompts"):
+        advise({"SD": [run(1, 4, 0.5)]}, [run(0, 0, 0.5)])
+
+
+def test_a_curve_is_straight_between_its_points() -> None:
+    assert (V.at(1), V.at(4), V.at(10), V.at(22)) == (10.0, 11.0, 15.0, 23.0)
+    assert Curve.from_json(V.to_json()) == V
+    assert Curve.of_rounds(run(0, 4, 0.5).rounds).at(5) == pytest.approx(V.at(5))
+    with pytest.raises(ConfigError):
+        Curve((2, 1), (1.0, 1.0))

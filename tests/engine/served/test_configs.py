@@ -1,0 +1,56 @@
+"""What is written for each engine: names that it documents, and settings that were advised."""
+
+import inspect
+import json
+import shlex
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.methods import get_card
+from engine.served.configs import CANDIDATES, ENGINES, VALUES, WRITERS, Setting, check, config, schedule
+
+
+def test_every_method_of_every_engine_is_written_by_documented_names() -> None:
+    for engine in ENGINES:
+        for method in WRITERS[engine]:
+            knobs = get_card(method).resolve({})
+            found = config(engine, Setting(method, knobs, "a/b", True, 4))
+            assert found["fields"] and found["text"]
+            assert all(name in found["text"] for name in found["fields"])
+    assert {"sd", "pld", "eagle3"} <= set(CANDIDATES) and set(VALUES) < set(ENGINES)
+
+
+def test_transformers_takes_these_arguments() -> None:
+    from transformers import GenerationConfig, GenerationMixin
+
+    known = set(vars(GenerationConfig())) | set(inspect.signature(GenerationMixin.generate).parameters)
+    known |= {"tokenizer", "assistant_tokenizer"}  # taken out of generate's further arguments
+    for method in WRITERS["transformers"]:
+        found = config("transformers", Setting(method, {"gamma": 4}))
+        assert set(found["fields"]) <= known
+
+
+def test_what_is_advised_is_what_is_written() -> None:
+    chain = Setting("sd", {"gamma": 4}, "org/draft")
+    vllm = config("vllm", chain, [(1, 8, 4), (9, 64, 0)])
+    assert json.loads(shlex.split(vllm["text"])[1]) == vllm["fields"]
+    assert vllm["fields"]["num_speculative_tokens"] == 4
+    assert vllm["fields"]["num_speculative_tokens_per_batch_size"] == [[1, 8, 4], [9, 64, 0]]
+    assert config("sglang", chain)["text"].endswith("--speculative-num-draft-tokens 5")
+    assert "num_assistant_tokens=4" in config("transformers", chain)["text"]
+    assert "max_draft_len: 4" in config("tensorrt_llm", chain)["text"]
+    assert "--spec-draft-n-max 4" in config("llamacpp", chain)["text"]
+    assert config("vllm", Setting("recycle", {}))["note"] == "has no counterpart of recycle"
+    assert config("vllm", Setting("ar", {}))["fields"] is None
+
+
+def test_schedules_cover_all_sizes() -> None:
+    rows = [{"batch": b, "method": m, "gamma": g} for b, m, g in ((1, "sd", 5), (8, "sd", 2), (64, "ar", 0))]
+    assert schedule(rows, "sd") == [(1, 7, 5), (8, 63, 2), (64, 64, 0)]
+    assert schedule([], "sd") == []
+
+
+def test_a_name_that_is_not_documented_is_refused() -> None:
+    with pytest.raises(ConfigError, match="vllm documents no gamma, method = chain"):
+        check("vllm", {"gamma": 3, "method": "chain"})
