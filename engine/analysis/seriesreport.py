@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.analysis.trajectories import Row, at, difference, first_k, growth, methods_of, voted
-from engine.tasks import get_task
+from engine.tasks.marking import marking
 
 
 def trajectory_counts(rows: Sequence[Row], wanted: Sequence[int]) -> list[int]:
@@ -15,12 +15,12 @@ def trajectory_counts(rows: Sequence[Row], wanted: Sequence[int]) -> list[int]:
 
 def series_report(settings: dict[str, Any], rows: Sequence[Row], ks: Sequence[int]) -> dict[str, Any]:
     """JSON types; methods in the order of their first row, the first one is what the others are compared with."""
-    names, task = methods_of(rows), get_task(settings["family"])
+    names, mark = methods_of(rows), marking(settings["family"])
     return {
         "settings": settings,
         "over_k": [first_k(rows, name, k) for name in names for k in ks],
         "by_trajectory": [at(rows, name, i) for name in names for i in range(1, settings["n"] + 1)],
         "growth": [growth(rows, name, 1, settings["n"]) for name in names],
         "differences": [difference(rows, names[0], name, max(ks)) for name in names[1:]],
-        "accuracy": {name: voted(rows, name, task.equivalent, ks) for name in names},
+        "accuracy": {name: voted(rows, name, mark.equivalent, ks) for name in names if "accuracy" in mark.measures},
     }

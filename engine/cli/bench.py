@@ -15,16 +15,16 @@ from engine.bench.busy import beside
 from engine.bench.contenders import bandwidth, kept, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
 from engine.cli.compare import quality_lines
-from engine.cli.options import COUNT, add_models, load_lab
+from engine.cli.options import COUNT, add_models, add_prompts, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import Spec, label, parse_method, split
-from engine.errors import ConfigError, unknown
+from engine.errors import ConfigError
 from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.lab import Lab
 from engine.methods import get_card
-from engine.tasks import FAMILIES, Problem, load_problems
-from engine.tasks.marking import marking
+from engine.tasks import Problem
+from engine.tasks.marking import OWN, marking
 from engine.tune.speed import measure
 
 EXTRAS = (
@@ -43,10 +43,8 @@ def add_parser(subparsers: Any) -> None:
         "bench", help="speeds, interleaved in one process: ratios as median (smallest to largest)"
     )
     add_models(parser)
-    parser.add_argument(
-        "--task", default="arithmetic", metavar="FAMILY", help="held-out problems to decode (default: arithmetic)"
-    )
-    parser.add_argument("--items", type=COUNT, default=8, metavar="N", help="prompts (default: 8)")
+    add_prompts(parser, "arithmetic", 8)
+    parser.add_argument("--chat", action="store_true", help="wrap prompts in the target's chat template")
     parser.add_argument(
         "--max-new-tokens", type=COUNT, default=96, metavar="N", help="limit of each response, tokens (default: 96)"
     )
@@ -78,16 +76,21 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the contests and print their ratios."""
-    if args.task not in FAMILIES:
-        raise ConfigError(unknown("task", args.task, FAMILIES))
+    given = prompts(args)
+    if args.quality and any(one.problem is None for one in given):
+        raise ConfigError("--quality needs a --task: the prompts of a file have no right answers.")
     lab = load_lab(args)
-    problems = load_problems(args.task, "heldout", args.items)
-    ids = [lab.target.tokenizer.encode(p.prompt) for p in problems]
+    problems = [one.problem for one in given if one.problem]
+    ids = [lab.target.tokenizer.encode(one.text, args.chat) for one in given]
     contenders = _contenders(lab, _wanted(lab, args.methods), ids[0], args)
     times = contest(
         contenders, ids, args.repetitions, lambda it: track(it, "repetitions", args.repetitions, quiet=args.json)
     )
-    result = _report(lab, times) | {"task": args.task, "prompts": len(ids), "max_new_tokens": args.max_new_tokens}
+    result = _report(lab, times) | {
+        "task": args.task or str(args.prompts or OWN),
+        "prompts": len(ids),
+        "max_new_tokens": args.max_new_tokens,
+    }
     if args.quality:
         result["quality"] = _quality(lab, times, problems)
     crowded = beside({name: contenders[name] for name in BESIDE if name in contenders}, ids, args.repetitions)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, MINUTES, SHARE, SIZE, add_models, add_shots
+from engine.cli.options import COUNT, MINUTES, SHARE, SIZE, add_models, add_shard, add_shots
 from engine.judge.kind import MODELS, TOKENS
 
 LIMIT = "most tokens of a response (default: 128, gsm8k 2048, humaneval and mbpp 1024)"
@@ -91,6 +91,7 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
         "--key-env", default="OPENAI_API_KEY", metavar="NAME", help="environment variable with the server's key, if any"
     )
     parser.add_argument("--json", action="store_true", help="print every event as a JSON line")
+    add_shard(parser)
     parser.set_defaults(handler=_later("engine.cli.mining", "mine_handle"))
 
 
@@ -155,4 +156,5 @@ def _eval_parser(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, default=Path("docs/results"), metavar="DIR", help="results (default: docs/results)"
     )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    add_shard(parser)
     parser.set_defaults(handler=_later("engine.cli.judging", "eval_handle"))

@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,8 @@ from engine.judge.weights import Judge
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.model import Model
+from engine.runs.sweep import Sweep
 from engine.tasks.problem import Problem
-from engine.tasks.rows import json_lines, mend
 
 BUILD = Path("build/judge")
 
@@ -77,7 +77,7 @@ def eval_handle(args: argparse.Namespace) -> int:
     if not args.times:
         lab.target = remembering(lab.target)
         lab.models = {role: remembering(model) for role, model in lab.models.items()}
-    results = {task: _task(args, lab, task) for task in args.tasks}
+    results = {task: found for task in args.tasks if (found := _task(args, lab, task))}
     if args.json:
         print(json.dumps(results, indent=1))
     return 0
@@ -98,6 +98,9 @@ def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
     found = settings(args.window, sweep(judge, args.thresholds), name, transfer, safer=safer, method=args.method)
     items = problems(task, "heldout", args.items, args.problem_seed, args.source, args.shots, args.shots_from)
     lines = _lines(args, lab, task, found, items, judge)
+    if len(lines) < len(items) and not args.shard.alone:
+        print(f"{task}: {len(lines)} of {len(items)} problems are done; the rest is others'.", file=sys.stderr)
+        return {}
     result = report(collect(found, lines)) | _about(args, lab, task, judge)
     args.out.mkdir(parents=True, exist_ok=True)
     named = f"judge-{task}{_variant(args)}"
@@ -166,7 +169,7 @@ def sweep(judge: Judge, n: int) -> list[float]:
 def _lines(
     args: argparse.Namespace, lab: Lab, task: str, found: Sequence[Setting], items: Sequence[Problem], judge: Judge
 ) -> list[Line]:
-    """One line a problem, kept in build/ under a name that says what was run."""
+    """One line a problem, in a folder of build/ whose name says what was run, and which processes share."""
     what = [
         str(found),
         judge.meta["mined_sha256"],
@@ -180,38 +183,35 @@ def _lines(
         args.times,
         _decoding(args, judge),
     ]
-    path = BUILD / f"eval-{task}-{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = _known(path, len(found)) if path.exists() else []
+    named = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
+    sweep = Sweep(BUILD / f"eval-{task}-{named}", {"task": task, "what": json.dumps(what)}, args.shard)
+    known = sweep.done()
+    left = [unit for unit in range(len(items)) if args.shard.takes(unit) and unit not in known]
     memories = [m for m in (lab.target, *lab.models.values()) if isinstance(m, MemoModel)]
-    score, began, before = judged(task).score, time.perf_counter(), len(lines)
-    for problem in items[before:]:
-        lines.append(evaluate(lab, found, problem, score, memories, **_decoding(args, judge)))
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(lines[-1]) + "\n")
-        spent, done = time.perf_counter() - began, len(lines) - before
-        left = spent / done * (len(items) - len(lines)) / 60
-        print(f"{task}: {len(lines)}/{len(items)} problems, about {left:.1f} min left", file=sys.stderr, flush=True)
+    score, began = judged(task).score, time.perf_counter()
+    for done, unit in enumerate(left, 1):
+        line = evaluate(lab, found, items[unit], score, memories, **_decoding(args, judge))
+        sweep.keep(unit, {"line": line})
+        spent = time.perf_counter() - began
+        rest = spent / done * (len(left) - done) / 60
+        print(f"{task}: {done}/{len(left)} problems, about {rest:.1f} min left", file=sys.stderr, flush=True)
         if args.minutes and spent > args.minutes * 60:
             break
-    return lines[: len(items)]
+    return [_line(sweep.folder, unit, len(found)) for unit in sweep.found() if unit["unit"] < len(items)]
 
 
-def _known(path: Path, settings: int) -> list[Line]:
-    """The lines of an evaluation that was stopped; what it wrote last is cut off where it is torn.
+def _line(folder: Path, unit: Mapping[str, Any], settings: int) -> Line:
+    """The results on one problem.
 
     Raises:
-        ConfigError: a damaged line.
+        ConfigError: the file is damaged.
     """
-    mend(path)
-    lines: list[Line] = []
-    for number, line in json_lines(path):
-        if not isinstance(line, list) or len(line) != settings:
-            raise ConfigError(
-                f"{path}, line {number} does not hold {settings} results: delete the file, and evaluate again."
-            )
-        lines.append(line)
-    return lines
+    line = unit.get("line")
+    if not isinstance(line, list) or len(line) != settings:
+        raise ConfigError(
+            f"{folder}, unit {unit['unit']} does not hold {settings} results: delete the folder, and evaluate again."
+        )
+    return line
 
 
 def _about(args: argparse.Namespace, lab: Lab, task: str, judge: Judge) -> dict[str, Any]:

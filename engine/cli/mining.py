@@ -46,15 +46,18 @@ def mine_handle(args: argparse.Namespace) -> int:
     judge = _judge(args, lab) if args.score else None
     searches = _searches(args, lab, found)  # checks what was asked for, so that no file is begun in vain
     finish = scorer(judge, {"target": lab.target, **lab.models}) if judge else None
-    file = MinedFile(out, _head(args, lab) | ({"judge": about(judge)} if judge else {}))
-    events = mine(found, searches, file, args.minutes and args.minutes * 60, finish)
+    file = MinedFile(out, _head(args, lab) | ({"judge": about(judge)} if judge else {}), args.shard)
+    share = [prompt for number, prompt in enumerate(found) if args.shard.takes(number)]
+    events = mine(share, searches, file, args.minutes and args.minutes * 60, finish)
     try:
         for event in events:
             _tell(event, args.json)
     finally:
         events.close()
+    missing = file.gather([prompt.id for prompt in found])
     if not args.json:
-        print(f"mined file: {out}")
+        rest = "" if args.shard.alone or not missing else f"; {missing} of {len(found)} prompts are others'"
+        print(f"mined file: {file.path if rest else out}{rest}")
     return 0
 
 

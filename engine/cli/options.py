@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.errors import ConfigError, unknown
+from engine.files.shards import Shard
 from engine.lab import Lab
-from engine.runs.sweep import Shard
 from engine.tasks import FAMILIES, Problem, load_problems, tuning_problems
 from engine.tasks.marking import TASKS
 from engine.tasks.published import PUBLISHED, load_published
-from engine.tasks.rows import json_lines
+from engine.tasks.rows import json_lines, read_rows
 
 T = TypeVar("T")
 TASK_ITEMS = 20
-KEYS = ("task_id", "question_id", "id")  # of a row, the first that it has; else the number of its line
+DATASETS = "datasets:"
+KEYS = ("task_id", "question_id", "prompt_id", "id")  # of a row, the first that it has; else the number of its line
 PROMPT_FIELDS = ("prompt", "question", "text", "instruction", "query")
 
 
@@ -114,21 +115,24 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_prompts(parser: argparse.ArgumentParser) -> None:
-    """What to decode: one prompt, a file, or an embedded task."""
-    group = parser.add_argument_group("prompts").add_mutually_exclusive_group(required=True)
+def add_prompts(parser: argparse.ArgumentParser, task: str = "", items: int = TASK_ITEMS) -> None:
+    """What to decode: one prompt, a file, or a task; `task` with so many `items` where nothing is asked for."""
+    group = parser.add_argument_group("prompts").add_mutually_exclusive_group(required=not task)
     group.add_argument("--prompt", help="one prompt")
     group.add_argument(
         "--prompts",
         type=Path,
         metavar="FILE",
-        help="JSON lines with a prompt, question, text, instruction or turns field; a category is kept",
+        help="JSON lines with a prompt, question, text, instruction or turns field, or datasets:NAME:CONFIG:SPLIT; a "
+        "category is kept",
     )
     group.add_argument(
         "--task",
         metavar="TASK",
-        help=f"held-out problems of {', '.join(FAMILIES)}; with --source {', '.join(PUBLISHED)}",
+        help=f"held-out problems of {', '.join(FAMILIES)}; with --source {', '.join(PUBLISHED)}"
+        + (f" (default: {task})" if task else ""),
     )
+    parser.set_defaults(usual_task=task, usual_items=items)
     parser.add_argument(
         "--source", default="", help="JSON-lines file, or datasets:NAME:CONFIG:SPLIT, of a published task"
     )
@@ -137,7 +141,7 @@ def add_prompts(parser: argparse.ArgumentParser) -> None:
         "--items",
         type=COUNT,
         metavar="N",
-        help=f"how many prompts (default: all of a file or source, {TASK_ITEMS} of an embedded task)",
+        help=f"how many prompts (default: all of a file or source, {items} of an embedded task)",
     )
 
 
@@ -201,6 +205,7 @@ def prompts(args: argparse.Namespace, tuning: bool = False) -> list[Prompt]:
     Raises:
         ConfigError: a missing or damaged file, no prompt field, or none found.
     """
+    settle_task(args)
     if (args.source or args.shots) and args.task not in PUBLISHED:
         raise ConfigError(f"--source and --shots are for the tasks {', '.join(PUBLISHED)}.")
     if args.prompt is not None:
@@ -213,17 +218,23 @@ def prompts(args: argparse.Namespace, tuning: bool = False) -> list[Prompt]:
     return found
 
 
+def settle_task(args: argparse.Namespace) -> None:
+    """The usual task, where a command has one and nothing else was asked for."""
+    if args.prompt is None and args.prompts is None and not args.task:
+        args.task = args.usual_task
+
+
 def _problems(args: argparse.Namespace, tuning: bool) -> list[Problem]:
     if args.task in PUBLISHED:
         return load_published(args.task, args.source, args.items, args.shots, args.shots_from)
-    n = args.items or TASK_ITEMS
+    n = args.items or args.usual_items
     if args.task not in FAMILIES:
         raise ConfigError(unknown("task", args.task, TASKS))
     return tuning_problems(args.task, n) if tuning else load_problems(args.task, "heldout", n)
 
 
 def _read(path: Path, limit: int | None) -> Iterator[Prompt]:
-    for number, row in islice(json_lines(path), limit):
+    for number, row in islice(_rows(path), limit):
         given = row if isinstance(row, dict) else {}
         solution = given.get("solution") or given.get("answer", "")  # LIMO: the reasoning, and the bare number
         key = next((given[name] for name in KEYS if name in given), number)
@@ -236,9 +247,22 @@ def _read(path: Path, limit: int | None) -> Iterator[Prompt]:
         )
 
 
+def _rows(path: Path) -> Iterator[tuple[int, Any]]:
+    """Lines of a file, or rows of a data set."""
+    if not str(path).startswith(DATASETS):
+        yield from json_lines(path)
+        return
+    for number, (_, row) in enumerate(read_rows(str(path)), 1):
+        yield number, row
+
+
+def _turns(row: Mapping[str, Any]) -> list[Any]:
+    """What the user says one after the other: MT-bench and Spec-Bench name it turns, the former's data set prompt."""
+    return next((row[name] for name in ("turns", "prompt") if isinstance(row.get(name), list)), [])
+
+
 def _further_turns(row: Mapping[str, Any]) -> tuple[str, ...]:
-    turns = row.get("turns")
-    return tuple(map(str, turns[1:])) if isinstance(turns, list) else ()
+    return tuple(map(str, _turns(row)[1:]))
 
 
 def prompt_text(row: Any, path: Path, number: int) -> str:
@@ -250,8 +274,8 @@ def prompt_text(row: Any, path: Path, number: int) -> str:
     if isinstance(row, str):
         return row
     if isinstance(row, dict):
-        if isinstance(row.get("turns"), list) and row["turns"]:
-            return str(row["turns"][0])
+        if turns := _turns(row):
+            return str(turns[0])
         for name in PROMPT_FIELDS:
             if isinstance(row.get(name), str):
                 return str(row[name])

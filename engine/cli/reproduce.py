@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, MINUTES, load_lab
+from engine.cli.options import COUNT, MINUTES, add_shard, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
 from engine.files.places import ROOT
@@ -60,6 +60,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
     group.add_argument("--threads", default="auto", metavar="auto|N", help="CPU threads of torch (default: auto)")
+    add_shard(parser)
     parser.set_defaults(handler=handle)
 
 
@@ -76,7 +77,7 @@ def handle(args: argparse.Namespace) -> int:
     if not args.what and not args.again:
         wanted = [one for one in wanted if not place(*one, args.out).is_file()]
     results, lab = list[dict[str, Any]](), None
-    running = Running(args.keep, args.items, args.times, args.minutes)
+    running = Running(args.keep, args.items, args.times, args.minutes, args.shard)
     for entry in wanted:
         paper, item = entry
         print(f"{paper.key}:{item.id} {item.name}: {item.shows}", file=sys.stderr)
@@ -85,6 +86,9 @@ def handle(args: argparse.Namespace) -> int:
         else:
             lab = lab or load_lab(args)
         result = made(paper, item, lab, running) if item.plans else _from_source(paper, item)
+        if result is None and not running.over():
+            print(f"  {paper.key}:{item.id}: the rest is others'", file=sys.stderr)
+            continue
         if result is None:
             print("stopped at the time that was given; run again to go on", file=sys.stderr)
             return 1

@@ -17,6 +17,7 @@ from engine.cli.compare import run_all
 from engine.cli.options import Prompt
 from engine.cli.specs import parse_method
 from engine.errors import ConfigError
+from engine.files.shards import MAIN, Shard, parts
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.papers.entries import Item, Paper, Plan, label
@@ -28,6 +29,7 @@ from engine.tasks.marking import Marking, marking
 from engine.tasks.rows import cut_in_head, json_lines, mend
 
 Name = tuple[str, int, int, str]  # task, prompt, repeat, method
+HEAD = b'{"settings"'
 EVERY = 20.0  # seconds between two lines of progress
 
 
@@ -39,6 +41,7 @@ class Running:
     items: int | None = None
     times: bool = False
     minutes: float = 0.0
+    shard: Shard = MAIN
     began: float = field(default_factory=time.monotonic)
     stores: dict[str, "Store"] = field(default_factory=dict)
 
@@ -51,31 +54,39 @@ class Running:
         text = json.dumps(settings, sort_keys=True)
         name = hashlib.sha256(text.encode()).hexdigest()[:12]
         if name not in self.stores:
-            self.stores[name] = Store(self.keep / f"runs-{name}.jsonl", settings)
+            self.stores[name] = Store(self.keep / f"runs-{name}.jsonl", settings, self.shard)
         return self.stores[name]
 
 
 class Store:
-    """A file of finished runs, a line a run; the first line is the settings."""
+    """A file of finished runs, a line a run; the first line is the settings. Of several processes each has its own."""
 
-    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Any], shard: Shard = MAIN) -> None:
         """Open, or create.
 
         Raises:
             ConfigError: a damaged file.
         """
-        self.path, self.rows = path, dict[Name, Row]()
-        head = b'{"settings"'
-        if cut_in_head(path, head):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"settings": settings}) + "\n", "utf-8")
-        mend(path)
-        for number, row in json_lines(path):
-            if number == 1:
-                continue
-            if not isinstance(row, dict) or not {"task", "prompt", "repeat", "method", "run"} <= row.keys():
-                raise ConfigError(f"{path}, line {number} is no run: delete the file, and measure again.")
-            self.rows[row["task"], row["prompt"], row["repeat"], row["method"]] = row["run"]
+        self.whole, self.path, self.rows = path, shard.own(path), dict[Name, Row]()
+        if cut_in_head(self.path, HEAD):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(json.dumps({"settings": settings}) + "\n", "utf-8")
+        mend(self.path)
+        self.read()
+
+    def read(self) -> None:
+        """What all processes have finished by now.
+
+        Raises:
+            ConfigError: a damaged file.
+        """
+        for path in parts(self.whole):
+            for number, row in () if cut_in_head(path, HEAD) else json_lines(path, torn=path != self.path):
+                if number == 1:
+                    continue
+                if not isinstance(row, dict) or not {"task", "prompt", "repeat", "method", "run"} <= row.keys():
+                    raise ConfigError(f"{path}, line {number} is no run: delete the file, and measure again.")
+                self.rows[row["task"], row["prompt"], row["repeat"], row["method"]] = row["run"]
 
     def add(self, name: Name, run: Row) -> None:
         """Keep a finished run."""
@@ -87,7 +98,8 @@ class Store:
 
 
 def made(paper: Paper, item: Item, lab: Lab | None, running: Running) -> Row | None:
-    """The result of an item's plans, once all its runs are there; None where time ran out before.
+    """The result of an item's plans, once all its runs are there; None where time ran out before, or others have theirs
+    to do.
 
     Raises:
         ConfigError: an unknown method, knob or task, or a run that failed.
@@ -145,7 +157,7 @@ def _missing(plan: Plan, store: Store) -> Iterator[tuple[str, int, int, list[str
 def _run(lab: Lab, plan: Plan, running: Running, what: str) -> bool:
     """Make the runs of a plan that are not kept yet; whether all are there now."""
     store = running.store(_settings(lab, plan, running.times))
-    missing = list(_missing(plan, store))
+    missing = [one for one in _missing(plan, store) if running.shard.takes(one[1])]
     total = sum(len(methods) for *_, methods in missing)
     problems = {task: load_problems(task, "heldout", plan.items) for task in plan.tasks}
     marks = {task: marking(task) for task in plan.tasks}
@@ -172,7 +184,8 @@ def _run(lab: Lab, plan: Plan, running: Running, what: str) -> bool:
         if spent - told > EVERY or done == total:
             told, left = spent, spent / done * (total - done) / 60
             print(f"  {what}: {done} of {total} runs, about {left:.1f} min left", file=sys.stderr, flush=True)
-    return True
+    store.read()
+    return not any(_missing(plan, store))
 
 
 def _answer(mark: Marking, text: str, repeats: int) -> str | None:

@@ -17,7 +17,7 @@ from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.files.places import ROOT
 from engine.lab import Lab
-from engine.tasks import load_problems
+from engine.tasks import FAMILIES, load_problems
 from engine.tune.replay import Position, replay_rows
 from engine.tune.rows import read_rows
 
@@ -94,6 +94,8 @@ def acceptance_report(
     lab: Lab, settings: dict[str, Any], rows: Sequence[dict[str, Any]], quiet: bool = False
 ) -> dict[str, Any]:
     """Figure 3: how likely the first draft token is accepted, deterministic or stochastic, all and by trajectory."""
+    if settings["family"] not in FAMILIES:
+        raise ConfigError(f"Figure 3 is replayed along problems of {', '.join(FAMILIES)}, not {settings['family']}.")
     keys = {row["problem"] for row in rows}
     count = len(keys)
     found: dict[str, str] = {}

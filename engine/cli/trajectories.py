@@ -12,7 +12,20 @@ from engine.analysis.ngrams import overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
 from engine.analysis.votes import majority
-from engine.cli.options import COUNT, MINUTES, add_models, add_prompts, add_sampling, decoding, knobs, load_lab, prompts
+from engine.cli.options import (
+    COUNT,
+    MINUTES,
+    Prompt,
+    add_models,
+    add_prompts,
+    add_sampling,
+    add_shard,
+    decoding,
+    knobs,
+    load_lab,
+    prompts,
+    settle_task,
+)
 from engine.cli.progress import track
 from engine.cli.results import acceptance_report, add_results
 from engine.cli.sheets import add_show
@@ -20,8 +33,9 @@ from engine.cli.specs import once, split
 from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.methods import get_card
-from engine.tasks import get_task, load_problems
-from engine.tasks.marking import marking
+from engine.tasks import FAMILIES
+from engine.tasks.marking import OWN, marking
+from engine.tasks.problem import Problem
 from engine.trees.template import named_template, tree_names
 from engine.tune.rows import Rows, read_rows
 from engine.tune.series import Plan, contenders, run_series
@@ -90,10 +104,8 @@ def _draw_parser(actions: Any) -> None:
 def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
     one = actions.add_parser(name, help=words, description=words)
     one.add_argument("--methods", metavar="A,B,...", help="methods, comma separated, knobs as stand:tree=heuristic")
-    one.add_argument(
-        "--task", default="arithmetic", metavar="FAMILY", help="family of the problems (default: arithmetic)"
-    )
-    one.add_argument("--items", type=COUNT, default=50, metavar="N", help="held-out problems (default: 50)")
+    add_prompts(one, "arithmetic", 50)
+    one.add_argument("--chat", action="store_true", help="wrap prompts in the target's chat template")
     one.add_argument("--n", type=COUNT, default=8, help="trajectories of each problem (default: 8)")
     one.add_argument("--temperature", type=float, default=0.6, metavar="T", help="above 0 (default: 0.6)")
     one.add_argument(
@@ -106,6 +118,7 @@ def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
     one.add_argument("--out", type=Path, metavar="FILE", help=f"rows, one a trajectory (default: build/{name}.jsonl)")
     one.add_argument("--json", action="store_true", help="JSON instead of text")
     add_models(one)
+    add_shard(one)
     one.set_defaults(handler=series, defaults=default, name=name, ks="1,4,8,16", method=None)
 
 
@@ -153,26 +166,41 @@ def _drawn(entry: dict[str, Any]) -> str:
 
 def series(args: argparse.Namespace) -> int:
     """Run what is missing of a series, then print its tables."""
+    settle_task(args)
     lab = load_lab(args)
     text = args.methods or args.defaults.format(s=_tree("stand_stochastic"), d=_tree("stand_deterministic"))
     plan = Plan(
         contenders(split(text)),
-        args.task,
+        args.task or OWN,
         "heldout",
-        args.items,
+        args.items or args.usual_items,
         args.n,
         args.temperature,
         args.max_new_tokens,
         args.seed,
+        () if args.task in FAMILIES else tuple(one.problem or _own(one) for one in prompts(args)),
+        args.chat,
     )
     _check(plan)
-    _warn(plan, [problem.prompt for problem in load_problems(args.task, "heldout", args.items)])
+    _warn(plan, [problem.prompt for problem in plan.tasks()])
     args.file = args.out or Path("build") / f"{args.name}.jsonl"
-    rows = Rows(args.file, plan.settings(lab))
-    total = len(plan.contenders) * args.items - len({(r["method"], r["problem"]) for r in rows.rows})
+    rows = Rows(args.file, plan.settings(lab), args.shard)
+    problems = plan.tasks()
+    sets = [(contender.label, problem.key) for problem in problems for contender in plan.contenders]
+    mine = sum(args.shard.takes(number) for number in range(len(problems))) * len(plan.contenders)
+    total = mine - len({(r["method"], r["problem"]) for r in rows.rows})
     for _ in track(run_series(lab, plan, rows, args.minutes), "sets", total=total, quiet=args.json):
         pass
+    missing = rows.gather(sets)
+    if missing and not args.shard.alone:
+        print(f"{len(sets) - missing} of {len(sets)} sets are done; the rest is others'.", file=sys.stderr)
+        return 0
     return tables(args)
+
+
+def _own(prompt: Prompt) -> Problem:
+    """A prompt of a file as a problem without a right answer; its first turn is asked."""
+    return Problem(OWN, prompt.key or prompt.text, prompt.text, prompt.solution, "")
 
 
 def _check(plan: Plan) -> None:
@@ -181,7 +209,7 @@ def _check(plan: Plan) -> None:
     Raises:
         ConfigError: an unknown task, method or knob, a method named twice, or a temperature out of range.
     """
-    get_task(plan.family)
+    marking(plan.family)
     Sampling(plan.temperature)
     for contender in plan.contenders:
         get_card(contender.method).resolve(contender.knobs)
@@ -245,8 +273,12 @@ def _tables_text(report: dict[str, Any], names: Sequence[str], ks: Sequence[int]
     if report["differences"]:
         lines.append(f"\n{names[0]} less the others over {max(ks)} trajectories, paired over problems")
         lines += [f"{d['b']:44}{_interval(d['difference'])}  ({d['problems']} problems)" for d in report["differences"]]
-    lines.append("\nshare of problems that the majority over the first k gets right")
-    lines += [f"{name:44}" + "".join(f"{k:>6}: {v:.2f}" for k, v in report["accuracy"][name].items()) for name in names]
+    if report["accuracy"]:
+        lines.append("\nshare of problems that the majority over the first k gets right")
+    lines += [
+        f"{name:44}" + "".join(f"{k:>6}: {v:.2f}" for k, v in found.items())
+        for name, found in report["accuracy"].items()
+    ]
     return "\n".join(lines)
 
 

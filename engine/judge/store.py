@@ -2,13 +2,15 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
 from engine.errors import AssetError, ConfigError
 from engine.files.documents import fits
+from engine.files.shards import MAIN, Shard, parts
+from engine.files.written import write
 from engine.judge.events import Label, PromptFinished, to_json
 from engine.tasks.rows import cut_in_head, json_lines, mend
 
@@ -22,31 +24,56 @@ MOST_IDS = 2**31  # whether the models know them is seen when they are loaded
 class MinedFile:
     """Append-only. Opening one that exists resumes it: a torn last line is cut off, and the head must be the same.
 
-    A file without a finished prompt is begun anew, and one that was not mined is left as it is.
+    A file without a finished prompt is begun anew, and one that was not mined is left as it is. Of several processes
+    each has a file of its own beside it, and leaves out what the others have done.
     """
 
-    def __init__(self, path: Path, head: dict[str, Any]) -> None:
+    def __init__(self, path: Path, head: dict[str, Any], shard: Shard = MAIN) -> None:
         """Open or create.
 
         Raises:
             ConfigError: the file was mined with other models or settings. AssetError: it is no mined file, or a damaged
             one.
         """
-        self.path, self.head = path, {"kind": "mining", "schema": SCHEMA, **head}
-        old, prompts = _found(path)
-        self.done = {prompt.prompt for prompt in prompts}
+        self.whole, self.path, self.shard = path, shard.own(path), shard
+        self.head = {"kind": "mining", "schema": SCHEMA, **head}
+        old, prompts = _found(self.path)
         if prompts:
-            self._same(old)
-            mend(path)
+            self._same(self.path, old)
+            mend(self.path)
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             self._write(self.head, "w")
+        self.done = self._all().keys() | {prompt.prompt for prompt in prompts}
 
-    def _same(self, old: dict[str, Any]) -> None:
+    def _all(self) -> dict[str, PromptFinished]:
+        """The finished prompts of all processes."""
+        found: dict[str, PromptFinished] = {}
+        for path in parts(self.whole):
+            head, prompts = _found(path)
+            if prompts:
+                self._same(path, head)
+            found |= {prompt.prompt: prompt for prompt in prompts}
+        return found
+
+    def gather(self, order: Sequence[str]) -> int:
+        """How many of these prompts are missing; where none is, the whole file is written in this order.
+
+        Where no other process did anything it is whole as it is.
+        """
+        found = self._all()
+        missing = sum(name not in found for name in order)
+        if not missing and parts(self.whole) != [self.whole]:
+            names = [*order, *(name for name in found if name not in set(order))]
+            lines = [_line(self.head), *(_line(to_json(found[name])) for name in names)]
+            write(self.whole, "".join(lines).encode())
+        return missing
+
+    def _same(self, path: Path, old: dict[str, Any]) -> None:
         differing = sorted(k for k in old.keys() | self.head.keys() if old.get(k) != self.head.get(k))
         if differing:
             raise ConfigError(
-                f"{self.path} was mined with other settings ({', '.join(differing)} differ). Resume with the same, or "
+                f"{path} was mined with other settings ({', '.join(differing)} differ). Resume with the same, or "
                 "choose another file."
             )
 
@@ -57,9 +84,13 @@ class MinedFile:
 
     def _write(self, line: dict[str, Any], mode: Literal["a", "w"]) -> None:
         with self.path.open(mode, encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
+            file.write(_line(line))
             file.flush()
             os.fsync(file.fileno())
+
+
+def _line(found: dict[str, Any]) -> str:
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def _found(path: Path) -> tuple[dict[str, Any], list[PromptFinished]]:

@@ -10,48 +10,16 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError
+from engine.files.shards import Shard
 from engine.files.written import writable
 from engine.tasks.rows import json_lines, mend
 
 ABOUT = "sweep.json"
 SHOWN = 60  # characters of a setting that differs
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """Process `index` of `count`."""
-
-    index: int = 0
-    count: int = 1
-
-    @classmethod
-    def parse(cls, text: str) -> "Shard":
-        """From "i/n", counted from 0.
-
-        Raises:
-            ValueError: it is not that.
-        """
-        index, _, count = text.partition("/")
-        if not (index.isdecimal() and count.isdecimal() and int(index) < int(count)):
-            raise ValueError(text)
-        return cls(int(index), int(count))
-
-    @classmethod
-    def of_launcher(cls, environ: Mapping[str, str] = os.environ) -> "Shard":
-        """As `accelerate launch` and `torchrun` tell their processes; the only one where nothing is told."""
-        try:
-            return cls.parse(f"{environ.get('RANK', '0')}/{environ.get('WORLD_SIZE', '1')}")
-        except ValueError:
-            return cls()
-
-    def takes(self, unit: int) -> bool:
-        """Whether a unit is this process's."""
-        return unit % self.count == self.index
 
 
 class Kept:

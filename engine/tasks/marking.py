@@ -11,6 +11,7 @@ from engine.tasks.problem import Measure, Problem
 from engine.tasks.published import PUBLISHED
 
 TASKS = (*FAMILIES, *PUBLISHED)
+OWN = "own prompts"  # of a file: without right answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,21 @@ class Marking:
             return None
 
 
+def _unscored(problem: Problem, text: str) -> float:
+    raise ConfigError(f"A prompt of one's own has no right answer: {problem.prompt[:40]!r}, {text[:40]!r}.")
+
+
+UNMARKED = Marking(OWN, (), True, lambda _: None, lambda a, b: a == b, _unscored)
+
+
 def marking(task: str) -> Marking:
-    """The marking of a task.
+    """The marking of a task; of `OWN` prompts one that finds no answer.
 
     Raises:
         ConfigError: with the nearest right name.
     """
+    if task == OWN:
+        return UNMARKED
     if task not in TASKS:
         raise ConfigError(unknown("task", task, TASKS))
     found = get_task(task) if task in FAMILIES else PUBLISHED[task]

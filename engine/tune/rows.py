@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError
-from engine.tasks.catalogue import Task
+from engine.files.shards import MAIN, Shard, parts
+from engine.files.written import write
+from engine.tasks.marking import Marking
 from engine.tasks.problem import Problem
 from engine.tasks.rows import cut_in_head, json_lines, mend
 from engine.trace.outcome import calls
@@ -21,24 +23,55 @@ class Rows:
     """A file of rows that grows by sets: all n trajectories of a method on a problem. Its first line is the experiment.
 
     Opening one that exists goes on with its whole sets; what an interruption left of another is removed, and drawn
-    again.
+    again. Of several processes each has a file of its own beside it, and leaves out what the others have done.
     """
 
-    def __init__(self, path: Path, settings: dict[str, Any]) -> None:
+    def __init__(self, path: Path, settings: dict[str, Any], shard: Shard = MAIN) -> None:
         """Open or create.
 
         Raises:
             ConfigError: the file holds another experiment, or is damaged.
         """
-        self.path, self.rows = path, list[Row]()
-        known = [] if cut_in_head(path, BEGINS) else _read(path)
-        if known and known[0] != {"settings": settings}:
-            raise ConfigError(f"{path} holds another experiment: {json.dumps(known[0])[:300]}. Give another --out.")
+        self.whole, self.path, self.shard = path, shard.own(path), shard
+        self.settings, self.rows = settings, list[Row]()
+        known = self._known(self.path)
+        self.others = self._beside()
+        path = self.path
         self.rows = whole_sets(known[1:], int(settings.get("n", 1)))
         if not known or len(self.rows) < len(known) - 1:
             self._begin({"settings": settings})
         else:
             mend(path)
+
+    def _known(self, path: Path) -> list[Row]:
+        """Head and rows of a file; nothing of one that is missing or was cut in its head."""
+        known = [] if cut_in_head(path, BEGINS) else _read(path)
+        if known and known[0] != {"settings": self.settings}:
+            raise ConfigError(f"{path} holds another experiment: {json.dumps(known[0])[:300]}. Give another --out.")
+        return known
+
+    def _beside(self) -> list[Row]:
+        """Whole sets of the files of others."""
+        found = [row for path in parts(self.whole) if path != self.path for row in self._known(path)[1:]]
+        return whole_sets(found, int(self.settings.get("n", 1)))
+
+    def gather(self, sets: Sequence[tuple[str, str]]) -> int:
+        """How many of these sets (method, problem) are missing; where none is, the whole file is written in this order.
+
+        Where no other process did anything it is whole as it is.
+        """
+        self.others = self._beside()
+        own: dict[tuple[str, str], list[Row]] = {}
+        for row in whole_sets([*self.others, *self.rows], int(self.settings.get("n", 1))):
+            own.setdefault((row["method"], row["problem"]), []).append(row)
+        missing = sum(name not in own for name in sets)
+        if not missing and self.others:
+            rest = [name for name in own if name not in set(sets)]
+            write(
+                self.whole,
+                _lines([{"settings": self.settings}, *(row for name in (*sets, *rest) for row in own[name])]),
+            )
+        return missing
 
     def _begin(self, head: Row) -> None:
         """Write all that is known; the file appears whole or not at all."""
@@ -55,7 +88,8 @@ class Rows:
 
     def done(self, method: str, problem: str, n: int) -> bool:
         """Whether all n trajectories of a method on a problem are there."""
-        return len([r for r in self.rows if r["method"] == method and r["problem"] == problem]) >= n
+        known = [r for rows in (self.rows, self.others) for r in rows]
+        return len([r for r in known if r["method"] == method and r["problem"] == problem]) >= n
 
 
 def _lines(rows: Iterable[Row]) -> bytes:
@@ -96,7 +130,7 @@ def _read(path: Path) -> list[Row]:
     return [row for _, row in lines]
 
 
-def row_of(trace: Trace, method: str, problem: Problem, task: Task) -> Row:
+def row_of(trace: Trace, method: str, problem: Problem, task: Marking) -> Row:
     """What tables need of one trajectory: counts, times, the answer and whether it is right (None if unknown)."""
     rounds = trace.rounds
     end = trace.end
@@ -120,8 +154,8 @@ def row_of(trace: Trace, method: str, problem: Problem, task: Task) -> Row:
     }
 
 
-def _score(text: str, problem: Problem, task: Task) -> float | None:
+def _score(text: str, problem: Problem, task: Marking) -> float | None:
     try:
         return task.score(problem, text)
-    except ConfigError:  # generated code may not be run here
+    except ConfigError:  # there is no right answer, or generated code may not be run here
         return None

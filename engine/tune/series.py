@@ -1,14 +1,18 @@
 """A series: several methods, many problems, n trajectories each; rows to a file, resumable, with a limit on time."""
 
+import hashlib
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.loop import Method
 from engine.runs.running import prepare
-from engine.tasks import get_task, load_problems
+from engine.tasks import load_problems
+from engine.tasks.marking import marking
 from engine.tasks.problem import Problem
 from engine.tune.rows import Rows, row_of
 
@@ -34,10 +38,16 @@ class Plan:
     temperature: float = 0.6
     max_new_tokens: int = 256
     seed: int = 0
+    given: tuple[Problem, ...] = ()  # of a file or a published set, instead of an embedded family's
+    chat: bool = False
 
     def settings(self, lab: Lab) -> dict[str, Any]:
         """The plan as the first line of its file."""
+        texts = json.dumps([problem.prompt for problem in self.given]).encode()
+        given = {"prompts_sha256": hashlib.sha256(texts).hexdigest()} if self.given else {}
         return {
+            **given,
+            **({"chat": True} if self.chat else {}),
             "family": self.family,
             "split": self.split,
             "n": self.n,
@@ -49,18 +59,25 @@ class Plan:
 
     def tasks(self) -> list[Problem]:
         """The problems, always the same."""
-        return load_problems(self.family, self.split, self.problems, self.seed)
+        return list(self.given) or load_problems(self.family, self.split, self.problems, self.seed)
 
 
 def run_series(lab: Lab, plan: Plan, rows: Rows, minutes: float = 0.0) -> Iterator[tuple[str, str]]:
     """Run what is missing in `rows`, problem by problem, all contenders in turn; yields each finished (label, problem).
 
     A contender whose knob scope is global keeps its method from problem to problem. Stops after `minutes` (0 is no
-    limit).
+    limit). Of several processes each takes every nth problem.
+
+    Raises:
+        ConfigError: several processes, and a method that lives from problem to problem.
     """
+    if not rows.shard.alone and (one := next((c for c in plan.contenders if c.knobs.get("scope") == "global"), None)):
+        raise ConfigError(f"{one.label} lives from problem to problem: it cannot be shared by several processes.")
     deadline = time.monotonic() + 60 * minutes if minutes else float("inf")
-    task, living = get_task(plan.family), dict[str, Method]()
+    mark, living = marking(plan.family), dict[str, Method]()
     for number, problem in enumerate(plan.tasks()):
+        if not rows.shard.takes(number):
+            continue
         for contender in plan.contenders:
             if time.monotonic() > deadline:
                 return
@@ -77,9 +94,10 @@ def run_series(lab: Lab, plan: Plan, rows: Rows, minutes: float = 0.0) -> Iterat
                 max_new_tokens=plan.max_new_tokens,
                 seed=plan.seed + number,
                 keep=living.get(contender.label),
+                chat=plan.chat,
                 **contender.knobs,
             )
-            rows.add([row_of(trace, contender.label, problem, task) for trace in traces])
+            rows.add([row_of(trace, contender.label, problem, mark) for trace in traces])
             yield contender.label, problem.key
 
 

@@ -68,7 +68,7 @@ def test_from_a_task_to_results(
         "on 1 held-out problems" in written.out
         and f"arithmetic: the judge in {judge} (judge:arithmetic)" in written.err
     )
-    (kept,) = (tmp_path / "build" / "judge").glob("eval-arithmetic-*.jsonl")
+    (kept,) = (tmp_path / "build" / "judge").glob("eval-arithmetic-*/rows-0-of-1.ndjson")
     whole = kept.read_text()
     assert main(["judge-eval", *pair, *asset, *options, "--items", "2"]) == 0
     both = kept.read_text()
@@ -96,9 +96,9 @@ def test_from_a_task_to_results(
     assert "transfer" in groups, "the other task's judge is still the one to compare with"
     assert main(["judge-eval", *pair, *own, *preset, *options, "--tasks", "functions", "--items", "1"]) == 0
     assert f"the judge in {another} (judge:functions)" in capsys.readouterr().err
-    kept.write_text("[1]\n")
+    kept.write_text('{"unit": 0, "line": [1]}\n')
     assert main(["judge-eval", *pair, *asset, *options, "--items", "1"]) == 2
-    assert "line 1 does not hold" in capsys.readouterr().err
+    assert "unit 0 does not hold" in capsys.readouterr().err
 
 
 def test_refusals_are_sentences(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -1,5 +1,6 @@
 """Sweeps that stop, go on and are shared give the table of one process that was left alone."""
 
+import argparse
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from engine.cli import main
+from engine.cli.options import add_prompts, prompts
 from engine.files.places import ROOT
 from engine.runs import sweep
 from engine.trace.store import Trace
@@ -142,3 +144,69 @@ def test_killed_processes_under_a_launcher(given: list[str], tmp_path: Path, tel
     assert untimed(json.loads((tmp_path / "table.json").read_text())) == whole
     units = [json.loads(line)["unit"] for path in tmp_path.glob("rows-*.ndjson") for line in path.open()]
     assert sorted(units) == list(range(PROMPTS)), "nothing is done twice"
+
+
+@pytest.mark.slow
+def test_all_long_commands_are_shared(pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three processes, one after the other in an odd order, and one of them stopped: files as from one process."""
+    monkeypatch.chdir(tmp_path)
+    models = [*pair, "--threads", "1"]
+    mined = ["mine", *models, "--task", "arithmetic", "--limit", "8", "--items", "5"]
+    series = ["trajectories", "compare", *models, "--methods", "pld,sam", "--items", "4", "--n", "2", *SHORT, "--json"]
+    papers = ["reproduce", "easd:T3", *models, "--items", "4"]
+    for command, out, keep in ((mined, "m.jsonl", ()), (series, "t.jsonl", ()), (papers, "p", ("--keep",))):
+        found = []
+        for name, shards in (("one", ["0/1"]), ("shared", ["2/3", "0/3", "1/3"])):
+            folder = tmp_path / name
+            folder.mkdir(exist_ok=True)
+            kept = [word for option in keep for word in (option, str(folder / "keep"))]
+            for shard in shards:
+                assert main([*command, "--out", str(folder / out), *kept, "--shard", shard]) == 0
+            paths = sorted((folder / out).iterdir()) if (folder / out).is_dir() else [folder / out]
+            found.append([_untimed_lines(path) for path in paths])
+        assert found[0] == found[1] and found[0][0], command[0]
+
+
+def _untimed_lines(path: Path) -> list[Any]:
+    text = path.read_text()
+    rows = [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else [json.loads(text)]
+    return [{name: value for name, value in row.items() if not name.endswith(("_s", "seconds", "ms"))} for row in rows]
+
+
+def test_rows_of_known_sets_are_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MT-bench, Spec-Bench, GSM8K, HumanEval, MBPP as published, and data sets by name."""
+    rows = [
+        {"question_id": 81, "category": "writing", "turns": ["Compose.", "Rewrite."], "reference": []},
+        {"prompt_id": 82, "category": "math", "prompt": ["How many?", "And then?"]},
+        {"question": "Ann has 3 figs. How many?", "answer": "#### 3"},
+        {"task_id": "HumanEval/0", "prompt": "def f():", "entry_point": "f", "canonical_solution": "", "test": ""},
+        {"task_id": 2, "text": "Write a function.", "code": "def f(): ...", "test_list": []},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr("engine.tasks.rows._from_datasets", lambda name: ((f"{name}, row", row) for row in rows))
+    for source in (str(path), "datasets:some/set:main:test"):
+        found = prompts(parser().parse_args(["--prompts", source]))
+        assert [one.key for one in found] == ["81", "82", "3", "HumanEval/0", "2"]
+        assert [len(one.turns) for one in found] == [2, 2, 1, 1, 1] and found[1].turns == ("How many?", "And then?")
+        assert [one.category for one in found][:2] == ["writing", "math"]
+    assert [one.problem is not None for one in prompts(parser().parse_args(["--items", "2"]))] == [True, True]
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser()
+    add_prompts(made, "arithmetic", 3)
+    return made
+
+
+@pytest.mark.slow
+def test_bench_and_trajectories_take_files(
+    pair: list[str], file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tell: Tell
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    models = [*pair, "--threads", "1", "--prompts", str(file), *SHORT, "--json"]
+    series = tell("trajectories", "compare", "--methods", "pld", "--n", "2", *models)
+    assert series["settings"]["family"] == "own prompts" and series["accuracy"] == {}
+    bench = tell("bench", "--methods", "sd", "--no-transformers", "--no-lookups", "--repetitions", "1", *models)
+    assert bench["prompts"] == PROMPTS and bench["task"] == str(file)
+    assert main(["bench", "--quality", *models]) == 2

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import AssetError, ConfigError
+from engine.files.shards import Shard
 from engine.judge.events import Ended, Labelled, Progress, PromptFinished, Started, to_json
 from engine.judge.mine import mine
 from engine.judge.store import MinedFile, labels_of, read_mined
@@ -165,3 +166,16 @@ def test_time_ends_mining_after_a_prompt() -> None:
     events = list(mine(PROMPTS, searches(), seconds=1.5, clock=lambda: float(clock())))
     ended = known(Ended, events[-1])
     assert ended.reason == "stopped" and ended.done == 2
+
+
+def test_processes_share_a_mined_file(tmp_path):
+    whole, made = tmp_path / "m.jsonl", lambda name: PromptFinished(name, "k", [1], [2], [2], None, text=name)
+    one, two = (MinedFile(whole, {"task": "toy"}, Shard(i, 2)) for i in range(2))
+    two.add(made("b"))
+    assert two.gather(["a", "b"]) == 1 and not whole.exists()
+    one.add(made("a"))
+    assert one.gather(["a", "b"]) == 0
+    assert [prompt.prompt for prompt in read_mined(whole)[1]] == ["a", "b"]
+    assert MinedFile(whole, {"task": "toy"}, Shard(2, 3)).done == {"a", "b"}, "another number of processes goes on"
+    with pytest.raises(ConfigError, match="task differ"):
+        MinedFile(whole, {"task": "other"}, Shard(1, 2))

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import ConfigError
-from engine.runs.sweep import Kept, Shard, Sweep
+from engine.files.shards import Shard
+from engine.runs.sweep import Kept, Sweep
 
 SETTINGS = {"methods": ["ar", "sd"], "seed": 0}
 

@@ -7,8 +7,10 @@ import pytest
 
 from engine.config import Sampling
 from engine.errors import ConfigError
+from engine.files.shards import Shard
 from engine.lab import Lab
-from engine.tasks import get_task, load_problems
+from engine.tasks import load_problems
+from engine.tasks.marking import marking
 from engine.tune.replay import replay
 from engine.tune.rows import Rows, read_rows, row_of
 from engine.tune.series import Plan, contenders, run_series
@@ -138,7 +140,7 @@ def test_a_row_has_no_score_where_code_may_not_run(lab, monkeypatch):
     problem = load_problems("functions", "heldout", 1)[0]
     trace = lab.run("ar", problem.prompt, max_new_tokens=2, extras={"trajectory": 0})
     trace.end = replace(trace.end, text=problem.solution)
-    assert row_of(trace, "ar", problem, get_task("functions"))["score"] is None
+    assert row_of(trace, "ar", problem, marking("functions"))["score"] is None
 
 
 def test_replay_measures_before_it_learns(lab):
@@ -202,3 +204,20 @@ def test_texts_with_marks_and_other_separators(tmp_path):
 def test_lookups_take_a_millisecond_at_most(lab):
     for cost in measure(lab, 10_000, 100):
         assert cost.both < 1.0, cost
+
+
+def test_processes_share_a_file_of_rows(tmp_path):
+    path, sets = tmp_path / "x.jsonl", [("a", "p"), ("a", "q"), ("a", "r")]
+    one, two = (Rows(path, SETTINGS, Shard(i, 2)) for i in range(2))
+    two.add([row(problem="q"), row(problem="q", trajectory=1)])
+    assert two.gather(sets) == 2 and not path.exists()
+    one.add([row(problem="r"), row(problem="r", trajectory=1), row(), row(trajectory=1)])
+    assert not one.done("a", "q", 2) and one.gather(sets) == 0 and one.done("a", "q", 2)
+    assert [r["problem"] for r in read_rows(path)[1]] == list("ppqqrr")
+    with pytest.raises(ConfigError, match="another experiment"):
+        Rows(path, {**SETTINGS, "n": 3}, Shard(1, 2))
+
+
+def test_a_method_that_lives_on_is_not_shared(tmp_path, lab):
+    with pytest.raises(ConfigError, match="pld:scope=global lives from problem to problem"):
+        next(run_series(lab, plan(), Rows(tmp_path / "x.jsonl", plan().settings(lab), Shard(0, 2))))
