@@ -16,8 +16,9 @@ from engine.config import Knob, Sampling
 from engine.draft import Draft, SparseDistributions
 from engine.lookup.distributions import DistributionTable, Entries, cut
 from engine.lookup.draws import Draws, first, gumbel_top, sequential
-from engine.lookup.history import SCOPE, History, entries_knob
+from engine.lookup.history import SCOPE, History
 from engine.lookup.noise import NoiseCache
+from engine.lookup.room import contexts, free_memory
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import distribution
 from engine.trace.records import RoundExtras, Source
@@ -57,7 +58,17 @@ class Stand:
         Knob("update_rejected", False, "learn from rejected and untested nodes too", advanced=True),
         Knob("noise", 65_536, "Gumbel numbers drawn ahead in one piece", 16, 16_777_216, 1, "numbers", advanced=True),
         SCOPE,
-        entries_knob(65_536, "contexts"),
+        Knob(
+            "entries",
+            0,
+            "most contexts kept, the least recently used leave first; 0: all of 16 trajectories of 10,000 tokens, or "
+            "what a quarter of the free memory holds",
+            0,
+            10_000_000,
+            1,
+            "contexts",
+            advanced=True,
+        ),
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("static_tree",)
     NEEDS: ClassVar[tuple[str, ...]] = ()
@@ -71,10 +82,11 @@ class Stand:
         self.history = History(str(knobs["scope"]))
         self.noise = NoiseCache(int(knobs["noise"]))
         self._unread = False
+        self.entries = int(knobs["entries"]) or contexts(self.orders, self.stored, free_memory())
         self.table = self._empty()
 
     def _empty(self) -> DistributionTable:
-        return DistributionTable(self.orders, self.stored, int(self.knobs["entries"]))
+        return DistributionTable(self.orders, self.stored, self.entries)
 
     def begin(self, tokens: Sequence[int]) -> None:
         if self.history.begin(tokens):

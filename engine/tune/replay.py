@@ -14,9 +14,10 @@ from engine.config import Sampling
 from engine.draft import chain
 from engine.lab import Lab
 from engine.lookup.distributions import DistributionTable, cut
+from engine.lookup.room import contexts, free_memory
 from engine.sampling import distribution
 
-STORED, ORDERS, ENTRIES = 10, 4, 65_536
+STORED, ORDERS = 10, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ def replay(
     lab: Lab, prompt: Sequence[int], responses: Sequence[Sequence[int]], sampling: Sampling
 ) -> Iterator[Position]:
     """Every position of the trajectories at which the table, fresh for this problem, knew something."""
-    table = DistributionTable(ORDERS, STORED, ENTRIES)
+    table = DistributionTable(ORDERS, STORED, contexts(ORDERS, STORED, free_memory()))
     for number, response in enumerate(responses):
         session = lab.target.session(len(prompt) + len(response) + 1)
         logits = session.forward(list(prompt), chain(list(response[:-1]))).logits[:, : lab.vocab]
