@@ -65,7 +65,8 @@ class EntropyBinned:
             "meta_path",
             "learnt",
             "the meta-path ends where the last token's own (local), or the whole path's (cumulative), "
-            "probability is highest; learnt: as when the thresholds were learnt",
+            "probability is highest, with the thresholds learnt along such paths where there are some; learnt: as "
+            "those that come first",
             choices=("learnt", "local", "cumulative"),
             advanced=True,
         ),
@@ -87,7 +88,8 @@ class EntropyBinned:
                 "thresholds=..."
             )
         wanted = str(knobs["meta_path"])
-        self.meta_path = str(self.strata.card.get("meta_path", "local")) if wanted == "learnt" else wanted
+        self.meta_path = self.strata.meta_path if wanted == "learnt" else wanted
+        self.strata = self.strata.along(self.meta_path)
         self.low = self.strata.low(int(knobs["low_bins"]))
         self.gammas = [float(knobs[f"gamma_{i}"]) for i in range(3)]
         alpha = int(knobs["alpha"])

@@ -8,7 +8,7 @@ import json
 import math
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import fits, read_object
 
 MOST_BINS = 64
+OTHERS = "strata-*.json"  # beside a folder's strata.json
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Strata:
 
     thresholds: tuple[float, ...]
     card: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    others: tuple["Strata", ...] = field(default=(), compare=False)  # learnt along other meta-paths (register H7)
 
     def __post_init__(self) -> None:
         if any(math.isnan(t) for t in self.thresholds) or any(
@@ -41,6 +43,15 @@ class Strata:
         """The bin of a value."""
         return bisect_left(self.thresholds, phi)
 
+    @property
+    def meta_path(self) -> str:
+        """The path along which the thresholds were learnt, "local" or "cumulative"."""
+        return str(self.card.get("meta_path", "local"))
+
+    def along(self, meta_path: str) -> "Strata":
+        """The thresholds learnt along that meta-path; these where there are none."""
+        return next((one for one in (self, *self.others) if one.meta_path == meta_path), self)
+
     def low(self, wanted: int) -> int:
         """How many bins count as low-entropy: as wanted, but never all (register H11)."""
         return min(wanted, self.bins - 1)
@@ -52,11 +63,18 @@ class Strata:
 
 
 def load_strata(path: str | Path, revision: str = "") -> Strata:
-    """A strata file, or the `strata.json` of a folder; `revision` is that of the target it shall serve.
+    """A strata file, or the `strata.json` of a folder with its `strata-*.json` as `others`; `revision` is that of the
+    target it shall serve.
 
     Raises:
         AssetError: missing, damaged, or contradicting itself. ModelMismatch: learnt on another target.
     """
+    folder = Path(path)
+    found = [_own(one, revision) for one in [folder, *(sorted(folder.glob(OTHERS)) if folder.is_dir() else [])]]
+    return replace(found[0], others=tuple(found[1:]))
+
+
+def _own(path: Path, revision: str) -> Strata:
     strata = _read(path)
     told = strata.card.get("target")
     target = told if isinstance(told, dict) else {}
@@ -69,8 +87,8 @@ def load_strata(path: str | Path, revision: str = "") -> Strata:
     return strata
 
 
-def _read(path: str | Path) -> Strata:
-    file = Path(path) / "strata.json" if Path(path).is_dir() else Path(path)
+def _read(path: Path) -> Strata:
+    file = path / "strata.json" if path.is_dir() else path
     try:
         data = read_object(file)
     except AssetError as error:

@@ -45,6 +45,7 @@ def register(add: Any) -> None:
         help="which path's entropy fresh runs sum (register H7)",
     )
     sub.add_argument("--min-leaf", type=int, default=10, help="fewest rounds in a bin")
+    sub.add_argument("--beside", action="store_true", help="write strata-PATH.json beside the folder's strata.json")
     sub.add_argument("--out", type=Path, default=OUT, help="folder of strata.json")
 
 
@@ -68,7 +69,7 @@ def learn(options: argparse.Namespace) -> None:
         found, layers=options.layers, card=card | {"granularity": granularity(found, **choices)}, **choices
     )
     options.out.mkdir(parents=True, exist_ok=True)
-    strata.save(options.out / "strata.json")
+    strata.save(options.out / (f"strata-{options.meta_path}.json" if options.beside else "strata.json"))
     print(json.dumps({**strata.card, "thresholds": strata.thresholds}, indent=1))
 
 

@@ -89,6 +89,20 @@ def test_strata_of_another_target_are_refused(tmp_path: Path) -> None:
         assert load_strata(tmp_path, "sha256:bb") == strata
 
 
+def test_a_folder_may_hold_thresholds_of_the_other_meta_path(tmp_path: Path) -> None:
+    """Beside strata.json, each for the same target; a path nobody learnt along takes those that come first."""
+    first = Strata((1.0,), {"meta_path": "cumulative", "target": {"revision": "sha256:aa"}})
+    first.save(tmp_path / "strata.json")
+    assert load_strata(tmp_path).along("local") == first
+    Strata((2.0, 3.0), {"meta_path": "local", "target": {"revision": "sha256:aa"}}).save(tmp_path / "strata-local.json")
+    found = load_strata(tmp_path, "sha256:aa")
+    assert (found.meta_path, found.thresholds, found.along("local").thresholds) == ("cumulative", (1.0,), (2.0, 3.0))
+    assert found.along("cumulative") == first and load_strata(tmp_path / "strata.json").others == ()
+    Strata((2.0,), {"target": {"revision": "sha256:bb"}}).save(tmp_path / "strata-local.json")
+    with pytest.raises(ModelMismatch):
+        load_strata(tmp_path, "sha256:aa")
+
+
 def test_too_little_to_learn_from() -> None:
     with pytest.raises(ConfigError, match="at least 8"):
         stratify(steps(5))
