@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -129,15 +130,20 @@ def scores(data: Responses, weight_F: Tensor, bias: float) -> list[float]:
     return found
 
 
-def area(given: list[float], labelled: list[Labelled], writer: str = "") -> dict[str, Any]:
-    """Area under the curve over all steps (of one writer), and over first wrong steps against right ones."""
+def _steps(given: list[float], labelled: list[Labelled], writer: str) -> list[list[tuple[float, bool, bool]]]:
+    """Of each response (of one writer) its steps: score, whether right, whether all before it were."""
     at = iter(given)
-    told = [(one, i, next(at), share) for one in labelled for i, share in enumerate(one.shares)]
-    mine = [
-        (score, share >= HALF, min([1.0, *one.shares[:i]]) >= HALF)
-        for one, i, score, share in told
+    told = [[(one, i, next(at), share) for i, share in enumerate(one.shares)] for one in labelled]
+    return [
+        [(score, share >= HALF, min([1.0, *one.shares[:i]]) >= HALF) for one, i, score, share in steps]
+        for one, steps in zip(labelled, told, strict=True)
         if writer in ("", one.writer)
     ]
+
+
+def area(given: list[float], labelled: list[Labelled], writer: str = "") -> dict[str, Any]:
+    """Area under the curve over all steps (of one writer), and over first wrong steps against right ones."""
+    mine = [step for steps in _steps(given, labelled, writer) for step in steps]
     fresh = [(score, right) for score, right, before in mine if before]
     return {
         "auc": roc([score for score, _, _ in mine], [right for _, right, _ in mine]).auc,
@@ -146,4 +152,21 @@ def area(given: list[float], labelled: list[Labelled], writer: str = "") -> dict
         "wrong_steps": sum(not right for _, right, _ in mine),
         "first_wrong_steps": sum(not right for _, right in fresh),
         "responses": sum(writer in ("", one.writer) for one in labelled),
+    }
+
+
+def bounds(given: list[float], labelled: list[Labelled], writer: str = "") -> dict[str, float]:
+    """95 % intervals of both areas, over responses: 1,000 seeded resamples; those without steps of either kind are left
+    out."""
+    steps = _steps(given, labelled, "" if writer == "both" else writer)
+    generator = np.random.default_rng(0)
+    found: dict[str, list[float]] = {"auc": [], "auc_first_wrong": []}
+    for _ in range(1_000):
+        drawn = [step for i in generator.integers(0, len(steps), len(steps)) for step in steps[i]]
+        for name, kept in (("auc", drawn), ("auc_first_wrong", [step for step in drawn if step[2]])):
+            value = roc([score for score, *_ in kept], [right for _, right, _ in kept]).auc
+            found[name] += [] if value is None else [value]
+    ends = {name: np.quantile(values, (0.025, 0.975)) for name, values in found.items() if values}
+    return {
+        f"{name}_{end}": float(x) for name, pair in ends.items() for end, x in zip(("low", "high"), pair, strict=True)
     }

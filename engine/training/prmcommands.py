@@ -15,9 +15,9 @@ from engine.model import load_model
 from engine.model.load import revision_of
 from engine.reward.likelihood import load_likelihood, save_likelihood
 from engine.reward.steps import SENTENCES
-from engine.tasks import FAMILIES, load_problems
+from engine.tasks import FAMILIES, Problem, load_problems
 from engine.training.card import write_sums
-from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, read, scores
+from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, bounds, read, scores
 from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
 
 ASSETS = Path("assets/tiny")
@@ -25,6 +25,20 @@ EVAL_SEED = 1  # of held-out problems, as for the models
 TRAIN_SEED = 11  # problems that neither heads nor judges learnt from
 MIXED = (("draft", 0.0), ("draft", 0.7), ("draft", 0.0), ("target", 0.7))  # who writes what is learnt from, in turns
 GREEDY = (("draft", 0.0), ("target", 0.0))  # and what is measured on: as decoding writes
+SEEN = 2_000  # held-out problems of EVAL_SEED that a check leaves out: variants were compared on some of them
+CHECKED = ("task", "heldout", "heldout_rollouts", "temperature", "problem_seed", "seed")
+MADE = (
+    "task",
+    "items",
+    "heldout",
+    "rollouts",
+    "heldout_rollouts",
+    "temperature",
+    "updates",
+    "lr",
+    "decay",
+    "seed",
+)
 
 
 def register(add: Any) -> None:
@@ -44,18 +58,26 @@ def register(add: Any) -> None:
     sub.add_argument("--labels-only", action="store_true", help="stop once all steps are labelled")
     sub.add_argument("--work", type=Path, default=Path("build/prm"), help="folder of labels and checkpoint")
     sub.add_argument("--out", type=Path, default=ASSETS / "prm", help="folder of the export")
-    sub.add_argument("--target", type=Path, default=ASSETS / "target", help="folder")
-    sub.add_argument("--draft", type=Path, default=ASSETS / "draft", help="folder")
+    check = add("prm-check", check_again, "measure the exported process reward model on fresh problems, into its card")
+    check.add_argument("--task", choices=FAMILIES, default="arithmetic", help="family of problems")
+    check.add_argument("--heldout", type=int, default=240, help="held-out problems, one response each")
+    check.add_argument("--heldout-rollouts", type=int, default=4, help="tries from each step")
+    check.add_argument("--temperature", type=float, default=0.7, help="at which the target goes on")
+    check.add_argument(
+        "--problem-seed", type=int, default=21, help="of the held-out problems; those known are left out"
+    )
+    check.add_argument("--seed", type=int, default=1, help="seed of draws")
+    check.add_argument("--work", type=Path, default=Path("build/prm-check"), help="folder of labels")
+    check.add_argument("--out", type=Path, default=ASSETS / "prm", help="folder of the export and its card")
+    for one in (sub, check):
+        one.add_argument("--target", type=Path, default=ASSETS / "target", help="folder")
+        one.add_argument("--draft", type=Path, default=ASSETS / "draft", help="folder")
 
 
 def make(options: argparse.Namespace) -> None:
     """Labels that are there are kept, whatever was stopped; training goes on with --resume."""
     torch.set_num_threads(options.threads)
-    words = AutoTokenizer.from_pretrained(options.target)
-    pair = {
-        name: LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-        for name, folder in (("target", options.target), ("draft", options.draft))
-    }
+    words, pair = _pair(options)
     known = {name: _labels(options, pair, words, name) for name in ("train", "heldout")}
     if options.labels_only:
         return
@@ -72,15 +94,57 @@ def make(options: argparse.Namespace) -> None:
     write_sums(options.out.parent)
 
 
+def check_again(options: argparse.Namespace) -> None:
+    """Once more, on problems that no choice was made on; the numbers join the card, whatever they are."""
+    torch.set_num_threads(options.threads)
+    path = options.out / "card.json"
+    card = json.loads(path.read_text())
+    used = {problem.key for problem in load_problems(options.task, "heldout", SEEN, EVAL_SEED)}
+    drawn = load_problems(options.task, "heldout", SEEN + options.heldout, options.problem_seed)
+    problems = [problem for problem in drawn if problem.key not in used][: options.heldout]
+    words, pair = _pair(options)
+    plan = Plan(GREEDY, options.heldout_rollouts, options.temperature, options.seed)
+    labelled = _labelled(options, pair, words, problems, plan, options.work, options.problem_seed)
+    target = load_model(options.target, device="cpu", dtype="float32")
+    made = load_likelihood(options.out, target)
+    found = scores(read(target, labelled), made.weight, made.bias)
+    told = {name: row | bounds(found, labelled, name) for name, row in _by_writer(found, labelled).items()}
+    card["fresh"] = {"command": _command("prm-check", options, CHECKED), "evaluation": told}
+    path.write_text(json.dumps(card, indent=1) + "\n")
+    (options.out / "README.md").write_text(_page(card))
+    write_sums(options.out.parent)
+
+
+def _pair(options: argparse.Namespace) -> tuple[PreTrainedTokenizerBase, dict[str, LlamaForCausalLM]]:
+    words = AutoTokenizer.from_pretrained(options.target)
+    return words, {
+        name: LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+        for name, folder in (("target", options.target), ("draft", options.draft))
+    }
+
+
 def _labels(
     options: argparse.Namespace, pair: dict[str, LlamaForCausalLM], words: PreTrainedTokenizerBase, split: str
 ) -> list[Labelled]:
-    """The labels of one split; those of other settings are thrown away."""
+    """The labels of one split."""
     train = split == "train"
     tries = options.rollouts if train else options.heldout_rollouts
     plan = Plan(MIXED if train else GREEDY, tries, options.temperature, options.seed)
     count, seed = (options.items, TRAIN_SEED) if train else (options.heldout, EVAL_SEED)
-    folder = options.work / split
+    problems = load_problems(options.task, split, count, seed)
+    return _labelled(options, pair, words, problems, plan, options.work / split, seed)
+
+
+def _labelled(
+    options: argparse.Namespace,
+    pair: dict[str, LlamaForCausalLM],
+    words: PreTrainedTokenizerBase,
+    problems: list[Problem],
+    plan: Plan,
+    folder: Path,
+    seed: int,
+) -> list[Labelled]:
+    """Labels of these problems, kept in a folder; those of other settings are thrown away."""
     about = {"plan": repr(plan), "task": options.task, "seed": seed, "models": _revisions(options)}
     told = folder / "plan.json"
     if told.exists() and json.loads(told.read_text()) != about:
@@ -88,8 +152,7 @@ def _labels(
             old.unlink()
     folder.mkdir(parents=True, exist_ok=True)
     told.write_text(json.dumps(about) + "\n")
-    problems = load_problems(options.task, split, count, seed)
-    Labeller(pair, words, plan).write(problems, folder, lambda line: say(f"{split}: {line}"))
+    Labeller(pair, words, plan).write(problems, folder, lambda line: say(f"{folder.name}: {line}"))
     keys = {problem.key for problem in problems}
     return [one for one in labelled_in(folder) if one.key in keys]
 
@@ -105,22 +168,8 @@ def _card(
     known: dict[str, list[Labelled]],
 ) -> None:
     """card.json and README.md, from the export itself; no number is typed by hand."""
-    found = {name or "both": area(given, known["heldout"], name) for name in ("", "draft", "target")}
-    names = (
-        "task",
-        "items",
-        "heldout",
-        "rollouts",
-        "heldout_rollouts",
-        "temperature",
-        "updates",
-        "lr",
-        "decay",
-        "seed",
-    )
-    command = "python -m engine.training prm " + " ".join(
-        f"--{name.replace('_', '-')} {getattr(options, name)}" for name in names
-    )
+    found = _by_writer(given, known["heldout"])
+    command = _command("prm", options, MADE)
     card = {
         "role": "process reward model",
         "command": command,
@@ -141,6 +190,15 @@ def _card(
     (options.out / "README.md").write_text(_page(card))
 
 
+def _by_writer(given: list[float], labelled: list[Labelled]) -> dict[str, Any]:
+    return {name or "both": area(given, labelled, name) for name in ("", "draft", "target")}
+
+
+def _command(name: str, options: argparse.Namespace, given: tuple[str, ...]) -> str:
+    told = " ".join(f"--{one.replace('_', '-')} {getattr(options, one)}" for one in given)
+    return f"python -m engine.training {name} {told}"
+
+
 def _page(card: dict[str, Any]) -> str:
     labels = card["labels"]
     titles = {
@@ -151,7 +209,6 @@ def _page(card: dict[str, Any]) -> str:
         "first_wrong_steps": "first wrong steps",
         "responses": "held-out responses",
     }
-    found = card["evaluation"]
     lines = [
         "# Draftscope tiny: process reward model",
         "",
@@ -172,15 +229,35 @@ def _page(card: dict[str, Any]) -> str:
         "",
         "On greedy responses to held-out problems, by who wrote them, fp32, from the exported weights.",
         "",
+        *_table(card["evaluation"], titles),
+    ]
+    if fresh := card.get("fresh"):
+        lines += [
+            "## On problems that no choice was made on",
+            "",
+            "Variants were compared on some of the responses above. These problems are others, drawn and measured "
+            f"once, by `{fresh['command']}`; in brackets 95 % over responses.",
+            "",
+            *_table(fresh["evaluation"], titles),
+        ]
+    return "\n".join(lines)
+
+
+def _table(found: dict[str, dict[str, Any]], titles: dict[str, str]) -> list[str]:
+    return [
         "| | " + " | ".join(found) + " |",
         "|---|" + "--:|" * len(found),
         *(
-            f"| {title} | " + " | ".join(_cell(row[name]) for row in found.values()) + " |"
+            f"| {title} | " + " | ".join(_told(row, name) for row in found.values()) + " |"
             for name, title in titles.items()
         ),
         "",
     ]
-    return "\n".join(lines)
+
+
+def _told(row: dict[str, Any], name: str) -> str:
+    low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
+    return _cell(row[name]) + (f" ({_cell(low)} to {_cell(high)})" if low is not None else "")
 
 
 def _cell(value: float | int | None) -> str:

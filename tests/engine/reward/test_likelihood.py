@@ -12,7 +12,7 @@ from engine.files.places import ROOT
 from engine.reward.likelihood import LINE, LikelihoodReward, load_likelihood, save_likelihood
 from engine.reward.model import load_reward
 from engine.tasks import load_problems
-from engine.training.prm import PrmSettings, PrmTrainer, area, read, scores
+from engine.training.prm import PrmSettings, PrmTrainer, area, bounds, read, scores
 from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
 from tests.engine.zoo import Zoo
 
@@ -98,5 +98,8 @@ def test_training_goes_on_where_it_stopped(labelled: list[Labelled], zoo: Zoo, t
     assert torch.equal(again.line()[0], whole.line()[0]) and losses[-1] < losses[0]
     given = scores(data, *again.line())
     assert len(given) == sum(len(one.ends) for one in halves)
+    ends = bounds(given, halves)
+    assert bounds(given, halves, "both") == ends != bounds([0.5 for _ in given], halves)
+    assert ends["auc_low"] <= (area(given, halves)["auc"] or 0) <= ends["auc_high"]
     found = area(given, halves)
     assert found["steps"] == len(given) and found["wrong_steps"] == sum(one.right.count(0) for one in halves)
