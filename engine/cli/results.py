@@ -1,4 +1,7 @@
-"""`trajectories results`: what compare, ablation and trees have written, as the file that page and README read."""
+"""`trajectories results`: what compare, ablation and trees have written, as the file that page and README read.
+
+Parts whose rows are not at hand stay as the file has them, so that one can be measured anew without the others.
+"""
 
 import argparse
 import json
@@ -15,13 +18,20 @@ from engine.analysis.trajectories import by_problem, methods_of
 from engine.cli.options import add_models, load_lab
 from engine.cli.progress import track
 from engine.errors import ConfigError
+from engine.files.documents import read_object
 from engine.files.places import ROOT
 from engine.lab import Lab
 from engine.tasks import FAMILIES, load_problems
 from engine.tune.replay import Position, replay_rows
 from engine.tune.rows import read_rows
 
-PARTS = ("compare", "ablation", "trees")
+PARTS = {  # of the file -> the action that writes its rows
+    "compare": "compare",
+    "ablation": "ablation",
+    "trees": "trees",
+    "others": "compare",  # methods beside those of `compare`, on the same problems
+    "elsewhere": "trees",  # the trees on another task than they were optimised on
+}
 RESULTS = ROOT / "docs" / "results" / "trajectories.json"
 
 
@@ -36,7 +46,7 @@ def add_results(actions: Any) -> None:
             type=Path,
             default=Path("build") / f"{part}.jsonl",
             metavar="FILE",
-            help=f"rows of `{part}` (default: build/{part}.jsonl; left out if missing)",
+            help=f"rows that `{PARTS[part]}` wrote (default: build/{part}.jsonl; if missing, that of --out stays)",
         )
     one.add_argument(
         "--replay", type=int, default=8, metavar="N", help="problems replayed for figure 3, 0 for none (default: 8)"
@@ -51,38 +61,53 @@ def results(args: argparse.Namespace) -> int:
     """Gather and write."""
     wanted = [int(k) for k in args.ks.split(",")]
     found = {part: read_rows(getattr(args, part)) for part in PARTS if getattr(args, part).is_file()}
-    if "compare" not in found:
+    before = read_object(args.out) if args.out.is_file() else {}
+    if not found or ("compare" not in found and not before.get("compare")):
         raise ConfigError(f"There is no file {args.compare}: run `python -m engine trajectories compare` first.")
-    body: dict[str, Any] = {
+    body: dict[str, Any] = before | {
         "kind": "trajectory results",
         "created": datetime.now(UTC).date().isoformat(),
-        "commands": _commands(found),
+        "commands": _commands(found, before),
     }
     for part in PARTS:
         settings, rows = found.get(part, ({}, []))
-        body[part] = series_report(settings, rows, trajectory_counts(rows, wanted)) if rows else None
-    settings, rows = found["compare"]
-    first = by_problem(rows, methods_of(rows)[0])
-    texts = [[row["ids"] for row in group] for group in first.values()]
-    counts = [k for k in trajectory_counts(rows, wanted) if k > 1]
-    body["overlap"] = overlap_table(texts, counts, ORDERS)
-    body["acceptance"] = _acceptance(load_lab(args), settings, first, args.replay) if args.replay else None
+        body[part] = series_report(settings, rows, trajectory_counts(rows, wanted)) if rows else before.get(part)
+    if "compare" in found:
+        body |= _texts(args, wanted, *found["compare"])
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
-    print(f"{args.out}: {', '.join(part for part in PARTS if body[part])}; {len(first)} problems")
+    kept = [part for part in PARTS if part not in found and body[part]]
+    print(f"{args.out}: {', '.join(found)} new; {', '.join(kept) or 'nothing'} kept")
     return 0
 
 
-def _commands(found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]) -> list[str]:
-    lines = []
+def _texts(
+    args: argparse.Namespace, wanted: Sequence[int], settings: dict[str, Any], rows: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """What is read off the texts themselves: figures 2 and 3."""
+    first = by_problem(rows, methods_of(rows)[0])
+    texts = [[row["ids"] for row in group] for group in first.values()]
+    counts = [k for k in trajectory_counts(rows, wanted) if k > 1]
+    return {
+        "overlap": overlap_table(texts, counts, ORDERS),
+        "acceptance": _acceptance(load_lab(args), settings, first, args.replay) if args.replay else None,
+    }
+
+
+def _commands(found: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]], before: dict[str, Any]) -> list[str]:
+    """A line a part, those that are kept as they were, and the one that gathers them."""
+    kept = dict(zip([part for part in PARTS if before.get(part)], before.get("commands", []), strict=False))
+    lines = dict[str, str]()
     for part, (settings, rows) in found.items():
         names, problems = ",".join(methods_of(rows)), len({row["problem"] for row in rows})
-        lines.append(
-            f"python -m engine trajectories {part} --methods {names} --task {settings['family']} --items {problems} "
-            f"--n {settings['n']} --temperature {settings['temperature']:g} --max-new-tokens "
+        lines[part] = (
+            f"python -m engine trajectories {PARTS[part]} --methods {names} --task {settings['family']} "
+            f"--items {problems} --n {settings['n']} --temperature {settings['temperature']:g} --max-new-tokens "
             f"{settings['max_new_tokens']} --seed {settings['seed']}"
+            + ("" if part == PARTS[part] else f" --out build/{part}.jsonl")
         )
-    return [*lines, "python -m engine trajectories results"]
+    told = kept | lines
+    return [*(told[part] for part in PARTS if part in told), "python -m engine trajectories results"]
 
 
 def _acceptance(lab: Lab, settings: dict[str, Any], groups: dict[str, list[Any]], most: int) -> dict[str, Any]:

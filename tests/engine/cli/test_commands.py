@@ -288,6 +288,17 @@ def test_trajectories_from_a_series_to_the_page_s_file(
         and found["trees"] is None
     )
     assert found["acceptance"]["all"]["n"] > 0 and found["overlap"]
+    rows.rename(rows.with_name("others.jsonl"))
+    assert main(["trajectories", "results", "--ks", "1,2", "--out", str(out), *pair]) == 0
+    assert "others new; compare kept" in capsys.readouterr().out
+    more = json.loads(out.read_text())
+    assert more["others"] == more["compare"] == found["compare"] and more["acceptance"] == found["acceptance"]
+    assert more["commands"] == [
+        found["commands"][0],
+        found["commands"][0] + " --out build/others.jsonl",
+        found["commands"][1],
+    ]
+    rows.with_name("others.jsonl").rename(rows)
     assert "pld, sam" in refused(capsys, "trajectories", "overlap", str(rows), "--method", "stand", *pair)
     assert main(["trajectories", "overlap", str(rows), "--ks", "1", *pair, "--json"]) == 0
     assert strict(capsys.readouterr().out)[0]["seen_before"] is None  # type: ignore[index]
