@@ -254,18 +254,24 @@ function acts(paper, item, store, lab) {
   );
 }
 
-/** All numbers of an item, a number a row. @param {Item} item */
+/** All numbers of an item, a number a row, with the ends of its 95 % interval where it has one. @param {Item} item */
 function flat(item) {
-  const columns = ["whose", "table", "measure", "row", "column", "value"];
+  const columns = ["whose", "table", "measure", "row", "column", "value", "low", "high"];
   /** @param {string} whose @param {readonly Table[]} tables */
   const of = (whose, tables) =>
     tables.flatMap((table) =>
       table.rows.flatMap((row) =>
-        row.cells.map((cell, i) => [whose, table.title, table.y, row.name, table.columns[i], cell]),
+        row.cells.map((cell, i) => [whose, table.title, table.y, row.name, table.columns[i], ...parts(cell)]),
       ),
     );
   return { columns, rows: [...of("paper", item.printed), ...of("here", item.ours)] };
 }
+
+/** A number and the ends of its interval, of "93.8 (86.2 to 97.3)". @param {string | null} cell */
+const parts = (cell) => {
+  const [, ...found] = /^(\S+)(?: \((\S+) to (\S+)\))?$/.exec(cell ?? "") ?? [];
+  return [0, 1, 2].map((i) => (found[i] ? Number(found[i]) : null));
+};
 
 /** The tables as numbers. @param {PaperShown} paper @param {Item} item */
 function numbers(paper, item) {

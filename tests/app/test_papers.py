@@ -1,6 +1,7 @@
 """The papers over HTTP: entries, results and figures; the same names in the same colours."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from app import papers
 from app.figures.papers import points, table
 from app.service import Service
 from app.state import Limits
+from engine.lab import Lab
 from engine.methods import CARDS
 from engine.papers.entries import papers as entries
 from engine.papers.systems import recorded
@@ -37,7 +39,7 @@ def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None
     items = {item["id"]: item for item in found["items"]}
     first = items["T1"]
     assert first["verdict"] == "mixed" and first["live"]["lanes"][0] == {"method": "stand", "knobs": {}}
-    assert {check["outcome"] for check in first["checks"]} == {"holds", "fails"}
+    assert {check["outcome"] for check in first["checks"]} >= {"holds", "fails"}
     assert any("277.2" in check["evidence"] and "464" in check["evidence"] for check in first["checks"])
     assert [bool(one["figure"]) for one in first["printed"]] == [True, True, False, False, False, False]
     assert first["ours"][1]["columns"] == ["4", "8", "16"] and first["ours"][1]["rows"][0]["cells"][0].startswith(
@@ -47,7 +49,7 @@ def test_a_paper_has_its_numbers_ours_and_what_decides(http: TestClient) -> None
         {t["name"]: t["marker"]["color"] for t in one["figure"]["data"]}
         for one in (first["printed"][1], first["ours"][1])
     ]
-    assert all(colours[0][name] == colours[1][name] for name in colours[1]) and len(colours[1]) == 5
+    assert all(colours[0][name] == colours[1][name] for name in colours[1]) and len(colours[1]) >= 5
     judged = http.get("/lab/paper", params={"name": "autojudge"}).json()
     curve = next(item for item in judged["items"] if item["id"] == "F3")["ours"][0]
     assert curve["columns"] == ["accepted tokens a target call", "right answers, %"] and curve["figure"]["data"]
@@ -104,3 +106,19 @@ def test_a_table_is_dots_with_intervals_or_lines_over_numbers() -> None:
     assert near.layout.xaxis.tickvals is None, "labels would lie over each other"
     far = {"x": {"mean": 9.0}, "y": cell}
     assert list(points(HEAD, [("SD", [far, {"x": {"mean": 3.0}, "y": cell}])], ["SD"]).data[0].x) == [3.0, 9.0]
+
+
+@pytest.mark.slow
+def test_what_runs_here_takes_less_than_a_minute() -> None:
+    """Every "run it here", as the page starts it: all of its lanes, one after the other."""
+    lab, cards = Lab.load("tiny", device="cpu", threads=1), {card.name: card for card in CARDS}
+    lives = {repr(i.live): papers._live(i.live, cards) for p in entries() for i in p.items if i.live}
+    assert len(lives) > 20
+    for name, live in lives.items():
+        assert live is not None, name
+        began = time.monotonic()
+        for lane in live["lanes"]:
+            options = {one: live[one] for one in ("temperature", "max_new_tokens")}
+            trace = lab.run(lane["method"], live["prompt"], **options, **lane["knobs"])
+            assert trace.end is not None and trace.end.reason in ("eos", "limit", "stop"), name
+        assert time.monotonic() - began < 60, name
