@@ -16,7 +16,7 @@ from typing import Any
 from engine.cli.compare import run_all
 from engine.cli.options import Prompt
 from engine.cli.specs import parse_method
-from engine.errors import ConfigError
+from engine.errors import ConfigError, LabError
 from engine.files.shards import MAIN, Shard, parts
 from engine.lab import Lab
 from engine.methods import get_card
@@ -111,10 +111,12 @@ def made(paper: Paper, item: Item, lab: Lab | None, running: Running) -> Row | N
         for method in plan.methods:
             name, knobs = parse_method(method)
             get_card(name).resolve(knobs)
+    pairs = {"target": lab, "draft": _alone(lab) if any(plan.writer == "draft" for plan in plans) else lab}
+    plans = [_runnable(pairs[plan.writer], plan) for plan in plans]
     for plan in plans:
-        if not _run(lab, plan, running, f"{paper.key}:{item.id}"):
+        if not _run(pairs[plan.writer], plan, running, f"{paper.key}:{item.id}"):
             return None
-    found = _records(lab, plans, running)
+    found = _records(pairs, plans, running)
     models = {"target": lab.target.describe()} | {role: model.describe() for role, model in lab.models.items()}
     return {
         "created": datetime.now(UTC).date().isoformat(),
@@ -129,10 +131,30 @@ def made(paper: Paper, item: Item, lab: Lab | None, running: Running) -> Row | N
     }
 
 
+def _runnable(lab: Lab, plan: Plan) -> Plan:
+    """The plan without the methods that these models cannot run; what they were for stays unmeasured, which is said."""
+    reasons = {method: lab.hindrance(get_card(parse_method(method)[0])) for method in plan.methods}
+    for method, reason in reasons.items():
+        if reason:
+            print(f"  left out: {method}: {reason}", file=sys.stderr)
+    return replace(plan, methods=tuple(method for method, reason in reasons.items() if not reason))
+
+
+def _alone(lab: Lab) -> Lab:
+    """The draft model as a target without a draft.
+
+    Raises:
+        ConfigError: the pair has no draft model.
+    """
+    if "draft" not in lab.models:
+        raise ConfigError("This entry runs the draft model alone, and none is loaded: give --draft.")
+    return Lab(lab.models["draft"], {}, {})
+
+
 def _settings(lab: Lab, plan: Plan, times: bool) -> Row:
+    """What finished runs hang on, beside the contents of the heads and judges that each uses (`_kept_as`)."""
     return {
         "models": {"target": lab.target.revision} | {role: m.revision for role, m in sorted(lab.models.items())},
-        "assets": {role: str(path) for role, path in sorted(lab.asset_paths.items())},
         "dtype": lab.target.dtype,
         "device": str(lab.target.device),
         "max_new_tokens": plan.max_new_tokens,
@@ -144,12 +166,30 @@ def _settings(lab: Lab, plan: Plan, times: bool) -> Row:
     }
 
 
-def _missing(plan: Plan, store: Store) -> Iterator[tuple[str, int, int, list[str]]]:
+def _contents(lab: Lab, role: str) -> str:
+    """The sha256 of an asset; its place where it cannot be used, which is told by the method that needs it."""
+    try:
+        return lab.describe_asset(role)["revision"]
+    except LabError:
+        return lab.asset_paths[role]
+
+
+def _kept_as(lab: Lab, method: str) -> str:
+    """The name of a method's runs in a store: with the contents of the heads, judges or bins that it takes, if any, so
+    that its runs are made anew where these are others."""
+    name, knobs = parse_method(method)
+    card = get_card(name)
+    used = [_contents(lab, role) for role in lab.assets_of(card, card.resolve(knobs))]
+    return method if not used else f"{method} {hashlib.sha256(repr(used).encode()).hexdigest()[:8]}"
+
+
+def _missing(lab: Lab, plan: Plan, store: Store) -> Iterator[tuple[str, int, int, list[str]]]:
     """Task, prompt, repeat and the methods that have not run on it yet."""
+    names = {method: _kept_as(lab, method) for method in plan.methods}
     for task in plan.tasks:
         for prompt in range(plan.items):
             for repeat in range(plan.repeats):
-                left = [m for m in plan.methods if (task, prompt, repeat, m) not in store.rows]
+                left = [m for m in plan.methods if (task, prompt, repeat, names[m]) not in store.rows]
                 if left:
                     yield task, prompt, repeat, left
 
@@ -157,7 +197,7 @@ def _missing(plan: Plan, store: Store) -> Iterator[tuple[str, int, int, list[str
 def _run(lab: Lab, plan: Plan, running: Running, what: str) -> bool:
     """Make the runs of a plan that are not kept yet; whether all are there now."""
     store = running.store(_settings(lab, plan, running.times))
-    missing = [one for one in _missing(plan, store) if running.shard.takes(one[1])]
+    missing = [one for one in _missing(lab, plan, store) if running.shard.takes(one[1])]
     total = sum(len(methods) for *_, methods in missing)
     problems = {task: load_problems(task, "heldout", plan.items) for task in plan.tasks}
     marks = {task: marking(task) for task in plan.tasks}
@@ -179,13 +219,13 @@ def _run(lab: Lab, plan: Plan, running: Running, what: str) -> bool:
         runs = run_all(lab, list(specs.values()), prompt, options)
         for method, trace in zip(specs, runs.values(), strict=True):
             right, answer = trace.head.extras.get("right"), _answer(marks[task], trace.text, plan.repeats)
-            store.add((task, place, repeat, method), numbers(trace, right, answer, running.times))
+            store.add((task, place, repeat, _kept_as(lab, method)), numbers(trace, right, answer, running.times))
         done, spent = done + len(methods), time.monotonic() - began
         if spent - told > EVERY or done == total:
             told, left = spent, spent / done * (total - done) / 60
             print(f"  {what}: {done} of {total} runs, about {left:.1f} min left", file=sys.stderr, flush=True)
     store.read()
-    return not any(_missing(plan, store))
+    return not any(_missing(lab, plan, store))
 
 
 def _answer(mark: Marking, text: str, repeats: int) -> str | None:
@@ -195,15 +235,15 @@ def _answer(mark: Marking, text: str, repeats: int) -> str | None:
     return None
 
 
-def _records(lab: Lab, plans: list[Plan], running: Running) -> Records:
+def _records(pairs: Mapping[str, Lab], plans: list[Plan], running: Running) -> Records:
     found, references = dict[tuple[str, str], Record](), dict[str, list[str]]()
     for plan in plans:
-        rows = running.store(_settings(lab, plan, running.times)).rows
+        rows = running.store(_settings(pairs[plan.writer], plan, running.times)).rows
         for task in plan.tasks:
             if "translation" in marking(task).measures:
                 references[task] = [problem.answer for problem in load_problems(task, "heldout", plan.items)]
             for method in plan.methods:
-                kept = [rows[task, i, r, method] for i in range(plan.items) for r in range(plan.repeats)]
-                name = label(plan, method)
+                known, name = _kept_as(pairs[plan.writer], method), label(plan, method)
+                kept = [rows[task, i, r, known] for i in range(plan.items) for r in range(plan.repeats)]
                 found[task, name] = record(task, name, plan.repeats, kept)
     return Records(found, references)

@@ -87,6 +87,7 @@ class Plan:
     max_new_tokens: int = 160
     record: Literal["light", "full"] = "light"
     seed: int = 0
+    writer: Literal["target", "draft"] = "target"  # draft: the draft model in the target's place, alone
 
 
 @dataclass(frozen=True, slots=True)

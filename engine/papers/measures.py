@@ -22,6 +22,7 @@ RATIOS: Mapping[str, tuple[tuple[str, ...], Ratio]] = {  # columns that are summ
     "penalised_rate": (("penalised", "tokens"), lambda s: 100 * s[..., 0] / s[..., 1]),
     "tokens_per_s": (("tokens", "ms"), lambda s: 1e3 * s[..., 0] / s[..., 1]),
 }
+VOTED = "voted"  # right answers: of the vote where a prompt has several responses, else of the one
 MEANS = {"calls_each": "calls", "fed_each": "fed"}
 QUALITY = (
     "response_tokens",
@@ -34,6 +35,7 @@ QUALITY = (
 )
 DIFFERENCE, QUOTIENT = "_difference", "_quotient"
 NAMES = (
+    VOTED,
     *QUALITY,
     *(f"{name}{DIFFERENCE}" for name in ("response_tokens", "accuracy", "majority", "bleu", "chrf")),
     "bleu_to_ar_difference",
@@ -56,6 +58,8 @@ def measured(found: Records, name: str, of: str, against: str, task: str) -> Int
         raise ConfigError(unknown("measure", name, NAMES))
     if (task, of) not in found.by_name or (against and (task, against) not in found.by_name):
         return None
+    if name == VOTED:
+        name = "majority" if found.by_name[task, of].repeats > 1 else "accuracy"
     base = name.removesuffix(DIFFERENCE).removesuffix(QUOTIENT)
     if base in RATIOS or base in MEANS:
         ours = found.by_name[task, of]

@@ -79,7 +79,8 @@ def _outcome(check: Check, ours: Interval, other: Interval | None) -> Outcome:
         low, high, floor, ceiling = -high, -low, -ceiling, -floor
     if low > ceiling:
         return "holds"
-    return "fails" if high < floor or (ours.low is None and ours.mean == floor) else "open"
+    same = ours.low is None and not check.margin and ours.mean == floor
+    return "fails" if high < floor or same else "open"
 
 
 def _bounds(found: Interval) -> tuple[float, float]:

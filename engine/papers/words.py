@@ -4,12 +4,13 @@ from typing import Any
 
 from engine.papers.entries import Check
 
-SHARES = ("accuracy", "majority", "same_as_ar")
+SHARES = ("accuracy", "majority", "voted", "same_as_ar")
 MEASURES = {  # a measure -> its unit or noun, after the number
     "tau": "tokens a target call",
     "accepted_per_call": "accepted tokens a call",
     "accuracy": "% right",
     "majority": "% right by majority",
+    "voted": "% right",
     "same_as_ar": "% of the outputs equal",
     "bleu": "BLEU",
     "bleu_to_ar": "BLEU against the greedy output",
@@ -35,7 +36,7 @@ def spread(cell: Cell | None, scale: float = 1.0) -> str:
 def evidence(check: Check, told: Cell) -> str:
     """The numbers behind an outcome: "holds: 0.5 % right, difference (0.1 to 0.9), 300 prompts"."""
     outcome = OUTCOMES[told["outcome"]]
-    if told["ours"] is None:
+    if told["ours"] is None or told["outcome"] == "missing":
         return outcome
     name = check.q.measure.removesuffix("_difference").removesuffix("_quotient")
     scale = 100 if name in SHARES and not check.q.measure.endswith("_quotient") else 1

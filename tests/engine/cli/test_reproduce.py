@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from engine.cli import main
-from engine.cli.reproducing import Store
+from engine.cli.reproducing import Running, Store, made
 from engine.errors import ConfigError
-from engine.papers.entries import chosen
+from engine.lab import Lab
+from engine.papers.entries import Item, Paper, Plan, chosen
+from engine.papers.records import numbers
+from engine.tasks import load_problems
 from tests.engine.zoo import Zoo
 
 
@@ -40,6 +43,23 @@ def test_an_item_is_run_gone_on_with_and_shared(zoo: Zoo, tmp_path: Path, capsys
     assert "runs, about" not in capsys.readouterr().err
     assert main(["reproduce", "easd:T3", "--items", "3", "--minutes", "0.000001", *given]) == 1
     assert "run again to go on" in capsys.readouterr().err
+
+
+def test_the_draft_takes_the_targets_place(zoo: Zoo, tmp_path: Path) -> None:
+    """A plan may run a method on the draft model alone, kept apart from the runs of the pair."""
+    lab = zoo.lab("llama", draft="noise")
+    plans = (
+        Plan(("ar",), items=1, max_new_tokens=4),
+        Plan(("ar",), items=1, max_new_tokens=4, tag="draft", writer="draft"),
+    )
+    item = Item("T1", "Table 1", "x", "y.", plans=plans)
+    found = made(Paper("p", "A paper", "sd", "", (item,)), item, lab, Running(tmp_path))
+    assert found is not None and [run["label"] for run in found["runs"]] == ["ar", "ar@draft"]
+    alone = lab.run("draft_alone", load_problems("arithmetic", "heldout", 1)[0].prompt, max_new_tokens=4)
+    assert found["runs"][1]["output"] == [numbers(alone, None, None, False)["output"]] != found["runs"][0]["output"]
+    assert len(list(tmp_path.iterdir())) == 2
+    with pytest.raises(ConfigError, match="none is loaded: give --draft"):
+        made(Paper("p", "A paper", "sd", "", (item,)), item, Lab(lab.target, {}, {}), Running(tmp_path))
 
 
 def test_what_cannot_be_run_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ def test_every_table_and_figure_of_the_five_papers_is_there() -> None:
         "cm_asd": 3,
         "easd": 4,
         "heterospec": 4,
-        "stand": 5,
+        "stand": 6,
     }
 
 
@@ -70,7 +70,7 @@ def test_what_an_entry_names_exists() -> None:
 def test_one_item_is_found_by_name() -> None:
     """In any case of letters; an unknown one is refused with the nearest."""
     assert [(p.key, i.id) for p, i in chosen("easd:t1")] == [("easd", "T1")]
-    assert len(chosen("stand")) == 9
+    assert len(chosen("stand")) == 10
     with pytest.raises(ConfigError, match="Did you mean 'easd'"):
         paper("eas")
     with pytest.raises(ConfigError, match="Known: F1"):

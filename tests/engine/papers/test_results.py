@@ -62,6 +62,7 @@ def check(relation: Any = "above", **more: Any) -> Check:
         (Interval(2, None, None, 1), check(value=2), "fails"),
         (Interval(2, None, None, 1), check(value=1.99), "holds"),
         (Interval(2, None, None, 1), check(value=1.99, margin=0.1), "open"),
+        (Interval(2, None, None, 1), check(value=2, margin=0.1), "open"),
         (None, check(), "missing"),
     ],
 )
@@ -141,6 +142,12 @@ def two() -> Records:
     )
 
 
+def once() -> Records:
+    """One response a prompt, so that there is nothing to vote on."""
+    one = Record("arithmetic", "sd", 1, [4, 6], [2, 2], [5, 9], [4, 8], [2, 4], ["a", "c"], right=[1, 0])
+    return Records({("arithmetic", "sd"): one})
+
+
 def test_measures_are_pooled_over_prompts_and_paired() -> None:
     """Quotients of sums, differences on the same prompts; BLEU against references, or against plain decoding."""
     found = two()
@@ -159,6 +166,7 @@ def test_measures_are_pooled_over_prompts_and_paired() -> None:
     assert value("bleu", of="ar") == 100 and value("bleu_to_ar") == value("bleu")
     assert value("bleu_to_ar_difference", against="ar") == value("bleu_difference", against="ar")
     assert value("accuracy", task="arithmetic") == 0.75 and value("majority", task="arithmetic") == 1.0
+    assert value("voted", task="arithmetic") == 1.0 and measured(once(), "voted", "sd", "", "arithmetic").mean == 0.5  # type: ignore[union-attr]
     assert value("tau", task="arithmetic") == round(16 / 6, 6)
     interval = measured(found, "tau", "sd", "", "arithmetic")
     assert interval is not None and interval.n == 2  # prompts, not repeats
