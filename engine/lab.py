@@ -35,13 +35,15 @@ class Lab(Pair):
         device: str = "auto",
         dtype: str = "auto",
         threads: int | str | None = None,
+        languages: str = "",
         **assets: str | Path,
     ) -> "Lab":
         """A lab from a preset's name, or from any Hugging Face ids or local folders.
 
         `draft` replaces a preset's own; `eagle` is an EAGLE-3 head; further heads and judges go by role
         (`medusa="..."`). `threads` is a number for torch, or "auto": the fastest in a short measurement on the target;
-        None changes nothing.
+        None changes nothing. `languages` ("en_XX:de_DE") are those of source and target, for encoder-decoder models of
+        several.
 
         Raises:
             ConfigError: neither or both given, an unknown preset, device, dtype, option or role.
@@ -50,7 +52,7 @@ class Lab(Pair):
         """
         models = {role: str(ref) for role, ref in (("target", target), ("draft", draft)) if ref is not None}
         given = {**assets, **({"eagle3": eagle} if eagle is not None else {})}
-        found = loading.wanted(preset, models, {role: str(ref) for role, ref in given.items()}, dtype)
+        found = loading.wanted(preset, models, {role: str(ref) for role, ref in given.items()}, dtype, languages)
         loaded = loading.load_models(found, device)
         chosen = None if threads is None else settle(loaded["target"], threads)
         return cls(loaded.pop("target"), loaded, dict(found.assets), preset, chosen, found.calibrated)

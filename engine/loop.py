@@ -87,7 +87,8 @@ class Decoding:
         self.method.shape.begin()
         self.method.drafter.begin(self.tokens)
         if self.prompt > 1:
-            self.last = self.target.forward(self.tokens[:-1])
+            read = self.target.forward(self.tokens[:-1])
+            self.last = read if read.tail else None  # none of a source, whose states are no rows
         prefill = watch.lap()
         total = 0.0
         while not self.reason:

@@ -79,6 +79,9 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         metavar="ROLE=DIR",
         help="a further head, judge or table, such as judge=DIR or medusa=DIR; repeatable",
     )
+    group.add_argument(
+        "--languages", default="", metavar="SOURCE:TARGET", help="for encoder-decoders of several, such as en_XX:de_DE"
+    )
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
     group.add_argument(
@@ -174,7 +177,7 @@ def load_lab(args: argparse.Namespace) -> Lab:
     """The lab that the model options name."""
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
     which = {"target": args.target} if args.target else {"preset": args.preset or "tiny"}
-    names = ("draft", "eagle", "device", "dtype", "threads")
+    names = ("draft", "eagle", "device", "dtype", "threads", "languages")
     lab = Lab.load(**which, **{name: getattr(args, name) for name in names}, **assets)
     if lab.threads and lab.threads.seconds:  # a choice was made
         print(f"torch uses {lab.threads}", file=sys.stderr)

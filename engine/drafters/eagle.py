@@ -31,6 +31,7 @@ class Eagle2:
     NEEDS: ClassVar[tuple[str, ...]] = ("eagle2",)
     DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()
+    DECODER_ONLY: ClassVar[str] = "its head reads the target's features of every token before, and a source has none."
     taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:

@@ -28,6 +28,7 @@ class Hydra:
     NEEDS: ClassVar[tuple[str, ...]] = ("hydra",)
     DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()
+    DECODER_ONLY: ClassVar[str] = "its extra layer reads the target's states of every token before."
     taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:

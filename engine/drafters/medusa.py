@@ -33,13 +33,13 @@ class Medusa:
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.head: MedusaHead = kit.assets["medusa"]
-        self.vocab = kit.vocab
+        self.vocab, self.target = kit.vocab, kit.target
         self.follower = Follower()
         self._state: Tensor | None = None  # final-normed state before the root [1, D]
 
     def begin(self, tokens: Sequence[int]) -> None:
         self._state = None
-        self.follower.begin(len(tokens))
+        self.follower.begin(len(tokens), self.target.source_of(tokens))
 
     def propose(self, context: Context, shape: Any) -> Draft:
         """The draft tokens in the shape's template, or a chain of first draft tokens; empty while there is no state

@@ -28,6 +28,7 @@ class Mtp:
     NEEDS: ClassVar[tuple[str, ...]] = ("mtp",)
     DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()
+    DECODER_ONLY: ClassVar[str] = "the further layer comes with a decoder-only target."
     taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:

@@ -30,6 +30,7 @@ class Universal:
     NEEDS: ClassVar[tuple[str, ...]] = ("draft",)
     DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ()
+    DECODER_ONLY: ClassVar[str] = "it hands the draft model one text, and knows of no source beside it."
     taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:

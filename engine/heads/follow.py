@@ -16,12 +16,12 @@ class Follower:
     path."""
 
     def __init__(self) -> None:
-        self.count = 0  # features seen so far
+        self.count = 0  # features seen so far, or passed over as a source's
         self._length = 0  # tokens that the last pass stood on
 
-    def begin(self, length: int) -> None:
-        """A new sequence; the prefill stands on all its tokens but the last."""
-        self.count, self._length = 0, length - 1
+    def begin(self, length: int, source: int = 0) -> None:
+        """A new sequence; the prefill stands on all its tokens but the last. A source has no features of its own."""
+        self.count, self._length = source, length - 1
 
     def fresh(self, forward: Forward | None, path: Sequence[int], length: int, states: Tensor | None) -> Tensor | None:
         """The new features [m, F] among the pass's `states` [tail + N, F], now that `length` tokens are committed.

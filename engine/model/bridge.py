@@ -96,9 +96,11 @@ def bridge(target: Model, draft: Model) -> Bridge:
     """How the draft model's ids stand to the target's.
 
     Raises:
-        ModelMismatch: they have no piece in common.
+        ModelMismatch: they have no piece in common; one is an encoder-decoder and the other is not; or both are, and
+        their sequences are not built alike.
     """
     a, b = target.tokenizer, draft.tokenizer
+    _same_kind(target, draft)
     va, vb = a.hf.get_vocab(), b.hf.get_vocab()
     if va == vb:
         shared = tuple(range(min(target.vocab, draft.vocab)))
@@ -113,6 +115,35 @@ def bridge(target: Model, draft: Model) -> Bridge:
     moved = {i: j for name, i in va.items() if (j := vb.get(name, i)) < draft.vocab} if kind == "specials" else {}
     mine, theirs = zip(*pairs, strict=True)
     return Bridge(kind, mine, theirs, target.vocab, a, b, moved)
+
+
+def _same_kind(target: Model, draft: Model) -> None:
+    """See that both models read a sequence in the same way.
+
+    Raises:
+        ModelMismatch: they do not.
+    """
+    kinds = ["an encoder-decoder model" if m.seam else "decoder-only" for m in (target, draft)]
+    if kinds[0] != kinds[1]:
+        raise ModelMismatch(
+            f"{target.name} is {kinds[0]} and {draft.name} is {kinds[1]}: what one reads as a source has no place in "
+            "the other. Give two models of one kind."
+        )
+    if not target.seam or not draft.seam:
+        return
+    if target.tokenizer.hf.get_vocab() != draft.tokenizer.hf.get_vocab():
+        raise ModelMismatch(
+            f"{target.name} and {draft.name} have different vocabularies; encoder-decoder pairs need one, since both "
+            "encoders read the same source tokens."
+        )
+    if target.seam.opening != draft.seam.opening:
+        names = [
+            " ".join(m.tokenizer.hf.convert_ids_to_tokens(list(m.seam.opening))) for m in (target, draft) if m.seam
+        ]
+        raise ModelMismatch(
+            f"{target.name} begins a text with {names[0]}, and {draft.name} with {names[1]}: they write different "
+            "languages or were trained otherwise."
+        )
 
 
 def _agreeing(va: Mapping[str, int], vb: Mapping[str, int]) -> list[tuple[int, int]]:

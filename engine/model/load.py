@@ -1,10 +1,11 @@
-"""Load a causal model and its tokenizer, from the hub or a folder, and refuse with the reason what cannot work."""
+"""Load a model that writes text and its tokenizer, from the hub or a folder, and refuse with the reason what cannot
+work."""
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from transformers import AutoConfig, AutoTokenizer
@@ -17,7 +18,10 @@ from engine.model.generic import GenericDecoder, obstacle
 from engine.model.hub import first_line, missing
 from engine.model.layers import layers_of
 from engine.model.lean import lean_from
+from engine.model.seam import Seam
+from engine.model.seq2seq import parts_of
 from engine.model.session import Session
+from engine.model.source import CrossDecoder, SourceSession
 from engine.model.tokens import Tokenizer
 from engine.model.trial import fault
 
@@ -34,7 +38,7 @@ class Model:
     layers: int
     width: int
     vocab: int  # ids in common use: rows of the head, cut to the pair's common ids by Lab
-    context: int  # positions
+    context: int  # positions; of an encoder-decoder those of its decoder
     parameters: int
     bytes: int
     dtype: str
@@ -42,15 +46,38 @@ class Model:
     revision: str  # sha256 of the weights (local) or the hub commit
     lean: bool
     notes: tuple[str, ...] = ()  # what of the checkpoint is not used, or works otherwise here, in sentences
+    seam: Seam | None = None  # of an encoder-decoder: where its source ends
+    source_context: int = 0  # positions of the encoder
 
     @property
     def only_chains(self) -> bool:
         """Whether it can check no branching draft."""
         return self.decoder.only_chains
 
+    @property
+    def longest(self) -> int:
+        """Most tokens of a sequence, a source included."""
+        return self.context + self.source_context
+
+    def source_of(self, tokens: Sequence[int]) -> int:
+        """How many of the tokens are a source that an encoder reads."""
+        return self.seam.find(tokens) if self.seam else 0
+
+    def filler(self, n: int) -> list[int]:
+        """Some text of n tokens, at least 2, to measure passes on; half of it is a source where there is one."""
+        if self.seam is None:
+            return [0] * n
+        plain = next(i for i in range(self.vocab) if i not in (*self.seam.opening, *self.seam.ends))
+        source = [plain] * (n // 2) + sorted(self.seam.ends)[:1]
+        return [*source, *self.seam.opening, *[plain] * (n - n // 2)]
+
     def session(self, capacity: int, taps: Sequence[int] = (), slots: int = 0) -> Session:
         """A fresh sequence with room for `capacity` positions (at most the context), and perhaps more `slots`."""
-        return Session(self.decoder, self.vocab, self.device, min(capacity, self.context), taps, slots)
+        capacity = min(capacity, self.longest)
+        if self.seam:
+            decoder, context = cast(CrossDecoder, self.decoder), (self.source_context, self.context)
+            return SourceSession(decoder, self.seam, context, self.vocab, self.device, capacity, taps, slots)
+        return Session(self.decoder, self.vocab, self.device, capacity, taps, slots)
 
     def describe(self) -> dict[str, Any]:
         """The model as a trace names it."""
@@ -64,6 +91,7 @@ class Model:
             "context": self.context,
             "lean": self.lean,
         }
+        about |= {"source_context": self.source_context} if self.seam else {}
         return about | ({"notes": list(self.notes)} if self.notes else {})
 
 
@@ -84,17 +112,19 @@ def pick_device(device: str) -> torch.device:
     return chosen
 
 
-def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name: str = "") -> Model:
-    """A causal model by hub id or local folder; safetensors only, no remote code.
+def load_model(
+    ref: str | Path, device: str = "auto", dtype: str = "auto", name: str = "", languages: str = ""
+) -> Model:
+    """A causal or encoder-decoder model by hub id or local folder; safetensors only, no remote code.
 
     Of a multimodal model the part that writes text. `dtype` "auto" is fp32 on a CPU and the checkpoint's own on CUDA.
     On several GPUs transformers spreads the layers. `name` is how traces and messages call the model; a folder's own
-    name if not given.
+    name if not given. `languages` ("en_XX:de_DE") are those of source and target, for models of several.
 
     Raises:
         AssetError: no such model, or files are missing.
         ModelMismatch: an architecture the lab cannot run, with the reason.
-        ConfigError: unknown device or dtype.
+        ConfigError: unknown device, dtype or language.
         EngineFault: out of memory.
     """
     where = pick_device(device)
@@ -121,7 +151,7 @@ def load_model(ref: str | Path, device: str = "auto", dtype: str = "auto", name:
         raise AssetError(missing(path, error)) from error
     _complete(info, name)
     hf.eval().requires_grad_(False)
-    return assembled(name, hf, tokenizer, config, revision or revision_of(path, config))
+    return assembled(name, hf, tokenizer, config, revision or revision_of(path, config), languages=languages)
 
 
 def _placement(device: str, where: torch.device) -> "str | dict[str, torch.device]":
@@ -133,10 +163,8 @@ def ways_to_load(config: Any, name: str) -> list[tuple[Any, Any, dict[str, str]]
     """See `network.auto_classes`.
 
     Raises:
-        ModelMismatch: encoder-decoder models, and what writes no text.
+        ModelMismatch: what writes no text.
     """
-    if getattr(config, "is_encoder_decoder", False):
-        raise ModelMismatch(f"{name} is an encoder-decoder model; the lab runs decoder-only causal models.")
     ways = network.auto_classes(config)
     if not ways:
         raise ModelMismatch(f"{name} is of type {config.model_type}, which is no model that writes text.")
@@ -190,17 +218,24 @@ def dtype_on(device: torch.device, dtype: str) -> "torch.dtype | str":
     return DTYPES[dtype]
 
 
-def assembled(name: str, hf: Any, tokenizer: Any, config: Any, revision: str, trial: bool = True) -> Model:
+def assembled(
+    name: str, hf: Any, tokenizer: Any, config: Any, revision: str, trial: bool = True, languages: str = ""
+) -> Model:
     """A network with its tokenizer as the lab's model. Without a `trial` it need not have its weights.
 
     Raises:
         ModelMismatch: an architecture the lab cannot run, with the reason.
+        ConfigError: languages that it does not know, or needs.
     """
+    if network.crossed(config):
+        return _crossed(name, hf, tokenizer, config, revision, trial, languages)
+    if languages:
+        raise ConfigError(f"{name} is no encoder-decoder model, so languages={languages!r} has no meaning for it.")
     stop = _stop_ids(hf, tokenizer)
     network.drop_senses(hf)
     parameters, size = network.size_of(hf)
     device, dtype, packing = network.home_of(hf), str(hf.dtype).removeprefix("torch."), network.quantised(hf)
-    rows = hf.get_output_embeddings().weight.shape[0]
+    rows = network.rows_of(hf)
     text = network.text_config(config)
     context = network.context_of(text)
     lean = lean_from(hf)  # takes the weights out of hf when it fits
@@ -220,6 +255,31 @@ def assembled(name: str, hf: Any, tokenizer: Any, config: Any, revision: str, tr
         revision=revision,
         lean=lean is not None,
         notes=tuple(_notes(text is not config, decoder, packing, context, text)),
+    )
+
+
+def _crossed(name: str, hf: Any, tokenizer: Any, config: Any, revision: str, trial: bool, languages: str) -> Model:
+    stop = _stop_ids(hf, tokenizer)
+    parameters, size = network.size_of(hf)
+    device, dtype, rows = network.home_of(hf), str(hf.dtype).removeprefix("torch."), network.rows_of(hf)
+    parts = parts_of(hf, tokenizer, name, languages, stop, (rows, device) if trial else None)
+    return Model(
+        name=name,
+        decoder=parts.decoder,
+        tokenizer=Tokenizer(tokenizer, stop, parts.seam),
+        layers=parts.layers,
+        width=network.width_of(config),
+        vocab=rows,
+        context=parts.context[1],
+        parameters=parameters,
+        bytes=size,
+        dtype=dtype,
+        device=device,
+        revision=revision,
+        lean=not parts.decoder.only_chains,
+        notes=parts.notes,
+        seam=parts.seam,
+        source_context=parts.context[0],
     )
 
 

@@ -4,7 +4,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMultimodalLM
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoModelForMultimodalLM,
+    AutoModelForSeq2SeqLM,
+)
 
 LONG_ROPE = "longrope"  # its factors change for all positions once the text is longer than the original context
 TEXT_NAMES = {  # of tensors in multimodal checkpoints, new and old -> in the text model alone
@@ -18,6 +23,8 @@ SENSES = ("vision", "visual", "image", "audio", "video", "speech", "multi_modal"
 
 def auto_class(config: Any) -> Any:
     """The auto class that loads a configuration as a model that writes text; None when there is none."""
+    if crossed(config):
+        return AutoModelForSeq2SeqLM if type(config) in AutoModelForSeq2SeqLM._model_mapping else None
     autos = (AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForMultimodalLM)
     return next((auto for auto in autos if type(config) in auto._model_mapping), None)
 
@@ -27,6 +34,8 @@ def auto_classes(config: Any) -> list[tuple[Any, Any, dict[str, str]]]:
 
     Of a multimodal model first the text model alone, where transformers has one: what sees or hears is then never read.
     """
+    if crossed(config):
+        return [(AutoModelForSeq2SeqLM, config, {})] if auto_class(config) else []
     text, whole = text_config(config), auto_class(config)
     scaled = any(getattr(text, name, None) not in (None, 1) for name in SCALES)
     alone = text is not config and not scaled and type(text) in AutoModelForCausalLM._model_mapping
@@ -34,9 +43,24 @@ def auto_classes(config: Any) -> list[tuple[Any, Any, dict[str, str]]]:
     return ways + ([(whole, config, {})] if whole is not None else [])
 
 
+def crossed(config: Any) -> bool:
+    """Whether a configuration is an encoder-decoder's."""
+    return bool(getattr(config, "is_encoder_decoder", False))
+
+
+def rows_of(hf: Any) -> int:
+    """Ids that a model gives logits for."""
+    return int(hf.get_output_embeddings().weight.shape[0])
+
+
+def width_of(config: Any) -> int:
+    """Channels of the states that the output head reads."""
+    return int(getattr(config, "decoder", config).hidden_size)
+
+
 def text_config(config: Any) -> Any:
     """The part of a configuration that describes the layers that write text; of a text model, all of it."""
-    return config.get_text_config(decoder=True)
+    return config if crossed(config) and not hasattr(config, "decoder") else config.get_text_config(decoder=True)
 
 
 def drop_senses(hf: Any) -> list[str]:

@@ -62,7 +62,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "")
         raise
     except Exception as error:  # transformers raises whatever it likes on damaged files
         raise AssetError(missing(ref, error)) from error
-    suits = not packing and lean.suits(hf.config)
+    suits = not packing and (model.lean if model.seam else lean.suits(hf.config))
     return Outline(
         model=model,
         type=str(config.model_type),

@@ -10,10 +10,11 @@ from torch import nn
 class Skipper:
     """The decoder layers of one model. Families differ in what a layer returns, so the first pass is watched."""
 
-    def __init__(self, hf: Any) -> None:
-        config = hf.config.get_text_config()
+    def __init__(self, hf: Any, layers: int = 0) -> None:
+        """`layers` of the decoder; 0 where the configuration says it."""
+        number = layers or hf.config.get_text_config().num_hidden_layers
         body = hf.get_decoder() if hasattr(hf, "get_decoder") else hf
-        stacks = [m for m in body.modules() if isinstance(m, nn.ModuleList) and len(m) == config.num_hidden_layers]
+        stacks = [m for m in body.modules() if isinstance(m, nn.ModuleList) and len(m) == number]
         self.layers: list[Any] = list(stacks[0]) if stacks else []
         self._tuples = False
         if self.layers:

@@ -100,7 +100,7 @@ def _seconds(model: Model, threads: int) -> float:
     """
     torch.set_num_threads(threads)
     session = model.session(PROMPT + max(ROWS))
-    prompt = [0] * min(PROMPT, session.capacity // 2)
+    prompt = model.filler(min(PROMPT, session.capacity // 2))
     total = 0.0
     for rows in ROWS:
         draft = chain([0] * min(rows, session.capacity - len(prompt)))

@@ -5,6 +5,7 @@ from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from engine.errors import ConfigError
+from engine.model.seam import Seam
 
 BEFORE = ("a", ".", "0", "\n")  # characters before a text that is to be read as in the middle of another
 
@@ -12,17 +13,20 @@ BEFORE = ("a", ".", "0", "\n")  # characters before a text that is to be read as
 class Tokenizer:
     """A Hugging Face tokenizer with the few calls that the lab needs."""
 
-    def __init__(self, hf: Any, stop_ids: Sequence[int]) -> None:
-        self.hf = hf
+    def __init__(self, hf: Any, stop_ids: Sequence[int], seam: Seam | None = None) -> None:
+        """`seam` is that of an encoder-decoder, whose prompts are sources."""
+        self.hf, self.seam = hf, seam
         self.stop_ids = frozenset(stop_ids)
         self.piece = lru_cache(maxsize=None)(self._piece)
 
     def encode(self, prompt: "str | Sequence[int]", chat: bool = False) -> list[int]:
         """Ids of a prompt; a list of ids is taken as it is.
 
+        Of an encoder-decoder the source, then the decoder's opening; a list of ids without an opening is a source.
+
         Raises:
-            ConfigError: nothing to encode, no valid text, an id outside the vocabulary, or `chat` without a chat
-            template.
+            ConfigError: nothing to encode, no valid text, an id outside the vocabulary, `chat` without a chat
+            template, or a source that holds an opening.
         """
         if not isinstance(prompt, str):
             ids = _ids(prompt)
@@ -35,6 +39,17 @@ class Tokenizer:
             ids = self._text(prompt, chat)
         if not ids:
             raise ConfigError("The prompt is empty: it gives no token.")
+        return self._opened(ids, isinstance(prompt, str), self.seam) if self.seam else ids
+
+    def _opened(self, ids: list[int], whole: bool, seam: Seam) -> list[int]:
+        """Source ids with the decoder's opening behind them; `whole`: they are nothing but a source."""
+        at = len(ids) if whole else seam.find(ids)
+        if len(ids) < at + len(seam.opening):
+            ids = [*ids[:at], *seam.opening]
+        if seam.find(ids) != at:
+            opening = " ".join(map(repr, self.hf.convert_ids_to_tokens(list(seam.opening))))
+            end = f" and ends with {self.hf.eos_token!r}" if seam.opening[0] in seam.ends else ""
+            raise ConfigError(f"The source must be text that holds no {opening}{end}, since there the answer begins.")
         return ids
 
     def _text(self, prompt: str, chat: bool) -> list[int]:

@@ -7,34 +7,41 @@ import torch
 from torch import Tensor
 
 from engine.draft import Draft, chain
-from engine.model.decoder import Decoder
 from engine.model.hub import first_line
+from engine.model.seam import Seam
 from engine.model.session import Session
+from engine.model.source import SourceSession
 
 CLOSE = {torch.float64: 1e-3, torch.float32: 1e-3}  # of the largest logit; rounding alone stays far below
 ROUGH = 0.3  # for half types and packed weights, whose roundings depend on how many rows are run together
 
 
 @torch.inference_mode()
-def fault(hf: Any, decoder: Decoder, vocab: int, device: torch.device) -> str:
-    """What is wrong with a network's answers in pieces, as the end of a sentence; empty when nothing is."""
+def fault(hf: Any, decoder: Any, vocab: int, device: torch.device, seam: Seam | None = None) -> str:
+    """What is wrong with a network's answers in pieces, as the end of a sentence; empty when nothing is. With a `seam`
+    it is an encoder-decoder, and the pieces are those of its decoder."""
     ids = [(97 + 7919 * i) % vocab for i in range(9)]
     text, other = ids[:7], ids[7:]
+    source = [i for i in ids if seam and i not in (*seam.opening, *seam.ends)] + sorted(seam.ends if seam else ())[:1]
+    before = [*source, *(seam.opening if seam else ())]
     try:
-        whole = hf(input_ids=torch.tensor([text], device=device), use_cache=False).logits[0]
-        aside = hf(input_ids=torch.tensor([text[:4] + other], device=device), use_cache=False).logits[0]
+        whole = _plain(hf, text, source, seam, device)
+        aside = _plain(hf, text[:4] + other, source, seam, device)
         if not torch.isfinite(whole).all() or not torch.isfinite(aside).all():
             return ""  # a run says so itself, and other ids may do
-        session = Session(decoder, vocab, device, 32)
-        session.forward(text[:2])
+        if seam:
+            session: Session = SourceSession(decoder, seam, (32, 32), vocab, device, 64)
+        else:
+            session = Session(decoder, vocab, device, 32)
+        session.forward(before + text[:2])
         if decoder.only_chains:
-            draft = session.forward(text[:4], chain(other)).logits
+            draft = session.forward(before + text[:4], chain(other)).logits
             wanted = aside[3:]
         else:
             tree = Draft((text[4], *other, text[5]), (-1, -1, 1, 0))
-            draft = session.forward(text[:4], tree).logits
+            draft = session.forward(before + text[:4], tree).logits
             wanted = torch.stack((aside[3], whole[4], aside[4], aside[5], whole[5]))
-        after = session.forward(text).logits
+        after = session.forward(before + text).logits
     except (RuntimeError, TypeError, ValueError, KeyError, AttributeError, NotImplementedError, IndexError) as error:
         if isinstance(error, torch.OutOfMemoryError):
             raise
@@ -44,6 +51,15 @@ def fault(hf: Any, decoder: Decoder, vocab: int, device: torch.device) -> str:
     if off <= (ROUGH if rough else CLOSE[whole.dtype]):
         return ""
     return f"answers otherwise in pieces than at once (by {off:.2g} of its largest logit)"
+
+
+def _plain(hf: Any, text: list[int], source: list[int], seam: Seam | None, device: torch.device) -> Tensor:
+    """Logits [T, V] of transformers itself after each token of a text, in one pass without a cache."""
+    if seam is None:
+        return hf(input_ids=torch.tensor([text], device=device), use_cache=False).logits[0]  # type: ignore[no-any-return]
+    read, written = (torch.tensor([ids], device=device) for ids in (source, [*seam.opening, *text]))
+    logits = hf(input_ids=read, decoder_input_ids=written, use_cache=False).logits[0]
+    return logits[len(seam.opening) :]  # type: ignore[no-any-return]
 
 
 def _apart(a: Tensor, b: Tensor) -> float:

@@ -12,6 +12,7 @@ from engine.parts.protocols import (
     Rule,
     Shape,
     TreeShape,
+    decoder_only,
     parts_in,
 )
 from engine.parts.threshold_rule import ThresholdRule
@@ -30,6 +31,7 @@ __all__ = [
     "Shape",
     "ThresholdRule",
     "TreeShape",
+    "decoder_only",
     "parts_in",
     "write_chain",
 ]

@@ -91,6 +91,11 @@ class Outcome:
     tokens: list[int] = field(default_factory=list)  # the sequence after the round
 
 
+def decoder_only(part: type[Any]) -> str:
+    """Why a part cannot run on an encoder-decoder (its `DECODER_ONLY`), as a sentence; empty when it can."""
+    return str(getattr(part, "DECODER_ONLY", ""))
+
+
 def parts_in(package: str, folder: Iterable[str]) -> dict[str, type[Any]]:
     """The parts of a room by name: every class with a `NAME` of its own, in the order of the files and within a file.
 

@@ -25,6 +25,7 @@ class Reward:
     NAME: ClassVar[str] = "reward"
     GUARANTEE: ClassVar[Guarantee] = "lossy"
     NEEDS: ClassVar[tuple[str, ...]] = ("prm",)
+    DECODER_ONLY: ClassVar[str] = "reward models read question and answer as one text."
     SHAPES: ClassVar[tuple[str, ...]] = ("steps",)
     THRESHOLD: ClassVar[Threshold | None] = Threshold(
         "decide",

@@ -22,22 +22,27 @@ OPTIONS = (
     "device",
     "dtype",
     "threads",
+    "languages",
 )  # of Lab.load, besides the roles of assets
 
 
 @dataclass(frozen=True)
 class Wanted:
     """Models and assets by role, as folders or hub ids; defaults that were calibrated for just these models, by rule.
-    `named`: the references themselves serve as the models' names."""
+    `named`: the references themselves serve as the models' names. `languages`: of source and target, for models of
+    several."""
 
     models: Mapping[str, str]
     assets: Mapping[str, str]
     dtype: str
     named: bool
     calibrated: Mapping[str, Calibration] = field(default_factory=dict)
+    languages: str = ""
 
 
-def wanted(preset: str | None, models: Mapping[str, str], assets: Mapping[str, str], dtype: str) -> Wanted:
+def wanted(
+    preset: str | None, models: Mapping[str, str], assets: Mapping[str, str], dtype: str, languages: str = ""
+) -> Wanted:
     """What a preset names, with `models` and `assets` in place of its own; or just those. A target that brings an MTP
     head is one of the assets.
 
@@ -59,7 +64,7 @@ def wanted(preset: str | None, models: Mapping[str, str], assets: Mapping[str, s
             raise ConfigError(unknown("option or asset role", kind, (*OPTIONS, *LOADERS)))
     if "mtp" not in assets and brings(Path(locate(models["target"]))):
         assets = {**assets, "mtp": models["target"]}
-    return Wanted(models, assets, dtype, named=preset is not None, calibrated=calibrated)
+    return Wanted(models, assets, dtype, named=preset is not None, calibrated=calibrated, languages=languages)
 
 
 def fetch_models(models: Mapping[str, str]) -> None:
@@ -84,7 +89,9 @@ def load_models(found: Wanted, device: str) -> dict[str, Model]:
     for step, (role, ref) in enumerate(found.models.items(), 1):
         path = locate(ref)
         with loading(f"{role} {ref}", path, step, len(found.models), done):
-            loaded[role] = load_model(path, device, found.dtype, name=ref if found.named else "")
+            loaded[role] = load_model(
+                path, device, found.dtype, name=ref if found.named else "", languages=found.languages
+            )
         done += size_of(path) or 0
     for role, model in loaded.items():
         if role != "target":

@@ -11,9 +11,11 @@ from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
 from engine.files.places import locate
 from engine.model import Bridge, Model, bridge
+from engine.model.source import check_source
 from engine.model.threads import Threads, settle_again
-from engine.parts import Kit
+from engine.parts import Kit, decoder_only
 from engine.progress import loading
+from engine.rules import RULES
 from engine.runs.assets import describe, load_asset, obstacle
 from engine.shapes import SHAPES
 from engine.streams import Streams
@@ -117,6 +119,14 @@ class Pair:
             return f"{card.title} cannot run: the ids of the {card.writer} model are not the target's."
         return ""
 
+    def unfit(self, card: Card) -> str:
+        """Why a card cannot run on an encoder-decoder; empty when it can, or when the target is none."""
+        if not self.target.seam:
+            return ""
+        parts = (DRAFTERS[card.drafter], SHAPES[card.shape], RULES[card.rule])
+        reason = next(filter(None, map(decoder_only, parts)), "")
+        return f"{card.title} runs on decoder-only models: {reason}" if reason else ""
+
     def branches(self, card: Card) -> str:
         """Why a card whose drafts are no chain cannot run on these models; empty when it can."""
         if not self.target.only_chains or SHAPES[card.shape].KIND != "beams":
@@ -138,13 +148,15 @@ class Pair:
 
     @property
     def _one_past(self) -> str:
+        if self.target.seam:
+            return f"The decoder of {self.target.name} takes no positions or masks, which the branches of a tree need."
         return f"Layers of {self.target.name} keep one running state, which the branches of a tree cannot share."
 
     def hindrance(self, card: Card) -> str:
         """Why a card cannot run at its defaults: something is not loaded, or an asset cannot be used; empty when it
         can."""
         knobs = card.resolve({})
-        if reason := self.branches(card) or self.missing(card, knobs):
+        if reason := self.unfit(card) or self.branches(card) or self.missing(card, knobs):
             return reason
         reason = next(filter(None, map(self._obstacle, self.assets_of(card, knobs))), "")
         return f"{card.title} cannot run: {reason}" if reason else ""
@@ -164,16 +176,20 @@ class Pair:
         Raises:
             ConfigError: too many, or ids that target and draft do not share.
         """
-        if len(ids) >= self.target.context:
+        at = self.target.source_of(ids)
+        for model in (self.target, *self.models.values()) if at else ():
+            check_source(ids[:at], model.source_context, model.name)
+        if len(ids) - at >= self.target.context:
             raise ConfigError(
-                f"The prompt has {len(ids)} tokens, and the target reads at most {self.target.context}: shorten it."
+                f"The prompt has {len(ids) - at} tokens, and the target reads at most {self.target.context}: "
+                "shorten it."
             )
         if any(i >= self.vocab for i in ids):
             raise ConfigError(f"The prompt holds token ids beyond the {self.vocab} that the pair has in common.")
 
     def kit(self, card: Card, config: RunConfig) -> Kit:
         """What the parts of one run may use."""
-        capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.context)
+        capacity = min(len(config.prompt_ids) + config.max_new_tokens + TREE_ROOM, self.target.longest)
         assets = {role: self.asset(role) for role in self.assets_of(card, config.knobs)}
         return Kit(
             target=self.target,

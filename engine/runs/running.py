@@ -79,14 +79,15 @@ def _configure(
     pair: Pair, card: Card, prompt: str | Sequence[int], options: Options, knobs: Mapping[str, Any]
 ) -> RunConfig:
     values = card.resolve(knobs)
-    if reason := pair.branches(card) or pair.missing(card, values):
+    if reason := pair.unfit(card) or pair.branches(card) or pair.missing(card, values):
         raise ConfigError(reason)
     ids = pair.target.tokenizer.encode(prompt, options.chat)
     pair.check_fit(ids)
+    at = pair.target.source_of(ids)
     return RunConfig(
         method=card.name,
         prompt_ids=tuple(ids),
-        prompt=prompt if isinstance(prompt, str) else pair.target.tokenizer.decode(ids),
+        prompt=prompt if isinstance(prompt, str) else pair.target.tokenizer.decode(ids[: at or len(ids)]),
         max_new_tokens=options.max_new_tokens,
         sampling=Sampling(options.temperature, options.top_k, options.top_p),
         seed=options.seed,
@@ -119,7 +120,7 @@ def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
         ConfigError: an unknown method or knob, or a model that is missing.
     """
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
-    config = RunConfig(card.name, (0,), max_new_tokens=pair.target.context, knobs=card.resolve(knobs))
+    config = RunConfig(card.name, (0,), max_new_tokens=pair.target.longest, knobs=card.resolve(knobs))
     return build(card, pair.kit(card, config), config.knobs)
 
 
@@ -176,6 +177,7 @@ def _head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunSta
         stop=list(config.stop),
         chat=bool(options.chat),
         top_n=config.top_n,
+        source=pair.target.source_of(config.prompt_ids),
         extras=cast(HeadExtras, {**(options.extras or {}), **_adapted(pair, card), "process": _process(os.getpid())}),
     )
 

@@ -85,6 +85,7 @@ class RunStarted:
     preset: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     created: str = ""
+    source: int = 0  # tokens of the prompt that an encoder read; 0 of a decoder-only model
     extras: HeadExtras = field(default_factory=HeadExtras)  # e.g. trajectory number, task, problem key, process
 
 

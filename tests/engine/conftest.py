@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from engine.lab import Lab
+from tests.engine.crossed import Crossed
 from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo
 
@@ -19,6 +20,12 @@ def _one_thread() -> None:
 def zoo(tmp_path_factory: pytest.TempPathFactory) -> Zoo:
     """Tiny random models by description: `zoo.lab("qwen2", draft="noise", seed=1)`, `zoo.model(...)`, `zoo.path(...)`."""
     return Zoo(tmp_path_factory.mktemp("zoo"))
+
+
+@pytest.fixture(scope="session")
+def crossed(tmp_path_factory: pytest.TempPathFactory) -> Crossed:
+    """Tiny random encoder-decoders by family: `crossed.lab("bart")`, `crossed.model("t5")`, `crossed.plain("marian")`."""
+    return Crossed(tmp_path_factory.mktemp("crossed"))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import torch
 import transformers
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
+    AutoConfig,
     AutoModelForCausalLM,
     GPT2Config,
     GPTNeoXConfig,
@@ -23,6 +24,7 @@ from transformers import (
 
 from engine.lab import Lab
 from engine.model import Model, load_model
+from engine.model.network import auto_class
 
 transformers.utils.logging.disable_progress_bar()
 
@@ -109,7 +111,8 @@ def make_model(
 
 def noised(source: Path, folder: Path, sigma: float, seed: int = 0) -> Path:
     """A copy of a saved model whose matrices got Gaussian noise of `sigma` times their own spread."""
-    hf = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32)
+    config = AutoConfig.from_pretrained(source)
+    hf = auto_class(config).from_pretrained(source, dtype=torch.float32)
     torch.manual_seed(seed)
     with torch.no_grad():
         for weight in hf.parameters():

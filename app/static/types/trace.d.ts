@@ -278,6 +278,8 @@ export interface RunStarted {
   readonly preset?: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly created: string;
+  /** tokens of the prompt that an encoder read; 0 of a decoder-only model */
+  readonly source: number;
   /** e.g. trajectory number, task, problem key, process */
   readonly extras: HeadExtras;
 }

@@ -87,11 +87,6 @@ def test_an_unknown_id_without_network(monkeypatch: pytest.MonkeyPatch) -> None:
         load_model("nobody/nothing", "cpu")
 
 
-def test_an_encoder_decoder_is_refused(source: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelMismatch, match="encoder-decoder"):
-        load_model(edited(source, tmp_path / "copy", settings(model_type="t5")), "cpu")
-
-
 SMALL = {"vocab_size": 96, "hidden_size": 32, "bos_token_id": 1, "eos_token_id": EOS}
 FOREIGN = [
     (BloomConfig(n_layer=1, n_head=2, **SMALL), "positions"),

@@ -1,0 +1,296 @@
+"""A lean decoder over the weights of encoder-decoder models: BART, Marian, mBART, Pegasus, M2M100, T5 and their kin.
+
+The encoder runs through transformers, once a source. The decoder runs here because transformers' own takes neither the
+positions nor the relative biases of the nodes of a draft tree; and as in lean.py there are few calls a layer. Checked
+against transformers in tests/engine/model.
+
+Dimension key as in decoder.py; H heads, C channels a head, L layers, Z positions of the source.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers.activations import ACT2FN
+
+from engine.model.decoder import New, Rows
+from engine.model.network import plain
+from engine.model.weights import transposed
+
+POST = ("bart", "marian", "plbart")  # a norm stands behind each residual sum
+PRE = ("mbart", "pegasus", "m2m_100")  # a norm stands before each part, and one behind the last layer
+RELATIVE = ("t5", "mt5")  # before each part, without mean; positions are biases of the attention
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Norm:
+    """Layer norm; without a bias, by the root mean square alone (T5)."""
+
+    weight: Tensor
+    bias: Tensor | None
+    eps: float
+
+    def __call__(self, x_TD: Tensor) -> Tensor:
+        """The rows, normed."""
+        if self.bias is None:
+            return F.rms_norm(x_TD, self.weight.shape, self.weight, self.eps)
+        return F.layer_norm(x_TD, self.weight.shape, self.weight, self.bias, self.eps)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Product:
+    """Rows [T, in] times weights [in, out], and a bias where the family has one."""
+
+    weight: Tensor
+    bias: Tensor | None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The product."""
+        return x @ self.weight if self.bias is None else torch.addmm(self.bias, x, self.weight)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Block:
+    """One decoder layer: attention to itself, attention to the source, a step for each row."""
+
+    norms: tuple[Norm, Norm, Norm]
+    qkv: Product
+    out: Product
+    cross_q: Product
+    cross_kv: Product
+    cross_out: Product
+    up: Product
+    gate: Product | None
+    down: Product
+
+
+class CrossCache:
+    """Keys and values of the decoder's own rows [L, 2, H, S, C], and those of the source, once read [L][2, H, Z, C]."""
+
+    def __init__(self, layers: int, capacity: int, heads: int, channels: int, like: Tensor) -> None:
+        self.kv = like.new_zeros(layers, 2, heads, capacity, channels)
+        self.source: list[Tensor] = []
+
+    def gather(self, start: int, slots: Sequence[int]) -> None:
+        n = len(slots)
+        if n and slots[-1] != start + n - 1:
+            moved = self.kv.index_select(3, torch.tensor(slots, device=self.kv.device))
+            self.kv[:, :, :, start : start + n] = moved
+
+    def crop(self, n: int) -> None:
+        """Nothing to do: slots beyond the length are never read."""
+
+    def back(self, n: int) -> int:
+        """Any place can be gone on from."""
+        return n
+
+
+class CrossDecoder:
+    """See the module text. Build with `crossed_from`, which knows what fits; it takes the decoder's weights out."""
+
+    only_chains = False
+
+    def __init__(self, hf: Any, never: Sequence[int] = ()) -> None:
+        """`never`: ids that generation must not write (Marian's pad)."""
+        config, self.encoder, body = hf.config, hf.get_encoder(), hf.get_decoder()
+        relative = config.model_type in RELATIVE
+        self.before, self.heads = config.model_type not in POST, _heads(config)
+        self.embedding = body.embed_tokens.weight.data
+        self.stretch = 1.0 if relative or not config.scale_embedding else config.d_model**0.5
+        self.activation: Callable[[Tensor], Tensor] = ACT2FN[
+            config.dense_act_fn if relative else config.activation_function
+        ]
+        self.first = _norm(getattr(body, "layernorm_embedding", None))
+        self.final = _norm(getattr(body, "final_layer_norm", None) or getattr(body, "layer_norm", None))
+        self.layers = [_t5_block(block) if relative else _bart_block(block) for block in _layers(body)]
+        self.channels = self.layers[0].out.weight.shape[0] // self.heads
+        self.scale = 1.0 if relative else self.channels**-0.5
+        self.places, self.offset = _places(body, config)
+        self.biases = _biases(body) if relative else None  # by distance [N, H]
+        scaled = relative and config.scale_decoder_outputs
+        self.shrink = config.d_model**-0.5 if scaled else 1.0
+        self.lm_head = transposed(hf.lm_head.weight.data)
+        self.lm_bias = _last_bias(hf, never, self.lm_head)
+
+    def cache(self, capacity: int) -> CrossCache:
+        return CrossCache(len(self.layers), capacity, self.heads, self.channels, self.embedding)
+
+    def read(self, cache: CrossCache, source_S: Tensor) -> None:
+        """Run the encoder, and keep the source's keys and values of every layer."""
+        states = self.encoder(input_ids=source_S[None]).last_hidden_state[0]
+        shape = (len(source_S), 2, self.heads, self.channels)
+        cache.source = [w.cross_kv(states).view(shape).permute(1, 2, 0, 3).contiguous() for w in self.layers]
+
+    def embed(self, ids_T: Tensor) -> Tensor:
+        return F.embedding(ids_T, self.embedding) * self.stretch
+
+    def head(self, last_TD: Tensor) -> Tensor:
+        logits = torch.mm(last_TD if self.shrink == 1.0 else last_TD * self.shrink, self.lm_head)
+        return logits if self.lm_bias is None else logits + self.lm_bias
+
+    def run(self, cache: CrossCache, new: New, taps: Sequence[int], want: int) -> Rows:
+        T, start = len(new.ids), new.start
+        end = start + T
+        pos = torch.arange(start, end, device=new.ids.device) if new.pos is None else new.pos
+        mask = self._mask(new, pos)
+        x = self.embed(new.ids)
+        if self.places is not None:
+            x = x + self.places[pos + self.offset]
+        x = x if self.first is None else self.first(x)
+        kept: list[Tensor] = []
+        for i, (w, source) in enumerate(zip(self.layers, cache.source, strict=True)):
+            if i in taps:
+                kept.append(x)
+            if i in new.skip:
+                continue
+            h = w.norms[0](x) if self.before else x
+            qkv = w.qkv(h).view(T, 3, self.heads, self.channels).permute(1, 2, 0, 3)
+            cache.kv[i, :, :, start:end] = qkv[1:]
+            x = x + w.out(self._attend(qkv[0], cache.kv[i, :, :, :end], mask))
+            x = x if self.before else w.norms[0](x)
+            h = w.norms[1](x) if self.before else x
+            q = w.cross_q(h).view(T, self.heads, self.channels).transpose(0, 1)
+            x = x + w.cross_out(self._attend(q, source, None))
+            x = x if self.before else w.norms[1](x)
+            h = w.norms[2](x) if self.before else x
+            h = self.activation(w.up(h)) if w.gate is None else self.activation(w.gate(h)) * w.up(h)
+            x = x + w.down(h)
+            x = x if self.before else w.norms[2](x)
+        if len(self.layers) in taps:
+            kept.append(x)
+        last = x if self.final is None else self.final(x)
+        return Rows(self.head(last[T - want :]), last, torch.cat(kept, -1) if kept else None)
+
+    def _attend(self, q_HTC: Tensor, kv_2HSC: Tensor, mask: Tensor | None) -> Tensor:
+        """Attention of T rows [T, H * C]."""
+        out = F.scaled_dot_product_attention(
+            q_HTC[None], kv_2HSC[None, 0], kv_2HSC[None, 1], attn_mask=mask, scale=self.scale
+        )
+        return out[0].transpose(0, 1).reshape(q_HTC.shape[1], -1)
+
+    def _mask(self, new: New, pos_T: Tensor) -> Tensor | None:
+        """What is added to the scores: biases by distance [H, T, S] or none, minus infinity where a row does not see;
+        None where nothing is."""
+        T, start = len(new.ids), new.start
+        if self.biases is None and T == 1:
+            return None
+        mask: Tensor = self.embedding.new_zeros(T, start + T)
+        if new.block is None:
+            mask[:, start:].fill_(-torch.inf).triu_(1)
+        else:
+            mask[:, start:].masked_fill_(~new.block, -torch.inf)
+        if self.biases is None:
+            return mask
+        far = pos_T.unsqueeze(1) - torch.cat((torch.arange(start, device=pos_T.device), pos_T))
+        return self.biases[far.clamp(0, len(self.biases) - 1)].permute(2, 0, 1) + mask
+
+
+def _heads(config: Any) -> int:
+    return int(config.num_heads if config.model_type in RELATIVE else config.decoder_attention_heads)
+
+
+def _layers(body: Any) -> Any:
+    return body.block if hasattr(body, "block") else body.layers
+
+
+def _norm(module: Any) -> Norm | None:
+    if module is None:
+        return None
+    bias = getattr(module, "bias", None)
+    eps = module.variance_epsilon if bias is None else module.eps
+    return Norm(module.weight.data, None if bias is None else bias.data, eps)
+
+
+def _some(module: Any) -> Norm:
+    found = _norm(module)
+    assert found is not None
+    return found
+
+
+def _product(*linears: Any) -> Product:
+    """Linear layers as one product, side by side; they are emptied."""
+    weight = transposed(torch.cat([x.weight.data for x in linears]))
+    bias = None if linears[0].bias is None else torch.cat([x.bias.data for x in linears])
+    for x in linears:
+        x.weight.data = x.weight.data.new_empty(0)
+    return Product(weight, bias)
+
+
+def _bart_block(block: Any) -> Block:
+    a, c = block.self_attn, block.encoder_attn
+    norms = (block.self_attn_layer_norm, block.encoder_attn_layer_norm, block.final_layer_norm)
+    return Block(
+        norms=(_some(norms[0]), _some(norms[1]), _some(norms[2])),
+        qkv=_product(a.q_proj, a.k_proj, a.v_proj),
+        out=_product(a.out_proj),
+        cross_q=_product(c.q_proj),
+        cross_kv=_product(c.k_proj, c.v_proj),
+        cross_out=_product(c.out_proj),
+        up=_product(block.fc1),
+        gate=None,
+        down=_product(block.fc2),
+    )
+
+
+def _t5_block(block: Any) -> Block:
+    own, cross, step = block.layer
+    a, c, d = own.SelfAttention, cross.EncDecAttention, step.DenseReluDense
+    gated = hasattr(d, "wi_0")
+    return Block(
+        norms=(_some(own.layer_norm), _some(cross.layer_norm), _some(step.layer_norm)),
+        qkv=_product(a.q, a.k, a.v),
+        out=_product(a.o),
+        cross_q=_product(c.q),
+        cross_kv=_product(c.k, c.v),
+        cross_out=_product(c.o),
+        up=_product(d.wi_1 if gated else d.wi),
+        gate=_product(d.wi_0) if gated else None,
+        down=_product(d.wo),
+    )
+
+
+def _places(body: Any, config: Any) -> tuple[Tensor | None, int]:
+    """Embeddings of positions, and where the first one stands; none where distances are biases."""
+    table = getattr(body, "embed_positions", None)
+    if table is None:
+        return None, 0
+    if config.model_type == "m2m_100":
+        return table.weights.to(body.embed_tokens.weight.dtype), config.pad_token_id + 1
+    return table.weight.data, getattr(table, "offset", 0)
+
+
+def _biases(body: Any) -> Tensor:
+    """T5's relative biases by distance, 0 to the last that has one of its own [N, H]."""
+    a = body.block[0].layer[0].SelfAttention
+    most = a.relative_attention_max_distance
+    far = -torch.arange(most + 1, device=a.relative_attention_bias.weight.device)
+    buckets = a._relative_position_bucket(
+        far, bidirectional=False, num_buckets=a.relative_attention_num_buckets, max_distance=most
+    )
+    return a.relative_attention_bias.weight.data[buckets]  # type: ignore[no-any-return]
+
+
+def _last_bias(hf: Any, never: Sequence[int], like: Tensor) -> Tensor | None:
+    """What is added to the logits [V]: the model's own bias, and minus infinity where nothing may be written."""
+    own = getattr(hf, "final_logits_bias", None)
+    if not never and (own is None or own.is_meta or not bool(own.any())):
+        return None
+    bias: Tensor = like.new_zeros(like.shape[1]) if own is None else own[0].to(like.dtype).clone()
+    bias[list(never)] = -torch.inf
+    return bias
+
+
+def crossed_from(hf: Any, never: Sequence[int] = ()) -> CrossDecoder | None:
+    """A lean decoder over an encoder-decoder model, or None when its family or placement needs transformers. One without
+    its weights (on torch's meta device) gives a decoder that can be asked, not run."""
+    devices = {p.device for p in hf.parameters()}
+    fits = (
+        hf.config.model_type in (*POST, *PRE, *RELATIVE)
+        and len(devices) == 1
+        and (plain(hf) or devices == {torch.device("meta")})
+        and len({p.dtype for p in hf.parameters()}) == 1
+    )
+    return CrossDecoder(hf, never) if fits else None

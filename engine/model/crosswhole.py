@@ -1,0 +1,82 @@
+"""Any other encoder-decoder architecture, through transformers itself: chains only, since its decoder takes neither
+the positions nor the mask of a tree."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
+from transformers.modeling_outputs import BaseModelOutput
+
+from engine.model.decoder import New, Rows
+from engine.model.skipping import Skipper
+
+
+class WholeCache:
+    """A cache of transformers whose own slots can be cropped; those of the source stay until another is read."""
+
+    def __init__(self) -> None:
+        self.kv = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        self.source: BaseModelOutput | None = None
+
+    def gather(self, start: int, slots: Sequence[int]) -> None:
+        """Nothing to do: the accepted part of a chain lies where it must."""
+
+    def crop(self, n: int) -> None:
+        for layer in self.kv.self_attention_cache.layers:
+            if torch.is_tensor(layer.keys):
+                layer.keys, layer.values = layer.keys[:, :, :n], layer.values[:, :, :n]
+
+    def back(self, n: int) -> int:
+        """Any place can be gone on from."""
+        return n
+
+
+class WholeDecoder:
+    """Runs the decoder within the whole transformers model; slower than `CrossDecoder`, right for every family whose
+    cache keeps keys and values of all positions."""
+
+    only_chains = True
+
+    def __init__(self, hf: Any, layers: int) -> None:
+        """`layers` of the decoder."""
+        self.hf = hf
+        self.never: list[int] = []  # ids that generation must not write
+        self._skipper = Skipper(hf, layers)
+
+    def cache(self, capacity: int) -> WholeCache:
+        return WholeCache()
+
+    def read(self, cache: WholeCache, source_S: Tensor) -> None:
+        """Run the encoder, and forget what was decoded after another source."""
+        states = self.hf.get_encoder()(input_ids=source_S[None]).last_hidden_state
+        cache.kv, cache.source = EncoderDecoderCache(DynamicCache(), DynamicCache()), BaseModelOutput(states)
+
+    def embed(self, ids_T: Tensor) -> Tensor:
+        return self.hf.get_decoder().get_input_embeddings()(ids_T)  # type: ignore[no-any-return]
+
+    def head(self, last_TD: Tensor) -> Tensor:
+        return self._allowed(self.hf.get_output_embeddings()(last_TD))
+
+    def run(self, cache: WholeCache, new: New, taps: Sequence[int], want: int) -> Rows:
+        cache.crop(new.start)
+        with self._skipper.without(new.skip):
+            out = self.hf(
+                encoder_outputs=cache.source,
+                decoder_input_ids=new.ids[None],
+                past_key_values=cache.kv,
+                use_cache=True,
+                output_hidden_states=True,
+            )
+        if any(type(layer) is not DynamicLayer for layer in cache.kv.self_attention_cache.layers):
+            raise NotImplementedError("its cache cannot be cut back to the accepted tokens")
+        hidden = out.decoder_hidden_states
+        kept = [hidden[i][0] for i in sorted(taps)]
+        return Rows(self._allowed(out.logits[0, -want:]), hidden[-1][0], torch.cat(kept, -1) if kept else None)
+
+    def _allowed(self, logits: Tensor) -> Tensor:
+        if self.never:
+            logits = logits.clone()
+            logits[:, self.never] = -torch.inf
+        return logits

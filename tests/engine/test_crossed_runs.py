@@ -1,0 +1,140 @@
+"""Methods on encoder-decoder pairs: at temperature 0 every lossless one writes what `ar` writes, and `ar` what
+transformers writes; above, draws have the target's distribution; who cannot run says why."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from scipy.stats import chi2
+
+from engine.config import Sampling
+from engine.lab import Lab
+from engine.sampling import distribution
+from engine.trace.store import Trace
+from tests.engine.crossed import LEAN, SOURCE, TIED, Crossed, generated, plain_logits
+from tests.engine.zoo import EOS
+
+TOKENS = 24
+LOSSLESS: list[tuple[str, dict[str, Any]]] = [
+    ("sd", {"gamma": 4}),
+    ("easd", {"tau_entropy": 20.0}),
+    ("specdec", {"top_beta": 1}),
+    ("cm_asd", {"top_beta": 1, "k_max": 8}),
+    ("topk_lossy", {"accept_k": 1}),
+    ("adaedl", {}),
+    ("mixed", {"min_match": 2}),
+    ("layer_skip", {"layers": "first:1", "gamma": 3}),
+    ("pld", {"max_ngram": 2, "continuation": "any"}),
+    ("anpd", {}),
+    ("sam", {}),
+    ("sam_recycle", {}),
+    ("suffix", {"spec_factor": 4.0}),
+    ("recycle", {}),
+    ("stand", {}),
+]
+
+
+def run(lab: Lab, method: str, **options: Any) -> Trace:
+    trace = lab.run(method, SOURCE, **{"max_new_tokens": TOKENS, "record": "light", **options})
+    assert trace.end is not None and trace.end.reason != "error", trace.end
+    return trace
+
+
+def check_greedy(crossed: Crossed, family: str) -> None:
+    lab = crossed.lab(family)
+    assert lab.target.seam is not None
+    wanted = generated(crossed.plain(family), SOURCE, len(lab.target.seam.opening), TOKENS)
+    assert family in TIED or len(set(wanted)) > 3, "a text that says nothing tests nothing"
+    assert run(lab, "ar").token_ids == wanted
+    for method, knobs in LOSSLESS:
+        assert run(lab, method, **knobs).token_ids == wanted, method
+
+
+def test_lossless_methods_write_what_transformers_writes(crossed: Crossed) -> None:
+    check_greedy(crossed, "bart")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", [*(f for f in LEAN if f != "bart"), "bert2bert"])
+def test_lossless_methods_on_every_family(crossed: Crossed, family: str) -> None:
+    check_greedy(crossed, family)
+
+
+def test_drafts_are_accepted_and_traces_carry_the_source(crossed: Crossed) -> None:
+    lab = crossed.lab("bart")
+    trace = run(lab, "sd", record="full", gamma=4)
+    assert 0 < sum(r.accepted for r in trace.rounds) < sum(r.drafted for r in trace.rounds)
+    head = trace.head
+    assert (
+        head.source == len(SOURCE) and head.prompt_ids == [*SOURCE, EOS] and len(head.prompt_pieces) == len(SOURCE) + 1
+    )
+    assert head.prompt == lab.target.tokenizer.decode(SOURCE)
+    again = Trace.loads(trace.to_bytes())
+    assert again.head.source == len(SOURCE)
+    first, rest = trace.to_bytes().split(b"\n", 1)
+    before = {name: value for name, value in json.loads(first).items() if name != "source"}
+    assert Trace.loads(json.dumps(before).encode() + b"\n" + rest).head.source == 0, "an older file still opens"
+
+
+def test_lookups_copy_from_the_source(crossed: Crossed) -> None:
+    """The places of a copy lie in the prompt, before the seam."""
+    lab = crossed.lab("bart", sigma=-1)
+    copied = run(lab, "pld", record="full", max_ngram=1, continuation="any", corpus="current")
+    places = {
+        (node.source or {}).get("part") for round_ in copied.rounds for node in round_.nodes if node.source is not None
+    }
+    assert "prompt" in places
+
+
+def test_who_cannot_run_says_why(crossed: Crossed) -> None:
+    reasons = crossed.lab("bart").unavailable()
+    for method in ("eagle3", "eagle2", "mtp", "hydra", "universal", "rsd"):
+        assert "decoder-only" in reasons[method], method
+    assert not {name for name, _ in LOSSLESS} & reasons.keys()
+
+
+def test_a_continuation_goes_on_where_it_was_cut(crossed: Crossed) -> None:
+    lab = crossed.lab("bart")
+    whole = run(lab, "ar")
+    ids = [*whole.head.prompt_ids, *whole.token_ids[:9]]
+    rest = lab.run("sd", ids, max_new_tokens=TOKENS - 9, record="light")
+    assert rest.head.source == len(SOURCE) and rest.token_ids == whole.token_ids[9:]
+
+
+def test_tables_live_on_through_trajectories(crossed: Crossed) -> None:
+    lab = crossed.lab("bart")
+    for method in ("stand", "sd"):
+        found = list(lab.trajectories(method, SOURCE, 2, max_new_tokens=8))
+        assert [trace.head.source for trace in found] == [len(SOURCE)] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["sd", "stand"])
+def test_draws_have_the_targets_distribution(crossed: Crossed, method: str) -> None:
+    """Two tokens of many runs on a pair over eight ids, whose joint distribution is computed exactly."""
+    lab, hf = crossed.lab("bart", sigma=0.2, vocab=8, layers=1), crossed.plain("bart", vocab=8, layers=1)
+    source, runs = [4, 5, 6, 7, EOS], 1200
+    joint: dict[tuple[int, ...], float] = {}
+    first = distribution(plain_logits(hf, source, [EOS])[-1:], Sampling(1.0))[0].tolist()
+    for a, mass in enumerate(first):
+        if a == EOS:
+            joint[(a,)] = mass
+            continue
+        row = distribution(plain_logits(hf, source, [EOS, a])[-1:], Sampling(1.0))[0].tolist()
+        joint |= {(a, b): mass * p for b, p in enumerate(row)}
+    seen = Counter(
+        tuple(lab.run(method, source, max_new_tokens=2, temperature=1.0, seed=seed, record="light").token_ids)
+        for seed in range(runs)
+    )
+    statistic, cells, rest = 0.0, 0, [0.0, 0.0]
+    for outcome, mass in joint.items():
+        if runs * mass >= 5:
+            statistic, cells = statistic + (seen[outcome] - runs * mass) ** 2 / (runs * mass), cells + 1
+        else:
+            rest = [rest[0] + seen[outcome], rest[1] + runs * mass]
+    statistic += (rest[0] - rest[1]) ** 2 / max(rest[1], 1e-9) if rest[1] >= 5 else 0.0
+    assert cells > 8 and chi2.sf(statistic, cells - 1) > 1e-3
+    assert not set(seen) - set(joint)
+    assert torch.isfinite(torch.tensor(statistic))
