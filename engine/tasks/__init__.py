@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.tasks.catalogue import (
     FAMILIES,
+    SOURCED,
     TESTED,
     Checked,
     Task,
@@ -18,6 +19,7 @@ from engine.tasks.problem import Problem, split_of
 
 __all__ = [
     "FAMILIES",
+    "SOURCED",
     "TESTED",
     "Checked",
     "Problem",

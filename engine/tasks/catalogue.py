@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from engine.errors import ConfigError, unknown
-from engine.tasks import arithmetic, functions, sentences
+from engine.tasks import arithmetic, functions, sentences, summaries, translation
 from engine.tasks.problem import Measure, Problem, split_of
 
 SPLITS = ("train", "heldout")
@@ -49,9 +49,10 @@ _TASKS = {
         module.equivalent,
         module.score,
     )
-    for module in (arithmetic, functions, sentences)
+    for module in (arithmetic, functions, sentences, translation, summaries)
 }
-FAMILIES = tuple(_TASKS)
+FAMILIES = ("arithmetic", "functions", "sentences")  # what the decoder-only models of the lab learn
+SOURCED = ("translation", "summaries")  # what the encoder-decoder models learn: the prompt is a source
 
 
 def get_task(family: str) -> Task:
@@ -61,7 +62,7 @@ def get_task(family: str) -> Task:
         ConfigError: with the nearest right name.
     """
     if family not in _TASKS:
-        raise ConfigError(unknown("task", family, FAMILIES))
+        raise ConfigError(unknown("task", family, _TASKS))
     return _TASKS[family]
 
 

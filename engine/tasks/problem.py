@@ -62,7 +62,7 @@ class Writer:
         """Append forced text."""
         self.text += text
 
-    def pick(self, options: Sequence[str]) -> int:
+    def pick(self, options: Sequence[object]) -> int:
         """Index of one of up to four options, drawn with the weights `SKEW`, or those of an `accent`."""
         if self.rng is None:
             return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from engine.training import commands, headcommands, models, prmcommands, strata
+from engine.training import commands, headcommands, models, prmcommands, sourcecommands, strata
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -61,6 +61,7 @@ def main(argv: list[str] | None = None) -> None:
     headcommands.register(add)
     strata.register(add)
     prmcommands.register(add)
+    sourcecommands.register(add)
     options = parser.parse_args(argv)
     options.run(options)
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from random import Random
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
@@ -49,6 +51,32 @@ class Batch:
 
     ids: Tensor
     weights: Tensor
+
+    @property
+    def total(self) -> float:
+        """Weight of all that is predicted."""
+        return float(self.weights[:, 1:].sum())
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that weigh anything."""
+        return int((self.weights > 0).sum())
+
+    @property
+    def size(self) -> int:
+        """Places, padding included."""
+        return self.ids.numel()
+
+    def to(self, device: str) -> Batch:
+        """The batch on a device."""
+        return Batch(self.ids.to(device), self.weights.to(device))
+
+    def loss(self, model: Any) -> Tensor:
+        """Sum of weight times cross-entropy; causal, so right padding needs no mask."""
+        with torch.autocast(self.ids.device.type, torch.bfloat16, enabled=self.ids.is_cuda):
+            logits = model(input_ids=self.ids, use_cache=False).logits
+        each = F.cross_entropy(logits[:, :-1].float().flatten(0, 1), self.ids[:, 1:].flatten(), reduction="none")
+        return (each * self.weights[:, 1:].flatten()).sum()
 
 
 _EQUATION = re.compile(r"(\d+) ([-+*/] \d+) = (\d+)")

@@ -78,7 +78,7 @@ def together(draft: LlamaForCausalLM, lines: dict[str, list[Line]], gamma: int =
         for line, logits in zip(texts, read(draft, texts), strict=True):
             same = (logits.argmax(-1) == torch.tensor(line.rest)).tolist()
             agreed += sum(same)
-            a, t, r = _rounds(same, gamma)
+            a, t, r = rounds_of(same, gamma)
             accepted, tested, rounds, tokens = accepted + a, tested + t, rounds + r, tokens + len(same)
         result[family] = {
             "accept_rate_tested": accepted / tested,
@@ -89,7 +89,7 @@ def together(draft: LlamaForCausalLM, lines: dict[str, list[Line]], gamma: int =
     return result
 
 
-def _rounds(same: list[bool], gamma: int) -> tuple[int, int, int]:
+def rounds_of(same: list[bool], gamma: int) -> tuple[int, int, int]:
     """Accepted draft tokens, tested draft tokens and rounds, given where the draft is right."""
     at = accepted = tested = rounds = 0
     while at < len(same):

@@ -77,20 +77,21 @@ def sources_of(old: int, new: int) -> list[tuple[int, bool]]:
     return [(layer, place > 0) for layer in range(old) for place in range(1 + added[layer])]
 
 
-def export(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, folder: Path, training: dict[str, Any]) -> None:
+def export(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, training: dict[str, Any]) -> None:
     """Write a bf16 checkpoint with its tokenizer; whoever reads `folder` sees all of it or the old one.
 
     Files of the old folder that are not part of a checkpoint (the cards) are kept.
     """
     fresh = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(fresh, ignore_errors=True)
-    copy = LlamaForCausalLM(model.config).to(torch.bfloat16)
+    copy = type(model)(model.config).to(torch.bfloat16)
     copy.load_state_dict({name: value.to(torch.bfloat16) for name, value in model.state_dict().items()})
     copy.tie_weights()
     copy.generation_config = GenerationConfig(
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
+        decoder_start_token_id=getattr(model.config, "decoder_start_token_id", None),
         max_new_tokens=256,
         do_sample=False,
     )

@@ -10,11 +10,11 @@ from engine.training.data import STEPS_A_POOL
 from engine.training.trainer import Trainer
 
 
-def describe(trainer: Trainer, hardware: str) -> dict[str, Any]:
-    """The training record of a model, as JSON types."""
+def describe(trainer: Trainer, hardware: str, command: str = "train") -> dict[str, Any]:
+    """The training record of a model, as JSON types; `command` is the one that trains it."""
     settings, legs = trainer.settings, trainer.history
     return {
-        "commands": [_command(leg, before) for before, leg in zip([legs[0], *legs], legs, strict=False)],
+        "commands": [_command(command, leg, before) for before, leg in zip([legs[0], *legs], legs, strict=False)],
         "settings": asdict(settings),
         "progress": asdict(trainer.progress),
         "parameters": sum(p.numel() for p in trainer.parameters),
@@ -25,13 +25,13 @@ def describe(trainer: Trainer, hardware: str) -> dict[str, Any]:
     }
 
 
-def _command(leg: dict[str, Any], before: dict[str, Any]) -> str:
+def _command(name: str, leg: dict[str, Any], before: dict[str, Any]) -> str:
     """The command of one leg of a run; a later one resumes, or grows, what the leg before it left."""
     s = leg["settings"]
     budget = f"--steps {s['steps']}" if s["steps"] else f"--minutes {s['minutes']:g}"
     mix = " ".join(f"{name}={value:g}" for name, value in s["mix"].items())
     options = f"--seed {s['seed']} --matrix-lr {s['matrix_lr']:g} --mix {mix}"
-    command = f"python -m engine.training train {s['shape']} {budget} {options}"
+    command = f"python -m engine.training {name} {s['shape']} {budget} {options}"
     if leg["from_step"] == 0:
         return command
     grown = s["shape"] != before["settings"]["shape"]

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
-from transformers import LlamaForCausalLM, PreTrainedTokenizerBase
+from torch import Tensor, nn
+from transformers import PreTrainedTokenizerBase
 
-from engine.training.data import Batch, Corpus, Mix, digest
+from engine.training.data import Corpus, Mix, digest
 from engine.training.models import build, grown
 
 CHECKPOINT = "checkpoint.pt"
@@ -34,7 +33,7 @@ class Settings:
     warmup_steps: int = 30
     flat: float = 0.3  # share of the budget before the learning rate falls, in a line, to nothing
     clip: float = 1.0
-    mix: Mix = field(default_factory=Mix)
+    mix: Any = field(default_factory=Mix)  # a dataclass: what a step holds
 
 
 @dataclass(slots=True)
@@ -65,12 +64,12 @@ class Trainer:
         """
         self.settings, self.device, self.threads = settings, device, threads
         self.pool = ThreadPoolExecutor(threads)
-        self.corpus = Corpus(tokenizer, settings.mix, settings.seed)
-        self.model: LlamaForCausalLM = build(settings.shape, tokenizer, settings.seed).to(device)
-        self.parameters = list(self.model.parameters())
-        matrices = [p for p in self.model.model.layers.parameters() if p.ndim == 2]
+        self.corpus, self.digest = self.data(tokenizer)
+        self.model: Any = self.built(tokenizer).to(device)
+        self.parameters = [p for p in self.model.parameters() if p.requires_grad]
+        matrices = [p for layers in self.stacks() for p in layers.parameters() if p.ndim == 2]
         chosen = {id(p) for p in matrices}
-        others = [p for p in self.model.parameters() if id(p) not in chosen]
+        others = [p for p in self.parameters if id(p) not in chosen]
         self.optimisers: list[torch.optim.Optimizer] = [
             torch.optim.Muon(matrices, lr=settings.matrix_lr, weight_decay=0.01),
             torch.optim.AdamW(others, lr=settings.other_lr, betas=(0.9, 0.98), weight_decay=0.0),
@@ -78,21 +77,31 @@ class Trainer:
         self.progress = Progress()
         self.history = [self._leg()]
 
+    def data(self, tokenizer: PreTrainedTokenizerBase) -> tuple[Any, Callable[[], str]]:
+        """The corpus of these settings, and what tells its sha256."""
+        s = self.settings
+        return Corpus(tokenizer, s.mix, s.seed), lambda: digest(tokenizer, s.mix, s.seed)
+
+    def built(self, tokenizer: PreTrainedTokenizerBase) -> Any:
+        """The model of these settings, with fresh weights."""
+        return build(self.settings.shape, tokenizer, self.settings.seed)
+
+    def stacks(self) -> list[nn.ModuleList]:
+        """The layers whose matrices Muon trains."""
+        return [self.model.model.layers]
+
     def _leg(self) -> dict[str, Any]:
         """The settings that hold from the present step on, and a digest of their data; a resumed run has several
         legs."""
         settings = self.settings
-        sha = digest(self.corpus.tokenizer, settings.mix, settings.seed)
-        return {"from_step": self.progress.step, "settings": asdict(settings), "data_sha256": sha}
+        return {"from_step": self.progress.step, "settings": asdict(settings), "data_sha256": self.digest()}
 
     def step(self) -> float:
         """One update; returns its weighted loss in nats a token."""
-        batches = [
-            Batch(b.ids.to(self.device), b.weights.to(self.device)) for b in self.corpus.batches(self.progress.step)
-        ]
-        total = sum(float(b.weights[:, 1:].sum()) for b in batches)
+        batches = [batch.to(self.device) for batch in self.corpus.batches(self.progress.step)]
+        total = sum(batch.total for batch in batches)
         results = list(self.pool.map(self._gradients, _shares(batches, self.threads)))
-        loss = sum(value for value, _ in results) / total
+        loss: float = sum(value for value, _ in results) / total
         for i, p in enumerate(self.parameters):
             p.grad = torch.stack([grads[i] for _, grads in results]).sum(0).div_(total)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
@@ -103,15 +112,15 @@ class Trainer:
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
         self.progress.step += 1
-        self.progress.tokens += sum(int((b.weights > 0).sum()) for b in batches)
+        self.progress.tokens += sum(batch.tokens for batch in batches)
         self.progress.loss = loss if self.progress.step == 1 else 0.98 * self.progress.loss + 0.02 * loss
         return loss
 
-    def _gradients(self, batches: list[Batch]) -> tuple[float, list[Tensor]]:
+    def _gradients(self, batches: list[Any]) -> tuple[float, list[Tensor]]:
         """Summed loss and its gradients; runs on a worker thread."""
         value, sums = 0.0, list[Tensor]()
         for batch in batches:
-            loss = _weighted_loss(self.model, batch)
+            loss = batch.loss(self.model)
             grads = list(torch.autograd.grad(loss, self.parameters))
             value += loss.item()
             if sums:
@@ -188,20 +197,12 @@ class Trainer:
             self.history.append(self._leg())
 
 
-def _shares(batches: list[Batch], n: int) -> list[list[Batch]]:
+def _shares(batches: list[Any], n: int) -> list[list[Any]]:
     """Deal the batches to `n` workers so that each reads about as many tokens."""
-    shares: list[list[Batch]] = [[] for _ in range(n)]
-    for batch in sorted(batches, key=lambda b: -b.ids.numel()):
-        min(shares, key=lambda share: sum(b.ids.numel() for b in share)).append(batch)
+    shares: list[list[Any]] = [[] for _ in range(n)]
+    for batch in sorted(batches, key=lambda b: -b.size):
+        min(shares, key=lambda share: sum(b.size for b in share)).append(batch)
     return [share for share in shares if share]
-
-
-def _weighted_loss(model: LlamaForCausalLM, batch: Batch) -> Tensor:
-    """Sum of weight times cross-entropy over a batch; causal, so right padding needs no mask."""
-    with torch.autocast(batch.ids.device.type, torch.bfloat16, enabled=batch.ids.is_cuda):
-        logits = model(input_ids=batch.ids, use_cache=False).logits
-    each = F.cross_entropy(logits[:, :-1].float().flatten(0, 1), batch.ids[:, 1:].flatten(), reduction="none")
-    return (each * batch.weights[:, 1:].flatten()).sum()
 
 
 def write_state(trainer: Trainer, folder: Path) -> None:
@@ -214,10 +215,10 @@ def write_state(trainer: Trainer, folder: Path) -> None:
     (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
 
 
-def read_settings(folder: Path) -> Settings:
-    """The settings that the checkpoint of a folder was trained with."""
+def read_settings(folder: Path, mix: type[Any] = Mix) -> Settings:
+    """The settings that the checkpoint of a folder was trained with; `mix` is the class of its corpus's."""
     values = json.loads((folder / "run.json").read_text())["settings"]
-    return Settings(**{**values, "mix": Mix(**values["mix"])})
+    return Settings(**{**values, "mix": mix(**values["mix"])})
 
 
 def read_state(folder: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from engine.tasks import load_problems
 from engine.training import card, models
-from engine.training.evaluate import _rounds, together
+from engine.training.evaluate import rounds_of, together
 from engine.training.probe import Line, complete, read, reference
 from engine.training.record import describe
 from engine.training.requirements import accepted_share, check
@@ -41,7 +41,7 @@ def micro(words: PreTrainedTokenizerBase) -> Trainer:
 def test_rounds_are_counted_as_chain_speculation_does(
     same: list[bool], gamma: int, expected: tuple[int, int, int]
 ) -> None:
-    assert _rounds(same, gamma) == expected
+    assert rounds_of(same, gamma) == expected
 
 
 def test_batched_completions_equal_single_ones(micro: Trainer, words: PreTrainedTokenizerBase) -> None:

@@ -1,0 +1,192 @@
+"""The commands that make and judge the embedded encoder-decoder models."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean
+from typing import Any, get_type_hints
+
+import torch
+from transformers import AutoTokenizer, PegasusForConditionalGeneration, PreTrainedTokenizerBase
+
+from engine.tasks import SOURCED, get_task, load_problems
+from engine.tasks.references import summarised, translated
+from engine.training import models, record
+from engine.training import tokenizer as files
+from engine.training.evaluate import EVAL_SEED, rounds_of
+from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
+from engine.training.trainer import Settings, read_settings, read_state, write_state
+
+ASSETS = Path("assets/crossed")
+LONGEST = 96  # tokens written for one source, in the evaluation
+ROWS = 25  # sources read together there
+GAMMA = 5
+
+
+def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], argparse.ArgumentParser]) -> None:
+    """The commands, each with its options."""
+    learn = add("source-tokenizer", learn_tokenizer, "learn the tokenizer of the encoder-decoder models")
+    learn.add_argument("--out", type=Path, default=ASSETS / "tokenizer", help="folder")
+    learn.add_argument("--seed", type=int, default=0, help="seed of the corpus")
+
+    train_ = add("source-train", train, "train an encoder-decoder model; checkpoint and export every two minutes")
+    train_.add_argument("--minutes", type=float, default=5.0, help="wall-clock budget, minutes")
+    train_.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
+    train_.add_argument("--seed", type=int, default=0, help="seed of weights and corpus")
+    train_.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
+    train_.add_argument("--mix", nargs="*", default=[], metavar="NAME=N", help="see sourced.SourceMix")
+    train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
+    out = add("source-export", export, "write the model of a checkpoint in bf16")
+    for sub in (train_, out):
+        sub.add_argument("shape", choices=sorted(SHAPES))
+        sub.add_argument("--tokenizer", type=Path, default=ASSETS / "tokenizer", help="folder")
+        sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/SHAPE if not given")
+        sub.add_argument("--out", type=Path, help="folder of the export; assets/crossed/SHAPE if not given")
+        sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
+
+    judge = add("source-eval", evaluate, "measure encoder-decoder models on held-out problems")
+    judge.add_argument("--target", type=Path, default=ASSETS / "source_target", help="folder")
+    judge.add_argument("--draft", type=Path, help="folder of a draft; none: the target alone")
+    judge.add_argument("--items", type=int, default=300, help="held-out problems a family")
+
+
+def learn_tokenizer(options: argparse.Namespace) -> None:
+    """Learn the tokenizer and write it."""
+    files.save(train_tokenizer(options.seed), options.out)
+
+
+def train(options: argparse.Namespace) -> None:
+    """Train to the end of the budget, with a checkpoint and an export every two minutes."""
+    torch.set_num_threads(1)
+    words = AutoTokenizer.from_pretrained(options.tokenizer)
+    settings = Settings(
+        options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=parse_mix(options.mix)
+    )
+    trainer = SourceTrainer(settings, words, options.device, options.threads)
+    work = _work(options)
+    if options.resume:
+        trainer.load(read_state(work))
+
+    def save() -> None:
+        write_state(trainer, work)
+        _publish(trainer, options)
+
+    trainer.run(_say, save)
+
+
+def export(options: argparse.Namespace) -> None:
+    """Write the model of a checkpoint, as it is, to the folder of its export."""
+    words = AutoTokenizer.from_pretrained(options.tokenizer)
+    trainer = SourceTrainer(read_settings(_work(options), SourceMix), words)
+    trainer.load(read_state(_work(options)))
+    _publish(trainer, options)
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """BLEU and ROUGE of greedy texts, and how many of the draft's tokens the target accepts; printed as JSON."""
+    torch.set_num_threads(options.threads)
+    words = AutoTokenizer.from_pretrained(options.target)
+    target = _load(options.target)
+    draft = _load(options.draft) if options.draft else None
+    report: dict[str, Any] = {}
+    for family in SOURCED:
+        problems = load_problems(family, "heldout", options.items, EVAL_SEED)
+        sources = [words(problem.prompt).input_ids for problem in problems]
+        written = greedy(target, sources)
+        wanted = [problem.answer for problem in problems]
+        report[family] = {
+            "target": _quality(family, [words.decode(w, skip_special_tokens=True) for w in written], wanted)
+        }
+        if draft:
+            own = [words.decode(w, skip_special_tokens=True) for w in greedy(draft, sources)]
+            report[family] |= {"draft": _quality(family, own, wanted), "pair": together(draft, sources, written)}
+    _say(json.dumps(report, indent=1))
+
+
+def greedy(model: PegasusForConditionalGeneration, sources: list[list[int]]) -> list[list[int]]:
+    """What a model writes after each source: ids up to the first end, or `LONGEST`."""
+    found: dict[int, list[int]] = {}
+    order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
+    for at in range(0, len(order), ROWS):
+        some = order[at : at + ROWS]
+        ids = _padded([sources[i] for i in some])
+        with torch.inference_mode():
+            out = model.generate(
+                input_ids=ids, attention_mask=(ids > 0).long(), do_sample=False, num_beams=1, max_new_tokens=LONGEST
+            )
+        for i, row in zip(some, out[:, 1:].tolist(), strict=True):
+            end = row.index(1) + 1 if 1 in row else len(row)
+            found[i] = row[:end]
+    return [found[i] for i in range(len(sources))]
+
+
+def together(
+    draft: PegasusForConditionalGeneration, sources: list[list[int]], written: list[list[int]]
+) -> dict[str, float]:
+    """How greedy chain speculation goes on the target's own texts; see `engine.training.evaluate.together`."""
+    accepted = tested = rounds = tokens = 0
+    for source, text in zip(sources, written, strict=True):
+        with torch.inference_mode():
+            logits = draft(
+                input_ids=torch.tensor([source]), decoder_input_ids=torch.tensor([[0, *text[:-1]]]), use_cache=False
+            ).logits[0]
+        a, t, r = rounds_of((logits.argmax(-1) == torch.tensor(text)).tolist(), GAMMA)
+        accepted, tested, rounds, tokens = accepted + a, tested + t, rounds + r, tokens + len(text)
+    return {"accept_rate_tested": accepted / tested, "tested": float(tested), "tau": tokens / rounds}
+
+
+def _quality(family: str, texts: list[str], wanted: list[str]) -> dict[str, float]:
+    task = get_task(family)
+    exact = fmean(task.equivalent(text, right) for text, right in zip(texts, wanted, strict=True))
+    if "summary" in task.measures:
+        return {"exact": exact} | {name: fmean(each) for name, each in summarised(texts, wanted).items()}
+    scores = translated(texts, wanted)
+    return {"exact": exact} | {name: float(c.score(c.counts.sum(0))) for name, c in scores.items()}
+
+
+def _padded(rows: list[list[int]]) -> torch.Tensor:
+    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+    for i, row in enumerate(rows):
+        ids[i, : len(row)] = torch.tensor(row)
+    return ids
+
+
+def parse_mix(words: list[str]) -> SourceMix:
+    """A mix from words like `summaries=8`; what is not named keeps its default."""
+    kinds = get_type_hints(SourceMix)
+    values: dict[str, Any] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in kinds:
+            raise SystemExit(f"--mix {word}: there is no {name!r}; there are {', '.join(kinds)}")
+        values[name] = kinds[name](value)
+    return SourceMix(**values)
+
+
+def _work(options: argparse.Namespace) -> Path:
+    work: Path = options.work or Path("build") / options.shape
+    return work
+
+
+def _load(folder: Path) -> PegasusForConditionalGeneration:
+    model: PegasusForConditionalGeneration = PegasusForConditionalGeneration.from_pretrained(
+        folder, dtype=torch.float32
+    )
+    return model.eval()
+
+
+def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:
+    hardware = f"{options.device}, {options.threads} threads" if options.device == "cpu" else options.device
+    out = options.out or ASSETS / options.shape
+    words: PreTrainedTokenizerBase = trainer.corpus.tokenizer
+    models.export(trainer.model, words, out, record.describe(trainer, hardware, "source-train"))
+
+
+def _say(text: str) -> None:
+    """Write a line to standard output at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
