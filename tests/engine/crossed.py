@@ -49,9 +49,9 @@ def save_tokenizer(folder: Path, vocab: int) -> None:
 
 
 def config_of(family: str, vocab: int, layers: int, hidden: int, **more: Any) -> Any:
-    """A tiny configuration with weights spread widely; BART starts with <eos>, the others with <pad>."""
+    """A tiny configuration with weights spread widely; BART and M2M100 start with <eos>, the others with <pad>."""
     base: dict[str, Any] = {"vocab_size": vocab, "pad_token_id": PAD, "eos_token_id": EOS, "bos_token_id": None}
-    base |= {"decoder_start_token_id": EOS if family == "bart" else PAD, "forced_eos_token_id": None}
+    base |= {"decoder_start_token_id": EOS if family in ("bart", "m2m_100") else PAD, "forced_eos_token_id": None}
     if family.startswith("t5"):
         base |= {"d_model": hidden, "d_kv": 8, "d_ff": 2 * hidden, "num_layers": layers, "num_heads": 4}
         base |= {"num_decoder_layers": layers, "relative_attention_num_buckets": 8, "initializer_factor": 3.0}

@@ -46,7 +46,7 @@ def check_greedy(crossed: Crossed, family: str) -> None:
     lab = crossed.lab(family)
     assert lab.target.seam is not None
     wanted = generated(crossed.plain(family), SOURCE, len(lab.target.seam.opening), TOKENS)
-    assert family in TIED or len(set(wanted)) > 3, "a text that says nothing tests nothing"
+    assert family in TIED or len(set(wanted)) > 1, "a text that says nothing tests nothing"
     assert run(lab, "ar").token_ids == wanted
     for method, knobs in LOSSLESS:
         assert run(lab, method, **knobs).token_ids == wanted, method
