@@ -78,7 +78,7 @@ KINDS = (
 )
 SMALL = (
     "The {what} was built {m} years ago.",
-    "{who}, who lives next door, heard a loud noise.",
+    "{who}, who lives nearby, heard a loud noise.",
     "It was a mild evening with little wind.",
     "{who} runs a bakery across the street.",
     "The mayor, {who}, came at once.",

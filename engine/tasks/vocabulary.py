@@ -17,7 +17,6 @@ IRREGULAR = {  # English forms on -s
     "sheep": "sheep",
     "fish": "fish",
     "knife": "knives",
-    "shelf": "shelves",
     "scarf": "scarves",
     "leaf": "leaves",
     "loaf": "loaves",
@@ -166,7 +165,7 @@ apple Apfel m Äpfel; picture Bild n Bilder; bottle Flasche f Flaschen; chair St
 clock Uhr f Uhren; key Schlüssel m Schlüssel; knife Messer n Messer; bag Tasche f Taschen; ball Ball m Bälle;
 bed Bett n Betten; cup Tasse f Tassen; plate Teller m Teller; fork Gabel f Gabeln; spoon Löffel m Löffel;
 glass Glas n Gläser; mirror Spiegel m Spiegel; curtain Vorhang m Vorhänge; carpet Teppich m Teppiche;
-shelf Regal n Regale; drawer Schublade f Schubladen; box Kiste f Kisten; basket Korb m Körbe; bucket Eimer m Eimer;
+rack Gestell n Gestelle; drawer Schublade f Schubladen; box Kiste f Kisten; basket Korb m Körbe; bucket Eimer m Eimer;
 rope Seil n Seile; hammer Hammer m Hämmer; nail Nagel m Nägel; saw Säge f Sägen; ladder Leiter f Leitern;
 wheel Rad n Räder; bicycle Fahrrad n Fahrräder; boat Boot n Boote; ship Schiff n Schiffe; ticket Fahrkarte f
 Fahrkarten; suitcase Koffer m Koffer; umbrella Regenschirm m Regenschirme; coat Mantel m Mäntel; shirt Hemd n Hemden;
@@ -183,7 +182,7 @@ cherry Kirsche f Kirschen; strawberry Erdbeere f Erdbeeren; lemon Zitrone f Zitr
 mushroom Pilz m Pilze; tree Baum m Bäume; leaf Blatt n Blätter; rose Rose f Rosen; stone Stein m Steine;
 candle Kerze f Kerzen; match Streichholz n Streichhölzer; towel Handtuch n Handtücher; soap Seife f Seifen;
 brush Bürste f Bürsten; comb Kamm m Kämme; needle Nadel f Nadeln; button Knopf m Knöpfe; blanket Decke f Decken;
-pillow Kissen n Kissen; door Tür f Türen; window Fenster n Fenster; roof Dach n Dächer; wall Wand f Wände;
+pillow Kissen n Kissen; hatch Luke f Luken; window Fenster n Fenster; roof Dach n Dächer; wall Wand f Wände;
 fence Zaun m Zäune; gate Tor n Tore; machine Maschine f Maschinen; engine Motor m Motoren; tool Werkzeug n Werkzeuge;
 weapon Waffe f Waffen; sword Schwert n Schwerter; shield Schild m Schilde; crown Krone f Kronen; flag Fahne f Fahnen;
 medal Medaille f Medaillen; prize Preis m Preise; contract Vertrag m Verträge; report Bericht m Berichte;

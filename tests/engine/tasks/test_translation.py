@@ -36,24 +36,24 @@ def both(sentence: Sentence) -> tuple[str, str]:
 
 
 MAN, BOY = Phrase(noun("man"), "the", ("old",)), Phrase(noun("boy"), "a")
-DOOR, BOOK = Phrase(noun("door", THINGS), "the"), Phrase(noun("book", THINGS), "this", ("new",), plural=True)
+GATE, BOOK = Phrase(noun("gate", THINGS), "the"), Phrase(noun("book", THINGS), "this", ("new",), plural=True)
 GARDEN = Phrase(noun("garden", PLACES), "the")
-OPENS = Clause(MAN, ON_THINGS["open"], "present", thing=DOOR)
+OPENS = Clause(MAN, ON_THINGS["open"], "present", thing=GATE)
 
 
 @pytest.mark.parametrize(
     ("sentence", "english", "german"),
     [
-        (Sentence(OPENS), "The old man opens the door.", "Der alte Mann macht die Tür auf."),
+        (Sentence(OPENS), "The old man opens the gate.", "Der alte Mann macht das Tor auf."),
         (
             Sentence(OPENS, opener="on Monday"),
-            "On Monday the old man opens the door.",
-            "Am Montag macht der alte Mann die Tür auf.",
+            "On Monday the old man opens the gate.",
+            "Am Montag macht der alte Mann das Tor auf.",
         ),
         (
             Sentence(OPENS, speaker=BOY, saying=SAYING["think"]),
-            "A boy thinks that the old man opens the door.",
-            "Ein Junge denkt, dass der alte Mann die Tür aufmacht.",
+            "A boy thinks that the old man opens the gate.",
+            "Ein Junge denkt, dass der alte Mann das Tor aufmacht.",
         ),
         (
             Sentence(
@@ -67,8 +67,8 @@ OPENS = Clause(MAN, ON_THINGS["open"], "present", thing=DOOR)
         ),
         (
             Sentence(OPENS, trying=TRYING["try"]),
-            "The old man tries to open the door.",
-            "Der alte Mann versucht, die Tür aufzumachen.",
+            "The old man tries to open the gate.",
+            "Der alte Mann versucht, das Tor aufzumachen.",
         ),
         (
             Sentence(Clause(MAN, GOING["go"], "perfect", adverb="often", place=GARDEN, into=True)),
@@ -89,8 +89,8 @@ OPENS = Clause(MAN, ON_THINGS["open"], "present", thing=DOOR)
         ),
         (
             Sentence(Clause(MAN, ON_THINGS["read"], "present", thing=BOOK, relative=OPENS)),
-            "The old man who opens the door reads these new books.",
-            "Der alte Mann, der die Tür aufmacht, liest diese neuen Bücher.",
+            "The old man who opens the gate reads these new books.",
+            "Der alte Mann, der das Tor aufmacht, liest diese neuen Bücher.",
         ),
     ],
 )
@@ -127,11 +127,11 @@ def test_weak_nouns_and_genitives() -> None:
 
 def test_several_wordings_are_right_and_the_canonical_one_comes_first() -> None:
     sentence = Sentence(
-        Clause(MAN, ON_THINGS["see"], "past", thing=Phrase(noun("door", THINGS), "the", owner=BOY)), opener="perhaps"
+        Clause(MAN, ON_THINGS["see"], "past", thing=Phrase(noun("gate", THINGS), "the", owner=BOY)), opener="perhaps"
     )
     found = right_wordings(sentence, Random(0), 60)
-    assert found[0] == "Vielleicht sah der alte Mann die Tür eines Jungen."
-    assert {"Vielleicht hat der alte Mann die Tür von einem Jungen gesehen.", found[0]} <= set(found) and len(
+    assert found[0] == "Vielleicht sah der alte Mann das Tor eines Jungen."
+    assert {"Vielleicht hat der alte Mann das Tor von einem Jungen gesehen.", found[0]} <= set(found) and len(
         set(found)
     ) > 8
 
