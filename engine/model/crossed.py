@@ -284,8 +284,10 @@ def _last_bias(hf: Any, never: Sequence[int], like: Tensor) -> Tensor | None:
 
 
 def crossed_from(hf: Any, never: Sequence[int] = ()) -> CrossDecoder | None:
-    """A lean decoder over an encoder-decoder model, or None when its family or placement needs transformers. One without
-    its weights (on torch's meta device) gives a decoder that can be asked, not run."""
+    """A lean decoder over an encoder-decoder model, or None when its family or placement needs transformers.
+
+    A model without weights (on torch's meta device) gives a decoder that can be asked, not run.
+    """
     devices = {p.device for p in hf.parameters()}
     fits = (
         hf.config.model_type in (*POST, *PRE, *RELATIVE)

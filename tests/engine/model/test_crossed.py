@@ -10,6 +10,7 @@ from transformers import MBartTokenizer
 from engine.draft import Draft, chain
 from engine.errors import ConfigError, ModelMismatch
 from engine.model import Model, bridge, load_model
+from engine.model.outline import outline
 from engine.model.seam import Seam
 from tests.engine.crossed import LEAN, SOURCE, Crossed, generated, make_model, plain_logits
 from tests.engine.zoo import EOS, Zoo
@@ -165,3 +166,10 @@ def test_languages(tmp_path: Path) -> None:
         load_model(folder, "cpu")
     with pytest.raises(ConfigError, match="knows no languages by code"):
         load_model(make_model(tmp_path / "bart", "bart", layers=1), "cpu", languages="en_XX:de_DE")
+
+
+def test_an_outline_tells_what_would_be_loaded(crossed: Crossed) -> None:
+    for family, options in (("bart", {}), ("t5", {}), ("bert2bert", {"layers": 1})):
+        loaded, told = crossed.model(family, **options), outline(str(crossed.path(family, **options)), "cpu").model
+        for name in ("seam", "source_context", "context", "only_chains", "lean", "layers", "notes", "parameters"):
+            assert getattr(told, name) == getattr(loaded, name), (family, name)
