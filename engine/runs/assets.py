@@ -9,6 +9,8 @@ from engine.errors import ConfigError, LabError, unknown
 from engine.heads import files, hydra, medusa
 from engine.heads.eagle_load import load_eagle2, load_eagle3
 from engine.heads.mtp_load import load_mtp
+from engine.heads.parallel import META as MASKS
+from engine.heads.parallel import load_parallel
 from engine.judge import weights
 from engine.judge.weights import load_judge
 from engine.lookup.static import load_static
@@ -28,6 +30,7 @@ LOADERS: dict[str, Loader] = {  # role (before a colon) -> loader
     "hydra": hydra.load_hydra,
     "prm": load_reward,
     "mtp": load_mtp,
+    "parallel": load_parallel,
     "strata": lambda path, target: load_strata(path, target.revision),
 }
 CONFIG = ("config.json",)
@@ -42,6 +45,7 @@ FILES: dict[str, tuple[tuple[str, ...], ...]] = {  # role -> what its folder hol
     "judge": ((weights.META,), (weights.WEIGHTS,)),
     "automaton": (("automaton.safetensors",), ("card.json",)),
     "strata": (("strata.json",),),
+    "parallel": (CONFIG, (MASKS,), (*files.WEIGHTS, files.INDEX)),
     "prm": ((*CONFIG, META), (*REWARD_WEIGHTS, LINE)),
     **{kind: (CONFIG, names) for kind, names in HEADS.items()},
 }

@@ -13,6 +13,8 @@ from typing import Any, get_type_hints
 import torch
 from transformers import AutoTokenizer, PegasusForConditionalGeneration, PreTrainedTokenizerBase
 
+from engine.heads.parallel import META
+from engine.lab import Lab
 from engine.tasks import SOURCED, get_task, load_problems
 from engine.tasks.references import summarised, translated
 from engine.training import models, record
@@ -39,6 +41,9 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     train_.add_argument("--seed", type=int, default=0, help="seed of weights and corpus")
     train_.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
     train_.add_argument("--mix", nargs="*", default=[], metavar="NAME=N", help="see sourced.SourceMix")
+    train_.add_argument(
+        "--encoder", type=Path, metavar="FOLDER", help="begin with the encoder and embeddings of an exported model"
+    )
     train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     out = add("source-export", export, "write the model of a checkpoint in bf16")
     for sub in (train_, out):
@@ -51,6 +56,9 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     judge = add("source-eval", evaluate, "measure encoder-decoder models on held-out problems")
     judge.add_argument("--target", type=Path, default=ASSETS / "source_target", help="folder")
     judge.add_argument("--draft", type=Path, help="folder of a draft; none: the target alone")
+    judge.add_argument(
+        "--parallel", type=Path, help="folder of a parallel drafter, run by the lab on the same problems"
+    )
     judge.add_argument("--items", type=int, default=300, help="held-out problems a family")
 
 
@@ -70,6 +78,8 @@ def train(options: argparse.Namespace) -> None:
     work = _work(options)
     if options.resume:
         trainer.load(read_state(work))
+    elif options.encoder:
+        trainer.begin_as(_load(options.encoder))
 
     def save() -> None:
         write_state(trainer, work)
@@ -104,7 +114,21 @@ def evaluate(options: argparse.Namespace) -> None:
         if draft:
             own = [words.decode(w, skip_special_tokens=True) for w in greedy(draft, sources)]
             report[family] |= {"draft": _quality(family, own, wanted), "pair": together(draft, sources, written)}
+        if options.parallel:
+            report[family]["parallel"] = filled(options, [problem.prompt for problem in problems])
     _say(json.dumps(report, indent=1))
+
+
+def filled(options: argparse.Namespace, prompts: list[str]) -> dict[str, float]:
+    """Greedy runs of the lab with a parallel drafter: tokens a round, and the share of tested draft tokens accepted."""
+    lab = Lab.load(target=options.target, parallel=options.parallel, device="cpu")
+    card = lab.compose(drafter="parallel", shape="chain", rule="exact", gamma=GAMMA)
+    rounds = [
+        found for prompt in prompts for found in lab.run(card, prompt, max_new_tokens=LONGEST, record="light").rounds
+    ]
+    tested = sum(min(r.drafted, r.accepted + 1) for r in rounds)
+    accepted = sum(r.accepted for r in rounds)
+    return {"accept_rate_tested": accepted / max(tested, 1), "tau": sum(r.emitted for r in rounds) / len(rounds)}
 
 
 def greedy(model: PegasusForConditionalGeneration, sources: list[list[int]]) -> list[list[int]]:
@@ -184,6 +208,8 @@ def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:
     out = options.out or ASSETS / options.shape
     words: PreTrainedTokenizerBase = trainer.corpus.tokenizer
     models.export(trainer.model, words, out, record.describe(trainer, hardware, "source-train"))
+    if masks := trainer.settings.mix.masks:
+        (out / META).write_text(json.dumps({"mask": words.pad_token_id, "masks": masks}) + "\n")
 
 
 def _say(text: str) -> None:

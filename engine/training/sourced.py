@@ -35,26 +35,32 @@ SAMPLE = {"translation": 24_000, "summaries": 2_000}  # problems that the merges
 SHAPES = {  # layers of encoder and decoder, width, width of the step in a layer; heads are 64 wide
     "source_target": (3, 6, 192, 512),
     "source_draft": (1, 1, 128, 256),
+    "source_parallel": (3, 2, 192, 512),  # fills masks; its encoder may begin as the target's
     "source_micro": (1, 1, 64, 64),  # for tests
 }
 
 
 @dataclass(frozen=True, slots=True)
 class SourceMix:
-    """Problems of each family a step, and how much a free choice weighs. `accent` rotates the preferred wordings."""
+    """Problems of each family a step, and how much a free choice weighs. `accent` rotates the preferred wordings.
+
+    With `masks` a model learns to fill so many masks behind a random beginning, all in one pass (a parallel drafter).
+    """
 
     translation: int = 32
     summaries: int = 4
     choice_weight: float = 0.5
     accent: int = 0
+    masks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Sources (B, S) and what is written after them (B, T), right-padded with 0, and the weight of each token (B, T)
-    that is written."""
+    """Sources (B, S); what the decoder reads and is to write (B, T), right-padded with 0; the weight of each token
+    (B, T) that is written."""
 
     source: Tensor
+    read: Tensor
     target: Tensor
     weights: Tensor
 
@@ -75,7 +81,7 @@ class Pairs:
 
     def to(self, device: str) -> Pairs:
         """The batch on a device."""
-        return Pairs(self.source.to(device), self.target.to(device), self.weights.to(device))
+        return Pairs(self.source.to(device), self.read.to(device), self.target.to(device), self.weights.to(device))
 
     def loss(self, model: Any) -> Tensor:
         """Sum of weight times cross-entropy."""
@@ -83,14 +89,14 @@ class Pairs:
             logits = model(
                 input_ids=self.source,
                 attention_mask=(self.source > 0).long(),
-                decoder_input_ids=F.pad(self.target, (1, 0))[:, :-1],
+                decoder_input_ids=self.read,
                 use_cache=False,
             ).logits
         each = F.cross_entropy(logits.float().flatten(0, 1), self.target.flatten(), reduction="none")
         return (each * self.weights.flatten()).sum()
 
 
-Row = tuple[list[int], list[int], list[float]]
+Row = tuple[list[int], list[int], list[int], list[float]]
 
 
 class SourceCorpus:
@@ -124,7 +130,8 @@ class SourceCorpus:
             with accent(self.mix.accent):
                 problem = get_task(family).generate(rng)
             if split_of(problem.key) == "train":
-                yield encode(self.tokenizer, problem, self.mix)
+                row = encode(self.tokenizer, problem, self.mix)
+                yield masked(row, self.mix.masks, rng) if self.mix.masks else row
 
 
 def digest(tokenizer: PreTrainedTokenizerBase, mix: SourceMix, seed: int) -> str:
@@ -132,31 +139,47 @@ def digest(tokenizer: PreTrainedTokenizerBase, mix: SourceMix, seed: int) -> str
     corpus, total = SourceCorpus(tokenizer, mix, seed), hashlib.sha256()
     for step in range(STEPS_A_POOL):
         for batch in corpus.batches(step):
-            for x in (batch.source, batch.target, batch.weights):
+            for x in (batch.source, batch.read, batch.target, batch.weights):
                 total.update(x.numpy().tobytes())
     return total.hexdigest()
 
 
 def encode(tokenizer: PreTrainedTokenizerBase, problem: Problem, mix: SourceMix) -> Row:
-    """Ids of source and solution, each with its end, and the weights of the latter."""
+    """Ids of the source, with its end; ids that the decoder reads; those that it is to write, and their weights."""
     solution = tokenizer(problem.solution, return_offsets_mapping=True)
     weights = [
         mix.choice_weight if any(a < end and start < b for a, b in problem.choices) else 1.0
         for start, end in solution.offset_mapping
     ]
-    return tokenizer(problem.prompt).input_ids, solution.input_ids, weights
+    return (
+        tokenizer(problem.prompt).input_ids,
+        [tokenizer.pad_token_id, *solution.input_ids[:-1]],
+        solution.input_ids,
+        weights,
+    )
+
+
+def masked(row: Row, masks: int, rng: Random) -> Row:
+    """A row whose decoder reads a random beginning and then masks, which are `<pad>`; only what they hide weighs
+    anything."""
+    source, read, written, weights = row
+    known = rng.randrange(len(written))  # tokens before the first that is filled
+    end = min(len(written), known + masks + 1)
+    hidden = [*read[: known + 1], *[read[0]] * (end - known - 1)]
+    return source, hidden, written[:end], [0.0] * known + weights[known:end]
 
 
 def collate(rows: list[Row]) -> Pairs:
     """Pad rows on the right; padding weighs nothing."""
-    widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
-    source, target = (torch.zeros(len(rows), width, dtype=torch.long) for width in widths)
-    weights = torch.zeros(len(rows), widths[1])
-    for i, (read, written, weighed) in enumerate(rows):
-        source[i, : len(read)] = torch.tensor(read)
+    widths = [max(len(row[i]) for row in rows) for i in (0, 1, 2)]
+    source, read, target = (torch.zeros(len(rows), width, dtype=torch.long) for width in widths)
+    weights = torch.zeros(len(rows), widths[2])
+    for i, (given, before, written, weighed) in enumerate(rows):
+        source[i, : len(given)] = torch.tensor(given)
+        read[i, : len(before)] = torch.tensor(before)
         target[i, : len(written)] = torch.tensor(written)
         weights[i, : len(written)] = torch.tensor(weighed)
-    return Pairs(source, target, weights)
+    return Pairs(source, read, target, weights)
 
 
 def build(shape: str, tokenizer: PreTrainedTokenizerBase, seed: int) -> PegasusForConditionalGeneration:
@@ -199,6 +222,18 @@ class SourceTrainer(Trainer):
     def built(self, tokenizer: PreTrainedTokenizerBase) -> Any:
         """The model of these settings, with fresh weights."""
         return build(self.settings.shape, tokenizer, self.settings.seed)
+
+    def begin_as(self, other: PegasusForConditionalGeneration) -> None:
+        """Start with the encoder and the embeddings of another model of the same width.
+
+        Raises:
+            ValueError: its encoder has another shape.
+        """
+        body, given = self.model.model, other.model
+        wanted = {name: x.shape for name, x in body.encoder.state_dict().items()}
+        if wanted != {name: x.shape for name, x in given.encoder.state_dict().items()}:
+            raise ValueError(f"{self.settings.shape} has an encoder of another shape than the model it was to begin as")
+        body.encoder.load_state_dict(given.encoder.state_dict())
 
     def stacks(self) -> list[nn.ModuleList]:
         """The layers of both stacks."""
