@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from engine.draft import EMPTY, Draft, chain
+from engine.errors import ConfigError
 from engine.model import Forward, Model, Session
 
 Rows = dict[tuple[int, ...], tuple[Tensor, Tensor]]  # ids -> logits [V], final-normed hidden [D]
@@ -53,5 +54,11 @@ class MemoModel(Model):
 
 
 def remembering(model: Model) -> MemoModel:
-    """The same model, with memory."""
+    """The same model, with memory.
+
+    Raises:
+        ConfigError: an encoder-decoder, whose rows are functions of a source too.
+    """
+    if model.seam:
+        raise ConfigError(f"Judges are evaluated on decoder-only models, and {model.name} is an encoder-decoder.")
     return MemoModel(**{f.name: getattr(model, f.name) for f in fields(Model)})

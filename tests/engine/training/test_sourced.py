@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from engine.heads.parallel import META
 from engine.lab import Lab
 from engine.tasks import load_problems
 from engine.training import sourced
 from engine.training.sourcecommands import evaluate, export, greedy, parse_mix, train
-from engine.training.sourced import SourceCorpus, SourceMix, SourceTrainer, encode, train_tokenizer
+from engine.training.sourced import SourceCorpus, SourceMix, SourceTrainer, encode, masked, train_tokenizer
 from engine.training.trainer import Settings, read_settings, read_state, write_state
 
 MIX = SourceMix(translation=3, summaries=1)
@@ -36,10 +38,22 @@ def test_batches_hold_source_and_target_and_choices_weigh_less(words: PreTrained
         assert torch.equal(x.source, y.source) and torch.equal(x.target, y.target)
         assert (x.weights[x.target == 0] == 0).all() and (x.weights[x.target > 0] > 0).all()
     problem = next(p for p in load_problems("translation", "train", 40) if p.choices)
-    _, ids, weights = encode(words, problem, MIX)
+    _, read, ids, weights = encode(words, problem, MIX)
+    assert read == [words.pad_token_id, *ids[:-1]]
     light = words.decode([i for i, w in zip(ids, weights, strict=True) if w < 1])
     assert light.split() == [word for a, b in problem.choices for word in problem.solution[a:b].split()]
     assert ids[-1] == words.eos_token_id
+
+
+def test_masked_rows_hide_what_weighs(words: PreTrainedTokenizerFast) -> None:
+    problem = load_problems("translation", "train", 1)[0]
+    whole = encode(words, problem, MIX)
+    for seed in range(20):
+        source, read, written, weights = masked(whole, 3, Random(seed))
+        known = weights.index(next(w for w in weights if w))
+        assert source == whole[0] and written == whole[2][: len(written)] and len(read) == len(written) == len(weights)
+        assert read == [*whole[1][: known + 1], *[words.pad_token_id] * (len(written) - known - 1)]
+        assert all(weights[known:]) and len(weights) - known == min(4, len(whole[2]) - known)
 
 
 @pytest.mark.slow
@@ -53,6 +67,24 @@ def test_a_resumed_run_equals_an_unbroken_one(words: PreTrainedTokenizerFast, tm
     again = SourceTrainer(read_settings(tmp_path, SourceMix), words)
     again.load(read_state(tmp_path))
     assert [again.step() for _ in range(2)] == losses[2:] and losses[3] < losses[0]
+
+
+@pytest.mark.slow
+def test_a_parallel_drafter_begins_with_another_s_encoder(words: PreTrainedTokenizerFast) -> None:
+    """It learns to fill masks, and starts from states that are already good."""
+    target = SourceTrainer(SETTINGS, words)
+    target.step()
+    drafter = SourceTrainer(Settings("source_micro", steps=4, mix=SourceMix(2, 0, masks=3)), words)
+    drafter.begin_as(target.model)
+    for a, b in zip(target.model.model.encoder.parameters(), drafter.model.model.encoder.parameters(), strict=True):
+        assert torch.equal(a, b)
+    batch = drafter.corpus.batches(0)[0]
+    before = batch.loss(drafter.model).item()
+    for _ in range(6):
+        drafter.step()
+    assert batch.loss(drafter.model).item() < before
+    with pytest.raises(ValueError, match="an encoder of another shape"):
+        SourceTrainer(Settings("source_draft", steps=1, mix=MIX), words).begin_as(target.model)
 
 
 @pytest.mark.slow
@@ -73,14 +105,22 @@ def test_the_commands_make_what_the_lab_runs(
         matrix_lr=0.02,
         mix=["translation=2", "summaries=1"],
         resume=False,
+        encoder=None,
     )
     train(made)
     export(made)
     record = json.loads((tmp_path / "out" / "training.json").read_text())
     assert record["commands"][0].startswith("python -m engine.training source-train source_micro --steps 1")
     capsys.readouterr()
-    evaluate(argparse.Namespace(target=tmp_path / "out", draft=tmp_path / "out", items=2, threads=1))
+    made.work, made.mix, made.encoder = tmp_path / "filler work", ["translation=2", "masks=3"], tmp_path / "out"
+    made.out = tmp_path / "filler"
+    train(made)
+    assert json.loads((tmp_path / "filler" / META).read_text()) == {"mask": 0, "masks": 3}
+    capsys.readouterr()
+    both = {"draft": tmp_path / "out", "parallel": tmp_path / "filler"}
+    evaluate(argparse.Namespace(target=tmp_path / "out", **both, items=2, threads=1))
     found = json.loads(capsys.readouterr().out)
+    assert found["summaries"]["parallel"]["tau"] >= 1
     assert found["translation"]["pair"]["accept_rate_tested"] == 1.0 and "rougeL" in found["summaries"]["target"]
     lab = Lab.load(target=tmp_path / "out", draft=tmp_path / "out", device="cpu")
     problem = load_problems("translation", "heldout", 1)[0]
