@@ -206,11 +206,17 @@ class RunConfig:
     record: Literal["full", "light"] = "full"
     stop: tuple[str, ...] = ()
     top_n: int = 10  # entries kept of each distribution in a full trace
+    looks: int = 0  # places of the source kept for each token, of an encoder-decoder
     knobs: Mapping[str, KnobValue] = field(default_factory=dict)
     task: str = ""  # the prompt's task, where it is known; judges are for one
 
     def __post_init__(self) -> None:
-        for name, low, high in (("max_new_tokens", 1, 10**9), ("top_n", 1, 10**9), ("seed", -MAX_SEED, MAX_SEED)):
+        for name, low, high in (
+            ("max_new_tokens", 1, 10**9),
+            ("top_n", 1, 10**9),
+            ("seed", -MAX_SEED, MAX_SEED),
+            ("looks", 0, 10**9),
+        ):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
                 raise ConfigError(f"{name} must be an integer{within(low, high)}, not {shown(value)}.")

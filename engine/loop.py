@@ -66,7 +66,9 @@ class Decoding:
         self.path: list[int] = []
         self.index, self.reason = 0, ""
         overlap_n = taken_at(self.method.card.threshold, "overlap", self.method.knobs, usual=OVERLAP_N)
-        self._recorder = Recorder(self.tokenizer.piece, self.method.card.rule, self.full, overlap_n, self.writer)
+        self._recorder = Recorder(
+            self.tokenizer.piece, self.method.card.rule, self.full, overlap_n, self.writer, self.config.looks
+        )
         self._early = self.method.rule if isinstance(self.method.rule, Early) else None
         self._entries = max(self.config.top_n if self.full else 1, self.method.rule.entries)
 
@@ -149,7 +151,7 @@ class Decoding:
     def _view(self, draft: Draft, forward: Forward, read: bool) -> RoundView:
         us, u_emit = self.streams.uniforms("accept", len(draft)), self.streams.uniform("emit")
         rows = (forward.logits, self.config.sampling, us, u_emit, self._entries, forward.hidden)
-        return RoundView(draft, *rows, tuple(self.tokens), read)
+        return RoundView(draft, *rows, tuple(self.tokens), read, forward.looks)
 
     def _commit(self, verdict: Verdict, draft: Draft) -> list[int]:
         """Append path and emitted token, cut at the first stop id, the limit, a stop string or the end of the

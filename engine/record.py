@@ -21,11 +21,12 @@ class Recorder:
         full: bool,
         overlap_n: int = OVERLAP_N,
         writer: Writer = "target",
+        looks: int = 0,
     ) -> None:
         """`piece` gives a token's text, `rule` is the name that nodes carry, `overlap_n` the n of their overlap,
-        `writer` whose numbers those of the "target" are."""
+        `writer` whose numbers those of the "target" are, `looks` how many places of the source are kept a token."""
         self._piece, self._rule, self._full, self._overlap_n = piece, rule, full, overlap_n
-        self._writer = writer
+        self._writer, self._looks = writer, looks
         self._seen: set[int] = set()
 
     def round(
@@ -36,6 +37,8 @@ class Recorder:
         draft, accepted = view.draft, min(len(verdict.path), len(emitted))
         pieces = [self._piece(token) for token in emitted]
         tokens = tokens_of(view, verdict, emitted, pieces, start, index, self._full)
+        if self._looks and view.looks is not None:
+            looked_at(tokens, view, verdict, self._looks)
         nodes = nodes_of(view, verdict, accepted, self._rule, self._overlap_n) if self._full else []
         if self._writer == "draft":
             drafts_alone(tokens, nodes)
@@ -143,6 +146,15 @@ def tokens_of(
             _measure(line, view, verdict, node)
         out.append(line)
     return out
+
+
+def looked_at(tokens: Sequence[Token], view: RoundView, verdict: Verdict, n: int) -> None:
+    """Note for each token the n places of the source that the row which gave or judged it looked at most."""
+    if view.looks is None:
+        return
+    for i, token in enumerate(tokens):
+        row = verdict.path[i - 1] + 1 if i else 0
+        token.looks = _first(view.looks[row], n)
 
 
 def drafts_alone(tokens: Sequence[Token], nodes: Sequence[Node]) -> None:

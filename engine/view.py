@@ -31,12 +31,16 @@ class RoundView:
         hidden: Tensor | None = None,
         tokens: Sequence[int] = (),
         read: bool = True,
+        looks: Tensor | None = None,
     ) -> None:
-        """`hidden` holds the target's final-normed rows [M, D]; `tokens` the sequence before this round. A draft that
-        the target has not `read` has no rows: only row 0 is there, or none where the target was not called."""
+        """`hidden` holds the target's final-normed rows [M, D], `looks` where they looked in the source [M, Z].
+
+        `tokens` is the sequence before this round. A draft that the target has not `read` has no rows: only row 0 is
+        there, or none where the target was not called.
+        """
         self.draft, self.logits, self.sampling = draft, logits_MV, sampling
         self.u, self.u_emit, self.top_n = us, u_emit, top_n
-        self.hidden, self.tokens, self.read = hidden, tokens, read
+        self.hidden, self.tokens, self.read, self.looks = hidden, tokens, read, looks
 
     @cached_property
     def choice(self) -> list[int]:

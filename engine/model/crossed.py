@@ -73,6 +73,7 @@ class CrossCache:
     def __init__(self, layers: int, capacity: int, heads: int, channels: int, like: Tensor) -> None:
         self.kv = like.new_zeros(layers, 2, heads, capacity, channels)
         self.source: list[Tensor] = []
+        self.watched = False  # whether passes tell where their rows looked in the source
 
     def gather(self, start: int, slots: Sequence[int]) -> None:
         n = len(slots)
@@ -140,7 +141,7 @@ class CrossDecoder:
         if self.places is not None:
             x = x + self.places[pos + self.offset]
         x = x if self.first is None else self.first(x)
-        kept: list[Tensor] = []
+        kept, looks = list[Tensor](), list[Tensor]()
         for i, (w, source) in enumerate(zip(self.layers, cache.source, strict=True)):
             if i in taps:
                 kept.append(x)
@@ -154,6 +155,8 @@ class CrossDecoder:
             h = w.norms[1](x) if self.before else x
             q = w.cross_q(h).view(T, self.heads, self.channels).transpose(0, 1)
             x = x + w.cross_out(self._attend(q, source, None))
+            if cache.watched:
+                looks.append(torch.softmax(self.scale * q @ source[0].mT, -1).mean(0))
             x = x if self.before else w.norms[1](x)
             h = w.norms[2](x) if self.before else x
             h = self.activation(w.up(h)) if w.gate is None else self.activation(w.gate(h)) * w.up(h)
@@ -162,7 +165,7 @@ class CrossDecoder:
         if len(self.layers) in taps:
             kept.append(x)
         last = x if self.final is None else self.final(x)
-        return Rows(self.head(last[T - want :]), last, torch.cat(kept, -1) if kept else None)
+        return Rows(self.head(last[T - want :]), last, torch.cat(kept, -1) if kept else None, _mean(looks))
 
     def _attend(self, q_HTC: Tensor, kv_2HSC: Tensor, mask: Tensor | None) -> Tensor:
         """Attention of T rows [T, H * C]."""
@@ -186,6 +189,11 @@ class CrossDecoder:
             return mask
         far = pos_T.unsqueeze(1) - torch.cat((torch.arange(start, device=pos_T.device), pos_T))
         return self.biases[far.clamp(0, len(self.biases) - 1)].permute(2, 0, 1) + mask
+
+
+def _mean(looks: list[Tensor]) -> Tensor | None:
+    """The mean over layers [T, Z] of what the heads' means looked at."""
+    return torch.stack(looks).mean(0) if looks else None
 
 
 def _heads(config: Any) -> int:

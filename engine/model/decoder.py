@@ -20,12 +20,15 @@ class New:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Outputs of one pass: logits of the last `want` rows [want, V], final-normed hidden rows [T, D], and the tapped
-    layer inputs [T, K * D] when asked for."""
+    """Outputs of one pass: logits of the last `want` rows [want, V], final-normed hidden rows [T, D].
+
+    When asked for, also the tapped layer inputs [T, K * D], and where the rows looked in the source [T, Z].
+    """
 
     logits: Tensor
     last: Tensor
     taps: Tensor | None
+    looks: Tensor | None = None
 
 
 class Cache(Protocol):

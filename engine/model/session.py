@@ -29,6 +29,7 @@ class Forward:
     last: Tensor  # final-normed hidden rows [tail + N, D]
     taps: Tensor | None  # tapped layer inputs [tail + N, K * D], low to high
     tail: int
+    looks: Tensor | None = None  # shares of the attention to the source [N + 1, Z], of a session that watches it
 
     @property
     def hidden(self) -> Tensor:
@@ -83,7 +84,13 @@ class Session:
         check_finite(rows.logits)
         self._tokens, self._draft = tokens, draft
         self.fed += len(ids)
-        return Forward(rows.logits[:, : self.vocab], rows.last, rows.taps, n - start)
+        return Forward(
+            rows.logits[:, : self.vocab],
+            rows.last,
+            rows.taps,
+            n - start,
+            None if rows.looks is None else rows.looks[-size - 1 :],
+        )
 
     def unread(self) -> Forward:
         """What a round has in which the model was not called: no row."""

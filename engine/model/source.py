@@ -65,6 +65,16 @@ class SourceSession(Session):
         tokens = list(tokens)
         return super().skim(tokens[self._read(tokens) :], skip)
 
+    def watch(self) -> None:
+        """From now on passes tell where their rows looked in the source (`Forward.looks`).
+
+        Raises:
+            ConfigError: the decoder runs through transformers, which keeps that to itself.
+        """
+        if not hasattr(self._cache, "watched"):
+            raise ConfigError("looks must be 0: the decoder of this model does not tell where it looks in the source.")
+        self._cache.watched = True
+
     def left(self, tokens: Sequence[int]) -> int:
         """How many tokens can follow these; of a source that cannot be read, none."""
         at = self.seam.find(tokens)

@@ -18,6 +18,8 @@ from engine.errors import ConfigError, EngineFault
 from engine.loop import Decoding, Method
 from engine.methods import get_card
 from engine.methods.compose import build
+from engine.model import Session
+from engine.model.source import SourceSession
 from engine.runs.pair import Pair
 from engine.sampling import entropy
 from engine.shapes.beams import BeamWidth
@@ -40,6 +42,7 @@ class Options:
     record: Literal["full", "light"] = "full"  # light: counts and timings only
     stop: str | Sequence[str] | None = ()  # the response ends once it holds one of these
     top_n: int = 10  # entries kept of each distribution in a full trace
+    looks: int = 0  # places of the source kept for each token of an encoder-decoder: where it looked; 0 is none
     extras: Mapping[str, Any] | None = field(default_factory=dict)  # noted in the trace's head, e.g. the task
 
     @property
@@ -94,6 +97,7 @@ def _configure(
         record=options.record,
         stop=options.stops,
         top_n=options.top_n,
+        looks=options.looks,
         knobs=values,
         task=str((options.extras or {}).get("task") or ""),
     )
@@ -110,7 +114,15 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
     slots = len(config.prompt_ids) + wide * config.max_new_tokens  # beams may part at once
     session = model.session(kit.capacity, method.drafter.taps, slots)
     session.vocab = pair.vocab
+    if config.looks:
+        _watch(session)
     return Decoding(method, session, pair.target.tokenizer, config, kit.streams, writer=card.writer)
+
+
+def _watch(session: Session) -> None:
+    if not isinstance(session, SourceSession):
+        raise ConfigError("looks must be 0: a decoder-only model has no source to look at.")
+    session.watch()
 
 
 def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:

@@ -24,7 +24,7 @@ class Bounds:
 
     def __init__(self) -> None:
         """Nothing is known before the head."""
-        self.vocab, self.nats, self.drafted, self._room = 0, 0.0, 0, 0
+        self.vocab, self.nats, self.drafted, self._room, self._source = 0, 0.0, 0, 0, 0
         self._extras: set[str] = set()
 
     def check(self, event: Event) -> None:
@@ -45,6 +45,8 @@ class Bounds:
         self.vocab, self.nats, self._room = head.vocab, math.log(head.vocab) + SLACK, head.max_new_tokens
         if head.prompt_ids:
             _within(max(head.prompt_ids), 0, self.vocab - 1, "run.prompt_ids")
+        _within(head.source, 0, len(head.prompt_ids), "run.source")
+        self._source = head.source
         if head.prompt_pieces and len(head.prompt_pieces) != len(head.prompt_ids):
             raise TraceError(
                 f"run.prompt_pieces must have one text for each of the {len(head.prompt_ids)} ids, "
@@ -131,6 +133,9 @@ class Bounds:
             if value is not None and not -SLACK <= value <= self.nats:
                 _within(value, 0, self.nats, f"{where}: {name}")
         self._top(token.top_target, f"{where}: top_target")
+        for place, share in token.looks or ():
+            _within(place, 0, self._source - 1, f"{where}: looks")
+            _within(share, 0, 1, f"{where}: looks")
 
     def _end(self, end: RunEnded) -> None:
         _within(end.prefill_ms, 0, MAX_MS, "end.prefill_ms")
@@ -271,7 +276,7 @@ TOPS = ("top_draft", "law_draft", "top_target", "law_target")
 
 # What the free objects hold by the names that the analysis and the page read; other names may hold any JSON.
 ABOUT = _each(_text, "id", "revision", "sha256", "dtype", "ids") | _each(
-    _count, "vocab", "context", "layers", "width", "parameters", "common"
+    _count, "vocab", "context", "layers", "width", "parameters", "common", "source_context"
 )
 SAMPLING = {"temperature": _temperature, "top_p": _share, "top_k": _count}
 KNOBS = (

@@ -53,6 +53,7 @@ class Token:
     h_draft: float | None = None
     h_target: float | None = None
     top_target: TopN | None = None  # kept for tokens without a node, and for the one after a rejection
+    looks: TopN | None = None  # (place in the source, share of the attention), most looked at first
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import torch
 from scipy.stats import chi2
 
 from engine.config import Sampling
-from engine.errors import ConfigError
+from engine.errors import ConfigError, TraceError
 from engine.judge.memo import remembering
 from engine.lab import Lab
 from engine.sampling import distribution
@@ -145,3 +145,35 @@ def test_draws_have_the_targets_distribution(crossed: Crossed, method: str) -> N
 def test_judges_are_not_evaluated_on_encoder_decoders(crossed: Crossed) -> None:
     with pytest.raises(ConfigError, match="decoder-only models, and bart is an encoder-decoder"):
         remembering(crossed.model("bart"))
+
+
+def test_where_tokens_look_is_told_on_demand(crossed: Crossed) -> None:
+    """The places of each token are those of transformers' own attention, the mean over layers and heads."""
+    lab = crossed.lab("bart")
+    trace = run(lab, "sd", record="full", looks=3, gamma=4)
+    hf = crossed.plain("bart")
+    hf.set_attn_implementation("eager")
+    text = torch.tensor([[EOS, *trace.token_ids[:-1]]])
+    try:
+        out = hf(input_ids=torch.tensor([SOURCE]), decoder_input_ids=text, output_attentions=True)
+    finally:
+        hf.set_attn_implementation("sdpa")
+    wanted = torch.stack(out.cross_attentions).mean((0, 2))[0].topk(3)
+    for token, places, shares in zip(trace.tokens, wanted.indices.tolist(), wanted.values.tolist(), strict=True):
+        assert token.looks is not None and [place for place, _ in token.looks] == places
+        assert [share for _, share in token.looks] == pytest.approx(shares, abs=1e-5)
+    assert run(lab, "sd", record="full").tokens[0].looks is None
+    assert Trace.loads(trace.to_bytes()).tokens[3].looks == trace.tokens[3].looks
+    trace.tokens[3].looks = [(len(SOURCE), 0.5)]
+    with pytest.raises(TraceError, match=r"looks must be from 0 to 10, not 11"):
+        Trace.loads(trace.to_bytes())
+    trace.head.source = len(SOURCE) + 2
+    with pytest.raises(TraceError, match=r"run\.source must be from 0 to 12, not 13"):
+        Trace.loads(trace.to_bytes())
+    with pytest.raises(ConfigError, match="does not tell where it looks"):
+        crossed.lab("bert2bert", sigma=-1, layers=1).run("ar", SOURCE, looks=2)
+
+
+def test_a_decoder_only_model_looks_at_no_source(lab: Lab) -> None:
+    with pytest.raises(ConfigError, match="has no source to look at"):
+        lab.run("ar", "abc", looks=1)

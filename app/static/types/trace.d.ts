@@ -234,6 +234,8 @@ export interface Token {
   readonly h_target?: number;
   /** kept for tokens without a node, and for the one after a rejection */
   readonly top_target?: TopN;
+  /** (place in the source, share of the attention), most looked at first */
+  readonly looks?: TopN;
   /** The sentence that the server adds. */
   readonly why?: string;
 }

@@ -170,7 +170,7 @@ def test_a_flipped_file_is_read_or_refused(noise: bytes, where: float) -> None:
         field.name: {} if "dict" in str(field.type) else [] if "list" in str(field.type) else 1
         for field in fields(RunStarted)
     }
-    head |= {"chat": True, "vocab": 9, "extras": {}}
+    head |= {"chat": True, "vocab": 9, "source": 0, "extras": {}}
     texts = {field.name: "x" for field in fields(RunStarted) if "str" in str(field.type) and head[field.name] == 1}
     good = b"".join(json.dumps(one).encode() + b"\n" for one in ({"kind": "run", "schema": 1, **head, **texts}, *SOUND))
     assert Trace.loads(good).end is not None
