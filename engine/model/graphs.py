@@ -1,0 +1,245 @@
+"""Passes that are captured once and replayed, so that a small model on a large GPU does not wait for its own launches.
+
+A captured pass touches the same memory each time: one cache for as long as a sequence lives, rows and slots rounded up
+to a few sizes, and whatever changes from pass to pass (ids, positions, the first slot, who sees whom) in buffers that
+are filled before a replay. What does the capturing is a `Capturer`: CUDA graphs on a GPU, and in the tests a recorder
+that stands in for them. What fits no size, or leaves layers out, runs as before.
+
+Dimension key as in decoder.py; R rows of a size.
+"""
+
+import weakref
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engine.model.decoder import New, Rows
+from engine.model.layers import EVERYTHING
+from engine.model.lean import LeanCache, LeanDecoder
+
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128)  # sizes of a pass
+SLOTS = tuple(256 << i for i in range(12))  # sizes of the cache that a pass looks at
+SPARE = 2  # caches of ended sequences that are kept, with their captured passes
+SWITCH = ("auto", "on", "off")
+Work = Callable[[], tuple[Tensor, ...]]
+
+
+class Capturer(Protocol):
+    """Turns work on fixed buffers into something that does it again."""
+
+    def capture(self, work: Work) -> tuple[Callable[[], None], tuple[Tensor, ...]]:
+        """What repeats the work on the same memory, and the tensors that then hold its results. The work has been done
+        once when this returns, as far as the cache goes.
+
+        Raises:
+            RuntimeError: it cannot be captured.
+        """
+
+
+class CudaCapturer:
+    """CUDA graphs that share one pool of memory."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self._pool: Any = None
+
+    def capture(self, work: Work) -> tuple[Callable[[], None], tuple[Tensor, ...]]:
+        with torch.cuda.device(self.device):
+            aside: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            aside.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(aside):  # libraries choose their kernels and workspaces before they are captured
+                for _ in range(2):
+                    work()
+            torch.cuda.current_stream().wait_stream(aside)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, pool=self._pool):
+                results = work()
+            self._pool = self._pool or graph.pool()
+            graph.replay()
+        return graph.replay, results
+
+
+class Again:
+    """Does the work again instead of replaying it: what a graph would give, on any device."""
+
+    def capture(self, work: Work) -> tuple[Callable[[], None], tuple[Tensor, ...]]:
+        results = work()
+
+        def replay() -> None:
+            for kept, fresh in zip(results, work(), strict=True):
+                kept.copy_(fresh)
+
+        return replay, results
+
+
+@dataclass(eq=False)
+class Captured:
+    """A pass of one size over one cache: the buffers that it reads, and what repeats it."""
+
+    ids: Tensor  # [R]
+    pos: Tensor  # [R]
+    start: Tensor  # [1], the slot of the first row
+    block: Tensor  # [R, R] bool, true = sees
+    replay: Callable[[], None] | None = None
+    results: tuple[Tensor, ...] = ()  # logits [R, V], last [R, D], and taps [R, K * D] where there are some
+
+
+class StaticCache(LeanCache):
+    """A cache with room for a whole pass beyond its slots, and the passes that were captured over it."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.passes: dict[tuple[int, int, tuple[int, ...]], Captured] = {}
+
+
+class Lease:
+    """A sequence's hold on a static cache. It has the cache's face; when it goes, the next sequence may have it."""
+
+    def __init__(self, cache: StaticCache) -> None:
+        self.cache, self.kv, self.layers = cache, cache.kv, cache.layers
+        self.gather, self.crop, self.back = cache.gather, cache.crop, cache.back
+
+
+class GraphedDecoder:
+    """A lean decoder on one device whose small passes are captured. `why_not` says why it no longer captures any."""
+
+    only_chains = False
+
+    def __init__(self, lean: LeanDecoder, capturer: Capturer) -> None:
+        self.lean, self.capturer, self.why_not = lean, capturer, ""
+        self.captured = self.replayed = 0
+        self._spare: list[tuple[int, StaticCache]] = []
+
+    def embed(self, ids_T: Tensor) -> Tensor:
+        return self.lean.embed(ids_T)
+
+    def head(self, last_TD: Tensor) -> Tensor:
+        return self.lean.head(last_TD)
+
+    def cache(self, capacity: int) -> Lease:
+        """A cache of the next size; that of an ended sequence where one is left, with its captured passes."""
+        size = SLOTS[min(bisect_left(SLOTS, capacity), len(SLOTS) - 1)]
+        size = max(size, capacity)
+        at = next((i for i, (slots, _) in enumerate(self._spare) if slots == size), None)
+        if at is None:
+            lean, room = self.lean, size + ROWS[-1]
+            lean.rope(room)
+            cache = StaticCache(lean.homes, room, lean.kv, lean.channels, lean.embedding)
+        else:
+            cache = self._spare.pop(at)[1]
+        lease = Lease(cache)
+        weakref.finalize(lease, self._back, size, cache)
+        return lease
+
+    def _back(self, size: int, cache: StaticCache) -> None:
+        self._spare = [(size, cache), *self._spare][:SPARE]
+
+    def run(self, lease: Lease, new: New, taps: Sequence[int], want: int) -> Rows:
+        T = len(new.ids)
+        place = bisect_left(ROWS, T)
+        if self.why_not or new.skip or place == len(ROWS):
+            return self.lean.run(lease.cache, new, taps, want)
+        rows, end = ROWS[place], new.start + T
+        most = lease.kv[0].shape[1] - ROWS[-1]
+        slots = min((s for s in SLOTS if s >= end), default=most)
+        try:
+            held = self._pass(lease.cache, rows, min(slots, most) + rows, tuple(taps), new)
+        except RuntimeError as error:  # whatever a driver or library says while it is captured
+            if isinstance(error, torch.OutOfMemoryError):
+                raise
+            self.why_not = f"a pass could not be captured: {str(error).splitlines()[0][:200]}"
+            return self.lean.run(lease.cache, new, taps, want)
+        logits, last, *kept = held.results
+        return Rows(logits[T - want : T].clone(), last[:T].clone(), kept[0][:T].clone() if kept else None)
+
+    def _pass(self, cache: StaticCache, rows: int, slots: int, taps: tuple[int, ...], new: New) -> Captured:
+        """The pass of this size over the cache, done for these rows."""
+        key = (rows, slots, taps)
+        held = cache.passes.get(key)
+        if held is None:
+            like = new.ids
+            held = Captured(
+                like.new_zeros(rows), like.new_zeros(rows), like.new_zeros(1), like.new_zeros(rows, rows).bool()
+            )
+        _fill(held, new)
+        if held.replay is None:
+            held.replay, held.results = self.capturer.capture(lambda: self._static(held, cache, slots, taps))
+            cache.passes[key] = held
+            self.captured += 1
+        else:
+            held.replay()
+            self.replayed += 1
+        return held
+
+    def _static(self, held: Captured, cache: StaticCache, slots: int, taps: tuple[int, ...]) -> tuple[Tensor, ...]:
+        """`LeanDecoder.run` with all sizes fixed: every row is computed, and looks at all slots through a mask. What
+        padding rows write lies behind what is read, and is written over by the next pass."""
+        lean = self.lean
+        R, H, K, C = len(held.ids), lean.heads, lean.kv, lean.channels
+        index = held.start + torch.arange(R, device=held.ids.device)
+        mask = self._mask(held, slots)
+        x = F.embedding(held.ids, lean.embedding)
+        kept: list[Tensor] = []
+        for i, (w, kv) in enumerate(zip(lean.layers, cache.layers, strict=True)):
+            if i in taps:
+                kept.append(x)
+            qkv = torch.mm(lean.normed(x, w.norm_in), w.qkv)
+            qkv = (qkv if w.qkv_bias is None else qkv.add_(w.qkv_bias)).view(R, H + 2 * K, C)
+            lean.turned(qkv, w, held.pos)
+            kv.index_copy_(0, index, qkv[:, H:])
+            x = lean.close(x, lean.attend(qkv[:, :H], kv[:slots], mask, causal=False), w)
+        if len(lean.layers) in taps:
+            kept.append(x)
+        last = lean.final(x)
+        return (lean.head(last), last, *([torch.cat(kept, -1)] if kept else []))
+
+    def _mask(self, held: Captured, slots: int) -> Tensor:
+        """Additive mask [H / K * R, S] from the first slot and the block, whatever they are."""
+        lean, R = self.lean, len(held.ids)
+        column = torch.arange(slots, device=held.ids.device) - held.start  # of the block; committed slots are below 0
+        inside = held.block[:, column.clamp(0, R - 1)] & (column >= 0) & (column < R)
+        mask = torch.zeros(R, slots, dtype=lean.embedding.dtype, device=held.ids.device)
+        return mask.masked_fill_(~(inside | (column < 0)), -torch.inf).repeat(lean.heads // lean.kv, 1)
+
+
+def _fill(held: Captured, new: New) -> None:
+    """Put what changes from pass to pass into the buffers. Padding rows see themselves, so that nothing is NaN."""
+    T, R = len(new.ids), len(held.ids)
+    held.ids[:T] = new.ids
+    held.start.fill_(new.start)
+    if new.pos is None:
+        torch.arange(new.start, new.start + R, out=held.pos)
+    else:
+        held.pos[:T] = new.pos
+        held.pos[T:] = 0
+    if new.block is None:
+        held.block.fill_(True).tril_()
+        return
+    held.block.fill_(False).fill_diagonal_(True)
+    held.block[:T, :T] = new.block
+
+
+def graphed(lean: LeanDecoder, wanted: str) -> tuple["LeanDecoder | GraphedDecoder", str]:
+    """The decoder with captured passes where that can be, by the switch ("auto", "on" or "off"); and why not, as the
+    end of a sentence: empty where they are captured, or nobody would expect it."""
+    if wanted == "off":
+        return lean, "graphs='off' was asked for"
+    if lean.home.type != "cuda":
+        return lean, "" if wanted == "auto" else f"graphs are for CUDA devices, and the model is on {lean.home}"
+    if why := obstacle(lean):
+        return lean, why
+    return GraphedDecoder(lean, CudaCapturer(lean.home)), ""
+
+
+def obstacle(lean: LeanDecoder) -> str:
+    """Why a decoder's passes cannot be captured; empty when they can."""
+    if lean.apart:
+        return "the model is spread over several devices"
+    if any(sight != EVERYTHING for sight in getattr(lean, "sights", ())):
+        return "some of its layers see through a window"
+    return ""

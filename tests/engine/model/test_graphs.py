@@ -1,0 +1,172 @@
+"""Captured passes give what plain ones give, and a replay is the very same work on the very same memory.
+
+No graph is captured here: a recorder stands in for one. It does the work again and compares every operation with those
+of the capture: name, sizes, numbers among the arguments (a graph would have kept the first), and the addresses of
+whatever was there before.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten
+
+from engine.draft import Draft, chain
+from engine.lab import Lab
+from engine.model import Model, Session
+from engine.model.graphs import ROWS, CudaCapturer, GraphedDecoder, Work, graphed
+from engine.model.lean import LeanDecoder
+from tests.engine.zoo import Zoo
+
+PROMPT = [5, 9, 33, 7, 60, 8, 21]
+TREE = Draft((4, 9, 9, 30, 2, 7, 7), (-1, -1, 0, 0, 1, 2, 5), group=(0,) * 7)
+
+
+class Log(TorchDispatchMode):
+    """Every operation: its name, and of its arguments sizes, plain numbers, and addresses of what it did not make."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[Any, ...]] = []
+        self._made: dict[int, Tensor] = {}  # kept alive, so that no address comes twice
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = [self._told(one) for one in tree_flatten((args, kwargs or {}))[0]]
+        out = func(*args, **(kwargs or {}))
+        self.calls.append((str(func), *given))
+        for one in tree_flatten(out)[0]:
+            if isinstance(one, Tensor):
+                at = one.untyped_storage().data_ptr()
+                if not any(
+                    isinstance(x, Tensor) and x.untyped_storage().data_ptr() == at for x in tree_flatten(args)[0]
+                ):
+                    self._made[at] = one
+        return out
+
+    def _told(self, one: Any) -> Any:
+        if not isinstance(one, Tensor):
+            return one
+        mine = one.untyped_storage().data_ptr() in self._made
+        return tuple(one.shape), one.stride(), one.dtype, None if mine else one.data_ptr()
+
+
+class Recorder:
+    """Stands in for a graph."""
+
+    def __init__(self) -> None:
+        self.replays = 0
+
+    def capture(self, work: Work) -> tuple[Callable[[], None], tuple[Tensor, ...]]:
+        with Log() as first:
+            results = work()
+
+        def replay() -> None:
+            self.replays += 1
+            with Log() as again:
+                fresh = work()
+            assert again.calls == first.calls
+            for kept, new in zip(results, fresh, strict=True):
+                kept.copy_(new)
+
+        return replay, results
+
+
+def decoders(model: Model) -> tuple[LeanDecoder, GraphedDecoder, Recorder]:
+    """The model's decoder, the same with captured passes, and what captures them."""
+    assert isinstance(model.decoder, LeanDecoder)
+    recorder = Recorder()
+    return model.decoder, GraphedDecoder(model.decoder, recorder), recorder
+
+
+def near(a: Tensor, b: Tensor) -> float:
+    return float((a - b).abs().max() / b.abs().max().clamp(min=1))
+
+
+def check_rounds(model: Model, graphed: GraphedDecoder, lean: LeanDecoder) -> None:
+    """Steps, chains, trees, rejections and a step back, each against a plain session."""
+    one, other = (Session(d, model.vocab, model.device, 300, taps=(1, 4)) for d in (graphed, lean))
+    text = list(PROMPT)
+    drafts = [
+        Draft(),
+        chain([3, 4, 5]),
+        TREE,
+        Draft(),
+        chain([8]),
+        TREE,
+        chain([1, 2, 3]),
+        Draft(),
+        chain(range(40, 70)),
+    ]
+    for i, draft in enumerate(drafts):
+        a, b = one.forward(text, draft), other.forward(text, draft)
+        for x, y in ((a.logits, b.logits), (a.last, b.last), (a.taps, b.taps)):
+            assert x is not None and y is not None and x.shape == y.shape and near(x, y) < 2e-5, i
+        text += [draft.tokens[0], 50 + i] if len(draft) and i % 2 else [50 + i]
+    assert near(one.forward(text[:9]).logits, other.forward(text[:9]).logits) < 2e-5
+    ids = torch.tensor([11])
+    assert near(one.ahead(ids), other.ahead(ids)) < 2e-5 and near(one.ahead(ids), other.ahead(ids)) < 2e-5
+
+
+@pytest.mark.parametrize("family", ["llama", pytest.param("qwen3", marks=pytest.mark.slow)])
+@torch.inference_mode()
+def test_replays_are_the_same_work_and_give_the_same_logits(zoo: Zoo, family: str) -> None:
+    model = zoo.model(family)
+    lean, graphs, recorder = decoders(model)
+    check_rounds(model, graphs, lean)
+    made = graphs.captured
+    assert recorder.replays == graphs.replayed > 5 and made <= len(ROWS) and not graphs.why_not
+    check_rounds(model, graphs, lean)  # the next sequence takes the cache of the one before, and its passes
+    assert graphs.captured == made
+
+
+@torch.inference_mode()
+def test_two_sequences_at_once_have_a_cache_each(zoo: Zoo) -> None:
+    model = zoo.model("llama")
+    lean, graphs, _ = decoders(model)
+    a, b = (Session(graphs, model.vocab, model.device, 64) for _ in range(2))
+    for n in range(2, 6):
+        for session, text in ((a, PROMPT), (b, PROMPT[::-1])):
+            plain = Session(lean, model.vocab, model.device, 64).forward(text[:n]).logits
+            assert near(session.forward(text[:n]).logits, plain) < 2e-5
+
+
+class Faulty:
+    def capture(self, work: Work) -> Any:
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+
+@torch.inference_mode()
+def test_what_cannot_be_captured_runs_as_before_and_says_why(zoo: Zoo) -> None:
+    model = zoo.model("llama")
+    lean, _, _ = decoders(model)
+    graphs = GraphedDecoder(lean, Faulty())
+    check_rounds(model, graphs, lean)
+    assert "not permitted when stream is capturing" in graphs.why_not and graphs.captured == 0
+
+
+def test_the_switch(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    lean, _, _ = decoders(zoo.model("llama"))
+    assert graphed(lean, "auto") == (lean, "") and "on cpu" in graphed(lean, "on")[1]
+    monkeypatch.setattr(lean, "home", torch.device("cuda"))
+    made, why = graphed(lean, "auto")
+    assert isinstance(made, GraphedDecoder) and isinstance(made.capturer, CudaCapturer) and not why
+    assert graphed(lean, "off") == (lean, "graphs='off' was asked for")
+    monkeypatch.setattr(lean, "apart", True)
+    assert graphed(lean, "on") == (lean, "the model is spread over several devices")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_runs_are_the_same_with_captured_passes(temperature: float) -> None:
+    lab = Lab.load("tiny", device="cpu")
+    for method in ("ar", "sd", "eagle3", "medusa", "autojudge"):
+        options: dict[str, Any] = {"max_new_tokens": 48, "temperature": temperature, "seed": 3}
+        options |= {"force": True} if method == "autojudge" else {}
+        plain = lab.run(method, "Question: Mia has 34 pens.", **options).token_ids
+        before = lab.target.decoder, lab.models["draft"].decoder
+        lab.target.decoder, lab.models["draft"].decoder = (GraphedDecoder(d, Recorder()) for d in before)  # type: ignore[arg-type]
+        assert lab.run(method, "Question: Mia has 34 pens.", **options).token_ids == plain
+        lab.target.decoder, lab.models["draft"].decoder = before
