@@ -27,7 +27,8 @@ from engine.tasks import permission, sandbox
 PUBLIC_TOKENS = 256
 MOST = 10**9  # of any limit
 why = partial(explain.why, thresholds=THRESHOLDS)  # sentences name comparisons as the rules declare them
-TAKEN = ("preset", "target", "draft", "eagle", "device", "dtype", "threads")  # names of `Lab.load` that are no roles
+PLACES = ("device", "target_device", "draft_device", "graphs")
+TAKEN = ("preset", "target", "draft", "eagle", *PLACES, "dtype", "threads")  # names of `Lab.load` that are no roles
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None:
@@ -80,9 +81,10 @@ def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
     loaders: dict[str, Callable[[], LabLike]] = {}
     usual: dict[str, str] = {"device": args.device, "dtype": args.dtype, "threads": args.threads}
     heads: dict[str, str] = dict(args.asset) | ({"eagle": args.eagle} if args.eagle else {})
+    apart = {"target_device": args.target_device, "draft_device": args.draft_device}
     if args.target:
         name = f"{args.target} + {args.draft}" if args.draft else str(args.target)
-        loaders[name] = partial(load, target=args.target, draft=args.draft, **usual, **heads)
+        loaders[name] = partial(load, target=args.target, draft=args.draft, **usual, **apart, **heads)
     for preset in list_presets():
         if preset.kind == "pair":
             where = usual | {"device": zerogpu.device(preset.models, args.device)}
@@ -123,7 +125,13 @@ def parser(prog: str = "python -m app") -> argparse.ArgumentParser:
         metavar="ROLE=DIR",
         help="a further head, judge or table, such as judge=DIR; repeatable",
     )
-    flags.add_argument("--device", default=env("DRAFTSCOPE_DEVICE", "auto"), help="auto, cpu, cuda, cuda:1, mps")
+    flags.add_argument("--device", default=env("DRAFTSCOPE_DEVICE", "auto"), help="auto, cpu, cuda, cuda:1, mps, xpu")
+    for role in ("target", "draft"):
+        flags.add_argument(
+            f"--{role}-device",
+            default=env(f"DRAFTSCOPE_{role.upper()}_DEVICE"),
+            help=f"device of the {role} alone; several GPUs with commas between share its layers",
+        )
     flags.add_argument("--dtype", default=env("DRAFTSCOPE_DTYPE", "auto"), help="auto, float32, bfloat16, float16")
     flags.add_argument(
         "--threads",

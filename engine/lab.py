@@ -33,6 +33,9 @@ class Lab(Pair):
         draft: str | Path | None = None,
         eagle: str | Path | None = None,
         device: str = "auto",
+        target_device: str | None = None,
+        draft_device: str | None = None,
+        graphs: str = "auto",
         dtype: str = "auto",
         threads: int | str | None = None,
         languages: str = "",
@@ -41,9 +44,12 @@ class Lab(Pair):
         """A lab from a preset's name, or from any Hugging Face ids or local folders.
 
         `draft` replaces a preset's own; `eagle` is an EAGLE-3 head; further heads and judges go by role
-        (`medusa="..."`). `threads` is a number for torch, or "auto": the fastest in a short measurement on the target;
-        None changes nothing. `languages` ("en_XX:de_DE") are those of source and target, for encoder-decoder models of
-        several.
+        (`medusa="..."`). Models go on `device`, or where `target_device` and `draft_device` say, each perhaps several
+        GPUs with commas between; on "auto" each goes on one GPU where it fits, the draft beside the target, and is
+        spread over several only where it does not. Heads go with the target. `graphs` captures passes on CUDA
+        devices ("auto" and "on"; the model's notes say why where it cannot be), or does not ("off"). `threads` is a
+        number for torch, or "auto": the fastest in a short measurement on the target; None changes nothing.
+        `languages` ("en_XX:de_DE") are those of source and target, for encoder-decoder models of several.
 
         Raises:
             ConfigError: neither or both given, an unknown preset, device, dtype, option or role.
@@ -53,7 +59,8 @@ class Lab(Pair):
         models = {role: str(ref) for role, ref in (("target", target), ("draft", draft)) if ref is not None}
         given = {**assets, **({"eagle3": eagle} if eagle is not None else {})}
         found = loading.wanted(preset, models, {role: str(ref) for role, ref in given.items()}, dtype, languages)
-        loaded = loading.load_models(found, device)
+        asked = {role: one for role, one in (("target", target_device), ("draft", draft_device)) if one}
+        loaded = loading.load_models(found, device, asked, graphs)
         chosen = None if threads is None else settle(loaded["target"], threads)
         return cls(loaded.pop("target"), loaded, dict(found.assets), preset, chosen, found.calibrated)
 

@@ -3,7 +3,7 @@
 Every method is this loop with another drafter, shape and rule; autoregressive decoding is the empty draft.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -13,6 +13,7 @@ import torch
 from engine.config import Card, KnobValue, RunConfig, Writer
 from engine.draft import EMPTY, Draft
 from engine.model import Forward, Session, Tokenizer
+from engine.model.devices import synchronise
 from engine.parts import Context, Drafter, Early, Outcome, Rule
 from engine.record import Recorder
 from engine.streams import Streams
@@ -57,6 +58,7 @@ class Decoding:
     streams: Streams
     clock: Callable[[], float] = field(default_factory=lambda: perf_counter)
     writer: Writer = "target"  # whose session `target` is
+    devices: Collection[torch.device] = ()  # that work for this run, besides the CPU
 
     def __post_init__(self) -> None:
         self.tokens = list(self.config.prompt_ids)
@@ -108,7 +110,7 @@ class Decoding:
         early_ms = 0.0
         if self._early:
             wanted, early_ms = self._early.wanted(draft, context), watch.lap()
-        forward = self.target.unread() if wanted is None else self.target.forward(self.tokens, wanted)
+        forward = self.target.unread() if wanted is None else self.target.forward(self.tokens, wanted, checked=True)
         verify_ms = watch.lap()
         round_ = self._keep(draft, forward, wanted is draft)
         round_.draft_ms, round_.verify_ms, round_.other_ms = draft_ms, verify_ms, early_ms + watch.lap()
@@ -151,7 +153,12 @@ class Decoding:
     def _view(self, draft: Draft, forward: Forward, read: bool) -> RoundView:
         us, u_emit = self.streams.uniforms("accept", len(draft)), self.streams.uniform("emit")
         rows = (forward.logits, self.config.sampling, us, u_emit, self._entries, forward.hidden)
-        return RoundView(draft, *rows, tuple(self.tokens), read, forward.looks)
+        view = RoundView(draft, *rows, tuple(self.tokens), read, forward.looks)
+        if self.full or self.method.rule.entries:
+            view.along("stats")
+        if self.full and not self.config.sampling.greedy:
+            view.along("cut")
+        return view
 
     def _commit(self, verdict: Verdict, draft: Draft) -> list[int]:
         """Append path and emitted token, cut at the first stop id, the limit, a stop string or the end of the
@@ -176,7 +183,6 @@ class Decoding:
         return "context" if len(self.tokens) >= self.target.capacity else ""
 
     def _now(self) -> float:
-        """The clock, after the device has caught up."""
-        if self.target.device.type == "cuda":
-            torch.cuda.synchronize(self.target.device)
+        """The clock, after all devices have caught up."""
+        synchronise(self.devices)
         return self.clock()

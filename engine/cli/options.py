@@ -82,7 +82,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--languages", default="", metavar="SOURCE:TARGET", help="for encoder-decoders of several, such as en_XX:de_DE"
     )
-    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
+    add_places(group)
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
     group.add_argument(
         "--threads",
@@ -90,6 +90,23 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         default="auto",
         metavar="auto|N",
         help="CPU threads of torch; auto is the fastest in a short measurement at load (default: auto)",
+    )
+
+
+def add_places(group: Any) -> None:
+    """Which devices the models go on, and how."""
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, mps, xpu (default: auto)")
+    for role in ("target", "draft"):
+        group.add_argument(
+            f"--{role}-device",
+            metavar="DEVICE",
+            help=f"device of the {role} alone; several GPUs with commas between share its layers",
+        )
+    group.add_argument(
+        "--graphs",
+        choices=("auto", "on", "off"),
+        default="auto",
+        help="capture passes as CUDA graphs; auto does where it can be (default: auto)",
     )
 
 
@@ -177,7 +194,8 @@ def load_lab(args: argparse.Namespace) -> Lab:
     """The lab that the model options name."""
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
     which = {"target": args.target} if args.target else {"preset": args.preset or "tiny"}
-    names = ("draft", "eagle", "device", "dtype", "threads", "languages")
+    places = ("device", "target_device", "draft_device", "graphs")
+    names = ("draft", "eagle", *places, "dtype", "threads", "languages")
     lab = Lab.load(**which, **{name: getattr(args, name) for name in names}, **assets)
     if lab.threads and lab.threads.seconds:  # a choice was made
         print(f"torch uses {lab.threads}", file=sys.stderr)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, MINUTES, add_shard, load_lab
+from engine.cli.options import COUNT, MINUTES, add_places, add_shard, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
 from engine.files.places import ROOT
@@ -57,7 +57,7 @@ def add_parser(subparsers: Any) -> None:
     group.add_argument(
         "--asset", action="append", default=[], metavar="ROLE=DIR", help="a further head, judge or table"
     )
-    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
+    add_places(group)
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
     group.add_argument("--threads", default="auto", metavar="auto|N", help="CPU threads of torch (default: auto)")
     add_shard(parser)

@@ -227,10 +227,10 @@ def _fill(held: Captured, new: New) -> None:
 def graphed(lean: LeanDecoder, wanted: str) -> tuple["LeanDecoder | GraphedDecoder", str]:
     """The decoder with captured passes where that can be, by the switch ("auto", "on" or "off"); and why not, as the
     end of a sentence: empty where they are captured, or nobody would expect it."""
+    if lean.home.type != "cuda":
+        return lean, f"graphs are for CUDA devices, and the model is on {lean.home}" if wanted == "on" else ""
     if wanted == "off":
         return lean, "graphs='off' was asked for"
-    if lean.home.type != "cuda":
-        return lean, "" if wanted == "auto" else f"graphs are for CUDA devices, and the model is on {lean.home}"
     if why := obstacle(lean):
         return lean, why
     return GraphedDecoder(lean, CudaCapturer(lean.home)), ""

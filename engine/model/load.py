@@ -14,7 +14,9 @@ from engine import progress
 from engine.errors import AssetError, ConfigError, EngineFault, LabError, ModelMismatch, unknown
 from engine.model import network
 from engine.model.decoder import Decoder
+from engine.model.devices import free, homes
 from engine.model.generic import GenericDecoder, obstacle
+from engine.model.graphs import SWITCH, graphed
 from engine.model.hub import first_line, missing
 from engine.model.layers import layers_of
 from engine.model.lean import lean_from
@@ -24,6 +26,7 @@ from engine.model.session import Session
 from engine.model.source import CrossDecoder, SourceSession
 from engine.model.tokens import Tokenizer
 from engine.model.trial import fault
+from engine.progress import size_of
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 
@@ -45,6 +48,7 @@ class Model:
     device: torch.device
     revision: str  # sha256 of the weights (local) or the hub commit
     lean: bool
+    devices: tuple[torch.device, ...] = ()  # all that hold weights, `device` among them
     notes: tuple[str, ...] = ()  # what of the checkpoint is not used, or works otherwise here, in sentences
     seam: Seam | None = None  # of an encoder-decoder: where its source ends
     source_context: int = 0  # positions of the encoder
@@ -95,31 +99,21 @@ class Model:
         return about | ({"notes": list(self.notes)} if self.notes else {})
 
 
-def pick_device(device: str) -> torch.device:
-    """ "auto" is CUDA when there is one, else the CPU.
-
-    Raises:
-        ConfigError: a device that torch does not know or have.
-    """
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        chosen = torch.device(device)
-    except RuntimeError:
-        raise ConfigError(unknown("device", device, ("auto", "cpu", "cuda", "cuda:0"))) from None
-    if chosen.type == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("device='cuda' was asked for, but torch sees no CUDA device here; use 'cpu' or 'auto'.")
-    return chosen
-
-
 def load_model(
-    ref: str | Path, device: str = "auto", dtype: str = "auto", name: str = "", languages: str = ""
+    ref: str | Path,
+    device: str = "auto",
+    dtype: str = "auto",
+    name: str = "",
+    languages: str = "",
+    graphs: str = "auto",
 ) -> Model:
     """A causal or encoder-decoder model by hub id or local folder; safetensors only, no remote code.
 
     Of a multimodal model the part that writes text. `dtype` "auto" is fp32 on a CPU and the checkpoint's own on CUDA.
-    On several GPUs transformers spreads the layers. `name` is how traces and messages call the model; a folder's own
-    name if not given. `languages` ("en_XX:de_DE") are those of source and target, for models of several.
+    `device` may name several GPUs with commas between, over which transformers then spreads the layers. `name` is how
+    traces and messages call the model; a folder's own name if not given. `languages` ("en_XX:de_DE") are those of
+    source and target, for models of several. `graphs` ("auto", "on", "off") captures passes on CUDA devices; the notes
+    say why not where that was asked for and cannot be.
 
     Raises:
         AssetError: no such model, or files are missing.
@@ -127,7 +121,9 @@ def load_model(
         ConfigError: unknown device, dtype or language.
         EngineFault: out of memory.
     """
-    where = pick_device(device)
+    if graphs not in SWITCH:
+        raise ConfigError(unknown("setting of graphs", graphs, SWITCH))
+    where, *further = homes(device)
     wanted = dtype_on(where, dtype)
     path = str(ref)
     name = name or (Path(path).name if Path(path).is_absolute() else path)
@@ -135,7 +131,7 @@ def load_model(
     try:
         revision = hash_of(path)
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        hf, info = _weights(path, name, config, dtype=wanted, device_map=_placement(device, where))
+        hf, info = _weights(path, name, config, dtype=wanted, **_placement([where, *further]))
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except torch.OutOfMemoryError:
         raise EngineFault(
@@ -151,12 +147,32 @@ def load_model(
         raise AssetError(missing(path, error)) from error
     _complete(info, name)
     hf.eval().requires_grad_(False)
-    return assembled(name, hf, tokenizer, config, revision or revision_of(path, config), languages=languages)
+    found = revision or revision_of(path, config)
+    return assembled(name, hf, tokenizer, config, found, languages=languages, graphs=graphs)
 
 
-def _placement(device: str, where: torch.device) -> "str | dict[str, torch.device]":
+def _placement(places: Sequence[torch.device]) -> dict[str, Any]:
     """Where transformers puts the layers: all in one place, or spread over several GPUs."""
-    return "auto" if device == "auto" and torch.cuda.device_count() > 1 else {"": where}
+    if len(places) == 1:
+        return {"device_map": {"": places[0]}}
+    return {"device_map": "auto", "max_memory": {place.index or 0: free(place) for place in places}}
+
+
+def weight_bytes(ref: str, dtype: str = "auto") -> int:
+    """Bytes that the weights of a checkpoint take, before they are loaded.
+
+    Raises:
+        AssetError: there is no such model.
+    """
+    stored = size_of(ref)
+    if stored and dtype == "auto":
+        return stored
+    try:
+        config = AutoConfig.from_pretrained(ref, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise AssetError(missing(ref, error)) from error
+    kept = DTYPES.get(dtype) or getattr(network.text_config(config), "dtype", None) or torch.float32
+    return network.count(config) * int(kept.itemsize)
 
 
 def ways_to_load(config: Any, name: str) -> list[tuple[Any, Any, dict[str, str]]]:
@@ -219,7 +235,14 @@ def dtype_on(device: torch.device, dtype: str) -> "torch.dtype | str":
 
 
 def assembled(
-    name: str, hf: Any, tokenizer: Any, config: Any, revision: str, trial: bool = True, languages: str = ""
+    name: str,
+    hf: Any,
+    tokenizer: Any,
+    config: Any,
+    revision: str,
+    trial: bool = True,
+    languages: str = "",
+    graphs: str = "auto",
 ) -> Model:
     """A network with its tokenizer as the lab's model. Without a `trial` it need not have its weights.
 
@@ -238,8 +261,12 @@ def assembled(
     rows = network.rows_of(hf)
     text = network.text_config(config)
     context = network.context_of(text)
+    devices = network.devices_of(hf, device)
     lean = lean_from(hf)  # takes the weights out of hf when it fits
-    decoder = lean or _generic(hf, name, text, context, (rows, device) if trial else None)
+    if lean:
+        decoder, why = graphed(lean, graphs)
+    else:
+        decoder, why = _generic(hf, name, text, context, (rows, device) if trial else None), ""
     return Model(
         name=name,
         decoder=decoder,
@@ -254,7 +281,8 @@ def assembled(
         device=device,
         revision=revision,
         lean=lean is not None,
-        notes=tuple(_notes(text is not config, decoder, packing, context, text)),
+        devices=devices,
+        notes=(*_notes(text is not config, decoder, packing, context, text), *_spread(devices), *_captured(why)),
     )
 
 
@@ -277,6 +305,7 @@ def _crossed(name: str, hf: Any, tokenizer: Any, config: Any, revision: str, tri
         device=device,
         revision=revision,
         lean=not parts.decoder.only_chains,
+        devices=network.devices_of(hf, device),
         notes=parts.notes,
         seam=parts.seam,
         source_context=parts.context[0],
@@ -311,6 +340,14 @@ def _notes(multimodal: bool, decoder: Decoder, packing: str, context: int, text:
         *([f"The weights are packed by {packing}."] if packing else []),
         *([f"Read up to {context} of {most} positions, where its rotation does not change."] if context < most else []),
     ]
+
+
+def _spread(devices: Sequence[torch.device]) -> list[str]:
+    return [f"Its layers are spread over {', '.join(map(str, devices))}."] if len(devices) > 1 else []
+
+
+def _captured(why_not: str) -> list[str]:
+    return [f"Its passes are not captured: {why_not}."] if why_not else []
 
 
 def _stop_ids(hf: Any, tokenizer: Any) -> list[int]:

@@ -121,6 +121,20 @@ def home_of(hf: Any) -> torch.device:
     return torch.device(getattr(getattr(table, "_hf_hook", None), "execution_device", None) or "cpu")
 
 
+def devices_of(hf: Any, home: torch.device) -> tuple[torch.device, ...]:
+    """The devices that hold weights, in order, and the home of the ids; offloaded weights are on none."""
+    return tuple(dict.fromkeys((home, *(p.device for p in hf.parameters() if p.device.type != "meta"))))
+
+
+def count(config: Any) -> int:
+    """Parameters of the model that a configuration describes, tied ones once, without reading any."""
+    auto, part, _ = auto_classes(config)[0]
+    with torch.device("meta"):
+        outline = auto.from_config(part)
+    drop_senses(outline)
+    return sum(p.numel() for p in outline.parameters())
+
+
 def plain(hf: Any) -> bool:
     """Whether all weights are ordinary tensors that lie where they are used."""
     return not quantised(hf) and all(

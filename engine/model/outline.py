@@ -15,8 +15,9 @@ from transformers.quantizers import AutoHfQuantizer
 from engine.errors import AssetError, LabError, ModelMismatch
 from engine.files.documents import read_object
 from engine.model import lean, network
+from engine.model.devices import pick_device
 from engine.model.hub import Glance, first_line, glance, missing
-from engine.model.load import Model, assembled, dtype_on, pick_device, ways_to_load
+from engine.model.load import Model, assembled, dtype_on, ways_to_load
 
 POSITIONS = 4096  # of a text, at most, that memory is reckoned for
 

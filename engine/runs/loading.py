@@ -10,7 +10,9 @@ from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.heads.mtp_load import brings
 from engine.model import Model, bridge, load_model
+from engine.model.devices import accelerators, place
 from engine.model.hub import fetch
+from engine.model.load import weight_bytes
 from engine.progress import loading, size_of
 from engine.runs.assets import LOADERS
 
@@ -20,6 +22,9 @@ OPTIONS = (
     "draft",
     "eagle",
     "device",
+    "target_device",
+    "draft_device",
+    "graphs",
     "dtype",
     "threads",
     "languages",
@@ -77,8 +82,20 @@ def fetch_models(models: Mapping[str, str]) -> None:
         fetch(locate(ref), f"{role} {ref}", step, len(models))
 
 
-def load_models(found: Wanted, device: str) -> dict[str, Model]:
-    """The models by role, "target" among them.
+def places(found: Wanted, device: str, asked: Mapping[str, str]) -> dict[str, str]:
+    """The device of each role, or several with commas between. "auto" looks where there is room, see
+    `engine.model.devices.place`; otherwise all go where they are sent."""
+    free = accelerators() if device == "auto" else {}
+    if len(free) < 2:
+        return {role: asked.get(role, device) for role in found.models}
+    needed = {role: weight_bytes(locate(ref), found.dtype) for role, ref in found.models.items()}
+    return {role: ",".join(chosen) for role, chosen in place(needed, free, asked).items()}
+
+
+def load_models(
+    found: Wanted, device: str, asked: Mapping[str, str] | None = None, graphs: str = "auto"
+) -> dict[str, Model]:
+    """The models by role, "target" among them; `asked` are devices of roles that go before `device`.
 
     Raises:
         ConfigError: an unknown device or dtype. AssetError: files are missing. EngineFault: out of memory.
@@ -86,11 +103,17 @@ def load_models(found: Wanted, device: str) -> dict[str, Model]:
     """
     fetch_models(found.models)
     loaded, done = dict[str, Model](), 0
+    homes = places(found, device, asked or {})
     for step, (role, ref) in enumerate(found.models.items(), 1):
         path = locate(ref)
         with loading(f"{role} {ref}", path, step, len(found.models), done):
             loaded[role] = load_model(
-                path, device, found.dtype, name=ref if found.named else "", languages=found.languages
+                path,
+                homes[role],
+                found.dtype,
+                name=ref if found.named else "",
+                languages=found.languages,
+                graphs=graphs,
             )
         done += size_of(path) or 0
     for role, model in loaded.items():

@@ -11,7 +11,7 @@ from engine.files.places import locate
 from engine.heads.mtp_load import brings
 from engine.methods import CARDS
 from engine.model import bridge
-from engine.model.load import pick_device
+from engine.model.devices import pick_device
 from engine.model.outline import POSITIONS, Outline, outline
 from engine.runs.findings import Finding, Offered, Preflight, Side
 from engine.runs.pair import Pair

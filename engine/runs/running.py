@@ -116,7 +116,8 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
     session.vocab = pair.vocab
     if config.looks:
         _watch(session)
-    return Decoding(method, session, pair.target.tokenizer, config, kit.streams, writer=card.writer)
+    devices = {device for one in (pair.target, *kit.models.values()) for device in one.devices if device.type != "cpu"}
+    return Decoding(method, session, pair.target.tokenizer, config, kit.streams, writer=card.writer, devices=devices)
 
 
 def _watch(session: Session) -> None:

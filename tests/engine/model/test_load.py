@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, BloomConfig, FalconConfig, GPTNeo
 
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import load_model
-from engine.model.load import pick_device
+from engine.model.devices import pick_device
 from tests.engine.model import tiny
 from tests.engine.zoo import EOS, Zoo, make_model, save_tokenizer
 
