@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from torch import Tensor
+
 from engine.config import Writer
 from engine.draft import Draft
-from engine.sampling import wide
+from engine.sampling import read
 from engine.threshold import OVERLAP_N
 from engine.trace.events import Node, Round, Token, TopN
 from engine.verify import Verdict
@@ -77,7 +79,7 @@ def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str, overlap_n:
 
     `overlap` compares the first `overlap_n` choices of both models.
     """
-    draft, stats = view.draft, view.stats
+    draft, stats, sampled = view.draft, view.stats, not view.sampling.greedy
     dropped = set(verdict.path[kept:])
     out = []
     for i, token in enumerate(draft.tokens):
@@ -96,14 +98,12 @@ def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str, overlap_n:
                 q=view.draft_share(i),
                 h_draft=stats.h_draft(i),
                 top_draft=stats.draft.top[group] if stats.draft else None,
-                law_draft=_first(view.q(i), view.top_n)
-                if draft.distributions is not None and not view.sampling.greedy
-                else None,
+                law_draft=view.cut[1][draft.group[i]] if draft.distributions is not None and sampled else None,
                 source=draft.sources[i] if draft.sources else None,
                 p=view.target_share(i) if view.read else None,
                 h_target=stats.h_target(i),
                 top_target=stats.target.top[row] if view.read else None,
-                law_target=_first(view.p[row], view.top_n) if view.read and not view.sampling.greedy else None,
+                law_target=view.cut[0][row] if view.read and sampled else None,
                 overlap=stats.overlap(i, overlap_n),
                 accept_prob=check.accept_prob if check else None,
                 u=view.u[i] if check and check.u is not None else None,
@@ -117,6 +117,13 @@ def nodes_of(view: RoundView, verdict: Verdict, kept: int, rule: str, overlap_n:
     return out
 
 
+def _first(shares_Z: Tensor, n: int) -> TopN:
+    """The first n entries of a row of shares, zeros left out."""
+    top = shares_Z.topk(min(n, len(shares_Z)))
+    values, ids = read(top.values, top.indices)
+    return [(i, p) for i, p in zip(ids, values, strict=True) if p > 0]
+
+
 def _blocker(view: RoundView, verdict: Verdict, node: int) -> int | None:
     """The tested ancestor at which the walk left this node's branch; None when an elder sibling was taken instead."""
     while node >= 0:
@@ -124,12 +131,6 @@ def _blocker(view: RoundView, verdict: Verdict, node: int) -> int | None:
             return node
         node = view.draft.parents[node]
     return None
-
-
-def _first(distribution_V: object, n: int) -> TopN:
-    """The first n entries of a distribution, zeros left out."""
-    top = wide(distribution_V).topk(min(n, distribution_V.shape[-1]))  # type: ignore[arg-type,attr-defined]
-    return [(i, p) for i, p in zip(top.indices.tolist(), top.values.tolist(), strict=True) if p > 0]
 
 
 def tokens_of(

@@ -3,11 +3,15 @@
 Dimension key: V vocabulary, M rows, n entries kept.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from engine.config import Sampling
 from engine.errors import EngineFault
+
+NARROW = ("mps", "xpu")  # kinds of devices that may have no float64
 
 
 def distribution(logits_MV: Tensor, sampling: Sampling) -> Tensor:
@@ -55,28 +59,59 @@ def entropy(logits_MV: Tensor, temperature: float = 1.0) -> Tensor:
     """Shannon entropy of softmax(logits / temperature) per row [M], nats, at least fp32; 0 log 0 = 0."""
     x = wide(logits_MV)
     logp = torch.log_softmax(x if temperature == 1.0 else x / temperature, dim=-1)
-    return (
-        -torch.special.xlogy(logp.exp(), logp.exp()).sum(-1)
-        if torch.isinf(logp).any()
-        else -(logp.exp() * logp).sum(-1)
-    )
+    return -(logp.exp() * logp).masked_fill_(logp == -torch.inf, 0.0).sum(-1)
 
 
 def pick(p_V: Tensor, u: float) -> int:
     """The token that the uniform `u` in [0, 1) draws from `p_V` by inverse transform; never one of zero probability.
 
-    `p_V` need not be normalised. The sum is taken in fp64.
+    `p_V` need not be normalised. The sum is taken in fp64. One transfer.
 
     Raises:
         EngineFault: the distribution has no mass, or is NaN.
     """
-    cdf = p_V.double().cumsum(-1)
-    index = int(torch.searchsorted(cdf, cdf[-1:] * u, right=True))
-    if index >= p_V.shape[-1] or not p_V[index] > 0:  # u so near 1 that it rounds to the total
-        alive = (p_V > 0).nonzero()
-        if not len(alive):
-            raise EngineFault(
-                "A distribution to draw from has no mass: the model's logits are NaN or infinite. Try dtype='float32'."
-            )
-        index = int(alive[-1])
-    return index
+    at = drawn(p_V, u)
+    (index,), (mass,) = read(at, p_V[at])
+    if not mass > 0:
+        raise EngineFault(
+            "A distribution to draw from has no mass: the model's logits are NaN or infinite. Try dtype='float32'."
+        )
+    return int(index)
+
+
+def drawn(p_V: Tensor, u: float) -> Tensor:
+    """The token that `pick` gives, as a tensor [1] where `p_V` is; any one where there is no mass."""
+    return _place(exactly(p_V), u).to(p_V.device)
+
+
+def exactly(x: Tensor) -> Tensor:
+    """In fp64, on the CPU where a device has none."""
+    return x.cpu().double() if x.device.type in NARROW else x.double()
+
+
+def _place(p_V: Tensor, u: float) -> Tensor:
+    cdf = p_V.cumsum(-1)
+    at = torch.searchsorted(cdf, cdf[-1:] * u, right=True).clamp_(max=len(p_V) - 1)
+    if p_V.device.type == "cpu" and p_V[at] > 0:
+        return at
+    alive = p_V > 0
+    last = (alive * torch.arange(1, len(p_V) + 1, device=p_V.device)).argmax(-1, keepdim=True)
+    return torch.where(alive[at], at, last)  # u so near 1 that it rounds to the total
+
+
+def read(*parts: Tensor) -> list[list[Any]]:
+    """Tensors as flat lists, floats or whole numbers, by one transfer from their device for all of them.
+
+    A device works on while the host does other things; each transfer makes the host wait for it.
+    """
+    home = parts[0].device
+    if home.type == "cpu":
+        return [part.flatten().tolist() for part in parts]
+    kind = torch.float32 if home.type in NARROW else torch.float64  # holds ids and fp32 exactly
+    flat: list[float] = torch.cat([part.flatten().to(home, kind) for part in parts]).tolist()
+    lists, at = list[list[Any]](), 0
+    for part in parts:
+        some = flat[at : at + part.numel()]
+        lists.append(some if part.is_floating_point() else [int(x) for x in some])
+        at += part.numel()
+    return lists

@@ -26,6 +26,14 @@ class Streams:
         """The next n uniforms in [0, 1) of a stream."""
         return cast("list[float]", self.generator(name).random(n).tolist()) if n else []
 
+    def coming(self, name: str, n: int) -> list[float]:
+        """The next n uniforms, which stay in the stream."""
+        generator = self.generator(name)
+        before = generator.bit_generator.state
+        found = self.uniforms(name, n)
+        generator.bit_generator.state = before
+        return found
+
     def uniform(self, name: str) -> float:
         """The next single uniform in [0, 1)."""
         return float(self.generator(name).random())

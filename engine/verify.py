@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import torch
 from torch import Tensor
 
 from engine.trace.records import Reason, RoundExtras
@@ -52,7 +53,7 @@ def residual(p_V: Tensor, q_V: Tensor) -> Tensor:
     """norm(max(p - q, 0)), Leviathan et al. 2023 (2211.17192), algorithm 1; p itself when no mass is left."""
     rest = (p_V - q_V).clamp(min=0)
     total = rest.sum()
-    return rest / total if total > 0 else p_V
+    return torch.where(total > 0, rest / total, p_V)
 
 
 def step_sample(p_V: Tensor, q_V: Tensor, token: int, u: float, correction: Correction = "residual") -> Step:
@@ -95,7 +96,7 @@ def step_without_replacement(p_V: Tensor, q_V: Tensor, tokens: Sequence[int], us
         p_left = residual(p_left, q_left)
         q_left[token] = 0
         left = q_left.sum()
-        q_left = q_left / left if left > 0 else q_left
+        q_left = torch.where(left > 0, q_left / left, q_left)
     return Step(None, p_left, tests)
 
 
@@ -180,18 +181,13 @@ def _sampled_step(
     tokens, us = [draft.tokens[k] for k in kids], [view.u[k] for k in kids]
     barred = veto(view, kids[0]) if veto else None
     if barred is not None:
-        strict = step_sample(p_V, view.q(kids[0]), tokens[0], us[0]).accepted is not None
+        strict = _one_step(view, kids, p_V)[0].accepted is not None
         p_V = view.distribution_without(at + 1, barred["remove"])
     if barred is not None and barred["remove"] == tokens[0]:
         verdict.checks[kids[0]] = Check("vetoed" if strict else "rejected", 0.0, us[0], barred)
         rest = residual(p_V, view.q(kids[0])) if correction == "residual" and draft.draw == "sample" else p_V
         return None, rest
-    if draft.draw == "sample":
-        step, names = step_sample(p_V, view.q(kids[0]), tokens[0], us[0], correction), "ratio"
-    elif draft.draw == "without_replacement":
-        step, names = step_without_replacement(p_V, view.q(kids[0]), tokens, us), "wr"
-    else:
-        step, names = step_point(p_V, tokens, us), "child"
+    step, names = _one_step(view, kids, p_V, correction, fresh=barred is not None)
     for i, (kid, test) in enumerate(zip(kids, step.tests, strict=False)):
         kept = step.accepted == i
         reason: Reason = {"id": f"{names}_{'accept' if kept else 'reject'}", **test}
@@ -202,6 +198,36 @@ def _sampled_step(
         verdict.checks[kid] = Check("accepted" if kept else "rejected", test["ratio"], test["u"], reason)
     chosen = None if step.accepted is None else kids[step.accepted]
     return chosen, step.rest_V
+
+
+def _one_step(
+    view: RoundView, kids: Sequence[int], p_V: Tensor, correction: Correction = "residual", *, fresh: bool = False
+) -> tuple[Step, str]:
+    """The kernel of this draft's draw, and how its reasons are called.
+
+    Where the rows are on another device, it runs on the host over the few tokens that it tests: those of the round come
+    in one transfer. `fresh`: `p_V` is no row of the view, so the kernel must ask for its numbers one by one.
+    """
+    draft = view.draft
+    tokens, us = [draft.tokens[k] for k in kids], [view.u[k] for k in kids]
+    lump = None if view.here or fresh else view.lumped(kids)
+    p = p_V if lump is None else lump.p
+    if lump is not None:
+        tokens = [lump.tokens.index(token) for token in tokens]
+    if draft.draw == "point":
+        step, names = step_point(p, tokens, us), "child"
+    else:
+        q = view.q(kids[0]) if lump is None or lump.q is None else lump.q
+        if draft.draw == "sample":
+            step, names = step_sample(p, q, tokens[0], us[0], correction), "ratio"
+        else:
+            step, names = step_without_replacement(p, q, tokens, us), "wr"
+    if lump is not None and step.accepted is None:
+        if draft.draw == "sample":
+            step.rest_V = residual(p_V, view.q(kids[0])) if correction == "residual" else p_V
+        else:
+            step.rest_V = lump.whole(step.rest_V, p_V)
+    return step, names
 
 
 Predicate = Callable[[RoundView, int], Check]

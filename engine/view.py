@@ -4,21 +4,30 @@ Row convention: row 0 of a [M, V] tensor follows the last committed token, row i
 Dimension key: N nodes, M = N + 1 target rows, G draft groups, V vocabulary, n entries kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from engine.config import Sampling
-from engine.draft import Draft
-from engine.sampling import distribution, first_argmax, pick, wide
+from engine.draft import Draft, SparseDistributions
+from engine.errors import EngineFault
+from engine.model.session import NAN
+from engine.sampling import distribution, first_argmax, pick, read, wide
 from engine.trace.events import TopN
+
+Part = Callable[["RoundView"], tuple[Tensor, ...]]  # numbers that a transfer may bring
 
 
 class RoundView:
-    """A draft, the target's raw logits over it, and the uniforms of this round."""
+    """A draft, the target's raw logits over it, and the uniforms of this round.
+
+    On a CPU each number is computed when first asked for. Elsewhere the first question brings all that a round may want
+    in one transfer, for each makes the host wait for the device.
+    """
 
     def __init__(
         self,
@@ -41,11 +50,40 @@ class RoundView:
         self.draft, self.logits, self.sampling = draft, logits_MV, sampling
         self.u, self.u_emit, self.top_n = us, u_emit, top_n
         self.hidden, self.tokens, self.read, self.looks = hidden, tokens, read, looks
+        self.here = logits_MV.device.type == "cpu"
+        self._wanted = {"choice" if sampling.greedy else "shares"}
+        self._brought: dict[str, list[list[Any]]] = {}
+
+    def along(self, *names: str) -> None:
+        """Have the first transfer bring these of `PARTS`, too."""
+        self._wanted.update(names)
+
+    def brought(self, name: str) -> list[list[Any]]:
+        """Numbers of one of `PARTS`, as flat lists.
+
+        Raises:
+            EngineFault: a logit is NaN, which a session leaves to its reader on other devices than the CPU.
+        """
+        if name not in self._brought:
+            if self.here:
+                self._brought[name] = read(*PARTS[name](self))
+            else:
+                self._bring({*self._wanted, name} - self._brought.keys())
+        return self._brought[name]
+
+    def _bring(self, names: set[str]) -> None:
+        parts = {name: PARTS[name](self) for name in sorted(names)}
+        flat = [tensor for part in parts.values() for tensor in part]
+        (faulty,), *numbers = read(torch.isnan(self.logits).any(), *flat)
+        if faulty:
+            raise EngineFault(NAN)
+        lists = iter(numbers)
+        self._brought |= {name: [next(lists) for _ in part] for name, part in parts.items()}
 
     @cached_property
     def choice(self) -> list[int]:
         """Argmax of each row, lowest id on ties [M]; one transfer."""
-        return first_argmax(self.logits).tolist()  # type: ignore[no-any-return]
+        return self.brought("choice")[0]
 
     @cached_property
     def p(self) -> Tensor:
@@ -55,34 +93,78 @@ class RoundView:
     @cached_property
     def stats(self) -> "Stats":
         """Entropies, top-n and probabilities of this round (one pass over the logits)."""
-        return observe(self.draft, self.logits, self.top_n, self.read)
+        parts = self.brought("stats")
+        return Stats(
+            _told(*parts[:4]), _told(*parts[4:]) if parts[4:] else None, self.draft.group, self.draft.parents, self.read
+        )
 
     @cached_property
     def ranks(self) -> list[tuple[int, float]]:
         """Per node: the token's 1-based rank in the target's row (ties by id), and its gap to the first in nats."""
-        if not len(self.draft):
-            return []
-        rows = wide(self.logits[[p + 1 for p in self.draft.parents]])
-        tokens = torch.tensor(self.draft.tokens, device=rows.device).unsqueeze(1)
-        mine = rows.gather(1, tokens)
-        before = torch.arange(rows.shape[1], device=rows.device) < tokens
-        rank = 1 + ((rows > mine) | ((rows == mine) & before)).sum(1, keepdim=True)
-        gap = rows.amax(1, keepdim=True) - mine
-        return [(int(r), g) for r, g in torch.cat((rank.to(gap.dtype), gap), 1).tolist()]
+        return list(zip(*self.brought("ranks"), strict=True))
 
     def target_share(self, node: int) -> float:
         """Probability of a node's token under the distribution that the target samples from; the raw one when
         greedy."""
         if self.sampling.greedy:
             return self.stats.target.p_child[node]
-        return float(self.p[self.draft.parents[node] + 1, self.draft.tokens[node]])
+        return self._shares[self.draft.parents[node] + 1][self.draft.tokens[node]]
 
     def draft_share(self, node: int) -> float | None:
         """Probability of a node's token under the distribution it was drawn from; the raw one when chosen, not
         drawn."""
-        if self.draft.distributions is not None:
-            return float(self.q(node)[self.draft.tokens[node]])
+        drawn_from = self.draft.distributions
+        if isinstance(drawn_from, SparseDistributions):
+            return float(drawn_from[self.draft.group[node]][self.draft.tokens[node]])
+        if drawn_from is not None:
+            return float(self.brought("shares")[1][node])
         return None if self.stats.draft is None else self.stats.draft.p_child[node]
+
+    @cached_property
+    def _shares(self) -> dict[int, dict[int, float]]:
+        """Row -> token -> the target's processed probability, for the tokens that are tested there."""
+        found = dict[int, dict[int, float]]()
+        for (row, token), share in zip(self.tested, self.brought("shares")[0], strict=True):
+            found.setdefault(row, {})[token] = share
+        return found
+
+    @cached_property
+    def cut(self) -> tuple[list[TopN], list[TopN]]:
+        """First entries, zeros left out, of the distributions that the target draws from [M] and the draft [G]."""
+        drawn_from, parts = self.draft.distributions, self.brought("cut")
+        if isinstance(drawn_from, SparseDistributions):
+            parts = [*parts, *read(*_first(torch.stack([drawn_from[g] for g in range(len(drawn_from))]), self.top_n))]
+        target = rows_of(parts[0], parts[1], len(self.logits))
+        draft = rows_of(parts[2], parts[3], len(drawn_from)) if drawn_from is not None else []
+        return _alive(target), _alive(draft)
+
+    def several(self, row: int) -> bool:
+        """Whether more than one logit of a row is finite."""
+        return bool(self.brought("several")[0][row])
+
+    @cached_property
+    def tested(self) -> list[tuple[int, int]]:
+        """Row and token of whatever a test at that row looks at: the children, or all that they were drawn from."""
+        draft, sparse = self.draft, self.draft.distributions
+        if isinstance(sparse, SparseDistributions):
+            group = {row: draft.group[kids[0]] for row, kids in enumerate(draft.kids) if kids}
+            return [(row, token) for row, g in group.items() for token, _ in sparse.entries[g]]
+        return [(parent + 1, token) for parent, token in zip(draft.parents, draft.tokens, strict=True)]
+
+    def lumped(self, kids: Sequence[int]) -> "Lump | None":
+        """The test at the parent of `kids` over few tokens; None where it takes whole distributions."""
+        draft, drawn_from = self.draft, self.draft.distributions
+        if draft.draw == "without_replacement" and not isinstance(drawn_from, SparseDistributions):
+            return None
+        known = self._shares[draft.parents[kids[0]] + 1]
+        p = torch.tensor([*known.values(), max(0.0, 1 - sum(known.values()))], dtype=torch.float64)
+        q = None
+        if isinstance(drawn_from, SparseDistributions):
+            q = torch.tensor([*(q for _, q in drawn_from.entries[draft.group[kids[0]]]), 0.0], dtype=torch.float64)
+        elif draft.draw == "sample":
+            q = torch.tensor([0.0] * len(p), dtype=torch.float64)
+            q[0] = self.brought("shares")[1][kids[0]]
+        return Lump(list(known), p, q)
 
     def q(self, node: int) -> Tensor:
         """The distribution [V] that the node was drawn from.
@@ -113,6 +195,66 @@ class RoundView:
     def draw(self, what: "int | Tensor") -> int:
         """A token as it is, or one drawn from a distribution [V] with this round's uniform."""
         return what if isinstance(what, int) else pick(what, self.u_emit)
+
+
+@dataclass(slots=True)
+class Lump:
+    """A test over few tokens, on the host: their probabilities, and that of all others together."""
+
+    tokens: list[int]  # [S]
+    p: Tensor  # [S + 1], the last of all others
+    q: Tensor | None  # [S + 1]
+
+    def whole(self, rest: Tensor, p_V: Tensor) -> Tensor:
+        """The distribution [V] that a rest [S + 1] stands for, up to a factor: all others keep their ratios."""
+        lump = float(self.p[-1])
+        spread = p_V * (float(rest[-1]) / lump if lump > 0 else 0.0)
+        spread[torch.tensor(self.tokens, device=p_V.device)] = rest[:-1].to(p_V)
+        return spread
+
+
+def _choice(view: RoundView) -> tuple[Tensor, ...]:
+    return (first_argmax(view.logits),)
+
+
+def _ranks(view: RoundView) -> tuple[Tensor, ...]:
+    if not len(view.draft) or not view.read:
+        return view.logits.new_empty(0, dtype=torch.long), view.logits.new_empty(0)
+    rows = wide(view.logits[[p + 1 for p in view.draft.parents]])
+    tokens = torch.tensor(view.draft.tokens, device=rows.device).unsqueeze(1)
+    mine = rows.gather(1, tokens)
+    before = torch.arange(rows.shape[1], device=rows.device) < tokens
+    rank = 1 + ((rows > mine) | ((rows == mine) & before)).sum(1)
+    return rank, (rows.amax(1, keepdim=True) - mine).squeeze(1)
+
+
+def _shares(view: RoundView) -> tuple[Tensor, ...]:
+    """The target's processed probabilities of what is tested, and the draft's of the nodes where it drew them."""
+    p, draft = view.p, view.draft
+    mine = theirs = p.new_empty(0)
+    if view.read and view.tested:
+        rows, tokens = torch.tensor(view.tested, device=p.device).unbind(1)
+        mine = p[rows, tokens]
+    if isinstance(draft.distributions, Tensor):
+        group, token = torch.tensor((draft.group, draft.tokens), device=draft.distributions.device)
+        theirs = draft.distributions[group, token].to(p.device)
+    return mine, theirs
+
+
+def _several(view: RoundView) -> tuple[Tensor, ...]:
+    return ((view.logits > -torch.inf).sum(-1) > 1,)
+
+
+def _cut(view: RoundView) -> tuple[Tensor, ...]:
+    """First entries of the distributions that target and draft draw from."""
+    drawn_from = view.draft.distributions
+    parts = _first(view.p, view.top_n)
+    return parts + (_first(drawn_from.to(view.p.device), view.top_n) if isinstance(drawn_from, Tensor) else ())
+
+
+def _first(distributions_MV: Tensor, n: int) -> tuple[Tensor, ...]:
+    top = wide(distributions_MV).topk(min(n, distributions_MV.shape[-1]))
+    return top.values, top.indices
 
 
 @dataclass(slots=True)
@@ -163,23 +305,52 @@ class Stats:
 
 def observe(draft: Draft, logits_MV: Tensor, n: int, read: bool = True) -> Stats:
     """Entropies, top-n and child probabilities of both models, from raw logits in fp32 at temperature 1."""
-    tokens = torch.tensor(draft.tokens, device=logits_MV.device, dtype=torch.long)
-    rows = [p + 1 for p in draft.parents] if read else []
-    target = _distributions(logits_MV, rows, tokens, n)
-    ours = None
+    view = RoundView(draft, logits_MV, Sampling(), [], 0.0, n, read=read)
+    return view.stats
+
+
+def _stats(view: RoundView) -> tuple[Tensor, ...]:
+    """What `Stats` holds, of the target and of the draft where it has logits."""
+    draft, logits, n = view.draft, view.logits, view.top_n
+    tokens = torch.tensor(draft.tokens, device=logits.device, dtype=torch.long)
+    parts = _distributions(logits, [p + 1 for p in draft.parents] if view.read else [], tokens, n)
     if draft.logits is not None and len(draft):
-        ours = _distributions(draft.logits.to(logits_MV.device), list(draft.group), tokens, n)
-    return Stats(target, ours, draft.group, draft.parents, read)
+        parts += _distributions(draft.logits.to(logits.device), list(draft.group), tokens, n)
+    return parts
 
 
-def _distributions(logits: Tensor, rows: list[int], tokens: Tensor, n: int) -> Distributions:
+def _distributions(logits: Tensor, rows: list[int], tokens: Tensor, n: int) -> tuple[Tensor, ...]:
+    """Entropies, children's probabilities, first probabilities and ids."""
     logp = torch.log_softmax(wide(logits), dim=-1)
     p = logp.exp()
     h = -(p * logp).nan_to_num_(0.0).sum(-1)  # 0 * -inf is 0 here
     top = p.topk(min(n, p.shape[-1]), dim=-1)
     child = p[torch.tensor(rows, dtype=torch.long, device=p.device), tokens] if rows else p.new_empty(0)
-    flat = torch.cat((h, child, top.values.flatten())).tolist()
-    ids, width, count = top.indices.tolist(), top.indices.shape[-1], len(h)
-    probs = flat[count + len(rows) :]
-    tops = [list(zip(ids[r], probs[r * width : (r + 1) * width], strict=True)) for r in range(count)]
-    return Distributions(flat[:count], tops, flat[count : count + len(rows)])
+    return h, child, top.values, top.indices
+
+
+def _told(h: list[float], child: list[float], values: list[float], ids: list[int]) -> Distributions:
+    """Flat lists of a transfer, put in order."""
+    tops = rows_of(values, ids, len(h))
+    return Distributions(h, tops, child)
+
+
+def _alive(tops: list[TopN]) -> list[TopN]:
+    """Without entries of no probability."""
+    return [[one for one in top if one[1] > 0] for top in tops]
+
+
+def rows_of(values: list[float], ids: list[int], count: int) -> list[TopN]:
+    """Flat lists of first probabilities and ids as one list a row."""
+    pairs, width = list(zip(ids, values, strict=True)), len(ids) // count if count else 0
+    return [pairs[r * width : (r + 1) * width] for r in range(count)]
+
+
+PARTS: dict[str, Part] = {
+    "choice": _choice,
+    "ranks": _ranks,
+    "shares": _shares,
+    "stats": _stats,
+    "several": _several,
+    "cut": _cut,
+}

@@ -15,7 +15,7 @@ from engine.draft import EMPTY, Draft
 from engine.heads.follow import Follower
 from engine.heads.hydra import HydraHead
 from engine.parts import Context, Kit, Knobs, Outcome
-from engine.sampling import wide
+from engine.sampling import read, wide
 from engine.trees.template import Template
 
 
@@ -65,41 +65,42 @@ class Hydra:
         self._prefix = self.head.prefix(self.memory, fresh, mask, start == 0 and m > 1)[-1:]
 
     def _fill(self, tree: Template, prefix: Tensor, context: Context) -> Draft:
+        """Level by level on the device; where each node stands is known from the template alone."""
         root = self.head.target.embed(torch.tensor(context.tokens[-1:], device=self.device))
-        inputs, rows = (
-            torch.cat((prefix, root), -1),
-            {-1: 0},
-        )  # rows: node of the draft -> its row of the level's inputs
-        tokens: list[int] = []
-        parents: list[int] = []
-        sums: list[float] = []
-        group: list[int] = []
-        logits: list[Tensor] = []
-        place, first = {-1: -1}, 0
+        inputs, row, base = torch.cat((prefix, root), -1), {-1: 0}, [0]  # row: of each parent in its level's inputs
+        width = min(tree.width, self.vocab)
+        logits, values, choices = list[Tensor](), list[Tensor](), list[Tensor]()
         for level in range(tree.depth):
             x = wide(self.head.logits(inputs, level)[:, : self.vocab])
-            top = x.topk(min(tree.width, x.shape[1]), -1)
-            scores, ids = (top.values - x.logsumexp(-1, keepdim=True)).tolist(), top.indices.tolist()
-            for i in (i for i, d in enumerate(tree.depths) if d == level + 1):
-                parent, rank = place.get(tree.parents[i], -2), tree.ranks[i]
-                if parent == -2 or rank >= len(ids[0]):
-                    continue  # a vocabulary smaller than the tree is wide
-                row = rows[parent]
-                place[i] = len(tokens)
-                tokens.append(ids[row][rank])
-                parents.append(parent)
-                sums.append((sums[parent] if parent >= 0 else 0.0) + scores[row][rank])
-                group.append(first + row)
+            top = x.topk(width, -1)
             logits.append(x)
-            first += len(x)
-            expanded = [
-                place[i] for i, d in enumerate(tree.depths) if d == level + 1 and tree.kids[i + 1] and i in place
+            values.append(top.values - x.logsumexp(-1, keepdim=True))
+            choices.append(top.indices)
+            base.append(base[-1] + len(x))
+            inner = [
+                i
+                for i, d in enumerate(tree.depths)
+                if d == level + 1 and tree.kids[i + 1] and tree.parents[i] in row and tree.ranks[i] < width
             ]
-            if not expanded or level + 1 == tree.depth:
+            if not inner or level + 1 == tree.depth:
                 break
-            under = torch.tensor([rows[parents[n]] for n in expanded], device=self.device)
-            inner = self.head.target.embed(torch.tensor([tokens[n] for n in expanded], device=self.device))
-            inputs, rows = torch.cat((inputs[under], inner), -1), {n: r for r, n in enumerate(expanded)}
+            rows = [row[tree.parents[i]] for i in inner]
+            chosen = [r * width + tree.ranks[i] for r, i in zip(rows, inner, strict=True)]
+            under, places = torch.tensor((rows, chosen), device=self.device)
+            tokens_P = top.indices.flatten()[places]
+            inputs = torch.cat((inputs[under], self.head.target.embed(tokens_P)), -1)
+            row |= {i: r for r, i in enumerate(inner)}
+        scores, ids = read(torch.cat(values), torch.cat(choices))
+        tokens, parents, sums, group = list[int](), list[int](), list[float](), list[int]()
+        place = {-1: -1}
+        for i, (above, rank, depth) in enumerate(zip(tree.parents, tree.ranks, tree.depths, strict=True)):
+            if above not in place or rank >= width:
+                continue  # a vocabulary smaller than the tree is wide
+            place[i], parent = len(tokens), place[above]
+            group.append(base[depth - 1] + row[above])
+            tokens.append(ids[group[-1] * width + rank])
+            parents.append(parent)
+            sums.append((sums[parent] if parent >= 0 else 0.0) + scores[group[-1] * width + rank])
         made = Draft(tuple(tokens), tuple(parents), scores=tuple(sums))
         if not context.full:
             return made

@@ -68,10 +68,10 @@ class LayerSkip:
 
     def propose(self, context: Context, shape: ChainShape) -> Draft:
         after = partial(self._after, context.target)
-        return write_chain(context, shape, context.space, self.stops, after, self._source)
+        return write_chain(context, shape, context.space, self.stops, after, self._source, context.target.onward)
 
     def _after(self, target: Session, tokens: list[int]) -> Tensor:
-        return target.skim(tokens, self.skip)
+        return target.skim(tokens, self.skip, checked=True)
 
     @staticmethod
     def _source() -> dict[str, str]:

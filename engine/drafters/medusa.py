@@ -16,7 +16,7 @@ from engine.draft import EMPTY, Draft, chain
 from engine.heads.follow import Follower
 from engine.heads.medusa import MedusaHead
 from engine.parts import Context, Kit, Knobs, Outcome
-from engine.sampling import wide
+from engine.sampling import read, wide
 from engine.trees.template import Template, chain_template
 
 
@@ -73,18 +73,19 @@ class Medusa:
         logits = self._logits(state, tree.depth) if logits_KV is None else logits_KV
         x = wide(logits)
         top = x.topk(min(tree.width, x.shape[1]), -1)
-        scores, ids = (top.values - x.logsumexp(-1, keepdim=True)).tolist(), top.indices.tolist()
+        scores, ids = read(top.values - x.logsumexp(-1, keepdim=True), top.indices)
+        width = top.indices.shape[1]
         tokens: list[int] = []
         parents: list[int] = []
         sums: list[float] = []
         place = {-1: -1}
         for i, (parent, rank, depth) in enumerate(zip(tree.parents, tree.ranks, tree.depths, strict=True)):
-            if rank >= len(ids[0]) or parent not in place:
+            if rank >= width or parent not in place:
                 continue  # a vocabulary smaller than the tree is wide
-            place[i] = len(tokens)
-            tokens.append(ids[depth - 1][rank])
+            place[i], at = len(tokens), (depth - 1) * width + rank
+            tokens.append(ids[at])
             parents.append(place[parent])
-            sums.append((sums[place[parent]] if parent >= 0 else 0.0) + scores[depth - 1][rank])
+            sums.append((sums[place[parent]] if parent >= 0 else 0.0) + scores[at])
         made = Draft(tuple(tokens), tuple(parents), scores=tuple(sums))
         if not full:
             return made

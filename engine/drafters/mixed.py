@@ -61,11 +61,11 @@ class Mixed:
                 )
                 return chain(tokens, sources=sources if context.full else None, extras=extras | {"where": "dynamic"})
         left = self.session.left(context.tokens)
-        draft = write_chain(context, shape, left, self.stops, self._after, self._source)
+        draft = write_chain(context, shape, left, self.stops, self._after, self._source, self.session.onward)
         return replace(draft, extras={**draft.extras, **extras, "where": "model"})
 
     def _after(self, tokens: list[int]) -> Tensor:
-        return self.session.forward(tokens).logits
+        return self.session.forward(tokens, checked=True).logits
 
     def _source(self) -> dict[str, Any]:
         source: dict[str, Any] = {"kind": "model", "role": "draft"}

@@ -38,10 +38,10 @@ class ModelDrafter:
     def propose(self, context: Context, shape: ChainShape) -> Draft:
         """A chain; see `write_chain`."""
         left = self.session.left(context.tokens)
-        return write_chain(context, shape, left, self.stops, self._after, self._source)
+        return write_chain(context, shape, left, self.stops, self._after, self._source, self.session.onward)
 
     def _after(self, tokens: list[int]) -> Tensor:
-        return self.session.forward(tokens).logits
+        return self.session.forward(tokens, checked=True).logits
 
     def _source(self) -> dict[str, Any]:
         source: dict[str, Any] = {"kind": "model", "role": "draft"}

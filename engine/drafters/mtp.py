@@ -39,7 +39,8 @@ class Mtp:
         self.follower = Follower()
         self._read = 0  # committed pairs in the memory
         self._state: Tensor | None = None  # after the last of them [1, D]
-        self._drafted = self._level = 0
+        self._root = self._level = 0  # tokens before the chain being written; tokens of it that the head has read
+        self._reached: Tensor = torch.empty(0)  # state after the last of those [1, D]
 
     def begin(self, tokens: Sequence[int]) -> None:
         self.memory, self._read, self._state = self.head.memory(self.capacity), 0, None
@@ -51,23 +52,27 @@ class Mtp:
         fresh = self.follower.fresh(last, context.path, len(context.tokens), None if last is None else last.last)
         if fresh is not None:
             first = self._read + 1
-            state = self._run(context.tokens[first : first + len(fresh)], fresh, self._read)
+            ids = torch.tensor(context.tokens[first : first + len(fresh)], device=self.device)
+            state = self.head.run(self.memory, ids, fresh, self._read)
             self._read, self._state = self._read + len(fresh), state[-1:]
         if self._state is None:
             return EMPTY
-        state, root = self._state, len(context.tokens)
+        self._reached, self._root, self._level = self._state, len(context.tokens), 0
+        return write_chain(context, shape, context.space, self.stops, self._after, self._source, self)
 
-        def after(tokens: list[int]) -> Tensor:
-            nonlocal state
-            self._level = len(tokens) - root
-            if self._level:
-                state = self._run(tokens[-1:], state, self._read + self._level - 1)
-            return self.head.logits(state)[:, : self.vocab]
+    def _after(self, tokens: list[int]) -> Tensor:
+        if len(tokens) > self._root:
+            return self.ahead(torch.tensor(tokens[-1:], device=self.device))
+        return self.head.logits(self._reached)[:, : self.vocab]
 
-        return write_chain(context, shape, context.space, self.stops, after, self._source)
+    def ahead(self, id_1: Tensor) -> Tensor:
+        """Logits [1, V] after one more token of the chain."""
+        self._reached = self.head.run(self.memory, id_1, self._reached, self._read + self._level)
+        self._level += 1
+        return self.head.logits(self._reached)[:, : self.vocab]
 
-    def _run(self, tokens: Sequence[int], states: Tensor, at: int) -> Tensor:
-        return self.head.run(self.memory, torch.tensor(list(tokens), device=self.device), states, at)
+    def told(self, ids: list[int]) -> None:
+        """Nothing: the next round reads the target's own states."""
 
     def _source(self) -> dict[str, Any]:
         return {"kind": "head", "level": self._level + 1}

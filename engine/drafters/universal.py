@@ -6,6 +6,7 @@ universal.md).
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import ClassVar
 
 from engine.config import Knob
@@ -13,7 +14,7 @@ from engine.draft import EMPTY, Draft, chain
 from engine.model import Tokenizer
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome
 from engine.parts.protocols import SPELT
-from engine.sampling import first_argmax
+from engine.parts.writing import first_choice, first_choices
 
 PARTIAL = "\ufffd"  # what a decoder writes for a part of a character
 
@@ -60,11 +61,15 @@ class Universal:
     def _write(self, ids: list[int], limit: int, shape: ChainShape) -> list[int]:
         """The draft model's first choices after `ids`, up to the end of the text."""
         written: list[int] = []
+        onward = self.session.onward if self.session.device.type != "cpu" else None
+        if limit > 0 and onward and not getattr(shape, "looks", True):
+            found = first_choices(self.session.forward(ids, checked=True).logits, limit, onward)
+            return list(takewhile(lambda token: token not in self.theirs.stop_ids, found))
         while len(written) < limit:
-            row = self.session.forward([*ids, *written]).logits
+            row = self.session.forward([*ids, *written], checked=True).logits
             if not shape.more(len(written), row[0]):
                 break
-            token = int(first_argmax(row))
+            token = first_choice(row)
             if token in self.theirs.stop_ids:
                 break
             written.append(token)

@@ -26,7 +26,7 @@ class MemoSession(Session):
         self.rows = rows
 
     @torch.inference_mode()
-    def forward(self, tokens: Sequence[int], draft: Draft = EMPTY) -> Forward:
+    def forward(self, tokens: Sequence[int], draft: Draft = EMPTY, *, checked: bool = False) -> Forward:
         if not draft.is_chain or self.taps:
             return super().forward(tokens, draft)
         ids, n = (*tokens, *draft.tokens), len(tokens)
@@ -37,6 +37,11 @@ class MemoSession(Session):
             self.rows.update(zip(keys[first:], zip(forward.logits, forward.hidden, strict=True), strict=True))
         logits, hidden = zip(*(self.rows[key] for key in keys), strict=True)
         return Forward(torch.stack(logits), torch.stack(hidden), None, 1)
+
+    @property
+    def onward(self) -> None:
+        """Nothing reads ahead here: rows are found by ids."""
+        return None
 
 
 @dataclass(eq=False)

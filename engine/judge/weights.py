@@ -14,6 +14,7 @@ from torch import Tensor
 from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import fits, read_object
 from engine.judge.kind import MODELS, TOKENS, FeatureKind
+from engine.sampling import exactly
 
 SCHEMA = 1
 WEIGHTS, META = "judge.safetensors", "judge.json"
@@ -43,13 +44,21 @@ class Judge:
         Raises:
             ModelMismatch: the hidden states are of another width.
         """
-        if x_F.shape != self.weight.shape:
+        return self.scores(x_F.unsqueeze(0))[0]
+
+    def scores(self, x_NF: Tensor) -> list[float]:
+        """Importance of several swaps, by one transfer.
+
+        Raises:
+            ModelMismatch: the hidden states are of another width.
+        """
+        if x_NF.shape[1:] != self.weight.shape:
             raise ModelMismatch(
                 f"The judge for {self.task} reads {self.weight.numel()} numbers a token, and these models give "
-                f"{x_F.numel()}."
+                f"{x_NF.shape[1]}."
             )
-        logit = float(self.weight.to(x_F.device).double() @ x_F.double()) + self.bias
-        return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
+        x_NF = exactly(x_NF)
+        return [_sigmoid(logit + self.bias) for logit in (x_NF @ self.weight.to(x_NF)).tolist()]
 
     def check(self, models: Mapping[str, str], task: str | None = None) -> None:
         """Nothing when the judge may be used with these models (role -> revision) and this task.
@@ -80,6 +89,10 @@ class Judge:
             "threshold": self.threshold,
         }
         (folder / META).write_text(json.dumps(line | dict(self.meta), indent=1) + "\n", encoding="utf-8")
+
+
+def _sigmoid(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
 def load_judge(folder: Path, target: Any = None) -> Judge:

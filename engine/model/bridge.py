@@ -227,19 +227,24 @@ class BridgedSession:
         return self.inner.capacity - len(self._reading(list(tokens)))
 
     @torch.inference_mode()
-    def forward(self, tokens: Sequence[int], draft: Draft = EMPTY) -> Forward:
-        """Logits [1, V] after the last of `tokens`.
+    def forward(self, tokens: Sequence[int], draft: Draft = EMPTY, *, checked: bool = False) -> Forward:
+        """Logits [1, V] after the last of `tokens`; `checked` as of `Session.forward`.
 
         Raises:
             ConfigError: no tokens, more than fit, or a draft, whose nodes have no counterparts here.
         """
         if len(draft):
             raise ConfigError("A draft model with another tokenizer cannot read a whole draft of the target's tokens.")
-        passed = self.inner.forward(self._reading(list(tokens)))
+        passed = self.inner.forward(self._reading(list(tokens)), checked=checked)
         self._row = passed.logits
         logits = self._row.new_full((1, self.vocab), -torch.inf)
         logits[:, self._mine] = self._row[:, self._theirs]
         return Forward(logits, passed.last, passed.taps, passed.tail)
+
+    @property
+    def onward(self) -> None:
+        """Nothing reads ahead here: the draft model's ids for a token are the host's to know."""
+        return None
 
     def common(self) -> float:
         """Share of the draft model's last distribution, at temperature 1, that lies on common tokens."""

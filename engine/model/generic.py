@@ -98,6 +98,13 @@ class GenericDecoder:
         self._skipper = Skipper(hf)
         self.dtype = hf.get_input_embeddings().weight.dtype  # of the masks; a quantised model's own may be no float
         self._keep = "logits_to_keep" in inspect.signature(hf.forward).parameters
+        self._last: Tensor | None = None  # what the layers have given in the pass that runs [1, T, D]
+        self._known: bool | None = None  # whether that is the final-normed rows; None before the first pass
+        if hasattr(hf, "get_decoder") and hf.get_decoder() is not hf:
+            hf.get_decoder().register_forward_hook(self._note)
+
+    def _note(self, body: Any, given: Any, output: Any) -> None:
+        self._last = output[0] if torch.is_tensor(output[0]) else None
 
     @property
     def only_chains(self) -> bool:
@@ -128,6 +135,7 @@ class GenericDecoder:
         pos = torch.arange(start, start + T, device=new.ids.device) if new.pos is None else new.pos
         cache.mark()
         cache.length = start + T  # also of a pass that fails: what it left is cut off before the next
+        every = bool(taps) or not self._known  # the states of all layers, which are large, only where they are wanted
         with self._skipper.without(new.skip):
             out = self.hf(
                 input_ids=new.ids[None],
@@ -135,10 +143,15 @@ class GenericDecoder:
                 attention_mask=self._masks(new, pos),
                 past_key_values=cache.kv,
                 use_cache=True,
-                output_hidden_states=True,
+                output_hidden_states=every,
                 **({"logits_to_keep": want} if self._keep else {}),
             )
+        seen, self._last = self._last, None
+        if not every and seen is not None:
+            return Rows(out.logits[0, -want:], seen[0].to(out.logits.device), None)
         hidden = out.hidden_states
+        if self._known is None:
+            self._known = seen is not None and torch.equal(seen.to(hidden[-1].device), hidden[-1])
         kept = [hidden[i][0].to(hidden[-1].device) for i in sorted(taps)]
         return Rows(out.logits[0, -want:], hidden[-1][0], torch.cat(kept, -1) if kept else None)
 

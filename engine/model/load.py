@@ -263,10 +263,8 @@ def assembled(
     context = network.context_of(text)
     devices = network.devices_of(hf, device)
     lean = lean_from(hf)  # takes the weights out of hf when it fits
-    if lean:
-        decoder, why = graphed(lean, graphs)
-    else:
-        decoder, why = _generic(hf, name, text, context, (rows, device) if trial else None), ""
+    fast, why = graphed(lean, graphs) if lean else (None, "")
+    decoder: Decoder = fast or _generic(hf, name, text, context, (rows, device) if trial else None)
     return Model(
         name=name,
         decoder=decoder,

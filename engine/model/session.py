@@ -13,8 +13,11 @@ from torch import Tensor
 
 from engine.draft import EMPTY, Draft
 from engine.errors import ConfigError, EngineFault
-from engine.model.decoder import Decoder, New
+from engine.model.decoder import Decoder, New, Rows
 from engine.model.tokens import common_prefix
+
+PIECE = 1024  # rows of a long prompt that are run together: masks and layers then take memory linear in its length
+NAN = "The model returned NaN logits; this run ends here. Try dtype='float32'."
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,12 +60,16 @@ class Session:
         self._tokens: list[int] = []  # committed tokens in slots 0..
         self._draft: Draft = EMPTY  # nodes in the slots after them
         self.fed = 0  # rows computed so far, for tests and the bench
+        self._ahead = 0  # tokens read behind these, whose ids only the device knows
         self._skimmed: list[int] = []  # tokens behind the committed slots, read by some of the layers only
         self._left_out: frozenset[int] = frozenset()
 
     @torch.inference_mode()
-    def forward(self, tokens: Sequence[int], draft: Draft = EMPTY) -> Forward:
+    def forward(self, tokens: Sequence[int], draft: Draft = EMPTY, *, checked: bool = False) -> Forward:
         """Logits after the last of `tokens` and after every draft node.
+
+        `checked`: whoever asks looks for NaN when it reads of these logits what it needs, so that the host need not
+        wait here.
 
         Raises:
             ConfigError: no tokens, more than the capacity holds, or a tree where only chains can be run.
@@ -77,20 +84,62 @@ class Session:
         if self.decoder.only_chains and not draft.is_chain:
             raise ConfigError("this model can check chains only: some of its layers keep one running state.")
         start = self._cache.back(self._reuse(tokens))
-        self._tokens, self._draft, self._skimmed = tokens[:start], EMPTY, []  # stays true if the pass fails
-        ids = torch.tensor([*tokens[start:], *draft.tokens], device=self.device)
-        pos, block = self._layout(start, n, draft)
-        rows = self.decoder.run(self._cache, New(ids, pos, start, block), self.taps, size + 1)
-        check_finite(rows.logits)
+        self._forget(tokens[:start])  # stays true if the pass fails
+        pieces, at = list[Rows](), start
+        while n - at > PIECE:
+            ids = torch.tensor(tokens[at : at + PIECE], device=self.device)
+            pieces.append(self.decoder.run(self._cache, New(ids, None, at, None), self.taps, 1))
+            at += PIECE
+            self._tokens = tokens[:at]
+        ids = torch.tensor([*tokens[at:], *draft.tokens], device=self.device)
+        pos, block = self._layout(at, n, draft)
+        rows = self.decoder.run(self._cache, New(ids, pos, at, block), self.taps, size + 1)
+        if not checked or rows.logits.device.type == "cpu":
+            check_finite(rows.logits)
         self._tokens, self._draft = tokens, draft
-        self.fed += len(ids)
-        return Forward(
-            rows.logits[:, : self.vocab],
-            rows.last,
-            rows.taps,
-            n - start,
-            None if rows.looks is None else rows.looks[-size - 1 :],
-        )
+        self.fed += n - start + size
+        last, taps = rows.last, rows.taps
+        if pieces:
+            last = torch.cat([*(piece.last for piece in pieces), last])
+            tapped = [piece.taps for piece in pieces if piece.taps is not None]
+            taps = None if taps is None else torch.cat([*tapped, taps])
+        looks = None if rows.looks is None else rows.looks[-size - 1 :]
+        return Forward(rows.logits[:, : self.vocab], last, taps, n - start, looks)
+
+    @property
+    def onward(self) -> "Session | None":
+        """Itself, where it can read `ahead`."""
+        return self
+
+    @torch.inference_mode()
+    def ahead(self, id_1: Tensor) -> Tensor:
+        """Logits [1, V] after one more token, whose id [1] is still on the device only: the host does not wait, and
+        nobody has looked for NaN. It is read as the last pass was, with all layers or some. `told` ends it.
+
+        Raises:
+            ConfigError: no position is left.
+        """
+        at = len(self._tokens) + len(self._skimmed) + self._ahead
+        if at >= self.slots:
+            raise ConfigError(f"{at + 1} tokens do not fit the {self.slots} positions of this run.")
+        self._draft = EMPTY
+        skip = self._left_out if self._skimmed else frozenset[int]()
+        rows = self.decoder.run(self._cache, New(id_1, None, at, None, skip), (), 1)
+        self._ahead += 1
+        self.fed += 0 if skip else 1
+        return rows.logits[:, : self.vocab]
+
+    def told(self, ids: Sequence[int]) -> None:
+        """The ids of the tokens that were read ahead."""
+        known = list(ids[: self._ahead])
+        if self._skimmed:
+            self._skimmed += known
+        else:
+            self._tokens = self._tokens + known
+        self._ahead = 0
+
+    def _forget(self, tokens: list[int]) -> None:
+        self._tokens, self._draft, self._skimmed, self._ahead = tokens, EMPTY, [], 0
 
     def unread(self) -> Forward:
         """What a round has in which the model was not called: no row."""
@@ -98,7 +147,7 @@ class Session:
         return Forward(none, none, None, 0)
 
     @torch.inference_mode()
-    def skim(self, tokens: Sequence[int], skip: frozenset[int]) -> Tensor:
+    def skim(self, tokens: Sequence[int], skip: frozenset[int], *, checked: bool = False) -> Tensor:
         """Logits [1, V] after the last of `tokens` from a pass that leaves the layers `skip` out (self-drafting).
 
         What whole passes have read stays; the rows of this one lie behind it, serve the next of the same layers, and
@@ -116,10 +165,12 @@ class Session:
         known = common_prefix(rest, self._skimmed, min(len(rest) - 1, len(self._skimmed))) if same else 0
         at = self._cache.back(start + known)
         start = min(start, at)
-        self._tokens, self._draft, self._skimmed, self._left_out = tokens[:start], EMPTY, [], skip
+        self._forget(tokens[:start])
+        self._left_out = skip
         ids = torch.tensor(tokens[at:], device=self.device)
         rows = self.decoder.run(self._cache, New(ids, None, at, None, skip), (), 1)
-        check_finite(rows.logits)
+        if not checked or rows.logits.device.type == "cpu":
+            check_finite(rows.logits)
         self._skimmed = tokens[start:]
         return rows.logits[:, : self.vocab]
 
@@ -166,4 +217,4 @@ def check_finite(logits: Tensor) -> None:
         EngineFault: a logit is NaN.
     """
     if torch.isnan(logits).any():
-        raise EngineFault("The model returned NaN logits; this run ends here. Try dtype='float32'.")
+        raise EngineFault(NAN)

@@ -46,7 +46,7 @@ class SourceSession(Session):
         self._asked = self.capacity, self.slots
         self._source: list[int] = []
 
-    def forward(self, tokens: Sequence[int], draft: Draft = EMPTY) -> Forward:
+    def forward(self, tokens: Sequence[int], draft: Draft = EMPTY, *, checked: bool = False) -> Forward:
         """As of any session; of a source alone, which is then encoded, there is no row.
 
         Raises:
@@ -55,15 +55,15 @@ class SourceSession(Session):
         tokens = list(tokens)
         at = self._read(tokens)
         if at < len(tokens):
-            return super().forward(tokens[at:], draft)
+            return super().forward(tokens[at:], draft, checked=checked)
         if len(draft):
             raise ConfigError("A draft follows the decoder's first token, and these tokens are a source alone.")
         return self.unread()
 
-    def skim(self, tokens: Sequence[int], skip: frozenset[int]) -> Tensor:
+    def skim(self, tokens: Sequence[int], skip: frozenset[int], *, checked: bool = False) -> Tensor:
         """As of any session."""
         tokens = list(tokens)
-        return super().skim(tokens[self._read(tokens) :], skip)
+        return super().skim(tokens[self._read(tokens) :], skip, checked=checked)
 
     def watch(self) -> None:
         """From now on passes tell where their rows looked in the source (`Forward.looks`).

@@ -4,14 +4,46 @@ Dimension key: N drafted, V vocabulary.
 """
 
 from collections.abc import Callable, Collection
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
 from engine.draft import EMPTY, Draft, chain
+from engine.errors import EngineFault
+from engine.model.session import NAN
 from engine.parts.protocols import ChainShape, Context, Ending
-from engine.sampling import distribution, first_argmax, pick
+from engine.sampling import distribution, drawn, first_argmax, pick, read
+
+
+class Ahead(Protocol):
+    """What can read a token whose id only the device knows, so that the host need not wait for each (`Session`)."""
+
+    def ahead(self, id_1: Tensor) -> Tensor:
+        """Raw logits [1, V] after one more token."""
+
+    def told(self, ids: list[int]) -> None:
+        """The ids of the tokens so read, now that the host knows them."""
+
+
+@dataclass(slots=True)
+class Chain:
+    """A chain in the making: its tokens, the raw logits [1, V] and distributions [V] they came from, their sources."""
+
+    tokens: list[int]
+    rows: list[Tensor]
+    drawn: list[Tensor]
+    sources: list[dict[str, Any]]
+    gauged: tuple[float, ...] | None = None
+
+
+@runtime_checkable
+class Gauging(Protocol):
+    """What a chain shape has besides where it weighs a whole chain by its logits: the numbers come with the tokens."""
+
+    def gauge(self, logits_NV: Tensor) -> Tensor:
+        """A number a draft token [N], which the draft then has as its `confidence`."""
 
 
 def write_chain(
@@ -21,49 +53,146 @@ def write_chain(
     stops: Collection[int],
     after: Callable[[list[int]], Tensor],
     source: Callable[[], dict[str, Any]],
+    onward: Ahead | None = None,
 ) -> Draft:
     """A chain of at most `shape.limit()` tokens, and at most the context's room and space and what is `left`; a token
     that ends the text (`stops`) ends it, and where the shape asks for it the end of a step.
 
     Each is the argmax when greedy, else a draw from the processed distribution. `after` gives the raw logits [1, V]
-    behind a sequence, and is asked with one token more each time; `source` where the last token came from.
+    behind a sequence, and is asked with one token more each time; `source` where the last token came from. On another
+    device than the CPU, a shape that does not look at logits has the chain written `onward`, without a stop; the tokens
+    are then read all at once.
     """
-    tokens, rows, sources = list(context.tokens), list[Tensor](), list[dict[str, Any]]()
-    drawn = list[Tensor]()
-    start = len(tokens)
     limit = min(shape.limit(), context.room, context.space, left)
-    ends = shape.ends if isinstance(shape, Ending) else None
-    while len(tokens) - start < limit:
-        row = after(tokens)
-        if not shape.more(len(tokens) - start, row[0]):
-            break
-        rows.append(row)
-        if context.sampling.greedy:
-            token = int(first_argmax(row))
-        else:
-            drawn.append(distribution(row, context.sampling)[0])
-            token = pick(drawn[-1], context.streams.uniform("draft"))
-        tokens.append(token)
-        if context.full:
-            sources.append(source())
-        if token in stops or (ends and ends(tokens[start:])):  # nothing can follow, or is to
-            break
-    if not rows:
+    if limit < 1:
         return EMPTY
-    logits, made = torch.cat(rows), tokens[start:]
+    row = after(list(context.tokens))
+    blind = not getattr(shape, "looks", True) and not isinstance(shape, Ending)
+    if onward is not None and blind and row.device.type != "cpu":
+        made = _at_once(context, shape, limit, stops, row, source, onward)
+    else:
+        made = _step_by_step(context, shape, limit, stops, row, after, source)
+    if not made.rows:
+        return EMPTY
+    logits = torch.cat(made.rows)
     return shape.keep(
         chain(
-            made,
+            made.tokens,
             draw="point" if context.sampling.greedy else "sample",
-            distributions=torch.stack(drawn) if drawn else None,
+            distributions=torch.stack(made.drawn) if made.drawn else None,
             logits=logits,
-            scores=_scores(logits, made) if context.full else None,
-            sources=tuple(sources) if context.full else None,
+            scores=_scores(logits, made.tokens) if context.full else None,
+            sources=tuple(made.sources) if context.full else None,
+            confidence=made.gauged,
         )
     )
+
+
+def _step_by_step(
+    context: Context,
+    shape: ChainShape,
+    limit: int,
+    stops: Collection[int],
+    row: Tensor,
+    after: Callable[[list[int]], Tensor],
+    source: Callable[[], dict[str, Any]],
+) -> Chain:
+    made, text = Chain([], [], [], []), list(context.tokens)
+    ends = shape.ends if isinstance(shape, Ending) else None
+    while shape.more(len(made.tokens), row[0]):
+        made.rows.append(row)
+        if context.sampling.greedy:
+            token = first_choice(row)
+        else:
+            made.drawn.append(distribution(row, context.sampling)[0])
+            token = pick(made.drawn[-1], context.streams.uniform("draft"))
+        made.tokens.append(token)
+        text.append(token)
+        if context.full:
+            made.sources.append(source())
+        if len(made.tokens) == limit or token in stops or (ends and ends(made.tokens)):  # nothing can follow, or is to
+            break
+        row = after(text)
+    return made
+
+
+def _at_once(
+    context: Context,
+    shape: ChainShape,
+    limit: int,
+    stops: Collection[int],
+    row: Tensor,
+    source: Callable[[], dict[str, Any]],
+    onward: Ahead,
+) -> Chain:
+    """All `limit` tokens on the device, then one transfer; what was written behind a stop is dropped.
+
+    Raises:
+        EngineFault: a logit is NaN.
+    """
+    made, ids = Chain([], [row], [], []), list[Tensor]()
+    us = [] if context.sampling.greedy else context.streams.coming("draft", limit)
+    while True:
+        if context.sampling.greedy:
+            ids.append(first_argmax(row))
+        else:
+            made.drawn.append(distribution(row, context.sampling)[0])
+            ids.append(drawn(made.drawn[-1], us[len(ids)]))
+        if context.full:
+            made.sources.append(source())
+        if len(ids) == limit:
+            break
+        row = onward.ahead(ids[-1])
+        made.rows.append(row)
+    logits = torch.cat(made.rows)
+    tokens, gauged = _sound(torch.cat(ids), logits, shape.gauge(logits) if isinstance(shape, Gauging) else None)
+    onward.told(tokens)
+    n = next((i for i, token in enumerate(tokens, 1) if token in stops), limit)
+    if us:
+        context.streams.uniforms("draft", n)
+    return Chain(tokens[:n], made.rows[:n], made.drawn[:n], made.sources[:n], tuple(gauged[:n]) or None)
+
+
+def first_choice(row_1V: Tensor) -> int:
+    """The argmax of a row that a session has given as `checked`.
+
+    Raises:
+        EngineFault: a logit is NaN.
+    """
+    if row_1V.device.type == "cpu":  # the session has looked
+        return int(first_argmax(row_1V))
+    return _sound(first_argmax(row_1V), row_1V)[0][0]
+
+
+def first_choices(row_1V: Tensor, limit: int, onward: Ahead) -> list[int]:
+    """`limit` tokens from this row on, each the argmax; one transfer.
+
+    Raises:
+        EngineFault: a logit is NaN.
+    """
+    rows, ids = [row_1V], [first_argmax(row_1V)]
+    while len(ids) < limit:
+        rows.append(onward.ahead(ids[-1]))
+        ids.append(first_argmax(rows[-1]))
+    tokens, _ = _sound(torch.cat(ids), torch.cat(rows))
+    onward.told(tokens)
+    return tokens
+
+
+def _sound(ids_N: Tensor, rows_NV: Tensor, more_N: Tensor | None = None) -> tuple[list[int], list[float]]:
+    """Ids, and perhaps more numbers, on the host by one transfer, if the rows that they come from are sound.
+
+    Raises:
+        EngineFault: a logit is NaN.
+    """
+    ids, (faulty,), *more = read(ids_N, torch.isnan(rows_NV).any(), *([] if more_N is None else [more_N]))
+    if faulty:
+        raise EngineFault(NAN)
+    return ids, more[0] if more else []
 
 
 def _scores(logits: Tensor, tokens: list[int]) -> tuple[float, ...]:
     """Cumulative log-probability of a chain, nats."""
     logp = torch.log_softmax(logits.float(), -1)
-    return tuple(logp[torch.arange(len(tokens)), tokens].cumsum(0).tolist())
+    chosen = torch.tensor(tokens, device=logp.device).unsqueeze(1)
+    return tuple(logp.gather(1, chosen).flatten().cumsum(0).tolist())

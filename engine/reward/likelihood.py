@@ -21,7 +21,7 @@ from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import read_object
 from engine.model import Model, Session
 from engine.reward.steps import common
-from engine.sampling import entropy
+from engine.sampling import entropy, exactly
 
 LINE, META = "prm.safetensors", "prm.json"
 
@@ -88,7 +88,7 @@ def features(session: Session, tokens: Sequence[int], start: int) -> Tensor:
 
 def survival(features_TF: Tensor, weight_F: Tensor, bias: float | Tensor) -> Tensor:
     """Reward [T] after each token, in fp64."""
-    margins = (features_TF @ weight_F).double() + bias
+    margins = exactly(features_TF @ weight_F) + bias
     return torch.nn.functional.logsigmoid(margins).cumsum(0).exp()
 
 

@@ -9,7 +9,7 @@ import torch
 
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
-from engine.sampling import wide
+from engine.sampling import read, wide
 from engine.threshold import Threshold
 from engine.trace.records import RoundExtras
 from engine.trees.beams import BeamDraft
@@ -52,7 +52,7 @@ def _candidates(view: RoundView, draft: BeamDraft) -> list[tuple[float, int, int
     wanted = max(2, 1 + len(draft.stops)) * search.width
     best = summed_BV.flatten().topk(min(wanted, summed_BV.numel()))
     vocab = summed_BV.shape[1]
-    pairs = zip(best.values.tolist(), best.indices.tolist(), strict=True)
+    pairs = zip(*read(best.values, best.indices), strict=True)
     return [(score, index // vocab, index % vocab) for score, index in pairs]
 
 

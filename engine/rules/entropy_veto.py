@@ -152,6 +152,7 @@ class EntropyVeto:
         self.entries, self.bonus = self.n, bool(knobs["bonus"])
 
     def decide(self, view: RoundView) -> Verdict:
+        view.along("stats", "several")
         correction = cast(Correction, self.knobs["correction"])
         verdict = walk(view, correction=correction, bonus=self.bonus, veto=self._veto)
         if self.temperature != 1.0:  # the entropies of a node are recorded at temperature 1
@@ -171,7 +172,7 @@ class EntropyVeto:
         used = self._used(view, node)
         if not used or not self.holds(used):
             return None
-        if not bool((view.logits[view.draft.parents[node] + 1] > -float("inf")).sum() > 1):
+        if not view.several(view.draft.parents[node] + 1):
             return None  # one finite logit: nothing would be left (E14)
         remove = view.draft.tokens[node]
         if self.knobs["penalize"] == "argmax" and view.stats.draft is not None:

@@ -79,6 +79,7 @@ class Gap:
         self.in_top, self.near, self.exact = (bind(one, knobs) for one in (_IN_TOP, _NEAR, _FIRST))
 
     def decide(self, view: RoundView) -> Verdict:
+        view.along("choice", "ranks")
         return walk_by(view, self._passes, bonus=self.bonus)
 
     def _passes(self, view: RoundView, node: int) -> Check:

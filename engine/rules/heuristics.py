@@ -69,6 +69,7 @@ class MathRule:
         self.piece = kit.target.tokenizer.piece
 
     def decide(self, view: RoundView) -> Verdict:
+        view.along("choice", "ranks")
         return walk(view, bonus=self.bonus, override=self._override)
 
     def _override(self, view: RoundView, node: int) -> tuple[bool, Reason, None]:

@@ -5,6 +5,7 @@ threshold rejects), A5 (window edge). On trees it is an extension of ours: at th
 matching child, children are tried in the order of their draft scores.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -108,9 +109,10 @@ class JudgeRule:
                 )
             self.session = found
         self._draft_rows: Tensor | None = None
+        self._scores: list[float] | None = None  # of this round's nodes
 
     def decide(self, view: RoundView) -> Verdict:
-        self._draft_rows = None
+        self._draft_rows = self._scores = None
         verdict = walk(view, bonus=self.bonus, override=self._override)
         verdict.extras |= {"judge_threshold": self.threshold}
         return verdict
@@ -118,7 +120,9 @@ class JudgeRule:
     def _override(self, view: RoundView, node: int) -> tuple[bool, Reason, float | None]:
         if self.edge == "reject" and view.draft.depths[node] == view.draft.levels:
             return False, {"id": "judge_refused", "score": None, "threshold": self.threshold, "edge": True}, None
-        score = self.judge.score(self.features(view, node))
+        if self._scores is None:
+            self._scores = self.judge.scores(self.features(view, range(len(view.draft))))
+        score = self._scores[node]
         keep = bool(self.holds({"score": score, "threshold": self.threshold}))
         return (
             keep,
@@ -126,19 +130,19 @@ class JudgeRule:
             score,
         )
 
-    def features(self, view: RoundView, node: int) -> Tensor:
-        """The hidden rows [F] of the judge's blocks. The state "at a token" is the row of the sequence with that
+    def features(self, view: RoundView, nodes: Sequence[int]) -> Tensor:
+        """The hidden rows [N, F] of the judge's blocks. The state "at a token" is the row of the sequence with that
         token."""
         assert view.hidden is not None
-        row = {"draft": node + 1, "prev": view.draft.parents[node] + 1}
-        parts = [(view.hidden if model == "target" else self._draft(view))[row[token]] for model, token in self.blocks]
-        return torch.cat([part.float().to(view.hidden.device) for part in parts])
+        rows = {"draft": [n + 1 for n in nodes], "prev": [view.draft.parents[n] + 1 for n in nodes]}
+        parts = [(view.hidden if model == "target" else self._draft(view))[rows[token]] for model, token in self.blocks]
+        return torch.cat([part.to(view.hidden.device).float() for part in parts], -1)
 
     def _draft(self, view: RoundView) -> Tensor:
         """The draft model's rows [N + 1, D] over this round, from one parallel pass as in training (appendix C)."""
         if self._draft_rows is None:
             assert self.session is not None
-            self._draft_rows = self.session.forward(view.tokens, view.draft).hidden
+            self._draft_rows = self.session.forward(view.tokens, view.draft, checked=True).hidden
         return self._draft_rows
 
 

@@ -50,6 +50,7 @@ class TopK:
         self.holds = bind(_IN_TOP, knobs)
 
     def decide(self, view: RoundView) -> Verdict:
+        view.along("choice", "ranks")
         return walk(view, bonus=self.bonus, override=self._override)
 
     def _override(self, view: RoundView, node: int) -> tuple[bool, Reason, None]:

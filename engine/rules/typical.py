@@ -3,8 +3,11 @@
 
 from typing import ClassVar
 
+import torch
+
 from engine.config import Guarantee, Knob
 from engine.parts import Kit, Knobs
+from engine.sampling import read
 from engine.threshold import Compare, Op, Recorded, Setting, Threshold, bind, value
 from engine.trace.records import Reason
 from engine.verify import Check, Verdict, walk
@@ -64,11 +67,12 @@ class Typical:
             return walk(view)
         p = view.p
         rows = p[[parent + 1 for parent in draft.parents]]
-        mine = rows[range(len(draft)), list(draft.tokens)]
+        mine = rows.gather(1, torch.tensor(draft.tokens, device=rows.device).unsqueeze(1)).squeeze(1)
         h = -(rows * rows.log()).nan_to_num_(0.0).sum(-1)
-        seen = [{"p": share, "h": entropy} for share, entropy in zip(mine.tolist(), h.tolist(), strict=True)]
+        shares, entropies, logs = read(mine, h, mine.log())
+        seen = [{"p": share, "h": entropy} for share, entropy in zip(shares, entropies, strict=True)]
         holds = [bool(self.holds(numbers)) for numbers in seen]
-        path = self._longest(view, holds, mine.log().tolist())
+        path = self._longest(view, holds, logs)
         verdict = Verdict(path)
         self._explain(view, verdict, holds, seen)
         at = path[-1] if path else -1

@@ -19,6 +19,8 @@ class Chain:
         Knob("gamma", 5, "tokens drafted each round", low=0, high=128, step=1, unit="tokens"),
     )
 
+    looks = False
+
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.gamma = int(knobs["gamma"])
 

@@ -25,7 +25,7 @@ def confidences(
     scale: float = 1.0,
     entropy_conf: str = "one_minus",
     margin_norm: str = "sigmoid",
-) -> list[float]:
+) -> Tensor:
     """C_t = w1 * entropy + w2 * logit margin + w3 * softmax margin, for each row [N].
 
     Entropy: 1 - H / log V ("one_minus"; "literal" is H / log V, as printed). Logit margin: sigmoid(scale (z1 - z2)), in
@@ -45,7 +45,7 @@ def confidences(
     total = sum(weights)
     shares = [w / total for w in weights] if total > 0 else [1 / 3] * 3
     mixed = sum((w * part for w, part in zip(shares, parts, strict=True)), torch.zeros_like(soft))
-    return mixed.clamp(0, 1).tolist()  # type: ignore[no-any-return]
+    return mixed.clamp(0, 1)
 
 
 class ConfidenceChain:
@@ -91,6 +91,7 @@ class ConfidenceChain:
         self.knobs = dict(knobs)
         self.k_min, self.k_max = int(knobs["k_min"]), int(knobs["k_max"])
         self.alpha = float(knobs["alpha"])
+        self.looks = bool(knobs["adapt_k"]) and knobs["lookahead"] != "full"
         self._seen: list[float] = []
 
     def begin(self) -> None: ...
@@ -100,11 +101,11 @@ class ConfidenceChain:
         return self.k_max
 
     def more(self, drafted: int, logits_V: Tensor) -> bool:
-        if self.knobs["lookahead"] == "full" or not self.knobs["adapt_k"]:
+        if not self.looks:
             return True
         if drafted >= self.k_min and drafted >= self._length(self._seen):
             return False
-        self._seen += self._confidences(logits_V.unsqueeze(0))
+        self._seen += self.gauge(logits_V.unsqueeze(0)).tolist()
         return True
 
     def keep(self, draft: Draft) -> Draft:
@@ -115,7 +116,7 @@ class ConfidenceChain:
         """
         if draft.logits is None:
             return draft
-        values = self._confidences(draft.logits)
+        values = list(draft.confidence) if draft.confidence else self.gauge(draft.logits).tolist()
         k = self._length(values) if self.knobs["adapt_k"] and self.knobs["lookahead"] == "full" else self.k_max
         mean = sum(values) / len(values)
         extras: RoundExtras = {"k": min(k, len(draft)), "mean_confidence": mean, "made": len(draft)}
@@ -125,7 +126,8 @@ class ConfidenceChain:
         mean = sum(values) / len(values) if values else 1.0
         return min(self.k_max, max(self.k_min, math.floor(self.alpha * mean * self.k_max)))
 
-    def _confidences(self, logits_NV: Tensor) -> list[float]:
+    def gauge(self, logits_NV: Tensor) -> Tensor:
+        """C_t of each row [N]."""
         k = self.knobs
         return confidences(
             torch.as_tensor(logits_NV),

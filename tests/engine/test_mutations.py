@@ -99,7 +99,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "q not renormalised",
             "engine.verify:step_without_replacement",
-            "q_left / left if left > 0 else q_left",
+            "torch.where(left > 0, q_left / left, q_left)",
             "q_left",
         ),
         lambda zoo: test_verify.check_bush_distribution(),
@@ -167,23 +167,23 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         lambda zoo: test_sampling.check_warpers(),
     ),
     (
-        Fault("draws from the left", "engine.sampling:pick", "right=True", "right=False"),
+        Fault("draws from the left", "engine.sampling:_place", "right=True", "right=False"),
         lambda zoo: test_sampling.check_pick(),
     ),
     (
         Fault(
             "q of another temperature",
-            "engine.parts.writing:write_chain",
+            "engine.parts.writing:_step_by_step",
             'context.streams.uniform("draft"))',
-            'context.streams.uniform("draft")); drawn[-1] = torch.softmax(row, -1)[0]',
+            'context.streams.uniform("draft")); made.drawn[-1] = torch.softmax(row, -1)[0]',
         ),
         sampled(HOT),
     ),
     (
         Fault(
             "drawn from another distribution than told",
-            "engine.parts.writing:write_chain",
-            "pick(drawn[-1], ",
+            "engine.parts.writing:_step_by_step",
+            "pick(made.drawn[-1], ",
             "pick(torch.softmax(row, -1)[0], ",
         ),
         lambda zoo: test_model.check_draws(zoo, COLD),
@@ -275,9 +275,9 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     (
         Fault(
             "draft cache misses the last draft token",
-            "engine.parts.writing:write_chain",
-            "after(tokens)",
-            "after([t for i, t in enumerate(tokens) if i != start - 2])",
+            "engine.parts.writing:_step_by_step",
+            "after(text)",
+            "after([t for i, t in enumerate(text) if i != len(context.tokens) - 2])",
         ),
         lambda zoo: test_model.check_copy_accepts_all(zoo.lab("llama", draft="copy")),
     ),
@@ -285,8 +285,8 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "draft computes everything again",
             "engine.drafters.model:ModelDrafter._after",
-            "return self.session.forward(tokens)",
-            "self.session._tokens = []; return self.session.forward(tokens)",
+            "return self.session.forward(tokens, checked=True)",
+            "self.session._tokens = []; return self.session.forward(tokens, checked=True)",
         ),
         lambda zoo: test_model.check_rows_fed(noisy(zoo)),
     ),
@@ -340,7 +340,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "target fed the text without its root",
             "engine.loop:Decoding._round",
-            "self.target.forward(self.tokens, wanted)",
+            "self.target.forward(self.tokens, wanted, checked=True)",
             "self.target.forward(self.tokens[:-1] or self.tokens, wanted)",
         ),
         lambda zoo: test_greedy.check_greedy_equality(noisy(zoo)),
@@ -444,7 +444,10 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
     ),
     (
         Fault(
-            "the judge reads another row", "engine.rules.judge:JudgeRule.features", '"draft": node + 1', '"draft": node'
+            "the judge reads another row",
+            "engine.rules.judge:JudgeRule.features",
+            '"draft": [n + 1 for n in nodes]',
+            '"draft": [*nodes]',
         ),
         lambda zoo: test_judge_rule.check_features(zoo),
     ),

@@ -210,8 +210,8 @@ FAULTS: list[tuple[Fault, Check]] = [
         Fault(
             "every node under one parent",
             "engine.drafters.hydra:Hydra._fill",
-            "torch.cat((inputs[under], inner), -1)",
-            "torch.cat((inputs[0 * under], inner), -1)",
+            "torch.cat((inputs[under], self",
+            "torch.cat((inputs[0 * under], self",
         ),
         hydra,
     ),

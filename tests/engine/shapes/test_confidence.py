@@ -9,11 +9,17 @@ import torch
 
 from engine.draft import Draft, chain
 from engine.lab import Lab
-from engine.shapes.confidence import ConfidenceChain, confidences
+from engine.shapes import confidence
+from engine.shapes.confidence import ConfidenceChain
 from engine.verify import walk
 from tests.engine.distributions import Tree, worst
 
 EQUAL = (1 / 3, 1 / 3, 1 / 3)
+
+
+def confidences(*given, **more) -> list[float]:
+    """The function's numbers, on the host."""
+    return confidence.confidences(*given, **more).tolist()
 
 
 def shape(**knobs: Any) -> ConfidenceChain:

@@ -1,0 +1,195 @@
+"""Pretended devices: CPU tensors that say they are on `cuda:0` or `cuda:1`, and behave as if they were.
+
+A label on the tensor is its device. Factories, `.to` and whatever is computed from a tensor carry it; an operation on
+two of them raises, as it would on the real ones; what makes the host wait for a device is counted. So the branches for
+accelerators run, and placement is checked, where there is none.
+"""
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from accelerate import dispatch_model
+from torch import Tensor
+from torch.overrides import TorchFunctionMode, _pop_mode_temporarily
+from transformers import AutoConfig
+
+from engine.model import Model, devices, load, load_model
+
+CPU = torch.device("cpu")
+READS = {  # methods and functions that give the host a value of a tensor
+    *("item", "tolist", "numpy", "is_nonzero", "nonzero", "equal", "allclose", "masked_select", "unique"),
+    *("__bool__", "__int__", "__float__", "__index__", "__contains__", "__array__"),
+}
+COPIES = {"copy_", "set_", "type_as"}  # take from one device to another
+ROOT = str(Path(__file__).resolve().parents[3])
+
+
+class MixedDevices(RuntimeError):
+    """An operation on tensors of two devices."""
+
+
+class Pretend(TorchFunctionMode):
+    """While it is entered, tensors have pretended devices. `reads` names the lines that made the host wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[str] = []
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        name, owner = getattr(func, "__name__", ""), getattr(func, "__self__", None)
+        if owner is torch.Tensor.device:
+            return device_of(args[0])
+        if owner is torch.Tensor.is_cuda:
+            return device_of(args[0]).type == "cuda"
+        if name == "get_device":
+            return device_of(args[0]).index if device_of(args[0]) != CPU else -1
+        if name in ("to", "cpu", "cuda"):
+            return self._moved(func, name, args, kwargs)
+        given = kwargs.pop("device", None)
+        if given is not None and torch.device(given).type == "meta":
+            return func(*args, **kwargs, device=given)
+        mine = list(tensors((args, kwargs)))
+        if owner is torch.Tensor.data and name == "__set__":
+            func(*args)
+            label(args[0], device_of(args[1]))
+            return None
+        at = self._common(func, name, mine)
+        if at != CPU and (name in READS or (name == "__getitem__" and masked(args[1]))):
+            self._read()
+        out = func(*args, **kwargs)
+        if name == "__iter__":
+            out = list(out)
+        if name in COPIES and mine:
+            at = device_of(mine[0])
+        if given is not None:
+            at = torch.device(given)
+        for one in tensors(out):
+            label(one, at)
+        return iter(out) if name == "__iter__" else out
+
+    def _common(self, func: Any, name: str, mine: list[Tensor]) -> torch.device:
+        """The one device of an operation; a single number on the CPU goes with any."""
+        found = {device_of(one) for one in mine if one.dim() or device_of(one) != CPU}
+        if len(found) > 1 and name not in COPIES:
+            places = ", ".join(sorted(map(str, found)))
+            raise MixedDevices(f"{name or func} of tensors on {places}, at {caller()}")
+        return found.pop() if found else CPU
+
+    def _moved(self, func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+        x, rest = args[0], list(args[1:])
+        goal: Any = {"cpu": CPU, "cuda": torch.device("cuda", 0)}.get(name, kwargs.pop("device", None))
+        if name == "to" and rest and isinstance(rest[0], str | torch.device | Tensor):
+            first = rest.pop(0)
+            goal = device_of(first) if isinstance(first, Tensor) else first
+            rest = [first.dtype, *rest] if isinstance(first, Tensor) else rest
+        goal = device_of(x) if goal is None else full(torch.device(goal))
+        if goal == CPU and device_of(x) != CPU:
+            self._read()
+        out: Tensor = torch.Tensor.to(x, *rest, **kwargs) if rest or kwargs else x
+        if goal != device_of(x):
+            out = out.clone() if out is x else out
+        return label(out, goal)
+
+    def _read(self) -> None:
+        self.reads.append(caller())
+
+
+def full(device: torch.device) -> torch.device:
+    """With its number."""
+    return device if device.type == "cpu" or device.index is not None else torch.device(device.type, 0)
+
+
+def device_of(x: Tensor) -> torch.device:
+    """Where a tensor pretends to be."""
+    found: torch.device = x.__dict__.get("_pretended", CPU)
+    return found
+
+
+def label(x: Tensor, device: torch.device) -> Tensor:
+    """Let a tensor pretend to be there."""
+    x.__dict__["_pretended"] = full(device)
+    return x
+
+
+def tensors(tree: Any) -> Iterator[Tensor]:
+    """All tensors in nested lists, tuples and mappings."""
+    if isinstance(tree, Tensor):
+        yield tree
+    elif isinstance(tree, list | tuple):
+        for one in tree:
+            yield from tensors(one)
+    elif isinstance(tree, dict):
+        yield from tensors(list(tree.values()))
+
+
+def masked(index: Any) -> bool:
+    """Whether an index holds a mask, whose size only the device knows."""
+    return any(one.dtype == torch.bool and one.dim() for one in tensors(index))
+
+
+def caller() -> str:
+    """File and line of the innermost frame of this repository outside this file."""
+    for frame in reversed(traceback.extract_stack(limit=40)):
+        if frame.filename.startswith(ROOT) and frame.filename != __file__ and "/.venv/" not in frame.filename:
+            return f"{frame.filename[len(ROOT) + 1 :]}:{frame.lineno}"
+    return "elsewhere"
+
+
+@contextmanager
+def pretended() -> Iterator[Pretend]:
+    """Devices `cuda:0`, `cuda:1`, ... are there for `load_model`, and for all tensors of the block.
+
+    Weights are read on the CPU; those of a model that is spread are then shared out as accelerate does it.
+    """
+    mode = Pretend()
+    with pytest.MonkeyPatch.context() as patch:
+        plain = load._weights
+
+        def weights(path: str, name: str, config: Any, **where: Any) -> Any:
+            places: dict[str, Any] = where.pop("device_map")
+            with _pop_mode_temporarily():
+                hf, info = plain(path, name, config, device_map={"": CPU}, **where)
+            settle(hf, places)
+            return hf, info
+
+        patch.setattr(load, "_weights", weights)
+        patch.setattr(devices, "_check", lambda device: None)
+        patch.setattr(torch.cuda, "synchronize", lambda device=None: None)
+        with mode:
+            yield mode
+
+
+def settle(hf: Any, places: dict[str, Any]) -> None:
+    """Give a network's weights and tables their devices: of all modules under a name, the longest name first."""
+    for kind in (hf.named_parameters(remove_duplicate=False), hf.named_buffers(remove_duplicate=False)):
+        for name, x in list(kind):
+            owner = max((m for m in places if not m or name == m or name.startswith(f"{m}.")), key=len)
+            label(x, torch.device(places[owner]))
+    if len(set(places.values())) > 1:
+        dispatch_model(hf, {name: str(place) for name, place in places.items()}, force_hooks=True)
+
+
+def spread(layers: int, first: str = "cuda:0", second: str = "cuda:1") -> dict[str, str]:
+    """A Llama's modules over two devices, half of the layers on each."""
+    half = layers // 2
+    inside = {f"model.layers.{i}": first if i < half else second for i in range(layers)}
+    ends = {"model.embed_tokens": first, "model.rotary_emb": first, "model.norm": second, "lm_head": second}
+    return ends | inside
+
+
+def loaded(path: Path, place: str, apart: str = "cuda:1") -> Model:
+    """A model on a pretended device; at "spread" half of its layers on `cuda:0`, half on `apart`."""
+    if place != "spread":
+        return load_model(path, place, "float32")
+    layers = AutoConfig.from_pretrained(path).num_hidden_layers
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "_placement", lambda places: {"device_map": spread(layers, *map(str, places))})
+        return load_model(path, f"cuda:0,{apart}", "float32")

@@ -1,0 +1,106 @@
+"""Every method runs with its models and heads on any devices: nothing is ever computed from tensors of two of them.
+
+There is no accelerator here: see `pretend`.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.files.places import locate
+from engine.files.presets import get_preset
+from engine.lab import Lab
+from engine.methods import CARDS
+from engine.runs.pair import Pair
+from tests.engine.devices.pretend import MixedDevices, Pretend, loaded, pretended
+from tests.engine.drafters.heads import headed
+from tests.engine.zoo import Zoo
+
+LAYOUTS = {"beside": ("cuda:0", "cuda:0"), "apart": ("cuda:0", "cuda:1"), "spread": ("spread", "cuda:1")}
+PROMPT = "Question: Mia has 34 pens. She buys 3 bags with 12 in each. How many pens does Mia have now?\nAnswer:"
+WAYS = [(t, r) for t in (0.0, 0.8) for r in ("full", "light")]
+
+
+@pytest.fixture
+def devices() -> Iterator[Pretend]:
+    with pretended() as mode:
+        yield mode
+
+
+def run(lab: Lab, method: str, prompt: str | list[int], n: int, temperature: float, record: str) -> list[int]:
+    """Token ids of a run that has come to its end."""
+    options = {"max_new_tokens": n, "temperature": temperature, "record": record, "seed": 5}
+    trace = lab.run(method, prompt, **options, **({"force": True} if "judge" in method else {}))
+    assert trace.end and trace.end.reason != "error", trace.end
+    return trace.token_ids
+
+
+# --- the mode itself --------------------------------------------------------------------------------------------------
+
+
+def test_two_devices_do_not_mix(devices: Pretend) -> None:
+    here, there = torch.ones(3, device="cuda:0"), torch.ones(3, device="cuda:1")
+    assert str((here * 2).view(3, 1).sum(1).device) == "cuda:0" and here.is_cuda and here.data.is_cuda
+    for mixed in (lambda: here + there, lambda: torch.cat((here, torch.ones(1))), lambda: here[torch.tensor([1])]):
+        with pytest.raises(MixedDevices, match="cuda:0"):
+            mixed()
+    assert str((here + there.to(here.device)).device) == "cuda:0" and (here * torch.tensor(2.0)).is_cuda
+    assert [str(one.device) for one in here] == ["cuda:0"] * 3
+
+
+def test_what_waits_for_a_device_is_counted(devices: Pretend) -> None:
+    x = torch.tensor([1.0, 0.0], device="cuda:1")
+    waits: tuple[Callable[[], object], ...] = (
+        x.tolist,
+        x.cpu,
+        x[0].item,
+        lambda: bool(x.any()),
+        lambda: float(x[1]),
+        lambda: x[x > 0],
+        x.nonzero,
+    )
+    for n, wait in enumerate(waits, 1):
+        wait()
+        assert len(devices.reads) == n, wait
+    x.to("cuda:0"), x.cpu().tolist(), len(x), x.shape
+    assert len(devices.reads) == len(waits) + 1 and "test_placement" in devices.reads[0]
+
+
+# --- methods ----------------------------------------------------------------------------------------------------------
+
+
+def small(zoo: Zoo, folder: Path) -> Lab:
+    """A random pair with heads: the target over two devices, the draft on one of them."""
+    plain, path = headed(zoo, folder), zoo.path("llama", vocab=32)
+    draft = loaded(zoo.draft_path(path, "noise"), "cuda:1")
+    return Lab(loaded(path, "spread"), {"draft": draft}, plain.asset_paths)
+
+
+def test_a_few_methods_on_a_random_pair(zoo: Zoo, tmp_path: Path, devices: Pretend) -> None:
+    lab = small(zoo, tmp_path)
+    assert lab.target.lean and [str(one) for one in lab.target.devices] == ["cuda:0", "cuda:1"]
+    plain = run(lab, "ar", [5, 9, 12, 7], 8, 0.0, "light")
+    for method in ("sd", "eagle3", "recycle"):
+        assert run(lab, method, [5, 9, 12, 7], 8, 0.0, "full") == plain
+        run(lab, method, [5, 9, 12, 7], 8, 0.8, "light")
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def family(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    """The embedded pair with all its heads, placed as a layout says."""
+    preset = get_preset("tiny")
+    with pretended():
+        target, draft = (
+            loaded(Path(locate(preset.models[role])), place)
+            for role, place in zip(("target", "draft"), LAYOUTS[request.param], strict=True)
+        )
+        yield Lab(target, {"draft": draft}, dict(preset.assets), "tiny")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [card.name for card in CARDS])
+def test_every_method_on_the_embedded_pair(family: Lab, method: str) -> None:
+    for temperature, record in WAYS:
+        run(family, method, PROMPT, 16, temperature, record)
