@@ -18,7 +18,7 @@ from engine.trace.store import Trace
 from tests.engine.crossed import LEAN, SOURCE, TIED, Crossed, generated, plain_logits
 from tests.engine.zoo import EOS
 
-TOKENS = 24
+TOKENS = 16
 LOSSLESS: list[tuple[str, dict[str, Any]]] = [
     ("sd", {"gamma": 4}),
     ("easd", {"tau_entropy": 20.0}),
