@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -94,11 +95,13 @@ class Draft:
 
     def ancestors(self) -> Tensor:
         """Mask [N, N], true where column j is node i itself or one of its ancestors."""
-        mask = torch.eye(len(self), dtype=torch.bool)
-        for i, parent in enumerate(self.parents):
-            if parent >= 0:
-                mask[i] |= mask[parent]
-        return mask
+        n, above = len(self), np.array((*self.parents, -1))  # the last column stands for the root, its own parent
+        mask, rows = np.zeros((n, n + 1), dtype=bool), np.arange(n)
+        at = rows
+        for _ in range(self.levels):
+            mask[rows, at] = True
+            at = above[at]
+        return torch.from_numpy(mask[:, :n])
 
     def path_tokens(self, node: int) -> list[int]:
         """Tokens from the root's child down to `node`; empty for -1."""

@@ -18,7 +18,7 @@ from engine.draft import EMPTY, Draft
 from engine.heads.eagle import EagleHead, tapped
 from engine.heads.follow import Follower
 from engine.heads.treemask import TreeMask, TreeMasks
-from engine.parts import Context, Kit, Knobs, Outcome, TreeShape
+from engine.parts import Context, Kit, Knobs, Onward, Outcome, TreeShape
 from engine.trees.growth import Growth, Plan
 
 
@@ -69,18 +69,13 @@ class Eagle2:
         m, start = len(fresh), self.memory.length
         self.memory.reserve(start + m)
         ids = torch.tensor(context.tokens[first + 1 : first + 1 + m], device=fresh.device)
-        mask = None
-        if start and m > 1:
-            mask = fresh.new_zeros(m, start + m)
-            mask[:, start:].fill_(-torch.inf).triu_(1)
-        hidden = self.head.feature(fresh)
-        out = self.head.run(self.memory, ids, hidden, slice(start, start + m), start, mask, causal=start == 0 and m > 1)
+        out = self.head.run(self.memory, ids, self.head.feature(fresh), slice(start, start + m), start)
         self.memory.length, self._next = start + m, out[-1:]
 
     def _grow(self, context: Context, shape: TreeShape, plan: Plan, hidden: Tensor) -> Draft:
         grown = Growth(plan.width, hidden.device, self.names, self.vocab)
         tree_mask = self._mask(plan)
-        logits = self.head.logits(hidden)[:, : self.columns]
+        logits, onward = self._logits(hidden), shape.onward if isinstance(shape, Onward) else None
         asked = False
         while True:
             rows = shape.admit(grown, logits)
@@ -90,15 +85,20 @@ class Eagle2:
                 index = torch.tensor(rows, device=hidden.device)
                 grown.keep(index)
                 tree_mask.select(index)
-                hidden, logits = hidden[index], logits[index]
+                hidden, logits = hidden.index_select(0, index), logits.index_select(0, index)
             grown.add(logits)
             if grown.levels == plan.levels and not asked:
                 asked = True
                 plan, tree_mask = self._settle(shape, grown, plan, tree_mask)
             if grown.levels >= plan.levels:
                 break
+            if onward is not None and (rows_on := onward(grown)) < len(grown.best):
+                if not rows_on:
+                    break
+                grown.narrow(rows_on)
             hidden = self._step(grown, tree_mask, hidden)
-            logits = self.head.logits(hidden)[:, : self.columns]
+            logits = self._logits(hidden)
+        plan = plan if asked else shape.settle(grown, plan)
         extras = shape.report(grown, plan, context.full)
         draft = grown.draft(plan.nodes, full=context.full, spared=plan.spared, extras=extras)
         draft.extras["n_verify"] = len(draft) + 1
@@ -106,6 +106,11 @@ class Eagle2:
             draft.extras["buffers_made"] = self.masks.made
             draft.extras["buffers_reused"] = self.masks.reused
         return draft
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        """Raw logits [R, V'] of the ids that the target shares."""
+        logits = self.head.logits(hidden)
+        return logits if logits.shape[1] == self.columns else logits[:, : self.columns]
 
     def _settle(self, shape: TreeShape, grown: Growth, plan: Plan, tree_mask: TreeMask) -> tuple[Plan, TreeMask]:
         final = shape.settle(grown, plan)
@@ -124,9 +129,10 @@ class Eagle2:
         """Run the frontier: each node with its parent's feature, seeing the committed pairs and its own ancestors [R,
         D]."""
         rows, stable, level = grown.rows, self.memory.length, grown.levels - 1
-        mask = tree_mask.level(rows, level, stable)
+        mask = None if grown.width == 1 else tree_mask.level(rows, level, stable)  # a chain sees all of itself
         where = slice(stable + level, stable + level + 1)
-        return self.head.run(self.memory, grown.fresh, hidden[rows], where, stable + level * grown.width, mask)
+        at, before = stable + level * grown.width, hidden.index_select(0, rows)
+        return self.head.run(self.memory, grown.fresh, before, where, at, mask)
 
     def observe(self, outcome: Outcome) -> None:
         """Nothing: features are read off the next context."""

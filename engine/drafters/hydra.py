@@ -56,13 +56,7 @@ class Hydra:
         fresh = self.follower.fresh(last, context.path, len(context.tokens), None if last is None else last.last)
         if fresh is None:
             return
-        m, start = len(fresh), self.memory.length
-        self.memory.reserve(start + m)
-        mask = None
-        if start and m > 1:
-            mask = fresh.new_zeros(m, start + m)
-            mask[:, start:].fill_(-torch.inf).triu_(1)
-        self._prefix = self.head.prefix(self.memory, fresh, mask, start == 0 and m > 1)[-1:]
+        self._prefix = self.head.prefix(self.memory, fresh)[-1:]
 
     def _fill(self, tree: Template, prefix: Tensor, context: Context) -> Draft:
         """Level by level on the device; where each node stands is known from the template alone."""

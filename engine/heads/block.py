@@ -1,4 +1,4 @@
-"""One Llama decoder block as pure functions over named weights, for heads: the same code trains and drafts.
+"""One Llama decoder block as pure functions over named weights, for heads, as training runs it; drafting runs `lean`.
 
 Dimension key: T rows, D width, I input width of the attention, H query heads, K key-value heads, C channels a head.
 Leading batch dimensions are allowed everywhere.
@@ -123,46 +123,3 @@ class Block:
         x = x_TD + F.linear(attended_HTC.transpose(-3, -2).flatten(-2), self.out)
         gate, up = F.linear(F.rms_norm(x, (x.shape[-1],), self.norm, self.spec.eps), self.gate_up).chunk(2, -1)
         return x + F.linear(F.silu(gate) * up, self.down)
-
-
-class Memory:
-    """Keys and values of a head: `length` stable rows of committed pairs, then whatever a tree writes beyond them."""
-
-    def __init__(self, spec: Spec, capacity: int, like: Tensor) -> None:
-        self.spec, self.length = spec, 0
-        self._k = like.new_zeros(1, spec.kv_heads, capacity, spec.channels)
-        self._v = torch.zeros_like(self._k)
-        self._tables(capacity)
-
-    def _tables(self, positions: int) -> None:
-        self.cos, self.sin = rope(self.spec, positions, self._k)
-
-    @property
-    def slots(self) -> int:
-        """Slots allocated."""
-        return int(self._k.shape[2])
-
-    @property
-    def like(self) -> Tensor:
-        """A tensor of this memory's type and device."""
-        return self._k
-
-    def reserve(self, slots: int) -> None:
-        """Make room for that many slots in all."""
-        if slots > self._k.shape[2]:
-            grown = (0, 0, 0, max(slots, 3 * self._k.shape[2] // 2) - self._k.shape[2])
-            self._k, self._v = F.pad(self._k, grown), F.pad(self._v, grown)
-            self._tables(self._k.shape[2])
-
-    def attend(
-        self, block: Block, x_TI: Tensor, where: slice, at: int, mask: Tensor | None, causal: bool = False
-    ) -> Tensor:
-        """Write the rows' keys and values from slot `at`, and attend to all slots up to them [H, T, C]."""
-        q, k, v = block.project(x_TI, self.cos[where], self.sin[where])
-        end = at + x_TI.shape[0]
-        self._k[0, :, at:end], self._v[0, :, at:end] = k, v
-        keys, values = self._k[:, :, :end], self._v[:, :, :end]
-        grouped = block.spec.heads != block.spec.kv_heads
-        return F.scaled_dot_product_attention(
-            q.unsqueeze(0), keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped
-        )[0]

@@ -9,14 +9,17 @@ feature width, V' draft ids.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engine.heads.block import Block, Memory, Spec, shapes
+from engine.heads.block import Block, Spec, shapes
+from engine.heads.lean import LeanBlock, Memory, Norm, Spoken, projected
 from engine.model.decoder import Decoder
+from engine.model.weights import transposed
 
 Kind = Literal["eagle2", "eagle3"]
 
@@ -72,8 +75,18 @@ class EagleHead:
     ) -> None:
         self.spec, self.kind, self.width = spec, spec.kind, spec.block.width
         self.weights, self.target, self.card = weights, target, card or {}
-        self.block = Block(weights, "layers.0" if spec.kind == "eagle2" else "midlayer", spec.block)
+        self.layer = "layers.0" if spec.kind == "eagle2" else "midlayer"
         self.names = names(weights)
+
+    @cached_property
+    def block(self) -> Block:
+        """The layer as training runs it."""
+        return Block(self.weights, self.layer, self.spec.block)
+
+    @cached_property
+    def lean(self) -> "Lean":
+        """The head as drafting runs it."""
+        return Lean(self)
 
     def memory(self, capacity: int) -> Memory:
         """An empty cache for one run."""
@@ -111,24 +124,58 @@ class EagleHead:
         """Raw logits [T, V'] over the draft vocabulary."""
         if self.kind == "eagle2":
             return self.target.head(hidden_TD)
+        return self.lean.logits(hidden_TD)
+
+    def unrolled_logits(self, hidden: Tensor) -> Tensor:
+        """Those of EAGLE-3 as training makes them, for any leading dimensions and with gradients."""
         w = self.weights
-        return F.linear(
-            F.rms_norm(hidden_TD, (self.width,), w["norm.weight"], self.spec.block.eps), w["lm_head.weight"]
-        )
+        normed = F.rms_norm(hidden, (self.width,), w["norm.weight"], self.spec.block.eps)
+        return F.linear(normed, w["lm_head.weight"])
 
     def run(
-        self,
-        memory: Memory,
-        ids_T: Tensor,
-        hidden_TD: Tensor,
-        where: slice,
-        at: int,
-        mask: Tensor | None = None,
-        causal: bool = False,
+        self, memory: Memory, ids_T: Tensor, hidden_TD: Tensor, where: slice, at: int, mask: Tensor | None = None
     ) -> Tensor:
-        """The head's next hidden rows [T, D], before any norm; keys and values go to the memory from slot `at`."""
-        residual, x = self.mix(self.embed(ids_T), hidden_TD)
-        return self.block.close(residual, memory.attend(self.block, x, where, at, mask, causal))
+        """The head's next hidden rows [T, D], before any norm, after the target's tokens `ids_T`; keys and values go to
+        the memory from slot `at`. See `Memory.attend` for `where` and `mask`."""
+        return self.lean.run(memory, ids_T, hidden_TD, where, at, mask)
+
+
+class Lean:
+    """The products of a head, in which a token's own part is known beforehand: the input is a sum of what the token
+    brings and what the hidden row does."""
+
+    def __init__(self, head: EagleHead) -> None:
+        w, eps = head.weights, head.spec.block.eps
+        self.block = LeanBlock(w, head.layer, head.spec.block)
+        self.regresses = head.kind == "eagle2"
+        if self.regresses:
+            token, self.hidden = transposed(w["fc.weight"]).chunk(2)
+            self.spoken = Spoken(head.embed, None, token, w.get("fc.bias"), head.spec.vocab)
+            return
+        self.norm_token = Norm(w["midlayer.input_layernorm.weight"], eps)
+        self.norm_hidden, self.norm_last = Norm(w["midlayer.hidden_norm.weight"], eps), Norm(w["norm.weight"], eps)
+        self.normed = w["midlayer.hidden_norm.weight"] if head.spec.norm_first else None
+        token, hidden = self.block.qkv.chunk(2)
+        self.hidden = self.norm_hidden.into(hidden)
+        self.spoken = Spoken(head.embed, self.norm_token, self.norm_token.into(token), self.block.bias, head.spec.vocab)
+        self.lm_head = self.norm_last.into(transposed(w["lm_head.weight"]))
+
+    def run(
+        self, memory: Memory, ids_T: Tensor, hidden_TD: Tensor, where: slice, at: int, mask: Tensor | None
+    ) -> Tensor:
+        """See `EagleHead.run`."""
+        if self.regresses:
+            x = torch.addmm(self.spoken(ids_T), hidden_TD, self.hidden)
+            qkv = projected(x, self.block.qkv, self.block.bias)
+        else:
+            x, qkv = hidden_TD, torch.addmm(self.spoken(ids_T), self.norm_hidden(hidden_TD), self.hidden)
+            if self.normed is not None:
+                x = F.rms_norm(x, self.normed.shape, self.normed, self.norm_hidden.eps)
+        return self.block.close(x, memory.attend(qkv, where, at, mask))
+
+    def logits(self, hidden_TD: Tensor) -> Tensor:
+        """Raw logits [T, V'] of EAGLE-3's own output head."""
+        return torch.mm(self.norm_last(hidden_TD), self.lm_head)
 
 
 def names(weights: Mapping[str, Tensor]) -> Tensor | None:

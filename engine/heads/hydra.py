@@ -6,6 +6,7 @@ embedding and those of the root and the i draft tokens before. Tensor names are 
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch, unknown
-from engine.heads.block import Block, Memory, Spec, shapes
+from engine.heads.block import Block, Spec, shapes
 from engine.heads.files import check, count, fits, folder_of, number, place, read_config, read_weights, sizes
+from engine.heads.lean import LeanBlock, Memory, Norm, projected
 from engine.model import Model
 from engine.model.decoder import Decoder
 
@@ -56,7 +58,18 @@ class HydraHead:
     ) -> None:
         self.spec, self.heads, self.layers = spec, heads, layers
         self.weights, self.target, self.card = weights, target, card or {}
-        self.block = Block(weights, f"{PREFIX}.layers.0", spec)
+
+    @cached_property
+    def block(self) -> Block:
+        """The prefix layer as training runs it."""
+        return Block(self.weights, f"{PREFIX}.layers.0", self.spec)
+
+    @cached_property
+    def _lean(self) -> tuple[LeanBlock, Norm, Tensor]:
+        """The prefix layer as drafting runs it, the norm before the attention, and the projection with its weights."""
+        norm = Norm(self.weights[f"{PREFIX}.layers.0.input_layernorm.weight"], self.spec.eps)
+        block = LeanBlock(self.weights, f"{PREFIX}.layers.0", self.spec)
+        return block, norm, norm.into(block.qkv)
 
     def memory(self, capacity: int) -> Memory:
         """An empty cache for one run."""
@@ -66,14 +79,13 @@ class HydraHead:
         """RMS norm with one of the prefix layer's weights."""
         return F.rms_norm(state_TD, (self.spec.width,), self.weights[f"{PREFIX}.{name}.weight"], self.spec.eps)
 
-    def prefix(self, memory: Memory, states_TD: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+    def prefix(self, memory: Memory, states_TD: Tensor) -> Tensor:
         """Prefix embeddings [T, D] of new committed states, whose keys and values join the memory."""
-        at, T = memory.length, len(states_TD)
-        a = memory.attend(
-            self.block, self.normed(states_TD, "layers.0.input_layernorm"), slice(at, at + T), at, mask, causal
-        )
-        memory.length = at + T
-        return self.normed(self.block.close(states_TD, a), "norm")
+        (block, norm, qkv), at = self._lean, memory.length
+        memory.length = end = at + len(states_TD)
+        memory.reserve(end)
+        attended = memory.attend(projected(norm(states_TD), qkv, block.bias), slice(at, end), at)
+        return self.normed(block.close(states_TD, attended), "norm")
 
     def logits(self, inputs_TE: Tensor, head: int) -> Tensor:
         """Raw logits [T, V] of head i from (prefix embedding, root, i draft tokens) side by side, [T, (i + 2) D]."""

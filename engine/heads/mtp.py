@@ -7,14 +7,17 @@ asked again for the token after that one. Dimension key: T rows, D width, V voca
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engine.heads.block import Block, Memory, Spec, shapes
+from engine.heads.block import Block, Spec, shapes
+from engine.heads.lean import LeanBlock, Memory, Norm, Spoken, projected
 from engine.model.decoder import Decoder
+from engine.model.weights import transposed
 
 
 class Head(Protocol):
@@ -45,8 +48,19 @@ class LlamaLayer:
     """A Llama-like layer over named weights; the same functions train it."""
 
     def __init__(self, weights: Mapping[str, Tensor], spec: Spec, at: str = "block") -> None:
-        self.spec, self.block = spec, Block(weights, at, spec)
+        self.weights, self.spec, self.at = weights, spec, at
         self.norm = weights[f"{at}.input_layernorm.weight"]
+
+    @cached_property
+    def block(self) -> Block:
+        """The block as training runs it."""
+        return Block(self.weights, self.at, self.spec)
+
+    @cached_property
+    def _lean(self) -> tuple[LeanBlock, Norm, Tensor]:
+        """The block as drafting runs it, the norm before the attention, and the projection that holds its weights."""
+        block, norm = LeanBlock(self.weights, self.at, self.spec), Norm(self.norm, self.spec.eps)
+        return block, norm, norm.into(block.qkv)
 
     @staticmethod
     def wanted(spec: Spec, at: str = "block", *, biased: bool = False) -> dict[str, tuple[int, ...]]:
@@ -61,14 +75,9 @@ class LlamaLayer:
         return F.rms_norm(x_TD, (self.spec.width,), self.norm, self.spec.eps)
 
     def run(self, memory: Memory, x_TD: Tensor, at: int) -> Tensor:
-        T = len(x_TD)
-        memory.reserve(at + T)
-        mask = None
-        if at and T > 1:
-            mask = x_TD.new_zeros(T, at + T)
-            mask[:, at:].fill_(-torch.inf).triu_(1)
-        attended = memory.attend(self.block, self.normed(x_TD), slice(at, at + T), at, mask, causal=not at and T > 1)
-        return self.block.close(x_TD, attended)
+        (block, norm, qkv), end = self._lean, at + len(x_TD)
+        memory.reserve(end)
+        return block.close(x_TD, memory.attend(projected(norm(x_TD), qkv, block.bias), slice(at, end), at))
 
 
 JOINTS = ("enorm.weight", "hnorm.weight", "eh_proj.weight", "norm.weight")  # around the layer, as DeepSeek names them
@@ -91,10 +100,20 @@ class MtpHead:
         *,
         state_first: bool = False,
         card: dict[str, Any] | None = None,
+        vocab: int = 0,
     ) -> None:
-        """`state_first`: the mixture reads the state before the embedding (MiMo)."""
+        """`state_first`: the mixture reads the state before the embedding (MiMo); `vocab` counts the target's ids."""
         self.weights, self.layer, self.target, self.eps = weights, layer, target, eps
-        self.state_first, self.card = state_first, card or {}
+        self.state_first, self.card, self.vocab = state_first, card or {}, vocab
+
+    @cached_property
+    def _lean(self) -> tuple[Spoken, Norm, Tensor]:
+        """The mixture as drafting runs it: what tokens bring, the norm of states, and what multiplies these."""
+        parts = transposed(self.weights["eh_proj.weight"]).chunk(2)
+        token, state = parts[::-1] if self.state_first else parts
+        norms = [Norm(self.weights[name], self.eps) for name in ("enorm.weight", "hnorm.weight")]
+        spoken = Spoken(self.target.embed, norms[0], norms[0].into(token), None, self.vocab)
+        return spoken, norms[1], norms[1].into(state)
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
         return F.rms_norm(x, x.shape[-1:], self.weights[name], self.eps)
@@ -114,7 +133,8 @@ class MtpHead:
 
     def run(self, memory: Any, ids_T: Tensor, state_TD: Tensor, at: int) -> Tensor:
         """States [T, D] after the tokens `ids_T`, given the states before them; their keys go to slots from `at` on."""
-        return self.close(self.layer.run(memory, self.mix(self.target.embed(ids_T), state_TD), at))
+        spoken, norm, weight = self._lean
+        return self.close(self.layer.run(memory, torch.addmm(spoken(ids_T), norm(state_TD), weight), at))
 
     def logits(self, state_TD: Tensor) -> Tensor:
         """Raw logits [T, V], from the target's own head."""

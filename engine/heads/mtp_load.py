@@ -141,4 +141,5 @@ def load_mtp(path: Path, target: Model) -> Head:
         spec.eps,
         state_first=layout.state_first,
         card=card,
+        vocab=target.vocab,
     )

@@ -1,7 +1,7 @@
 """Prepared attention masks for a growing tree, kept for each tree size (HeteroSpec's dynamic computational adaptation,
 4.27).
 
-On CUDA a kept mask could hold a captured graph of the same (levels, nodes); on a CPU it saves allocations.
+On CUDA a kept mask could hold a captured graph of the same (levels, nodes); on a CPU it saves allocations and views.
 Dimension key: R frontier rows, k width, S slots of committed pairs.
 """
 
@@ -18,27 +18,27 @@ class TreeMask:
         blank.view(width, levels, width).diagonal(dim1=0, dim2=2).fill_(0)
         self._blank = blank
         self._mask = torch.cat((like.new_zeros(width, slots), blank), -1)
+        self._tree = self._mask[:, slots:]
+        self._before = [self._tree[:, : level * width] for level in range(levels)]  # what each level inherits
 
     def wipe(self) -> None:
         """Ready for a new tree."""
-        self._mask[:, self.slots :] = self._blank
+        self._tree.copy_(self._blank)
 
     def select(self, rows: Tensor) -> None:
         """Only these rows of the last level go on."""
-        tree = self._mask[:, self.slots :]
-        tree[: len(rows)] = tree[rows]
+        self._tree[: len(rows)] = self._tree[rows]
 
     def take(self, other: "TreeMask") -> None:
         """Go on from a smaller mask."""
-        span = other._mask.shape[1] - other.slots
-        self._mask[:, self.slots : self.slots + span] = other._mask[:, other.slots :]
+        self._tree[:, : other._tree.shape[1]] = other._tree
 
     def level(self, rows: Tensor, level: int, stable: int) -> Tensor:
         """The mask [R, stable + level * k + R] of a new level whose nodes hang under `rows` of the level before."""
         R, done = len(rows), level * self.width
-        tree = self._mask[:, self.slots :]
         if level:
-            tree[:R, :done] = tree[rows, :done]
+            before = self._before[level]
+            (before if self.width == R else before[:R]).copy_(before.index_select(0, rows))
         return self._mask[:R, self.slots - stable : self.slots + done + R]
 
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from torch import Tensor
 
 from engine.config import Guarantee, Knob, KnobValue, Sampling
+from engine.costs import Costs
 from engine.draft import Draft
 from engine.errors import ConfigError
 from engine.model import Bridge, BridgedSession, Forward, Model, Session
@@ -40,6 +41,7 @@ class Kit:
     vocab: int  # ids that the target may write
     task: str = ""  # the prompt's task, where it is known
     bridges: Mapping[str, Bridge] = field(default_factory=dict)  # of the models whose ids are not the target's
+    costs: Costs | None = None  # what a round costs here, measured where a knob is "auto"
 
     def model(self, role: str) -> Model:
         """The model in that role.
@@ -50,6 +52,16 @@ class Kit:
         if role not in self.models:
             raise ConfigError(f"This method needs a {role} model, and none is loaded.")
         return self.models[role]
+
+    def known_costs(self) -> Costs:
+        """What a round costs on this device.
+
+        Raises:
+            ConfigError: nobody measured it.
+        """
+        if self.costs is None:
+            raise ConfigError("A knob is auto, and what a round costs here was not measured.")
+        return self.costs
 
     def session(self, role: str) -> Session | BridgedSession:
         """A fresh sequence on the model in that role, asked and answering in the target's ids."""
@@ -180,6 +192,14 @@ class Ending(Protocol):
         """Whether nothing more is drafted after these tokens."""
 
 
+@runtime_checkable
+class Onward(Protocol):
+    """What a tree shape has besides where it looks at a level before the next is run."""
+
+    def onward(self, grown: Growth) -> int:
+        """How many nodes of the frontier, likeliest first, may have children; 0 ends the growth."""
+
+
 class TreeShape(Shape, Protocol):
     """The questions of a tree that grows level by level (EAGLE): how far, which branches go on, and how much of it to
     verify."""
@@ -191,7 +211,8 @@ class TreeShape(Shape, Protocol):
         """Frontier rows that may have children, given their logits; None is all, an empty list ends the growth."""
 
     def settle(self, grown: Growth, plan: Plan) -> Plan:
-        """The final plan, asked once, when the planned levels have grown; more levels are then grown."""
+        """The final plan, asked once, when the planned levels have grown, or growth has ended before; more levels are
+        then grown."""
 
     def report(self, grown: Growth, plan: Plan, full: bool) -> RoundExtras:
         """Numbers of this round for the trace."""

@@ -178,7 +178,7 @@ class EntropyStopTree:
             h = [asked]
         if not kept:
             self._stopped = min(h)
-        return None if len(kept) == len(grown.frontier) else kept
+        return None if len(kept) == len(grown.best) else kept
 
     def settle(self, grown: Growth, plan: Plan) -> Plan:
         return plan

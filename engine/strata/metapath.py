@@ -17,14 +17,17 @@ def meta_path(grown: Growth, k: int, cumulative: bool = False) -> tuple[float, l
     tops = [_top(grown, level, k) for level in range(grown.levels)]
     logp = torch.log_softmax(torch.cat(tops), -1)
     entropies: list[float] = (-(logp.exp() * logp).nan_to_num_(0.0).sum(-1)).tolist()
+    tokens, picks = grown.tokens.tolist(), torch.cat(grown.picks).tolist()
     last = grown.values[-1].flatten()[grown.picks[-1]]
     row = 0 if cumulative else int(last.argmax())
-    total, first, path = 0.0, len(entropies), list[int]()
+    total, path = 0.0, list[int]()
+    first, before, chosen = len(entropies), len(tokens), len(picks)  # where the level below begins in each list
     for level in reversed(range(grown.levels)):
-        first -= len(tops[level])
-        place = int(grown.picks[level][row])
-        path.append(int(grown.tokens[level][place]))
-        row = place // grown.values[level].shape[1]
+        values = grown.values[level]
+        first, before, chosen = first - len(tops[level]), before - values.numel(), chosen - len(grown.picks[level])
+        place = picks[chosen + row]
+        path.append(tokens[before + place])
+        row = place // values.shape[1]
         total += entropies[first + row]
         row = int(grown.kept_rows[level][row]) if level in grown.kept_rows else row
     return total, path[::-1]

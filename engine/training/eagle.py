@@ -98,7 +98,7 @@ class Eagle3Recipe:
                 diagonal.append((k, v))
             hidden = head.block.close(residual, attend(q, k0, v0, sees, diagonal))
             valid = rows.valid(j) & F.pad(inside[:, j:], (0, j))
-            loss, same = soft_loss(head.logits(hidden), F.pad(target[:, j:], (0, 0, 0, j)), valid)
+            loss, same = soft_loss(head.unrolled_logits(hidden), F.pad(target[:, j:], (0, 0, 0, j)), valid)
             total = total + DECAY**j * loss
             numbers[f"match_{j}"] = same
         return total, numbers | {"loss_0": float(loss.detach())} | {"covered": self.covered}

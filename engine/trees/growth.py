@@ -5,7 +5,7 @@ a level; reranking keeps the best nodes of all levels. Dimension key: R frontier
 vocabulary.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -51,63 +51,95 @@ def check_size(knobs: Mapping[str, KnobValue], context: int, only_chains: bool =
 
 
 class Growth:
-    """All candidates of a round, on the drafter's device. Candidate ids count through the levels, so parents come
-    first."""
+    """All candidates of a round, on the drafter's device. Ids count through the levels, so parents come first.
+
+    A level is written down as it comes; what only the finished tree needs is made at the end, for all levels at once.
+    """
 
     def __init__(self, width: int, device: torch.device, names: Tensor | None = None, vocab: int = 0) -> None:
         """`names` [V'] gives the target's id of each draft id (EAGLE-3's reduced vocabulary); `vocab` the target's
         V."""
         self.width, self.names, self.vocab = width, names, vocab
-        self.tokens: list[Tensor] = []
-        self.scores: list[Tensor] = []
-        self.parents: list[Tensor] = []  # candidate ids; -1 is the root
-        self.logits: list[Tensor] = []  # of the expanded rows, a level each
-        self.values: list[Tensor] = []  # log-probabilities of the children taken [R, k], a level each
-        self.picks: list[Tensor] = []  # places of the next frontier within the level's candidates
-        self.frontier = torch.full((1,), -1, dtype=torch.long, device=device)
+        self.ids: list[Tensor] = []  # the drafter's own ids of the candidates [M], a level each
+        self.scores: list[Tensor] = []  # cumulative log-probabilities [M]
+        self.logits: list[Tensor] = []  # of the expanded rows [R, V]
+        self.values: list[Tensor] = []  # log-probabilities of the children taken [R, k]
+        self.picks: list[Tensor] = []  # places of the next frontier within the level's candidates [R]
         self.best = torch.zeros(1, device=device)  # cumulative scores of the frontier [R]
-        self.count = 0
-        self._starts: list[int] = []
         self.kept_rows: dict[int, Tensor] = {}  # by level: frontier rows of before that alone had children there
+        self.starts: list[int] = []  # id of the first candidate of each level
+        self.count = 0
+        self._ranked: tuple[int, Tensor, Tensor] | None = None
 
     @property
     def levels(self) -> int:
         """Levels grown so far."""
-        return len(self.tokens)
+        return len(self.ids)
 
     def keep(self, rows: Tensor) -> None:
         """Let only these frontier rows have children in the next level."""
         self.kept_rows[self.levels] = rows
-        self.frontier, self.best = self.frontier[rows], self.best[rows]
+        self.best = self.best[rows]
+
+    def narrow(self, rows: int) -> None:
+        """Let only the first, likeliest, rows of the frontier go on."""
+        self.picks[-1], self.best = self.picks[-1][:rows], self.best[:rows]
 
     def add(self, logits_RV: Tensor) -> None:
         """One more level: the best children of every frontier row, and of all these the next frontier."""
         x = wide(logits_RV)
-        top = x.topk(min(self.width, x.shape[-1]), dim=-1)
-        values = top.values - x.logsumexp(-1, keepdim=True)
-        ids = top.indices.flatten()
-        scores = (self.best.unsqueeze(1) + values).flatten()
-        self.tokens.append(ids if self.names is None else self.names[ids])
+        top, ids = x.topk(min(self.width, x.shape[-1]), dim=-1)
+        values = top - x.logsumexp(-1, keepdim=True)
+        scores = (values + self.best.unsqueeze(1)).flatten()
+        order = scores.sort(descending=True, stable=True)  # ties by index: parents stay ahead of their children
+        self.starts.append(self.count)
+        self.ids.append(ids.flatten())
         self.scores.append(scores)
-        self.parents.append(self.frontier.repeat_interleave(values.shape[1]))
         self.logits.append(logits_RV)
         self.values.append(values)
-        order = scores.sort(descending=True, stable=True)  # ties by index: parents stay ahead of their children
-        pick = order.indices[: self.width]
-        self.picks.append(pick)
-        self._starts.append(self.count)
-        self.frontier, self.best = pick + self.count, order.values[: self.width]
+        self.picks.append(order.indices[: self.width])
+        self.best = order.values[: self.width]
         self.count += len(scores)
 
     @property
     def rows(self) -> Tensor:
         """For each frontier node the row of the last level's logits under which it was taken [R]."""
-        return self.picks[-1] // self.values[-1].shape[1]
+        return self.picks[-1].div(self.values[-1].shape[1], rounding_mode="floor")
 
     @property
     def fresh(self) -> Tensor:
-        """Tokens of the frontier [R]."""
-        return self.tokens[-1][self.picks[-1]]
+        """Tokens of the frontier, as the target names them [R]."""
+        return self._named(self.ids[-1].index_select(0, self.picks[-1]))
+
+    def _named(self, ids: Tensor) -> Tensor:
+        return ids if self.names is None else self.names.index_select(0, ids)
+
+    @property
+    def tokens(self) -> Tensor:
+        """Tokens of all candidates, as the target names them [count]."""
+        return self._named(torch.cat(self.ids))
+
+    def parents(self) -> tuple[Tensor, Tensor]:
+        """For each candidate its parent's id, -1 for the root, and the row of all levels' logits it was taken from."""
+        under, row, first = list[Tensor](), list[Tensor](), 0
+        for level, values in enumerate(self.values):
+            R, k = values.shape
+            if level:
+                frontier = self.picks[level - 1] + self.starts[level - 1]
+                frontier = frontier[self.kept_rows[level]] if level in self.kept_rows else frontier
+            else:
+                frontier = torch.full((1,), -1, dtype=torch.long, device=values.device)
+            under.append(frontier.unsqueeze(1).expand(R, k).flatten())
+            row.append(torch.arange(first * k, (first + R) * k, device=values.device) // k)
+            first += R
+        return torch.cat(under), torch.cat(row)
+
+    def ranked(self) -> tuple[Tensor, Tensor]:
+        """Scores of all candidates, and their ids from the best to the worst; ties by id."""
+        if self._ranked is None or self._ranked[0] != self.count:
+            scores = torch.cat(self.scores)
+            self._ranked = self.count, scores, scores.sort(descending=True, stable=True).indices
+        return self._ranked[1:]
 
     def draft(
         self,
@@ -123,62 +155,44 @@ class Growth:
         With `full` also the logits they came from, their source, and the best of those left out with the cause: that of
         `spared` (see `Plan`) for the nodes it tells of, "rank" for one that was never expanded, else "budget".
         """
-        if not self.tokens:
+        if not self.ids:
             return EMPTY
-        scores, tokens, parents = torch.cat(self.scores), torch.cat(self.tokens), torch.cat(self.parents)
-        order = scores.sort(descending=True, stable=True).indices
+        (scores, order), tokens, (parents, rows) = self.ranked(), self.tokens, self.parents()
         kept = order[:nodes].sort().values
-        ids: list[int] = kept.tolist()
-        place = {-1: -1} | {c: i for i, c in enumerate(ids)}
-        numbers = torch.stack((tokens[kept], parents[kept])).tolist()
+        table = torch.stack((tokens[kept], _places(kept, parents[kept])))
+        numbers = torch.cat((table.to(scores.dtype), scores[kept].unsqueeze(0))).tolist()  # one transfer; ids fit
         told: RoundExtras = {**(extras or {}), "candidates": self.count}
-        logs = tuple(scores[kept].tolist())
-        new = Draft(tuple(numbers[0]), tuple(place[p] for p in numbers[1]), scores=logs, extras=told)
+        new = Draft(tuple(map(int, numbers[0])), tuple(map(int, numbers[1])), scores=tuple(numbers[2]), extras=told)
         if not full:
             return new
-        group, logits = self._distributions(numbers[1])
+        group, logits = self._distributions(rows[kept])
         sources = tuple(Source(kind=source, level=d) for d in new.depths)
-        pruned = self._pruned(order[nodes:], scores, tokens, parents, place, _cause(order, spared))
+        left = order[nodes:]
+        left = left[torch.isin(parents[left], kept) | (parents[left] < 0)][:MOST_PRUNED]  # their parent is in the tree
+        cause = _causes(order, left, torch.isin(left, parents), spared)
+        under = _places(kept, parents[left]).tolist()
+        lost = zip(tokens[left].tolist(), under, scores[left].tolist(), cause, strict=True)
+        pruned = tuple(Pruned(token=t, parent=p, score=s, cause=c) for t, p, s, c in lost)
         return replace(new, group=group, logits=logits, sources=sources, pruned=pruned)
 
-    def _distributions(self, parents: Sequence[int]) -> tuple[tuple[int, ...], Tensor]:
-        """Group of each node, and the raw logits [G, V] of the groups, in the target's ids."""
-        expanded = sorted(set(parents))
-        rows = []
-        for candidate in expanded:
-            level = 0 if candidate < 0 else 1 + max(i for i, s in enumerate(self._starts) if s <= candidate)
-            k = self.values[level].shape[1]
-            row = int((self.parents[level][::k] == candidate).nonzero()[0])
-            rows.append(self.logits[level][row])
-        logits = torch.stack(rows)
+    def _distributions(self, rows: Tensor) -> tuple[tuple[int, ...], Tensor]:
+        """Group of each node, from its row of all levels' logits, and the raw logits [G, V] of the groups, in the
+        target's ids."""
+        used, group = torch.unique_consecutive(rows, return_inverse=True)  # rows rise with the candidates
+        logits = torch.cat(self.logits)[used]
         if self.names is not None:
-            wider = logits.new_full((len(rows), self.vocab), -torch.inf)
+            wider = logits.new_full((len(used), self.vocab), -torch.inf)
             logits = wider.index_copy_(1, self.names, logits)
-        place = {c: g for g, c in enumerate(expanded)}
-        return tuple(place[p] for p in parents), logits
-
-    def _pruned(
-        self,
-        left: Tensor,
-        scores: Tensor,
-        tokens: Tensor,
-        parents: Tensor,
-        place: dict[int, int],
-        cause: dict[int, str],
-    ) -> tuple[Pruned, ...]:
-        expanded = set(torch.cat(self.parents).tolist())
-        out: list[Pruned] = []
-        for c in left.tolist():
-            parent = int(parents[c])
-            if parent not in place:
-                continue
-            why = cause.get(c, "budget" if c in expanded else "rank")
-            out.append({"token": int(tokens[c]), "parent": place[parent], "score": float(scores[c]), "cause": why})
-            if len(out) == MOST_PRUNED:
-                break
-        return tuple(out)
+        return tuple(group.tolist()), logits
 
 
-def _cause(order: Tensor, spared: tuple[str, int] | None) -> dict[int, str]:
-    """The cause for each candidate that a tree of the spared size would hold; `order` is best first."""
-    return {} if spared is None else dict.fromkeys(order[: spared[1]].tolist(), spared[0])
+def _places(kept: Tensor, candidates: Tensor) -> Tensor:
+    """Where candidates are among the `kept` ones, which rise; -1, the root, stays."""
+    return torch.where(candidates < 0, candidates, torch.searchsorted(kept, candidates))
+
+
+def _causes(order: Tensor, left: Tensor, expanded: Tensor, spared: tuple[str, int] | None) -> list[str]:
+    """Why each candidate of `left` is not in the tree; `order` is all of them, best first."""
+    name, size = spared or ("", 0)
+    saved = torch.isin(left, order[:size])
+    return [name if s else "budget" if e else "rank" for s, e in zip(saved.tolist(), expanded.tolist(), strict=True)]

@@ -52,8 +52,8 @@ FAULTS: list[tuple[Fault, Check]] = [
         Fault(
             "scores that are no log-probabilities",
             "engine.trees.growth:Growth.add",
-            "top.values - x.logsumexp(-1, keepdim=True)",
-            "top.values",
+            "top - x.logsumexp(-1, keepdim=True)",
+            "top",
         ),
         expansion,
     ),
@@ -87,9 +87,9 @@ FAULTS: list[tuple[Fault, Check]] = [
     (
         Fault(
             "children under the wrong parent",
-            "engine.trees.growth:Growth.add",
-            "self.frontier.repeat_interleave(values.shape[1])",
-            "self.frontier.repeat(values.shape[1])",
+            "engine.trees.growth:Growth.parents",
+            "frontier.unsqueeze(1).expand(R, k).flatten()",
+            "frontier.unsqueeze(0).expand(k, R).flatten()",
         ),
         expansion,
     ),
@@ -97,8 +97,8 @@ FAULTS: list[tuple[Fault, Check]] = [
         Fault(
             "logits of another group",
             "engine.trees.growth:Growth._distributions",
-            "for g, c in enumerate(expanded)",
-            "for g, c in enumerate(reversed(expanded))",
+            "torch.cat(self.logits)[used]",
+            "torch.cat(self.logits)[used.flip(0)]",
         ),
         branches,
     ),
@@ -151,9 +151,9 @@ FAULTS: list[tuple[Fault, Check]] = [
     (
         Fault(
             "room that forgets",
-            "engine.heads.block:Memory.reserve",
-            "F.pad(self._k, grown), F.pad(self._v, grown)",
-            "F.pad(0 * self._k, grown), F.pad(self._v, grown)",
+            "engine.heads.lean:Memory.reserve",
+            "F.pad(self._kv,",
+            "F.pad(0 * self._kv,",
         ),
         lambda zoo, folder: test_block.test_memory_grows_and_forgets_nothing(),
     ),
@@ -161,8 +161,8 @@ FAULTS: list[tuple[Fault, Check]] = [
         Fault(
             "a node sees its neighbour's ancestors",
             "engine.heads.treemask:TreeMask.level",
-            "tree[rows, :done]",
-            "tree[rows.flip(0), :done]",
+            "before.index_select(0, rows)",
+            "before.index_select(0, rows.flip(0))",
         ),
         eagle("eagle3"),
     ),
@@ -170,8 +170,8 @@ FAULTS: list[tuple[Fault, Check]] = [
         Fault(
             "the feature of the frontier instead of the parent's",
             "engine.drafters.eagle:Eagle2._step",
-            "hidden[rows]",
-            "hidden[torch.zeros_like(rows)]",
+            "hidden.index_select(0, rows)",
+            "hidden.index_select(0, torch.zeros_like(rows))",
         ),
         eagle("eagle2"),
     ),
@@ -187,8 +187,8 @@ FAULTS: list[tuple[Fault, Check]] = [
     (
         Fault(
             "draft ids taken for the target's",
-            "engine.trees.growth:Growth.add",
-            "ids if self.names is None else self.names[ids]",
+            "engine.trees.growth:Growth._named",
+            "ids if self.names is None else self.names.index_select(0, ids)",
             "ids",
         ),
         eagle("eagle3"),

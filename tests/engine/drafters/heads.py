@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from engine.config import RunConfig, Sampling
-from engine.heads.block import Memory
+from engine.heads.block import rope
 from engine.heads.eagle import EagleHead
 from engine.lab import Lab
 from engine.loop import Decoding
@@ -56,12 +57,11 @@ def reference(head: EagleHead, ids: list[int], states: Tensor, path: list[int]) 
     for token in path:
         inputs.append((token, out))
         out = _last(head, inputs)
-    return head.logits(out)[0]
+    return (head.target.head(out) if head.kind == "eagle2" else head.unrolled_logits(out))[0]
 
 
 def _last(head: EagleHead, inputs: list[tuple[int, Tensor]]) -> Tensor:
     residual, x = head.mix(head.embed(torch.tensor([t for t, _ in inputs])), torch.cat([h for _, h in inputs]))
-    n = len(inputs)
-    memory = Memory(head.spec.block, n, x)
-    attended = memory.attend(head.block, x, slice(0, n), 0, None, causal=n > 1)
+    q, k, v = head.block.project(x, *rope(head.spec.block, len(inputs), x))
+    attended = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True, enable_gqa=True)[0]
     return head.block.close(residual, attended)[-1:]

@@ -20,8 +20,8 @@ def toy_with_heads(folder: Path) -> Lab:
     """Heads of the toy's widths (8 letters), in its float64."""
     lab = toy_lab(V=8, draft=None)
     lab.asset_paths |= {
-        "eagle2": str(made.eagle(folder / "2", lab.target, "eagle2", hidden_size=8)),
-        "eagle3": str(made.eagle(folder / "3", lab.target, "eagle3", draft_vocab=6)),
+        "eagle2": str(made.eagle(folder / "2", lab.target, "eagle2", hidden_size=8, num_attention_heads=2)),
+        "eagle3": str(made.eagle(folder / "3", lab.target, "eagle3", draft_vocab=6, num_attention_heads=2)),
         "medusa": str(made.medusa(folder / "m", lab.target)),
         "hydra": str(made.hydra(folder / "h", lab.target)),
     }

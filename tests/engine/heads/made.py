@@ -68,7 +68,8 @@ def eagle(
     } | more
     if kind == "eagle3":
         config |= {"draft_vocab_size": draft_vocab or V}
-    block = Spec(D, 2 * D, 4, 2, D // 4)
+    heads = int(config["num_attention_heads"])
+    block = Spec(D, 2 * D, heads, 2, D // heads)
     spec = EagleSpec(
         kind,
         block,
@@ -98,13 +99,14 @@ def medusa(folder: Path, target: Model, heads: int = 4, seed: int = 0, file: str
 def hydra(folder: Path, target: Model, heads: int = 4, seed: int = 0) -> Path:
     """Hydra heads."""
     D = target.width
-    spec = Spec(D, 2 * D, 4, 2, D // 4)
+    spec = Spec(D, 2 * D, 4, 2, max(D // 4, 4))
     config = {
         "hydra_num_heads": heads,
         "hydra_num_layers": 1,
         "hydra_head_arch": "prefix-mlp",
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
+        "head_dim": spec.channels,
         "intermediate_size": 2 * D,
     }
     return save(folder, config, fill(hydra_names(spec, heads, 1, target.vocab), seed))

@@ -1,9 +1,14 @@
+from dataclasses import replace
+
+import pytest
 import torch
+import torch.nn.functional as F
 from torch.nn import Identity
 from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
 
-from engine.heads.block import Block, Memory, Spec, rope, shapes
+from engine.heads.block import Block, Spec, rope, shapes
+from engine.heads.lean import LeanBlock, Memory, Norm, projected
 from tests.engine.heads.made import fill
 
 SPEC = Spec(width=32, mlp=64, heads=4, kv_heads=2, channels=8)
@@ -36,22 +41,54 @@ def theirs(x: torch.Tensor, weights: dict[str, torch.Tensor]) -> torch.Tensor:
 def test_the_block_is_transformers_own_layer() -> None:
     weights = fill(shapes(SPEC, "b", 32))
     x = torch.randn(9, 32, generator=torch.Generator().manual_seed(1))
-    memory = Memory(SPEC, 16, x)
     block = Block(weights, "b", SPEC)
-    ours = block.close(x, memory.attend(block, x, slice(0, 9), 0, None, causal=True))
-    torch.testing.assert_close(ours, theirs(x, weights), atol=2e-5, rtol=1e-4)
+    q, k, v = block.project(x, *rope(SPEC, 9, x))
+    attended = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True, enable_gqa=True)[0]
+    torch.testing.assert_close(block.close(x, attended), theirs(x, weights), atol=2e-5, rtol=1e-4)
+
+
+def lean(block: LeanBlock, memory: Memory, x: torch.Tensor, at: int) -> torch.Tensor:
+    attended = memory.attend(projected(x, block.qkv, block.bias), slice(at, at + len(x)), at)
+    return block.close(x, attended)
+
+
+@pytest.mark.parametrize("spec", [SPEC, replace(SPEC, kv_heads=1), replace(SPEC, kv_heads=4)])
+@pytest.mark.parametrize("kind", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("biased", [False, True])
+def test_drafting_runs_the_block_that_was_trained(spec: Spec, kind: torch.dtype, biased: bool) -> None:
+    weights = {n: w.to(kind) for n, w in fill(shapes(spec, "b", 32, biased=biased)).items()}
+    x = torch.randn(9, 32, generator=torch.Generator().manual_seed(1)).to(kind)
+    block, memory = Block(weights, "b", spec), Memory(spec, 4, x)
+    q, k, v = block.project(x, *rope(spec, 9, x))
+    attended = F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=True, enable_gqa=True)[0]
+    want, found = block.close(x, attended), list[torch.Tensor]()
+    own = LeanBlock(weights, "b", spec)
+    memory.reserve(3)
+    for start, end in ((0, 3), (3, 4), (4, 9)):  # a prompt, one token, several behind what is there
+        memory.reserve(end)
+        found.append(lean(own, memory, x[start:end], start))
+    tight = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 0.15}[kind]
+    torch.testing.assert_close(torch.cat(found), want, atol=tight, rtol=tight)
+
+
+def test_a_norm_and_the_product_behind_it() -> None:
+    x, weight, after = (torch.randn(*s, dtype=torch.float64) for s in ((5, 16), (16,), (16, 7)))
+    for given in (weight, weight.bfloat16()):
+        norm = Norm(given, 1e-6)
+        own = x.to(given)
+        want = F.rms_norm(own, (16,), given, 1e-6) @ after.to(given)
+        torch.testing.assert_close(norm(own) @ norm.into(after.to(given)), want)
 
 
 def test_memory_grows_and_forgets_nothing() -> None:
     weights = fill(shapes(SPEC, "b", 32))
     x = torch.randn(9, 32, generator=torch.Generator().manual_seed(1))
-    block, whole, grown = Block(weights, "b", SPEC), Memory(SPEC, 16, x), Memory(SPEC, 4, x)
-    want = whole.attend(block, x, slice(0, 9), 0, None, causal=True)
-    grown.attend(block, x[:4], slice(0, 4), 0, None, causal=True)
+    block, whole, grown = LeanBlock(weights, "b", SPEC), Memory(SPEC, 16, x), Memory(SPEC, 4, x)
+    want = lean(block, whole, x, 0)
+    lean(block, grown, x[:4], 0)
     grown.reserve(9)
     for i in range(4, 9):
-        got = grown.attend(block, x[i : i + 1], slice(i, i + 1), i, None)
-        torch.testing.assert_close(got[:, 0], want[:, i], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(lean(block, grown, x[i : i + 1], i)[0], want[i], atol=1e-5, rtol=1e-4)
 
 
 def test_rope_scaling_of_the_two_known_kinds() -> None:

@@ -1,0 +1,169 @@
+"""A head's decoder block as drafting runs it: few framework calls, since a level of a tree has few rows.
+
+Fused products over transposed weights, rotary positions as one complex product in place, norms whose weights live in
+the next product, one write to a preallocated cache. `engine.heads.block` is the same block as training runs it; a test
+compares them. Dimension key: T rows, D width, I input width of the attention, O = (H + 2K) C its output width, H query
+heads, K key-value heads, C channels a head, S slots.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engine.heads.block import Spec, rope
+from engine.model.weights import interleave, transposed
+
+TABLE = 1 << 26  # most bytes of a table of what each token brings
+FOLDING = (torch.float32, torch.float64)  # types wide enough to multiply a norm's weights into a product
+
+
+class Norm:
+    """An RMS norm. Where the type is wide enough its weights live in the product that follows (`into`)."""
+
+    def __init__(self, weight_D: Tensor, eps: float) -> None:
+        self.shape, self.eps, self.weight = weight_D.shape, eps, weight_D
+        self.folds = weight_D.dtype in FOLDING
+        self._small = self.folds and weight_D.device.type == "cpu"  # rows over their length, without sqrt(D)
+        self._eps = torch.full((1, 1), eps * len(weight_D), dtype=weight_D.dtype, device=weight_D.device)
+
+    def __call__(self, x_TD: Tensor) -> Tensor:
+        """The rows normed [T, D], but for what `into` has put into the next product."""
+        if not self._small:
+            return F.rms_norm(x_TD, self.shape, None if self.folds else self.weight, self.eps)
+        length = torch.linalg.vector_norm(x_TD, 2, -1, True)
+        return x_TD * torch.addcmul(self._eps, length, length).rsqrt_()
+
+    def into(self, weight_DO: Tensor) -> Tensor:
+        """Weights [D, O] of the product that reads the normed rows."""
+        if not self.folds:
+            return weight_DO
+        return weight_DO * (self.weight * (len(self.weight) ** 0.5 if self._small else 1)).unsqueeze(1)
+
+
+class Spoken:
+    """What tokens bring to a product: a row [O] each, from a table that is made once where it is small."""
+
+    def __init__(
+        self, embed: Callable[[Tensor], Tensor], norm: Norm | None, weight_DO: Tensor, bias_O: Tensor | None, vocab: int
+    ) -> None:
+        """`vocab` counts the ids; 0 makes no table."""
+        self.embed, self.norm, self.weight, self.bias, self.vocab = embed, norm, weight_DO, bias_O, vocab
+        self.small = 0 < vocab * weight_DO.shape[1] * weight_DO.element_size() <= TABLE
+
+    def __call__(self, ids_T: Tensor) -> Tensor:
+        """Rows [T, O] of these ids."""
+        return F.embedding(ids_T, self._table) if self.small else self._made(ids_T)
+
+    def _made(self, ids_T: Tensor) -> Tensor:
+        x = self.embed(ids_T)
+        return projected(x if self.norm is None else self.norm(x), self.weight, self.bias)
+
+    @cached_property
+    def _table(self) -> Tensor:
+        return self._made(torch.arange(self.vocab, device=self.weight.device))
+
+
+class LeanBlock:
+    """The products of one block; what is normed before the attention is the caller's."""
+
+    def __init__(self, weights: Mapping[str, Tensor], at: str, spec: Spec) -> None:
+        self.spec, a, m = spec, f"{at}.self_attn", f"{at}.mlp"
+        self.qkv = transposed(torch.cat(self._turning(weights, a, "weight")))
+        biased = f"{a}.q_proj.bias" in weights
+        self.bias = torch.cat(self._turning(weights, a, "bias")) if biased else None
+        self.out, self.down = transposed(weights[f"{a}.o_proj.weight"]), transposed(weights[f"{m}.down_proj.weight"])
+        self.norm = Norm(weights[f"{at}.post_attention_layernorm.weight"], spec.eps)
+        both = torch.cat([weights[f"{m}.{n}_proj.weight"] for n in ("gate", "up")])
+        self.gate_up = self.norm.into(transposed(both))
+
+    def _turning(self, weights: Mapping[str, Tensor], a: str, kind: str) -> list[Tensor]:
+        """Queries and keys with the two channels side by side that rotary positions turn together, and values."""
+        q, k, v = (weights[f"{a}.{n}_proj.{kind}"] for n in ("q", "k", "v"))
+        C = self.spec.channels
+        return [interleave(q, self.spec.heads, C), interleave(k, self.spec.kv_heads, C), v]
+
+    def close(self, x_TD: Tensor, attended_TE: Tensor) -> Tensor:
+        """The rest of the block after attention: output projection, residual, MLP, residual [T, D]."""
+        x = torch.addmm(x_TD, attended_TE, self.out)
+        gate, up = torch.mm(self.norm(x), self.gate_up).chunk(2, -1)
+        return torch.addmm(x, F.silu(gate).mul_(up), self.down)
+
+
+def projected(x_TI: Tensor, weight_IO: Tensor, bias_O: Tensor | None) -> Tensor:
+    """X W (+ b) [T, O]."""
+    return torch.mm(x_TI, weight_IO) if bias_O is None else torch.addmm(bias_O, x_TI, weight_IO)
+
+
+class Memory:
+    """Keys and values of a head: `length` stable rows of committed pairs, then whatever a tree writes beyond them."""
+
+    def __init__(self, spec: Spec, capacity: int, like: Tensor) -> None:
+        self.spec, self.length = spec, 0
+        self._kv = like.new_zeros(capacity, 2 * spec.kv_heads, spec.channels)
+        self._tables()
+
+    def _tables(self) -> None:
+        """Rotations of all positions: complex [S, 1, C/2] where the type has such numbers, and cosines and sines."""
+        like = self._kv if self._kv.dtype in FOLDING else self._kv.float()
+        half, (cos, sin) = self.spec.channels // 2, rope(self.spec, self.slots, like)
+        cos, sin = cos[:, None, :half].contiguous(), sin[:, None, half:].contiguous()  # each angle once
+        self._turn = torch.complex(cos, sin) if self._kv.dtype in FOLDING else None
+        self._cos, self._sin = cos.to(self._kv), sin.to(self._kv)
+
+    @property
+    def slots(self) -> int:
+        """Slots allocated."""
+        return len(self._kv)
+
+    @property
+    def like(self) -> Tensor:
+        """A tensor of this memory's type and device."""
+        return self._kv
+
+    def reserve(self, slots: int) -> None:
+        """Make room for that many slots in all."""
+        if slots > self.slots:
+            more = max(slots, 3 * self.slots // 2) - self.slots
+            self._kv = F.pad(self._kv, (0, 0, 0, 0, 0, more))
+            self._tables()
+
+    def attend(self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None) -> Tensor:
+        """Attention of projected rows at positions `where`, whose keys and values go to slots from `at` on [T, H * C].
+
+        The additive `mask` [T, at + T] says which slots a row sees; without one it is all up to its own.
+        """
+        H, K, C, T = self.spec.heads, self.spec.kv_heads, self.spec.channels, len(qkv_TO)
+        end = at + T
+        qkv = qkv_TO.view(T, H + 2 * K, C)
+        self._rotate(qkv[:, : H + K], where)
+        self._kv[at:end] = qkv[:, H:]
+        if mask is None and at and T > 1:
+            mask = later(T, at, qkv)
+        slots = self._kv[:end].view(end, 2, 1, K, C).permute(1, 2, 3, 0, 4)
+        if K == 1:
+            slots = slots.expand(2, 1, H, end, C)  # one head serves all queries without a copy
+        keys, values = slots.unbind(0)
+        queries = qkv[:, :H].transpose(0, 1).unsqueeze(0)
+        grouped = 1 < K < H
+        causal = mask is None and T > 1
+        out = F.scaled_dot_product_attention(queries, keys, values, mask, is_causal=causal, enable_gqa=grouped)
+        return out.transpose(1, 2).reshape(T, H * C)
+
+    def _rotate(self, qk: Tensor, where: slice) -> None:
+        """Turn queries and keys [T, H + K, C] in place; pairs of channels lie side by side."""
+        pairs = qk.view(*qk.shape[:-1], qk.shape[-1] // 2, 2)
+        if self._turn is not None:
+            torch.view_as_complex(pairs).mul_(self._turn[where])
+            return
+        (a, b), cos, sin = pairs.unbind(-1), self._cos[where], self._sin[where]
+        pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
+
+
+def later(T: int, at: int, like: Tensor) -> Tensor:
+    """Additive mask [T, at + T] of rows that come one after the other behind `at` slots that all of them see."""
+    mask = like.new_zeros(T, at + T)
+    mask[:, at:].fill_(-torch.inf).triu_(1)
+    return mask
