@@ -145,7 +145,8 @@ def _trace() -> Iterator[str]:
     for name, values in (("NodeState", trace.NODE_STATES), ("Origin", trace.ORIGINS)):
         yield alias(name, quoted(values))
     yield TOP_N
-    yield from map(interface, (records.Reason, records.Source, records.Pruned, records.RoundExtras, records.HeadExtras))
+    yield from map(interface, (records.Reason, records.Source, records.Pruned, records.RoundExtras))
+    yield from map(interface, (records.CostsRecord, records.HeadExtras))
     why = ("/** The sentence that the server adds. */", "readonly why?: string;")
     yield from (interface(record, sparse=True, more=why) for record in (trace.Node, trace.Token))
     yield interface(Checked)

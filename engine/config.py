@@ -13,6 +13,7 @@ Guarantee = Literal["reference", "lossless", "lossy"]
 Origin = Literal["paper", "code", "ours"]
 Writer = Literal["target", "draft"]  # roles of models that write a text
 MIN_TEMPERATURE = 1e-3  # below it a distribution is the argmax, and logits / temperature lose their digits
+AUTO = "auto"  # value of a knob that is chosen from round to round, where the knob allows it
 MOST_TEXT = 2000  # characters of a knob that is a text
 MAX_SEED = 2**53  # whole numbers beyond it do not survive JSON readers
 
@@ -42,6 +43,7 @@ class Knob:
     replaces: str = ""  # a need of the card that this knob, once set, makes superfluous
     calibrated: str = ""  # the command that made the default, where it is one for the loaded models
     published: KnobValue | None = None  # what the default is elsewhere, then; `origin` is the origin of this one
+    auto: bool = False  # whether "auto" leaves it to what rounds cost here and what was accepted so far
 
     def check(self, value: object) -> KnobValue:
         """The value in the knob's own type.
@@ -53,6 +55,8 @@ class Knob:
             if value not in self.choices:
                 raise ConfigError(unknown(f"value for {self.name}", value, self.choices))
             return str(value)
+        if self.auto and value == AUTO:
+            return AUTO
         if isinstance(self.default, bool):
             if isinstance(value, bool) or value in ("true", "false", "True", "False"):
                 return value in (True, "true", "True")
@@ -81,6 +85,7 @@ class Knob:
             kind = "an integer" if whole else "a number"
             raise ConfigError(
                 f"{self.name} must be {kind}{within(self.low, self.high)}{self._unit()}, not {shown(value)}."
+                + (" `auto` chooses it from round to round." if self.auto else "")
             )
         return int(number) if whole else number
 
@@ -151,6 +156,10 @@ class Card:
         """`needs`, less what a knob that is set replaces (thresholds by hand need no learnt ones)."""
         replaced = {knob.replaces for knob in self.knobs if knobs[knob.name] != knob.default}
         return tuple(need for need in self.needs if need not in replaced)
+
+    def chooses(self, knobs: Mapping[str, KnobValue]) -> bool:
+        """Whether a knob is left to what rounds cost on the device."""
+        return any(knob.auto and knobs[knob.name] == AUTO for knob in self.knobs)
 
     def promise(self, knobs: Mapping[str, KnobValue], sampling: "Sampling") -> Guarantee:
         """What this run promises: a lossless card with a knob at a value that voids it is lossy when it samples."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import Card
+from engine.costs import Costs
 from engine.judge.events import MiningEvent
 from engine.loop import Method
 from engine.methods import CARDS
@@ -96,6 +97,14 @@ class Lab(Pair):
             run then. EngineFault: at once, when there is no memory for the run.
         """
         return running.stream(self, method, prompt, options, reuse)
+
+    def costs(self, method: str | Card, prompt: str | Sequence[int] = "", **options: Any) -> Costs:
+        """What rounds of a method cost on this device, by which its settings of `auto` choose; measured on first use.
+
+        Raises:
+            ConfigError: as `stream`.
+        """
+        return running.costs(self, method, prompt, options)
 
     def trajectories(
         self,

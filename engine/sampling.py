@@ -55,6 +55,12 @@ def first_argmax(x_MV: Tensor) -> Tensor:
     return ((x_MV == x_MV.amax(dim=-1, keepdim=True)) * place).argmax(dim=-1)
 
 
+def surest(logits_V: Tensor) -> float:
+    """The largest probability of softmax(logits)."""
+    x = wide(logits_V)
+    return float((x.amax(-1) - x.logsumexp(-1)).exp())
+
+
 def entropy(logits_MV: Tensor, temperature: float = 1.0) -> Tensor:
     """Shannon entropy of softmax(logits / temperature) per row [M], nats, at least fp32; 0 log 0 = 0."""
     x = wide(logits_MV)

@@ -185,5 +185,6 @@ function unescaped(text) {
 function typed(card, name, text) {
   const knob = card?.knobs.find((item) => item.name === name);
   if (knob?.kind === "switch") return text === "true";
+  if (knob?.auto && text === "auto") return text;
   return knob?.kind === "number" || (!knob && text !== "" && !Number.isNaN(Number(text))) ? Number(text) : text;
 }

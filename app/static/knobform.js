@@ -3,6 +3,8 @@
 
 import { h } from "./dom.js";
 
+export const AUTO = "auto"; // the value of a knob that is left to the device
+
 /**
  * @typedef {import("./types/wire.js").PageKnob} PageKnob
  * @typedef {import("./types/card.js").KnobValue} KnobValue
@@ -45,6 +47,7 @@ export function knobForm(card, given, onchange) {
 /** @param {PageKnob} knob @param {Form} form */
 function knobRow(knob, form) {
   const input = control(knob, form.knobs[knob.name] ?? knob.default);
+  const chosen = knob.auto ? autoSwitch(knob, input, form.knobs[knob.name] ?? knob.default) : null;
   const reset = h(
     "button.plain.reset",
     { title: `Back to ${knob.default}`, "aria-label": `Reset ${knob.name}` },
@@ -55,7 +58,7 @@ function knobRow(knob, form) {
     `label.knob.${knob.kind}`,
     { title: `${knob.help}\n${origin}` },
     h("span.name", {}, knob.name.replaceAll("_", " "), knob.unit ? h("i", {}, knob.unit) : null),
-    input,
+    chosen ? h("span.auto", {}, input, chosen) : input,
     reset,
     h("span.help", {}, knob.help, " ", h("em", {}, `${origin}.`)),
   );
@@ -65,6 +68,12 @@ function knobRow(knob, form) {
     form.change(knob.name, value);
     show();
   };
+  chosen?.addEventListener("click", (event) => {
+    event.preventDefault();
+    const on = chosen.getAttribute("aria-pressed") !== "true";
+    press(chosen, input, on);
+    set(on ? AUTO : read(knob, input));
+  });
   input.addEventListener("change", () => {
     if (knob.kind !== "number" || (input.value !== "" && input.reportValidity())) set(read(knob, input));
   });
@@ -72,10 +81,29 @@ function knobRow(knob, form) {
     event.preventDefault();
     if (input instanceof HTMLInputElement && knob.kind === "switch") input.checked = knob.default === true;
     else input.value = String(knob.default);
+    if (chosen) press(chosen, input, false);
     set(knob.default);
   });
   show();
   return row;
+}
+
+/**
+ * A button that leaves the number to what rounds cost and what was accepted so far.
+ * @param {PageKnob} knob @param {HTMLInputElement | HTMLSelectElement} input @param {KnobValue} value
+ */
+function autoSwitch(knob, input, value) {
+  const name = knob.name.replaceAll("_", " ");
+  const title = `Choose ${name} from round to round, by what rounds cost here and what was accepted so far`;
+  const button = h("button.plain", { title, "aria-label": `${name}: auto` }, AUTO);
+  press(button, input, value === AUTO);
+  return button;
+}
+
+/** @param {HTMLElement} button @param {HTMLInputElement | HTMLSelectElement} input @param {boolean} on */
+function press(button, input, on) {
+  button.setAttribute("aria-pressed", String(on));
+  input.disabled = on;
 }
 
 /** @param {PageKnob} knob @param {HTMLInputElement | HTMLSelectElement} input @returns {KnobValue} */
@@ -93,7 +121,15 @@ function control(knob, value) {
   }
   if (knob.kind === "text") return h("input", { type: "text", value });
   const { low, high, whole } = knob;
-  return h("input", { type: "number", value, min: low, max: high, step: whole ? 1 : stepOf(knob), required: true });
+  const shown = value === AUTO ? knob.default : value;
+  return h("input", {
+    type: "number",
+    value: shown,
+    min: low,
+    max: high,
+    step: whole ? 1 : stepOf(knob),
+    required: true,
+  });
 }
 
 /** The knob's step where the default lies on it, counted from the lower end; a browser would refuse the default

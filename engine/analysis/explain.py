@@ -93,7 +93,7 @@ def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces, declare
     if token.origin == "bonus":
         one = event.accepted == 1
         path = "the draft token was" if one else f"all {event.accepted} draft tokens on the path were"
-        return f"Bonus: {own}{given} comes from the same target call, since {path} accepted."
+        return f"Bonus: {own}{given} comes from the same target call, since {path} accepted.{_chosen(event)}"
     if token.origin == "correction":
         guilty = _refused(event)
         if guilty is not None:
@@ -119,9 +119,22 @@ def _refused(event: Round) -> int | None:
 def _round(event: Round) -> str:
     emitted = count(event.emitted, "token")
     if not event.drafted:
-        return f"Round {event.index}: nothing was drafted, so the target call gives {emitted}."
+        return f"Round {event.index}: nothing was drafted, so the target call gives {emitted}.{_chosen(event)}"
     drafted = count(event.drafted, "draft token")
     if not event.fed:
         return f"Round {event.index}: {event.accepted} of {drafted} accepted; the target was not called."
     way = "the next one was rejected" if outcome.rejects(event) else "nothing on the way was rejected"
-    return f"Round {event.index}: {event.accepted} of {drafted} accepted, {way}; the target call gives {emitted}."
+    told = f"Round {event.index}: {event.accepted} of {drafted} accepted, {way}; the target call gives {emitted}."
+    return told + _chosen(event)
+
+
+def _chosen(event: Round) -> str:
+    """Why a draft whose length was chosen for speed ended where it did; empty where something else ended it."""
+    least, following = event.extras.get("least"), event.extras.get("following")
+    if least is None or following is None:
+        return ""
+    what = "draft token" if event.levels == event.drafted else "level"
+    return (
+        f" Drafting stopped there: one more {what} would bring {number(following, least)} tokens, and its time "
+        f"is worth {number(least, following)}."
+    )

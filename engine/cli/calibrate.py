@@ -1,4 +1,5 @@
-"""`calibrate`: EASD's entropy threshold on any prompt set, apart from the prompts that methods are tested on."""
+"""`calibrate`: EASD's entropy threshold on any prompt set, apart from the prompts that methods are tested on; or what
+rounds cost on this device, by which `auto` knobs choose."""
 
 import argparse
 import json
@@ -6,16 +7,25 @@ from typing import Any
 
 from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
+from engine.cli.specs import split
+from engine.costs import Costs
+from engine.errors import ConfigError
+from engine.lab import Lab
+from engine.methods import get_card
 from engine.tune.calibrate import entropies, tau_entropy
+
+COSTED = ("sd", "eagle3", "mtp")
 
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser(
-        "calibrate", help="tau_entropy of EASD: mean of the largest target entropies (EASD eq. 8 to 10)"
+        "calibrate",
+        help="tau_entropy of EASD: mean of the largest target entropies (EASD eq. 8 to 10); or, with --costs, what "
+        "rounds cost on this device",
     )
     add_models(parser)
-    add_prompts(parser)
+    add_prompts(parser, required=False)
     add_sampling(parser)
     parser.add_argument(
         "--share", type=float, default=0.05, help="share of largest entropies that are averaged (default: 0.05, paper)"
@@ -26,12 +36,31 @@ def add_parser(subparsers: Any) -> None:
         help="entropies along the reference solutions, a row's solution or else its answer, not the target's own text "
         "(E9)",
     )
+    parser.add_argument(
+        "--costs",
+        action="store_true",
+        help="measure passes of the target by size and drafts by length, which settings of auto choose by",
+    )
+    parser.add_argument(
+        "--methods",
+        default=",".join(COSTED),
+        metavar="A,B,...",
+        help=f"methods whose drafts --costs measures, where the pair can run them (default: {','.join(COSTED)})",
+    )
     parser.add_argument("--json", action="store_true", help="result as JSON")
     parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Collect and average, on other problems of a family than those that methods are tested on."""
+    """Collect and average, on other problems of a family than those that methods are tested on; or measure costs.
+
+    Raises:
+        ConfigError: no prompts are named to average over.
+    """
+    if args.costs:
+        return _costs(args, load_lab(args))
+    if args.prompt is None and args.prompts is None and args.task is None:
+        raise ConfigError("calibrate needs --prompt, --prompts or --task; only --costs goes without.")
     given, lab = prompts(args, tuning=True), load_lab(args)
     found: list[float] = []
     for prompt in track(given, "prompts", quiet=args.json):
@@ -49,3 +78,33 @@ def handle(args: argparse.Namespace) -> int:
         else f"tau_entropy = {result['tau_entropy']:.3f} nats, from {len(found)} positions in {len(given)} prompts"
     )
     return 0
+
+
+def _costs(args: argparse.Namespace, lab: Lab) -> int:
+    """Measure and print."""
+    can = [card.name for card in lab.methods()]
+    names = [name for name in split(args.methods) if get_card(name).name in can]
+    found = {name: lab.costs(name, temperature=args.temperature) for name in names}
+    if args.json:
+        print(json.dumps({name: costs.to_json() for name, costs in found.items()}))
+        return 0
+    for name, costs in found.items():
+        print("\n".join(_lines(name, costs)))
+    return 0
+
+
+def _lines(name: str, costs: Costs) -> list[str]:
+    plain = costs.verify(1)
+    return [
+        f"{name}: ms, and passes over one token that take as long",
+        *(f"  pass over {n:3} tokens {ms:9.3f} {ms / plain:7.2f}" for n, ms in costs.passes),
+        *(
+            f"  {what:20} {ms:9.3f} {ms / plain:7.2f}"
+            for what, ms in (
+                ("start of a draft", costs.start),
+                ("each step", costs.step),
+                ("each further row", costs.row),
+                ("rest of a round", costs.other),
+            )
+        ),
+    ]

@@ -135,9 +135,11 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_prompts(parser: argparse.ArgumentParser, task: str = "", items: int = TASK_ITEMS) -> None:
+def add_prompts(
+    parser: argparse.ArgumentParser, task: str = "", items: int = TASK_ITEMS, required: bool = True
+) -> None:
     """What to decode: one prompt, a file, or a task; `task` with so many `items` where nothing is asked for."""
-    group = parser.add_argument_group("prompts").add_mutually_exclusive_group(required=not task)
+    group = parser.add_argument_group("prompts").add_mutually_exclusive_group(required=required and not task)
     group.add_argument("--prompt", help="one prompt")
     group.add_argument(
         "--prompts",

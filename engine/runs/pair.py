@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.config import Calibration, Card, KnobValue, RunConfig
+from engine.costs import Costs
 from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
 from engine.files.places import locate
@@ -34,6 +35,7 @@ class Pair:
     preset: str | None = None
     threads: Threads | None = None  # what was chosen at load; None leaves torch's number alone
     calibrated: Mapping[str, Calibration] = field(default_factory=dict)  # rule -> defaults for these models
+    measured: dict[tuple[object, ...], Costs] = field(default_factory=dict)  # of rounds on this device, where measured
     lock: threading.Lock = field(default_factory=threading.Lock)
     _assets: dict[str, Any] = field(default_factory=dict)
     _described: dict[str, dict[str, str]] = field(default_factory=dict)

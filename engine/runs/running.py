@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 import torch
 
 from engine.config import Card, RunConfig, Sampling
+from engine.costs import Costs
 from engine.draft import chain
 from engine.errors import ConfigError, EngineFault
 from engine.loop import Decoding, Method
@@ -20,6 +21,7 @@ from engine.methods import get_card
 from engine.methods.compose import build
 from engine.model import Session
 from engine.model.source import SourceSession
+from engine.runs.costs import costs_of, with_costs
 from engine.runs.pair import Pair
 from engine.sampling import entropy
 from engine.shapes.beams import BeamWidth
@@ -27,6 +29,7 @@ from engine.trace.events import Event, Round, RunEnded, RunStarted
 from engine.trace.records import HeadExtras
 
 NO_MEMORY = "The device is out of memory: shorten the text, or use a smaller model."
+WARM = 32  # tokens that costs are measured on where no prompt is given
 
 
 @dataclass(frozen=True)
@@ -67,15 +70,21 @@ def stream(
 ) -> Iterator[Event]:
     """RunStarted, a Round a target call, RunEnded; see `engine.lab.Lab.stream`. `given` holds `Options` and knobs by
     name."""
-    card = pair.fitted(method if isinstance(method, Card) else get_card(method))
-    options = Options(**{name: value for name, value in given.items() if name in DECODING})
-    config = _configure(pair, card, prompt, options, {k: v for k, v in given.items() if k not in DECODING})
+    card, options, knobs = _asked(pair, method, given)
+    config = _configure(pair, card, prompt, options, knobs)
     try:
         with pair.lock, torch.inference_mode():
             decoding = begin(pair, card, config, reuse)
     except torch.OutOfMemoryError:
         raise EngineFault(NO_MEMORY) from None
     return _events(pair, _head(pair, card, config, options), decoding)
+
+
+def _asked(pair: Pair, method: str | Card, given: Mapping[str, Any]) -> tuple[Card, Options, dict[str, Any]]:
+    """The card with this pair's defaults, the options, and the knobs among what was given."""
+    card = pair.fitted(method if isinstance(method, Card) else get_card(method))
+    options = Options(**{name: value for name, value in given.items() if name in DECODING})
+    return card, options, {name: value for name, value in given.items() if name not in DECODING}
 
 
 def _configure(
@@ -107,7 +116,7 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
     """A run that is ready to go: fresh parts, or those of `reuse`, and a fresh sequence on the target."""
     if pair.threads:
         torch.set_num_threads(pair.threads.count)  # labs of one process may have settled on different numbers
-    kit = pair.kit(card, config)
+    kit = with_costs(pair, card, config)
     method = reuse or build(card, kit, config.knobs)
     model = pair.target if card.writer == "target" else kit.model(card.writer)
     wide = method.shape.width if isinstance(method.shape, BeamWidth) else 0
@@ -126,6 +135,14 @@ def _watch(session: Session) -> None:
     session.watch()
 
 
+def costs(pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Mapping[str, Any]) -> Costs:
+    """See `engine.lab.Lab.costs`."""
+    card, options, knobs = _asked(pair, method, given)
+    config = _configure(pair, card, prompt or [0] * min(WARM, pair.target.context // 2), options, knobs)
+    with pair.lock, torch.inference_mode():
+        return costs_of(pair, card, config)
+
+
 def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
     """A method that lives through several runs: give it to `Lab.stream(reuse=...)` or to `Lab.trajectories(keep=...)`.
 
@@ -134,7 +151,7 @@ def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
     """
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
     config = RunConfig(card.name, (0,), max_new_tokens=pair.target.longest, knobs=card.resolve(knobs))
-    return build(card, pair.kit(card, config), config.knobs)
+    return build(card, with_costs(pair, card, config), config.knobs)
 
 
 def _events(pair: Pair, head: RunStarted, decoding: Decoding) -> Iterator[Event]:
@@ -163,6 +180,7 @@ def _head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunSta
         if role in card.needs
     }
     models |= {role: pair.describe_asset(role) for role in pair.assets_of(card, config.knobs)}
+    spent = {"costs": costs_of(pair, card, config).to_json()} if card.chooses(config.knobs) else {}
     piece = pair.target.tokenizer.piece
     return RunStarted(
         id=uuid.uuid4().hex,
@@ -191,7 +209,10 @@ def _head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunSta
         chat=bool(options.chat),
         top_n=config.top_n,
         source=pair.target.source_of(config.prompt_ids),
-        extras=cast(HeadExtras, {**(options.extras or {}), **_adapted(pair, card), "process": _process(os.getpid())}),
+        extras=cast(
+            HeadExtras,
+            {**(options.extras or {}), **_adapted(pair, card), **spent, "process": _process(os.getpid())},
+        ),
     )
 
 

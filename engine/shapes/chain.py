@@ -1,12 +1,16 @@
-"""A chain of fixed length."""
+"""A chain of fixed length, or of one that is chosen round by round so that tokens come fastest."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from torch import Tensor
 
-from engine.config import Knob
+from engine.config import AUTO, Knob
+from engine.costs.choose import ChainChoice
 from engine.draft import Draft
 from engine.parts import Kit, Knobs, Outcome
+from engine.sampling import surest
 
 
 class Chain:
@@ -16,23 +20,33 @@ class Chain:
     KIND: ClassVar[str] = "chain"
     NEEDS: ClassVar[tuple[str, ...]] = ()
     KNOBS: ClassVar[tuple[Knob, ...]] = (
-        Knob("gamma", 5, "tokens drafted each round", low=0, high=128, step=1, unit="tokens"),
+        Knob("gamma", 5, "tokens drafted each round", low=0, high=128, step=1, unit="tokens", auto=True),
     )
 
     looks = False
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
-        self.gamma = int(knobs["gamma"])
+        self.choice = ChainChoice(kit.known_costs()) if knobs["gamma"] == AUTO else None
+        self.gamma = 0 if self.choice else int(knobs["gamma"])
 
-    def begin(self) -> None: ...
+    def begin(self) -> None:
+        if self.choice:
+            self.choice.begin()
 
     def limit(self) -> int:
-        return self.gamma
+        return self.choice.limit() if self.choice else self.gamma
 
     def more(self, drafted: int, logits_V: Tensor) -> bool:
-        return True
+        return self.choice is None or self.choice.more(drafted, surest(logits_V))
+
+    def ends(self, drafted: Sequence[int]) -> bool:
+        return self.choice is not None and self.choice.ends(len(drafted))
 
     def keep(self, draft: Draft) -> Draft:
-        return draft
+        if self.choice is None:
+            return draft
+        return replace(draft, extras={**draft.extras, **self.choice.told(len(draft)).extras()})
 
-    def observe(self, outcome: Outcome) -> None: ...
+    def observe(self, outcome: Outcome) -> None:
+        if self.choice:
+            self.choice.observe(len(outcome.draft), len(outcome.verdict.path), len(outcome.emitted))

@@ -1,44 +1,81 @@
-"""EAGLE's dynamic tree: grow depth + 1 levels, verify the likeliest nodes (2406.16858, docs/methods/eagle2.md)."""
+"""EAGLE's dynamic tree: grow depth + 1 levels, verify the likeliest nodes (2406.16858, docs/methods/eagle2.md); or as
+deep and as large as brings tokens fastest."""
 
+from bisect import bisect_right
+from dataclasses import replace
 from typing import ClassVar
 
 from torch import Tensor
 
-from engine.config import Knob
+from engine.config import AUTO, Knob
+from engine.costs.choose import MOST_LEVELS, MOST_NODES, TreeChoice
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.strata.metapath import meta_path
 from engine.trace.records import RoundExtras
 from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
 
+CHOSEN = ("total_token", "depth")  # knobs that may be left to the device
+
 
 class DynamicTree:
-    """Every branch of the frontier goes on, to the full depth."""
+    """Every branch of the frontier goes on, to the full depth; with auto those that are worth it, as deep as it is."""
 
     NAME: ClassVar[str] = "dynamic_tree"
     KIND: ClassVar[str] = "dynamic_tree"
     NEEDS: ClassVar[tuple[str, ...]] = ()
-    KNOBS: ClassVar[tuple[Knob, ...]] = TREE_KNOBS
+    KNOBS: ClassVar[tuple[Knob, ...]] = tuple(
+        replace(knob, auto=True) if knob.name in CHOSEN else knob for knob in TREE_KNOBS
+    )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
-        self.total, self.depth, self.width = check_size(knobs, kit.target.context, kit.target.only_chains)
+        self.prunes, self.stops = (knobs[name] == AUTO for name in CHOSEN)
+        most = {"total_token": min(MOST_NODES, kit.target.context - 1)} if self.prunes else {}
+        most |= {"depth": MOST_LEVELS - 1} if self.stops else {}
+        self.total, self.depth, self.width = check_size({**knobs, **most}, kit.target.context, kit.target.only_chains)
+        self.choice = TreeChoice(kit.known_costs()) if self.prunes or self.stops else None
 
-    def begin(self) -> None: ...
+    def begin(self) -> None:
+        if self.choice:
+            self.choice.begin()
 
     def plan(self, context: Context) -> Plan:
+        if self.choice:
+            self.choice.start()
         return Plan(min(self.depth + 1, context.room), self.width, min(self.total - 1, context.space))
 
     def admit(self, grown: Growth, logits_RV: Tensor) -> list[int] | None:
         return None
 
+    def onward(self, grown: Growth) -> int:
+        if self.choice is None:
+            return grown.width
+        return self.choice.onward(grown.levels, grown.best.tolist(), stops=self.stops, prunes=self.prunes)
+
     def settle(self, grown: Growth, plan: Plan) -> Plan:
-        return plan
+        """With total_token=auto the number of nodes that is worth verifying."""
+        if self.choice is None:
+            return plan
+        self._best = self._likeliest(grown, plan.nodes)
+        return replace(plan, nodes=self.choice.size(self._best)) if self.prunes else plan
+
+    def _likeliest(self, grown: Growth, nodes: int) -> list[tuple[int, float]]:
+        """Depth and log-probability of the best candidates."""
+        scores, order = grown.ranked()
+        best = order[:nodes]
+        places = zip(best.tolist(), scores[best].tolist(), strict=True)
+        return [(bisect_right(grown.starts, place), score) for place, score in places]
 
     def report(self, grown: Growth, plan: Plan, full: bool) -> RoundExtras:
-        """Levels and, in a full trace of a tree of full depth, the cumulative entropy that HeteroSpec's strata are
-        learnt from."""
+        """Levels, with auto what was expected, and in a full trace of a tree of full depth the cumulative entropy that
+        HeteroSpec's strata are learnt from."""
+        told: RoundExtras = self.choice.told(self._best[: plan.nodes]).extras() if self.choice else {}
         if not full or grown.levels <= self.depth:
-            return {"levels": grown.levels}
+            return {**told, "levels": grown.levels}
         phi, path = meta_path(grown, grown.width)
-        return {"levels": grown.levels, "phi": phi, "meta_path": path}
+        return {**told, "levels": grown.levels, "phi": phi, "meta_path": path}
 
-    def observe(self, outcome: Outcome) -> None: ...
+    def observe(self, outcome: Outcome) -> None:
+        if self.choice:
+            draft, verdict = outcome.draft, outcome.verdict
+            nodes = list(zip(draft.depths, draft.scores or (), strict=True))
+            self.choice.observe(nodes, len(verdict.path), len(outcome.emitted))

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from engine.config import AUTO
 from engine.errors import TraceError
 from engine.trace.events import Event, Node, Round, RunEnded, RunStarted, Token, TopN
 
@@ -240,6 +241,26 @@ def _count(value: Any, where: str, _bounds: Bounds) -> None:
     _within(_whole(value, where), 0, 2**53, where)
 
 
+def _count_or_auto(value: Any, where: str, bounds: Bounds) -> None:
+    if value != AUTO:
+        _count(value, where, bounds)
+
+
+def _costs(value: Any, where: str, bounds: Bounds) -> None:
+    """Milliseconds by the parts of a round; of passes by their size."""
+    if not isinstance(value, dict):
+        raise TraceError(f"{where} must be an object, not {_kind(value)}.")
+    for name, part in value.items():
+        if name != "passes":
+            _distance(part, f"{where}.{name}", bounds)
+            continue
+        for pair in _list(part, f"{where}.passes"):
+            if len(_list(pair, f"{where}.passes")) != 2:
+                raise TraceError(f"{where}.passes must hold pairs of tokens and milliseconds.")
+            _positive(pair[0], f"{where}.passes", bounds)
+            _distance(pair[1], f"{where}.passes", bounds)
+
+
 def _positive(value: Any, where: str, _bounds: Bounds) -> None:
     _within(_whole(value, where), 1, 2**53, where)
 
@@ -291,7 +312,8 @@ KNOBS = (
         "reward_threshold",
     )
     | _each(_real, "epsilon", "delta", "entropy_temperature")
-    | _each(_count, "top_beta", "accept_k", "math_k", "total_token", "depth", "tree_top_k", "low_bins")
+    | _each(_count, "top_beta", "accept_k", "math_k", "tree_top_k", "low_bins")
+    | _each(_count_or_auto, "total_token", "depth")
     | _each(_positive, "overlap_n")
     | _each(_text, "ablation", "overlap_cmp", "penalize", "threshold_mode", "scope")
     | _each(_flag, "ded", "tnp", "dca")
@@ -301,13 +323,14 @@ HEAD_EXTRAS = (
         _text, "task", "case", "process", "command", "answer", "key", "name", "category", "adapted", "served", "untold"
     )
     | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced")
-    | {"earlier": _texts, "chat": _flag, "right": _flag}
+    | {"earlier": _texts, "chat": _flag, "right": _flag, "costs": _costs}
 )
 EXTRAS = (
     _each(_few, "bin", "n_verify", "levels", "d_extra", "k", "made", "candidates", "hit_order", "beams", "ended")
     | _each(_count, "match", "table_entries", "buffers_made", "buffers_reused", "reward_tokens", "draft_tokens")
-    | _each(_share, "mean_confidence", "judge_threshold", "reward")
+    | _each(_share, "mean_confidence", "judge_threshold", "reward", "following")
     | _each(_real, "lambda", "rating", "score")
+    | _each(_distance, "expected", "expected_ms", "least")
     | {"where": _text, "phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
 )
 PRUNED: dict[str, Check] = {"token": _token, "parent": _candidate, "score": _real, "cause": _text}

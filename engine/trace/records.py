@@ -119,6 +119,20 @@ class RoundExtras(_Named, total=False):
     judge_threshold: float  # the judge's own
     reward: float | None  # of the drafted step, by a process reward model
     reward_tokens: int  # that it read for that
+    expected: float  # tokens of the round, by a length or size that was chosen
+    expected_ms: float  # and its time, by what was measured
+    least: float  # chance from which on one more draft token, or level, would have been worth its time
+    following: float | None  # and the one that it had; None where something else ended the draft
+
+
+class CostsRecord(TypedDict):
+    """Milliseconds of the parts of a round on one device (engine/costs/curve.py)."""
+
+    passes: list[tuple[int, float]]  # tokens that the target reads at once, and the time of that
+    start: float  # of a draft, before its first token
+    step: float  # of each token of a chain, or each level of a tree after the first
+    row: float  # of each further node that goes on in a level
+    other: float  # of a round besides drafting and verifying
 
 
 class HeadExtras(TypedDict, total=False):
@@ -143,6 +157,7 @@ class HeadExtras(TypedDict, total=False):
     earlier: list[list[str]]  # the texts of earlier trajectories
     served: str  # the engine that reported this run
     untold: str  # what it did not tell, in words
+    costs: CostsRecord  # by which `auto` knobs choose
 
 
 class Pruned(TypedDict, total=False):

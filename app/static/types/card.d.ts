@@ -27,6 +27,8 @@ export interface Knob {
   readonly calibrated: string;
   /** what the default is elsewhere, then; `origin` is the origin of this one */
   readonly published: boolean | number | string | null;
+  /** whether "auto" leaves it to what rounds cost here and what was accepted so far */
+  readonly auto: boolean;
 }
 
 /** A method as data: the triple, its words, its knobs and what it promises. Page, CLI and docs are made from it. */

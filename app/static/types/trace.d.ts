@@ -145,6 +145,28 @@ export interface RoundExtras {
   readonly reward?: number | null;
   /** that it read for that */
   readonly reward_tokens?: number;
+  /** tokens of the round, by a length or size that was chosen */
+  readonly expected?: number;
+  /** and its time, by what was measured */
+  readonly expected_ms?: number;
+  /** chance from which on one more draft token, or level, would have been worth its time */
+  readonly least?: number;
+  /** and the one that it had; None where something else ended the draft */
+  readonly following?: number | null;
+}
+
+/** Milliseconds of the parts of a round on one device (engine/costs/curve.py). */
+export interface CostsRecord {
+  /** tokens that the target reads at once, and the time of that */
+  readonly passes: TopN;
+  /** of a draft, before its first token */
+  readonly start: number;
+  /** of each token of a chain, or each level of a tree after the first */
+  readonly step: number;
+  /** of each further node that goes on in a level */
+  readonly row: number;
+  /** of a round besides drafting and verifying */
+  readonly other: number;
 }
 
 /** What was noted of a run. */
@@ -179,6 +201,8 @@ export interface HeadExtras {
   readonly served?: string;
   /** what it did not tell, in words */
   readonly untold?: string;
+  /** by which `auto` knobs choose */
+  readonly costs?: CostsRecord;
 }
 
 /** A draft token. Entropies in nats over the full vocabulary at temperature 1. */

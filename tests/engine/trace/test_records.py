@@ -14,7 +14,10 @@ from engine.trace import bounds
 from engine.trace.records import HeadExtras, Pruned, Reason, RoundExtras, Source
 from engine.trace.store import Trace
 
-UNRECORDED = {"beams", "ended", "rating", "reward", "reward_tokens", "score", "draft_tokens"}  # of no recorded case
+UNRECORDED = {  # of no recorded case
+    *("beams", "ended", "rating", "reward", "reward_tokens", "score", "draft_tokens"),
+    *("expected", "expected_ms", "least", "following"),
+}
 FREE = {"pattern"}  # a text for a reader, of any content
 
 

@@ -1,0 +1,68 @@
+"""Milliseconds of the parts of a round on one device, for one target and one drafter."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.trace.records import CostsRecord
+
+Sample = tuple[int, float]  # tokens that the target reads at once, and the milliseconds of that pass
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What was measured; between the measured sizes a pass costs what lies on the line."""
+
+    passes: tuple[Sample, ...]  # rising in both
+    start: float  # of a draft, before its first token
+    step: float  # of each token of a chain, or each level of a tree after the first that goes on with one node
+    row: float = 0.0  # of each further node that goes on in a level
+    other: float = 0.0  # of a round besides drafting and verifying
+
+    def verify(self, tokens: int) -> float:
+        """A pass of the target over so many tokens, the root included."""
+        at = min(max(bisect_left(self.passes, (tokens, 0.0)), 1), len(self.passes) - 1)
+        if not at:
+            return self.passes[0][1]
+        (n, low), (m, high) = self.passes[at - 1], self.passes[at]
+        return low + (high - low) * (tokens - n) / (m - n)
+
+    def further(self, tokens: int, ahead: int = 8) -> float:
+        """One more token in a pass over so many: the mean over the next few, since measured curves have steps."""
+        return (self.verify(tokens + ahead) - self.verify(tokens)) / ahead
+
+    def draft(self, steps: int, rows: int | None = None) -> float:
+        """A draft of so many steps, in which so many nodes (a chain's one a step) went on."""
+        return self.start + steps * self.step + ((steps if rows is None else rows) - steps) * self.row
+
+    def round(self, steps: int | None, tokens: int, rows: int | None = None) -> float:
+        """A whole round of so many steps (None drafts nothing) that verifies so many tokens, the root included."""
+        return (0.0 if steps is None else self.draft(steps, rows)) + self.verify(tokens) + self.other
+
+    def to_json(self) -> CostsRecord:
+        """JSON types; nanoseconds are kept."""
+        return CostsRecord(
+            passes=[(n, round(ms, 6)) for n, ms in self.passes],
+            start=round(self.start, 6),
+            step=round(self.step, 6),
+            row=round(self.row, 6),
+            other=round(self.other, 6),
+        )
+
+    @classmethod
+    def from_json(cls, given: CostsRecord) -> "Costs":
+        """What `to_json` gave."""
+        passes = tuple((int(n), float(ms)) for n, ms in given["passes"])
+        return cls(passes, given["start"], given["step"], given["row"], given["other"])
+
+
+def rising(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """The samples with times that never fall: where noise made a larger pass cheaper, both have their mean."""
+    pools: list[tuple[float, int]] = []  # sum and number of neighbours that share a time
+    for _, ms in samples:
+        pools.append((ms, 1))
+        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
+            (a, n), (b, m) = pools[-2:]
+            pools[-2:] = [(a + b, n + m)]
+    times = [total / n for total, n in pools for _ in range(n)]
+    return tuple((n, ms) for (n, _), ms in zip(samples, times, strict=True))

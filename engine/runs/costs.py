@@ -1,0 +1,151 @@
+"""What a round costs on this device: passes of the target by size, and the drafts of a method, measured for settings
+that are left to them (`auto`).
+
+Times come from the very code that decodes: drafts from short runs of the method at two lengths in turns, passes from a
+session of the target. Of several times the lower quartile counts, since others on the machine only ever add to them.
+Measured once for each drafter and kind of shape, and for each number of threads; kept in memory.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import quantiles
+from time import perf_counter
+
+import torch
+
+from engine.config import Card, KnobValue, RunConfig
+from engine.costs import Costs
+from engine.costs.choose import MOST_NODES
+from engine.costs.curve import Sample, rising
+from engine.draft import chain
+from engine.loop import Decoding
+from engine.methods.compose import build
+from engine.parts import Kit
+from engine.runs.pair import Pair
+from engine.shapes import SHAPES
+from engine.streams import Streams
+from engine.trace.events import Round
+
+SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, MOST_NODES)  # tokens of a measured pass
+PASSES, ROUNDS = 7, 9  # repetitions of each size, and rounds of each length
+LONG = 0.1  # seconds of a pass from which on fewer must do
+SHORT = {"chain": {"gamma": 1}, "dynamic_tree": {"depth": 0, "tree_top_k": 1, "total_token": 8}}
+DEEP = {"chain": {"gamma": 7}, "dynamic_tree": {"depth": 6, "tree_top_k": 1, "total_token": 8}}
+WIDE = {"dynamic_tree": {"depth": 6, "tree_top_k": 8, "total_token": 8}}
+
+
+def costs_of(pair: Pair, card: Card, config: RunConfig) -> Costs:
+    """The costs for this drafter and kind of shape; measured when first asked for, at the run's sampling."""
+    kind = SHAPES[card.shape].KIND
+    key = (card.drafter, kind, card.rule, torch.get_num_threads(), config.sampling.greedy)
+    if key not in pair.measured:
+        with torch.inference_mode():
+            pair.measured[key] = _measured(pair, card, kind, config)
+    return pair.measured[key]
+
+
+def with_costs(pair: Pair, card: Card, config: RunConfig) -> Kit:
+    """What the parts of a run may use, the costs included where a knob is left to them."""
+    kit = pair.kit(card, config)
+    if card.chooses(config.knobs):
+        kit.costs = costs_of(pair, card, config)
+    return kit
+
+
+def _measured(pair: Pair, card: Card, kind: str, config: RunConfig) -> Costs:
+    passes = _passes(pair, config.prompt_ids)
+    rounds = ROUNDS if passes[0][1] < 1e3 * LONG else 2
+    drafts = {
+        name: _Drafts(pair, card, config, knobs[kind])
+        for name, knobs in (("short", SHORT), ("deep", DEEP), ("wide", WIDE))
+        if kind in knobs
+    }
+    for _ in range(rounds):
+        for one in drafts.values():
+            one.round()
+    short, deep = drafts["short"], drafts["deep"]
+    steps = max(deep.steps - short.steps, 1)
+    step = max(deep.draft_ms - short.draft_ms, 0.0) / steps
+    wide, row = drafts.get("wide"), 0.0
+    if wide is not None:
+        row = max(wide.draft_ms - deep.draft_ms, 0.0) / max(steps * (WIDE[kind]["tree_top_k"] - 1), 1)
+    other = _low([one.other_ms for one in drafts.values()])
+    first = short.steps if kind == "chain" else 0
+    return Costs(passes, max(short.draft_ms - first * step, 0.0), step, row, other)
+
+
+def _passes(pair: Pair, prompt: Sequence[int]) -> tuple[Sample, ...]:
+    """Milliseconds of passes over 1 to `MOST_NODES` tokens behind a prompt, in turns."""
+    session = pair.target.session(len(prompt) + MOST_NODES)
+    sizes = [n for n in SIZES if n - 1 <= max(session.left(prompt), 0)]
+    spent: dict[int, list[float]] = {n: [] for n in sizes}
+    for turn in range(PASSES + 1):
+        for n in sizes:
+            began = _now(pair)
+            session.forward(prompt, chain([0] * (n - 1)))
+            if turn:  # the first warms up
+                spent[n].append(1e3 * (_now(pair) - began))
+        if turn and spent[1][-1] > 1e3 * LONG:
+            break
+    return rising([(n, _low(times)) for n, times in spent.items()])
+
+
+def _low(times: Sequence[float]) -> float:
+    """The lower quartile; 0 of nothing."""
+    return quantiles(times, n=4, method="inclusive")[0] if len(times) > 1 else sum(times)
+
+
+def _now(pair: Pair) -> float:
+    if pair.target.device.type == "cuda":
+        torch.cuda.synchronize(pair.target.device)
+    return perf_counter()
+
+
+class _Drafts:
+    """A run of the method at a fixed length, whose rounds are timed; it starts anew where it ends."""
+
+    def __init__(self, pair: Pair, card: Card, config: RunConfig, knobs: dict[str, int]) -> None:
+        self.pair, self.card = pair, card
+        own: dict[str, KnobValue] = {**config.knobs, **knobs}
+        self.config = replace(config, knobs=own, record="light", stop=(), max_new_tokens=max(config.max_new_tokens, 32))
+        self._rounds: list[Round] = []
+        self._fresh()
+
+    def _fresh(self) -> None:
+        kit = self.pair.kit(self.card, self.config)
+        kit.streams = Streams(0)
+        method = build(self.card, kit, self.config.knobs)
+        session = self.pair.target.session(kit.capacity, method.drafter.taps)
+        session.vocab = self.pair.vocab
+        self._run = Decoding(method, session, self.pair.target.tokenizer, self.config, kit.streams).run()
+        next(self._run)  # reads the prompt
+
+    def round(self) -> None:
+        """Time one more."""
+        found = next(self._run)
+        if not isinstance(found, Round):
+            self._fresh()
+            found = next(self._run)
+        if isinstance(found, Round):
+            self._rounds.append(found)
+
+    @property
+    def _whole(self) -> list[Round]:
+        """Rounds that drafted as much as any."""
+        most = max((found.levels for found in self._rounds), default=0)
+        return [found for found in self._rounds if found.levels == most]
+
+    @property
+    def draft_ms(self) -> float:
+        """Of a draft."""
+        return _low([found.draft_ms for found in self._whole])
+
+    @property
+    def other_ms(self) -> float:
+        """Of what is neither drafting nor verifying."""
+        return _low([found.other_ms for found in self._rounds])
+
+    @property
+    def steps(self) -> int:
+        """Levels of these drafts."""
+        return max((found.levels for found in self._rounds), default=0)

@@ -1,0 +1,88 @@
+"""Settings that are left to the device: the text is the target's own, and the trace tells what was chosen and why."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from engine.analysis.explain import why
+from engine.config import Sampling
+from engine.costs import Costs
+from engine.errors import ConfigError
+from engine.lab import Lab
+from engine.runs import costs as measuring
+from tests.engine.drafters.test_tree_distributions import toy_with_heads
+from tests.engine.toy import joint_distribution, toy_lab
+
+DEAR = Costs(((1, 2.0), (2, 2.3), (16, 6.0), (64, 20.0)), start=0.05, step=0.25, row=0.03, other=0.1)
+TREE = {"total_token": "auto", "depth": "auto"}
+
+
+@pytest.fixture
+def dear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs that are the same on every machine."""
+    monkeypatch.setattr(measuring, "_measured", lambda *_: DEAR)
+
+
+def test_greedy_text_is_the_targets_and_the_trace_tells_the_choice(toy: Lab, dear: None) -> None:
+    want = toy.run("ar", "abcab", max_new_tokens=40)
+    for method in ("sd", "pld"):
+        trace = toy.run(method, "abcab", max_new_tokens=40, gamma="auto")
+        assert trace.token_ids == want.token_ids and trace.head.knobs["gamma"] == "auto"
+        assert Costs.from_json(trace.head.extras["costs"]) == DEAR
+    told = [event for event in toy.run("sd", "abcab", max_new_tokens=40, gamma="auto").rounds if event.drafted]
+    assert len({event.drafted for event in told}) > 1
+    stopped = next(event for event in told if event.extras["following"] is not None)
+    assert 0 <= (stopped.extras["following"] or 0) < stopped.extras["least"]
+    assert "Drafting stopped there" in why(trace.head, stopped)
+    assert all(event.extras["expected_ms"] > 2 and 1 <= event.extras["expected"] <= event.drafted + 1 for event in told)
+
+
+def test_a_tree_is_chosen_too(tmp_path: Path, dear: None) -> None:
+    lab = toy_with_heads(tmp_path)
+    want = lab.run("ar", [1, 2], max_new_tokens=40).token_ids
+    for knobs in (TREE, {"total_token": "auto"}, {"depth": "auto"}):
+        trace = lab.run("eagle3", [1, 2], max_new_tokens=40, **knobs)
+        assert trace.token_ids == want and all(event.fed == event.extras["n_verify"] for event in trace.rounds[1:-1])
+    sizes = [event.drafted for event in lab.run("eagle3", [1, 2], max_new_tokens=40, **TREE).rounds]
+    assert max(sizes) <= 20 and len(set(sizes)) > 1
+
+
+def test_costs_are_measured_once_and_only_where_they_are_wanted(toy: Lab) -> None:
+    toy.run("sd", "abc", max_new_tokens=4)
+    assert not toy.measured
+    first = toy.costs("sd")
+    assert first is toy.costs("sd") and first.step > 0 and first.verify(64) > 0
+    times = [ms for _, ms in first.passes]
+    assert times == sorted(times) and first.passes[0][0] == 1
+
+
+def test_only_some_knobs_can_be_left_to_the_device(toy: Lab) -> None:
+    with pytest.raises(ConfigError, match=r"gamma must be an integer from 0 to 128 tokens, not 'sometimes'.*auto"):
+        toy.run("sd", "abc", gamma="sometimes")
+    with pytest.raises(ConfigError, match="gamma must be an integer"):
+        toy.run("adaedl", "abc", gamma="auto")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "knobs"), [("sd", {"gamma": "auto"}), ("eagle3", TREE)])
+def test_sampled_text_follows_the_targets_distribution(
+    tmp_path: Path, dear: None, method: str, knobs: dict[str, str]
+) -> None:
+    """Five tokens, so that rounds of several chosen lengths follow each other."""
+    from scipy.stats import chi2  # scikit-learn brings it
+
+    runs, n = 4000, 5
+    lab = toy_lab(V=4) if method == "sd" else toy_with_heads(tmp_path)
+    n = n if method == "sd" else 4
+    want = joint_distribution(lab.target, [1, 2], n, Sampling(1.0))
+    seen, lengths = Counter[tuple[int, ...]](), Counter[int]()
+    for seed in range(runs):
+        trace = lab.run(method, [1, 2], max_new_tokens=n, temperature=1.0, seed=seed, record="light", **knobs)
+        seen[tuple(trace.token_ids)] += 1
+        lengths.update(event.drafted for event in trace.rounds)
+    kept = {text: runs * p for text, p in want.items() if runs * p >= 5}
+    rest = runs - sum(kept.values())
+    cells = [(seen[text], wanted) for text, wanted in kept.items()] + [(runs - sum(seen[t] for t in kept), rest)]
+    value = sum((got - wanted) ** 2 / wanted for got, wanted in cells)
+    assert chi2.sf(value, len(cells) - 1) > 1e-4 and len([c for c in lengths.values() if c > 100]) > 1

@@ -1,0 +1,136 @@
+"""What to draft, against an enumeration of all that could be; and the curve that it rests on."""
+
+import itertools
+from math import log
+
+import pytest
+
+from engine.costs import Costs
+from engine.costs.choose import (
+    FIRST_LENGTH,
+    MOST_CHAIN,
+    PATIENCE,
+    ChainChoice,
+    TreeChoice,
+    best_length,
+    best_size,
+)
+from engine.costs.curve import rising
+
+CURVE = Costs(passes=((1, 2.0), (4, 2.6), (8, 3.0), (16, 5.0)), start=0.1, step=0.3, row=0.05, other=0.2)
+
+
+def test_the_curve_is_a_line_between_what_was_measured_and_beyond() -> None:
+    assert [CURVE.verify(n) for n in (1, 2, 4, 6, 8, 12, 20)] == pytest.approx([2.0, 2.2, 2.6, 2.8, 3.0, 4.0, 6.0])
+    assert CURVE.further(8, ahead=8) == pytest.approx(0.25)
+    assert CURVE.round(None, 1) == pytest.approx(2.2)
+    assert CURVE.round(5, 6) == pytest.approx(0.1 + 5 * 0.3 + 2.8 + 0.2)
+    assert CURVE.round(2, 9, rows=6) == pytest.approx(0.1 + 2 * 0.3 + 4 * 0.05 + 3.25 + 0.2)
+    assert Costs(((1, 2.0),), 0, 0).verify(9) == 2.0
+    assert Costs.from_json(CURVE.to_json()) == CURVE
+
+
+def test_noise_never_makes_a_larger_pass_cheaper() -> None:
+    assert rising([(1, 2.0), (2, 3.0), (3, 1.0), (4, 5.0)]) == ((1, 2.0), (2, 2.0), (3, 2.0), (4, 5.0))
+    assert rising([(1, 3.0), (2, 2.0), (3, 1.0)]) == ((1, 2.0), (2, 2.0), (3, 2.0))
+
+
+@pytest.mark.parametrize(
+    "costs", [CURVE, Costs(((1, 1.0), (2, 1.9), (9, 9.0)), 0.2, 0.4), Costs(((1, 9.0), (64, 9.1)), 0, 0.01)]
+)
+def test_a_chain_has_the_length_that_enumeration_finds(costs: Costs) -> None:
+    for chances in itertools.product((0.2, 0.6, 0.9, 0.99), repeat=5):
+        rates = [1 / costs.round(None, 1)]
+        for n in range(1, 6):
+            reached = [1.0]
+            for chance in chances[:n]:
+                reached.append(reached[-1] * chance)
+            rates.append(sum(reached) / costs.round(n, n + 1))
+        assert rates[best_length(chances, costs)] == pytest.approx(max(rates))
+
+
+def test_a_tree_has_the_size_that_enumeration_finds() -> None:
+    for rate in (0.05, 0.5, 1.0, 3.0):
+        for chances in itertools.combinations_with_replacement((0.9, 0.5, 0.2, 0.05), 6):
+            values = [sum(chances[:n]) - rate * CURVE.verify(n + 1) for n in range(7)]
+            assert values[best_size(chances, rate, CURVE)] == pytest.approx(max(values))
+
+
+def rounds(choice: ChainChoice, held: list[bool], n: int = 60, share: float = 0.5) -> list[int]:
+    """Lengths of chains whose draft tokens hold in turn as `held` says, of a drafter that is always as sure."""
+    lengths, outcomes = [], itertools.cycle(held)
+    for _ in range(n):
+        limit, drafted = choice.limit(), 0
+        while drafted < limit and choice.more(drafted, share):
+            drafted += 1
+            if choice.ends(drafted):
+                break
+        accepted = next((i for i in range(drafted) if not next(outcomes)), drafted)
+        choice.observe(drafted, accepted, accepted + 1)
+        lengths.append(drafted)
+    return lengths
+
+
+def test_a_chain_grows_where_drafts_hold_and_shrinks_where_they_do_not() -> None:
+    always, mostly, never = (rounds(ChainChoice(CURVE), held) for held in ([True], [True, True, True, False], [False]))
+    assert always[-1] == MOST_CHAIN and 1 < mostly[-1] < 12
+    assert set(never[-30:]) == {0, 1} and never[-PATIENCE:].count(1) == 1  # tried again now and then
+
+
+def test_one_more_token_is_drafted_exactly_when_it_brings_more_than_its_time() -> None:
+    choice = ChainChoice(CURVE)
+    rounds(choice, [True, True, True, False])
+    choice.limit()
+    worth = choice.pace.rate * CURVE.further(2)
+    choice.more(0, 0.5)
+    reached = choice._chances[0]
+    sure = next(s / 1000 for s in range(1001) if reached * (s / 1000) >= worth)  # untested bins trust the drafter
+    known = {0.5}
+    for share in (0.01, 0.2, 0.6, 0.8, 0.96, 1.0):
+        one = ChainChoice(CURVE)
+        rounds(one, [True, True, True, False])
+        one.limit()
+        one.more(0, 0.5)
+        assert one.more(1, share) == (share >= sure), (share, sure, known)
+        told = one.told(1).extras()
+        assert (told["following"] is None) == (share >= sure) and told["least"] == pytest.approx(worth)
+
+
+def test_a_drafter_that_shows_nothing_gets_the_best_length_of_its_past() -> None:
+    choice = ChainChoice(CURVE)
+    assert choice.limit() == FIRST_LENGTH
+    for _ in range(50):
+        length = choice.limit()
+        choice.observe(length, min(length, 3), min(length, 3) + 1)
+    assert choice.limit() == 3  # three always hold, the fourth never
+    assert choice.told(3).expected == pytest.approx(4, abs=0.3)
+
+
+def test_what_is_learnt_ends_with_the_run() -> None:
+    choice = ChainChoice(CURVE)
+    fresh = rounds(choice, [True, False], 10)
+    choice.begin()
+    assert rounds(choice, [True, False], 10) == fresh
+
+
+def test_a_tree_stops_and_narrows_where_it_costs_more_than_it_brings() -> None:
+    choice = TreeChoice(CURVE)
+    sure, thin = [log(p) for p in (0.9, 0.05, 0.01)], [log(p) for p in (0.03, 0.01)]
+    assert choice.onward(1, sure, stops=True, prunes=True) == 1
+    assert choice.onward(1, sure, stops=True, prunes=False) == 3
+    assert choice.onward(2, thin, stops=True, prunes=True) == 0
+    assert choice.onward(2, thin, stops=False, prunes=False) == 2
+    told = choice.told([(1, sure[0])])
+    assert told.expected == pytest.approx(1.9) and told.following is not None and told.following < told.least
+
+
+def test_a_tree_learns_how_far_the_head_is_to_be_trusted() -> None:
+    choice, node = TreeChoice(CURVE), [(1, log(0.5)), (2, log(0.4))]
+    for _ in range(200):
+        choice.start()
+        choice.observe(node, 1, 2)  # the first always holds, the second never
+    assert choice.chance(1, log(0.5)) == pytest.approx(1.0, abs=0.02)
+    assert choice.chance(2, log(0.4)) == pytest.approx(0.0, abs=0.02)
+    assert choice.size([(1, log(0.5)), (2, log(0.4))]) == 1
+    choice.begin()
+    assert choice.chance(2, log(0.4)) == pytest.approx(0.4)
