@@ -191,13 +191,19 @@ def open_traces(service: Service, sentence: Sentence | None, data: bytes) -> dic
     if not data.startswith(recorded.FRAMED):
         return recorded.body(recorded.parse(data, service.limits), service.cards, sentence)
     traces: list[Trace] = []
+    files: list[str] = []
     most, nodes = service.limits.max_lanes, service.limits.max_nodes
     for name, part in recorded.split(data):
         try:
-            traces += recorded.parse(part, replace(service.limits, max_nodes=nodes))
+            found = recorded.parse(part, replace(service.limits, max_nodes=nodes))
         except TraceError as error:
             raise TraceError(f"{name}: {error}") from None
+        traces += found
+        files += [name] * len(found)
         nodes = service.limits.max_nodes - sum(map(draft_tokens, traces))
         if len(traces) > most:
             raise TraceError(f"These files hold {len(traces)} runs; at most {most} fit side by side.")
-    return recorded.body(traces, service.cards, sentence)
+    body = recorded.body(traces, service.cards, sentence)
+    for lane, name in zip(body["lanes"], files, strict=True):
+        lane["file"] = name
+    return body

@@ -1,6 +1,8 @@
 // @ts-check
 // Reading a run by position, round and node; every view resolves selections here.
 
+import { whose } from "./run/whose.js";
+
 /**
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/store.js").Run} Run
@@ -82,18 +84,20 @@ export function lockedRun(store) {
 /** The title of a lane's method. @param {Store} store @param {string} key */
 export const titleOf = (store, key) => store.runs.get(key)?.card.title ?? key;
 
-/** A lane's title; where several lanes have the same, with the knobs that tell them apart. @param {Store} store
- * @param {Run} run @returns {string} */
+/** A lane's title, with what tells lanes apart: prompts and the like where they differ, and where several lanes have
+ * the same title the knobs. @param {Store} store @param {Run} run @returns {string} */
 export function nameOf(store, run) {
   const title = (/** @type {Run} */ one) => one.card.title ?? one.head?.title ?? one.key;
-  const same = [...store.runs.values()].filter((one) => one.head && title(one) === title(run));
-  if (same.length < 2 || !run.head) return title(run);
+  const runs = [...store.runs.values()];
+  const same = runs.filter((one) => one.head && title(one) === title(run));
+  const other = whose(runs, run);
+  if (same.length < 2 || !run.head) return other.length ? `${title(run)} (${other.join(", ")})` : title(run);
   const knobs = run.head.knobs;
   const telling = Object.keys(knobs).filter((name) => same.some((one) => one.head?.knobs[name] !== knobs[name]));
   const { trajectory } = run.head.extras;
   const differs = same.some((one) => one.head?.extras.trajectory !== trajectory);
   const which = differs && typeof trajectory === "number" ? [`trajectory ${trajectory + 1}`] : [];
-  const words = [...which, ...telling.slice(0, 2).map((name) => `${name} ${knobs[name]}`)].join(", ");
+  const words = [...which, ...telling.slice(0, 2).map((name) => `${name} ${knobs[name]}`), ...other].join(", ");
   return `${title(run)} (${words || same.indexOf(run) + 1})`;
 }
 

@@ -9,6 +9,7 @@ import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
 import { toggleProof } from "./run/proof.js";
 import { remarksOf } from "./run/remarks.js";
 import { repeatedOf, spreadWords, times } from "./run/spread.js";
+import { whose } from "./run/whose.js";
 import { forcedOf } from "./run.js";
 
 /**
@@ -43,6 +44,8 @@ export class LaneHead {
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.knobs = h("span", {}, knobText(run));
     this.remarks = h("p.remarks", { hidden: true });
+    /** What tells this lane from others besides its method. */
+    this.whose = h("p.whose", { hidden: true });
     this.state = h("span.state");
     /** @type {HTMLElement} */
     this.badge = h(`button.badge.${card.guarantee}`, {
@@ -62,6 +65,7 @@ export class LaneHead {
         {},
         h("button.plain", { onclick: () => onTitle(card), title: "What this method does" }, card.title ?? key),
       ),
+      this.whose,
       h("div.lane-marks", {}, this.badge, this.state),
       h("div.lane-knobs", {}, this.knobs),
       this.remarks,
@@ -106,6 +110,9 @@ export class LaneHead {
       const { value } = this.figures[i];
       if (value.textContent !== text) value.textContent = text;
     });
+    const told = whose([...this.store.runs.values()], this.run).join(", ");
+    if (this.whose.textContent !== told) this.whose.textContent = told;
+    this.whose.hidden = !told;
     this.speedup(stats.perSecond);
     this.ending(stats.rounds === this.run.rounds.length ? this.run.end : null);
   }

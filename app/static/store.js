@@ -91,7 +91,7 @@ export function createStore() {
 
     begin(lanes, status = {}) {
       const { cursor, hover } = store;
-      runs = new Map(lanes.map(({ key, card }) => [key, makeRun(key, card)]));
+      runs = new Map(lanes.map(({ key, card, file }) => [key, makeRun(key, card, file)]));
       store.runs = runs;
       store.lanes = lanes.map(({ key }) => key);
       store.cursor = null;

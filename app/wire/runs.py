@@ -14,6 +14,7 @@ class Lane(TypedDict):
     key: str
     card: PlainCard
     events: list[PlainEvent]
+    file: NotRequired[str]  # of several that were opened, the one that it comes from
 
 
 class Opened(TypedDict):

@@ -110,3 +110,37 @@ test("lanes of one title are told apart by the knobs that differ", () => {
   const alone = loaded(named("a", { gamma: 4 }));
   assert.equal(nameOf(alone, alone.runs.get("a")), "Chain");
 });
+
+test("lanes of two prompts, targets, samplings or seeds name what differs, and only that", () => {
+  const of = (...heads) => {
+    const store = loaded(...heads.map((more, i) => trace(`m${i}`, [round()], more)));
+    return [...store.runs.values()].map((run) => nameOf(store, run));
+  };
+  const text = (n) => `Question: A farmer has ${n} apples. She sells all of them and buys some pears.`;
+  assert.deepEqual(of({ prompt: text(48) }, { prompt: text(48) }), ["m0", "m1"]);
+  assert.deepEqual(of({ prompt: text(48) }, { prompt: text(66) }, { prompt: text(48) }), [
+    "m0 (“… 48 apples. She sells all of …”)",
+    "m1 (“… 66 apples. She sells all of …”)",
+    "m2 (“… 48 apples. She sells all of …”)",
+  ]);
+  assert.deepEqual(of({ prompt: "One" }, { prompt: "One more" }), ["m0 (“One”)", "m1 (“One more”)"]);
+  assert.deepEqual(of({ seed: 1 }, { seed: 2 }), ["m0", "m1"], "greedy: a seed draws nothing");
+  const hot = { sampling: { temperature: 0.8, top_p: 0.9 } };
+  assert.deepEqual(of({ ...hot, seed: 1 }, { ...hot, seed: 2 }), ["m0 (seed 1)", "m1 (seed 2)"]);
+  assert.deepEqual(of({}, hot), ["m0 (greedy)", "m1 (temperature 0.8, top-p 0.9)"]);
+  const target = (id) => ({ models: { target: { id } } });
+  assert.deepEqual(of(target("a/big"), target("a/small")), ["m0 (target big)", "m1 (target small)"]);
+});
+
+test("lanes of several files name these where nothing else tells them apart", () => {
+  const store = createStore();
+  const lane = (key, file, more = {}) => ({ ...trace(key, [round()], more), file });
+  const names = (...lanes) => {
+    store.load(lanes);
+    return [...store.runs.values()].map((run) => nameOf(store, run));
+  };
+  assert.deepEqual(names(lane("a", "x.jsonl"), lane("b", "y.jsonl")), ["a (x.jsonl)", "b (y.jsonl)"]);
+  assert.deepEqual(names(lane("a", "x.jsonl"), lane("b", "x.jsonl")), ["a", "b"]);
+  const [one, other] = names(lane("a", "x.jsonl", { prompt: "Once" }), lane("b", "y.jsonl", { prompt: "Twice" }));
+  assert.deepEqual([one, other], ["a (“Once”)", "b (“Twice”)"]);
+});

@@ -22,6 +22,8 @@ export interface Run {
   readonly key: string;
   /** the method's card */
   readonly card: Card;
+  /** of several that were opened, the one that it comes from */
+  readonly file: string;
   readonly head: RunStarted | null;
   readonly rounds: readonly Round[];
   /** all rounds' tokens; the index is the position in the response */
@@ -194,6 +196,8 @@ export interface Emitter<M> {
 export interface LaneStart {
   readonly key: string;
   readonly card: Card;
+  /** of several that were opened, the one that it comes from */
+  readonly file?: string;
 }
 export interface LaneTrace extends LaneStart {
   readonly events: readonly Event[];

@@ -237,6 +237,8 @@ export interface Lane {
   readonly key: string;
   readonly card: Card;
   readonly events: readonly Event[];
+  /** of several that were opened, the one that it comes from */
+  readonly file?: string;
 }
 
 /** The runs in a visitor's files: POST /lab/open. */
