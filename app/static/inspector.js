@@ -11,6 +11,7 @@ import { alternativeButtons } from "./inspector/alternatives.js";
 import { chanceStrip, cutOf } from "./inspector/chance.js";
 import { numbers } from "./inspector/numbers.js";
 import { neutral } from "./inspector/sentence.js";
+import { leftBy } from "./inspector/siblings.js";
 import { subject } from "./inspector/subject.js";
 import { followSource, passageOf, passageText } from "./passage.js";
 import { createContinuing } from "./run/continue.js";
@@ -151,21 +152,24 @@ function showPassage(store, parts, { run, node }, lab) {
 /** Both distributions as bars, the draw as a strip, and the numbers. @param {Store} store @param {Parts} parts
  * @param {Subject} it */
 function showDistributions(store, parts, it) {
-  const { run, node, token, emitted } = it;
+  const { run, round, index, node, token, emitted } = it;
   const width = parts.widths.bars || 480;
   const sampled = Boolean(node?.law_target ?? node?.law_draft);
   const distribution = sampled && store.options.distribution === "sampled" ? "sampled" : "raw";
   parts.distribution.disabled = !sampled;
   parts.distribution.textContent = `distribution: ${distribution}`;
   parts.distribution.title = "raw: softmax at temperature 1. sampled: after temperature, top-k and top-p.";
-  parts.which.textContent = sampled
-    ? "The sentence speaks of the sampled distributions (after temperature, top-k and top-p); " +
-      `the bars show the ${distribution} ones.`
-    : "";
+  const left = leftBy(round, index);
+  const lists = sampled && distribution === "raw" ? null : left?.lists;
+  parts.which.textContent = sampled || left ? whichWords(Boolean(left), Boolean(lists), sampled, distribution) : "";
   parts.order.textContent = `order: ${store.options.order}`;
-  const draft = (distribution === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
+  const draft = lists?.draft ?? (distribution === "sampled" ? node?.law_draft : null) ?? node?.top_draft ?? null;
   const target =
-    (distribution === "sampled" ? node?.law_target : null) ?? node?.top_target ?? token?.top_target ?? null;
+    lists?.target ??
+    (distribution === "sampled" ? node?.law_target : null) ??
+    node?.top_target ??
+    token?.top_target ??
+    null;
   const n = overlapN(run);
   const residual = samples(run) && node !== null && emitted?.origin === "correction" && node.state === "rejected";
   const rows = barRows({
@@ -175,7 +179,7 @@ function showDistributions(store, parts, it) {
     n,
     order: store.options.order,
     keep: [node?.token, emitted?.token],
-    cut: cutAt(run, node, distribution),
+    cut: lists ? undefined : cutAt(run, node, distribution),
   });
   parts.bars.replaceChildren(
     draft || target
@@ -205,6 +209,16 @@ function showDistributions(store, parts, it) {
       h(value.length > 16 ? "dd.v-long" : "dd", { text: value }),
     ]),
   );
+}
+
+/** Of which distributions sentence and bars speak. @param {boolean} left rejected siblings took something from them
+ * @param {boolean} shown the bars show what they left @param {boolean} sampled @param {string} distribution */
+function whichWords(left, shown, sampled, distribution) {
+  const these = sampled ? "the sampled distributions (after temperature, top-k and top-p)" : "both distributions";
+  const what = left ? `what rejected siblings left of ${these}` : these;
+  if (shown || (!left && distribution === "sampled")) return `Sentence and bars speak of ${what}.`;
+  const bars = distribution === "raw" && sampled ? "the raw ones" : "these before a sibling was rejected";
+  return `The sentence speaks of ${what}; the bars show ${bars}.`;
 }
 
 /** To another draft token of the round, or a token of it without one. @param {Store} store @param {number} by */

@@ -5,8 +5,10 @@ import { test } from "node:test";
 import { barRows, cutFrom } from "../../app/static/bars.js";
 import { numbers } from "../../app/static/inspector/numbers.js";
 import { neutral } from "../../app/static/inspector/sentence.js";
+import { leftBy } from "../../app/static/inspector/siblings.js";
 import { subject } from "../../app/static/inspector/subject.js";
 import { createStore } from "../../app/static/store.js";
+import { recordedRun } from "./recorded.js";
 import { round, trace } from "./runs.js";
 
 /** What the inspector shows of a place in a run whose first rejected token is this node. */
@@ -136,4 +138,38 @@ test("a token that top-k or top-p cut keeps a row with its raw probability; with
   const long = Array.from({ length: 12 }, (_, i) => [i + 10, 0.08]);
   const full = barRows({ draft: null, target: long, candidate: null, n: 10, order: "target", keep: [], cut });
   assert.deepEqual([full.length, full.filter(({ cutP }) => cutP !== null).length], [10, 2]);
+});
+
+test("what rejected siblings left of both distributions is what the rule compared, in recorded runs too", () => {
+  const node = (token, more) => ({ token, parent: -1, depth: 1, ...more });
+  const lists = {
+    law_target: [
+      [1, 0.5],
+      [2, 0.3],
+      [3, 0.2],
+    ],
+    law_draft: [
+      [1, 0.6],
+      [2, 0.4],
+    ],
+  };
+  const nodes = [node(1, { ...lists, p: 0.5, q: 0.6 }), node(2, { ...lists, p: 0.3, q: 0.4, reason: { p: 0, q: 1 } })];
+  assert.equal(leftBy({ nodes }, 0), null, "none came before");
+  assert.deepEqual(leftBy({ nodes }, 1), {
+    p: 0,
+    q: 1,
+    lists: {
+      draft: [[2, 1]],
+      target: [
+        [3, 1],
+        [1, 0],
+        [2, 0],
+      ],
+    },
+  });
+  const other = [nodes[0], { ...nodes[1], reason: { p: 0.3, q: 0.9 } }];
+  assert.equal(leftBy({ nodes: other }, 1).lists, null, "another way than this one: nothing is shown for it");
+  const run = recordedRun("fourth_try-0-stand");
+  const found = run.rounds.flatMap((one) => one.nodes.map((_, i) => leftBy(one, i))).filter(Boolean);
+  assert.ok(found.length > 100 && found.every(({ lists }) => lists));
 });

@@ -9,9 +9,10 @@ import { SAYS } from "../run/phases.js";
 
 /** Where p has to reach: the drawn u times q, when the run samples by ratio. @param {Node | null} node */
 export function cutOf(node) {
-  if (node?.u == null || node.q == null || node.p == null || node.accept_prob == null) return null;
-  const ratio = Math.min(1, node.p / node.q);
-  return Math.abs(ratio - node.accept_prob) < 0.02 ? { at: node.u * node.q, name: "u times q" } : null;
+  const [p, q] = [node?.reason?.p ?? node?.p, node?.reason?.q ?? node?.q];
+  if (node?.u == null || q == null || p == null || node.accept_prob == null) return null;
+  const ratio = Math.min(1, p / q);
+  return Math.abs(ratio - node.accept_prob) < 0.02 ? { at: node.u * q, name: "u times q" } : null;
 }
 
 /** The probability of acceptance as a strip, and what was drawn. @param {Node | null} node @param {number} width */

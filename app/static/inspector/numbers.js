@@ -4,21 +4,24 @@
 import { samples } from "../columns.js";
 import { fmt, pieceOf, prob } from "../draw.js";
 import { sourceOf, sourceWords } from "../source.js";
+import { leftBy } from "./siblings.js";
 
 /** As [name, value, what it is].
  * @param {import("./subject.js").Subject} it
  * @param {number} n of overlap@n @param {boolean} residual @returns {[string, string, string][]} */
-export function numbers({ run, round, node, token }, n, residual) {
+export function numbers({ run, round, index, node, token }, n, residual) {
   /** @param {number | null | undefined} value @param {(value: number) => string} say */
   const told = (value, say) => (value == null ? null : say(value));
   const nats = (/** @type {number} */ value) => `${fmt(value)} nats`;
   const barred = node?.reason?.fired ? node.reason.remove : null;
   const overlap = node?.overlap ?? null;
   const of = Math.min(n, node?.top_draft?.length ?? n, node?.top_target?.length ?? n);
+  const left = leftBy(round, index);
+  const whose = left ? ", of what rejected siblings left" : "";
   /** @type {[string, string | null, string][]} */
   const rows = [
-    ["p", told(node?.p, prob), "the target's probability of the draft token"],
-    ["q", told(node?.q, prob), "the draft's probability of the draft token"],
+    ["p", told(left?.p ?? node?.p, prob), `the target's probability of the draft token${whose}`],
+    ["q", told(left?.q ?? node?.q, prob), `the draft's probability of the draft token${whose}`],
     ["P(accept)", told(node?.accept_prob, prob), "probability that the rule accepts the draft token"],
     ["u", samples(run) ? told(node?.u, prob) : null, "the uniform number compared with P(accept)"],
     [
