@@ -34,7 +34,6 @@ import { buildTree } from "./treefigure.js";
  */
 
 const LIVE_MS = 250;
-const LEAST = 0.96; // scale of a tree that nobody zoomed: text of at least 11 pixels
 
 /** The elements that are filled anew. */
 function build() {
@@ -164,8 +163,7 @@ function draw(store, state, parts, run, round) {
   else buildTree(state, state.room, run, round);
   if (!state.plan) return;
   const { figure, places, wide, tall } = state.plan;
-  // all levels in view, where that stays legible
-  if (!state.chosen) state.scale = isChain(round) ? 1 : Math.min(1, Math.max(LEAST, (state.room - 8) / wide));
+  if (!state.chosen) state.scale = 1; // smaller, its text would be below 11 pixels
   figure.setAttribute("width", String(wide * state.scale));
   figure.setAttribute("height", String(tall * state.scale));
   parts.box.replaceChildren(figure);
