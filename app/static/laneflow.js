@@ -84,18 +84,34 @@ export class LaneFlow {
     }
   }
 
-  /** Flags of importance above the tokens from a position on. */
+  /** Lay the text out anew: lines break elsewhere. */
+  again() {
+    const { scrollTop } = this.element;
+    this.element.replaceChildren();
+    this.done = this.flagsDone = this.count = 0;
+    this.chips = [];
+    this.rounds = [];
+    this.stretch = this.begun = null;
+    this.grow();
+    this.half();
+    this.element.scrollTop = scrollTop;
+  }
+
+  /** Flags of importance above the tokens from a position on; tells whether any token got one or lost its own. */
   flag(from = 0) {
     const { run, chips, store } = this;
+    let changed = false;
     for (let pos = from; pos < run.tokens.length; pos++) {
       const chip = chips[pos];
       if (!chip) continue;
       chip.querySelector(".flags")?.remove();
       const marks = store.options.flags ? flagsFor(run, pos) : null;
+      changed ||= chip.classList.contains("flagged") !== Boolean(marks);
       chip.classList.toggle("flagged", Boolean(marks));
       if (marks) chip.append(marks);
     }
     this.flagsDone = run.tokens.length;
+    return changed;
   }
 
   /** A part of a round at the end of the text. @param {number} index @param {boolean} future */

@@ -102,7 +102,6 @@ export function mount(element, store, lab) {
     });
   });
   store.on("options", (name) => name === "stage" && active() && stale && later());
-  const flag = each("flag", (lane) => lane.text.flag());
   store.on(
     "time",
     each("scrub", (lane) => lane.scrub()),
@@ -112,11 +111,22 @@ export function mount(element, store, lab) {
     each("dim", (lane) => lane.text.dim()),
   );
   store.on("options", (name) => (name === "ghosts" || name === "whitespace") && later());
-  store.on("options", (name) => name === "flags" && flag());
-  store.on("flags", () => {
-    flag();
-    store.frame("lanes:settle", () => active() && settle()); // flags take room, so lines break elsewhere
-  });
+  /** Flags take room: where they come or go, lines break elsewhere. */
+  function flag() {
+    stale ||= !active();
+    if (stale) return;
+    const changed = [...lanes.values()].map((lane) => lane.text.flag());
+    if (!changed.some(Boolean)) return;
+    if (store.status.phase === "done") {
+      for (const lane of lanes.values()) lane.text.again();
+      cut();
+      mark();
+    }
+    settle();
+  }
+  const flagLater = () => store.frame("lanes:flag", flag);
+  store.on("options", (name) => name === "flags" && flagLater());
+  store.on("flags", flagLater);
   store.on("hover", mark);
   store.on("cursor", () => {
     mark();
