@@ -2,6 +2,7 @@
 // A method's knobs as form controls, drawn from its card: unit, range, help, and where the default comes from.
 
 import { h } from "./dom.js";
+import { rich } from "./draw.js";
 
 export const AUTO = "auto"; // the value of a knob that is left to the device
 
@@ -56,11 +57,11 @@ function knobRow(knob, form) {
   const origin = `${rangeText(knob)}${knob.origin_text}: ${knob.default}`;
   const row = h(
     `label.knob.${knob.kind}`,
-    { title: `${knob.help}\n${origin}` },
+    { title: `${knob.help}\n${origin}`.replaceAll("`", "") },
     h("span.name", {}, knob.name.replaceAll("_", " "), knob.unit ? h("i", {}, knob.unit) : null),
     chosen ? h("span.auto", {}, input, chosen) : input,
     reset,
-    h("span.help", {}, knob.help, " ", h("em", {}, `${origin}.`)),
+    h("span.help", {}, ...rich(knob.help), " ", h("em", {}, ...rich(`${origin}.`))),
   );
   const show = () => row.classList.toggle("changed", knob.name in form.knobs);
   /** @param {KnobValue} value */

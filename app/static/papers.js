@@ -3,6 +3,7 @@
 // beside them in the same form (app/figures/papers.py), and what decides the verdict.
 
 import { h, said } from "./dom.js";
+import { rich } from "./draw.js";
 import { download } from "./figure.js";
 import { show } from "./learn/show.js";
 import { plotted } from "./plot.js";
@@ -156,7 +157,7 @@ function decided(item) {
   return h(
     "section.decided",
     { "aria-label": "Evidence" },
-    why ? h("p", {}, why) : null,
+    why ? h("p", {}, ...rich(why)) : null,
     item.checks.length
       ? h(
           "ul",
