@@ -3,7 +3,7 @@
 // the others.
 
 import { lockedRun, nameOf } from "./columns.js";
-import { h } from "./dom.js";
+import { count, h } from "./dom.js";
 import { cut, tip } from "./draw.js";
 import { figuresIn, offer, stack } from "./figure.js";
 import { FIGURES } from "./figures.js";
@@ -103,9 +103,8 @@ function show(store, state, parts, catalogue) {
     button.setAttribute("aria-selected", String(chosen));
     button.tabIndex = chosen ? 0 : -1;
   }
-  parts.about.textContent = run
-    ? `${nameOf(store, run)}, ${rounds.length} rounds${group.length > 1 ? ` pooled over ${group.length} runs` : ""}`
-    : "";
+  const pooled = group.length > 1 ? ` pooled over ${group.length} runs` : "";
+  parts.about.textContent = run ? `${nameOf(store, run)}, ${count(rounds.length, "round")}${pooled}` : "";
   if (!run || !figure) {
     parts.body.replaceChildren(
       h("p.v-empty", { text: run ? "No rounds yet." : "Figures appear here once a run has rounds." }),

@@ -2,7 +2,7 @@
 // Many runs pooled: the server's figures (app/figures/pooled.py) and tables 1, 2, 4, 6 of HeteroSpec; recorded, or
 // one's own.
 
-import { h, said } from "./dom.js";
+import { count, h, said } from "./dom.js";
 import { download } from "./figure.js";
 import { plots, plotted } from "./plot.js";
 import { telling } from "./pooledchoice.js";
@@ -156,7 +156,7 @@ function sectionOf(state, found, draw) {
 function source(found, section, own) {
   const uneven = section.even ? "" : " (not the same for all methods: totals cannot be compared)";
   const machine = `target ${found.target.id ?? "?"}, ${found.device}, ${found.dtype}`;
-  const facts = `${found.runs} runs, ${section.prompts} prompts${uneven}, ${machine}`;
+  const facts = `${count(found.runs, "run")}, ${count(section.prompts, "prompt")}${uneven}, ${machine}`;
   const words = own ? "Your own traces" : "Recorded in this repository";
   return h(
     "div.source",

@@ -1,7 +1,7 @@
 // @ts-check
 // Saving: traces as files of docs/design/0003, tables as CSV or JSON, figures as SVG or PNG; sharing: links.
 
-import { h } from "./dom.js";
+import { count, h } from "./dom.js";
 import { download, figureBlob, svgText } from "./figure.js";
 import { MAX_URL } from "./link.js";
 import { tables } from "./tables.js";
@@ -58,7 +58,7 @@ export function drawSave(body, store, lab) {
         h(
           "button.primary",
           { onclick: async () => download(await zipped(all()), `${name}.jsonl.gz`) },
-          `All ${runs.length} lanes (.jsonl.gz)`,
+          `All ${count(runs.length, "lane")} (.jsonl.gz)`,
         ),
         h("button", { onclick: () => download(new Blob([all()]), `${name}.jsonl`) }, ".jsonl"),
       ),

@@ -2,7 +2,7 @@
 // Figures about the rank of the last accepted draft token (TCR), the draft's cumulative entropy and its bins.
 
 import { bar, frame, line, marker, point } from "./charts.js";
-import { s } from "./dom.js";
+import { count, s } from "./dom.js";
 import { fmt, label, percent } from "./draw.js";
 import { makeFilter } from "./filterkinds.js";
 import { sizeOf, tcrOf } from "./numbers.js";
@@ -282,7 +282,10 @@ const bins = {
         hollow: lost,
         colour: lost ? "--neutral" : "--draft",
         size: (small ? 1.4 : 2.8) * (more ? 1.3 : 1),
-        lines: [...wordsOf(round, tcrOf(round)), `${round.levels} levels, ${round.fed} tokens checked`],
+        lines: [
+          ...wordsOf(round, tcrOf(round)),
+          `${count(round.levels, "level")}, ${count(round.fed, "token")} checked`,
+        ],
       });
       if (!small) leads(store, mark, round);
     }

@@ -2,7 +2,7 @@
 // The trajectory drawer: several answers to one problem by several methods, live or recorded; text, tokens a call,
 // votes.
 
-import { h, said } from "./dom.js";
+import { count, h, said } from "./dom.js";
 import { waitingWords } from "./run/waiting.js";
 import { fresh, take } from "./trajectorydata.js";
 import { drawPool } from "./trajectorypool.js";
@@ -325,7 +325,7 @@ function drawForm(lab, catalogue, recorded, form, act) {
 /** @param {HTMLElement} spot @param {Shown | null} shown */
 function drawAbout(spot, shown) {
   if (!shown) return void spot.replaceChildren(h("p.quiet", {}, "Nothing is recorded: press Draw."));
-  const limits = `at most ${shown.max_new_tokens} tokens, seed ${shown.seed}`;
+  const limits = `at most ${count(shown.max_new_tokens, "token")}, seed ${shown.seed}`;
   const facts = `${shown.n} trajectories a method, temperature ${shown.temperature}, ${limits}`;
   const how = shown.command
     ? h("p.quiet", {}, `Recorded (${facts}; target ${shown.target?.id}) by `, h("code", {}, shown.command))

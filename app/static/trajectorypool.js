@@ -1,7 +1,7 @@
 // @ts-check
 // Pooled results of many problems: means with 95 % intervals by trajectory, and the tables; or how to make them.
 
-import { h } from "./dom.js";
+import { count, h } from "./dom.js";
 import { fmt, percent } from "./draw.js";
 import { plotted } from "./plot.js";
 import { table } from "./trajectoryrows.js";
@@ -75,7 +75,7 @@ function chart({ compare, figure }, name) {
     plotted(
       figure,
       `Mean over ${n} held-out problems (${settings.family}), whiskers: 95 % t-interval over problems. ` +
-        `Temperature ${settings.temperature}, at most ${settings.max_new_tokens} tokens.`,
+        `Temperature ${settings.temperature}, at most ${count(settings.max_new_tokens, "token")}.`,
     ),
     h(
       "details",
@@ -148,7 +148,7 @@ function overlap(rows) {
   const cell = (n, k) => rows.find((row) => row.order === n && row.trajectories === k);
   return table(
     "Share of n-grams that occur at several places of the first k trajectories / of the last one's that occurred in " +
-      `an earlier one; mean over ${rows[0].problems} problems`,
+      `an earlier one; mean over ${count(rows[0].problems, "problem")}`,
     ["n", ...counts.map((k) => `k = ${k}`)],
     orders.map((n) => [
       n,

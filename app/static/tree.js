@@ -138,7 +138,7 @@ function show(store, state, parts) {
     parts.empty.textContent = !at?.round
       ? "The draft of the chosen round appears here."
       : at.round.drafted
-        ? `${at.round.drafted} draft tokens were made; this trace was recorded lightly and does not hold them.`
+        ? `${count(at.round.drafted, "draft token")} made; this trace was recorded lightly, without drafts.`
         : "This round has no draft: the target made its one token alone.";
     return;
   }
@@ -171,7 +171,7 @@ function draw(store, state, parts, run, round) {
   const deepest = Math.max(...round.nodes.map((node) => node.depth));
   const title = `${run.card.title ?? run.key}, round ${state.roundIndex}`;
   const rank = round.tcr ? `, the last of rank ${round.tcr}` : "";
-  const tail = round.pruned?.length ? `, ${round.pruned.length} candidates pruned` : "";
+  const tail = round.pruned?.length ? `, ${count(round.pruned.length, "candidate")} pruned` : "";
   const size = `${count(round.nodes.length, "draft token")}, depth ${deepest}`;
   const decided = store.halfRound(run) === round ? store.time.inside : `${round.accepted} accepted`;
   parts.about.textContent = `${title}: ${size}, ${decided}${rank}${tail}`;

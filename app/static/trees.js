@@ -2,7 +2,7 @@
 // Draft trees: which nodes of a large tree earn their place, and what the small tree looks like beside the heuristic
 // one.
 
-import { h, said } from "./dom.js";
+import { count, h, said } from "./dom.js";
 import { fmt } from "./draw.js";
 import { plotted } from "./plot.js";
 import { table } from "./trajectoryrows.js";
@@ -75,9 +75,9 @@ function drawAbout(spot, tuned, tree, choose) {
       h("pre.formula", {}, COMMAND),
     );
   const { settings, calibration } = tree;
-  const problems = `${calibration.prompts} problems (${calibration.task ?? "own prompts"})`;
+  const problems = `${count(calibration.prompts, "problem")} (${calibration.task ?? "own prompts"})`;
   const runs = `${settings.n} trajectories each, temperature ${settings.temperature}`;
-  const counted = `${tree.rounds} rounds, ${fmt(tree.accepted_a_round)} draft tokens accepted a round`;
+  const counted = `${count(tree.rounds, "round")}, ${fmt(tree.accepted_a_round)} draft tokens accepted a round`;
   spot.replaceChildren(
     h(
       "div.chips",

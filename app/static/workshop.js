@@ -218,7 +218,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   /** @param {string} name of a set */
   function title(name) {
     const recorded = mined.list?.find((set) => set.name === name);
-    return recorded ? `${name} (recorded, ${recorded.prompts} prompts)` : name;
+    return recorded ? `${name} (recorded, ${count(recorded.prompts, "prompt")})` : name;
   }
 
   function about() {

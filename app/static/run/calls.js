@@ -27,7 +27,7 @@ export function callsSaid(store, run) {
   const [own, other] = [drafts(run), drafts(next)];
   return (
     `${count(calls, "target call")}, the fewest here: drafts of ${own.size} tokens, ${own.share} of them accepted ` +
-    `(${nameOf(store, next)}: ${callsOf(next)} calls, ${other.size} tokens, ${other.share}).`
+    `(${nameOf(store, next)}: ${count(callsOf(next), "call")}, ${other.size} tokens, ${other.share}).`
   );
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 // The head of a band: the method, its figures, the names of its tracks.
 
-import { h } from "../dom.js";
+import { count, h } from "../dom.js";
 import { fmt, percent } from "../draw.js";
 import { answerOf } from "../run/answer.js";
 import { guaranteeOf } from "../run/guarantee.js";
@@ -137,5 +137,6 @@ function spoken(name, { calls, tau, accepted, ratio, perSecond, guarantee, parts
   const other = parts === null ? "" : `, another text than the reference from position ${parts} on`;
   const told = answer ? `, ${answer.words}` : "";
   const kept = accepted === null ? "" : `, ${acceptance(accepted, again)} of draft tokens accepted`;
-  return `${name}: ${calls} target calls, ${fmt(tau, 3)} tokens a call${kept}, ${speed}, ${guarantee}${other}${told}`;
+  const called = count(calls, "target call");
+  return `${name}: ${called}, ${fmt(tau, 3)} tokens a call${kept}, ${speed}, ${guarantee}${other}${told}`;
 }

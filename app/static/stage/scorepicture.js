@@ -1,6 +1,7 @@
 // @ts-check
 // The whole score as an SVG document, with a head in words beside each band.
 
+import { count } from "../dom.js";
 import { fmt } from "../draw.js";
 import { palette, SvgContext, svgText } from "../figure.js";
 import { headOf, lookOf } from "./scorecontent.js";
@@ -32,8 +33,8 @@ export function scorePicture(element, store, content) {
     if (!lane) continue;
     const { name, figures, labels } = headOf(store, content, lane, place);
     const words = place.folded
-      ? `${figures.calls} calls · ${fmt(figures.tau)}`
-      : `${figures.calls} calls, ${fmt(figures.tau)} tokens a call`;
+      ? `${count(figures.calls, "call")} · ${fmt(figures.tau)}`
+      : `${count(figures.calls, "call")}, ${fmt(figures.tau)} tokens a call`;
     paintHead(ctx, place, { title: name, figures: words, labels: place.folded ? [] : labels }, LEFT, ink);
   }
   return svgText(ctx.figure, element);

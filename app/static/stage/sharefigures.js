@@ -105,7 +105,11 @@ const tcr = {
         value: kept / n,
         colour: low === 0 && step === 1 ? "--neutral" : "--draft-2",
         store,
-        lines: [words, `last accepted: ${kept} of ${n} rounds`, `rejected after it: ${lost} of ${n} rounds`],
+        lines: [
+          words,
+          `last accepted: ${kept} of ${count(n, "round")}`,
+          `rejected after it: ${lost} of ${count(n, "round")}`,
+        ],
         pick: { name: "tcr", filter: makeFilter({ kind: "tcr", low, high }) },
       });
       if (lost) {

@@ -40,7 +40,7 @@ export function whyNone(run, round) {
   if (!round) return run.end ? `The text ended at position ${run.tokens.length - 1}.` : "Not decoded yet.";
   if (round.nodes?.length) return "";
   if (round.drafted)
-    return `${round.drafted} draft tokens were made; this trace was recorded lightly and does not hold them.`;
+    return `${count(round.drafted, "draft token")} made; this trace was recorded lightly, without drafts.`;
   if (run.rounds.every((one) => !one.drafted))
     return "Plain decoding: the target makes each token alone, without a draft.";
   return "No draft in this round: the drafter found nothing to propose, so the target made its one token alone.";
