@@ -77,6 +77,14 @@ def fetch(ref: str, what: str, step: int = 1, of: int = 1) -> None:
             raise AssetError(missing(ref, error)) from error
 
 
+def commit_of(ref: str) -> str:
+    """The commit of what was fetched of a hub id; empty where nothing was."""
+    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415  (only for hub ids)
+
+    file = try_to_load_from_cache(ref, "config.json") if ID.fullmatch(ref) else None
+    return Path(file).parent.name if isinstance(file, str) else ""
+
+
 def missing(ref: str, error: Exception) -> str:
     """Why a checkpoint cannot be loaded, in a sentence."""
     if is_folder(ref):

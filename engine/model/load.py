@@ -17,7 +17,7 @@ from engine.model.decoder import Decoder
 from engine.model.devices import free, homes
 from engine.model.generic import GenericDecoder, obstacle
 from engine.model.graphs import SWITCH, graphed
-from engine.model.hub import first_line, missing
+from engine.model.hub import commit_of, first_line, missing
 from engine.model.layers import layers_of
 from engine.model.lean import lean_from
 from engine.model.seam import Seam
@@ -147,7 +147,7 @@ def load_model(
         raise AssetError(missing(path, error)) from error
     _complete(info, name)
     hf.eval().requires_grad_(False)
-    found = revision or revision_of(path, config)
+    found = revision or commit_of(path)
     return assembled(name, hf, tokenizer, config, found, languages=languages, graphs=graphs)
 
 
@@ -259,6 +259,7 @@ def assembled(
     parameters, size = network.size_of(hf)
     device, dtype, packing = network.home_of(hf), str(hf.dtype).removeprefix("torch."), network.quantised(hf)
     rows = network.rows_of(hf)
+    stored = network.packed(config) if trial else ""
     text = network.text_config(config)
     context = network.context_of(text)
     devices = network.devices_of(hf, device)
@@ -280,7 +281,7 @@ def assembled(
         revision=revision,
         lean=lean is not None,
         devices=devices,
-        notes=(*_notes(text is not config, decoder, packing, context, text), *_spread(devices), *_captured(why)),
+        notes=(*_notes(text is not config, decoder, packing, stored, context, text), *_spread(devices), *_captured(why)),
     )
 
 
@@ -329,13 +330,13 @@ def _generic(hf: Any, name: str, text: Any, context: int, trial: tuple[int, torc
     return decoder
 
 
-def _notes(multimodal: bool, decoder: Decoder, packing: str, context: int, text: Any) -> list[str]:
-    """What a reader should know of how this checkpoint is used."""
+def _notes(multimodal: bool, decoder: Decoder, packing: str, stored: str, context: int, text: Any) -> list[str]:
+    """What a reader should know of how this checkpoint is used; `stored`: how its files are packed."""
     most = int(getattr(text, "max_position_embeddings", 0) or context)
     return [
         *(["Text only: the parts that see or hear are not used."] if multimodal else []),
         *(["Some layers keep one running state: drafts are chains, never trees."] if decoder.only_chains else []),
-        *([f"The weights are packed by {packing}."] if packing else []),
+        *([network.packing_said(stored or packing, unpacked=not packing)] if stored or packing else []),
         *([f"Read up to {context} of {most} positions, where its rotation does not change."] if context < most else []),
     ]
 
@@ -360,9 +361,9 @@ def _stop_ids(hf: Any, tokenizer: Any) -> list[int]:
     return sorted(found)
 
 
-def revision_of(path: str | Path, config: Any = None) -> str:
+def revision_of(path: str | Path) -> str:
     """sha256 of the weights in a folder, or the commit of a hub checkpoint."""
-    return hash_of(path) or str(getattr(config, "_commit_hash", "") or "")
+    return hash_of(path) or commit_of(str(path))
 
 
 def hash_of(path: str | Path) -> str:

@@ -101,6 +101,15 @@ def packed(config: Any) -> str:
     return str(getattr(kind, "value", kind))
 
 
+def packing_said(how: str, *, unpacked: bool) -> str:
+    """A sentence about packed weights: they stay so, or are unpacked (FP8 where no device computes in it)."""
+    return (
+        f"The weights are stored packed by {how} and unpacked at load."
+        if unpacked
+        else f"The weights are packed by {how}."
+    )
+
+
 def size_of(hf: Any) -> tuple[int, int]:
     """Parameters, a packed weight counting as what it stands for, and bytes of the weights, wherever they are."""
     stored = dict((*hf.named_parameters(), *_kept_buffers(hf)))

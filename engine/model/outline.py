@@ -30,7 +30,8 @@ class Outline:
     type: str  # as transformers calls the architecture
     files: Glance
     lean: bool
-    packing: str
+    packing: str  # of the files; empty for plain ones
+    unpacked: bool  # whether packed weights are unpacked at load
     weights: int  # bytes of memory, as they would lie there
     a_position: int  # bytes of keys and values of one position
 
@@ -55,22 +56,24 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "")
     try:
         config: Any = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False)
-        if (packing := network.packed(config)) and (reason := _unpackable(config, where)):
-            raise ModelMismatch(f"{name} is packed by {packing}, which cannot be loaded here: {reason}")
+        packing = network.packed(config)
+        unpacked = bool(packing) and _unpacks(config, name, where)
         hf = _network(config, name, wanted)
         model = assembled(name, hf, tokenizer, config, "", trial=False)
     except LabError:
         raise
     except Exception as error:  # transformers raises whatever it likes on damaged files
         raise AssetError(missing(ref, error)) from error
-    suits = not packing and (model.lean if model.seam else lean.suits(hf.config))
+    plain = unpacked or not packing
+    suits = plain and (model.lean if model.seam else lean.suits(hf.config))
     return Outline(
         model=model,
         type=str(config.model_type),
         files=files,
         lean=suits,
         packing=packing,
-        weights=files.size if packing else model.bytes + (_second_table(hf, where) if suits else 0),
+        unpacked=unpacked,
+        weights=model.bytes + (_second_table(hf, where) if suits else 0) if plain else files.size,
         a_position=_a_position(network.text_config(config), hf.dtype.itemsize),
     )
 
@@ -107,14 +110,19 @@ def _indexed(folder: Path) -> set[str]:
     return {str(file) for file in placed.values()} if isinstance(placed, dict) else set()
 
 
-def _unpackable(config: Any, device: torch.device) -> str:
-    """Why packed weights cannot be loaded here; empty where nothing is known against it."""
+def _unpacks(config: Any, name: str, device: torch.device) -> bool:
+    """Whether packed weights are unpacked at load.
+
+    Raises:
+        ModelMismatch: they cannot be loaded here, with the reason.
+    """
     try:
         quantizer = AutoHfQuantizer.from_config(config.quantization_config, pre_quantized=True)
         quantizer.validate_environment(device_map={"": device})
     except Exception as error:  # each way of packing has its own kinds
-        return first_line(error)
-    return ""
+        how = network.packed(config)
+        raise ModelMismatch(f"{name} is packed by {how}, which cannot be loaded here: {first_line(error)}") from error
+    return bool(getattr(quantizer.quantization_config, "dequantize", False))
 
 
 def _second_table(hf: Any, device: torch.device) -> int:

@@ -12,6 +12,7 @@ from engine.heads.mtp_load import brings
 from engine.methods import CARDS
 from engine.model import bridge
 from engine.model.devices import pick_device
+from engine.model.network import packing_said
 from engine.model.outline import POSITIONS, Outline, outline
 from engine.runs.findings import Finding, Offered, Preflight, Side
 from engine.runs.pair import Pair
@@ -83,7 +84,7 @@ def _side(role: str, one: Outline) -> Side:
         width=model.width,
         vocab=model.vocab,
         context=model.context,
-        dtype=one.packing or model.dtype,
+        dtype=model.dtype if one.unpacked or not one.packing else one.packing,
         lean=one.lean,
         weights=one.weights,
         download=one.files.missing,
@@ -96,7 +97,8 @@ def _of(role: str, one: Outline) -> Iterator[Finding]:
     for note in one.model.notes:
         yield Finding(role, "note", note)
     if one.packing:
-        yield Finding(role, "note", f"The weights are packed by {one.packing}; whether they run here shows at load.")
+        shows = "" if one.unpacked else " Whether they run here shows at load."
+        yield Finding(role, "note", packing_said(one.packing, unpacked=one.unpacked) + shows)
 
 
 def _pair(found: dict[str, Outline]) -> Pair:

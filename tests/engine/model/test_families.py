@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import LlamaForCausalLM, TorchAoConfig
 
 from engine.draft import chain
@@ -18,6 +19,7 @@ from engine.model.generic import REFED, GenericDecoder
 from engine.model.layers import EVERYTHING, Sight, sights
 from engine.model.lean import LeanDecoder
 from engine.model.network import auto_class, drop_senses
+from engine.model.outline import outline
 from engine.trace.events import RunStarted
 from tests.engine.model import tiny
 from tests.engine.model.families import CLOSE, PROMPT, TREE, apart, near, plain_model
@@ -162,8 +164,7 @@ def test_packed_weights_that_cannot_be_loaded_are_refused_in_words(
 
 def test_packed_weights_go_through_transformers(folders: Mapping[str, Path], tmp_path: Path) -> None:
     """TorchAO's int8 weights: not lean, exact, and counted as what they stand for."""
-    quantization = pytest.importorskip("torchao.quantization")
-    packing = TorchAoConfig(quantization.Int8WeightOnlyConfig())
+    packing = TorchAoConfig(pytest.importorskip("torchao.quantization").Int8WeightOnlyConfig())
     hf = LlamaForCausalLM.from_pretrained(folders["llama"], dtype=torch.float32, quantization_config=packing)
     hf.save_pretrained(tmp_path)
     save_tokenizer(tmp_path, tiny.VOCAB)
@@ -171,6 +172,30 @@ def test_packed_weights_go_through_transformers(folders: Mapping[str, Path], tmp
     assert not model.lean and apart(model, hf.eval()) <= CLOSE
     assert model.parameters == whole.parameters and model.bytes < whole.bytes / 2
     assert model.notes == ("The weights are packed by torchao.",)
+    looked = outline(str(tmp_path), "cpu")
+    assert (looked.model.parameters, looked.packing, looked.unpacked) == (whole.parameters, "torchao", False)
+    assert looked.weights < whole.bytes / 2
+
+
+def test_fp8_is_unpacked_where_no_device_computes_in_it(folders: Mapping[str, Path], tmp_path: Path) -> None:
+    """As published: a block's scale beside each weight. What runs is what they stand for."""
+    packed, plain = (Path(shutil.copytree(folders["llama"], tmp_path / name)) for name in ("packed", "plain"))
+    weights = load_file(packed / "model.safetensors")
+    meant = dict(weights)
+    for name in [name for name in weights if name.endswith("proj.weight")]:
+        scale = weights[name].abs().max() / 448
+        weights[name] = (weights[name] / scale).to(torch.float8_e4m3fn)
+        weights[name.replace("weight", "weight_scale_inv")] = scale.reshape(1, 1)
+        meant[name] = weights[name].float() * scale
+    save_file(weights, packed / "model.safetensors", {"format": "pt"})
+    save_file(meant, plain / "model.safetensors", {"format": "pt"})
+    file = packed / "config.json"
+    packing = {"quant_method": "fp8", "weight_block_size": [128, 128], "modules_to_not_convert": ["lm_head"]}
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"quantization_config": packing}))
+    model, looked = load_model(packed, "cpu"), outline(str(packed), "cpu")
+    assert model.lean and apart(model, plain_model(plain)) <= CLOSE
+    assert model.notes == ("The weights are stored packed by fp8 and unpacked at load.",)
+    assert looked.lean and looked.unpacked and looked.weights == model.bytes == load_model(plain, "cpu").bytes
 
 
 # --- docs/models.md ---------------------------------------------------------------------------------------------------

@@ -223,7 +223,7 @@ def a_hub(folder: Path, sent: list[tuple[str, str]]) -> Iterator[str]:
             if path.startswith("/owner/tiny/resolve/") and name in files:
                 return self.give(files[name], body, "application/octet-stream", name)
             self.send_response(404)
-            self.send_header("X-Error-Code", "RepoNotFound")
+            self.send_header("X-Error-Code", "EntryNotFound" if "/owner/tiny/" in path else "RepoNotFound")
             self.send_header("Content-Length", "0")
             self.end_headers()
 
