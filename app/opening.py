@@ -91,6 +91,7 @@ class Opening:
         self._stop = threading.Event()
         self.spot: InLine | None = None
         self.fault: Exception | None = None
+        self.name = ""  # of the pair, once it is there
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -118,7 +119,7 @@ class Opening:
                     self.spot = None
                     lab = self._opener.load(self._pair)
             if not self._stop.is_set():
-                self._service.take(self._pair.name, lab)
+                self.name = self._service.take(self._pair.name, lab)
         except progress.Stopped:
             pass
         except Exception as error:  # told by the generator, in the words of its stream
@@ -146,7 +147,7 @@ def lines(service: Service, job: tuple[Pair, Opener]) -> Lines:
             opening.stop()
         if opening.fault:
             raise opening.fault
-        yield {"kind": "loaded", "models": pair.name}
+        yield {"kind": "loaded", "models": opening.name}
 
 
 def told(one: progress.Loading | None) -> BeingLoaded | None:

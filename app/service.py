@@ -86,16 +86,18 @@ class Service:
         finally:
             self._opens.release()
 
-    def take(self, models: str, lab: LabLike) -> None:
-        """Models that a visitor named are loaded: they come in place of those that one named before. Runs that go on
-        keep theirs."""
+    def take(self, models: str, lab: LabLike) -> str:
+        """Models that a visitor named are loaded: they come in place of those that one named before, under the name
+        that is returned (another where this server's own have it). Runs that go on keep theirs."""
         with self._loading:
-            old, self._opened = self._opened, "" if models in self.models and models != self._opened else models
-            if old and old != models:
-                self.models = tuple(name for name in self.models if name != old)
+            old = self._opened
+            name = models if models == old or models not in self.models else f"{models} (opened)"
+            if old and old != name:
+                self.models = tuple(one for one in self.models if one != old)
                 del self._loaders[old], self._labs[old]
-            self._labs[models], self._loaders[models] = lab, lambda: lab
-            self.models = tuple(dict.fromkeys((*self.models, models)))
+            self._labs[name], self._loaders[name], self._opened = lab, lambda: lab, name
+            self.models = tuple(dict.fromkeys((*self.models, name)))
+            return name
 
     def borrows(self, models: str) -> bool:
         """Whether runs of these models are computed elsewhere, on a device lent for seconds; never those on the CPU."""

@@ -140,6 +140,8 @@ def load_model(
     except (LabError, progress.Stopped):
         raise
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+            raise EngineFault(f"{name} does not fit the memory of {where}. Use a smaller model.") from None
         if config is not None and (how := network.packed(config)):
             raise ModelMismatch(
                 f"{name} is packed by {how}, which cannot be loaded here: {first_line(error)}"

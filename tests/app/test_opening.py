@@ -88,6 +88,9 @@ def test_new_models_stand_beside_the_old_and_replace_those_opened_before() -> No
             {"prompt": "x", "lanes": ["plain"], "models": "a/big + a/small"}, CARDS, service.models, service.limits
         )
     assert loaded(client, target="b")[-1]["models"] == "b + a/small" and len(service.models) == 2
+    assert loaded(client, target="made-up", draft="")[-1]["models"] == "made-up (opened)"  # never in place of its own
+    assert service.models == ("made-up", "made-up (opened)") and service.lab("made-up") is old
+    assert loaded(client, target="b")[-1]["models"] == "b + a/small" and len(service.models) == 2
     cards = {card["name"]: card for card in service.methods("b + a/small")}
     assert cards["bush"]["here"] == "Drafts a chain here." and cards["copycat"]["unavailable"]
     assert cards["copycat"]["here"] == cards["chain"]["here"] == ""
