@@ -7,7 +7,7 @@ It takes about ten minutes on one core.
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -20,6 +20,7 @@ from engine.model.network import text_config
 from tests.engine.model import families, tiny
 
 FILE = ROOT / "docs/models.md"
+SOURCED = "is_encoder_decoder"
 MOST = 20_000_000  # parameters of what still counts as tiny
 COMMON = (
     "llama",
@@ -89,6 +90,9 @@ on a CPU. Windows and chunks are {window} positions there and the text has {leng
   pieces it must give what it gives at once.
 - **not tried**: no tiny checkpoint could be made, with the reason.
 
+Encoder-decoder models read a source first; they are tried by `tests/engine/model/test_crossed.py`, and
+[0018](design/0018-encoder-decoder.md) says what runs.
+
 *lean* is the engine's own forward (`engine/model/lean.py`), *generic* goes through transformers itself. Chains only means
 that some layers keep one running state: methods that draft trees draft chains there, and beam search is refused.
 
@@ -124,15 +128,17 @@ def run(kinds: Iterable[str]) -> list[families.Outcome]:
     return found
 
 
-def page(found: Sequence[families.Outcome]) -> str:
-    """docs/models.md."""
-    by = {o.kind: o for o in found}
-    common = [by[kind] for kind in COMMON if kind in by]
-    others = sorted((o for o in found if o.kind not in COMMON), key=lambda o: (not o.exact, bool(o.untried), o.kind))
+def page(found: Iterable[families.Outcome], kept: Mapping[str, str]) -> str:
+    """docs/models.md, with the lines of an earlier run where a type was not tried in this one."""
+    lines = {**kept, **{o.kind: _line(o) for o in found}}
+    common = [lines[kind] for kind in COMMON if kind in lines]
+    order = ("exact", "refused", "not tried")
+    others = sorted(set(lines) - set(COMMON), key=lambda kind: (order.index(_state(lines[kind])), kind))
+    states = [_state(line) for line in lines.values()]
     count = (
-        f"Of {len(common)} types in common use {sum(o.exact for o in common)} are exact; of all {len(found)} tried here "
-        f"{sum(o.exact for o in found)} are exact, {sum(bool(o.refused) for o in found)} refused and "
-        f"{sum(bool(o.untried) for o in found)} not tried."
+        f"Of {len(common)} types in common use {sum(_state(line) == 'exact' for line in common)} are exact; of all "
+        f"{len(lines)} tried here {states.count('exact')} are exact, {states.count('refused')} refused and "
+        f"{states.count('not tried')} not tried."
     )
     head = HEAD.format(
         version=transformers.__version__,
@@ -144,8 +150,29 @@ def page(found: Sequence[families.Outcome]) -> str:
         count=count,
     )
     table = "| type | | path | difference | limits |\n|---|---|---|---|---|\n"
-    parts = ((f"## Types in common use\n\n{table}", common), (f"\n## Others\n\n{table}", others))
-    return head + "".join(words + "".join(_line(o) + "\n" for o in lines) for words, lines in parts)
+    parts = (
+        (f"## Types in common use\n\n{table}", common),
+        (f"\n## Others\n\n{table}", [lines[kind] for kind in others]),
+    )
+    return head + "".join(words + "".join(f"{line}\n" for line in rows) for words, rows in parts)
+
+
+def written() -> dict[str, str]:
+    """The lines that the file has, by type."""
+    rows = [line for line in FILE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    return {line.split("|")[1].strip(): line for line in rows if line.split("|")[1].strip() != "type"}
+
+
+def _state(line: str) -> str:
+    """exact | refused | not tried; what is not exact counts as refused, and a test forbids it."""
+    state = line.split("|")[2].strip()
+    return state if state in ("exact", "not tried") else "refused"
+
+
+def every() -> list[str]:
+    """All types that write text and know no source; encoder-decoders have tests of their own."""
+    kinds = dict.fromkeys((*COMMON, *BESIDES, *sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)))
+    return [kind for kind in kinds if kind in CONFIG_MAPPING and not getattr(CONFIG_MAPPING[kind], SOURCED, False)]
 
 
 def _line(o: families.Outcome) -> str:
@@ -165,14 +192,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write the file, or only tell of some types."""
     flags = argparse.ArgumentParser(prog="python -m tests.models", description=__doc__)
     flags.add_argument("action", choices=("write", "try"))
-    flags.add_argument("kinds", nargs="*", help="types to try, all of them if none is named")
+    flags.add_argument("kinds", nargs="*", help="types to try, all of them if none is named; the lines of others stay")
     args = flags.parse_args(argv)
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
-    every = dict.fromkeys((*COMMON, *BESIDES, *sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)))
-    found = run(args.kinds or [kind for kind in every if kind in CONFIG_MAPPING])
+    kinds = every()
+    found = run(args.kinds or kinds)
     if args.action == "write":
-        FILE.write_text(page(found), encoding="utf-8")
+        kept = {kind: line for kind, line in written().items() if kind in kinds} if args.kinds else {}
+        FILE.write_text(page(found, kept), encoding="utf-8")
     return 0
 
 
