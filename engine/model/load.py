@@ -283,7 +283,11 @@ def assembled(
         revision=revision,
         lean=lean is not None,
         devices=devices,
-        notes=(*_notes(text is not config, decoder, packing, stored, context, text), *_spread(devices), *_captured(why)),
+        notes=(
+            *_notes(text is not config, decoder, packing, stored, context, text),
+            *_spread(devices),
+            *_captured(why),
+        ),
     )
 
 

@@ -60,10 +60,7 @@ def test_odd_arguments_of_the_api(base: str, name: str, caplog: pytest.LogCaptur
     assert all("\n" not in record.getMessage() for record in caplog.records)
 
 
-POSTS = (
-    *("/lab/mine", "/lab/mine/kept", "/lab/trajectories/live", "/lab/judged", "/lab/open", "/lab/pooled"),
-    *("/lab/preflight", "/lab/load"),
-)
+POSTS = ("/lab/mine", "/lab/mine/kept", "/lab/trajectories/live", "/lab/judged", "/lab/open", "/lab/pooled")
 GRADIO = ("queue/join", "call/run", "call/nothing", "component_server", "cancel", "reset")
 GETS = (
     *("/lab/catalogue?models=", "/lab/trace?name=", "/lab/problem?seed=1&task=", "/lab/problem?task=arithmetic&seed="),

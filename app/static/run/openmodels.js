@@ -133,6 +133,7 @@ export function modelLoader({ api, session }) {
     for (const one of [target, draft, check]) one.disabled = is;
     cancel.hidden = bar.hidden = !is;
     bar.removeAttribute("value");
+    if (element.isConnected) (is ? cancel : target).focus(); // a button that is switched off would lose it
   }
 
   return { element: anchor };
