@@ -105,7 +105,7 @@ def handle(args: argparse.Namespace) -> int:
     if args.shard.count > 1 and not args.out:
         raise ConfigError("Several processes need --out FOLDER, which is where their results meet.")
     found, lab = prompts(args), load_lab(args)
-    specs = specs or [(card.name, {}) for card in lab.methods()]
+    specs = specs or _all(lab, args.task or "", found[0])
     sweep = Sweep(args.out, _settings(args, lab, specs, found), args.shard) if args.out else Kept()
     idle = [Idle(spec) for spec in specs]
     told = _Told(args, len(found))
@@ -120,6 +120,26 @@ def handle(args: argparse.Namespace) -> int:
     for spec, one in zip(specs, idle, strict=True):
         tell(*own_defaults(lab, *spec), one.note(lab))
     return 0
+
+
+def _all(lab: Lab, task: str, prompt: Prompt) -> list[Spec]:
+    """Every method of the loaded models but those that refuse the task, such as a judge of another one.
+
+    Raises:
+        LabError: that is every method; as the last says.
+    """
+    found, fault = list[Spec](), LabError("No method can run on these models.")
+    for card in lab.methods():
+        try:
+            lab.run(card.name, prompt.text, max_new_tokens=1, extras={"task": task})
+        except LabError as error:
+            fault = error
+            tell(f"{card.name} is left out: {error}")
+        else:
+            found.append((card.name, {}))
+    if not found:
+        raise fault
+    return found
 
 
 def _settings(args: argparse.Namespace, lab: Lab, specs: Sequence[Spec], found: Sequence[Prompt]) -> dict[str, Any]:
@@ -143,11 +163,12 @@ def _unit(
     """All that a prompt gives: the rows of each method, or why it is left out."""
     rows: dict[str, list[Row]] = {label(spec): [] for spec in specs}
     kept = list[tuple[str, str, Trace]]()
+    judged = dict[str, bool | None]()
     try:
         for repeat in range(args.repeats):
             options = _options(args, prompt, repeat)
             for spec, one in zip(specs, idle, strict=True):
-                for turn, trace in enumerate(_answers(lab, spec, prompt, options)):
+                for turn, trace in enumerate(_answers(lab, spec, prompt, options, judged)):
                     one.add(trace)
                     asked = (args.task or "", unit, turn, args.temperature, args.max_new_tokens)
                     rows[label(spec)].append(Row.of(trace, prompt.category, asked))
@@ -183,11 +204,17 @@ def run_all(lab: Lab, specs: Sequence[Spec], prompt: Prompt, options: dict[str, 
         LabError: see `_answers`.
     """
     first = replace(prompt, more=())
-    return {label(spec): _answers(lab, spec, first, options)[0] for spec in specs}
+    judged = dict[str, bool | None]()
+    return {label(spec): _answers(lab, spec, first, options, judged)[0] for spec in specs}
 
 
-def _answers(lab: Lab, spec: Spec, prompt: Prompt, options: dict[str, Any]) -> list[Trace]:
+def _answers(
+    lab: Lab, spec: Spec, prompt: Prompt, options: dict[str, Any], judged: dict[str, bool | None]
+) -> list[Trace]:
     """A method's run on a prompt, and on each further turn after its own answers; marked where there are right answers.
+
+    `judged` holds whether texts are right that were marked for this prompt: the same text is never marked twice, so
+    that a program that is as slow as its limit has one verdict for all methods.
 
     Raises:
         LabError: one cannot be, or ended in a fault.
@@ -202,8 +229,11 @@ def _answers(lab: Lab, spec: Spec, prompt: Prompt, options: dict[str, Any]) -> l
         trace = lab.run(name, asked, **options, **given)
         if trace.end is None or trace.end.reason == "error":
             raise EngineFault(f"{label(spec)} failed: {trace.end.message if trace.end else 'it did not end'}")
-        if mark and prompt.problem and (right := mark.right(prompt.problem, trace.text)) is not None:
-            trace.head.extras["right"] = right
+        if mark and prompt.problem:
+            if trace.text not in judged:
+                judged[trace.text] = mark.right(prompt.problem, trace.text)
+            if (right := judged[trace.text]) is not None:
+                trace.head.extras["right"] = right
         said.append(trace.text)
         found.append(trace)
     return found

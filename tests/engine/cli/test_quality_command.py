@@ -3,12 +3,16 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.cli import main
+from engine.cli.options import Prompt
+from engine.errors import ConfigError
 from engine.lab import Lab
-from engine.tasks import load_problems
+from engine.methods import CARDS
+from engine.tasks import Problem, load_problems
 from engine.tasks.marking import Marking
 from engine.trace.store import Trace
 from tests.engine.cli.test_commands import SHORT, refused
@@ -51,6 +55,31 @@ def test_compare_tells_quality_beside_speed(
     assert "temperature" in refused(capsys, *given[:-2], "--repeats", "2")
 
 
+def test_all_is_every_method_that_does_not_refuse_the_task_and_a_text_has_one_verdict(
+    pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mark that differs from call to call stands for a program that is as slow as its limit."""
+    run, marked = Lab.run, list[str]()
+
+    def refuses(lab: Lab, method: str, *given: Any, **options: Any) -> Trace:
+        if method == "easd":
+            raise ConfigError("made for another task")
+        return run(lab, method, *given, **options)
+
+    def fickle(_: Marking, problem: Problem, text: str) -> bool:
+        marked.append(text)
+        return len(marked) == 1
+
+    monkeypatch.setattr(Lab, "methods", lambda lab: [card for card in CARDS if card.name in ("ar", "sd", "easd")])
+    monkeypatch.setattr(Lab, "run", refuses)
+    monkeypatch.setattr(Marking, "right", fickle)
+    assert main(["compare", "--methods", "all", "--task", "arithmetic", "--items", "1", *pair, *SHORT, "--json"]) == 0
+    told = capsys.readouterr()
+    found = json.loads(told.out)
+    assert list(found) == ["ar", "sd"] and "easd is left out: made for another task" in told.err
+    assert len(marked) == 1 and all(row["quality"]["accuracy"]["mean"] == 1 for row in found.values())
+
+
 def test_bench_tells_quality_of_the_answers_it_timed(
     pair: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,7 +90,8 @@ def test_bench_tells_quality_of_the_answers_it_timed(
     lab = Lab.load(target=pair[1], draft=pair[3], device="cpu")
     written = [lab.run("ar", problem.prompt, max_new_tokens=6) for problem in problems]
     made = [replace(problems[0], answer=written[0].text), replace(problems[1], answer="another")]
-    monkeypatch.setattr("engine.cli.bench.load_problems", lambda *_: made)
+    asked = [Prompt(problem.prompt, problem=problem) for problem in made]
+    monkeypatch.setattr("engine.cli.bench.prompts", lambda _: asked)
     monkeypatch.setattr("engine.cli.bench.marking", lambda _: marks)
     assert main([*given, "--quality", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["quality"]
