@@ -1,5 +1,5 @@
-# The words: app, test, test-floor, check, format, golden, lock. Each sets up what it needs in .venv, and in node_modules
-# where node is.
+# The words: app, test, test-packed, test-floor, check, format, golden, lock. Each sets up what it needs in .venv, and in
+# node_modules where node is.
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -14,7 +14,7 @@ export TOKENIZERS_PARALLELISM = false
 
 FLOOR := build/floor
 
-.PHONY: lock test-floor app test test-all test-browser test-page check check-page format format-page golden setup setup-dev
+.PHONY: lock test-floor app test test-all test-packed test-browser test-page check check-page format format-page golden setup setup-dev
 
 app: setup
 	$(PY) -m app
@@ -24,6 +24,11 @@ test: setup-dev test-page
 
 test-browser: setup-dev
 	$(PY) -m pytest -q -m browser --reruns 2 tests/browser
+
+# Packed weights, with a torchao of their own: where it is installed, transformers imports it in every process.
+test-packed: setup-dev
+	$(VENV)/bin/pip install -q --no-deps --target build/packed "torchao>=0.17"
+	PYTHONPATH=build/packed $(PY) -m pytest -q tests/engine/model/test_families.py -k packed_weights
 
 test-all: setup-dev test-page
 	$(PY) -m pytest -q -m ""
