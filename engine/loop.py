@@ -114,6 +114,8 @@ class Decoding:
         verify_ms = watch.lap()
         round_ = self._keep(draft, forward, wanted is draft)
         round_.draft_ms, round_.verify_ms, round_.other_ms = draft_ms, verify_ms, early_ms + watch.lap()
+        if wanted is not draft:
+            round_.extras["early_ms"] = early_ms
         return round_
 
     def _keep(self, draft: Draft, forward: Forward, read: bool) -> Round:

@@ -142,6 +142,7 @@ NAMES: tuple[Name, ...] = (
     Name(name="draft_s", unit="s", formula="sum of the rounds' time in the drafter"),
     Name(name="verify_s", unit="s", formula="sum of the rounds' time in the target"),
     Name(name="other_s", unit="s", formula="sum of the rounds' time in neither"),
+    Name(name="reward_s", unit="s", formula="of other_s, the time in the process reward model", note="RSD."),
     Name(
         name="tokens_per_s",
         unit="tokens/s",

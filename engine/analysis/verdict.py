@@ -6,7 +6,7 @@ several runs a side the ratio is the median of their quotients, told with the ra
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from engine.analysis.intervals import Spread, spread
 from engine.analysis.words import count, mean, number, percent
@@ -21,6 +21,7 @@ Cause = Literal[
     "plain decoding",
     "speculation inactive",
     "overhead-bound",
+    "reward model too costly",
     "draft too costly",
     "target call too costly",
     "acceptance falls",
@@ -28,10 +29,23 @@ Cause = Literal[
 ]
 FEW = 8  # calls below which no cause is named
 INACTIVE = 0.1  # share of calls with a draft below which nothing is being speculated
-OVERHEAD = 0.25  # share of time in neither model from which it is the thing to cure
+OVERHEAD = 0.25  # share of time in neither model, or in a reward model, from which it is the thing to cure
 COSTLY = 0.3  # a draft step of this share of a target call cannot pay at common acceptances
 CALL = 1.5  # a target call over a draft of this many plain ones is no longer nearly free
 EVEN = 0.02  # speeds closer than this are the same
+
+
+class Shares(NamedTuple):
+    """Of the rounds' time: in the drafter, in a process reward model, and in neither model or there."""
+
+    draft: float
+    reward: float
+    beside: float
+
+    @property
+    def other(self) -> float:
+        """In no model at all."""
+        return self.beside - self.reward
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +60,8 @@ class Verdict:
     tau: float | None
     cost_ratio: float | None
     draft_share: float
-    other_share: float
+    other_share: float  # in no model
+    reward_share: float  # in a process reward model
     active: float  # share of the calls that verified a draft
     call_ratio: float | None  # a target call of this run / one of the baseline
     worth: int  # leading draft positions that earn more than they cost
@@ -84,26 +99,27 @@ def verdict_over(
     if ratios:
         found["speedup"] = ratios.median
     seconds = found["draft_s"] + found["verify_s"] + found["other_s"]
-    draft, other = (found[key] / seconds if seconds else 0.0 for key in ("draft_s", "other_s"))
+    shares = Shares(*(found[key] / seconds if seconds else 0.0 for key in ("draft_s", "reward_s", "other_s")))
     rounds = [event for one in traces for event in one.rounds]
     drafting = sum(event.drafted > 0 for event in rounds)
     active = drafting / len(rounds) if rounds else 0.0
     worth = worthwhile(found)
     # without a baseline the target call stands for a step of plain decoding
-    gain = found.get("speedup") or (found["tau"] or 0.0) * (1 - draft - other)
+    gain = found.get("speedup") or (found["tau"] or 0.0) * (1 - shares.draft - shares.beside)
     call = _call_ratio(found, [event for one in baselines or () for event in one.rounds])
     calls = evidence(traces)
-    cause = _cause(found, calls, gain, draft, other, active, call or 1.0, worth)
+    cause = _cause(found, calls, gain, shares, active, call or 1.0, worth)
     return Verdict(
-        f"{_speed(trace, found.get('speedup'), ratios, name, plain)}: {_terms(found)}.",
-        _why(cause, found, calls, draft, other, drafting, call, worth),
+        f"{_speed(trace, found.get('speedup'), ratios, name, plain)}: {_terms(found, shares.reward)}.",
+        _why(cause, found, calls, shares, drafting, call, worth),
         "" if found.get("speedup") is not None else "no lane without a draft was run",
         cause,
         found.get("speedup"),
         found["tau"],
         found["cost_ratio"],
-        draft,
-        other,
+        shares.draft,
+        shares.other,
+        shares.reward,
         active,
         call,
         worth,
@@ -173,7 +189,7 @@ def worthwhile(found: dict[str, Any]) -> int:
 
 
 def _cause(
-    found: dict[str, Any], calls: int, gain: float, draft: float, other: float, active: float, call: float, worth: int
+    found: dict[str, Any], calls: int, gain: float, shares: Shares, active: float, call: float, worth: int
 ) -> Cause:
     if calls < FEW:
         return "too early"
@@ -183,8 +199,10 @@ def _cause(
         return "plain decoding"
     if active < INACTIVE:
         return "speculation inactive"
-    if other >= OVERHEAD and other > draft:
-        return "overhead-bound"
+    beside: Cause = "reward model too costly" if shares.reward > shares.other else "overhead-bound"
+    most = max(shares.reward, shares.other)
+    if most >= OVERHEAD and most > shares.draft:
+        return beside
     if gain < 1 and (found["cost_ratio"] or 0.0) >= COSTLY:
         return "draft too costly"
     if gain < 1 and call >= CALL:
@@ -193,15 +211,14 @@ def _cause(
         return "acceptance falls"
     if gain >= 1 - EVEN:
         return "pays off"
-    return "overhead-bound" if other > draft else "draft too costly"
+    return beside if most > shares.draft else "draft too costly"
 
 
 def _why(
     cause: Cause,
     found: dict[str, Any],
     different: int,
-    draft: float,
-    other: float,
+    shares: Shares,
     drafting: int,
     call: float | None,
     worth: int,
@@ -216,9 +233,14 @@ def _why(
     if cause == "speculation inactive":
         return f"Speculation inactive: {drafting} of its {calls} had a draft."
     if cause == "overhead-bound":
-        return f"Overhead-bound: {percent(other)} of its decoding time is in neither model."
+        return f"Overhead-bound: {percent(shares.other)} of its decoding time is in neither model."
+    if cause == "reward model too costly":
+        return (
+            f"Reward model too costly: reading {count(found['reward_calls'], 'drafted step')} takes it "
+            f"{percent(shares.reward)} of the decoding time."
+        )
     if cause == "draft too costly":
-        return f"Draft too costly: it takes {percent(draft)} of the decoding time."
+        return f"Draft too costly: it takes {percent(shares.draft)} of the decoding time."
     if cause == "target call too costly":
         length, times = mean(found["drafted"] / drafting), mean(call or 0.0)
         tokens = "token" if length == "1" else "tokens"
@@ -274,10 +296,10 @@ def _ratio(value: float) -> str:
     return f"{value:.{1 if value >= 1.5 else 2}f}x"
 
 
-def _terms(found: dict[str, Any]) -> str:
+def _terms(found: dict[str, Any], reward: float) -> str:
     if found["tau"] is None:
         return "no token yet"
     tokens = f"**{found['tau']:.1f}** tokens a target call" if found["tau"] > 1 else "one token a target call"
-    if found["cost_ratio"] is None:
-        return tokens
-    return f"{tokens}; a draft step costs **{number(found['cost_ratio'])}** of one"
+    if found["cost_ratio"] is not None:
+        tokens += f"; a draft step costs **{number(found['cost_ratio'])}** of one"
+    return f"{tokens}; its reward model takes **{percent(reward)}** of the time" if reward else tokens

@@ -202,6 +202,10 @@ def _share(value: Any, where: str, _bounds: Bounds) -> None:
         _within(value, 0, 1, where)
 
 
+def _time(value: Any, where: str, _bounds: Bounds) -> None:
+    _within(_number(value, where), 0, MAX_MS, where)
+
+
 def _entropy(value: Any, where: str, bounds: Bounds) -> None:
     if not -SLACK <= _number(value, where) <= bounds.nats:
         _within(value, 0, bounds.nats, where)
@@ -330,6 +334,7 @@ EXTRAS = (
     | _each(_count, "match", "table_entries", "buffers_made", "buffers_reused", "reward_tokens", "draft_tokens")
     | _each(_share, "mean_confidence", "judge_threshold", "reward", "following")
     | _each(_real, "lambda", "rating", "score")
+    | _each(_time, "early_ms")
     | _each(_distance, "expected", "expected_ms", "least")
     | {"where": _text, "phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
 )

@@ -54,6 +54,7 @@ class Sums:
     step_ms: float = 0.0  # of rounds with a draft
     verify_ms: float = 0.0
     other_ms: float = 0.0
+    reward_ms: float = 0.0  # of that, in the process reward model
     prefill_ms: float | None = 0.0
 
     @classmethod
@@ -101,6 +102,7 @@ class Sums:
             step_ms=sum(event.draft_ms for event in drafting),
             verify_ms=sum(event.verify_ms for event in kept),
             other_ms=sum(event.other_ms for event in kept),
+            reward_ms=sum(event.extras.get("early_ms") or 0.0 for event in kept if "reward" in event.extras),
         )
 
     @classmethod
@@ -153,6 +155,7 @@ class Sums:
             "draft_s": self.draft_ms / 1e3,
             "verify_s": self.verify_ms / 1e3,
             "other_s": self.other_ms / 1e3,
+            "reward_s": self.reward_ms / 1e3,
             "cost_ratio": None if step is None else ratio(step, call),
             "prefill_s": None if self.prefill_ms is None else self.prefill_ms / 1e3,
             "tokens_per_s": self.tokens_per_s,

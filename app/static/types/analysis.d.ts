@@ -22,6 +22,7 @@ export interface Verdict {
     | "plain decoding"
     | "speculation inactive"
     | "overhead-bound"
+    | "reward model too costly"
     | "draft too costly"
     | "target call too costly"
     | "acceptance falls"
@@ -30,7 +31,10 @@ export interface Verdict {
   readonly tau: number | null;
   readonly cost_ratio: number | null;
   readonly draft_share: number;
+  /** in no model */
   readonly other_share: number;
+  /** in a process reward model */
+  readonly reward_share: number;
   /** share of the calls that verified a draft */
   readonly active: number;
   /** a target call of this run / one of the baseline */

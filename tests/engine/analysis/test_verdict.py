@@ -60,6 +60,23 @@ def test_overhead() -> None:
     assert said.why == "Overhead-bound: 48 % of its decoding time is in neither model."
 
 
+def test_a_reward_model_has_a_share_of_its_own() -> None:
+    def scored(other: float, reward: float, draft: float = 0.3) -> Trace:
+        made = run(["aaa"] * 8, draft=draft, other=other)
+        for event in made.rounds:
+            event.extras.update(reward=0.9, early_ms=reward)
+        return made
+
+    said = verdict(scored(12.0, 10.0))
+    assert said.cause == "reward model too costly"
+    assert (said.reward_share, said.other_share) == (pytest.approx(10 / 22.9), pytest.approx(2 / 22.9))
+    assert said.why == "Reward model too costly: reading 8 drafted steps takes it 44 % of the decoding time."
+    assert said.line.endswith("a draft step costs **0.03** of one; its reward model takes **44 %** of the time.")
+    assert verdict(scored(12.0, 2.0)).cause == "overhead-bound"
+    assert verdict(scored(12.0, 2.0)).why.endswith("44 % of its decoding time is in neither model.")
+    assert verdict(scored(12.0, 10.0, draft=9.0)).cause == "draft too costly", "the larger of two costs is named"
+
+
 def test_draft_too_costly() -> None:
     said = verdict(run(["aar"] * 8, draft=8.0), ar([1] * 8))
     assert said.cause == "draft too costly" and said.speedup == pytest.approx(3 / 34.5 * 10)

@@ -83,6 +83,9 @@ def test_calls_and_what_the_target_reads_are_counted(lab: Lab, mixed: Trace) -> 
     for event in mixed.rounds:
         assert event.fed == (0 if event.accepted else unread)
         unread = unread + event.emitted if event.accepted else 1
+        assert ("early_ms" in event.extras) == (event.drafted > 0), "the time of the reward model, where it read"
+        assert 0 <= event.extras.get("early_ms", 0.0) <= event.other_ms
+    assert 0 < found["reward_s"] < found["other_s"]
     light = lab.run("rsd", PROMPT, max_new_tokens=60, record="light", **mixed.head.knobs)
     same = ("rounds", "verify_tokens", "drafted", "accepted", "rejected", "reward_calls", "reward_tokens")
     assert {name: metrics(light)[name] for name in same} == {name: found[name] for name in same}

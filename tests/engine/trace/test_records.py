@@ -15,7 +15,7 @@ from engine.trace.records import HeadExtras, Pruned, Reason, RoundExtras, Source
 from engine.trace.store import Trace
 
 UNRECORDED = {  # of no recorded case
-    *("beams", "ended", "rating", "reward", "reward_tokens", "score", "draft_tokens"),
+    *("beams", "ended", "rating", "reward", "reward_tokens", "early_ms", "score", "draft_tokens"),
     *("expected", "expected_ms", "least", "following"),
 }
 FREE = {"pattern"}  # a text for a reader, of any content
