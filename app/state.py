@@ -20,7 +20,7 @@ class Limits:
 
     max_tokens: int = 512
     max_prompt_chars: int = 20_000
-    max_lanes: int = 32  # every method that a pair can run, and a few twice with other knobs
+    max_lanes: int = 40  # every method that a pair can run, and a few twice with other knobs
     max_upload_bytes: int = MAX_BYTES
     max_nodes: int = MAX_NODES
 

@@ -1,7 +1,7 @@
 """What a recording must show: the claims of a case by name, and which of them its traces do not bear out.
 
-`expect` in a preset's TOML holds claims by name; lanes are counted from 0. The same claims find a prompt, guard the
-recording, and are tested on the recorded files.
+`expect` in a preset's TOML holds claims by name; lanes are counted from 0, or named by their method. The same claims
+find a prompt, guard the recording, and are tested on the recorded files.
 """
 
 from collections.abc import Callable, Sequence
@@ -92,9 +92,25 @@ def failures(preset: Preset, traces: Traces) -> list[str]:
     """The claims of the preset that its traces do not bear out.
 
     Raises:
-        ConfigError: a claim that nobody knows.
+        ConfigError: a claim that nobody knows, or about a lane that is not there.
     """
     for name in preset.expect:
         if name not in CLAIMS:
             raise ConfigError(f"{preset.name}: " + unknown("claim", name, CLAIMS))
-    return [f"{name} = {value}" for name, value in preset.expect.items() if not CLAIMS[name](preset, traces, value)]
+    return [f"{name} = {value}" for name, value in preset.expect.items() if not _holds(preset, traces, name, value)]
+
+
+def _holds(preset: Preset, traces: Traces, name: str, value: Any) -> bool:
+    lanes = {trace.head.method: lane for lane, trace in reversed(list(enumerate(traces)))}
+    given = [lanes.get(part, part) if isinstance(part, str) else part for part in value] if _several(value) else value
+    try:
+        return CLAIMS[name](preset, traces, given)
+    except (TypeError, IndexError):
+        there = ", ".join(reversed(lanes))
+        raise ConfigError(
+            f"{preset.name}: {name} = {value} is about a lane that is not there; there are {there}."
+        ) from None
+
+
+def _several(value: Any) -> bool:
+    return isinstance(value, list | tuple)

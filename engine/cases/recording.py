@@ -13,11 +13,20 @@ from engine.trace.store import Trace
 
 def record(lab: Lab, preset: Preset, warm: bool = True) -> list[Trace]:
     """The lanes of a case, one after the other on a free engine, after a warm-up."""
+    lanes = lanes_of(lab, preset)
     if warm:
-        lab.run(preset.lanes[0].method, preset.prompt, max_new_tokens=8, **_options(preset, preset.lanes[0].knobs))
+        lab.run(lanes[0].method, preset.prompt, max_new_tokens=8, **_options(preset, lanes[0].knobs))
     extras = {"case": preset.name, "task": preset.task, "answer": preset.answer}
     options: Mapping[str, Any] = {"max_new_tokens": preset.max_new_tokens, "extras": extras}
-    return [_lane(lab, preset, lane, options) for lane in preset.lanes]
+    return [_lane(lab, preset, lane, options) for lane in lanes]
+
+
+def lanes_of(lab: Lab, preset: Preset) -> tuple[Lane, ...]:
+    """The lanes of a case; of one with every method, those that the lab can run, in the catalogue's order."""
+    if not preset.every:
+        return preset.lanes
+    own = {lane.method: lane for lane in preset.lanes}
+    return tuple(own.get(card.name, Lane(card.name)) for card in lab.methods())
 
 
 def _lane(lab: Lab, preset: Preset, lane: Lane, options: Mapping[str, Any]) -> Trace:

@@ -4,6 +4,7 @@ adopt a planned case: find its prompt, write the preset, record it.
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from engine.cases.claims import failures
@@ -13,6 +14,7 @@ from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.files.presets import Preset, get_preset, list_presets
 from engine.lab import Lab
+from engine.trace.store import Trace
 
 PLANNED = PRESETS / "planned"
 
@@ -85,13 +87,23 @@ def _record(lab: Lab, case: Preset) -> int:
     if broken:
         print(f"{case.name}: not recorded, these claims do not hold: {'; '.join(broken)}")
         return 1
-    if len(case.traces) != len(traces):
+    paths = _paths(case, traces)
+    if len(paths) != len(traces):
         raise ConfigError(f"{case.name}: traces must name {len(traces)} files, one a lane.")
-    for path, trace in zip(case.traces, traces, strict=True):
+    for path in {*case.traces} - {*paths}:
+        (PRESETS / path).unlink()
+    for path, trace in zip(paths, traces, strict=True):
         (PRESETS / path).parent.mkdir(parents=True, exist_ok=True)
         trace.save(PRESETS / path)
-    print(f"{case.name}: " + ", ".join(f"{t.head.title} tau {t.metrics()['tau']:.2f}" for t in traces))
+    print(f"{case.name}: " + ", ".join(f"{t.head.title} tau {t.metrics()['tau'] or 0:.2f}" for t in traces))
     return 0
+
+
+def _paths(case: Preset, traces: Sequence[Trace]) -> Sequence[str]:
+    """Where the runs of a case are kept; a case of every method names the files by these."""
+    if not case.every:
+        return case.traces
+    return [f"traces/{case.name}-{i:02}-{trace.head.method}.jsonl.gz" for i, trace in enumerate(traces)]
 
 
 def _find(lab: Lab, case: Preset, args: argparse.Namespace) -> int:

@@ -1,8 +1,9 @@
 """Presets: model pairs and cases as TOML under presets/. Plain data, no torch."""
 
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ class Preset:
     traces: tuple[str, ...] = ()  # recorded runs, relative to presets/
     order: int = 100  # place in lists
     group: str = ""  # what a case teaches: the heading that it stands under in the gallery
+    every: bool = False  # one lane for each method that the pair can run; the file names those with knobs of their own
     task: str = ""  # family of the prompt, when its answer can be checked
     answer: str = ""  # the reference answer, as the task compares it
     dtype: str = "auto"  # of a pair
@@ -116,7 +118,16 @@ def read_preset(path: Path) -> Preset:
         calibrated=calibrated,
     )
     _check(preset, path)
-    return preset
+    return _recorded(preset, path.parent) if preset.every else preset
+
+
+def _recorded(preset: Preset, folder: Path) -> Preset:
+    """A preset of every method, with the lanes that were recorded (`cases record`), in the order of their files."""
+    own = {lane.method: lane for lane in preset.lanes}
+    named = re.compile(rf"{re.escape(preset.name)}-\d+-(\w+)\.jsonl\.gz")
+    found = [(file, one[1]) for file in sorted(folder.glob("traces/*")) if (one := named.fullmatch(file.name))]
+    lanes = tuple(own.get(method, Lane(method)) for _, method in found)
+    return replace(preset, lanes=lanes or preset.lanes, traces=tuple(f"traces/{file.name}" for file, _ in found))
 
 
 def calibrations(pair: str, folder: Path = PRESETS) -> Mapping[str, Calibration]:

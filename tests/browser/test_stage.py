@@ -13,6 +13,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from engine.analysis.explain import why
 from engine.files.places import PRESETS
 from engine.files.presets import get_preset
+from engine.trace.outcome import calls
 from engine.trace.store import Trace
 
 pytestmark = pytest.mark.browser
@@ -52,9 +53,9 @@ def keyboard(page: Page) -> Any:
     return page.get_by_role("slider", name="Score: positions of all methods")
 
 
-def bands(page: Page, count: int = 24) -> list[str]:
-    """Keys of the bands from the top, once there are so many."""
-    expect(page.locator(".score .head")).to_have_count(count)
+def bands(page: Page, count: int | None = None) -> list[str]:
+    """Keys of the bands from the top, once there are so many: as many as methods were recorded."""
+    expect(page.locator(".score .head")).to_have_count(count or len(traces("all_methods")))
     return page.locator(".score .head").evaluate_all("(all) => all.map((one) => one.dataset.band)")
 
 
@@ -78,7 +79,7 @@ def test_all_methods_are_one_click_from_first_paint(visit: Any) -> None:
     assert bands(page) == [trace.head.method for trace in recorded]
     for trace in recorded:
         head = page.locator(f'.score .head[data-band="{trace.head.method}"]')
-        expect(head).to_have_attribute("aria-label", re.compile(f": {len(trace.rounds)} target calls, "))
+        expect(head).to_have_attribute("aria-label", re.compile(f": {calls(trace.rounds)} target calls, "))
     wait(page, "s.options.stage === 'score' && s.options.folded")
 
 
@@ -181,14 +182,14 @@ def test_what_is_painted_as_a_run_grows_is_what_is_painted_at_once(visit: Any) -
 def test_bands_sort(visit: Any) -> None:
     """Which order is whose is tested without a browser: here the choice reaches bands and link."""
     page = visit("?trace=all_methods")
-    calls = {trace.head.method: len(trace.rounds) for trace in traces("all_methods")}
+    needed = {trace.head.method: calls(trace.rounds) for trace in traces("all_methods")}
     page.get_by_label("Order of the bands").select_option("calls")
     page.wait_for_function("location.search.includes('sort=calls')")
-    few = min(calls.values())
+    few = min(needed.values())
     page.wait_for_function(
-        "([calls, few]) => calls[document.querySelector('.score .head').dataset.band] === few", arg=[calls, few]
+        "([calls, few]) => calls[document.querySelector('.score .head').dataset.band] === few", arg=[needed, few]
     )
-    order = [calls[key] for key in bands(page)]
+    order = [needed[key] for key in bands(page)]
     assert order == sorted(order)
 
 
@@ -247,7 +248,7 @@ def test_the_score_is_saved_as_svg_and_png(visit: Any) -> None:
     text = Path(getting.value.path()).read_text(encoding="utf-8")
     assert text.startswith("<svg") and "NaN" not in text and "var(" not in text
     for trace in traces("all_methods"):
-        assert trace.head.title in text and f"{len(trace.rounds)} calls" in text
+        assert trace.head.title in text and f"{calls(trace.rounds)} calls" in text
     with page.expect_download() as getting:
         page.get_by_role("button", name="Save the score as PNG").click()
     assert Path(getting.value.path()).read_bytes().startswith(b"\x89PNG")
@@ -257,7 +258,7 @@ def test_trees_of_all_methods_at_the_cursor(visit: Any) -> None:
     page = visit("?trace=all_methods&v=trees")
     page.evaluate(f"{S}.setCursor({{ run: 'eagle3', pos: 20 }})")
     recorded = {trace.head.method: trace for trace in traces("all_methods")}
-    expect(page.locator(".treegrid .card")).to_have_count(24)
+    expect(page.locator(".treegrid .card")).to_have_count(len(recorded))
     for name in ("sd", "eagle3", "medusa", "pld"):
         event = next(event for event in recorded[name].rounds if event.start <= 20 < event.start + event.emitted)
         words = page.locator(f'[data-tree="{name}"] header')

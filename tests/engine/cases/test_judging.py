@@ -9,6 +9,7 @@ import pytest
 from engine.cases.claims import CLAIMS, failures
 from engine.cases.judging import digits_refused, naive_misses, words_kept
 from engine.cli.cases import PLANNED, filled
+from engine.errors import ConfigError
 from engine.files.presets import Lane, Preset, list_presets
 from engine.judge.events import Label, PromptFinished, to_json
 from engine.trace.events import Node, Round, RunEnded, Token
@@ -114,6 +115,16 @@ def test_naive_mining_overlooks(tmp_path: Path) -> None:
 def test_claims_by_name(claim: dict[str, list[int]], holds: bool) -> None:
     made = trace(candidate(1, 0, "relaxed"), candidate(2, 3, "rejected", 0.9))
     assert (failures(Preset("made", "Made", expect=claim), [made]) == []) is holds
+
+
+def test_lanes_are_named_by_method_or_number() -> None:
+    lanes = [trace(candidate(1, 0, "relaxed")), Trace([head("sd"), RunEnded("eos", 0.0, 1.0, "")])]
+    for given in (["autojudge", 1], [0, 1]):
+        assert failures(Preset("made", "Made", expect={"words_kept": given}), lanes) == []
+    assert failures(Preset("made", "Made", expect={"words_kept": ["sd", 1]}), lanes) == ["words_kept = ['sd', 1]"]
+    for odd in (["sdd", 1], [2, 1]):
+        with pytest.raises(ConfigError, match="is about a lane that is not there; there are autojudge, sd"):
+            failures(Preset("made", "Made", expect={"words_kept": odd}), lanes)
 
 
 @pytest.mark.parametrize("case", list_presets(PLANNED), ids=lambda case: case.name)

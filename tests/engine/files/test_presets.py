@@ -25,6 +25,21 @@ def test_a_file_becomes_a_preset(tmp_path: Path) -> None:
     assert get_preset("mine", tmp_path) == preset
 
 
+def test_a_case_of_every_method_has_the_lanes_that_were_recorded(tmp_path: Path) -> None:
+    path = written(tmp_path, 'every = true\n[[lanes]]\nmethod = "sd"\nknobs = { gamma = 3 }\n')
+    assert [lane.method for lane in read_preset(path).lanes] == ["sd"] and read_preset(path).traces == ()
+    (tmp_path / "traces").mkdir()
+    for name in ("mine-01-sd", "mine-00-ar", "mine-10-sam_recycle", "yours-00-ar", "mine-x-ar", "mine_too-00-ar"):
+        (tmp_path / "traces" / f"{name}.jsonl.gz").touch()
+    preset = read_preset(path)
+    assert [(lane.method, dict(lane.knobs)) for lane in preset.lanes] == [
+        ("ar", {}),
+        ("sd", {"gamma": 3}),
+        ("sam_recycle", {}),
+    ]
+    assert preset.traces[1:] == ("traces/mine-01-sd.jsonl.gz", "traces/mine-10-sam_recycle.jsonl.gz")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
