@@ -15,7 +15,7 @@ import { TCR_FIGURES } from "./tcr.js";
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/store.js").Run} Run
  * @typedef {import("./figures.js").Figure} Figure
- * @typedef {{tab: string, run: Run | null, width: number, room: number}} State
+ * @typedef {{run: Run | null, width: number, room: number}} State
  * @typedef {ReturnType<typeof build>} Parts
  */
 
@@ -38,7 +38,7 @@ function build() {
 /** @param {HTMLElement} element @param {Store} store @param {import("./types/lab.js").Lab} [lab] */
 export function mount(element, store, lab) {
   /** @type {State} */
-  const state = { tab: "position", run: null, width: 0, room: 0 };
+  const state = { run: null, width: 0, room: 0 };
   const parts = build();
   const { buttons } = parts;
   element.classList.add("v-view", "v-aggregates");
@@ -52,10 +52,7 @@ export function mount(element, store, lab) {
   const later = () => store.frame("aggregates", drawShown);
   const live = () => store.seldom("aggregates", drawShown, LIVE_MS);
   for (const [i, button] of buttons.entries())
-    button.addEventListener("click", () => {
-      state.tab = ALL[i].id;
-      later();
-    });
+    button.addEventListener("click", () => store.setOption("figure", ALL[i].id));
   parts.tabs.append(...buttons);
   parts.tabs.addEventListener("keydown", (event) => {
     const open = buttons.filter((button) => !button.hidden);
@@ -70,7 +67,7 @@ export function mount(element, store, lab) {
   });
   for (const topic of /** @type {const} */ (["runs", "data", "time"])) store.on(topic, live);
   store.on("filters", later);
-  store.on("options", (name) => name === "stage" && later());
+  store.on("options", (name) => (name === "stage" || name === "figure") && later());
   store.on("cursor", () => lockedRun(store) !== state.run && later());
   const sized = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries) {
@@ -96,7 +93,7 @@ function show(store, state, parts, catalogue) {
   const group = run ? siblings(store, run) : [];
   const rounds = roundsOf(store, group);
   const usable = ALL.filter((figure) => rounds.length && figure.needs(rounds));
-  const figure = usable.find((one) => one.id === state.tab) ?? usable[0];
+  const figure = usable.find((one) => one.id === store.options.figure) ?? usable[0];
   for (const button of parts.buttons) {
     button.hidden = !usable.some((one) => one.id === button.dataset.tab);
     const chosen = figure?.id === button.dataset.tab;

@@ -2,6 +2,7 @@
 // Case review: verdict, note and star of a token, a round or a whole run; what was reviewed; agreement of two
 // reviewers.
 
+import { nameOf as laneName } from "./columns.js";
 import { count, h, visible } from "./dom.js";
 import { rich } from "./draw.js";
 import { MAX_URL } from "./link.js";
@@ -89,12 +90,12 @@ function here({ lab, store, save }, draw) {
 }
 
 /** @param {string} key @param {ReviewedPlace} of @param {Run} run @param {Room} room */
-function asked(key, of, run, { save, draw }) {
+function asked(key, of, run, { store, save, draw }) {
   const reviews = load();
   const { round, position } = of;
   const where = { token: `position ${position}, ${of.state}`, round: `round ${round}, ${of.state}`, run: of.state };
   return [
-    h("p", {}, h("b.piece", {}, visible(of.piece.slice(0, 80))), ` ${run.card.title}, ${where[of.place]}`),
+    h("p", {}, h("b.piece", {}, visible(of.piece.slice(0, 80))), ` ${laneName(store, run)}, ${where[of.place]}`),
     of.why ? h("p.quiet", {}, ...rich(of.why)) : "",
     reviewPanel(
       {

@@ -84,21 +84,63 @@ export function lockedRun(store) {
 /** The title of a lane's method. @param {Store} store @param {string} key */
 export const titleOf = (store, key) => store.runs.get(key)?.card.title ?? key;
 
-/** A lane's title, with what tells lanes apart: prompts and the like where they differ, and where several lanes have
- * the same title the knobs. @param {Store} store @param {Run} run @returns {string} */
-export function nameOf(store, run) {
+/** What a run was asked for, by name and in words; what `whose` tells aside. @param {Run} run
+ * @returns {Map<string, string>} */
+function settingsOf({ head }) {
+  const { knobs = {}, extras = {}, max_new_tokens: limit } = head ?? {};
+  const { trajectory, forced } = /** @type {import("./types/trace.js").HeadExtras} */ (extras);
+  const value = (/** @type {unknown} */ given) => (typeof given === "number" ? Number(given.toPrecision(4)) : given);
+  /** @type {[string, string | false][]} */
+  const told = [
+    ["trajectory", typeof trajectory === "number" && `trajectory ${trajectory + 1}`],
+    ["forced", typeof forced === "number" && `given ${forced} tokens`],
+    .../** @type {[string, string][]} */ (
+      Object.entries(knobs).map(([name, given]) => [name, `${name} ${value(given)}`])
+    ),
+    ["limit", `at most ${limit} tokens`],
+  ];
+  return new Map(told.flatMap(([name, words]) => (words ? [[name, words]] : [])));
+}
+
+const FEW = 2; // settings that a name tells where fewer would do as well
+
+/** The parts of a lane's name: its title, its settings where several lanes have the same title, what tells lanes of
+ * several prompts and the like apart, and a number where nothing does. @param {Store} store @param {Run} run */
+function nameParts(store, run) {
   const title = (/** @type {Run} */ one) => one.card.title ?? one.head?.title ?? one.key;
   const runs = [...store.runs.values()];
   const same = runs.filter((one) => one.head && title(one) === title(run));
-  const other = whose(runs, run);
-  if (same.length < 2 || !run.head) return other.length ? `${title(run)} (${other.join(", ")})` : title(run);
-  const knobs = run.head.knobs;
-  const telling = Object.keys(knobs).filter((name) => same.some((one) => one.head?.knobs[name] !== knobs[name]));
-  const { trajectory } = run.head.extras;
-  const differs = same.some((one) => one.head?.extras.trajectory !== trajectory);
-  const which = differs && typeof trajectory === "number" ? [`trajectory ${trajectory + 1}`] : [];
-  const words = [...which, ...telling.slice(0, 2).map((name) => `${name} ${knobs[name]}`), ...other].join(", ");
-  return `${title(run)} (${words || same.indexOf(run) + 1})`;
+  const none = { title: title(run), settings: /** @type {string[]} */ ([]), number: /** @type {string[]} */ ([]) };
+  if (same.length < 2 || !run.head) return { ...none, other: whose(runs, run) };
+  const known = new Map(same.map((one) => [one, { settings: settingsOf(one), other: whose(runs, one) }]));
+  const of = (/** @type {Run} */ one) => known.get(one) ?? { settings: new Map(), other: [] };
+  const names = new Set(same.flatMap((one) => [...of(one).settings.keys()]));
+  const telling = [...names].filter((name) => new Set(same.map((one) => of(one).settings.get(name))).size > 1);
+  /** @param {Run} one @param {number} n of the telling settings @returns {string[]} */
+  const told = (one, n) => telling.slice(0, n).flatMap((name) => of(one).settings.get(name) ?? []);
+  const whole = (/** @type {Run} */ one, /** @type {number} */ n) => [...told(one, n), ...of(one).other].join(", ");
+  const kinds = (/** @type {number} */ n) => new Set(same.map((one) => whole(one, n))).size;
+  let n = FEW;
+  while (n < telling.length && kinds(n) < kinds(telling.length)) n += 1;
+  const twins = same.filter((one) => whole(one, n) === whole(run, n));
+  const number = twins.length > 1 ? [String(twins.indexOf(run) + 1)] : [];
+  return { title: title(run), settings: told(run, n), other: of(run).other, number };
+}
+
+/** @param {string} title @param {string[]} words */
+const named = (title, words) => (words.length ? `${title} (${words.join(", ")})` : title);
+
+/** A lane's title with all that tells it from the other lanes. @param {Store} store @param {Run} run
+ * @returns {string} */
+export function nameOf(store, run) {
+  const { title, settings, other, number } = nameParts(store, run);
+  return named(title, [...settings, ...other, ...number]);
+}
+
+/** The same where prompts and the like stand beside it. @param {Store} store @param {Run} run @returns {string} */
+export function ownNameOf(store, run) {
+  const { title, settings, number } = nameParts(store, run);
+  return named(title, [...settings, ...number]);
 }
 
 /** Everything a selection points at. Without a selection: the first rejection of a finished run, else the end of what

@@ -5,26 +5,18 @@ import { bar, frame, keyLine, line, point } from "./charts.js";
 import { nameOf } from "./columns.js";
 import { s } from "./dom.js";
 import { cut, fmt, label, linear, percent, tip } from "./draw.js";
-import { byPosition, drafted, lengthCurve, most, plainOf, roundsOf, summary } from "./numbers.js";
+import { byPosition, drafted, lengthCurve, most, plainOf, roundsOf, summary, timesOf } from "./numbers.js";
 
 /**
  * @typedef {import("./figures.js").Figure} Figure
  * @typedef {import("./types/trace.js").Round} Round
  */
 
-/** @type {readonly {part: "draft" | "verify" | "other", field: "draft_ms" | "verify_ms" | "other_ms", words: string,
- *   colour: string}[]} */
-const PARTS = [
-  { part: "draft", field: "draft_ms", words: "draft", colour: "--draft-2" },
-  { part: "verify", field: "verify_ms", words: "target", colour: "--target-2" },
-  { part: "other", field: "other_ms", words: "other", colour: "--neutral" },
-];
-
 /** @type {Figure} */
 export const time = {
   id: "time",
   name: "Time",
-  names: ["draft_s", "verify_s", "other_s", "tokens_per_s", "prefill_s"],
+  names: ["draft_s", "verify_s", "other_s", "reward_s", "tokens_per_s", "prefill_s"],
   caption:
     "Top: milliseconds a token, all lanes on one scale (shorter is faster). Below: each round of this lane. Prefill " +
     "lies outside all rounds.",
@@ -34,6 +26,7 @@ export const time = {
   draw({ rounds, width, store, run }) {
     const runs = [...store.runs.values()].filter((one) => store.visibleRounds(one) > 0);
     const lanes = runs.map((one) => ({ one, numbers: summary(one.rounds.slice(0, store.visibleRounds(one))) }));
+    const parts = timesOf(lanes.map(({ numbers }) => numbers));
     const rowHeight = 22;
     const top = lanes.length * rowHeight + 50;
     const height = top + 150;
@@ -53,7 +46,7 @@ export const time = {
       figure,
       name,
       10,
-      PARTS.map(({ words, colour }) => ({ words, colour, shape: "bar" })),
+      parts.map(({ words, colour }) => ({ words, colour, shape: "bar" })),
     );
     lanes.forEach(({ one, numbers }, i) => {
       const y = 18 + i * rowHeight;
@@ -71,7 +64,7 @@ export const time = {
         }),
       );
       let at = 0;
-      for (const { part, colour } of PARTS) {
+      for (const { part, colour } of parts) {
         const each = numbers[part] / Math.max(1, numbers.tokens);
         group.append(
           s("rect", {
@@ -89,7 +82,7 @@ export const time = {
       const whole = numbers.draft + numbers.verify + numbers.other;
       tip(group, () => [
         nameOf(store, one),
-        ...PARTS.map(({ part, words }) => {
+        ...parts.map(({ part, words }) => {
           const each = fmt(numbers[part] / Math.max(1, numbers.rounds));
           return `${words}: ${each} ms a round, ${percent(numbers[part] / whole)}`;
         }),
@@ -112,15 +105,15 @@ export const time = {
     const w = (chart.right - chart.left) / rounds.length;
     rounds.forEach((round, i) => {
       let base = 0;
-      for (const { field, colour } of PARTS) {
+      for (const { ms, colour } of parts) {
         bar(chart, {
           x0: chart.left + i * w,
           x1: chart.left + (i + 1) * w - (w > 3 ? 0.75 : 0),
-          value: base + round[field],
+          value: base + ms(round),
           base,
           colour,
         });
-        base += round[field];
+        base += ms(round);
       }
     });
     chart.figure.setAttribute("y", String(top));

@@ -9,13 +9,16 @@ import { figuresIn, offer, stack } from "./figure.js";
 import { flagLines } from "./flags.js";
 import { alternativeButtons } from "./inspector/alternatives.js";
 import { chanceStrip, cutOf } from "./inspector/chance.js";
+import { formulaOf, plainText } from "./inspector/formula.js";
 import { numbers } from "./inspector/numbers.js";
 import { neutral } from "./inspector/sentence.js";
 import { leftBy } from "./inspector/siblings.js";
 import { subject } from "./inspector/subject.js";
+import { math } from "./mathml.js";
 import { followSource, passageOf, passageText } from "./passage.js";
 import { createContinuing } from "./run/continue.js";
 import { overlapN } from "./thresholds.js";
+import { STATES, word } from "./words.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -38,6 +41,7 @@ function build() {
     others: h("div.v-alternatives", { role: "group", "aria-label": "What if it had written another token" }),
     strip: h("div.v-strip"),
     numbers: h("dl.v-numbers"),
+    formula: h("section.v-formula", { "aria-label": "The rule with this token's numbers" }),
     order: h("button.v-button", { type: "button" }),
     distribution: h("button.v-button", { type: "button" }),
     back: h("button.v-button", { type: "button", text: "‹", "aria-label": "Previous draft token of this round" }),
@@ -63,6 +67,7 @@ export function mount(element, store, lab) {
     parts.flags,
     parts.bars,
     parts.others,
+    parts.formula,
     h("div.v-facts", {}, parts.strip, parts.numbers),
   );
   const continuing = lab && createContinuing(store, lab);
@@ -97,8 +102,8 @@ function show(store, parts, lab, continuing) {
     parts.why.textContent =
       "Choose a token: the sentence here says in the rule's own terms why it was accepted or rejected.";
     parts.place.textContent = "";
-    for (const part of [parts.which, parts.from, parts.flags, parts.bars, parts.others, parts.strip, parts.numbers])
-      part.replaceChildren();
+    const { which, from, flags, bars, others, formula, strip, numbers } = parts;
+    for (const part of [which, from, flags, bars, others, formula, strip, numbers]) part.replaceChildren();
     return;
   }
   showSentence(parts, it);
@@ -106,6 +111,7 @@ function show(store, parts, lab, continuing) {
   parts.flags.replaceChildren(...flagLines(it.run, it.pos, lab));
   showDistributions(store, parts, it);
   parts.others.replaceChildren(...alternativeButtons(store, continuing, it));
+  showFormula(parts.formula, it);
 }
 
 /** The token, its place, and why. @param {Parts} parts @param {Subject} it */
@@ -120,13 +126,46 @@ function showSentence(parts, it) {
       sign(state ?? "target", 0, 0, 5.5),
     ),
     h("span.v-token", { text: shownToken === undefined ? "?" : pieceOf(run, shownToken, 24) }),
-    h("span.v-state", { text: SIGNS[state ?? ""]?.label ?? "" }),
+    h("span.v-state", {}, word(SIGNS[state ?? ""]?.label ?? "", STATES[state ?? ""])),
   );
   const which = node && !own ? `, draft token ${(it.index ?? 0) + 1} of ${round.nodes.length}` : "";
   parts.place.textContent = `round ${it.roundIndex}, position ${it.pos}${which}`;
   parts.why.replaceChildren(
     ...rich(token?.why ?? (token && token.node == null ? null : node?.why) ?? neutral(it, state)),
   );
+}
+
+const FATES = new Map([
+  [true, "holds"],
+  [false, "does not hold"],
+  [null, "was not recorded"],
+]);
+
+/** What decided, in symbols and in this token's numbers. @param {HTMLElement} part @param {Subject} it */
+function showFormula(part, { run, node }) {
+  const { lines, legend } = formulaOf(run, node);
+  const said = lines.map((line) => [line.about, line.holds, plainText(line.symbols), plainText(line.numbers)]);
+  fresh(part, said, () => [
+    ...lines.map(({ about, symbols, numbers, holds }) =>
+      h(
+        "p.v-rule",
+        {},
+        h("span.v-about", { text: `${about} if` }),
+        math(symbols),
+        h("span.v-about", { text: "here" }),
+        math(numbers),
+        h(`span.v-fate.${holds ? "yes" : "no"}`, { text: FATES.get(holds) }),
+      ),
+    ),
+    legend.length
+      ? h(
+          "p.v-signs",
+          {},
+          ...legend.map(({ sign, words, anchor }) => h("span", {}, math(sign), " ", word(words, anchor))),
+        )
+      : h("span"),
+  ]);
+  part.hidden = !lines.length;
 }
 
 /** The text that the draft token was copied from. @param {Store} store @param {Parts} parts @param {Subject} it
@@ -203,9 +242,10 @@ function showDistributions(store, parts, it) {
   parts.strip.replaceChildren(
     chanceStrip(samples(run) ? node : node && { ...node, u: undefined }, parts.widths.strip || 220),
   );
-  parts.numbers.replaceChildren(
-    ...numbers(it, n, residual).flatMap(([term, value, hint]) => [
-      h("dt", { text: term, title: hint }),
+  const told = numbers(it, n, residual);
+  fresh(parts.numbers, told, () =>
+    told.flatMap(([term, value, hint, anchor]) => [
+      h("dt", { title: hint }, word(term, anchor)),
       h(value.length > 16 ? "dd.v-long" : "dd", { text: value }),
     ]),
   );
@@ -219,6 +259,15 @@ function whichWords(left, shown, sampled, distribution) {
   if (shown || (!left && distribution === "sampled")) return `Sentence and bars speak of ${what}.`;
   const bars = distribution === "raw" && sampled ? "the raw ones" : "these before a sibling was rejected";
   return `The sentence speaks of ${what}; the bars show ${bars}.`;
+}
+
+/** Fill a part anew where it would show something else: what has the focus there keeps it.
+ * @param {HTMLElement} part @param {unknown} shown @param {() => Node[]} make */
+function fresh(part, shown, make) {
+  const stamp = JSON.stringify(shown);
+  if (part.dataset.stamp === stamp && part.firstChild) return;
+  part.dataset.stamp = stamp;
+  part.replaceChildren(...make());
 }
 
 /** To another draft token of the round, or a token of it without one. @param {Store} store @param {number} by */

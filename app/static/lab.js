@@ -6,10 +6,10 @@ import { createBus } from "./bus.js";
 import { embed, pageQuery } from "./embed.js";
 import { watchFlags } from "./flags.js";
 import { bindKeys } from "./keys.js";
-import { placeIn } from "./learn/places.js";
 import { createLink } from "./link.js";
 import { createMined } from "./mined.js";
 import { base, fetchFrom, packed } from "./packed.js";
+import { placeOf } from "./rooms/address.js";
 import { mountRooms, roomIn } from "./rooms/rooms.js";
 import { watchLoading } from "./run/loading.js";
 import { createSession } from "./session.js";
@@ -18,6 +18,7 @@ import { createStore } from "./store.js";
 import { watchTitles } from "./titles.js";
 import { restoreTheme } from "./top.js";
 import { createUi } from "./ui.js";
+import { watchWords } from "./words.js";
 
 /** Views that are fetched while the page is built; any other mount point of page.html is fetched when the page
  * stands. */
@@ -83,14 +84,15 @@ async function mount(element) {
     if (spot instanceof HTMLElement && module) module.mount(spot, store, lab);
   }
   store.setOption("room", roomIn(wanted));
-  for (const [option, value] of Object.entries(placeIn(wanted)))
-    store.setOption(/** @type {"tab" | "name" | "beside"} */ (option), value);
+  for (const [option, value] of Object.entries(placeOf(wanted)))
+    store.setOption(/** @type {keyof ReturnType<typeof placeOf>} */ (option), value);
   mountRooms(element, store, lab);
   bindKeys(store, lab);
   watchFlags(store, lab);
   if (!answers) watchLoading(store, lab);
   watchCards(store);
   watchTitles(element);
+  watchWords(element, store, lab);
   try {
     await begin();
   } catch (error) {

@@ -1,6 +1,7 @@
 // @ts-check
 // One lane: its header, what its text was made to begin with, and its running text.
 
+import { nameOf } from "./columns.js";
 import { h } from "./dom.js";
 import { LaneFlow } from "./laneflow.js";
 import { LaneHead } from "./lanehead.js";
@@ -37,6 +38,7 @@ export class Lane {
     }
     this.text.grow();
     this.head.numbers();
+    this.text.name(nameOf(this.text.store, this.run));
   }
 
   /** Show the rounds up to the time cursor. */

@@ -6,6 +6,7 @@ import { ghostChips, halfChips, tokenChip } from "./chips.js";
 import { h } from "./dom.js";
 import { flagsFor } from "./flags.js";
 import { lineStarts, trimStart } from "./lanetext.js";
+import { stepOf, stepWords } from "./run/steps.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -41,7 +42,6 @@ export class LaneFlow {
     this.element = h("div.flow", {
       role: "listbox",
       tabindex: 0,
-      "aria-label": `${run.card.title}: running text`,
       "data-key": run.key,
     });
     this.element.addEventListener(
@@ -51,6 +51,12 @@ export class LaneFlow {
       },
       { passive: true },
     );
+  }
+
+  /** What the text is called. @param {string} lane */
+  name(lane) {
+    const label = `${lane}: running text`;
+    if (this.element.getAttribute("aria-label") !== label) this.element.setAttribute("aria-label", label);
   }
 
   /** Draw the rounds that came since the last call. */
@@ -73,6 +79,9 @@ export class LaneFlow {
     const { run, store } = this;
     const { ghosts, whitespace } = store.options;
     const wrapper = this.wrapper(round.index, future);
+    const step = stepOf(round);
+    if (step) wrapper.append(h("span.stepmark", { title: stepWords(step), text: step.score.toFixed(2) }));
+    wrapper.classList.toggle("step", Boolean(step?.accepted));
     for (const token of round.tokens) {
       if (ghosts && (token.origin === "correction" || token.origin === "bonus")) {
         wrapper.append(...ghostChips(run, round, whitespace));

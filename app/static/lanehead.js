@@ -1,6 +1,7 @@
 // @ts-check
 // The header of a lane: the method, what it promises, its figures, how its run ended, and its answer.
 
+import { ownNameOf } from "./columns.js";
 import { h, num } from "./dom.js";
 import { percent } from "./draw.js";
 import { knobText } from "./lanetext.js";
@@ -11,6 +12,7 @@ import { remarksOf } from "./run/remarks.js";
 import { repeatedOf, spreadWords, times } from "./run/spread.js";
 import { whose } from "./run/whose.js";
 import { forcedOf } from "./run.js";
+import { word } from "./words.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -27,11 +29,12 @@ const REASONS = {
   stop: "complete",
   context: "context full",
 };
+/** @type {[name: string, title: string, anchor: import("./words.js").Anchor][]} */
 const FIGURES = [
-  ["tok/s", "Emitted tokens a second of decoding, without the prefill and without drawing."],
-  ["τ", "Tokens a target call, the correction or bonus included."],
-  ["calls", "Target calls so far; the prefill is not counted."],
-  ["accepted", "Share of the draft tokens that were accepted."],
+  ["tok/s", "Emitted tokens a second of decoding, without the prefill and without drawing.", "speedup"],
+  ["τ", "Tokens a target call, the correction or bonus included.", "tau"],
+  ["calls", "Target calls so far; the prefill is not counted.", "target-call"],
+  ["accepted", "Share of the draft tokens that were accepted.", "acceptance-rate"],
 ];
 
 export class LaneHead {
@@ -39,14 +42,20 @@ export class LaneHead {
   constructor(store, run, onTitle) {
     this.store = store;
     this.run = run;
-    const { card, key } = run;
-    this.figures = FIGURES.map(([name, title]) => ({ value: h("span", {}, "–"), name, title }));
+    const { card } = run;
+    this.figures = FIGURES.map(([name, title, anchor]) => ({ value: h("span", {}, "–"), name, title, anchor }));
+    const tabindex = store.lanes[0] === run.key ? null : "-1"; // one tab stop a word, in the first lane
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.knobs = h("span", {}, knobText(run));
     this.remarks = h("p.remarks", { hidden: true });
     /** What tells this lane from others besides its method. */
     this.whose = h("p.whose", { hidden: true });
     this.state = h("span.state");
+    this.title = h(
+      "button.plain",
+      { onclick: () => onTitle(card), title: "What this method does" },
+      ownNameOf(store, run),
+    );
     /** @type {HTMLElement} */
     this.badge = h(`button.badge.${card.guarantee}`, {
       type: "button",
@@ -60,11 +69,7 @@ export class LaneHead {
     this.element = h(
       "header",
       {},
-      h(
-        "div.lane-title",
-        {},
-        h("button.plain", { onclick: () => onTitle(card), title: "What this method does" }, card.title ?? key),
-      ),
+      h("div.lane-title", {}, this.title),
       this.whose,
       h("div.lane-marks", {}, this.badge, this.state),
       h("div.lane-knobs", {}, this.knobs),
@@ -72,7 +77,9 @@ export class LaneHead {
       h(
         "dl.figures",
         {},
-        this.figures.map((f) => h("div", { title: f.title }, h("dt", {}, f.name), h("dd", {}, f.value))),
+        this.figures.map((f) =>
+          h("div", { title: f.title }, h("dt", {}, word(f.name, f.anchor, { tabindex })), h("dd", {}, f.value)),
+        ),
       ),
       this.answer,
       this.spread,
@@ -96,8 +103,10 @@ export class LaneHead {
     this.badge.title = title;
   }
 
-  /** Everything that changes as rounds come, at the time that is shown. */
+  /** Everything that changes as rounds come, at the time that is shown; its name, since another lane may have come. */
   numbers() {
+    const name = ownNameOf(this.store, this.run);
+    if (this.title.textContent !== name) this.title.textContent = name;
     const stats = this.store.stats(this.run);
     const drafts = this.run.card.guarantee !== "reference";
     const texts = [

@@ -4,8 +4,8 @@
 import { readConfig, writeConfig } from "./config.js";
 import { embedPairs } from "./embed.js";
 import { makeFilter, specOf } from "./filters.js";
-import { placeIn, placePairs } from "./learn/places.js";
 import { packed } from "./packed.js";
+import { pairsOf, placeOf, turned } from "./rooms/address.js";
 import { roomIn } from "./rooms/rooms.js";
 import { readStage, stagePairs } from "./stage/stagelink.js";
 
@@ -63,14 +63,9 @@ export function createLink(store, session) {
         const url = link.url();
         if (url === location.href || url.length > MAX_URL) return;
         const was = new URLSearchParams(location.search);
-        const { tab, name } = placeIn(was);
-        const { room } = store.options;
-        const turned =
-          roomIn(was) !== room ||
-          (room === "learn" && (tab !== store.options.tab || name !== store.options.name)) ||
-          (room === "papers" && name !== store.options.name);
+        const step = roomIn(was) !== store.options.room || turned(placeOf(was), store.options);
         // another room, or page of one, is a step that Back undoes
-        if (location.protocol !== "about:") history[turned ? "pushState" : "replaceState"](null, "", url);
+        if (location.protocol !== "about:") history[step ? "pushState" : "replaceState"](null, "", url);
         if (parent !== window && !packed())
           parent.postMessage({ queryString: new URL(url).search.slice(1), hash: "" }, HUB);
       }, 150);
@@ -84,8 +79,8 @@ export function createLink(store, session) {
   session.on("ran", later);
   globalThis.addEventListener?.("popstate", () => {
     const query = new URLSearchParams(location.search);
-    for (const [option, value] of Object.entries(placeIn(query)))
-      store.setOption(/** @type {"tab" | "name" | "beside"} */ (option), value);
+    for (const [option, value] of Object.entries(placeOf(query)))
+      store.setOption(/** @type {keyof ReturnType<typeof placeOf>} */ (option), value);
     store.setOption("room", roomIn(query));
   });
   return link;
@@ -96,7 +91,7 @@ function pairs(store, session) {
   const { cursor, time, options, status, filters } = store;
   /** @type {string[][]} */
   const out = options.room === "compare" ? [] : [["room", options.room]];
-  out.push(...placePairs(options));
+  out.push(...pairsOf(options));
   out.push(...(status.recorded ? [["trace", status.recorded]] : ranOrSet(store, session)));
   if (cursor) out.push(["at", [cursor.run, cursor.round, cursor.pos, cursor.node].map((part) => part ?? "").join("~")]);
   if (time.at !== Infinity || time.mode !== "calls")

@@ -1,6 +1,7 @@
 // @ts-check
 // The list of mismatches in order of position, and the fork and review of the one that is open.
 
+import { nameOf } from "./columns.js";
 import { h, visible } from "./dom.js";
 import { flagMark } from "./flagmarks.js";
 import { forkView, stepper } from "./fork.js";
@@ -147,9 +148,7 @@ function runLinks(item, { store, lab }) {
       "p.runlinks",
       {},
       "On the page: ",
-      reach.map((run) =>
-        h("button", { onclick: () => go(run) }, `${run.card.title ?? run.key}, position ${item.label.t}`),
-      ),
+      reach.map((run) => h("button", { onclick: () => go(run) }, `${nameOf(store, run)}, position ${item.label.t}`)),
     );
   if (runs.length) return h("p.quiet", {}, "The runs on the page took another way before this position.");
   const { text: prompt } = item.prompt;

@@ -83,6 +83,7 @@ export function summary(rounds) {
   const draft = sum(rounds, (round) => round.draft_ms);
   const verify = sum(rounds, (round) => round.verify_ms);
   const other = sum(rounds, (round) => round.other_ms);
+  const reward = sum(rounds, rewardMs);
   const step = ratio(
     sum(drafting, (round) => round.draft_ms),
     sum(drafting, (round) => round.levels),
@@ -100,6 +101,8 @@ export function summary(rounds) {
     draft,
     verify,
     other,
+    reward,
+    rest: other - reward,
     step,
     call,
     drafted: sum(rounds, (round) => round.drafted),
@@ -111,6 +114,23 @@ export function summary(rounds) {
     histogram: Array.from(histogram, (count) => count ?? 0),
   };
 }
+
+/** Of a round's other time, what its reward model took. @param {Round} round */
+const rewardMs = (round) => ("reward" in round.extras ? (round.extras.early_ms ?? 0) : 0);
+
+/** Where a round's time goes, and the field of a summary that adds it up.
+ * @type {readonly {part: "draft" | "verify" | "reward" | "rest", ms: (round: Round) => number, words: string,
+ *   colour: string}[]} */
+export const TIMES = [
+  { part: "draft", ms: (round) => round.draft_ms, words: "draft", colour: "--draft-2" },
+  { part: "verify", ms: (round) => round.verify_ms, words: "target", colour: "--target-2" },
+  { part: "reward", ms: rewardMs, words: "reward model", colour: "--judge" },
+  { part: "rest", ms: (round) => round.other_ms - rewardMs(round), words: "other", colour: "--neutral" },
+];
+
+/** The parts that a summary has time in; a reward model only where there is one.
+ * @param {readonly Summary[]} all */
+export const timesOf = (all) => TIMES.filter(({ part }) => part !== "reward" || all.some(({ reward }) => reward > 0));
 
 /** Tested draft tokens as [number, accepted] pairs. @param {readonly Round[]} rounds
  * @param {(node: Node) => number|null|undefined} read @returns {[number, boolean][]} */

@@ -22,8 +22,9 @@ const REPORTS = "Reports: answers, /metrics or logs of vLLM, SGLang and llama.cp
 /** Kept while the page is open. @type {State} */
 const kept = { found: null, own: false, task: "", label: "" };
 
-/** @param {HTMLElement} body @param {unknown} _store @param {import("./types/lab.js").Lab} lab */
-export function drawPooled(body, _store, lab) {
+/** @param {HTMLElement} body @param {import("./types/store.js").Store} store
+ * @param {import("./types/lab.js").Lab} lab */
+export function drawPooled(body, store, lab) {
   const state = kept;
   const wrong = h("p.warn", { role: "alert", hidden: true });
   const busy = h("p.quiet", { role: "status" });
@@ -47,8 +48,17 @@ export function drawPooled(body, _store, lab) {
   const back = h("button", { hidden: true, onclick: () => recorded() }, "Back to the recorded runs");
   const draw = () => {
     back.hidden = !state.own;
-    if (state.found) room.replaceChildren(...sectionOf(state, state.found, draw));
+    const [task, ...label] = store.options.pool.split("~");
+    Object.assign(state, { task, label: label.join("~") });
+    if (state.found) room.replaceChildren(...sectionOf(state, state.found, choose));
   };
+  /** @param {string} task @param {string} label */
+  const choose = (task, label) => {
+    Object.assign(state, { task, label });
+    store.setOption("pool", `${task}~${label}`);
+  };
+  const off = store.on("options", (name) => name === "pool" && draw());
+  body.addEventListener("close", off, { once: true });
 
   /** Take what the server answers; what was on show stays when it refuses.
    * @param {boolean} own @param {() => Promise<Pooled>} ask */
@@ -100,8 +110,9 @@ export function drawPooled(body, _store, lab) {
   else recorded();
 }
 
-/** Everything below the buttons. @param {State} state @param {Pooled} found @param {() => void} draw */
-function sectionOf(state, found, draw) {
+/** Everything below the buttons. @param {State} state @param {Pooled} found
+ * @param {(task: string, label: string) => void} turn */
+function sectionOf(state, found, turn) {
   const beside = found.served ? served(found.served, found.plots.served) : [];
   if (!found.sections.length) return beside;
   const section = found.sections.find((one) => one.task === state.task) ?? found.sections[0];
@@ -119,8 +130,8 @@ function sectionOf(state, found, draw) {
         {
           "aria-label": words,
           onchange: (event) => {
-            state[name] = /** @type {HTMLSelectElement} */ (event.target).value;
-            draw();
+            const { value } = /** @type {HTMLSelectElement} */ (event.target);
+            turn(name === "task" ? value : section.task, name === "label" ? value : state.label);
           },
         },
         values.map((one) => h("option", { value: one, selected: one === value }, one)),

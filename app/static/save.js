@@ -1,6 +1,7 @@
 // @ts-check
 // Saving: traces as files of docs/design/0003, tables as CSV or JSON, figures as SVG or PNG; sharing: links.
 
+import { nameOf } from "./columns.js";
 import { count, h } from "./dom.js";
 import { download, figureBlob, svgText } from "./figure.js";
 import { MAX_URL } from "./link.js";
@@ -69,7 +70,7 @@ export function drawSave(body, store, lab) {
           h(
             "div.row",
             {},
-            h("span", {}, run.card.title ?? run.key),
+            h("span", {}, nameOf(store, run)),
             h("button.plain", { onclick: () => download(new Blob([traceText(run)]), `${run.key}.jsonl`) }, ".jsonl"),
           ),
         ),

@@ -3,7 +3,7 @@
 // stubs.
 
 import { chainFigure, isChain } from "./chain.js";
-import { nodeSelection, resolve } from "./columns.js";
+import { nameOf, nodeSelection, resolve } from "./columns.js";
 import { count, h } from "./dom.js";
 import { hideTip, legend, pieceOf, prob, SIGNS, showTip } from "./draw.js";
 import { offer, svgText } from "./figure.js";
@@ -133,7 +133,7 @@ function show(store, state, parts) {
   Object.assign(state, { run: at?.run ?? null, round, roundIndex: at?.roundIndex ?? -1 });
   if (!at || !round || !drafted) {
     state.key = "";
-    parts.about.textContent = at?.round ? `${at.run.card.title ?? at.run.key}, round ${at.roundIndex}` : "";
+    parts.about.textContent = at?.round ? `${nameOf(store, at.run)}, round ${at.roundIndex}` : "";
     parts.fold.hidden = true;
     parts.empty.textContent = !at?.round
       ? "The draft of the chosen round appears here."
@@ -169,7 +169,7 @@ function draw(store, state, parts, run, round) {
   parts.box.replaceChildren(figure);
   state.figure = figure;
   const deepest = Math.max(...round.nodes.map((node) => node.depth));
-  const title = `${run.card.title ?? run.key}, round ${state.roundIndex}`;
+  const title = `${nameOf(store, run)}, round ${state.roundIndex}`;
   const rank = round.tcr ? `, the last of rank ${round.tcr}` : "";
   const tail = round.pruned?.length ? `, ${count(round.pruned.length, "candidate")} pruned` : "";
   const size = `${count(round.nodes.length, "draft token")}, depth ${deepest}`;

@@ -29,6 +29,8 @@ const TABS = [
   ["accuracy", "Accuracy", drawAccuracy],
   ["reviewers", "Reviewers", drawReviewers],
 ];
+/** @param {string} id */
+const isTab = (id) => TABS.some(([known]) => known === id);
 const ALL = "all recorded";
 const FILTERED = new Set(["mismatches", "table"]);
 
@@ -52,6 +54,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   miner ??= createMiner(lab);
   const { mined } = lab;
   const reviews = load();
+  if (isTab(store.options.judge)) kept.tab = store.options.judge;
   kept.selected = wanted ?? kept.selected ?? reviews.last;
   if (wanted) kept.filter = {};
   /** @type {Record<"about" | "tabs" | "filters" | "spot", HTMLElement> & {source: HTMLSelectElement}} */
@@ -87,9 +90,9 @@ export function drawWorkshop(body, store, lab, wanted) {
     head: () => mined.sets.get(mined.shown)?.head ?? null,
     select(key, how = {}) {
       kept.selected = reviews.last = key;
-      if (how.tab) kept.tab = how.tab;
       save();
-      draw();
+      if (how.tab && how.tab !== kept.tab) turn(how.tab);
+      else draw();
     },
     review(key, given, quiet) {
       change(reviews, key, given);
@@ -118,11 +121,27 @@ export function drawWorkshop(body, store, lab, wanted) {
   );
   body.append(root);
 
-  const gone = [mined.on(() => store.frame("workshop", draw)), store.on("theme", () => store.frame("workshop", draw))];
+  const later = () => store.frame("workshop", draw);
+  const gone = [
+    mined.on(later),
+    store.on("theme", later),
+    store.on("options", (name) => {
+      if (name !== "judge" || !isTab(store.options.judge) || kept.tab === store.options.judge) return;
+      kept.tab = store.options.judge;
+      draw();
+    }),
+  ];
   /** @type {HTMLElement | null} */
   const dialog = body.closest("dialog, [data-room]");
   dialog?.addEventListener("keydown", keys);
   open();
+
+  /** Open a tab; it is part of the address. @param {string} id */
+  function turn(id) {
+    kept.tab = id;
+    store.setOption("judge", id);
+    draw();
+  }
 
   function save() {
     if (!keep(reviews)) lab.ui.notify("This browser keeps no data: export your reviews before you close the page.");
@@ -190,10 +209,7 @@ export function drawWorkshop(body, store, lab, wanted) {
             role: "tab",
             "aria-selected": String(kept.tab === id),
             "data-tab": id,
-            onclick: () => {
-              kept.tab = id;
-              draw();
-            },
+            onclick: () => turn(id),
           },
           words,
         ),

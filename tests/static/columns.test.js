@@ -144,3 +144,29 @@ test("lanes of several files name these where nothing else tells them apart", ()
   const [one, other] = names(lane("a", "x.jsonl", { prompt: "Once" }), lane("b", "y.jsonl", { prompt: "Twice" }));
   assert.deepEqual([one, other], ["a (“Once”)", "b (“Twice”)"]);
 });
+
+test("no two lanes share a name: more settings where two do not do, numbers where none does", () => {
+  const named = (key, more) => {
+    const lane = trace(key, [round()], more);
+    return { ...lane, card: { ...lane.card, title: "Chain" } };
+  };
+  const names = (...given) => {
+    const store = loaded(...given.map((more, i) => named(`lane${i}`, more)));
+    return [...store.runs.values()].map((run) => nameOf(store, run));
+  };
+  const knobs = (a, b, c) => ({ knobs: { a, b, c, same: 1 } });
+  assert.deepEqual(names(knobs(1, 1, 1), knobs(2, 2, 1), knobs(1, 1, 2)), [
+    "Chain (a 1, b 1, c 1)",
+    "Chain (a 2, b 2, c 1)",
+    "Chain (a 1, b 1, c 2)",
+  ]);
+  const hot = { sampling: { temperature: 0.8 } };
+  assert.deepEqual(names({ ...hot, seed: 1 }, { ...hot, seed: 2 }), ["Chain (seed 1)", "Chain (seed 2)"]);
+  assert.deepEqual(names({}, {}), ["Chain (1)", "Chain (2)"]);
+  assert.deepEqual(names({ ...hot, seed: 1 }, { ...hot, seed: 1 }, { ...hot, seed: 2 }), [
+    "Chain (seed 1, 1)",
+    "Chain (seed 1, 2)",
+    "Chain (seed 2)",
+  ]);
+  assert.deepEqual(names({ extras: { forced: 3 } }, {}), ["Chain (given 3 tokens)", "Chain"]);
+});

@@ -54,4 +54,6 @@ test("a method that drafted nothing is told once it has ended; the reference nev
   assert.equal(said("late"), "");
   assert.equal(said("plain"), "");
   assert.equal(draftedNothing({ ...store.runs.get("silent"), end: null }), "");
+  const { card, ...silent } = store.runs.get("silent");
+  assert.equal(draftedNothing({ ...silent, card: { ...card, family: "baseline" } }), "", "a baseline never drafts");
 });

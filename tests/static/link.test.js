@@ -4,6 +4,7 @@ import { createEmitter } from "../../app/static/emitter.js";
 import "../../app/static/filterkinds.js";
 import { makeFilter } from "../../app/static/filters.js";
 import { createLink } from "../../app/static/link.js";
+import { placeOf, turned } from "../../app/static/rooms/address.js";
 import { createStore } from "../../app/static/store.js";
 import { card, round, trace } from "./runs.js";
 
@@ -67,6 +68,33 @@ test("a link restores cursor, time, filters and options", () => {
   assert.deepEqual(again.store.options, store.options);
   assert.deepEqual(again.config, CONFIG);
   assert.equal(again.name, null);
+});
+
+test("the open tab of a room is in its link and comes back; an old link opens the first", () => {
+  const { store, link } = made();
+  store.load(LANES);
+  const shown = (/** @type {string} */ room, name, value) => {
+    store.setOption("room", room);
+    store.setOption(name, value);
+    return placeOf(new URL(link.url()).searchParams)[name];
+  };
+  assert.equal(shown("judge", "judge", "curves"), "curves");
+  assert.equal(shown("runs", "pool", "arithmetic~Tree (a~b)"), "arithmetic~Tree (a~b)");
+  assert.equal(shown("compare", "figure", "entropy"), "entropy");
+  assert.doesNotMatch(link.url(), /judge=|pool=/, "each only in its own room");
+  assert.deepEqual(placeOf(new URLSearchParams("room=judge")), {
+    tab: "lessons",
+    name: "",
+    beside: "",
+    judge: "mismatches",
+    figure: "position",
+    pool: "",
+  });
+  const odd = placeOf(new URLSearchParams({ judge: "<b>", figure: "x".repeat(99), pool: "y".repeat(999) }));
+  assert.deepEqual([odd.judge, odd.figure, odd.pool], ["mismatches", "position", ""]);
+  const judge = { ...store.options, room: "judge" };
+  assert.equal(turned(placeOf(new URLSearchParams("room=judge")), judge), true);
+  assert.equal(turned({ ...judge }, judge), false);
 });
 
 test("the link of a recording names it and asks for no run", () => {

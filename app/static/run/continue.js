@@ -1,6 +1,7 @@
 // @ts-check
 // "What if it had written this": another token at a place, and the method goes on from there, as one more lane.
 
+import { nameOf } from "../columns.js";
 import { forcedOf, textOf } from "../run.js";
 import { visitor } from "../visitor.js";
 
@@ -134,7 +135,10 @@ export function createContinuing(store, { api, session, ui }) {
         visitor: visitor(),
       };
       const was = run.tokens[pos] ? textOf(run, run.tokens[pos].token) : "";
-      origins.set(key, `: those of ${run.card.title} before position ${pos}, then another for “${was.trim() || was}”`);
+      origins.set(
+        key,
+        `: those of ${nameOf(store, run)} before position ${pos}, then another for “${was.trim() || was}”`,
+      );
       store.setStatus({ phase: "queued" });
       try {
         for await (const message of api.lines("continue", request, mine.signal)) {

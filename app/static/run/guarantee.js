@@ -101,12 +101,13 @@ function because(card, id, set) {
 }
 
 /**
- * What to say of a run that drafted nothing though its method drafts; empty while it may still begin to.
+ * What to say of a run that drafted nothing though its method drafts (a baseline does not); empty while it may still
+ * begin to.
  * @param {Pick<Run, "card" | "rounds" | "sums" | "end">} run
  */
 export function draftedNothing({ card, rounds, sums, end }) {
-  const silent = card.guarantee !== "reference" && end !== null && rounds.length > 0 && sums.drafted.at(-1) === 0;
-  if (!silent) return "";
+  const drafts = card.guarantee !== "reference" && card.family !== "baseline";
+  if (!drafts || end === null || !rounds.length || sums.drafted.at(-1) !== 0) return "";
   return (
     `Drafted nothing: in ${rounds.length} target ${rounds.length === 1 ? "call" : "calls"} there was no draft ` +
     "to check. Its figures are those of plain decoding."

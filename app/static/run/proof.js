@@ -5,6 +5,7 @@ import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { rich } from "../draw.js";
 import { addressOf, follow } from "../learn/places.js";
+import { togglePopover } from "../popover.js";
 import { guaranteeOf } from "./guarantee.js";
 import { madeWith } from "./made.js";
 
@@ -13,62 +14,17 @@ import { madeWith } from "./made.js";
  * @typedef {import("../types/store.js").Run} Run
  */
 
-const GAP = 6; // px between the badge and its popover
-
-/** @type {HTMLElement | null} */
-let shown = null;
-
 /** Open it under a badge, or close it there. @param {Element} anchor @param {Store} store @param {Run} run */
 export function toggleProof(anchor, store, run) {
-  const again = shown?.isConnected && shown.dataset.run === run.key;
-  closeProof();
-  if (again) return;
-  const element = h(
+  const box = h(
     "div.proof",
-    { role: "dialog", "aria-label": `Guarantee of ${nameOf(store, run)}`, tabindex: "-1", "data-run": run.key },
+    { role: "dialog", "aria-label": `Guarantee of ${nameOf(store, run)}`, "data-run": run.key },
     proofLines(store, run),
   );
-  element.addEventListener("click", (event) => {
+  togglePopover(anchor, box, (event) => {
     follow(event, store);
-    if (event.defaultPrevented || (event.target instanceof Element && event.target.closest("button"))) closeProof();
+    return event.defaultPrevented || Boolean(event.target instanceof Element && event.target.closest("button"));
   });
-  element.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    if (event.key !== "Escape") return;
-    closeProof();
-    if (anchor instanceof HTMLElement) anchor.focus();
-  });
-  (anchor.closest("[data-lab]") ?? document.body).append(element);
-  place(element, anchor.getBoundingClientRect());
-  shown = element;
-  element.focus({ preventScroll: true });
-  addEventListener("pointerdown", outside);
-  addEventListener("scroll", moved, { passive: true });
-  /** @param {Event} event */
-  function outside(event) {
-    const target = event.target instanceof Node ? event.target : null;
-    if (!element.isConnected) removeEventListener("pointerdown", outside);
-    else if (!element.contains(target) && !anchor.contains(target)) closeProof();
-  }
-  function moved() {
-    if (element.isConnected) place(element, anchor.getBoundingClientRect());
-    else removeEventListener("scroll", moved);
-  }
-}
-
-export function closeProof() {
-  shown?.remove();
-  shown = null;
-}
-
-/** @param {HTMLElement} element @param {DOMRect} at */
-function place(element, at) {
-  const { offsetWidth: width, offsetHeight: height } = element;
-  const { clientWidth, clientHeight } = document.documentElement;
-  const left = Math.max(8, Math.min(at.left, clientWidth - width - 8));
-  const below = at.bottom + GAP + height <= clientHeight || at.top < height + GAP;
-  element.style.left = `${left}px`;
-  element.style.top = `${Math.max(8, below ? at.bottom + GAP : at.top - GAP - height)}px`;
 }
 
 /** @param {Store} store @param {Run} run @returns {HTMLElement[]} */

@@ -3,6 +3,7 @@
 
 import { titleOf } from "../columns.js";
 import { sizeOf, tcrOf } from "../numbers.js";
+import { stepOf } from "../run/steps.js";
 import { across, forcedOf } from "../run.js";
 
 /**
@@ -14,7 +15,8 @@ import { across, forcedOf } from "../run.js";
  *   size: number}} Draft  a round on the axis: its tokens [from, to), its draft down to position `deep`, nodes at each
  *   depth (index 0 is depth 1), terminal-confidence-rank and N (draft tokens and the root)
  * @typedef {{spans: Span[], overhangs: Span[], drafts: Draft[], widest: number, reach: number,
- *   seen: number, rounds: readonly Round[]}} Band  `reach`: positions that the longest draft covers
+ *   steps: import("../run/steps.js").Step[], seen: number, rounds: readonly Round[]}} Band
+ *   `reach`: positions that the longest draft covers; `steps`: drafts that a reward model scored as a whole
  */
 
 /** @type {WeakMap<Run, Band>} */
@@ -24,7 +26,7 @@ const cache = new WeakMap();
 export function bandOf(run) {
   let band = cache.get(run);
   if (!band || band.rounds !== run.rounds || band.seen > run.rounds.length) {
-    band = { spans: [], overhangs: [], drafts: [], widest: 1, reach: 0, seen: 0, rounds: run.rounds };
+    band = { spans: [], overhangs: [], drafts: [], steps: [], widest: 1, reach: 0, seen: 0, rounds: run.rounds };
     cache.set(run, band);
   }
   for (; band.seen < run.rounds.length; band.seen += 1) addRound(band, run.rounds[band.seen]);
@@ -44,7 +46,9 @@ function addRound(band, round) {
   }
   const from = round.start;
   const deep = from + (round.levels ?? 0);
-  if (deep > from + round.accepted)
+  const step = stepOf(round);
+  if (step) band.steps.push(step);
+  else if (deep > from + round.accepted)
     band.overhangs.push({ from: from + round.accepted, to: deep, kind: "rejected", round: index });
   const breadth = breadthOf(round);
   band.widest = Math.max(band.widest, ...breadth);

@@ -4,9 +4,10 @@
 import { count, h } from "../dom.js";
 import { fmt, percent } from "../draw.js";
 import { answerOf } from "../run/answer.js";
-import { guaranteeOf } from "../run/guarantee.js";
+import { draftedNothing, guaranteeOf } from "../run/guarantee.js";
 import { range, repeatedOf, times } from "../run/spread.js";
 import { forcedOf } from "../run.js";
+import { word } from "../words.js";
 import { agreement } from "./bands.js";
 
 /**
@@ -19,7 +20,7 @@ const LONG = 20; // letters of a name that stands in two lines of a folded band
 
 /** @typedef {{calls: number, tau: number|null, accepted: number|null, perSecond: number|null, ratio: number|null,
  *   guarantee: string, parts: number|null, agrees: number|null, answer: import("../run/answer.js").Told|null,
- *   failed: string, again: import("../types/analysis.js").Repeated|null}} Figures */
+ *   failed: string, silent: string, again: import("../types/analysis.js").Repeated|null}} Figures */
 
 /** @param {Store} store @param {Run} run @param {Run | null} reference @param {number|null} parts @returns {Figures} */
 export function figuresOf(store, run, reference, parts) {
@@ -36,6 +37,7 @@ export function figuresOf(store, run, reference, parts) {
     agrees: agreement(store, run, reference),
     answer: answerOf(run.end),
     failed: run.end?.reason === "error" ? "failed" : "",
+    silent: draftedNothing(run),
     again: store.time.at === Infinity ? repeatedOf(store, run.key) : null,
   };
 }
@@ -53,11 +55,11 @@ export function buildHead(run, { fold, card, proof }) {
 }
 
 /** @param {Head} item @param {{place: import("./layout.js").Place, name: string, figures: Figures, labels: string[],
- *   nones: string[], narrow: boolean, width: number, room: number, focus: boolean}} now `nones`: said in a track
- *   without values */
-export function updateHead(item, { place, name, figures, labels, nones, narrow, width, room, focus }) {
+ *   words: (import("../words.js").Anchor | null)[], nones: string[], narrow: boolean, width: number, room: number,
+ *   focus: boolean, first: boolean}} now `nones`: said in a track without values; `first`: of the open bands */
+export function updateHead(item, { place, name, figures, labels, words, nones, narrow, width, room, focus, first }) {
   item.element.classList.toggle("focus", focus);
-  const stamp = JSON.stringify([place.height, place.folded, name, figures, labels, nones, narrow, width, room]);
+  const stamp = JSON.stringify([place.height, place.folded, name, figures, labels, nones, narrow, width, room, first]);
   if (item.stamp === stamp) return;
   item.stamp = stamp;
   item.element.classList.toggle("folded", place.folded);
@@ -70,12 +72,14 @@ export function updateHead(item, { place, name, figures, labels, nones, narrow, 
   item.arrow.textContent = place.folded ? "▸" : "▾";
   item.arrow.setAttribute("aria-expanded", String(!place.folded));
   item.arrow.setAttribute("aria-label", place.folded ? `Open the tracks of ${name}` : `Fold ${name} to its spans`);
-  const { calls, tau, accepted, perSecond, ratio, guarantee, answer, failed, again } = figures;
+  const { calls, tau, accepted, perSecond, ratio, guarantee, answer, failed, silent, again } = figures;
   const speed = again?.speedup ? times(again.speedup.median) : ratio ? `${fmt(ratio, 2)}×` : `${fmt(perSecond, 3)}/s`;
-  item.kind.textContent =
-    place.folded && !narrow && answer ? `${answer.sign} ${failed || guarantee}` : failed || guarantee;
+  const folded = place.folded && !narrow;
+  const said = failed || (folded && silent ? "drafted nothing" : guarantee);
+  item.kind.textContent = folded && answer ? `${answer.sign} ${said}` : said;
+  item.kind.classList.toggle("loud", Boolean(failed || (folded && silent)));
   item.lines.replaceChildren(
-    ...(place.folded && !narrow
+    ...(folded
       ? [item.kind, h("b", { text: String(calls) }), h("b", { text: fmt(tau, 3) }), h("b", { text: speed })]
       : [
           h(
@@ -100,16 +104,17 @@ export function updateHead(item, { place, name, figures, labels, nones, narrow, 
           ...(accepted === null ? [] : [h("span", {}, h("b", { text: acceptance(accepted, again) }), " accepted")]),
           ...(answer ? [h("span", { text: answer.words })] : []),
           ...parting(figures),
+          ...(silent ? [h("span.loud", { title: silent }, "drafted nothing: figures of plain decoding")] : []),
         ]),
   );
   item.labels.replaceChildren(
     ...(place.folded
       ? []
       : place.tracks.flatMap((track, i) => {
-          const label = h("span", { text: labels[i] });
+          const label = h("span", {}, word(labels[i], words[i], { tabindex: first ? null : "-1" }));
           const none = nones[i] ? h("span.none", { text: nones[i] }) : null;
-          for (const words of [label, none])
-            if (words) words.style.top = `${track.y - place.top + track.height / 2 - 8}px`;
+          for (const told of [label, none])
+            if (told) told.style.top = `${track.y - place.top + track.height / 2 - 8}px`;
           return none ? [label, none] : [label];
         })),
   );
@@ -129,7 +134,7 @@ function parting({ parts, agrees }) {
 }
 
 /** @param {string} name @param {Figures} figures */
-function spoken(name, { calls, tau, accepted, ratio, perSecond, guarantee, parts, answer, again }) {
+function spoken(name, { calls, tau, accepted, ratio, perSecond, guarantee, parts, answer, silent, again }) {
   const once = ratio ? `${fmt(ratio, 2)} times the reference's speed, once` : `${fmt(perSecond, 3)} tokens a second`;
   const speed = again?.speedup
     ? `${range(again.speedup, times)} the reference's speed in ${again.speedup.n} runs`
@@ -138,5 +143,6 @@ function spoken(name, { calls, tau, accepted, ratio, perSecond, guarantee, parts
   const told = answer ? `, ${answer.words}` : "";
   const kept = accepted === null ? "" : `, ${acceptance(accepted, again)} of draft tokens accepted`;
   const called = count(calls, "target call");
-  return `${name}: ${called}, ${fmt(tau, 3)} tokens a call${kept}, ${speed}, ${guarantee}${other}${told}`;
+  const rest = `${other}${told}${silent ? `. ${silent}` : ""}`;
+  return `${name}: ${called}, ${fmt(tau, 3)} tokens a call${kept}, ${speed}, ${guarantee}${rest}`;
 }

@@ -6,6 +6,7 @@ import { h } from "../dom.js";
 import { fmt, hideTip, pieceOf, prob, rich, SIGNS, showTip, stateOf } from "../draw.js";
 import { flagsAt } from "../flags.js";
 import { passageOf, passageText } from "../passage.js";
+import { stepOf, stepWords } from "../run/steps.js";
 import { partsAt, referenceOf } from "./bands.js";
 
 const WAIT = 90; // ms, so that a pointer on its way shows nothing
@@ -29,6 +30,7 @@ export function cardLines(store, sel) {
   const h2 = token?.h_target ?? node?.h_target;
   const passage = passageOf(run, node);
   const parts = partsAt(store, run, referenceOf(store));
+  const step = stepOf(round);
   const kind = samples(run) ? "sampled distribution" : "raw distribution";
   const numbers = [
     node?.p != null ? `p ${prob(node.p)}` : "",
@@ -40,6 +42,7 @@ export function cardLines(store, sel) {
     `${id === undefined ? "?" : pieceOf(run, id)}  ${SIGNS[state ?? ""]?.label ?? state ?? ""}`,
     `${nameOf(store, run)}, position ${sel.pos}, round ${sel.round ?? column?.round}`,
     column?.ghost && token && node ? `rejected there: ${pieceOf(run, node.token)}` : "",
+    step ? stepWords(step) : "",
     numbers.length ? `${numbers.join(", ")} (${kind})` : "",
     entropies.length ? `entropy: ${entropies.join(", ")} nats` : "",
     ...(token && sel.pos != null ? flagsAt(run, sel.pos).map((flag) => flag.words) : []),

@@ -17,7 +17,28 @@ const UNITS = /** @type {Partial<Record<string, string>>} */ ({
   phi: "nats",
   lambda: "",
 });
-const HAVE_TRACKS = new Set(["h_draft", "h_target", "overlap", "score", "tau_h", "tau_h_draft", "tau_o", "n"]);
+/** @type {Partial<Record<string, import("../words.js").Anchor>>} */
+const WORDS = {
+  confidence: "confidence",
+  margin: "margin",
+  rank: "rank",
+  bin: "bin",
+  phi: "meta-path",
+  reward: "drafted-step",
+  reward_tokens: "reward-model",
+  threshold: "threshold",
+};
+const HAVE_TRACKS = new Set([
+  "h_draft",
+  "h_target",
+  "overlap",
+  "score",
+  "tau_h",
+  "tau_h_draft",
+  "tau_o",
+  "n",
+  "reward",
+]);
 const HIDDEN = new Set(["remove", "choice", "strict", "after", "fired"]); // token ids and node numbers, not measures
 
 /** @type {WeakMap<Run, {seen: number, names: Set<string>}>} */
@@ -101,6 +122,7 @@ export function numberTrack(id) {
     height: 16,
     none: "not recorded",
     label: () => `${name}${unit ? `, ${unit}` : ""}`,
+    word: WORDS[id.split(".")[1]],
     has: (run) => extent(run, id, read) > -Infinity,
     top: (run) => extent(run, id, read),
     paint(ctx, view) {

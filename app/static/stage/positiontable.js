@@ -5,6 +5,7 @@ import { columns, nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { fmt, pieceOf, prob, SIGNS } from "../draw.js";
 import { sizeOf, tcrOf } from "../numbers.js";
+import { stepOf } from "../run/steps.js";
 import { across } from "../run.js";
 import { partsAt, referenceOf } from "./bands.js";
 
@@ -46,6 +47,8 @@ export function lineAt(store, run, pos) {
     if (node?.q != null) parts.push(`q ${prob(node.q)}`);
     if (node?.rank != null && entry.round.drafted > entry.round.levels) parts.push(`rank ${node.rank}`);
   }
+  const step = node && stepOf(entry.round);
+  if (step) parts.push(`step score ${fmt(step.score)}`);
   if (node?.judge != null) parts.push(`judge ${fmt(node.judge, 2)}`);
   if (other) parts.push("another text");
   return parts.join(", ");

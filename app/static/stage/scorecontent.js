@@ -40,8 +40,16 @@ export const EMPTY = {
   tops: new Map(),
 };
 
-/** The tracks of an open band; the first is always there. @param {Store} store @returns {string[]} */
-export const tracksOf = (store) => ["spans", ...store.options.tracks.filter((id) => id !== "spans")];
+/** The tracks of an open band: the first is always there, a rare one where a run on the stage has it.
+ * @param {Store} store @returns {string[]} */
+export const tracksOf = (store) => [
+  "spans",
+  ...store.options.tracks.filter((id) => id !== "spans" && isThere(store, trackOf(id))),
+];
+
+/** Whether a track can be shown for the runs on the stage. @param {Store} store
+ * @param {import("./tracks.js").Track} track */
+export const isThere = (store, track) => !track.rare || [...store.runs.values()].some(track.has);
 
 /** What every band shows now. @param {Store} store @param {(key: string) => boolean} folded
  * @param {number} head pixels above the tracks, for a title on a line of its own @returns {Content} */
@@ -94,6 +102,7 @@ export const headOf = (store, { reference, tops }, lane, place) => ({
   name: nameOf(store, lane.run),
   figures: figuresOf(store, lane.run, reference, lane.parts),
   labels: place.tracks.map(({ id }) => labelOf(id, lane.run, tops)),
+  words: place.tracks.map(({ id }) => trackOf(id).word ?? null),
   nones: place.tracks.map(({ id }) => (trackOf(id).has(lane.run) ? "" : trackOf(id).none)),
 });
 

@@ -3,6 +3,7 @@
 
 import { h } from "../dom.js";
 import { toggleProof } from "../run/proof.js";
+import { word } from "../words.js";
 import { buildHead, updateHead } from "./heads.js";
 import { headOf } from "./scorecontent.js";
 
@@ -27,12 +28,18 @@ export function scoreHeads(store, act) {
     if (corner.dataset.kind === `${folded}/${narrow}`) return;
     corner.dataset.kind = `${folded}/${narrow}`;
     corner.textContent = narrow ? "position" : "";
-    const names = folded ? ["calls", "tokens/call", "speed"] : [];
+    /** @type {[string, import("../words.js").Anchor][]} */
+    const names = [
+      ["calls", "target-call"],
+      ["tokens/call", "tau"],
+      ["speed", "speedup"],
+    ];
     if (!narrow)
       corner.replaceChildren(
         h("span.wide"),
-        ...names.map((text) => h("span", { text })),
-        ...(folded ? [] : [h("span.last", { text: "position in the response" })]),
+        ...(folded
+          ? names.map(([text, anchor]) => h("span", {}, word(text, anchor)))
+          : [h("span.last", { text: "position in the response" })]),
       );
     corner.classList.toggle("folded", folded && !narrow);
   }
@@ -46,6 +53,7 @@ export function scoreHeads(store, act) {
       item.element.remove();
       shown.delete(key);
     }
+    const first = content.places.find((place) => !place.folded)?.key;
     for (const place of content.places) {
       const lane = content.lanes.get(place.key);
       if (!lane) continue;
@@ -64,7 +72,15 @@ export function scoreHeads(store, act) {
       item.element.style.top = `${place.top}px`;
       item.element.style.height = `${place.height}px`;
       const focus = (store.cursor?.run ?? null) === place.key;
-      updateHead(item, { ...headOf(store, content, lane, place), place, narrow, width, room, focus });
+      updateHead(item, {
+        ...headOf(store, content, lane, place),
+        place,
+        narrow,
+        width,
+        room,
+        focus,
+        first: place.key === first,
+      });
     }
     content.order.forEach((key, i) => {
       const item = shown.get(key);

@@ -32,9 +32,12 @@ export function scorePicture(element, store, content) {
     const lane = content.lanes.get(place.key);
     if (!lane) continue;
     const { name, figures, labels } = headOf(store, content, lane, place);
-    const words = place.folded
-      ? `${count(figures.calls, "call")} · ${fmt(figures.tau)}`
-      : `${count(figures.calls, "call")}, ${fmt(figures.tau)} tokens a call`;
+    const told = figures.silent
+      ? "drafted nothing"
+      : place.folded
+        ? fmt(figures.tau)
+        : `${fmt(figures.tau)} tokens a call`;
+    const words = `${count(figures.calls, "call")}${place.folded ? " · " : ", "}${told}`;
     paintHead(ctx, place, { title: name, figures: words, labels: place.folded ? [] : labels }, LEFT, ink);
   }
   return svgText(ctx.figure, element);

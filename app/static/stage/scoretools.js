@@ -4,6 +4,7 @@
 import { h } from "../dom.js";
 import { SORTS } from "./bands.js";
 import { wordsOf } from "./numbertracks.js";
+import { isThere } from "./scorecontent.js";
 import { TRACKS } from "./tracks.js";
 
 /** @typedef {import("../types/dom.js").Attributes} Attributes */
@@ -38,6 +39,7 @@ export function scoreTools(store, act) {
   };
   const tracks = TRACKS.slice(1).map((track) => ({
     id: track.id,
+    track,
     button: button(track.name, () => toggle(track.id), { title: track.title }),
   }));
   const more = h("details.more", {}, h("summary", {}, "More numbers"), h("div.list"));
@@ -70,7 +72,10 @@ export function scoreTools(store, act) {
     update(/** @type {import("../types/store.js").Store} */ from, /** @type {string[]} */ shown) {
       sort.value = from.options.sort;
       fold.textContent = from.options.folded ? "Open all" : "Fold all";
-      for (const track of tracks) track.button.setAttribute("aria-pressed", String(shown.includes(track.id)));
+      for (const { id, track, button } of tracks) {
+        button.hidden = !isThere(from, track);
+        button.setAttribute("aria-pressed", String(shown.includes(id)));
+      }
       const numbers = act.numbers();
       more.hidden = numbers.length === 0;
       const now = `${numbers}|${shown}`;

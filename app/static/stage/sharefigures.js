@@ -7,7 +7,7 @@ import { count, s } from "../dom.js";
 import { fmt, label, linear, percent } from "../draw.js";
 import { FIGURES } from "../figures.js";
 import { makeFilter } from "../filterkinds.js";
-import { byPosition, drafting, sizeOf, summary, tcrOf, tested } from "../numbers.js";
+import { byPosition, drafting, sizeOf, summary, tcrOf, tested, timesOf } from "../numbers.js";
 
 /**
  * @typedef {import("../types/trace.js").Round} Round
@@ -137,18 +137,13 @@ function binned(accepted, rejected, most) {
   return out;
 }
 
-/** @type {["draft" | "verify" | "other", string, string][]} */
-const PARTS = [
-  ["draft", "draft", "--draft-2"],
-  ["verify", "target", "--target-2"],
-  ["other", "other", "--neutral"],
-];
-
 /** @type {Share} */
 const time = {
   id: "time",
   name: "Time budget",
-  caption: "Milliseconds a token: in the drafter, in the target, and in neither. The prefill lies outside.",
+  caption:
+    "Milliseconds a token: in the drafter, in the target, in a reward model where there is one, and in none. The " +
+    "prefill lies outside.",
   none: "No rounds yet.",
   of: (rounds) => `over ${count(summary(rounds).tokens, "token")}`,
   needs: (rounds) => rounds.length > 0,
@@ -164,13 +159,13 @@ const time = {
   draw({ rounds, width, height, title, domain }) {
     const numbers = summary(rounds);
     const total = numbers.draft + numbers.verify + numbers.other;
-    const each = (/** @type {"draft" | "verify" | "other"} */ part) => numbers[part] / Math.max(1, numbers.tokens);
+    const parts = timesOf([numbers]);
     const chart = frame({
       width,
       height,
       title,
       x: [0, domain.x * 1.02],
-      y: [0, 4],
+      y: [0, parts.length + 1],
       yTicks: [],
       rightPad: 104,
       xName: "milliseconds a token",
@@ -178,15 +173,16 @@ const time = {
     });
     const x = linear(0, domain.x * 1.02, chart.left, chart.right);
     let base = 0;
-    PARTS.forEach(([part, words, colour], i) => {
-      const value = each(part);
-      const y = chart.y(2.9 - i);
+    const all = parts.length + 1;
+    parts.forEach(({ part, words, colour }, i) => {
+      const value = numbers[part] / Math.max(1, numbers.tokens);
+      const y = chart.y(all - 1.1 - i);
       chart.plot.append(
         s("rect", {
           x: x(base),
-          y: chart.y(3.85),
+          y: chart.y(all - 0.15),
           width: Math.max(0, x(value) - x(0)),
-          height: chart.y(3.05) - chart.y(3.85),
+          height: chart.y(all - 0.95) - chart.y(all - 0.15),
           fill: `var(${colour})`,
         }),
         s("rect", { x: x(0), y: y + 4, width: Math.max(0.5, x(value) - x(0)), height: 9, fill: `var(${colour})` }),
@@ -197,8 +193,8 @@ const time = {
       base += value;
     });
     chart.plot.append(
-      label(chart.left - 5, chart.y(3.3), "all", { "text-anchor": "end" }),
-      label(chart.right + 8, chart.y(3.3), `${fmt(base, 2)} ms`, { fill: "var(--ink)" }),
+      label(chart.left - 5, chart.y(all - 0.7), "all", { "text-anchor": "end" }),
+      label(chart.right + 8, chart.y(all - 0.7), `${fmt(base, 2)} ms`, { fill: "var(--ink)" }),
     );
     return chart.figure;
   },

@@ -27,6 +27,27 @@ export function paintVeto(ctx, x, y, r, ink) {
   ctx.stroke();
 }
 
+/** A bracket below the tokens of a drafted step that was scored as a whole: closed where it was accepted, dashed where
+ * not. @param {Pen} ctx @param {number} x0 @param {number} x1 @param {number} y of its line @param {boolean} accepted
+ * @param {Ink} ink */
+export function paintStep(ctx, x0, x1, y, accepted, ink) {
+  const right = Math.max(x0 + 1.5, x1 - 0.75);
+  ctx.strokeStyle = ink("--judge");
+  ctx.lineWidth = 1.5;
+  ctx.beginPath();
+  ctx.moveTo(x0 + 0.75, y - 3);
+  ctx.lineTo(x0 + 0.75, y);
+  ctx.moveTo(right, y - 3);
+  ctx.lineTo(right, y);
+  ctx.stroke();
+  if (!accepted) ctx.setLineDash([3, 2]);
+  ctx.beginPath();
+  ctx.moveTo(x0, y);
+  ctx.lineTo(right, y);
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
 /** @type {Map<string, Path2D & {d: string}>} */
 const paths = new Map();
 

@@ -6,7 +6,7 @@ import { flagsAt } from "../flags.js";
 import { linesOf } from "../thresholds.js";
 import { cells } from "./axis.js";
 import { firstFrom, fromOn } from "./bands.js";
-import { paintFlag, paintPlus, paintVeto } from "./signs.js";
+import { paintFlag, paintPlus, paintStep, paintVeto } from "./signs.js";
 
 /**
  * @typedef {import("../types/store.js").Run} Run
@@ -131,6 +131,8 @@ export function paintSpans(ctx, view) {
     ctx.fillRect(xOf(view, from), y + BAR + 3, Math.max(1, (to - from) * px - gap), 2);
     ctx.globalAlpha = 1;
   }
+  for (const { from, to, accepted } of stepsIn(view))
+    paintStep(ctx, xOf(view, from) + gap, xOf(view, to) - gap, y + BAR + 4, accepted, ink);
   if (!wide) return;
   ctx.font = `11px ${FONT}`;
   ctx.textAlign = "center";
@@ -139,6 +141,38 @@ export function paintSpans(ctx, view) {
     ctx.fillStyle = ink(list[i].token.origin === "relaxed" ? "--panel" : "--ink");
     ctx.fillText(text, xOf(view, i) + px / 2, y + BAR - 3);
   }
+}
+
+/** The drafted steps in view; one that was rejected ends at the latest where the next begins. @param {View} view */
+function stepsIn({ band: { steps, reach }, first, last }) {
+  const found = [];
+  for (let i = fromOn(steps, first - reach); i < steps.length && steps[i].from < last; i += 1)
+    found.push({ ...steps[i], to: Math.min(steps[i].to, steps[i + 1]?.from ?? Infinity) });
+  return found;
+}
+
+const SCORED = 30; // pixels that a score in digits takes
+
+/** The score of each drafted step as a level over its positions: filled where it was accepted.
+ * @param {Pen} ctx @param {View} view */
+export function paintSteps(ctx, view) {
+  const { y, height, ink } = view;
+  base(ctx, view);
+  ctx.font = `11px ${FONT}`;
+  ctx.textAlign = "left";
+  for (const { from, to, score, accepted } of stepsIn(view)) {
+    const [x, w] = [xOf(view, from), Math.max(1, xOf(view, to) - xOf(view, from) - 1)];
+    const tall = Math.max(1, Math.round(Math.min(1, score) * height));
+    const top = y + height - tall;
+    ctx.fillStyle = ink("--judge-soft");
+    if (accepted) ctx.fillRect(x, top, w, tall);
+    ctx.fillStyle = ink("--judge");
+    ctx.fillRect(x, top, w, 1.5);
+    if (w < SCORED) continue;
+    ctx.fillStyle = ink("--ink");
+    ctx.fillText(score.toFixed(2), x + 3, y + height - 4);
+  }
+  thresholds(ctx, view, "reward");
 }
 
 /** A correction is a box; one that a veto led to carries the veto's sign.

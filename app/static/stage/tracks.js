@@ -4,6 +4,7 @@
 import { flagged } from "../flags.js";
 import { drafted } from "../numbers.js";
 import { overlapN } from "../thresholds.js";
+import { bandOf } from "./bands.js";
 import { extent, numberTrack } from "./numbertracks.js";
 import {
   bars,
@@ -12,6 +13,7 @@ import {
   levels,
   paintImportance,
   paintSpans,
+  paintSteps,
   paintTcr,
   paintTree,
   thresholds,
@@ -21,8 +23,9 @@ import {
  * @typedef {import("../types/store.js").Run} Run
  * @typedef {import("../columns.js").Column} Column
  * @typedef {{id: string, name: string, title: string, height: number, none: string, label: (run: Run) => string,
- *   has: (run: Run) => boolean, top: (run: Run) => number,
+ *   rare?: boolean, word?: import("../words.js").Anchor, has: (run: Run) => boolean, top: (run: Run) => number,
  *   paint: (ctx: import("../types/pen.js").Pen, view: import("./trackpaint.js").View) => void}} Track
+ *   `rare`: left out of all bands while no run on the stage has it; `word`: its entry in the glossary
  */
 
 const hTarget = (/** @type {Column} */ column) => column.token.h_target ?? column.node?.h_target ?? null;
@@ -35,7 +38,9 @@ export const TRACKS = [
   {
     id: "spans",
     name: "Spans",
-    title: "Accepted runs, corrections, bonus, relaxed, vetoed; below: rejected draft tokens",
+    title:
+      "Accepted runs, corrections, bonus, relaxed, vetoed; below: rejected draft tokens, and a bracket under each " +
+      "drafted step that a reward model scored (dashed: rejected)",
     height: 18,
     none: "no tokens",
     label: () => "",
@@ -52,6 +57,7 @@ export const TRACKS = [
     height: 28,
     none: "no entropies",
     label: () => "entropy, nats",
+    word: "entropy",
     has: (run) =>
       extent(run, "h", (column) => Math.max(hTarget(column) ?? -Infinity, hDraft(column) ?? -Infinity)) >= 0,
     top: (run) =>
@@ -74,6 +80,7 @@ export const TRACKS = [
     height: 12,
     none: "no overlap",
     label: (run) => `overlap@${overlapN(run)}`,
+    word: "overlap",
     has: (run) => extent(run, "overlap", common) >= 0,
     top: () => 1,
     paint(ctx, view) {
@@ -89,6 +96,7 @@ export const TRACKS = [
     height: 16,
     none: "no tests",
     label: () => "P(accept)",
+    word: "acceptance-probability",
     has: (run) => extent(run, "keep", keep) >= 0,
     top: () => 1,
     paint(ctx, view) {
@@ -98,12 +106,28 @@ export const TRACKS = [
     },
   },
   {
+    id: "steps",
+    name: "Step scores",
+    title:
+      "Score of each drafted step by the reward model, dashed line: what it had to reach. " +
+      "Filled: accepted without a target call. Empty: rejected, the target writes the step",
+    height: 18,
+    none: "no steps",
+    label: () => "step score",
+    word: "drafted-step",
+    rare: true,
+    has: (run) => bandOf(run).steps.length > 0,
+    top: () => 1,
+    paint: paintSteps,
+  },
+  {
     id: "tree",
     name: "Trees",
     title: "Draft tokens at each depth of a round, one logarithmic scale in all bands; the line is the accepted path",
     height: 26,
     none: "no drafts",
     label: () => "draft breadth",
+    word: "draft-tree",
     has: (run) => drafted(run.rounds),
     top: () => 1,
     paint: paintTree,
@@ -117,6 +141,7 @@ export const TRACKS = [
     height: 14,
     none: "no drafts",
     label: () => "TCR, rank / N",
+    word: "tcr",
     has: (run) => drafted(run.rounds),
     top: () => 1,
     paint: paintTcr,
@@ -128,6 +153,7 @@ export const TRACKS = [
     height: 20,
     none: "not judged",
     label: () => "importance",
+    word: "importance",
     has: (run) => extent(run, "judge", judged) >= 0 || flagged(run),
     top: () => 1,
     paint: paintImportance,

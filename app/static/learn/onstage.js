@@ -1,0 +1,50 @@
+// @ts-check
+// What a method did in the runs that are on the stage now, for its page.
+
+import { count } from "../dom.js";
+import { fmt, percent } from "../draw.js";
+import { answerOf } from "../run/answer.js";
+import { draftedNothing } from "../run/guarantee.js";
+import { forcedOf } from "../run.js";
+import { partsAt, referenceOf } from "../stage/bands.js";
+
+/**
+ * @typedef {import("../types/store.js").Store} Store
+ * @typedef {import("../types/store.js").Run} Run
+ * @typedef {[name: string, value: string, anchor: import("../words.js").Anchor | null]} Fact
+ */
+
+/** The lanes of a method that have rounds. @param {Store} store @param {string} method @returns {Run[]} */
+export const lanesOf = (store, method) =>
+  store.lanes
+    .flatMap((key) => store.runs.get(key) ?? [])
+    .filter((run) => run.card.name === method && run.rounds.length);
+
+/** The numbers of a lane; what it has no value for is left out. @param {Store} store @param {Run} run
+ * @returns {Fact[]} */
+export function factsOf(store, run) {
+  const stats = store.stats(run);
+  const reference = referenceOf(store);
+  const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
+  const parts = partsAt(store, run, reference);
+  const answer = answerOf(run.end)?.words;
+  const silent = draftedNothing(run);
+  /** @type {(Fact | null)[]} */
+  const facts = [
+    ["target calls", String(stats.calls), "target-call"],
+    ["tokens", String(stats.tokens), null],
+    stats.tau === null ? null : ["tokens a call", fmt(stats.tau, 3), "tau"],
+    stats.drafted ? ["drafted", count(stats.drafted, "token"), "drafter"] : null,
+    stats.drafted ? ["accepted", percent(stats.acceptRate), "acceptance-rate"] : null,
+    stats.perSecond === null ? null : ["speed", `${fmt(stats.perSecond, 3)} tokens/s`, "speedup"],
+    base && stats.perSecond
+      ? ["against the reference", `${fmt(stats.perSecond / base, 2)} times, once`, "speedup"]
+      : null,
+    !reference || reference === run
+      ? null
+      : ["text", parts === null ? "the reference's" : `another from position ${parts} on`, null],
+    answer ? ["answer", answer, null] : null,
+    silent ? ["draft", "none: it drafted nothing", null] : null,
+  ];
+  return facts.filter((fact) => fact !== null);
+}

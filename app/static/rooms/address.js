@@ -1,0 +1,45 @@
+// @ts-check
+// Which tab of a room is open, as pairs of an address. The rooms know their tabs: what they do not know they leave out.
+
+import { placeIn, placePairs } from "../learn/places.js";
+
+/** @typedef {Pick<import("../types/store.js").Options, "room" | "tab" | "name" | "beside" | "judge" | "pool"
+ *   | "figure">} Shown */
+
+export const FIRST = /** @type {const} */ ({ judge: "mismatches", pool: "", figure: "position" });
+const TAB = /^[a-z]{1,20}$/;
+const LONGEST = 160; // of a task and a method of pooled runs
+
+/** The options that an address sets; those that it does not name are at their start.
+ * @param {URLSearchParams} query @returns {Omit<Shown, "room">} */
+export function placeOf(query) {
+  const tab = (/** @type {"judge" | "figure"} */ name) => {
+    const found = query.get(name) ?? "";
+    return TAB.test(found) ? found : FIRST[name];
+  };
+  const pool = query.get("pool") ?? "";
+  return {
+    ...placeIn(query),
+    judge: tab("judge"),
+    figure: tab("figure"),
+    pool: pool.length <= LONGEST ? pool : FIRST.pool,
+  };
+}
+
+/** The pairs of an address. @param {Shown} options @returns {[string, string][]} */
+export function pairsOf(options) {
+  const { room, judge, pool, figure } = options;
+  const out = placePairs(options);
+  if (room === "judge" && judge !== FIRST.judge) out.push(["judge", judge]);
+  if (room === "runs" && pool !== FIRST.pool) out.push(["pool", pool]);
+  if (room === "compare" && figure !== FIRST.figure) out.push(["figure", figure]);
+  return out;
+}
+
+/** Whether an address shows another room, or another page of one. @param {Omit<Shown, "room">} was
+ * @param {Shown} now */
+export function turned(was, now) {
+  if (now.room === "learn") return was.tab !== now.tab || was.name !== now.name;
+  if (now.room === "papers") return was.name !== now.name;
+  return now.room === "judge" && was.judge !== now.judge;
+}

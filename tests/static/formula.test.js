@@ -1,0 +1,101 @@
+// The rule's formula with a token's numbers: what it says is what was decided, and the numbers are those recorded.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { formulaOf, plainText } from "../../app/static/inspector/formula.js";
+import { ANCHORS } from "../../app/static/words.js";
+import { recordedRun } from "./recorded.js";
+
+const { thresholds, cases } = JSON.parse(readFileSync(new URL("../vectors/thresholds.json", import.meta.url), "utf-8"));
+const SIGN = { "<": (a, b) => a < b, "≤": (a, b) => a <= b, ">": (a, b) => a > b, "≥": (a, b) => a >= b };
+const runOf = (threshold, knobs, sampling = {}) => ({
+  card: { threshold },
+  head: { knobs, sampling },
+  rounds: [],
+  pieces: new Map([
+    [5, " five"],
+    [6, " six"],
+  ]),
+});
+
+const tight = (text) => text.replaceAll(" ", "");
+
+/** Whether what is written is true: "u < min(1,0.2/0.4) = 0.5" compares the numbers at both ends. */
+function written(text) {
+  return text.split(/ [∧∨] /).every((part) => {
+    const [, left, sign, right] = part.match(/^(.*?) (<|≤|>|≥) (.*)$/) ?? [];
+    if (!sign) return true;
+    const last = (side) => side.split(" = ").at(-1);
+    if ([left, right].some((side) => last(side).includes("?"))) return true;
+    const value = (side) =>
+      Number(
+        last(side)
+          .replace("−", "-")
+          .replace("∞", "Infinity")
+          .replaceAll(/[<)]|^\(/g, ""),
+      );
+    const [a, b] = [left, right].map(value);
+    return a === b || SIGN[sign](a, b);
+  });
+}
+
+test("a declared condition says of every recorded node what the engine decided, in numbers that bear it out", () => {
+  const seen = new Map();
+  for (const { rule, knobs, nodes, moves } of cases)
+    for (const { moved, holds } of moves)
+      nodes.forEach((node, i) => {
+        const threshold = { ...thresholds[rule], sampled_only: false };
+        const { lines, legend } = formulaOf(runOf(threshold, { ...knobs, ...moved }), { token: 5, ...node });
+        const line = lines.find(({ about }) => about !== "accept" || threshold.effect === "decide");
+        if (!line) return;
+        assert.equal(line.holds, holds[i], `${rule} ${JSON.stringify(moved)}`);
+        assert.ok(written(plainText(line.numbers)), plainText(line.numbers));
+        for (const { anchor } of legend) assert.ok(ANCHORS.includes(anchor));
+        seen.set(rule, (seen.get(rule) ?? new Set()).add(plainText(line.symbols)));
+      });
+  for (const [rule, symbols] of [
+    ["judge", "s < judge_threshold"],
+    ["reward", "R ≥ reward_threshold"],
+    ["gap", "r ≤ top_beta ∧ Δ ≤ tau_base + tau_gamma · ( 1 − C )"],
+    ["typical", "p > min( epsilon , delta · e^( − H))"],
+  ])
+    assert.ok([...seen.get(rule)].map(tight).includes(tight(symbols)), [...seen.get(rule)].join("; "));
+  assert.ok(seen.size >= 6, [...seen.keys()].join());
+});
+
+test("the draw of every recorded sampled token is written with its own numbers", () => {
+  let drawn = 0;
+  for (const name of ["sampled-1-sd", "fourth_try-1-stand"]) {
+    const run = recordedRun(name);
+    for (const { nodes } of run.rounds)
+      for (const node of nodes) {
+        const [line] = formulaOf(run, node).lines;
+        if (node.state === "discarded") assert.equal(line, undefined);
+        if (!line) continue;
+        drawn += 1;
+        assert.equal(line.holds, node.state === "accepted", name);
+        assert.ok(written(plainText(line.numbers)), plainText(line.numbers));
+      }
+  }
+  assert.ok(drawn > 40, String(drawn));
+});
+
+test("greedy tests name both tokens; a veto is told after what it overrules", () => {
+  const greedy = (node) => formulaOf(runOf(null, {}), { token: 5, ...node }).lines;
+  const [same] = greedy({ state: "accepted", reason: { id: "greedy_match", choice: 5 } });
+  assert.deepEqual([plainText(same.symbols), same.holds], ["x = argmaxp", true]);
+  const [other] = greedy({ state: "rejected", reason: { id: "greedy_mismatch", choice: 6 } });
+  assert.match(plainText(other.numbers), /five ≠ .*six/);
+  const [first] = greedy({ state: "vetoed", reason: { id: "veto", strict: 5, choice: 6 } });
+  assert.equal(first.holds, true);
+  assert.deepEqual(greedy({ state: "accepted", reason: { id: "beam_settled", n: 4 } }), []);
+});
+
+test("numbers that differ are written so that they do", () => {
+  const threshold = thresholds.reward;
+  const node = { token: 5, state: "rejected", reason: { reward: 0.69996 } };
+  const [line] = formulaOf(runOf(threshold, { reward_threshold: 0.7 }), node).lines;
+  assert.equal(plainText(line.numbers), "0.69996 < 0.7");
+  assert.equal(line.holds, false);
+});

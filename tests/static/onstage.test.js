@@ -1,0 +1,39 @@
+// What a method's page says of the runs on the stage.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { factsOf, lanesOf } from "../../app/static/learn/onstage.js";
+import { createStore } from "../../app/static/store.js";
+import { round, trace } from "./runs.js";
+
+test("the numbers of each lane of a method, and none of one that did not run", () => {
+  const store = createStore();
+  store.load([
+    trace(
+      "plain",
+      [1, 2, 3, 4].map((id) => round({ ids: [id], verify_ms: 10 })),
+      { guarantee: "reference" },
+    ),
+    trace("chain", [round({ drafted: 3, accepted: 2, ids: [1, 2, 9], verify_ms: 10 })]),
+    trace("silent", [round({ ids: [1], verify_ms: 10 })]),
+  ]);
+  assert.deepEqual(
+    lanesOf(store, "chain").map(({ key }) => key),
+    ["chain"],
+  );
+  assert.deepEqual(lanesOf(store, "tree"), []);
+  const told = (key) => Object.fromEntries(factsOf(store, store.runs.get(key)).map(([name, value]) => [name, value]));
+  assert.deepEqual(told("chain"), {
+    "target calls": "1",
+    tokens: "3",
+    "tokens a call": "3",
+    drafted: "3 tokens",
+    accepted: "67 %",
+    speed: "300 tokens/s",
+    "against the reference": "3 times, once",
+    text: "another from position 2 on",
+  });
+  assert.equal(told("plain").text, undefined);
+  assert.equal(told("silent").draft, "none: it drafted nothing");
+  assert.equal(told("silent").accepted, undefined);
+});
