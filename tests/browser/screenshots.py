@@ -40,7 +40,7 @@ def main() -> None:
         page = browser.new_context(viewport={"width": 1440, "height": height}).new_page()
         page.goto(f"http://127.0.0.1:{port}/?__theme=light&{ALL}")
         page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
-        page.locator(".score .head").nth(23).wait_for(state="attached")
+        page.wait_for_function("document.querySelectorAll('.score .head').length === draftscope.store.lanes.length")
         page.evaluate(DRAWN)
         page.screenshot(path=FOLDER / "score.png")
         browser.close()
