@@ -84,9 +84,9 @@ test("the draw of every recorded sampled token is written with its own numbers",
 test("greedy tests name both tokens; a veto is told after what it overrules", () => {
   const greedy = (node) => formulaOf(runOf(null, {}), { token: 5, ...node }).lines;
   const [same] = greedy({ state: "accepted", reason: { id: "greedy_match", choice: 5 } });
-  assert.deepEqual([plainText(same.symbols), same.holds], ["x = argmaxp", true]);
+  assert.deepEqual([plainText(same.symbols), same.holds], ["x = argmax\u00a0p", true]);
   const [other] = greedy({ state: "rejected", reason: { id: "greedy_mismatch", choice: 6 } });
-  assert.match(plainText(other.numbers), /five ≠ .*six/);
+  assert.match(plainText(other.numbers), /five” ≠ “.*six”/);
   const [first] = greedy({ state: "vetoed", reason: { id: "veto", strict: 5, choice: 6 } });
   assert.equal(first.holds, true);
   assert.deepEqual(greedy({ state: "accepted", reason: { id: "beam_settled", n: 4 } }), []);

@@ -110,11 +110,14 @@ function greedy(run, node) {
   const same = choice === node.token;
   return {
     about: "accept",
-    symbols: mrow(mi("x"), mo("="), mi("argmax"), mi("p")),
-    numbers: mrow(mtext(pieceOf(run, node.token)), mo(same ? "=" : "≠"), mtext(pieceOf(run, choice))),
+    symbols: mrow(mi("x"), mo("="), mtext("argmax\u00a0"), mi("p")),
+    numbers: mrow(quoted(run, node.token), mo(same ? "=" : "≠"), quoted(run, choice)),
     holds: same,
   };
 }
+
+/** @param {Run} run @param {number} token */
+const quoted = (run, token) => mtext(`“${pieceOf(run, token)}”`);
 
 /**
  * How a condition of a node is written: with `used` in signs, which it notes there, with `numbers` in these.

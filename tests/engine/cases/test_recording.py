@@ -1,0 +1,44 @@
+"""A case of every method: its lanes are what the lab can run, and its files name them."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from engine.cases.recording import lanes_of
+from engine.cli import cases
+from engine.files.presets import read_preset
+from engine.lab import Lab
+from engine.methods import get_card
+from engine.trace.store import Trace
+from tests.engine.analysis.made import ar, head
+
+
+class Few:
+    """A lab that can run these methods, and writes the same text with each."""
+
+    def __init__(self, *names: str) -> None:
+        self.names, self.knobs = names, dict[str, Any]()
+
+    def methods(self) -> list[Any]:
+        return [get_card(name) for name in self.names]
+
+    def run(self, method: str, prompt: str, **options: Any) -> Trace:
+        self.knobs[method] = options.get("gamma")
+        return Trace([head(method), *ar([1, 2]).rounds])
+
+
+def test_every_method_of_the_lab_is_recorded_and_what_no_longer_runs_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cases, "PRESETS", tmp_path)
+    path = tmp_path / "mine.toml"
+    path.write_text('every = true\n[[lanes]]\nmethod = "sd"\nknobs = { gamma = 3 }\n')
+    for names in (("ar", "sd", "pld"), ("ar", "pld")):
+        lab = Few(*names)
+        assert cases._record(cast(Lab, lab), read_preset(path)) == 0
+        assert [lane.method for lane in lanes_of(cast(Lab, lab), read_preset(path))] == list(names)
+        assert [lane.method for lane in read_preset(path).lanes] == list(names)
+        assert [Trace.load(tmp_path / file).head.method for file in read_preset(path).traces] == list(names)
+        assert lab.knobs.get("sd") == (3 if "sd" in names else None)
+    assert len(list((tmp_path / "traces").iterdir())) == 2
