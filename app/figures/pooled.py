@@ -1,6 +1,7 @@
 """Figures of many runs, from the sections of `engine.analysis.pool`: HeteroSpec's figures 1, 3 and 4."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 import plotly.graph_objects as go
@@ -10,6 +11,7 @@ from app.figures.theme import COLOURS, captioned, figure, vertical
 
 QUARTER = 0.25
 FEW = 3  # rounds below which a bar is pale
+AXIS, LINE = 16, 18  # letters of a line below a narrow figure, and pixels of one
 RANK = "rank of the last accepted token (TCR)"
 SPREADS = {  # title -> column of a method's row, whether 1 means the plain target
     "Tokens a target call": ("tau", False),
@@ -191,7 +193,10 @@ def entropy(shown: Numbers) -> go.Figure:
 def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False) -> go.Figure:
     """A number of each method with its interval, one row a method; `one` marks where the plain target stands."""
     rows = [(row, row[name]) for row in methods if row[name]][::-1]
-    drawn = figure(title, title[0].lower() + title[1:], "", height=110 + 24 * len(rows))
+    words = wrap(title[0].lower() + title[1:], AXIS)
+    more = LINE * (len(words) - 1)
+    drawn = figure(title, "<br>".join(words), "", height=110 + 24 * len(rows) + more)
+    drawn.update_layout(margin_b=drawn.layout.margin.b + more)
     drawn.add_bar(
         x=[value["mean"] for _, value in rows],
         y=[row["label"] for row, _ in rows],

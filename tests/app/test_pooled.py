@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import pooled
+from app.figures import pooled as pooled_figures
 from app.recorded import lanes, parse
 from app.state import Limits
 from engine.analysis.pool import RECORDED
@@ -155,3 +156,13 @@ def test_quality_is_drawn_where_runs_are_marked(http):
     (bars,) = drawn["Right answers, share of prompts"]["data"]
     assert dict(zip(bars["y"], bars["x"], strict=True)) == {"Plain decoding": 1.0, "Bush of candidates": 0.0}
     assert "Outputs equal to plain decoding, share of prompts" in drawn and not any("BLEU" in title for title in drawn)
+
+
+def test_the_name_of_an_axis_fits_below_a_narrow_figure():
+    row = {"label": "A", "guarantee": "lossless", "tokens_each": {"mean": 3.0, "low": 2.0, "high": 4.0, "n": 2}}
+    drawn = pooled_figures.spread([row], "Tokens checked a prompt", "tokens_each").to_plotly_json()["layout"]
+    assert (
+        drawn["xaxis"]["title"]["text"] == "tokens checked a<br>prompt"
+        and drawn["title"]["text"] == "Tokens checked a prompt"
+    )
+    assert drawn["margin"]["b"] == 48 + 18 and drawn["height"] == 110 + 24 + 18
