@@ -64,12 +64,12 @@ def test_a_reward_model_has_a_share_of_its_own() -> None:
     def scored(other: float, reward: float, draft: float = 0.3) -> Trace:
         made = run(["aaa"] * 8, draft=draft, other=other)
         for event in made.rounds:
-            event.extras.update(reward=0.9, early_ms=reward)
+            event.extras["reward"], event.extras["early_ms"] = 0.9, reward
         return made
 
     said = verdict(scored(12.0, 10.0))
     assert said.cause == "reward model too costly"
-    assert (said.reward_share, said.other_share) == (pytest.approx(10 / 22.9), pytest.approx(2 / 22.9))
+    assert said.reward_share == pytest.approx(10 / 22.9) and said.other_share == pytest.approx(2 / 22.9)
     assert said.why == "Reward model too costly: reading 8 drafted steps takes it 44 % of the decoding time."
     assert said.line.endswith("a draft step costs **0.03** of one; its reward model takes **44 %** of the time.")
     assert verdict(scored(12.0, 2.0)).cause == "overhead-bound"
