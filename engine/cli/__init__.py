@@ -16,6 +16,7 @@ from engine.cli import (
     calibrate,
     cases,
     compare,
+    doctor,
     export,
     imported,
     judge,
@@ -36,6 +37,7 @@ from engine.errors import LabError
 COMMANDS = (
     methods,
     preflight,
+    doctor,
     run,
     compare,
     pooled,

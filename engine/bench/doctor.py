@@ -1,0 +1,165 @@
+"""What a machine can do for the lab: devices, numbers alike on every path, what a launch and a byte cost there."""
+
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM
+
+from engine import __version__
+from engine.bench.contenders import bandwidth
+from engine.draft import Draft, chain
+from engine.model import Model, Session
+from engine.model.decoder import Decoder
+from engine.model.devices import KINDS, accelerators, synchronise
+from engine.model.generic import GenericDecoder
+from engine.model.graphs import Again, CudaCapturer, GraphedDecoder
+from engine.model.layers import layers_of
+from engine.model.lean import LeanDecoder
+from engine.model.load import DTYPES
+from engine.model.trial import CLOSE, ROUGH
+
+TEXT = 24  # tokens of the text that paths are compared on
+LAUNCHES, PASSES = 2000, 20
+SIZES = (1, 8, 64)  # rows of timed passes
+TREE = Draft((4, 9, 9, 7), (-1, -1, 0, 2), group=(0,) * 4)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at: "ok", "wrong" or "not here", and the numbers or the reason."""
+
+    name: str
+    state: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All of it, ready for JSON; `text` for people."""
+
+    about: dict[str, Any]
+    checks: tuple[Check, ...]
+    figures: dict[str, float]
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is wrong."""
+        return all(check.state != "wrong" for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON types."""
+        return asdict(self)
+
+    def text(self) -> str:
+        """One fact a line."""
+        lines = [f"{name:24} {value}" for name, value in self.about.items()]
+        lines += ["", *(f"{check.state:8} {check.name}: {check.told}" for check in self.checks), ""]
+        lines += [f"{name:40} {value:.4g}" for name, value in self.figures.items()]
+        return "\n".join(lines) + "\n"
+
+
+def examine(model: Model, folder: str) -> Report:
+    """The report of the machine, by a model that is loaded on the device in question; `folder` holds its checkpoint."""
+    checks = tuple(_checks(model, folder))
+    return Report(_about(model), checks, dict(_figures(model)))
+
+
+def _about(model: Model) -> dict[str, Any]:
+    device = model.device
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
+    return {
+        "draftscope": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "device": f"{device} ({name})",
+        "devices for auto": ", ".join(accelerators()) or "cpu",
+        "model": f"{model.name}, {model.parameters:,} parameters, {model.dtype}",
+        "threads": torch.get_num_threads(),
+    }
+
+
+@torch.inference_mode()
+def _checks(model: Model, folder: str) -> Iterator[Check]:
+    for kind in KINDS:
+        there = torch.backends.mps.is_available() if kind == "mps" else getattr(torch, kind).is_available()
+        yield Check(f"device {kind}", "ok" if there else "not here", "torch sees it" if there else "torch sees none")
+    ids = [(97 + 7919 * i) % model.vocab for i in range(TEXT)]
+    hf = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[model.dtype], use_safetensors=True)
+    hf = hf.eval().to(model.device)
+    whole = hf(input_ids=torch.tensor([ids], device=model.device)).logits[0, -1, : model.vocab]
+    limit = CLOSE.get(DTYPES[model.dtype], ROUGH)
+    paths: dict[str, Decoder] = {"generic": GenericDecoder(hf, layers_of(hf.config, model.context))}
+    lean = model.decoder.lean if isinstance(model.decoder, GraphedDecoder) else model.decoder
+    if isinstance(lean, LeanDecoder):
+        paths["lean"] = lean
+        cuda = lean.home.type == "cuda"
+        capturer = CudaCapturer(lean.home) if cuda else Again()
+        paths["graph" if cuda else "static pass, not captured"] = GraphedDecoder(lean, capturer)
+    else:
+        yield Check("lean passes", "not here", "this kind of model runs through transformers")
+    for name, decoder in paths.items():
+        yield _alike(name, decoder, model, ids, whole, limit)
+
+
+def _alike(name: str, decoder: Decoder, model: Model, ids: list[int], whole: Tensor, limit: float) -> Check:
+    """Whether a path gives what transformers gives at once: in pieces, after a tree, again from captured passes."""
+    off = 0.0
+    for _ in range(2):
+        session = Session(decoder, model.vocab, model.device, 2 * TEXT)
+        session.forward(ids[:4])
+        if not decoder.only_chains:
+            session.forward(ids[:9], TREE)
+        for n in range(10, TEXT):
+            session.forward(ids[:n], chain(ids[n : n + 3]))
+        last = session.forward(ids).logits[-1]
+        off = max(off, float((last - whole).abs().max() / whole.abs().max()))
+    told = f"differs from transformers by {off:.1e} of the largest logit, {limit:.0e} is allowed"
+    if isinstance(decoder, GraphedDecoder):
+        if decoder.why_not:
+            return Check(f"{name} against eager", "wrong", decoder.why_not)
+        told += f"; {decoder.captured} passes captured, {decoder.replayed} replayed"
+    return Check(f"{name} against eager", "ok" if off <= limit else "wrong", told)
+
+
+@torch.inference_mode()
+def _figures(model: Model) -> Iterator[tuple[str, float]]:
+    device, x = model.device, torch.zeros(1, device=model.device)
+
+    def launches() -> None:
+        for _ in range(LAUNCHES):
+            x.add_(1)
+
+    yield "launch of an operation, microseconds", 1e6 * _seconds(launches, device, 3) / LAUNCHES
+    yield "read of one number, microseconds", 1e6 * _seconds(lambda: float(x), device, 200)
+    yield "memory read, GB/s", bandwidth(device, 64) / 1e9
+    if device.type != "cpu":
+        host = torch.zeros(64 << 18)
+        yield "host to device, GB/s", host.numel() * 4 / _seconds(lambda: host.to(device), device, 5) / 1e9
+    paths: dict[str, Decoder] = {"pass": model.decoder}
+    if isinstance(model.decoder, GraphedDecoder):
+        paths = {"captured pass": model.decoder, "plain pass": model.decoder.lean}
+    for name, decoder in paths.items():
+        session, text = Session(decoder, model.vocab, device, 256), [5] * 32
+        for rows in SIZES:
+            step = partial(session.forward, text, chain([7] * (rows - 1)))
+            yield f"{name} over {rows} tokens, milliseconds", 1e3 * _seconds(step, device, PASSES)
+
+
+def _seconds(work: Callable[[], object], device: torch.device, times: int) -> float:
+    """Median of some times, after two that do not count."""
+    spent = list[float]()
+    for _ in range(times + 2):
+        synchronise([device])
+        began = perf_counter()
+        work()
+        synchronise([device])
+        spent.append(perf_counter() - began)
+    return median(spent[2:])

@@ -1,0 +1,45 @@
+"""The doctor's report: every path checked against transformers, and a path that is wrong is told."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from engine.bench.doctor import examine
+from engine.cli import main
+from engine.model import Model, load_model
+from tests.engine.zoo import Zoo
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures from little work."""
+    monkeypatch.setattr("engine.bench.doctor.LAUNCHES", 10)
+    monkeypatch.setattr("engine.bench.doctor.PASSES", 1)
+    monkeypatch.setattr("engine.bench.doctor.SIZES", (1,))
+
+
+def test_all_paths_of_a_model_are_alike_and_measured(zoo: Zoo, short: None, tmp_path: Path) -> None:
+    folder = zoo.path("llama")
+    assert (
+        main(["doctor", "--target", str(folder), "--device", "cpu", "--threads", "1", "--out", str(tmp_path / "r")])
+        == 0
+    )
+    report = json.loads((tmp_path / "r.json").read_text())
+    states = {check["name"]: check["state"] for check in report["checks"]}
+    paths = ("generic against eager", "lean against eager", "static pass, not captured against eager")
+    assert {states[path] for path in paths} == {"ok"} and states["device mps"] == "not here"
+    assert "0 replayed" not in json.dumps(report["checks"]) and all(value > 0 for value in report["figures"].values())
+    text = (tmp_path / "r.txt").read_text()
+    assert "launch of an operation, microseconds" in text and "lean against eager" in text and str(tmp_path) not in text
+
+
+def test_a_wrong_path_is_told(zoo: Zoo, short: None) -> None:
+    folder = zoo.path("llama")
+    model: Model = load_model(folder, "cpu")
+    model.decoder.norm *= 1.5  # type: ignore[attr-defined]
+    report = examine(model, str(folder))
+    assert not report.well and {c.name for c in report.checks if c.state == "wrong"} == {
+        "lean against eager",
+        "static pass, not captured against eager",
+    }
