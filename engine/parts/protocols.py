@@ -170,8 +170,8 @@ class Shape(Protocol):
 class ChainShape(Shape, Protocol):
     """The questions of a chain: at most how long, go on now, and how much of it to verify.
 
-    A shape whose `more` is always true may say so by `looks = False`: then nobody waits for the logits it is asked
-    with.
+    A shape whose `more` is always true, and which ends nowhere before, may say so by `looks = False`: then nobody waits
+    for the logits it is asked with.
     """
 
     def limit(self) -> int:

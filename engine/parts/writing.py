@@ -67,8 +67,7 @@ def write_chain(
     if limit < 1:
         return EMPTY
     row = after(list(context.tokens))
-    blind = not getattr(shape, "looks", True) and not isinstance(shape, Ending)
-    if onward is not None and blind and row.device.type != "cpu":
+    if onward is not None and not getattr(shape, "looks", True) and row.device.type != "cpu":
         made = _at_once(context, shape, limit, stops, row, source, onward)
     else:
         made = _step_by_step(context, shape, limit, stops, row, after, source)

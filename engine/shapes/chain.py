@@ -23,11 +23,10 @@ class Chain:
         Knob("gamma", 5, "tokens drafted each round", low=0, high=128, step=1, unit="tokens", auto=True),
     )
 
-    looks = False
-
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.choice = ChainChoice(kit.known_costs()) if knobs["gamma"] == AUTO else None
         self.gamma = 0 if self.choice else int(knobs["gamma"])
+        self.looks = self.choice is not None
 
     def begin(self) -> None:
         if self.choice:

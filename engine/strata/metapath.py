@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from engine.sampling import wide
+from engine.sampling import read, wide
 from engine.trees.growth import Growth
 
 
@@ -16,10 +16,11 @@ def meta_path(grown: Growth, k: int, cumulative: bool = False) -> tuple[float, l
     """
     tops = [_top(grown, level, k) for level in range(grown.levels)]
     logp = torch.log_softmax(torch.cat(tops), -1)
-    entropies: list[float] = (-(logp.exp() * logp).nan_to_num_(0.0).sum(-1)).tolist()
-    tokens, picks = grown.tokens.tolist(), torch.cat(grown.picks).tolist()
     last = grown.values[-1].flatten()[grown.picks[-1]]
-    row = 0 if cumulative else int(last.argmax())
+    entropies, tokens, picks, (surest,) = read(
+        -(logp.exp() * logp).nan_to_num_(0.0).sum(-1), grown.tokens, torch.cat(grown.picks), last.argmax()
+    )
+    row = 0 if cumulative else surest
     total, path = 0.0, list[int]()
     first, before, chosen = len(entropies), len(tokens), len(picks)  # where the level below begins in each list
     for level in reversed(range(grown.levels)):

@@ -14,7 +14,7 @@ from torch import Tensor
 from engine.config import Knob, KnobValue
 from engine.draft import EMPTY, Draft
 from engine.errors import ConfigError
-from engine.sampling import wide
+from engine.sampling import read, wide
 from engine.trace.records import Pruned, RoundExtras, Source
 
 MOST_PRUNED = 48  # candidates left out that a full trace names, best first
@@ -169,10 +169,13 @@ class Growth:
         sources = tuple(Source(kind=source, level=d) for d in new.depths)
         left = order[nodes:]
         left = left[torch.isin(parents[left], kept) | (parents[left] < 0)][:MOST_PRUNED]  # their parent is in the tree
-        cause = _causes(order, left, torch.isin(left, parents), spared)
-        under = _places(kept, parents[left]).tolist()
-        lost = zip(tokens[left].tolist(), under, scores[left].tolist(), cause, strict=True)
-        pruned = tuple(Pruned(token=t, parent=p, score=s, cause=c) for t, p, s, c in lost)
+        name, size = spared or ("", 0)
+        fates = torch.isin(left, order[:size]), torch.isin(left, parents)  # saved but for the cause; expanded
+        lost = zip(*read(tokens[left], _places(kept, parents[left]), scores[left], *fates), strict=True)
+        pruned = tuple(
+            Pruned(token=t, parent=p, score=s, cause=name if saved else "budget" if expanded else "rank")
+            for t, p, s, saved, expanded in lost
+        )
         return replace(new, group=group, logits=logits, sources=sources, pruned=pruned)
 
     def _distributions(self, rows: Tensor) -> tuple[tuple[int, ...], Tensor]:
@@ -189,10 +192,3 @@ class Growth:
 def _places(kept: Tensor, candidates: Tensor) -> Tensor:
     """Where candidates are among the `kept` ones, which rise; -1, the root, stays."""
     return torch.where(candidates < 0, candidates, torch.searchsorted(kept, candidates))
-
-
-def _causes(order: Tensor, left: Tensor, expanded: Tensor, spared: tuple[str, int] | None) -> list[str]:
-    """Why each candidate of `left` is not in the tree; `order` is all of them, best first."""
-    name, size = spared or ("", 0)
-    saved = torch.isin(left, order[:size])
-    return [name if s else "budget" if e else "rank" for s, e in zip(saved.tolist(), expanded.tolist(), strict=True)]

@@ -22,7 +22,18 @@ from engine.model import Model, devices, load, load_model
 
 CPU = torch.device("cpu")
 READS = {  # methods and functions that give the host a value of a tensor
-    *("item", "tolist", "numpy", "is_nonzero", "nonzero", "equal", "allclose", "masked_select", "unique"),
+    *(
+        "item",
+        "tolist",
+        "numpy",
+        "is_nonzero",
+        "nonzero",
+        "equal",
+        "allclose",
+        "masked_select",
+        "unique",
+        "unique_consecutive",
+    ),
     *("__bool__", "__int__", "__float__", "__index__", "__contains__", "__array__"),
 }
 COPIES = {"copy_", "set_", "type_as"}  # take from one device to another

@@ -52,8 +52,6 @@ def check(lab: Lab, mode: Pretend, method: str, prompt: str | list[int], tempera
     """The bounds of a method."""
     forced = {"force": True} if "judge" in method else {}
     for record, bound in (("light", LIGHT[kind(get_card(method))]), ("full", FULL)):
-        if record == "full" and SHAPES[get_card(method).shape].KIND == "dynamic_tree":
-            continue  # writes the candidates that it left out down one by one
         rounds = reads(lab, mode, method, prompt, n, temperature=temperature, record=record, **forced)
         assert rounds
         for steps, lines in rounds:
