@@ -19,6 +19,7 @@ const WORDS = {
   correction: "correction by the target",
   bonus: "bonus token of the target",
   target: "target",
+  alone: "written by the draft model alone",
   rejected: "rejected candidate",
   discarded: "candidate never tested",
   drafted: "drafted, not yet verified",
@@ -26,22 +27,26 @@ const WORDS = {
   vetoed: "vetoed candidate",
 };
 const MAX_GHOSTS = 3;
-const PLAIN = new Set(["draft", "target", "relaxed"]); // no box around the text
+const PLAIN = new Set(["draft", "target", "relaxed", "alone"]); // no box around the text
 
 /** The name of a sign in words, for labels and legends. @param {string} name */
 export const signText = (name) => WORDS[name] ?? name;
+
+/** The sign of a token: its origin; a token of the draft model that was no draft has its own. @param {Token} token */
+export const signOf = ({ origin, node }) => (origin === "draft" && node == null ? "alone" : origin);
 
 /** A chip of a token. A boxed sign keeps its leading blank outside the box. @param {string} key @param {Token} token
  * @param {boolean} whitespace */
 export function tokenChip(key, token, whitespace) {
   const text = whitespace ? marked(token.piece) : shown(token.piece);
-  const chip = h(`span.k.${token.origin}`, {
+  const sign = signOf(token);
+  const chip = h(`span.k.${sign}`, {
     "data-i": token.pos,
     id: `k-${key}-${token.pos}`,
     role: "option",
-    "aria-label": `${visible(token.piece)}, ${signText(token.origin)}, position ${token.pos}, round ${token.round}`,
+    "aria-label": `${visible(token.piece)}, ${signText(sign)}, position ${token.pos}, round ${token.round}`,
   });
-  if (PLAIN.has(token.origin)) chip.textContent = text;
+  if (PLAIN.has(sign)) chip.textContent = text;
   else chip.append(...boxed(token.piece, text, whitespace));
   return chip;
 }

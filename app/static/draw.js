@@ -133,6 +133,7 @@ export const SIGNS = {
   correction: { label: "correction", colour: "--target", d: "M-.78-.78H.78V.78H-.78z", fill: false, wide: true },
   bonus: { label: "bonus", colour: "--target", d: "M0-.9V.9M-.9 0H.9", fill: false, wide: true },
   target: { label: "target", colour: "--neutral", d: "M-.7 0H.7", fill: false, wide: true },
+  draft: { label: "written by the draft model alone", colour: "--draft-2", d: "M-.7 0H.7", fill: false, wide: true },
 };
 
 /** The sign's name of an emitted token: its node's state, or its origin.
@@ -140,7 +141,7 @@ export const SIGNS = {
  * @param {import("./types/trace.js").Node | null | undefined} node @returns {string} */
 export function stateOf(token, node) {
   if (token?.node === null) return token.origin;
-  if (token && token.node === undefined) return token.origin === "draft" ? "accepted" : token.origin;
+  if (token && token.node === undefined) return token.origin;
   return node?.state ?? token?.origin ?? "target";
 }
 

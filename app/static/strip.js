@@ -1,7 +1,7 @@
 // @ts-check
 // The strip above the lanes: signs as a legend that filters, switches, and the filters in force.
 
-import { signText } from "./chips.js";
+import { signOf, signText } from "./chips.js";
 import { h } from "./dom.js";
 import { makeFilter } from "./filters.js";
 import { flagged, flagLegend } from "./flags.js";
@@ -112,7 +112,7 @@ function signsOf(run) {
   known.set(run, state);
   for (; state.seen < run.rounds.length; state.seen += 1) {
     const { tokens, nodes } = run.rounds[state.seen];
-    for (const token of tokens) state.signs.add(token.origin);
+    for (const token of tokens) state.signs.add(signOf(token));
     for (const node of nodes) state.signs.add(node.state);
   }
   return state.signs;

@@ -67,7 +67,7 @@ def test_an_unknown_method_keeps_what_its_trace_says():
         (data("chain"), Limits(max_nodes=3), "more than 3 nodes"),
         (data("plain"), Limits(max_upload_bytes=100), "larger than"),
         (gzip.compress(b" " * 5_000_000), Limits(max_upload_bytes=1_000_000), "larger than"),
-        (data(*["plain"] * 33), Limits(), "at most 32"),
+        (data(*["plain"] * 41), Limits(), "at most 40"),
     ],
 )
 def test_bad_files_are_refused_with_words(given, limits, says):

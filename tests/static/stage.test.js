@@ -110,6 +110,11 @@ test("spans cover each token of every recorded method once and agree with the co
     assert.equal(spans.at(-1).to, run.tokens.length);
     const length = (kinds) =>
       spans.filter(({ kind }) => kinds.includes(kind)).reduce((sum, one) => sum + one.to - one.from, 0);
+    if (run.rounds.every((round) => !round.drafted))
+      assert.ok(
+        spans.every(({ kind }) => kind !== "accepted"),
+        run.key,
+      );
     const accepted = run.rounds.reduce((sum, round) => sum + round.tokens.filter(({ node }) => node != null).length, 0);
     assert.equal(length(["accepted", "relaxed"]), accepted, run.key);
     assert.equal(drafts.length, run.rounds.length);

@@ -68,7 +68,8 @@ function addRound(band, round) {
  * @param {boolean} vetoed a veto led to it @returns {string} */
 function kindOf(token, vetoed) {
   if (vetoed && token.origin === "correction") return "vetoed";
-  return token.origin === "draft" ? "accepted" : token.origin;
+  if (token.origin !== "draft") return token.origin;
+  return token.node == null ? "alone" : "accepted"; // no draft: the draft model writes by itself
 }
 
 /** The position where a veto ended the round, -1 when none did. @param {Round} round @returns {number} */

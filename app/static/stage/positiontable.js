@@ -26,7 +26,7 @@ export function entryAt(store, run, pos) {
   }
   const round = run.rounds[column.round];
   const { node, token } = column;
-  const origin = token.origin === "draft" ? "accepted" : token.origin;
+  const origin = token.origin === "draft" && node ? "accepted" : token.origin;
   const state = column.ghost && node?.state === "vetoed" ? "vetoed" : origin;
   return { column, round, node, token, state, other, tcr: round.drafted ? tcrOf(round) : null };
 }

@@ -106,8 +106,8 @@ export function paintSpans(ctx, view) {
     const x = xOf(view, from) + gap;
     const w = Math.max(0.5, (Math.min(to, last) - from) * px - 2 * gap);
     if (kind === "correction" || kind === "vetoed") box(ctx, view, x, w, kind);
-    else if (kind === "target") {
-      ctx.fillStyle = ink("--neutral");
+    else if (kind === "target" || kind === "alone") {
+      ctx.fillStyle = ink(kind === "alone" ? "--draft-2" : "--neutral");
       ctx.globalAlpha = 0.55;
       ctx.fillRect(x, wide ? y + BAR : y + 4, w, wide ? 2 : BAR - 8); // below the text where there is some
       ctx.globalAlpha = 1;

@@ -7,6 +7,7 @@ import pytest
 from engine.analysis.compared import compared
 from engine.analysis.idle import Idle, asked, idle, said
 from engine.files.places import PRESETS
+from engine.files.presets import get_preset
 from engine.rules import RULES, THRESHOLDS
 from engine.threshold import All, Compare, Recorded, Setting, Threshold
 from engine.threshold import Any as AnyOf
@@ -76,17 +77,19 @@ def test_one_of_several_ways_is_no_obstacle() -> None:
     assert idle(both, {"k": 0.0}, [node(p=0.1, q=0.1)], VOCAB) == Idle("p", ">", 0.5, "", 0.1, 1)
 
 
-def recorded(name: str) -> Trace:
-    return Trace.load(PRESETS / "traces" / f"{name}.jsonl.gz")
+def recorded(case: str, method: str) -> Trace:
+    preset = get_preset(case)
+    lane = [one.method for one in preset.lanes].index(method)
+    return Trace.load(PRESETS / preset.traces[lane])
 
 
 def test_a_recorded_run_says_so_and_one_that_fires_does_not() -> None:
-    never = recorded("all_methods-02-easd")
+    never = recorded("all_methods", "easd")
     assert said(never, THRESHOLDS["entropy_veto"]) == (
         "The threshold cannot fire here: the target's entropy is at most 1.35 nats at the 63 tested draft tokens, "
         "and tau_entropy asks for more than 2.0, so nothing is vetoed."
     )
-    fires = recorded("easd_helps-2-easd")
+    fires = recorded("easd_helps", "easd")
     assert said(fires, THRESHOLDS["entropy_veto"]) == "" == said(never, None)
     never.head.knobs["tau_overlap"] = 1.01
     never.head.knobs["tau_entropy"] = 0.0
@@ -94,12 +97,12 @@ def test_a_recorded_run_says_so_and_one_that_fires_does_not() -> None:
         "The threshold cannot fire: the share of common first choices is at most 1.00 in any text, "
         "and tau_overlap asks for at least 1.01, so nothing is vetoed."
     )
-    lanes = {"never": recorded("all_methods-02-easd"), "fires": fires}
+    lanes = {"never": recorded("all_methods", "easd"), "fires": fires}
     assert list(compared(lanes, THRESHOLDS).idle) == ["never"] and not compared(lanes).idle
 
 
 def test_typical_acceptance_is_not_asked_at_temperature_0() -> None:
-    trace = recorded("all_methods-15-medusa_typical")
+    trace = recorded("all_methods", "medusa_typical")
     trace.head.knobs |= {"epsilon": 1.0, "delta": 1.0}
     assert said(trace, THRESHOLDS["typical"]) == ""
 
