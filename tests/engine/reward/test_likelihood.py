@@ -54,6 +54,11 @@ def test_the_shipped_one_tells_steps_apart() -> None:
     found = json.loads((SHIPPED / "card.json").read_text())["evaluation"]
     assert found["both"]["auc"] >= 0.85 and found["both"]["steps"] >= 1000 and found["both"]["wrong_steps"] >= 100
     assert found["draft"]["steps"] + found["target"]["steps"] == found["both"]["steps"]
+    fresh = json.loads((SHIPPED / "card.json").read_text())["fresh"]["evaluation"]
+    assert fresh["both"]["auc"] >= 0.85 and fresh["both"]["steps"] >= 1000, "on problems that no choice was made on"
+    assert fresh["draft"]["auc_low"] > fresh["target"]["auc_high"], (
+        "it knows the draft's mistakes, not the target's own"
+    )
 
 
 @pytest.fixture(scope="module")
