@@ -79,9 +79,6 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         metavar="ROLE=DIR",
         help="a further head, judge or table, such as judge=DIR or medusa=DIR; repeatable",
     )
-    group.add_argument(
-        "--languages", default="", metavar="SOURCE:TARGET", help="for encoder-decoders of several, such as en_XX:de_DE"
-    )
     add_places(group)
     group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
     group.add_argument(
@@ -94,7 +91,10 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 
 
 def add_places(group: Any) -> None:
-    """Which devices the models go on, and how."""
+    """Which languages the models are for, which devices they go on, and how."""
+    group.add_argument(
+        "--languages", default="", metavar="SOURCE:TARGET", help="for encoder-decoders of several, such as en_XX:de_DE"
+    )
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, mps, xpu (default: auto)")
     for role in ("target", "draft"):
         group.add_argument(
