@@ -137,7 +137,7 @@ export function nameOf(store, run) {
   return named(title, [...settings, ...other, ...number]);
 }
 
-/** The same where prompts and the like stand beside it. @param {Store} store @param {Run} run @returns {string} */
+/** The same where prompts and the like are beside it. @param {Store} store @param {Run} run @returns {string} */
 export function ownNameOf(store, run) {
   const { title, settings, number } = nameParts(store, run);
   return named(title, [...settings, ...number]);

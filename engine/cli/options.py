@@ -65,10 +65,12 @@ THREADS = option(str, lambda n: n == "auto" or (n.isdigit() and int(n) >= 1), "'
 SHARE = option(float, lambda p: 0 < p <= 1, "a share > 0 and <= 1")
 
 
-def add_models(parser: argparse.ArgumentParser) -> None:
-    """Which pair to load."""
+def add_models(parser: argparse.ArgumentParser, *also: str) -> None:
+    """Which pair to load; `also` are further words for `--preset`."""
     group = parser.add_argument_group("models")
-    group.add_argument("--preset", help="name of a preset (default: tiny, unless --target is given)")
+    group.add_argument(
+        *also, "--preset", dest="preset", help="name of a preset (default: tiny, unless --target is given)"
+    )
     group.add_argument("--target", help="hub id or folder of the target model")
     group.add_argument("--draft", help="hub id or folder of the draft model; replaces a preset's own")
     group.add_argument("--eagle", help="hub id or folder of an EAGLE-3 head")

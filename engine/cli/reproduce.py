@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, MINUTES, add_places, add_shard, load_lab
+from engine.cli.options import COUNT, MINUTES, add_models, add_shard, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
 from engine.files.places import ROOT
@@ -47,19 +47,7 @@ def add_parser(subparsers: Any) -> None:
         "--keep", type=Path, default=Path("build/papers"), metavar="FOLDER", help="finished runs, to go on from there"
     )
     parser.add_argument("--json", action="store_true", help="entries or results as JSON")
-    group = parser.add_argument_group("models")
-    group.add_argument(
-        "--pair", "--preset", dest="preset", help="name of a preset (default: tiny, unless --target is given)"
-    )
-    group.add_argument("--target", help="hub id or folder of the target model")
-    group.add_argument("--draft", help="hub id or folder of the draft model")
-    group.add_argument("--eagle", help="hub id or folder of an EAGLE-3 head")
-    group.add_argument(
-        "--asset", action="append", default=[], metavar="ROLE=DIR", help="a further head, judge or table"
-    )
-    add_places(group)
-    group.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
-    group.add_argument("--threads", default="auto", metavar="auto|N", help="CPU threads of torch (default: auto)")
+    add_models(parser, "--pair")
     add_shard(parser)
     parser.set_defaults(handler=handle)
 

@@ -34,6 +34,8 @@ def test_heads_go_with_the_target_of_the_flags(loaded: Any) -> None:
         "judge": "own",
         "judge:code": "a=b",
         "device": "auto",
+        "target_device": None,
+        "draft_device": None,
         "dtype": "auto",
         "threads": "auto",
     }

@@ -134,7 +134,9 @@ FAULTS: list[tuple[Fault, Callable[[], object]]] = [
         test_divergence.test_the_coarser_dtype_counts,
     ),
     (
-        Fault("the smaller cost named", "engine.analysis.verdict:_cause", "other > draft:", "other < draft:"),
+        Fault(
+            "the smaller cost named", "engine.analysis.verdict:_cause", "most > shares.draft:", "most < shares.draft:"
+        ),
         test_verdict.test_the_larger_of_two_costs_is_named,
     ),
     (

@@ -239,8 +239,8 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "grandparents forgotten",
             "engine.draft:Draft.ancestors",
-            "mask[i] |= mask[parent]",
-            "mask[i, parent] = True",
+            "range(self.levels)",
+            "range(2)",
         ),
         lambda zoo: test_draft.check_ancestors(BUSH),
     ),
@@ -248,8 +248,8 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         Fault(
             "grandparents forgotten, in a pass",
             "engine.draft:Draft.ancestors",
-            "mask[i] |= mask[parent]",
-            "mask[i, parent] = True",
+            "range(self.levels)",
+            "range(2)",
         ),
         tree,
     ),
