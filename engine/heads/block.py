@@ -79,7 +79,9 @@ def rope(spec: Spec, positions: int, like: Tensor) -> tuple[Tensor, Tensor]:
     angle = torch.arange(positions, dtype=torch.float64).unsqueeze(1) / spec.stretch * slow
     scale = 1.0 if spec.yarn is None else spec.yarn.scale
     cos, sin = angle.cos() * scale, angle.sin() * scale
-    return torch.cat((cos, cos), -1).to(like), torch.cat((-sin, sin), -1).to(like)
+    tables = torch.cat((cos, cos), -1), torch.cat((-sin, sin), -1)
+    whole, signed = (table.to(like.dtype).to(like.device) for table in tables)  # not every device has float64
+    return whole, signed
 
 
 def shapes(spec: Spec, at: str, wide: int, *, biased: bool = False) -> dict[str, tuple[int, ...]]:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from engine.heads.block import Spec, rope
 from engine.model.weights import interleave, transposed
+from engine.sampling import NARROW
 
 TABLE = 1 << 26  # most bytes of a table of what each token brings
 FOLDING = (torch.float32, torch.float64)  # types wide enough to multiply a norm's weights into a product
@@ -106,11 +107,13 @@ class Memory:
         self._tables()
 
     def _tables(self) -> None:
-        """Rotations of all positions: complex [S, 1, C/2] where the type has such numbers, and cosines and sines."""
+        """Rotations of all positions: complex [S, 1, C/2] where type and device have such numbers, and cosines and
+        sines."""
         like = self._kv if self._kv.dtype in FOLDING else self._kv.float()
         half, (cos, sin) = self.spec.channels // 2, rope(self.spec, self.slots, like)
         cos, sin = cos[:, None, :half].contiguous(), sin[:, None, half:].contiguous()  # each angle once
-        self._turn = torch.complex(cos, sin) if self._kv.dtype in FOLDING else None
+        complex_ = self._kv.dtype in FOLDING and self._kv.device.type not in NARROW
+        self._turn = torch.complex(cos, sin) if complex_ else None
         self._cos, self._sin = cos.to(self._kv), sin.to(self._kv)
 
     @property

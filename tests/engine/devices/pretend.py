@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode, _pop_mode_temporarily
 from transformers import AutoConfig
 
 from engine.model import Model, devices, load, load_model
+from engine.sampling import NARROW
 
 CPU = torch.device("cpu")
 READS = {  # methods and functions that give the host a value of a tensor
@@ -84,6 +85,7 @@ class Pretend(TorchFunctionMode):
             at = torch.device(given)
         for one in tensors(out):
             label(one, at)
+        check_width(out, at)
         return iter(out) if name == "__iter__" else out
 
     def _common(self, func: Any, name: str, mine: list[Tensor]) -> torch.device:
@@ -107,10 +109,21 @@ class Pretend(TorchFunctionMode):
         out: Tensor = torch.Tensor.to(x, *rest, **kwargs) if rest or kwargs else x
         if goal != device_of(x):
             out = out.clone() if out is x else out
+        check_width(out, goal)
         return label(out, goal)
 
     def _read(self) -> None:
         self.reads.append(caller())
+
+
+def check_width(out: Any, at: torch.device) -> None:
+    """Refuse what some devices do not have.
+
+    Raises:
+        TypeError: fp64 or complex numbers on such a device.
+    """
+    if at.type in NARROW and any(one.dtype == torch.float64 or one.is_complex() for one in tensors(out)):
+        raise TypeError(f"{at.type} has no float64 and no complex numbers, at {caller()}")
 
 
 def full(device: torch.device) -> torch.device:
@@ -173,7 +186,8 @@ def pretended() -> Iterator[Pretend]:
 
         patch.setattr(load, "_weights", weights)
         patch.setattr(devices, "_check", lambda device: None)
-        patch.setattr(torch.cuda, "synchronize", lambda device=None: None)
+        for kind in (torch.cuda, torch.xpu, torch.mps):
+            patch.setattr(kind, "synchronize", lambda device=None: None)
         with mode:
             yield mode
 

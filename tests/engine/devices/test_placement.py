@@ -18,7 +18,12 @@ from tests.engine.devices.pretend import MixedDevices, Pretend, loaded, pretende
 from tests.engine.drafters.heads import headed
 from tests.engine.zoo import Zoo
 
-LAYOUTS = {"beside": ("cuda:0", "cuda:0"), "apart": ("cuda:0", "cuda:1"), "spread": ("spread", "cuda:1")}
+LAYOUTS = {
+    "beside": ("cuda:0", "cuda:0"),
+    "apart": ("cuda:0", "cuda:1"),
+    "spread": ("spread", "cuda:1"),
+    "narrow": ("mps:0", "mps:0"),  # no fp64, no complex numbers
+}
 PROMPT = "Question: Mia has 34 pens. She buys 3 bags with 12 in each. How many pens does Mia have now?\nAnswer:"
 WAYS = [(t, r) for t in (0.0, 0.8) for r in ("full", "light")]
 
@@ -85,6 +90,12 @@ def test_a_few_methods_on_a_random_pair(zoo: Zoo, tmp_path: Path, devices: Prete
     for method in ("sd", "eagle3", "recycle"):
         assert run(lab, method, [5, 9, 12, 7], 8, 0.0, "full") == plain
         run(lab, method, [5, 9, 12, 7], 8, 0.8, "light")
+
+
+def test_the_mode_has_devices_without_float64(devices: Pretend) -> None:
+    for make in (lambda: torch.ones(2, device="mps").double(), lambda: torch.ones(2).double().to("xpu")):
+        with pytest.raises(TypeError, match="no float64"):
+            make()
 
 
 @pytest.fixture(scope="module", params=LAYOUTS)

@@ -20,6 +20,7 @@ from tests.engine.zoo import Zoo
 PROMPT = "Question: Mia has 34 pens. She buys 3 bags with 12 in each. How many pens does Mia have now?\nAnswer:"
 LIGHT, FULL = {"chain": 3, "tree": 6}, 12
 LOOKS = {"adaedl": 2, "rsd": 1, "adaedl_eagle": 1}  # reads a step of methods that decide after each whether to go on
+APART = {"autojudge": 1}  # the judge's scores: its draft pass is run only where a token was rejected
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def check(lab: Lab, mode: Pretend, method: str, prompt: str | list[int], tempera
         rounds = reads(lab, mode, method, prompt, n, temperature=temperature, record=record, **forced)
         assert rounds
         for steps, lines in rounds:
-            assert len(lines) <= bound + LOOKS.get(method, 0) * steps, (record, steps, lines)
+            assert len(lines) <= bound + APART.get(method, 0) + LOOKS.get(method, 0) * steps, (record, steps, lines)
 
 
 def test_rounds_of_a_chain_and_a_tree(zoo: Zoo, tmp_path: Path) -> None:
