@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.config import Card
 from engine.costs import Costs
+from engine.judge.client import Endpoint
 from engine.judge.events import MiningEvent
 from engine.loop import Method
 from engine.methods import CARDS
@@ -40,6 +41,9 @@ class Lab(Pair):
         dtype: str = "auto",
         threads: int | str | None = None,
         languages: str = "",
+        target_endpoint: str | None = None,
+        target_model: str = "",
+        target_key: str = "",
         **assets: str | Path,
     ) -> "Lab":
         """A lab from a preset's name, or from any Hugging Face ids or local folders.
@@ -51,6 +55,9 @@ class Lab(Pair):
         devices ("auto" and "on"; the model's notes say why where it cannot be), or does not ("off"). `threads` is a
         number for torch, or "auto": the fastest in a short measurement on the target; None changes nothing.
         `languages` ("en_XX:de_DE") are those of source and target, for encoder-decoder models of several.
+        With `target_endpoint` the target stays on a server (vLLM's .../v1, SGLang's .../generate;
+        `target_model` and `target_key` are its name and key there), and only its tokenizer and configuration are read:
+        for greedy chains, light records, mining, and judges that read the draft model.
 
         Raises:
             ConfigError: neither or both given, an unknown preset, device, dtype, option or role.
@@ -61,8 +68,9 @@ class Lab(Pair):
         given = {**assets, **({"eagle3": eagle} if eagle is not None else {})}
         found = loading.wanted(preset, models, {role: str(ref) for role, ref in given.items()}, dtype, languages)
         asked = {role: one for role, one in (("target", target_device), ("draft", draft_device)) if one}
-        loaded = loading.load_models(found, device, asked, graphs)
-        chosen = None if threads is None else settle(loaded["target"], threads)
+        endpoint = None if target_endpoint is None else Endpoint(target_endpoint, target_model, target_key)
+        loaded = loading.load_models(found, device, asked, graphs, endpoint)
+        chosen = None if threads is None or endpoint else settle(loaded["target"], threads)
         return cls(loaded.pop("target"), loaded, dict(found.assets), preset, chosen, found.calibrated)
 
     def methods(self) -> list[Card]:

@@ -21,6 +21,7 @@ from engine.judge.evaluate import Line, Setting, collect, evaluate, percents, re
 from engine.judge.kind import FeatureKind
 from engine.judge.memo import MemoModel, remembering
 from engine.judge.problems import judged, limit_of, problems
+from engine.judge.served import is_served
 from engine.judge.weights import Judge
 from engine.lab import Lab
 from engine.methods import get_card
@@ -68,6 +69,8 @@ def _read(lab: Lab, kind: FeatureKind, every: bool) -> dict[str, Model]:
         raise ConfigError(
             f"The judge reads a {missing[0]} model, and none is loaded: give --{missing[0]}, or --read target."
         )
+    if "target" in roles and is_served(lab.target):
+        raise ConfigError("A server does not tell the target's states: train a judge with --read draft.")
     return {role: models[role] for role in sorted(roles)}
 
 

@@ -1,6 +1,7 @@
 """Options that commands share: models, sampling, knobs, prompts; and how they become a Lab and a list of prompts."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -73,6 +74,15 @@ def add_models(parser: argparse.ArgumentParser, *also: str) -> None:
     )
     group.add_argument("--target", help="hub id or folder of the target model")
     group.add_argument("--draft", help="hub id or folder of the draft model; replaces a preset's own")
+    group.add_argument(
+        "--target-endpoint",
+        metavar="URL",
+        help="the target stays on this server (vLLM's .../v1, SGLang's .../generate); --target gives its tokenizer",
+    )
+    group.add_argument("--target-model", default="", metavar="NAME", help="its name on that server")
+    group.add_argument(
+        "--target-key-env", default="", metavar="NAME", help="environment variable with the server's key"
+    )
     group.add_argument("--eagle", help="hub id or folder of an EAGLE-3 head")
     group.add_argument(
         "--asset",
@@ -200,7 +210,14 @@ def load_lab(args: argparse.Namespace) -> Lab:
     which = {"target": args.target} if args.target else {"preset": args.preset or "tiny"}
     places = ("device", "target_device", "draft_device", "graphs")
     names = ("draft", "eagle", *places, "dtype", "threads", "languages")
-    lab = Lab.load(**which, **{name: getattr(args, name) for name in names}, **assets)
+    where = (
+        {"target_endpoint": args.target_endpoint, "target_model": args.target_model}
+        if "target_endpoint" in args
+        else {}
+    )
+    if where and args.target_key_env:
+        where["target_key"] = os.environ.get(args.target_key_env, "")
+    lab = Lab.load(**which, **{name: getattr(args, name) for name in names}, **where, **assets)
     if lab.threads and lab.threads.seconds:  # a choice was made
         print(f"torch uses {lab.threads}", file=sys.stderr)
     return lab

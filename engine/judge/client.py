@@ -39,7 +39,7 @@ class Endpoint:
             EngineFault: no answer after all tries, or one that is not understood.
         """
         body = {"model": self.model, "prompt": prompt, "max_tokens": max_tokens, "temperature": 0} | options
-        return self._choice(self._post("/completions", body), "text")
+        return self._choice(self.post("/completions", body), "text")
 
     def chat(self, messages: list[dict[str, str]], max_tokens: int = 1024, **options: Any) -> str:
         """The text of a chat answer.
@@ -48,7 +48,7 @@ class Endpoint:
             EngineFault: no answer after all tries, or one that is not understood.
         """
         body = {"model": self.model, "messages": messages, "max_tokens": max_tokens, "temperature": 0} | options
-        return str(self._choice(self._post("/chat/completions", body), "message")["message"].get("content") or "")
+        return str(self._choice(self.post("/chat/completions", body), "message")["message"].get("content") or "")
 
     def _choice(self, answer: Any, wanted: str) -> dict[str, Any]:
         choices = answer.get("choices") if isinstance(answer, dict) else None
@@ -56,7 +56,12 @@ class Endpoint:
             raise EngineFault(f"The server at {self.url} answered without a {wanted}: {str(answer)[:200]}")
         return dict(choices[0])
 
-    def _post(self, path: str, body: dict[str, Any]) -> Any:
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """The JSON that the server answers to a body.
+
+        Raises:
+            EngineFault: no answer after all tries, or one that is no JSON.
+        """
         error = ""
         for attempt in range(self.tries):
             if attempt:

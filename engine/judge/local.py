@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.config import Sampling
+from engine.errors import ConfigError
 from engine.judge.continuation import DraftView, LocalTarget
 from engine.judge.criterion import Criterion
 from engine.judge.events import MiningEvent
@@ -15,6 +16,7 @@ from engine.judge.mine import mine
 from engine.judge.problems import judged, prompts
 from engine.judge.scores import about, fitting, scorer
 from engine.judge.search import Prompt, Search
+from engine.judge.served import ServedTarget, is_served
 from engine.judge.store import MinedFile
 from engine.judge.weights import Judge
 from engine.model import Model
@@ -55,6 +57,10 @@ def local_mine(
     Raises:
         ConfigError: an unknown task, or a file that was mined otherwise.
     """
+    if is_served(models["target"]) and settings.temperature:
+        raise ConfigError(
+            "A served target is mined greedily: its noise cannot be shared with the draft (temperature 0)."
+        )
     judge = fitting(judges, task, models)
     head = {"task": task, "models": {role: model.describe() for role, model in models.items()}, **asdict(settings)}
     if settings.split == "train":
@@ -103,5 +109,5 @@ def local_search(
     """
     capacity = max((len(prompt.ids) for prompt in prompts), default=1) + limit + 8
     chooser = chooser or Chooser()
-    ours, theirs = LocalTarget(target, capacity, chooser, vocab), DraftView(draft, capacity, chooser, vocab)
-    return Search(ours, theirs, criterion, target.tokenizer, limit, naive, most)
+    ours = (ServedTarget.of if is_served(target) else LocalTarget)(target, capacity, chooser, vocab)
+    return Search(ours, DraftView(draft, capacity, chooser, vocab), criterion, target.tokenizer, limit, naive, most)

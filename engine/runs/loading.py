@@ -1,7 +1,7 @@
 """Which models and assets to load: from a preset's name, or from ids and folders; and loading the models."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.config import Calibration
@@ -9,6 +9,8 @@ from engine.errors import ConfigError, unknown
 from engine.files.places import locate
 from engine.files.presets import get_preset
 from engine.heads.mtp_load import brings
+from engine.judge.client import Endpoint
+from engine.judge.served import served_model
 from engine.model import Model, bridge, load_model
 from engine.model.devices import accelerators, place
 from engine.model.hub import fetch
@@ -28,6 +30,9 @@ OPTIONS = (
     "dtype",
     "threads",
     "languages",
+    "target_endpoint",
+    "target_model",
+    "target_key",
 )  # of Lab.load, besides the roles of assets
 
 
@@ -93,19 +98,28 @@ def places(found: Wanted, device: str, asked: Mapping[str, str]) -> dict[str, st
 
 
 def load_models(
-    found: Wanted, device: str, asked: Mapping[str, str] | None = None, graphs: str = "auto"
+    found: Wanted,
+    device: str,
+    asked: Mapping[str, str] | None = None,
+    graphs: str = "auto",
+    endpoint: Endpoint | None = None,
 ) -> dict[str, Model]:
-    """The models by role, "target" among them; `asked` are devices of roles that go before `device`.
+    """The models by role, "target" among them; `asked` are devices of roles that go before `device`;
+    with an endpoint the target stays there.
 
     Raises:
         ConfigError: an unknown device or dtype. AssetError: files are missing. EngineFault: out of memory.
         ModelMismatch: the pair cannot work together, with the reason.
     """
-    fetch_models(found.models)
+    here = {role: ref for role, ref in found.models.items() if role != "target" or endpoint is None}
+    fetch_models(here)
     loaded, done = dict[str, Model](), 0
-    homes = places(found, device, asked or {})
+    homes = places(replace(found, models=here), device, asked or {})
     for step, (role, ref) in enumerate(found.models.items(), 1):
         path = locate(ref)
+        if role == "target" and endpoint is not None:
+            loaded[role] = served_model(path, endpoint, ref)
+            continue
         with loading(f"{role} {ref}", path, step, len(found.models), done):
             loaded[role] = load_model(
                 path,

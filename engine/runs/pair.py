@@ -11,6 +11,8 @@ from engine.costs import Costs
 from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
 from engine.files.places import locate
+from engine.judge.served import DRAFTERS as DRAFTED
+from engine.judge.served import RULES, is_served
 from engine.model import Bridge, Model, bridge
 from engine.model.source import check_source
 from engine.model.threads import Threads, settle_again
@@ -130,7 +132,12 @@ class Pair:
         return f"{card.title} runs on decoder-only models: {reason}" if reason else ""
 
     def branches(self, card: Card) -> str:
-        """Why a card whose drafts are no chain cannot run on these models; empty when it can."""
+        """Why a card whose drafts are no chain, or that reads more than a server tells, cannot run on these models;
+        empty when it can."""
+        if is_served(self.target) and (
+            card.drafter not in DRAFTED or card.rule not in RULES or card.writer != "target"
+        ):
+            return f"{card.title} reads more of the target than the server at {self.target.revision} tells."
         if not self.target.only_chains or SHAPES[card.shape].KIND != "beams":
             return ""
         return f"{card.title} reads branches side by side. {self._one_past}"

@@ -16,6 +16,7 @@ from engine.config import Card, RunConfig, Sampling
 from engine.costs import Costs
 from engine.draft import chain
 from engine.errors import ConfigError, EngineFault
+from engine.judge.served import is_served
 from engine.loop import Decoding, Method
 from engine.methods import get_card
 from engine.methods.compose import build
@@ -93,6 +94,10 @@ def _configure(
     values = card.resolve(knobs)
     if reason := pair.unfit(card) or pair.branches(card) or pair.missing(card, values):
         raise ConfigError(reason)
+    if is_served(pair.target) and (options.temperature or options.record != "light"):
+        raise ConfigError(
+            "A served target tells its first choices only: run at temperature 0 and record lightly (record='light')."
+        )
     ids = pair.target.tokenizer.encode(prompt, options.chat)
     pair.check_fit(ids)
     at = pair.target.source_of(ids)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from engine.draft import chain
 from engine.judge.continuation import LocalTarget
 from engine.judge.gumbel import Chooser
 from engine.model import Model
@@ -34,7 +35,7 @@ def serving(
                 return self._send(status, {"error": "busy"})
             if self.path == "/v1/chat/completions" and chat:
                 return self._send(200, {"choices": [{"message": {"content": chat(body["messages"], n)}}]})
-            answer = {"choices": [self._complete(body)]}
+            answer = self._native(body) if self.path == "/generate" else {"choices": [self._complete(body)]}
             self._send(200, spoil(answer) if spoil else answer)
 
         def _complete(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -44,8 +45,25 @@ def serving(
             with lock:
                 new = LocalTarget(model, len(ids) + body["max_tokens"], Chooser()).generate(ids, body["max_tokens"])
             done = bool(new) and new[-1] in words.stop_ids
-            choice = {"text": words.decode(new), "finish_reason": "stop" if done else "length"}
+            choice: dict[str, Any] = {"text": words.decode(new), "finish_reason": "stop" if done else "length"}
+            told = [None, *({str(token): {"rank": 1, "logprob": 0.0}, "0": {"rank": 9}} for token in self._firsts(ids))]
+            more: dict[str, Any] = {"prompt_logprobs": told[: len(ids)]} if body.get("prompt_logprobs") else {}
+            choice |= more
             return choice | ({"token_ids": new} if body.get("return_token_ids") else {})
+
+        def _native(self, body: dict[str, Any]) -> dict[str, Any]:
+            """SGLang's own interface."""
+            ids, start = body["input_ids"], body["logprob_start_len"]
+            firsts = self._firsts(ids)
+            rows = [None, *([[0.0, token, None]] for token in firsts[start:-1])]
+            return {"output_ids": firsts[-1:], "meta_info": {"input_top_logprobs": rows}}
+
+        def _firsts(self, ids: list[int]) -> list[int]:
+            """The model's first choice after each prefix."""
+            assert model is not None
+            with lock:
+                logits = model.session(len(ids) + 1).forward(ids[:1], chain(ids[1:])).logits
+            return [int(row.argmax()) for row in logits]
 
         def _send(self, status: int, body: Any) -> None:
             data = body if isinstance(body, bytes) else json.dumps(body).encode()

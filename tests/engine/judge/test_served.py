@@ -1,0 +1,73 @@
+"""A target on a server that really generates: the same runs, labels and judges' inputs as with the model here."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.judge.events import PromptFinished
+from engine.judge.store import read_mined
+from engine.lab import Lab
+from engine.methods import get_card
+from engine.tasks import load_problems
+from tests.engine.judge.server import serving
+from tests.engine.zoo import Zoo
+
+PROMPT = "Question: 2 and 3?"
+GREEDY = {"max_new_tokens": 14, "record": "light"}
+
+
+@pytest.fixture(scope="module")
+def paths(zoo: Zoo) -> dict[str, str]:
+    target = zoo.path("llama", layers=2, hidden=32)
+    return {"target": str(target), "draft": str(zoo.draft_path(target, "noise", sigma=0.3))}
+
+
+@pytest.fixture(scope="module")
+def here(paths: dict[str, str]) -> Lab:
+    return Lab.load(**paths, device="cpu")
+
+
+@pytest.mark.parametrize("place", ["/v1", "/generate"])
+def test_runs_and_labels_are_those_of_the_model_here(
+    paths: dict[str, str], here: Lab, tmp_path: Path, place: str
+) -> None:
+    problems = load_problems("arithmetic", "heldout", 2)
+    with serving(here.target) as (url, seen):
+        there = Lab.load(**paths, target_endpoint=url.removesuffix("/v1") + place, target_model="m", target_key="k")
+        for method in ("ar", "sd", "pld"):
+            ours, theirs = (lab.run(method, PROMPT, **GREEDY) for lab in (here, there))
+            assert ours.token_ids == theirs.token_ids and len(theirs.tokens) > 3
+            assert [r.accepted for r in ours.rounds] == [r.accepted for r in theirs.rounds]
+        assert theirs.head.dtype == "served" and theirs.head.models["target"]["revision"].endswith(place)
+        for name, lab in (("here", here), ("there", there)):
+            list(lab.mine("arithmetic", problems, tmp_path / f"{name}.jsonl", limit=10))
+    assert all(one["key"] == "Bearer k" for one in seen)
+    found = [[_labels(prompt) for prompt in read_mined(tmp_path / f"{name}.jsonl")[1]] for name in ("here", "there")]
+    assert found[0] == found[1] and any(labels for _, _, labels in found[0])
+
+
+def _labels(prompt: PromptFinished) -> tuple[Any, ...]:
+    return prompt.first, prompt.final, [(one.t, one.important, one.draft_token) for one in prompt.labels]
+
+
+def test_what_a_server_does_not_tell_is_refused(paths: dict[str, str], here: Lab, tmp_path: Path) -> None:
+    def spoil(answer: dict[str, Any]) -> dict[str, Any]:
+        return json.loads(json.dumps(answer).replace("prompt_logprobs", "none"))
+
+    with serving(here.target, spoil=spoil) as (url, _):
+        there = Lab.load(**paths, target_endpoint=url)
+        with pytest.raises(ConfigError, match="first choices only"):
+            there.run("sd", PROMPT, temperature=0.7, **GREEDY)
+        with pytest.raises(ConfigError, match="record lightly"):
+            there.run("sd", PROMPT, max_new_tokens=3)
+        assert {"ar", "sd", "pld", "suffix"} <= {card.name for card in there.methods()}
+        assert "reads more of the target" in there.hindrance(get_card("recycle"))
+        with pytest.raises(ConfigError, match="mined greedily"):
+            next(there.mine("arithmetic", load_problems("arithmetic", "heldout", 1), tmp_path / "m", temperature=1.0))
+        end = there.run("sd", PROMPT, **GREEDY).end
+        assert end is not None and end.reason == "error" and "prompt_logprobs and return_token_ids" in end.message
+    with pytest.raises(ConfigError, match="no http address"):
+        Lab.load(**paths, target_endpoint="here")
