@@ -6,6 +6,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +19,7 @@ from app.figures import served
 from app.recorded import split
 from app.service import Service
 from app.state import Limits
+from engine.analysis import index
 from engine.analysis.advice import advise
 from engine.analysis.grouping import by_method
 from engine.analysis.pool import RECORDED, pool
@@ -79,7 +81,12 @@ def pooled(service: Service, data: bytes) -> dict[str, Any]:
         ConfigError: nothing to pool, or runs of different targets.
     """
     usual = {card.name: card.resolve({}) for card in service.cards}
-    traces, reports = read(split(data), service.limits)
+    files = split(data)
+    indexes = [(name, file) for name, file in files if file[:4] == index.MAGIC]
+    if indexes:
+        found = index.pool(pd.concat([index.read(file, name) for name, file in indexes], ignore_index=True))
+        return found | {"plots": plots(found)}
+    traces, reports = read(files, service.limits)
     found = pool(traces, usual, study) if traces or not reports else EMPTY
     if traces:
         found = found | {"advice": advised(service, by_method(traces, usual))}

@@ -13,14 +13,15 @@ import { csv } from "./save.js";
  * @typedef {import("./types/measured.js").Pooled} Pooled
  * @typedef {import("./types/measured.js").PoolSection} Section
  * @typedef {import("./types/measured.js").Served} Served
- * @typedef {{found: Pooled | null, own: boolean, task: string, label: string}} State
+ * @typedef {{found: Pooled | null, own: boolean, task: string, label: string, files: Map<string, File>}} State
  */
 
 const ENDINGS = /\.jsonl(\.gz)?$/;
-const FILES = /\.(jsonl|json|txt|log|prom|sse)(\.gz)?$/;
+const INDEX = "index.parquet";
+const FILES = /(\.(jsonl|json|txt|log|prom|sse)(\.gz)?|\.parquet)$/;
 const REPORTS = "Reports: answers, /metrics or logs of vLLM, SGLang and llama.cpp, exports of AIPerf";
 /** Kept while the page is open. @type {State} */
-const kept = { found: null, own: false, task: "", label: "" };
+const kept = { found: null, own: false, task: "", label: "", files: new Map() };
 
 /** @param {HTMLElement} body @param {import("./types/store.js").Store} store
  * @param {import("./types/lab.js").Lab} lab */
@@ -39,18 +40,26 @@ export function drawPooled(body, store, lab) {
       "aria-label": words,
       ...attrs,
       onchange: () => {
-        open([...(input.files ?? [])].filter((file) => endings.test(file.name)));
+        takeFiles([...(input.files ?? [])], endings);
         input.value = "";
       },
     });
     return [h("button", { onclick: () => input.click(), title: attrs.title }, words), input];
+  };
+  /** Of a folder with an index only that is read; its traces stay where they are until one is asked for.
+   * @param {File[]} files @param {RegExp} endings */
+  const takeFiles = (files, endings) => {
+    const found = files.find((file) => file.name === INDEX);
+    const root = found ? found.webkitRelativePath.replace(INDEX, "") : "";
+    state.files = new Map(found ? files.map((file) => [file.webkitRelativePath.replace(root, ""), file]) : []);
+    open(found ? [found] : files.filter((file) => endings.test(file.name)));
   };
   const back = h("button", { hidden: true, onclick: () => recorded() }, "Back to the recorded runs");
   const draw = () => {
     back.hidden = !state.own;
     const [task, ...label] = store.options.pool.split("~");
     Object.assign(state, { task, label: label.join("~") });
-    if (state.found) room.replaceChildren(...sectionOf(state, state.found, choose));
+    if (state.found) room.replaceChildren(...sectionOf(state, state.found, choose), ...named(state, state.found, lab));
   };
   /** @param {string} task @param {string} label */
   const choose = (task, label) => {
@@ -98,7 +107,11 @@ export function drawPooled(body, store, lab) {
     h(
       "div.row.wrap",
       {},
-      pick({ accept: ".jsonl,.json,.txt,.log,.prom,.sse,.gz", title: REPORTS }, "Open traces or reports …", FILES),
+      pick(
+        { accept: ".jsonl,.json,.txt,.log,.prom,.sse,.gz,.parquet", title: REPORTS },
+        "Open traces or reports …",
+        FILES,
+      ),
       pick({ webkitdirectory: true }, "Open a folder …", ENDINGS),
       back,
       busy,
@@ -182,6 +195,63 @@ function source(found, section, own) {
         )
       : null,
   );
+}
+
+/** Runs of an index: those with the fewest and the most tokens a call of each method; each is opened from its own file.
+ * @param {State} state @param {Pooled} found @param {import("./types/lab.js").Lab} lab */
+function named(state, found, lab) {
+  if (!found.named) return [];
+  const row = (/** @type {import("./types/measured.js").NamedRun} */ run) => {
+    const file = state.files.get(run.file);
+    const open = file
+      ? h(
+          "button.plain",
+          { onclick: () => lab.session.openFiles([file]), title: "Open this run on the stage" },
+          run.file,
+        )
+      : run.file;
+    const cells = [
+      run.task,
+      run.key || run.prompt.slice(0, 40),
+      String(run.tokens),
+      String(run.calls),
+      run.tau.toFixed(2),
+    ];
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, run.label),
+      h("td", {}, open),
+      ...cells.map((cell) => h("td", {}, cell)),
+    );
+  };
+  const heads = ["method", "file", "task", "prompt", "tokens", "calls", "tokens a call"];
+  return [
+    h("h3", {}, "Runs"),
+    h(
+      "p.quiet",
+      {},
+      "Of each method those with the fewest and the most tokens a call. Open the folder to open one of them.",
+    ),
+    h(
+      "div.scroll",
+      { tabindex: "0", role: "region", "aria-label": "Runs" },
+      h(
+        "table.numbers",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            heads.map((name) => h("th", { scope: "col" }, name)),
+          ),
+        ),
+        h("tbody", {}, found.named.map(row)),
+      ),
+    ),
+  ];
 }
 
 /** What to use for which prompts, and how engines are told. @param {import("./types/measured.js").Advice} advice */

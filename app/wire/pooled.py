@@ -231,6 +231,19 @@ class AdviceKind(TypedDict):
     configurations: list[Configuration]
 
 
+class NamedRun(TypedDict):
+    """A run of an index by its file, which is opened on demand."""
+
+    file: str
+    label: str
+    task: str
+    key: str
+    prompt: str
+    tokens: int
+    calls: int
+    tau: float
+
+
 class Advice(TypedDict, total=False):
     """Advice from the runs at hand, with what it was measured on; `missing` says why there is none."""
 
@@ -251,6 +264,7 @@ class Pooled(TypedDict):
     created: str
     commands: list[str]
     sections: list[PoolSection]
+    named: NotRequired[list[NamedRun]]  # of an index
     served: NotRequired[list[Served]]  # where files of engines were among them
     advice: NotRequired[Advice]  # of a visitor's runs
     plots: PoolPlots

@@ -10,6 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.index import NAME as INDEX
+from engine.analysis.index import entry
+from engine.analysis.index import write as write_index
 from engine.analysis.rows import Row, table
 from engine.cli.notes import Idle, own_defaults, tell
 from engine.cli.options import (
@@ -179,10 +182,12 @@ def _unit(
         left_out = f"prompt {unit + 1} ({prompt.key or prompt.text[:40]!r}): {error}"
         print(f"left out: {left_out}", file=sys.stderr)
         return {"left_out": left_out}
-    if args.out:
-        for number, name, trace in kept:
-            trace.save(args.out / f"{number}-{file_name(name)}.jsonl.gz")
-    return {"runs": {name: [row.to_json() for row in own] for name, own in rows.items()}}
+    entries = list[dict[str, Any]]()
+    for number, name, trace in kept if args.out else ():
+        file = f"{number}-{file_name(name)}.jsonl.gz"
+        trace.save(args.out / file)
+        entries.append(entry(trace, file, name))
+    return {"runs": {name: [row.to_json() for row in own] for name, own in rows.items()}, "index": entries}
 
 
 def _options(args: argparse.Namespace, prompt: Prompt, repeat: int) -> dict[str, Any]:
@@ -265,6 +270,8 @@ class _Told:
         if len(found) < self._prompts:
             print(f"{len(found)} of {self._prompts} prompts are done; the rest is others'.", file=sys.stderr)
             return None
+        if self._out:
+            write_index(self._out / INDEX, (row for unit in found for row in unit.get("index", ())))
         if not any(rows.values()):
             raise ConfigError(f"No prompt could be run by all methods; the first: {found[0]['left_out']}")
         return table(rows)

@@ -217,7 +217,7 @@ def load_lab(args: argparse.Namespace) -> Lab:
     )
     if where and args.target_key_env:
         where["target_key"] = os.environ.get(args.target_key_env, "")
-    lab = Lab.load(**which, **{name: getattr(args, name) for name in names}, **where, **assets)
+    lab = Lab.load(**which, **{name: getattr(args, name) for name in names if name in args}, **where, **assets)
     if lab.threads and lab.threads.seconds:  # a choice was made
         print(f"torch uses {lab.threads}", file=sys.stderr)
     return lab

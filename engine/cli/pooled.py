@@ -33,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Read, pool, print the tables; write the file on demand."""
-    files = [path for folder in args.folders for path in _files(folder)]
+    files = [path for folder in args.folders for path in traces_in(folder)]
     found = pool((read_run(path) for path in track(files, "traces", quiet=not sys.stderr.isatty())), usual(), study)
     found["commands"].append(args.given)
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -53,7 +53,12 @@ def usual() -> dict[str, dict[str, Any]]:
     return {card.name: card.resolve({}) for card in CARDS}
 
 
-def _files(folder: Path) -> list[Path]:
+def traces_in(folder: Path) -> list[Path]:
+    """The traces of a folder and of those below it; of a file itself.
+
+    Raises:
+        ConfigError: there are none.
+    """
     files = sorted(p for p in folder.rglob("*") if p.name.endswith(ENDINGS)) if folder.is_dir() else [folder]
     if not files or not files[0].is_file():
         raise ConfigError(

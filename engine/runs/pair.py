@@ -12,7 +12,8 @@ from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
 from engine.files.places import locate
 from engine.judge.served import DRAFTERS as DRAFTED
-from engine.judge.served import RULES, is_served
+from engine.judge.served import RULES as DECIDING
+from engine.judge.served import is_served
 from engine.model import Bridge, Model, bridge
 from engine.model.source import check_source
 from engine.model.threads import Threads, settle_again
@@ -135,7 +136,7 @@ class Pair:
         """Why a card whose drafts are no chain, or that reads more than a server tells, cannot run on these models;
         empty when it can."""
         if is_served(self.target) and (
-            card.drafter not in DRAFTED or card.rule not in RULES or card.writer != "target"
+            card.drafter not in DRAFTED or card.rule not in DECIDING or card.writer != "target"
         ):
             return f"{card.title} reads more of the target than the server at {self.target.revision} tells."
         if not self.target.only_chains or SHAPES[card.shape].KIND != "beams":

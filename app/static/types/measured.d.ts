@@ -306,6 +306,18 @@ export interface AdviceKind {
   readonly configurations: readonly Configuration[];
 }
 
+/** A run of an index by its file, which is opened on demand. */
+export interface NamedRun {
+  readonly file: string;
+  readonly label: string;
+  readonly task: string;
+  readonly key: string;
+  readonly prompt: string;
+  readonly tokens: number;
+  readonly calls: number;
+  readonly tau: number;
+}
+
 /** Advice from the runs at hand, with what it was measured on; `missing` says why there is none. */
 export interface Advice {
   readonly label?: string;
@@ -324,6 +336,8 @@ export interface Pooled {
   readonly created: string;
   readonly commands: readonly string[];
   readonly sections: readonly PoolSection[];
+  /** of an index */
+  readonly named?: readonly NamedRun[];
   /** where files of engines were among them */
   readonly served?: readonly Served[];
   /** of a visitor's runs */

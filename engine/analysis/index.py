@@ -1,0 +1,264 @@
+"""An index of many runs: one Parquet file beside their traces, a row a run, so that 100,000 are opened in seconds.
+
+It is written while traces are (`compare --out`) or from them (`python -m engine index`), row group by row group, and
+holds what tables need: counts and times, not rounds. A single run is then read from its own file.
+"""
+
+import hashlib
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyarrow import parquet
+from scipy import stats
+
+from engine.analysis.grouping import task_of
+from engine.errors import TraceError
+from engine.files.written import writable
+from engine.trace.store import Trace
+from engine.trace.sums import Sums
+
+NAME = "index.parquet"
+MAGIC = b"PAR1"
+GROUP = 5_000  # rows held before they are written
+TEXTS = (
+    "file",
+    "label",
+    "method",
+    "title",
+    "guarantee",
+    "task",
+    "category",
+    "key",
+    "prompt",
+    "asked",
+    "device",
+    "dtype",
+    "target",
+)
+COUNTS = ("limit", "repeat", "tokens", "rounds", "drafting", "drafted", "accepted", "levels", "fed")
+TIMES = ("temperature", "draft_ms", "verify_ms", "other_ms")
+SCHEMA = pa.schema(
+    [(name, pa.string()) for name in TEXTS]
+    + [(name, pa.int64()) for name in COUNTS]
+    + [(name, pa.float64()) for name in TIMES]
+)
+PAIR = ["task", "asked", "temperature", "limit", "repeat", "again"]  # what two runs on one prompt share
+SHOWN = 20  # runs told by name at either end of a method
+PROMPT = 120  # characters kept of a prompt; `asked` is a fingerprint of the whole
+
+
+def entry(trace: Trace, file: str, label: str = "") -> dict[str, Any]:
+    """The row of a run; `file` is relative to the index, `label` the method with its knobs."""
+    head, sums = trace.head, Sums.of_run(trace)
+    return {
+        "file": file,
+        "label": label or head.title,
+        "method": head.method,
+        "title": head.title,
+        "guarantee": head.guarantee,
+        "task": task_of(trace),
+        "category": str(head.extras.get("category") or ""),
+        "key": str(head.extras.get("key") or ""),
+        "prompt": head.prompt[:PROMPT],
+        "asked": hashlib.blake2b(head.prompt.encode(), digest_size=8).hexdigest(),
+        "device": head.device,
+        "dtype": head.dtype,
+        "target": str(head.models.get("target", {}).get("id", "")),
+        "limit": head.max_new_tokens,
+        "repeat": int(head.extras.get("repeat") or 0),
+        "temperature": float(head.sampling.get("temperature") or 0.0),
+        "tokens": sums.tokens,
+        "rounds": sums.rounds,
+        "drafting": sums.drafting,
+        "drafted": sums.drafted,
+        "accepted": sums.accepted,
+        "levels": sums.levels,
+        "fed": sums.verify_tokens,
+        "draft_ms": sums.draft_ms,
+        "verify_ms": sums.verify_ms,
+        "other_ms": sums.other_ms,
+    }
+
+
+class Writer:
+    """Writes an index; it appears whole once all is written, or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is written yet."""
+        self._goal, self._held = writable(path), list[Mapping[str, Any]]()
+        self._part = self._goal.with_name(self._goal.name + ".part")
+        self._file: Any = None
+        self.count = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """The next run."""
+        self._held.append(row)
+        self.count += 1
+        if len(self._held) >= GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._file = self._file or parquet.ParquetWriter(self._part, SCHEMA, compression="zstd")
+        self._file.write_table(pa.Table.from_pylist(list(self._held), SCHEMA))
+        self._held.clear()
+
+    def __enter__(self) -> "Writer":
+        self._goal.parent.mkdir(parents=True, exist_ok=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            self._flush()
+        if self._file:
+            self._file.close()
+        if kind is None:
+            self._part.replace(self._goal)
+        else:
+            self._part.unlink(missing_ok=True)
+
+
+def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write an index of these rows; how many there are."""
+    with Writer(path) as writer:
+        for row in rows:
+            writer.add(row)
+    return writer.count
+
+
+def read(data: bytes, name: str = NAME) -> pd.DataFrame:
+    """The rows of an index.
+
+    Raises:
+        TraceError: it is no index, or a damaged one.
+    """
+    try:
+        frame = pd.read_parquet(io.BytesIO(data))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise TraceError(f"{name} is no Parquet file that can be read: {str(error)[:120]}") from None
+    missing = [column for column in SCHEMA.names if column not in frame.columns]
+    if missing:
+        raise TraceError(f"{name} is no index of runs: it has no column {missing[0]!r}.")
+    for column in (*COUNTS, *TIMES):
+        if not pd.api.types.is_numeric_dtype(frame[column]) or not (frame[column] >= 0).all():
+            raise TraceError(f"{name}: {column} must hold numbers >= 0.")
+    texts = {column: frame[column].fillna("").astype(str) for column in TEXTS}
+    whole: pd.DataFrame = frame[list(SCHEMA.names)].assign(**texts)
+    return whole
+
+
+def pool(frame: pd.DataFrame) -> dict[str, Any]:
+    """The runs of an index as `engine.analysis.pool.pool` gives those of traces, without what needs their rounds.
+
+    `runs` names, for each method, those with the fewest and the most tokens a target call. Intervals are 95 %, of
+    quotients of sums over runs (linearised; there are many).
+
+    Raises:
+        TraceError: no run.
+    """
+    if frame.empty:
+        raise TraceError("The index names no run.")
+    frame = frame.assign(again=frame.groupby(["label", *PAIR[:-1]], sort=False).cumcount())
+    tasks = list(dict.fromkeys(frame["task"]))
+    sections = [_section(task, frame[frame["task"] == task]) for task in tasks]
+    if len(tasks) > 1:
+        sections.insert(0, _section("all tasks", frame))
+    return {
+        "kind": "pooled",
+        "schema": 1,
+        "target": {"id": " and ".join(sorted(set(frame["target"])))},
+        "device": " and ".join(sorted(set(frame["device"]))),
+        "dtype": " and ".join(sorted(set(frame["dtype"]))),
+        "runs": len(frame),
+        "created": "",
+        "commands": [],
+        "sections": sections,
+        "named": [one for label, own in frame.groupby("label", sort=False) for one in _named(str(label), own)],
+    }
+
+
+def _section(task: str, frame: pd.DataFrame) -> dict[str, Any]:
+    undrafted = (frame["drafted"] == 0) & (frame["guarantee"] != "lossy")
+    plain = frame[undrafted].drop_duplicates(PAIR)
+    prompts = frame.groupby("label", sort=False)[PAIR].apply(lambda own: len(own.drop_duplicates()))
+    return {
+        "task": task,
+        "prompts": len(frame[PAIR].drop_duplicates()),
+        "even": bool(prompts.nunique() == 1),
+        "methods": [_method(str(label), own, plain) for label, own in frame.groupby("label", sort=False)],
+        "figures": {},
+        "ablation": [],
+        "granularity": [],
+    }
+
+
+def _method(label: str, own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any]:
+    ms = own["draft_ms"] + own["verify_ms"] + own["other_ms"]
+    first = own.iloc[0]
+    return {
+        "label": label,
+        "method": first["method"],
+        "guarantee": first["guarantee"],
+        "runs": len(own),
+        "generated": int(own["tokens"].sum()),
+        "calls": int(own["rounds"].sum()),
+        "tokens": int(own["fed"].sum()),
+        "calls_each": _quotient(own["rounds"], pd.Series(1.0, own.index)),
+        "tokens_each": _quotient(own["fed"], pd.Series(1.0, own.index)),
+        "tau": _quotient(own["tokens"], own["rounds"]),
+        "speedup": _speedup(own.assign(ms=ms), plain),
+        "tokens_per_s": float(1e3 * own["tokens"].sum() / ms.sum()) if ms.sum() else None,
+        "draft_s": float(own["draft_ms"].sum() / 1e3),
+        "verify_s": float(own["verify_ms"].sum() / 1e3),
+        "other_s": float(own["other_ms"].sum() / 1e3),
+    }
+
+
+def _speedup(own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any] | None:
+    """Tokens a second over plain decoding's on the same prompts; None where one has no partner."""
+    if plain.empty:
+        return None
+    base = plain.assign(ms=plain["draft_ms"] + plain["verify_ms"] + plain["other_ms"])[[*PAIR, "tokens", "ms"]]
+    both = own[[*PAIR, "tokens", "ms"]].merge(base, on=PAIR, suffixes=("", "_plain"))
+    if len(both) < len(own):
+        return None
+    return _quotient(both["tokens"], both["ms"], both["tokens_plain"], both["ms_plain"])
+
+
+def _quotient(a: "pd.Series[Any]", b: "pd.Series[Any]", *more: "pd.Series[Any]") -> dict[str, Any] | None:
+    """Sum a / sum b (over sum c / sum d), and its interval from the linearised logarithm; None where a sum is 0."""
+    columns = [column.to_numpy(dtype=np.float64) for column in (a, b, *more)]
+    sums, n = [column.sum() for column in columns], len(columns[0])
+    if not all(sums):
+        return None
+    signs = (1, -1, -1, 1)[: len(columns)]
+    logarithm = sum(sign * math.log(total) for sign, total in zip(signs, sums, strict=True))
+    pull = sum((sign * column / total for sign, column, total in zip(signs, columns, sums, strict=True)), np.zeros(n))
+    mean = math.exp(logarithm)
+    if n == 1:
+        return {"mean": mean, "low": None, "high": None, "n": n}
+    half = float(stats.t.ppf(0.975, n - 1)) * math.sqrt(n / (n - 1) * float((pull**2).sum()))
+    return {"mean": mean, "low": mean * math.exp(-half), "high": mean * math.exp(half), "n": n}
+
+
+def _named(label: str, own: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    tau = (own["tokens"] / own["rounds"].clip(lower=1)).sort_values(kind="stable")
+    chosen = tau.index if len(tau) <= 2 * SHOWN else [*tau.index[:SHOWN], *tau.index[-SHOWN:]]
+    for place in chosen:
+        row = own.loc[place]
+        yield {
+            "file": row["file"],
+            "label": label,
+            "task": row["task"],
+            "key": row["key"],
+            "prompt": row["prompt"],
+            "tokens": int(row["tokens"]),
+            "calls": int(row["rounds"]),
+            "tau": float(tau[place]),
+        }

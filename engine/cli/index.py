@@ -1,0 +1,29 @@
+"""`index`: one Parquet file beside many traces, so that all are opened in seconds and each on demand."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from engine.analysis.index import NAME, entry, write
+from engine.analysis.reading import read_run
+from engine.cli.pooled import traces_in
+from engine.cli.progress import track
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser("index", help="an index of a folder of traces, in Parquet: for pandas and Many runs")
+    parser.add_argument("folder", type=Path, help="traces, also in folders below; the index is written there")
+    parser.add_argument("--json", action="store_true", help="where it is and how many runs it names, as JSON")
+    parser.set_defaults(handler=handle)
+
+
+def handle(args: argparse.Namespace) -> int:
+    """Read trace after trace; none stays in memory."""
+    files = track(traces_in(args.folder), "traces", quiet=args.json or not sys.stderr.isatty())
+    path = args.folder / NAME
+    count = write(path, (entry(read_run(file), file.relative_to(args.folder).as_posix()) for file in files))
+    print(json.dumps({"index": str(path), "runs": count}) if args.json else f"{path}: {count} runs")
+    return 0

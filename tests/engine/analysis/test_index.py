@@ -1,0 +1,94 @@
+"""An index of many runs: what it says is what the runs say, and it is opened in seconds."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.analysis import index
+from engine.analysis.pool import pool
+from engine.cli import main
+from engine.errors import TraceError
+from engine.trace.store import Trace
+from tests.app.synthetic import events
+
+
+def runs() -> list[Trace]:
+    return [Trace(events(name, 30, seed=seed)) for name in ("plain", "chain", "bush") for seed in (0, 1)]
+
+
+def test_an_index_says_what_the_runs_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = runs()
+    for number, trace in enumerate(made):
+        trace.save(tmp_path / "below" / f"{number}.jsonl.gz")
+    assert main(["index", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == 6
+    data = (tmp_path / index.NAME).read_bytes()
+    found, whole = index.pool(index.read(data)), pool(made, {"plain": {}})
+    (ours,), (theirs,) = found["sections"], whole["sections"]
+    rows = {row["label"]: row for row in ours["methods"]}
+    for row in theirs["methods"]:
+        mine = rows[row["label"]]
+        for name in ("runs", "generated", "calls", "tokens", "draft_s"):
+            assert mine[name] == pytest.approx(row[name], rel=1e-4), name
+        assert mine["tau"]["mean"] == pytest.approx(row["tau"]["mean"], rel=1e-4)
+        if row["speedup"]:
+            assert mine["speedup"]["mean"] == pytest.approx(row["speedup"]["mean"], rel=1e-4)
+    assert (tmp_path / found["named"][0]["file"]).is_file() and len(found["named"]) == 6
+
+
+def frame(n: int, seed: int = 0) -> pd.DataFrame:
+    draw = np.random.default_rng(seed)
+    rounds = draw.integers(20, 60, n)
+    labels = np.array(["ar", "sd", "pld", "eagle3"])[np.arange(n) % 4]
+    prompts = np.arange(n) // 4
+    table: dict[str, Any] = {name: [""] * n for name in index.TEXTS}
+    table |= {name: np.ones(n, dtype=np.int64) for name in index.COUNTS} | {name: np.zeros(n) for name in index.TIMES}
+    table |= {"label": labels, "method": labels, "task": "t", "asked": [f"prompt {p}" for p in prompts]}
+    table |= {"rounds": rounds, "tokens": 100, "drafted": np.where(labels == "ar", 0, 200), "fed": 300}
+    table |= {"verify_ms": rounds * 2.0, "file": [f"{i}.jsonl.gz" for i in range(n)]}
+    return pd.DataFrame(table)
+
+
+def test_intervals_cover_a_quotient() -> None:
+    true, hit = 100 / 39.5, 0
+    for seed in range(25):
+        (section,) = index.pool(frame(200, seed))["sections"]
+        told = section["methods"][1]["tau"]
+        hit += told["low"] < true < told["high"]
+    assert 20 <= hit <= 25
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1" * 99, pd.DataFrame({"a": [1]}).to_parquet()])
+def test_what_is_no_index_is_told(data: bytes) -> None:
+    with pytest.raises(TraceError, match=r"Parquet|no index"):
+        index.read(data)
+
+
+def test_numbers_that_cannot_be_are_told() -> None:
+    bad = frame(8).assign(tokens=-1).to_parquet()
+    with pytest.raises(TraceError, match="tokens must hold numbers >= 0"):
+        index.read(bad)
+    with pytest.raises(TraceError, match="names no run"):
+        index.pool(frame(0))
+
+
+def test_an_index_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), index.Writer(tmp_path / index.NAME) as writer:
+        for row in frame(index.GROUP + 1).to_dict("records"):
+            writer.add({str(name): value for name, value in row.items()})
+        1 / 0
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_runs_are_opened_in_seconds() -> None:
+    data = frame(100_000).to_parquet()
+    began = time.process_time()
+    found = index.pool(index.read(data))
+    assert found["runs"] == 100_000 and time.process_time() - began < 10
+    assert len(found["named"]) == 4 * 2 * index.SHOWN
