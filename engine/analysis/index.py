@@ -6,8 +6,8 @@ holds what tables need: counts and times, not rounds. A single run is then read 
 
 import hashlib
 import io
-import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
-from scipy import stats
 
 from engine.analysis.grouping import task_of
+from engine.analysis.intervals import quotient_interval
 from engine.errors import TraceError
 from engine.files.written import writable
 from engine.trace.store import Trace
@@ -231,20 +231,9 @@ def _speedup(own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any] | None:
     return _quotient(both["tokens"], both["ms"], both["tokens_plain"], both["ms_plain"])
 
 
-def _quotient(a: "pd.Series[Any]", b: "pd.Series[Any]", *more: "pd.Series[Any]") -> dict[str, Any] | None:
-    """Sum a / sum b (over sum c / sum d), and its interval from the linearised logarithm; None where a sum is 0."""
-    columns = [column.to_numpy(dtype=np.float64) for column in (a, b, *more)]
-    sums, n = [column.sum() for column in columns], len(columns[0])
-    if not all(sums):
-        return None
-    signs = (1, -1, -1, 1)[: len(columns)]
-    logarithm = sum(sign * math.log(total) for sign, total in zip(signs, sums, strict=True))
-    pull = sum((sign * column / total for sign, column, total in zip(signs, columns, sums, strict=True)), np.zeros(n))
-    mean = math.exp(logarithm)
-    if n == 1:
-        return {"mean": mean, "low": None, "high": None, "n": n}
-    half = float(stats.t.ppf(0.975, n - 1)) * math.sqrt(n / (n - 1) * float((pull**2).sum()))
-    return {"mean": mean, "low": mean * math.exp(-half), "high": mean * math.exp(half), "n": n}
+def _quotient(*columns: "pd.Series[Any]") -> dict[str, Any] | None:
+    found = quotient_interval(*(column.to_numpy(dtype=np.float64) for column in columns))
+    return None if found is None else asdict(found)
 
 
 def _named(label: str, own: pd.DataFrame) -> Iterator[dict[str, Any]]:

@@ -124,6 +124,39 @@ def speedup_interval(rows: Sequence[tuple[float, float, float, float]]) -> Inter
     return ratio_interval(rows, lambda s: (s[..., 0] / s[..., 1]) / (s[..., 2] / s[..., 3]))
 
 
+def counted_interval(counts: Sequence[int], confidence: float = 0.95) -> Interval | None:
+    """Mean of the numbers 0, 1, ... that come so often, and its interval (t), without writing them out."""
+    weights = np.asarray(counts, dtype=np.float64)
+    n = float(weights.sum())
+    if not n:
+        return None
+    numbers = np.arange(len(weights))
+    mean = float((weights * numbers).sum() / n)
+    if n == 1:
+        return Interval(mean, None, None, 1)
+    spare = math.sqrt(float((weights * (numbers - mean) ** 2).sum()) / (n - 1) / n)
+    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * spare
+    return Interval(mean, mean - half, mean + half, int(n))
+
+
+def quotient_interval(*columns: "Sequence[float] | NDArray[Any]", confidence: float = 0.95) -> Interval | None:
+    """Sum a / sum b, or (sum a / sum b) / (sum c / sum d), over many rows; None where a sum is 0, no bounds from one.
+
+    The interval is that of the linearised logarithm: for so many rows that drawing them again would take long.
+    """
+    values = [np.asarray(column, dtype=np.float64) for column in columns]
+    totals, n = [float(column.sum()) for column in values], len(values[0])
+    if not all(totals):
+        return None
+    signs = (1, -1, -1, 1)[: len(values)]
+    mean = math.exp(sum(sign * math.log(total) for sign, total in zip(signs, totals, strict=True)))
+    if n == 1:
+        return Interval(mean, None, None, n)
+    pull = sum((sign * a / total for sign, a, total in zip(signs, values, totals, strict=True)), np.zeros(n))
+    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * math.sqrt(n / (n - 1) * float((pull**2).sum()))
+    return Interval(mean, mean * math.exp(-half), mean * math.exp(half), n)
+
+
 def intervals(traces: Iterable[Trace]) -> dict[str, Interval | None]:
     """95 % intervals: `tau` over rounds, shares by Wilson's score, `tokens_per_s` over runs (t, from two runs on).
 

@@ -4,13 +4,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
-from engine.analysis.intervals import Interval, mean_interval, ratio_interval, wilson
+from engine.analysis.intervals import (
+    Interval,
+    counted_interval,
+    mean_interval,
+    quotient_interval,
+    ratio_interval,
+    wilson,
+)
 from engine.served.report import TITLES, Counts, Report
 from engine.trace.store import Trace
 from engine.trace.sums import Sums
 
+MANY = 2_000  # requests from which they are not drawn again
 SCOPES = {
     "request": "requests",
     "requests": "totals of requests",
@@ -95,8 +101,8 @@ def _tau(found: Sequence[Report], histogram: Counts) -> dict[str, Any] | None:
     if all(one.steps is not None and one.accepted is not None for one in found):
         pairs = [((one.accepted or 0) + (one.steps or 0), one.steps or 0) for one in found if one.steps]
         if len(pairs) == 1 and histogram:
-            return _json(mean_interval(np.repeat(np.arange(1, len(histogram) + 1), histogram).tolist()))
-        return _json(ratio_interval(pairs, lambda s: s[..., 0] / s[..., 1]))
+            return _json(counted_interval((0, *histogram)))
+        return _json(_quotient(pairs))
     told = [one.tau for one in found if one.tau is not None]
     return _json(mean_interval(told)) if len(told) == len(found) else None
 
@@ -106,9 +112,16 @@ def _rate(found: Sequence[Report]) -> dict[str, Any] | None:
         pairs = [(one.accepted or 0, one.drafted or 0) for one in found if one.drafted]
         if len(pairs) == 1:
             return _json(wilson(*pairs[0]))
-        return _json(ratio_interval(pairs, lambda s: s[..., 0] / s[..., 1]))
+        return _json(_quotient(pairs))
     told = [one.rate for one in found if one.rate is not None]
     return _json(mean_interval(told)) if len(told) == len(found) else None
+
+
+def _quotient(pairs: Sequence[tuple[int, int]]) -> Interval | None:
+    """Of sums over requests: these drawn again, or linearised where there are many."""
+    if len(pairs) > MANY:
+        return quotient_interval(*zip(*pairs, strict=True))
+    return ratio_interval(pairs, lambda s: s[..., 0] / s[..., 1])
 
 
 def _by_depth(found: Sequence[Report], histogram: Counts, steps: int | None) -> dict[str, list[Any]] | None:

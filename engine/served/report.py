@@ -1,5 +1,6 @@
 """One report of an engine in the lab's terms: of a request, of a server since its start, of an interval of a log."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -87,8 +88,8 @@ class Report:
 
 def counted(values: Iterable[int]) -> Counts:
     """How often each number from 0 on comes."""
-    kept = list(values)
-    return tuple(kept.count(number) for number in range(max(kept, default=-1) + 1))
+    kept = Counter(values)
+    return tuple(kept[number] for number in range(max(kept, default=-1) + 1))
 
 
 def trimmed(counts: Counts) -> Counts:

@@ -7,7 +7,8 @@ from engine.errors import TraceError
 
 Fields = Mapping[str, Any]
 LARGEST = 2**53
-MOST = 10_000  # draft tokens of a pass, entries of a histogram
+MOST = 1_000  # draft tokens of a pass, so entries of a histogram
+PASSES = 100_000  # of one request
 
 
 def whole(given: Fields, name: str, where: str, *, needed: bool = False) -> int | None:
@@ -40,11 +41,11 @@ def number(given: Fields, name: str, where: str) -> float | None:
     return float(value)
 
 
-def counts(given: Fields, name: str, where: str) -> tuple[int, ...]:
+def counts(given: Fields, name: str, where: str, most: int = MOST) -> tuple[int, ...]:
     """A list of counts, or an object that gives them by number ({"0": 39, "3": 3}); empty where it is missing.
 
     Raises:
-        TraceError: it is something else, or longer than MOST.
+        TraceError: it is something else, or has more than `most` entries.
     """
     value = given.get(name)
     if value is None:
@@ -56,6 +57,8 @@ def counts(given: Fields, name: str, where: str) -> tuple[int, ...]:
         value = [value.get(str(place), 0) for place in range(max(places, default=-1) + 1)]
     if not isinstance(value, list):
         raise TraceError(f"{where}: {name} must be a list of integers, not {short(value)}.")
+    if len(value) > most:
+        raise TraceError(f"{where}: {name} has {len(value)} entries; {most} are the limit.")
     return tuple(whole({name: one}, name, where, needed=True) or 0 for one in value)
 
 
@@ -65,7 +68,9 @@ def passes(given: Fields, accepted: str, drafted: str, where: str) -> tuple[tupl
     Raises:
         TraceError: one is missing, or their lengths differ.
     """
-    ours, theirs = counts(given, accepted, where), counts(given, drafted, where)
+    ours, theirs = (counts(given, name, where, PASSES) for name in (accepted, drafted))
+    if max((*ours, *theirs), default=0) > MOST:
+        raise TraceError(f"{where}: a verify pass of {max((*ours, *theirs))} draft tokens; {MOST} are the limit.")
     if len(ours) != len(theirs):
         raise TraceError(f"{where}: {accepted} has {len(ours)} entries and {drafted} {len(theirs)}; they are pairs.")
     return tuple(zip(ours, theirs, strict=True))

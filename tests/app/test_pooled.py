@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
@@ -15,7 +14,6 @@ from app import pooled
 from app.figures import pooled as pooled_figures
 from app.recorded import lanes, parse
 from app.state import Limits
-from engine.analysis import index
 from engine.analysis.pool import RECORDED
 from engine.errors import TraceError
 from engine.trace.store import Trace
@@ -81,15 +79,6 @@ def test_reports_of_engines_lie_beside_own_runs(http):
     bad = http().post("/lab/pooled", content=framed(run=trace("chain"), x=b'{"timings": {"draft_n": 1.5}}'))
     assert bad.status_code == 400 and "draft_n must be an integer" in bad.json()["error"]
     assert "served" not in http().post("/lab/pooled", content=framed(run=trace("chain"))).json()
-
-
-def test_an_index_of_runs_is_opened(http):
-    rows = [index.entry(Trace.loads(trace(name)), f"{name}.jsonl") for name in ("plain", "chain")]
-    table = pd.DataFrame(rows).to_parquet()
-    found = http().post("/lab/pooled", content=framed(**{"index.parquet": table})).json()
-    assert [row["label"] for row in found["sections"][0]["methods"]] == ["Plain decoding", "Chain of candidates"]
-    assert [one["file"] for one in found["named"]] == ["plain.jsonl", "chain.jsonl"] and found["plots"]["sections"]
-    assert "no Parquet" in http().post("/lab/pooled", content=framed(x=b"PAR1")).json()["error"]
 
 
 def test_reports_in_order_open_as_runs():

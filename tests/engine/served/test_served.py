@@ -68,6 +68,17 @@ def test_intervals_are_over_requests_or_over_passes() -> None:
     assert one["accept_by_depth"]["low"][0] > 0
 
 
+def test_large_counters_cost_nothing() -> None:
+    drawn = Report(engine="vllm", scope="server", name="x", histogram=(10**12, 10**12), drafted=10**13).whole()
+    (row,) = pooled([drawn])
+    assert row["tau"]["mean"] == 1.5 and row["tau"]["high"] - row["tau"]["low"] < 1e-5
+    many = [
+        Report(engine="vllm", scope="request", name=str(i), steps=4, accepted=i % 5, drafted=20) for i in range(5000)
+    ]
+    (row,) = pooled(many)
+    assert row["tau"]["mean"] == pytest.approx(1.5) and 1.49 < row["tau"]["low"] < 1.5
+
+
 def test_own_runs_lie_beside_reports_with_the_same_definitions() -> None:
     ours, theirs = beside({"Chain": [sd()]}, sample("vllm-summary.json"))
     assert ours["rounds"] == 3 and ours["drafted"] == 9 and ours["tau"]["mean"] == pytest.approx(1 + 5 / 3)
@@ -127,6 +138,8 @@ def test_contradicting_passes_are_told() -> None:
         ({"per_step_accepted": [3], "per_step_drafted": [3, 3]}, "1 entries and per_step_drafted 2"),
         ({"per_step_accepted": [3], "per_step_drafted": [3]}, "steps is 43, its passes in order add up to 1"),
         ({"num_spec_tokens": 2}, "2 were set at most"),
+        ({"per_step_accepted": [2**40], "per_step_drafted": [2**40]}, "1000 are the limit"),
+        ({"acceptance_histogram": [1] * 2000}, "1000 are the limit"),
         ({"mean_acceptance_length": 1.5}, "tokens a pass is 1.5, its counts give 1.23"),
     ):
         changed = told | {"metrics": {"speculative_decoding": held | change}}
