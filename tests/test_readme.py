@@ -28,7 +28,7 @@ def test_quality_as_recorded(tmp_path: Path) -> None:
     (tmp_path / "quality-arithmetic.json").write_text(json.dumps({"sd": row}))
     written = quality(tmp_path)
     assert (
-        "<details open><summary>arithmetic: every method</summary>\n\n8 held-out prompts, recorded" in written
+        "<details open><summary>arithmetic: 1 method</summary>\n\n8 held-out prompts, recorded" in written
         and "BLEU" not in written
     )
     assert not any(word in written for word in ("reward", "peed", "draft_alone")), "nothing was scored or timed"

@@ -240,8 +240,9 @@ def quality(folder: Path) -> str:
 
 
 def _quality(sheet: Systems, is_open: bool) -> str:
+    many = "1 method" if len(sheet.rows) == 1 else f"{len(sheet.rows)} methods"
     lines = [
-        f"<details{' open' * is_open}><summary>{sheet.name}: every method</summary>",
+        f"<details{' open' * is_open}><summary>{sheet.name}: {many}</summary>",
         "",
         sheet.told,
         "",

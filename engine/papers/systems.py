@@ -66,7 +66,7 @@ def recorded(folder: Path = FOLDER) -> list[Systems]:
     Raises:
         ConfigError: a file of another name.
     """
-    files = sorted(folder.glob(f"{PREFIX}*.json"))
+    files = sorted(folder.glob(f"{PREFIX}*.json"), key=lambda path: path.stem)
     return [_systems(path.stem.removeprefix(PREFIX), json.loads(path.read_text(encoding="utf-8"))) for path in files]
 
 
