@@ -255,9 +255,11 @@ export function mount(element, store, lab) {
     const spot = card.state.plan?.places.find((one) => one.index === chosen);
     if (!spot) return;
     const { box } = card;
-    if (spot.x < box.scrollLeft || spot.x > box.scrollLeft + box.clientWidth - COLUMN)
+    if (spot.x <= box.clientWidth - COLUMN) box.scrollLeft = 0;
+    else if (spot.x < box.scrollLeft || spot.x > box.scrollLeft + box.clientWidth - COLUMN)
       box.scrollLeft = Math.max(0, spot.x - COLUMN);
-    if (spot.y < box.scrollTop || spot.y > box.scrollTop + box.clientHeight - 2 * ROW)
+    if (spot.y <= box.clientHeight - 2 * ROW) box.scrollTop = 0;
+    else if (spot.y < box.scrollTop || spot.y > box.scrollTop + box.clientHeight - 2 * ROW)
       box.scrollTop = Math.max(0, spot.y - ROW * 2);
   }
 
@@ -275,6 +277,7 @@ export function mount(element, store, lab) {
   const later = () => store.frame("treegrid", draw);
   for (const topic of /** @type {const} */ (["runs", "cursor", "time", "options"])) store.on(topic, later);
   store.on("data", () => store.seldom("treegrid", draw, 250));
+  new ResizeObserver(later).observe(grid); // what is in view hangs on the width
   store.on("runs", () => {
     big = null;
     cards.clear();
