@@ -2,7 +2,7 @@
 // Figures of acceptance: by position in the draft, a round, and by entropy.
 
 import { bar, frame, keyLine, line, marker, pickable, point } from "./charts.js";
-import { s } from "./dom.js";
+import { count, s } from "./dom.js";
 import { fmt, percent } from "./draw.js";
 import { makeFilter } from "./filterkinds.js";
 import { binned, byPosition, drafted, most, summary, tested, wilson } from "./numbers.js";
@@ -53,7 +53,7 @@ export const position = {
         store,
         lines: [
           `position ${depth}`,
-          `accepted in ${accepted[i]} of ${drafting} rounds: ${percent(share)}`,
+          `accepted in ${accepted[i]} of ${count(drafting, "round")}: ${percent(share)}`,
           `accepted ${accepted[i]} of ${seen[i]} tested here: ${percent(conditional[i])}`,
         ],
         pick: { name: "depth", filter: makeFilter({ kind: "depth", depth }) },
@@ -120,14 +120,14 @@ export const histogram = {
       xWhole: true,
       yFormat: percent,
     });
-    numbers.histogram.forEach((count, kept) =>
+    numbers.histogram.forEach((found, kept) =>
       bar(chart, {
         x0: chart.x(kept - 0.4),
         x1: chart.x(kept + 0.4),
-        value: count / n,
+        value: found / n,
         colour: "--draft-2",
         store,
-        lines: [`${kept} accepted`, `${count} of ${n} rounds (${percent(count / n)})`],
+        lines: [`${kept} accepted`, `${found} of ${count(n, "round")} (${percent(found / n)})`],
         pick: { name: "kept", filter: makeFilter({ kind: "kept", kept }) },
       }),
     );

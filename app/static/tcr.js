@@ -64,17 +64,17 @@ const ranks = {
       xWhole: true,
       yFormat: percent,
     });
-    Array.from(counts, (count) => count ?? 0).forEach((count, i) => {
+    Array.from(counts, (count) => count ?? 0).forEach((many, i) => {
       const low = i * step;
       const top = low + step - 1;
       const words = low === top ? `rank ${low}` : `ranks ${low} to ${top}`;
       bar(chart, {
         x0: chart.x(low - 0.5) + 0.5,
         x1: chart.x(top + 0.5) - 0.5,
-        value: count / found.length,
+        value: many / found.length,
         colour: low === 0 && step === 1 ? "--neutral" : "--draft-2",
         store,
-        lines: [low === 0 && step === 1 ? "none accepted" : words, `${count} of ${found.length} rounds`],
+        lines: [low === 0 && step === 1 ? "none accepted" : words, `${many} of ${count(found.length, "round")}`],
         pick: { name: "tcr", filter: makeFilter({ kind: "tcr", low, high: top }) },
       });
     });
