@@ -184,6 +184,7 @@ def test_the_last_result_of_decode_is_the_whole(base: str, lab: FakeLab) -> None
     assert kind == "event: complete" and traces["chain"][-1]["reason"] == "limit"
 
 
+@pytest.mark.slow
 def test_thirty_two_wait_and_the_next_is_refused_in_words(base: str, service: Service, lab: FakeLab) -> None:
     lab.pause, said, threads = 0.0, list[str](), list[threading.Thread]()
 
