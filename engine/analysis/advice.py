@@ -8,15 +8,18 @@ docs/design/0019-advice.md.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median
 from typing import Any
 
-from engine.analysis.curve import Curve
 from engine.analysis.grouping import pair_names, task_of
 from engine.analysis.intervals import Interval, ratio_interval
+from engine.costs import Curve
 from engine.errors import ConfigError
+from engine.trace.events import Round
 from engine.trace.store import Trace
 from engine.trace.sums import ratio
 
@@ -128,7 +131,7 @@ def options(
     """
     partners = dict(zip(pair_names(plain), plain, strict=True))
     timed = [event for runs in (*groups.values(), plain) for trace in runs for event in trace.rounds]
-    costs = verify or Curve.of_rounds(timed)
+    costs = verify or curve_of(timed)
     found = list[Option]()
     for runs in groups.values():
         names = dict(zip(pair_names(runs), runs, strict=True))
@@ -141,6 +144,19 @@ def options(
             lengths = range(1, int(head.knobs["gamma"]))
             found += [_computed(pairs, length, costs, head.drafter in free) for length in lengths]
     return found
+
+
+def curve_of(rounds: Iterable[Round]) -> Curve:
+    """Medians of the target calls of recorded rounds, by the tokens fed.
+
+    Raises:
+        ConfigError: none was timed.
+    """
+    found: dict[int, list[float]] = defaultdict(list)
+    for event in rounds:
+        if event.fed and event.verify_ms:
+            found[event.fed].append(event.verify_ms)
+    return Curve(tuple((size, median(found[size])) for size in sorted(found)))
 
 
 def _measured(pairs: Sequence[tuple[Trace, Trace]]) -> Option:
@@ -329,10 +345,9 @@ def batches(rows: Sequence[Mapping[str, Any]], hardware: str = "") -> list[Batch
         groups.setdefault(size, {})[width] = ms
         before = found.get(size)
         known = step if step is not None or before is None else before.step_ms
-        found[size] = Batch(size, Curve((1,), (ms,)), known, str(row.get("hardware") or hardware))
+        found[size] = Batch(size, Curve(((1, ms),)), known, str(row.get("hardware") or hardware))
     for size, costs in groups.items():
         if 1 not in costs:
             raise ConfigError(f"The batch costs of batch {size} need a row with rows = 1: plain decoding.")
-        widths = sorted(costs)
-        found[size] = replace(found[size], verify=Curve(tuple(widths), tuple(costs[width] for width in widths)))
+        found[size] = replace(found[size], verify=Curve(tuple(sorted(costs.items()))))
     return [found[size] for size in sorted(found)]

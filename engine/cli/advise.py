@@ -12,12 +12,14 @@ from engine.cli.options import COUNT, add_models, add_prompts, add_sampling, dec
 from engine.cli.progress import track
 from engine.cli.specs import split
 from engine.errors import ConfigError
-from engine.model.costs import curve
+from engine.runs.costs import passes_of
 from engine.served.configs import ENGINES, configurations
 from engine.tasks import FAMILIES, load_problems
 from engine.tasks.rows import json_lines
 from engine.trace.store import Trace
 from engine.tune.advising import PROBE, Asked, Spec, candidates, checked, free, probes, runs
+
+CONTEXT = 256  # tokens behind which passes are measured
 
 
 def add_parser(subparsers: Any) -> None:
@@ -70,7 +72,7 @@ def handle(args: argparse.Namespace) -> int:
     served = batches([row for _, row in json_lines(args.batch_costs)]) if args.batch_costs else []
     found, lab = prompts(args, tuning=True), load_lab(args)
     cards = candidates(lab, split(args.methods) if args.methods else ())
-    costs = curve(lab.target)
+    costs = passes_of(lab.target, [0] * min(CONTEXT, lab.target.context // 2))
     asked: list[Asked] = [(one.text, {"category": one.category, "task": args.task or ""}) for one in found]
     specs = probes(cards, args.probe)
     traces = runs(lab, specs, track(asked, "prompts", quiet=args.json), decoding(args), told=_tell)
@@ -86,7 +88,7 @@ def handle(args: argparse.Namespace) -> int:
         "target": lab.target.describe(),
         "threads": lab.threads.count if lab.threads else None,
         "sampling": decoding(args),
-        "costs": costs.to_json(),
+        "costs": {"context": CONTEXT, "passes": costs.samples},
         "command": args.given,
         "kinds": rows,
     }

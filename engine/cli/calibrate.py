@@ -97,7 +97,7 @@ def _lines(name: str, costs: Costs) -> list[str]:
     plain = costs.verify(1)
     return [
         f"{name}: ms, and passes over one token that take as long",
-        *(f"  pass over {n:3} tokens {ms:9.3f} {ms / plain:7.2f}" for n, ms in costs.passes),
+        *(f"  pass over {n:3} tokens {ms:9.3f} {ms / plain:7.2f}" for n, ms in costs.passes.samples),
         *(
             f"  {what:20} {ms:9.3f} {ms / plain:7.2f}"
             for what, ms in (

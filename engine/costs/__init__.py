@@ -4,6 +4,6 @@ Plain numbers in, a choice out: no torch, no clock. `engine.runs.costs` measures
 such a choice leaves the output distribution alone.
 """
 
-from engine.costs.curve import Costs
+from engine.costs.curve import Costs, Curve
 
-__all__ = ["Costs"]
+__all__ = ["Costs", "Curve"]

@@ -3,17 +3,43 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from engine.errors import ConfigError
 from engine.trace.records import CostsRecord
 
 Sample = tuple[int, float]  # tokens that the target reads at once, and the milliseconds of that pass
 
 
 @dataclass(frozen=True)
-class Costs:
-    """What was measured; between the measured sizes a pass costs what lies on the line."""
+class Curve:
+    """Milliseconds of a pass of the target by the tokens that it reads (the root included)."""
 
-    passes: tuple[Sample, ...]  # rising in both
+    samples: tuple[Sample, ...]  # measured, of rising size
+
+    def __post_init__(self) -> None:
+        sizes = [size for size, _ in self.samples]
+        if not sizes or sizes != sorted(set(sizes)) or min(ms for _, ms in self.samples) <= 0:
+            raise ConfigError("A cost curve needs sizes that rise, each with milliseconds > 0.")
+
+    def at(self, tokens: float) -> float:
+        """A pass over so many tokens: straight between two measured sizes and beyond them, never near nothing."""
+        if len(self.samples) == 1:
+            return self.samples[0][1]
+        right = min(max(bisect_left(self.samples, (tokens, 0.0)), 1), len(self.samples) - 1)
+        (n, low), (m, high) = self.samples[right - 1 : right + 1]
+        return max(low + (high - low) * (tokens - n) / (m - n), self._least)
+
+    @cached_property
+    def _least(self) -> float:
+        return min(ms for _, ms in self.samples) / 2
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What was measured."""
+
+    passes: Curve
     start: float  # of a draft, before its first token
     step: float  # of each token of a chain, or each level of a tree after the first that goes on with one node
     row: float = 0.0  # of each further node that goes on in a level
@@ -21,11 +47,7 @@ class Costs:
 
     def verify(self, tokens: int) -> float:
         """A pass of the target over so many tokens, the root included."""
-        at = min(max(bisect_left(self.passes, (tokens, 0.0)), 1), len(self.passes) - 1)
-        if not at:
-            return self.passes[0][1]
-        (n, low), (m, high) = self.passes[at - 1], self.passes[at]
-        return low + (high - low) * (tokens - n) / (m - n)
+        return self.passes.at(tokens)
 
     def further(self, tokens: int, ahead: int = 8) -> float:
         """One more token in a pass over so many: the mean over the next few, since measured curves have steps."""
@@ -42,7 +64,7 @@ class Costs:
     def to_json(self) -> CostsRecord:
         """JSON types; nanoseconds are kept."""
         return CostsRecord(
-            passes=[(n, round(ms, 6)) for n, ms in self.passes],
+            passes=[(n, round(ms, 6)) for n, ms in self.passes.samples],
             start=round(self.start, 6),
             step=round(self.step, 6),
             row=round(self.row, 6),
@@ -53,7 +75,7 @@ class Costs:
     def from_json(cls, given: CostsRecord) -> "Costs":
         """What `to_json` gave."""
         passes = tuple((int(n), float(ms)) for n, ms in given["passes"])
-        return cls(passes, given["start"], given["step"], given["row"], given["other"])
+        return cls(Curve(passes), given["start"], given["step"], given["row"], given["other"])
 
 
 def rising(samples: Sequence[Sample]) -> tuple[Sample, ...]:

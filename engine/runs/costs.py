@@ -14,12 +14,13 @@ from time import perf_counter
 import torch
 
 from engine.config import Card, KnobValue, RunConfig
-from engine.costs import Costs
+from engine.costs import Costs, Curve
 from engine.costs.choose import MOST_NODES
-from engine.costs.curve import Sample, rising
+from engine.costs.curve import rising
 from engine.draft import chain
 from engine.loop import Decoding
 from engine.methods.compose import build
+from engine.model.load import Model
 from engine.parts import Kit
 from engine.runs.pair import Pair
 from engine.shapes import SHAPES
@@ -52,9 +53,29 @@ def with_costs(pair: Pair, card: Card, config: RunConfig) -> Kit:
     return kit
 
 
+def passes_of(target: Model, prompt: Sequence[int]) -> Curve:
+    """Passes over 1 to `MOST_NODES` tokens behind a prompt, all sizes in turns; sizes that do not fit are left out.
+
+    Raises:
+        EngineFault: a logit is NaN.
+    """
+    session = target.session(min(len(prompt) + MOST_NODES, target.context))
+    sizes = [n for n in SIZES if n - 1 <= max(session.left(prompt), 0)]
+    spent: dict[int, list[float]] = {n: [] for n in sizes}
+    for turn in range(PASSES + 1):
+        for n in sizes:
+            began = _now(target)
+            session.forward(prompt, chain([0] * (n - 1)))
+            if turn:  # the first warms up
+                spent[n].append(1e3 * (_now(target) - began))
+        if turn and spent[1][-1] > 1e3 * LONG:
+            break
+    return Curve(rising([(n, _low(times)) for n, times in spent.items()]))
+
+
 def _measured(pair: Pair, card: Card, kind: str, config: RunConfig) -> Costs:
-    passes = _passes(pair, config.prompt_ids)
-    rounds = ROUNDS if passes[0][1] < 1e3 * LONG else 2
+    passes = passes_of(pair.target, config.prompt_ids)
+    rounds = ROUNDS if passes.at(1) < 1e3 * LONG else 2
     drafts = {
         name: _Drafts(pair, card, config, knobs[kind])
         for name, knobs in (("short", SHORT), ("deep", DEEP), ("wide", WIDE))
@@ -74,30 +95,15 @@ def _measured(pair: Pair, card: Card, kind: str, config: RunConfig) -> Costs:
     return Costs(passes, max(short.draft_ms - first * step, 0.0), step, row, other)
 
 
-def _passes(pair: Pair, prompt: Sequence[int]) -> tuple[Sample, ...]:
-    """Milliseconds of passes over 1 to `MOST_NODES` tokens behind a prompt, in turns."""
-    session = pair.target.session(len(prompt) + MOST_NODES)
-    sizes = [n for n in SIZES if n - 1 <= max(session.left(prompt), 0)]
-    spent: dict[int, list[float]] = {n: [] for n in sizes}
-    for turn in range(PASSES + 1):
-        for n in sizes:
-            began = _now(pair)
-            session.forward(prompt, chain([0] * (n - 1)))
-            if turn:  # the first warms up
-                spent[n].append(1e3 * (_now(pair) - began))
-        if turn and spent[1][-1] > 1e3 * LONG:
-            break
-    return rising([(n, _low(times)) for n, times in spent.items()])
-
-
 def _low(times: Sequence[float]) -> float:
     """The lower quartile; 0 of nothing."""
     return quantiles(times, n=4, method="inclusive")[0] if len(times) > 1 else sum(times)
 
 
-def _now(pair: Pair) -> float:
-    if pair.target.device.type == "cuda":
-        torch.cuda.synchronize(pair.target.device)
+def _now(target: Model) -> float:
+    """Seconds on a clock, after the device has caught up."""
+    if target.device.type == "cuda":
+        torch.cuda.synchronize(target.device)
     return perf_counter()
 
 

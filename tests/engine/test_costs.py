@@ -5,7 +5,7 @@ from math import log
 
 import pytest
 
-from engine.costs import Costs
+from engine.costs import Costs, Curve
 from engine.costs.choose import (
     FIRST_LENGTH,
     MOST_CHAIN,
@@ -16,8 +16,9 @@ from engine.costs.choose import (
     best_size,
 )
 from engine.costs.curve import rising
+from engine.errors import ConfigError
 
-CURVE = Costs(passes=((1, 2.0), (4, 2.6), (8, 3.0), (16, 5.0)), start=0.1, step=0.3, row=0.05, other=0.2)
+CURVE = Costs(passes=Curve(((1, 2.0), (4, 2.6), (8, 3.0), (16, 5.0))), start=0.1, step=0.3, row=0.05, other=0.2)
 
 
 def test_the_curve_is_a_line_between_what_was_measured_and_beyond() -> None:
@@ -26,8 +27,13 @@ def test_the_curve_is_a_line_between_what_was_measured_and_beyond() -> None:
     assert CURVE.round(None, 1) == pytest.approx(2.2)
     assert CURVE.round(5, 6) == pytest.approx(0.1 + 5 * 0.3 + 2.8 + 0.2)
     assert CURVE.round(2, 9, rows=6) == pytest.approx(0.1 + 2 * 0.3 + 4 * 0.05 + 3.25 + 0.2)
-    assert Costs(((1, 2.0),), 0, 0).verify(9) == 2.0
+    assert Costs(Curve(((1, 2.0),)), 0, 0).verify(9) == 2.0
     assert Costs.from_json(CURVE.to_json()) == CURVE
+    falling = Curve(((1, 2.0), (2, 1.2)))
+    assert falling.at(9) == 0.6  # noise at the last two sizes does not make a long pass free
+    for samples in ((), ((2, 1.0), (1, 1.0)), ((1, 1.0), (1, 1.0)), ((1, 0.0),)):
+        with pytest.raises(ConfigError, match="rise"):
+            Curve(samples)
 
 
 def test_noise_never_makes_a_larger_pass_cheaper() -> None:
@@ -36,7 +42,8 @@ def test_noise_never_makes_a_larger_pass_cheaper() -> None:
 
 
 @pytest.mark.parametrize(
-    "costs", [CURVE, Costs(((1, 1.0), (2, 1.9), (9, 9.0)), 0.2, 0.4), Costs(((1, 9.0), (64, 9.1)), 0, 0.01)]
+    "costs",
+    [CURVE, Costs(Curve(((1, 1.0), (2, 1.9), (9, 9.0))), 0.2, 0.4), Costs(Curve(((1, 9.0), (64, 9.1))), 0, 0.01)],
 )
 def test_a_chain_has_the_length_that_enumeration_finds(costs: Costs) -> None:
     for chances in itertools.product((0.2, 0.6, 0.9, 0.99), repeat=5):

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.analysis.advice import advise, batches, choose, cut, options, recast
-from engine.analysis.curve import Curve
+from engine.analysis.advice import advise, batches, choose, curve_of, cut, options, recast
+from engine.costs import Curve
 from engine.errors import ConfigError
 from engine.trace.events import Round, RunEnded, Token
 from engine.trace.store import Trace
 from tests.engine.analysis.made import sd
 
-V = Curve((1, 4, 16), (10.0, 11.0, 19.0))
+V = Curve(((1, 10.0), (4, 11.0), (16, 19.0)))
 STEP, OTHER = 0.8, 0.5  # ms of a draft step, and of the rest of a round
 MADE = sd()
 TOKEN = MADE.tokens[0]
@@ -138,9 +138,7 @@ def test_no_advice_without_plain_decoding() -> None:
         advise({"SD": [run(1, 4, 0.5)]}, [run(0, 0, 0.5)])
 
 
-def test_a_curve_is_straight_between_its_points() -> None:
-    assert (V.at(1), V.at(4), V.at(10), V.at(22)) == (10.0, 11.0, 15.0, 23.0)
-    assert Curve.from_json(V.to_json()) == V
-    assert Curve.of_rounds(run(0, 4, 0.5).rounds).at(5) == pytest.approx(V.at(5))
+def test_the_calls_of_runs_make_a_curve() -> None:
+    assert curve_of(run(0, 4, 0.5).rounds).at(5) == pytest.approx(V.at(5))
     with pytest.raises(ConfigError):
-        Curve((2, 1), (1.0, 1.0))
+        curve_of([])

@@ -7,14 +7,14 @@ import pytest
 
 from engine.analysis.explain import why
 from engine.config import Sampling
-from engine.costs import Costs
+from engine.costs import Costs, Curve
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.runs import costs as measuring
 from tests.engine.drafters.test_tree_distributions import toy_with_heads
 from tests.engine.toy import joint_distribution, toy_lab
 
-DEAR = Costs(((1, 2.0), (2, 2.3), (16, 6.0), (64, 20.0)), start=0.05, step=0.25, row=0.03, other=0.1)
+DEAR = Costs(Curve(((1, 2.0), (2, 2.3), (16, 6.0), (64, 20.0))), start=0.05, step=0.25, row=0.03, other=0.1)
 TREE = {"total_token": "auto", "depth": "auto"}
 
 
@@ -53,8 +53,8 @@ def test_costs_are_measured_once_and_only_where_they_are_wanted(toy: Lab) -> Non
     assert not toy.measured
     first = toy.costs("sd")
     assert first is toy.costs("sd") and first.step > 0 and first.verify(64) > 0
-    times = [ms for _, ms in first.passes]
-    assert times == sorted(times) and first.passes[0][0] == 1
+    times = [ms for _, ms in first.passes.samples]
+    assert times == sorted(times) and first.passes.samples[0][0] == 1
 
 
 def test_only_some_knobs_can_be_left_to_the_device(toy: Lab) -> None:
