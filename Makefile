@@ -1,4 +1,4 @@
-# The words: app, test, test-packed, test-floor, check, format, golden, lock. Each sets up what it needs in .venv, and in
+# The words: app, test, test-installed, test-packed, test-floor, check, format, golden, lock. Each sets up what it needs in .venv, and in
 # node_modules where node is.
 PYTHON ?= python3
 VENV := .venv
@@ -14,16 +14,20 @@ export TOKENIZERS_PARALLELISM = false
 
 FLOOR := build/floor
 
-.PHONY: lock test-floor app test test-all test-packed test-browser test-page check check-page format format-page golden setup setup-dev
+.PHONY: lock test-floor app test test-all test-installed test-packed test-browser test-page check check-page format format-page golden setup setup-dev
 
 app: setup
 	$(PY) -m app
 
 test: setup-dev test-page
-	$(PY) -m pytest -q -n 2 -m "not slow and not browser"
+	$(PY) -m pytest -q -n 2 -m "not slow and not browser and not installed"
 
 test-browser: setup-dev
 	$(PY) -m pytest -q -m browser --reruns 2 tests/browser
+
+# What a user starts: the page's server, the package as a wheel installs it, the notebook.
+test-installed: setup-dev
+	$(PY) -m pytest -q -n 2 -m installed
 
 # Packed weights, with a torchao of their own: where it is installed, transformers imports it in every process.
 test-packed: setup-dev
@@ -46,7 +50,7 @@ test-floor: setup-dev
 	$(FLOOR)/bin/pip install -q $(FLOOR_TORCH)
 	$(FLOOR)/bin/pip install -q -r build/floor-others.txt
 	$(FLOOR)/bin/pip install -q -c build/floor-others.txt -r requirements-dev.txt
-	$(FLOOR)/bin/python -m pytest -q -n 2 -m "not slow and not browser"
+	$(FLOOR)/bin/python -m pytest -q -n 2 -m "not slow and not browser and not installed"
 
 # Exact versions with hashes for the container and CI; torch is not among them, since each machine has its own build of it.
 lock: setup-dev

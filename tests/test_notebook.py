@@ -1,11 +1,13 @@
 """docs/notebook.ipynb runs from its first cell to its last, and shows what it says."""
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 from engine.files.places import ROOT
 
 
+@pytest.mark.installed
 def test_the_notebook_runs_and_shows_the_page(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = nbformat.read(ROOT / "docs/notebook.ipynb", as_version=4)

@@ -83,6 +83,7 @@ def test_no_module_of_the_package_imports_by_the_checkouts_names(installed):
     assert not found
 
 
+@pytest.mark.installed
 def test_the_command_tells_its_version_and_its_commands(installed):
     told = ask(installed, *COMMAND, "--help").stdout
     assert all(word in told for word in ("serve", "compare", "replay", "judge-eval"))
@@ -92,6 +93,7 @@ def test_the_command_tells_its_version_and_its_commands(installed):
     assert done.returncode == 2 and "usage: draftscope" in done.stderr
 
 
+@pytest.mark.installed
 def test_recorded_cases_are_read_and_methods_run_from_the_package(installed):
     case = next((installed / "draftscope/presets/traces").glob("first_look-1-*.gz"))
     code = (

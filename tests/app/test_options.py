@@ -55,6 +55,7 @@ def test_an_asset_is_a_role_and_a_folder(given: str, capsys: pytest.CaptureFixtu
     assert "--asset" in capsys.readouterr().err
 
 
+@pytest.mark.installed
 def test_the_started_lab_says_where_it_is() -> None:
     """The README's command, without make: its first line is an address that answers."""
     command = [sys.executable, "-m", "app", "--host", "127.0.0.1", "--port", str(free_port())]
