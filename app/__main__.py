@@ -28,7 +28,16 @@ PUBLIC_TOKENS = 256
 MOST = 10**9  # of any limit
 why = partial(explain.why, thresholds=THRESHOLDS)  # sentences name comparisons as the rules declare them
 PLACES = ("device", "target_device", "draft_device", "graphs")
-TAKEN = ("preset", "target", "draft", "eagle", *PLACES, "dtype", "threads")  # names of `Lab.load` that are no roles
+TAKEN = (
+    "preset",
+    "target",
+    "draft",
+    "eagle",
+    *PLACES,
+    "dtype",
+    "threads",
+    "languages",
+)  # names of `Lab.load` that are no roles
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m app") -> None:
@@ -84,7 +93,9 @@ def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
     apart = {"target_device": args.target_device, "draft_device": args.draft_device}
     if args.target:
         name = f"{args.target} + {args.draft}" if args.draft else str(args.target)
-        loaders[name] = partial(load, target=args.target, draft=args.draft, **usual, **apart, **heads)
+        loaders[name] = partial(
+            load, target=args.target, draft=args.draft, languages=args.languages, **usual, **apart, **heads
+        )
     for preset in list_presets():
         if preset.kind == "pair":
             where = usual | {"device": zerogpu.device(preset.models, args.device)}
@@ -124,6 +135,12 @@ def parser(prog: str = "python -m app") -> argparse.ArgumentParser:
         default=[],
         metavar="ROLE=DIR",
         help="a further head, judge or table, such as judge=DIR; repeatable",
+    )
+    flags.add_argument(
+        "--languages",
+        default=env("DRAFTSCOPE_LANGUAGES", ""),
+        metavar="SOURCE:TARGET",
+        help="of a target that reads and writes several, such as en_XX:de_DE",
     )
     flags.add_argument("--device", default=env("DRAFTSCOPE_DEVICE", "auto"), help="auto, cpu, cuda, cuda:1, mps, xpu")
     for role in ("target", "draft"):

@@ -12,8 +12,8 @@ from starlette.routing import BaseRoute, Route
 from app.answers import Json, refused
 from app.wire.catalogue import Kind, Problem
 from engine.errors import ConfigError, LabError
-from engine.files.presets import list_presets
-from engine.tasks import FAMILIES, get_task, stream
+from engine.files.presets import Family, list_presets
+from engine.tasks import FAMILIES, SOURCED, get_task, stream
 
 OWN = "assets/"  # models in this repository
 MOST_SEED = 2**31 - 1
@@ -31,9 +31,13 @@ def taught(models: Iterable[str]) -> list[str]:
 
 
 def kinds() -> list[Kind]:
-    """The families in words, and how their prompts begin and end, which tells a prompt of another kind."""
-    tasks = [get_task(family) for family in FAMILIES]
-    return [{"task": t.family, "about": t.about, "opening": t.opening, "cue": t.cue} for t in tasks]
+    """What each family of models learns, in words, and how its prompts begin and end, which tells another prompt."""
+    known: dict[Family, tuple[str, ...]] = {"decoder-only": FAMILIES, "encoder-decoder": SOURCED}
+    return [
+        {"task": task.family, "about": task.about, "opening": task.opening, "cue": task.cue, "family": family}
+        for family, names in known.items()
+        for task in map(get_task, names)
+    ]
 
 
 async def problem(request: Request) -> Response:

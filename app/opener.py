@@ -15,6 +15,7 @@ class Pair:
     target: str
     draft: str
     visitor: str = ""
+    languages: str = ""  # "SOURCE:TARGET" of models of several
 
     @property
     def models(self) -> dict[str, str]:
@@ -24,7 +25,7 @@ class Pair:
     @property
     def name(self) -> str:
         """What the page calls it."""
-        return " + ".join(self.models.values())
+        return " + ".join(self.models.values()) + (f" ({self.languages})" if self.languages else "")
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,11 @@ def opener(load: Callable[..., LabLike], **usual: str) -> Opener:
 
     def look(pair: Pair) -> Preflight:
         module = import_module("engine.runs.preflight")  # torch comes with it
-        found: Preflight = module.preflight(pair.target, pair.draft, usual["device"], usual["dtype"])
+        found: Preflight = module.preflight(pair.target, pair.draft, usual["device"], usual["dtype"], pair.languages)
         return found
 
     return Opener(
         look=look,
         fetch=lambda pair: import_module("engine.runs.loading").fetch_models(pair.models),
-        load=lambda pair: load(**pair.models, **usual),
+        load=lambda pair: load(**pair.models, languages=pair.languages, **usual),
     )

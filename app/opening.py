@@ -25,6 +25,7 @@ from engine import progress
 from engine.errors import ConfigError
 
 MOST = 500  # characters of a name
+MOST_CODES = 60
 EVERY = 0.2  # seconds between two lines about what is being loaded
 
 
@@ -34,6 +35,9 @@ class AskedPair(Asked):
     target: str = Field(max_length=MOST, description=f"a folder of the server or a hub id, up to {MOST} characters")
     draft: str = Field(
         "", max_length=MOST, description=f"a folder of the server or a hub id, up to {MOST} characters, or empty"
+    )
+    languages: str = Field(
+        "", max_length=MOST_CODES, description=f"SOURCE:TARGET in the models' own codes, up to {MOST_CODES} characters"
     )
     visitor: MaybeKey = ""
 
@@ -61,7 +65,7 @@ def parse(service: Service, given: object) -> tuple[Pair, Opener]:
     if service.opener is None:
         raise ConfigError(service.closed)
     asked = checked(AskedPair, given)
-    pair = Pair(place(asked.target), place(asked.draft), asked.visitor)
+    pair = Pair(place(asked.target), place(asked.draft), asked.visitor, place(asked.languages))
     if not pair.target:
         raise ConfigError("target must be a folder of the server or a hub id, not empty.")
     return pair, service.opener

@@ -12,8 +12,9 @@ from app.state import Limits
 from app.validate import Asked, MaybeKey, checked, parsed, within
 from engine.config import Card, KnobValue, Sampling
 from engine.errors import ConfigError, unknown
-from engine.tasks import FAMILIES
+from engine.tasks import FAMILIES, SOURCED
 
+TASKS = (*FAMILIES, *SOURCED)
 MOST_STOPS, STOP_CHARS = 8, 100
 ANSWER_CHARS = 2000
 MOST_SEED = 2**53 - 1  # the largest whole number that every reader of JSON keeps as it is
@@ -88,8 +89,9 @@ class Request:
         noted = (("task", self.task), ("answer", self.answer), ("forced", len(self.forced)))
         return {name: value for name, value in noted if value}
 
-    def arguments(self, lane: Lane) -> dict[str, Any]:
-        """What `Lab.stream` takes for one lane, besides the method's name."""
+    def arguments(self, lane: Lane, looks: int = 0) -> dict[str, Any]:
+        """What `Lab.stream` takes for one lane, besides the method's name; a full record keeps `looks` places of the
+        source for each token."""
         return {
             "prompt": [*self.prompt_ids, *self.forced] or self.prompt,
             "max_new_tokens": self.max_new_tokens,
@@ -100,6 +102,7 @@ class Request:
             "chat": self.chat,
             "stop": self.stop,
             "record": self.record,
+            "looks": looks if self.record == "full" else 0,
             "extras": self.extras,
             **lane.knobs,
         }
@@ -134,8 +137,8 @@ def resolved(asked: AskedRun, cards: Sequence[Card], models: Sequence[str], limi
     name = asked.models or (models[0] if models else "")
     if name not in models:
         raise ConfigError(unknown("models", name, models))
-    if asked.task and asked.task not in FAMILIES:
-        raise ConfigError(unknown("task", asked.task, FAMILIES))
+    if asked.task and asked.task not in TASKS:
+        raise ConfigError(unknown("task", asked.task, TASKS))
     if asked.answer and not asked.task:
         raise ConfigError("answer must come with the task that it belongs to.")
     return Request(

@@ -151,6 +151,7 @@ def catalogue_json(service: Service, preset_catalogue: PresetCatalogue, models: 
         "methods": service.methods(models),
         "presets": preset_catalogue.listing(),
         "models": list(service.models),
+        "families": {name: found for name in service.models if (found := service.family(name))},
         "picks": picks.among(service.cards),
         "kinds": fresh.kinds(),
         "taught": fresh.taught(service.models),

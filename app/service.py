@@ -18,6 +18,7 @@ from app.wire.runs import RunMessage, StartedLane
 from engine.analysis.compared import compared
 from engine.config import Card
 from engine.errors import ConfigError, LabError
+from engine.files.presets import Family, family
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 
@@ -66,6 +67,11 @@ class Service:
             if models not in self._labs:
                 self._labs[models] = self._loaders[models]()
             return self._labs[models]
+
+    def family(self, models: str) -> Family | None:
+        """Whether models read a source first; None where nobody knows before they are loaded."""
+        lab = self._labs.get(models)
+        return lab.family if lab else family(models)
 
     @property
     def closed(self) -> str:

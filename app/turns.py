@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from app.request import Lane, Request
 from engine.config import Card
 from engine.errors import LabError
+from engine.files.presets import Family
 from engine.judge.events import MiningEvent
 from engine.tasks import Problem
 from engine.trace.events import Event, Round, RunEnded
@@ -21,6 +22,14 @@ class LabLike(Protocol):
     @property
     def device(self) -> str:
         """Kind of the device that the models are on: "cpu", "cuda", ..."""
+
+    @property
+    def family(self) -> Family:
+        """Whether the models read a source first."""
+
+    @property
+    def looks(self) -> int:
+        """How many places of the source a run that is shown keeps for each token; 0 where nothing tells them."""
 
     def settle(self) -> None:
         """Choose torch's threads anew where the last measurement is old."""
@@ -63,7 +72,7 @@ def in_turns(lab: LabLike, request: Request) -> Turns:
     lab.settle()
     for lane in request.lanes:
         try:
-            going.append((lane, lab.stream(lane.card.name, **request.arguments(lane))))
+            going.append((lane, lab.stream(lane.card.name, **request.arguments(lane, lab.looks))))
         except LabError as error:
             failed.append((lane, error))
     if failed and not going:

@@ -9,6 +9,7 @@ export const PARTS = {
   verdict: ".verdict",
   views: ".stagebar",
   legend: ".strip",
+  source: ".sourceline",
   details: ".details",
   below: ".pair",
   foot: ".foot",

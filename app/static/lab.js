@@ -28,6 +28,7 @@ const VIEWS = [
   "verdict",
   "stage/stage",
   "strip",
+  "stage/sourceline",
   "lanes",
   "stage/score",
   "stage/treegrid",

@@ -4,7 +4,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { firstWords, settingsInWords } from "./run/choice.js";
+import { byFamily, firstWords, settingsInWords } from "./run/choice.js";
 import { goButtons } from "./run/gobuttons.js";
 import { introduction } from "./run/intro.js";
 import { methodChoice } from "./run/methods.js";
@@ -93,8 +93,16 @@ export function mount(element, store, lab) {
 
   /** What the catalogue says may be chosen. */
   function fill() {
-    const { limits, models: pairs } = session.catalogue ?? { limits: { tokens: 1 }, models: [] };
-    models.replaceChildren(...pairs.map((name) => h("option", { value: name }, name)));
+    const {
+      limits,
+      models: pairs,
+      families,
+    } = session.catalogue ?? { limits: { tokens: 1 }, models: [], families: {} };
+    models.replaceChildren(
+      ...byFamily(pairs, families).map(([label, names]) =>
+        h("optgroup", { label }, ...names.map((name) => h("option", { value: name }, name))),
+      ),
+    );
     numbers.most("max_new_tokens", limits.tokens);
   }
 

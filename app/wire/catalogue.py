@@ -7,6 +7,7 @@ from app.wire.requests import LaneRequest
 from app.wire.shape import Shape
 from engine.analysis.names import Told
 from engine.config import Card, Knob
+from engine.files.presets import Family
 
 KnobKind = Literal["choice", "switch", "text", "number"]
 
@@ -82,6 +83,7 @@ class Kind(TypedDict):
     about: str  # one sentence
     opening: str  # how a prompt of this kind begins
     cue: str  # and ends
+    family: Family  # of the models that know it
 
 
 class Catalogue(TypedDict):
@@ -90,6 +92,7 @@ class Catalogue(TypedDict):
     methods: Cards
     presets: list[PagePreset]
     models: list[str]
+    families: dict[str, Family]  # of the models; a pair that is not loaded may not be known yet
     picks: list[Pick]
     kinds: list[Kind]
     taught: list[str]  # those of the models that know these kinds of problem, and little else

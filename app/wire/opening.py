@@ -13,6 +13,7 @@ class PairRequest(TypedDict):
 
     target: str
     draft: str  # empty for none
+    languages: NotRequired[str]  # SOURCE:TARGET in the models' own codes, of models of several
     visitor: NotRequired[str]  # 32 hexadecimal digits, the same for all tabs of a browser
 
 

@@ -32,7 +32,7 @@ def lanes_of(lab: Lab, preset: Preset) -> tuple[Lane, ...]:
 def _lane(lab: Lab, preset: Preset, lane: Lane, options: Mapping[str, Any]) -> Trace:
     given = {**options, **_options(preset, lane.knobs)}
     if not lane.trajectory:
-        return lab.run(lane.method, preset.prompt, top_n=preset.top_n, **given)
+        return lab.run(lane.method, preset.prompt, top_n=preset.top_n, looks=lab.looks, **given)
     *_, last = lab.trajectories(lane.method, preset.prompt, lane.trajectory, record="full", **given)
     return last
 

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from engine.errors import ConfigError, unknown
 from engine.files.shards import Shard
 from engine.lab import Lab
-from engine.tasks import FAMILIES, Problem, load_problems, tuning_problems
-from engine.tasks.marking import TASKS
+from engine.tasks import Problem, load_problems, tuning_problems
+from engine.tasks.marking import EMBEDDED, TASKS
 from engine.tasks.published import PUBLISHED, load_published
 from engine.tasks.rows import json_lines, read_rows
 
@@ -163,7 +163,7 @@ def add_prompts(
     group.add_argument(
         "--task",
         metavar="TASK",
-        help=f"held-out problems of {', '.join(FAMILIES)}; with --source {', '.join(PUBLISHED)}"
+        help=f"held-out problems of {', '.join(EMBEDDED)}; with --source {', '.join(PUBLISHED)}"
         + (f" (default: {task})" if task else ""),
     )
     parser.set_defaults(usual_task=task, usual_items=items)
@@ -270,7 +270,7 @@ def _problems(args: argparse.Namespace, tuning: bool) -> list[Problem]:
     if args.task in PUBLISHED:
         return load_published(args.task, args.source, args.items, args.shots, args.shots_from)
     n = args.items or args.usual_items
-    if args.task not in FAMILIES:
+    if args.task not in EMBEDDED:
         raise ConfigError(unknown("task", args.task, TASKS))
     return tuning_problems(args.task, n) if tuning else load_problems(args.task, "heldout", n)
 

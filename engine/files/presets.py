@@ -5,12 +5,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from engine.config import Calibration, Sampling
-from engine.errors import ConfigError, unknown
-from engine.files.documents import fits
-from engine.files.places import PRESETS
+from engine.errors import AssetError, ConfigError, unknown
+from engine.files.documents import fits, read_object
+from engine.files.places import PRESETS, locate
+
+Family = Literal["decoder-only", "encoder-decoder"]
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,19 @@ def _recorded(preset: Preset, folder: Path) -> Preset:
     found = [(file, one[1]) for file in sorted(folder.glob("traces/*")) if (one := named.fullmatch(file.name))]
     lanes = tuple(own.get(method, Lane(method)) for _, method in found)
     return replace(preset, lanes=lanes or preset.lanes, traces=tuple(f"traces/{file.name}" for file, _ in found))
+
+
+def family(pair: str, folder: Path = PRESETS) -> Family | None:
+    """What the target of a pair's preset is, by its configuration; None for models that no preset names, or whose files
+    are not here."""
+    if pair not in {path.stem for path in folder.glob("*.toml")}:
+        return None
+    target = get_preset(pair, folder).models.get("target", "")
+    try:
+        config = read_object(Path(locate(target)) / "config.json")
+    except AssetError:
+        return None
+    return "encoder-decoder" if config.get("is_encoder_decoder") else "decoder-only"
 
 
 def calibrations(pair: str, folder: Path = PRESETS) -> Mapping[str, Calibration]:

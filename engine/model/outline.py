@@ -18,6 +18,7 @@ from engine.model import lean, network
 from engine.model.devices import pick_device
 from engine.model.hub import Glance, first_line, glance, missing
 from engine.model.load import Model, assembled, dtype_on, ways_to_load
+from engine.model.seq2seq import codes_of
 
 POSITIONS = 4096  # of a text, at most, that memory is reckoned for
 
@@ -41,12 +42,12 @@ class Outline:
         return self.weights + self.a_position * min(self.model.context, POSITIONS)
 
 
-def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "") -> Outline:
+def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "", languages: str = "") -> Outline:
     """What a folder or hub id would be once loaded; of the hub only configuration and tokenizer are fetched.
 
     Raises:
         AssetError: no such model, or files are missing. ModelMismatch: an architecture that cannot run here, with the
-        reason. ConfigError: unknown device or dtype.
+        reason. ConfigError: unknown device or dtype; languages that it does not know, or needs.
     """
     where = pick_device(device)
     wanted = dtype_on(where, dtype)
@@ -59,7 +60,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "")
         packing = network.packed(config)
         unpacked = bool(packing) and _unpacks(config, name, where)
         hf = _network(config, name, wanted)
-        model = assembled(name, hf, tokenizer, config, "", trial=False)
+        model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
     except LabError:
         raise
     except Exception as error:  # transformers raises whatever it likes on damaged files
@@ -76,6 +77,22 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "")
         weights=model.bytes + (_second_table(hf, where) if suits else 0) if plain else files.size,
         a_position=_a_position(network.text_config(config), hf.dtype.itemsize),
     )
+
+
+def spoken(ref: str) -> tuple[str, ...]:
+    """Codes of the languages that an encoder-decoder's tokenizer knows; none of any other model.
+
+    Raises:
+        AssetError: no such model.
+    """
+    files = glance(ref)
+    try:
+        config: Any = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
+        if not network.crossed(config):
+            return ()
+        return tuple(codes_of(AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False)))
+    except Exception as error:  # transformers raises whatever it likes on damaged files
+        raise AssetError(missing(ref, error)) from error
 
 
 def _network(config: Any, name: str, dtype: "torch.dtype | str") -> Any:

@@ -55,3 +55,4 @@ class Preflight:
     available: int  # bytes of memory now
     download: int  # bytes
     methods: tuple[Offered, ...]  # none where a model does not fit
+    languages: tuple[str, ...] = ()  # codes of the target, where it reads and writes several

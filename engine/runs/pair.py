@@ -11,6 +11,7 @@ from engine.costs import Costs
 from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
 from engine.files.places import locate
+from engine.files.presets import Family
 from engine.judge.served import DRAFTERS as DRAFTED
 from engine.judge.served import RULES as DECIDING
 from engine.judge.served import is_served
@@ -25,6 +26,7 @@ from engine.shapes import SHAPES
 from engine.streams import Streams
 
 TREES = ("static_tree", "dynamic_tree")  # kinds of shapes that can be cut down to a chain
+LOOKS = 8  # places of the source that a run which is shown keeps for each token
 TREE_ROOM = 700  # cache slots beyond the text, for the largest draft tree
 
 
@@ -48,6 +50,16 @@ class Pair:
     def device(self) -> str:
         """Kind of the device that the models are on: "cpu", "cuda", ..."""
         return str(self.target.device.type)
+
+    @property
+    def family(self) -> Family:
+        """Whether the models read a source first."""
+        return "encoder-decoder" if self.target.seam else "decoder-only"
+
+    @property
+    def looks(self) -> int:
+        """How many places of the source a run that is shown keeps for each token; 0 where nothing tells them."""
+        return LOOKS if self.target.seam and self.target.lean else 0
 
     def prepare(self) -> None:
         """Load all heads, judges and tables now; one that cannot be used is told by `hindrance`, here and later."""

@@ -13,7 +13,7 @@ from engine.methods import CARDS
 from engine.model import bridge
 from engine.model.devices import pick_device
 from engine.model.network import packing_said
-from engine.model.outline import POSITIONS, Outline, outline
+from engine.model.outline import POSITIONS, Outline, outline, spoken
 from engine.runs.findings import Finding, Offered, Preflight, Side
 from engine.runs.pair import Pair
 
@@ -21,9 +21,11 @@ TIGHT = 0.8  # share of the memory that is available, from which on it is said t
 CGROUP = Path("/sys/fs/cgroup")  # bounds of a container
 
 
-def preflight(target: str, draft: str = "", device: str = "auto", dtype: str = "auto") -> Preflight:
-    """What would become of a target, and perhaps a draft, each a folder or hub id. Of the hub only configuration and
-    tokenizer are fetched.
+def preflight(
+    target: str, draft: str = "", device: str = "auto", dtype: str = "auto", languages: str = ""
+) -> Preflight:
+    """What would become of a target, and perhaps a draft, each a folder or hub id; `languages` as `Lab.load` takes
+    them. Of the hub only configuration and tokenizer are fetched.
 
     Raises:
         ConfigError: unknown device or dtype.
@@ -34,7 +36,8 @@ def preflight(target: str, draft: str = "", device: str = "auto", dtype: str = "
         if not ref:
             continue
         try:
-            found[role] = outline(locate(ref), device, dtype, name=Path(ref).name if Path(ref).is_absolute() else ref)
+            name = Path(ref).name if Path(ref).is_absolute() else ref
+            found[role] = outline(locate(ref), device, dtype, name=name, languages=languages)
             findings += _of(role, found[role])
         except LabError as error:
             findings.append(Finding(role, "against", str(error)))
@@ -52,7 +55,17 @@ def preflight(target: str, draft: str = "", device: str = "auto", dtype: str = "
         available=free,
         download=sum(one.files.missing for one in found.values()),
         methods=tuple(_methods(pair)) if pair and fits else (),
+        languages=languages_of(target),
     )
+
+
+def languages_of(target: str) -> tuple[str, ...]:
+    """Codes of the languages that a model reads and writes; none of any other model, or where it cannot be looked
+    at."""
+    try:
+        return spoken(locate(target))
+    except LabError:
+        return ()
 
 
 def available(device: torch.device) -> int:

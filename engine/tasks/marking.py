@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.errors import ConfigError, unknown
-from engine.tasks.catalogue import FAMILIES, get_task
+from engine.tasks.catalogue import FAMILIES, SOURCED, get_task
 from engine.tasks.problem import Measure, Problem
 from engine.tasks.published import PUBLISHED
 
-TASKS = (*FAMILIES, *PUBLISHED)
+EMBEDDED = (*FAMILIES, *SOURCED)
+TASKS = (*EMBEDDED, *PUBLISHED)
 OWN = "own prompts"  # of a file: without right answers
 
 
@@ -57,5 +58,5 @@ def marking(task: str) -> Marking:
         return UNMARKED
     if task not in TASKS:
         raise ConfigError(unknown("task", task, TASKS))
-    found = get_task(task) if task in FAMILIES else PUBLISHED[task]
+    found = get_task(task) if task in EMBEDDED else PUBLISHED[task]
     return Marking(task, found.measures, found.textual, found.extract, found.equivalent, found.score)

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.config import Card
 from engine.errors import ConfigError
-from engine.files.presets import Lane, Preset
+from engine.files.presets import Family, Lane, Preset
 from engine.judge.events import MiningEvent
 from engine.tasks import Problem
 from engine.trace.events import Event, RunStarted
@@ -27,6 +27,8 @@ class FakeLab:
     device: str = "cpu"
     prepared: bool = False
     settled: int = 0
+    family: Family = "decoder-only"
+    looks: int = 0
 
     def prepare(self) -> None:
         self.prepared = True

@@ -5,7 +5,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from app import fresh
-from engine.tasks import FAMILIES, check_answer, family_of, get_task, load_problems, split_of, stream
+from engine.tasks import FAMILIES, SOURCED, check_answer, family_of, get_task, load_problems, split_of, stream
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def http() -> TestClient:
     return TestClient(Starlette(routes=fresh.routes()))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, *SOURCED])
 def test_a_problem_is_held_out_and_its_seed_brings_it_back(http, family):
     first = http.get("/lab/problem", params={"task": family}).json()
     again = http.get("/lab/problem", params={"task": family, "seed": first["seed"]}).json()
@@ -37,7 +37,8 @@ def test_what_cannot_be_drawn_is_told(http, query):
 
 def test_a_prompt_of_no_family_is_known_as_one():
     assert family_of("Why is the sky blue?") is None and family_of("Question: why?") is None
-    assert [kind["task"] for kind in fresh.kinds()] == list(FAMILIES)
+    assert [kind["task"] for kind in fresh.kinds()] == [*FAMILIES, *SOURCED]
+    assert {kind["task"] for kind in fresh.kinds() if kind["family"] == "encoder-decoder"} == set(SOURCED)
 
 
 def test_an_answer_is_checked_where_texts_can_be_compared():

@@ -47,6 +47,8 @@ def test_a_pair_is_looked_at_by_its_name() -> None:
     _, client = served(replace(ways(), look=lambda pair: asked.append(pair) or LOOK))
     body = client.post("/lab/preflight", json={"target": ' "a/big/" ', "draft": ""}).json()
     assert body["name"] == "a/big" and body["found"]["download"] == 5 and asked == [Pair("a/big", "")]
+    body = client.post("/lab/preflight", json={"target": "a/big", "draft": "", "languages": "en_XX:de_DE"}).json()
+    assert body["name"] == "a/big (en_XX:de_DE)" and asked[1].languages == "en_XX:de_DE"
     for given, words in (
         ({"target": "  "}, "target must be"),
         ({"target": "a\x00b"}, "plain characters"),

@@ -25,7 +25,18 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_heads_go_with_the_target_of_the_flags(loaded: Any) -> None:
     found = loaded(
-        "--target", "big", "--draft", "small", "--eagle", "head", "--asset", "judge=own", "--asset", "judge:code=a=b"
+        "--target",
+        "big",
+        "--draft",
+        "small",
+        "--eagle",
+        "head",
+        "--asset",
+        "judge=own",
+        "--asset",
+        "judge:code=a=b",
+        "--languages",
+        "en_XX:de_DE",
     )
     assert found["big + small"] == {
         "target": "big",
@@ -38,6 +49,7 @@ def test_heads_go_with_the_target_of_the_flags(loaded: Any) -> None:
         "draft_device": None,
         "dtype": "auto",
         "threads": "auto",
+        "languages": "en_XX:de_DE",
     }
     assert found["tiny"] == {"preset": "tiny", "device": "auto", "dtype": "auto", "threads": "auto"}
 

@@ -1,5 +1,6 @@
 import json
 import threading
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -200,3 +201,22 @@ def test_lanes_are_named_once_the_run_begins(service):
         assert list(ticket.waits()) == []
         assert [set(next(run)) - {"id", "seq"} for _ in range(3)] == [{"phase"}, {"phase", "line"}, {"phase", "line"}]
     assert [lane["key"] for lane in next(message for message in run if "lanes" in message)["lanes"]]
+
+
+def test_a_run_tells_where_it_looks_where_its_models_can(service, lab, monkeypatch):
+    asked = []
+    stream = lab.stream
+    monkeypatch.setattr(lab, "stream", lambda method, **given: asked.append(given["looks"]) or stream(method, **given))
+    decoded(service, ask(service, ("plain",)))
+    lab.looks = 3
+    decoded(service, ask(service, ("plain",)))
+    decoded(service, replace(ask(service, ("plain",)), record="light"))
+    assert asked == [0, 3, 0]
+
+
+def test_models_are_of_a_family_before_they_are_loaded_where_their_files_are_here():
+    lab = FakeLab(family="encoder-decoder")
+    service = Service(CARDS, {"tiny": FakeLab, "elsewhere": lambda: lab}, sentence)
+    assert (service.family("tiny"), service.family("elsewhere")) == ("decoder-only", None)
+    service.lab("elsewhere")
+    assert service.family("elsewhere") == "encoder-decoder"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from transformers import MBartTokenizer
 
 from app.__main__ import load, why
 from app.opener import opener
@@ -17,6 +18,7 @@ from engine.files.presets import list_presets
 from engine.methods import CARDS
 from tests.app.fakes import FakeLab, free_port
 from tests.browser.waits import sees
+from tests.engine.crossed import make_model as make_crossed
 from tests.engine.zoo import make_model, save_tokenizer
 
 pytestmark = pytest.mark.browser
@@ -104,6 +106,46 @@ def test_a_pair_is_looked_at_loaded_and_run_and_a_wrong_one_leaves_it(pages, ope
     expect(page.locator(".lane[data-lane=ar] .remarks")).to_be_hidden()
     texts = "['ar', 'sd'].map((key) => draftscope.store.runs.get(key).tokens.map((token) => token.token).join())"
     assert page.evaluate(f"(([a, b]) => a === b && a.split(',').length === 24)({texts})")
+
+
+def test_a_model_of_several_languages_is_asked_which_and_its_source_lights_up(pages, opened, tmp_path):
+    """mBART: the loader offers the codes; the picker names its family; a token under the pointer lights its words."""
+    letters = ["<s>", "<pad>", "</s>", "<unk>", "\u2581", *"abcdefghijklmnopqrstuvwxyz"]
+    words = MBartTokenizer(vocab=[(letter, -1.0) for letter in letters])
+    folder = make_crossed(tmp_path / "mbart", "mbart", layers=1, vocab=len(words))
+    words.save_pretrained(folder)
+    page = pages.open(opened, viewport={"width": 1400, "height": 900})
+    expect(page.locator(".sourceline")).to_be_hidden()
+    page.keyboard.press("e")
+    page.get_by_role("button", name="Load models").click()
+    dialog = page.get_by_role("dialog", name="Load other models")
+    source, written = dialog.get_by_label("Language of the source"), dialog.get_by_label("Language that is written")
+    expect(source).to_be_hidden()
+    dialog.get_by_label("Target").fill(str(folder))
+    dialog.get_by_role("button", name="Check").click()
+    expect(dialog.locator(".against")).to_contain_text("say from which to which")
+    source.select_option("en_XX")
+    written.select_option("de_DE")
+    expect(dialog.get_by_role("status")).to_contain_text("These models fit.")
+    dialog.get_by_role("button", name="Load").click()
+    expect(dialog.get_by_role("status")).to_contain_text("is loaded and chosen", timeout=60_000)
+    page.keyboard.press("Escape")
+    name = f"{folder} (en_XX:de_DE)"
+    expect(page.get_by_label("Models", exact=True).locator("optgroup[label^=Encoder]")).to_contain_text(name)
+
+    page.evaluate(
+        "draftscope.session.configure({prompt: 'a bad cab', preset: '', max_new_tokens: 6, temperature: 0,"
+        " lanes: [{method: 'ar', knobs: {}}]})"
+    )
+    page.get_by_role("button", name="Run", exact=True).click()
+    line = page.locator(".sourceline")
+    expect(line).to_contain_text("a bad cab")
+    expect(line.locator(".sourcesaid")).to_contain_text("Point at a token")
+    page.locator(".lane .flow .k").first.hover()
+    expect(line.locator(".sourcesaid")).to_contain_text("looked at")
+    expect(line.locator(".sourceword.lit")).not_to_have_count(0)
+    page.mouse.move(2, 2)
+    expect(line.locator(".sourceword.lit")).to_have_count(0)
 
 
 def test_a_public_page_says_why_it_loads_none(visit):

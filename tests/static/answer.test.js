@@ -21,13 +21,22 @@ test("what the server added to an end stays out of a saved trace", () => {
 });
 
 test("a prompt is outside only for models of few kinds, and only when it opens or ends in another way", () => {
-  const catalogue = { taught: ["tiny"], kinds: [{ opening: "Question: ", cue: "Answer:" }] };
+  const catalogue = {
+    taught: ["tiny", "cross"],
+    families: { tiny: "decoder-only", cross: "encoder-decoder" },
+    kinds: [
+      { opening: "Question: ", cue: "Answer:", family: "decoder-only" },
+      { opening: "Translate:", cue: "", family: "encoder-decoder" },
+    ],
+  };
   const outside = (models, prompt) => isOutside(catalogue, { models, prompt });
   assert.equal(outside("tiny", "Question: 1 + 1?\nAnswer:\n"), false);
   assert.equal(outside("tiny", "Question: 1 + 1?"), true);
   assert.equal(outside("tiny", "Once upon a time Answer:"), true);
   assert.equal(outside("tiny", "  "), false);
   assert.equal(outside("large", "Once"), false);
+  assert.equal(outside("cross", "Translate: Once."), false);
+  assert.equal(outside("cross", "Question: 1 + 1?\nAnswer:\n"), true);
 });
 
 test("a link keeps task and reference answer, so that whoever opens it is told right from wrong too", () => {

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { families, firstSentence, firstWords, lanesOf, settingsInWords, toggled } from "../../app/static/run/choice.js";
+import {
+  byFamily,
+  families,
+  firstSentence,
+  firstWords,
+  lanesOf,
+  settingsInWords,
+  toggled,
+} from "../../app/static/run/choice.js";
 import { card } from "./runs.js";
 
 const lane = (method, knobs = {}) => ({ method, knobs });
@@ -42,4 +50,13 @@ test("the folded line: first words whole, sampling in words", () => {
   assert.deepEqual(settingsInWords(config), ["tiny", "greedy", "seed 3", "up to 9 tokens", "1 method"]);
   const sampled = settingsInWords({ ...config, temperature: 0.7, chat: true });
   assert.deepEqual(sampled.slice(1, 2).concat(sampled.slice(4)), ["temperature 0.7, top-p 0.9", "chat", "1 method"]);
+});
+
+test("pairs of models stand under their family; one that is not loaded under none", () => {
+  const pairs = byFamily(["cross", "tiny", "own"], { tiny: "decoder-only", cross: "encoder-decoder" });
+  assert.deepEqual(
+    pairs.map(([, names]) => names),
+    [["tiny"], ["cross"], ["own"]],
+  );
+  assert.match(pairs[1][0], /source/);
 });

@@ -173,3 +173,14 @@ test("what rejected siblings left of both distributions is what the rule compare
   const found = run.rounds.flatMap((one) => one.nodes.map((_, i) => leftBy(one, i))).filter(Boolean);
   assert.ok(found.length > 100 && found.every(({ lists }) => lists));
 });
+
+test("where a token looked in its source is told by words", () => {
+  const store = createStore();
+  const { events, ...lane } = trace("chain", [round({ drafted: 1, accepted: 1 })]);
+  const [start, first, ...rest] = events;
+  const pieces = { prompt_ids: [1, 2, 0], prompt_pieces: ["A", " cow", "<pad>"], source: 2 };
+  const looked = first.tokens.map((token) => ({ ...token, looks: [[1, 0.5]] }));
+  store.load([{ ...lane, events: [{ ...start, ...pieces }, { ...first, tokens: looked }, ...rest] }]);
+  store.setCursor({ run: "chain", pos: 0 });
+  assert.equal(facts(subject(store))["looked at"], "cow 50 %");
+});

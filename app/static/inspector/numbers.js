@@ -3,6 +3,7 @@
 
 import { samples } from "../columns.js";
 import { fmt, pieceOf, prob } from "../draw.js";
+import { lookedAt } from "../looks.js";
 import { sourceOf, sourceWords } from "../source.js";
 import { leftBy } from "./siblings.js";
 
@@ -13,7 +14,7 @@ import { leftBy } from "./siblings.js";
  * @param {number} n of overlap@n @param {boolean} residual
  * @returns {[string, string, string, Anchor | null][]} */
 export function numbers({ run, round, index, node, token }, n, residual) {
-  /** @param {number | null | undefined} value @param {(value: number) => string} say */
+  /** @template T @param {T | null | undefined} value @param {(value: T) => string} say */
   const told = (value, say) => (value == null ? null : say(value));
   const nats = (/** @type {number} */ value) => `${fmt(value)} nats`;
   const barred = node?.reason?.fired ? node.reason.remove : null;
@@ -70,6 +71,12 @@ export function numbers({ run, round, index, node, token }, n, residual) {
       residual ? "max(p−q, 0), hatched" : null,
       "the distribution that the correction is drawn from",
       "residual",
+    ],
+    [
+      "looked at",
+      told(token?.looks ?? null, (looks) => lookedAt(run, looks)),
+      "words of the source with the largest shares of the decoder's attention, mean over its layers and heads",
+      null,
     ],
     ["from", node?.source ? sourceWords(sourceOf(node)) : null, "where the draft token comes from", "drafter"],
   ];

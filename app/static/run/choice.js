@@ -61,6 +61,21 @@ export function families(cards, search = "") {
     .filter(([, members]) => members.length > 0);
 }
 
+const MODELS = [
+  { family: "decoder-only", label: "Decoder-only" },
+  { family: "encoder-decoder", label: "Encoder-decoder: read a source first" },
+  { family: undefined, label: "Known once loaded" },
+];
+
+/** Pairs of models by family, in the order in which families are listed.
+ * @param {readonly string[]} models @param {import("../types/wire.js").Catalogue["families"]} families
+ * @returns {[label: string, models: string[]][]} */
+export const byFamily = (models, families) =>
+  MODELS.map(
+    ({ family, label }) =>
+      /** @type {[string, string[]]} */ ([label, models.filter((name) => families[name] === family)]),
+  ).filter(([, names]) => names.length > 0);
+
 /** @param {string} text */
 export const firstSentence = (text) => text.match(/^.*?[.:](?=\s|$)/s)?.[0] ?? text;
 

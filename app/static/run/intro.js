@@ -7,14 +7,18 @@ import { h } from "../dom.js";
 
 /**
  * Whether these models were never taught such a prompt; false for models that know more than a few kinds of problem.
- * @param {Pick<Catalogue, "kinds" | "taught"> | null} catalogue
+ * @param {Pick<Catalogue, "kinds" | "taught" | "families"> | null} catalogue
  * @param {{models: string, prompt: string}} asked
  */
 export function isOutside(catalogue, { models, prompt }) {
   const text = prompt.trim();
   if (!text || !catalogue?.taught?.includes(models)) return false;
-  return !catalogue.kinds.some(({ opening, cue }) => text.startsWith(opening) && text.endsWith(cue));
+  return !kindsOf(catalogue, models).some(({ opening, cue }) => text.startsWith(opening) && text.endsWith(cue));
 }
+
+/** The kinds of problem that some of the models learnt.
+ * @param {Pick<Catalogue, "kinds" | "families">} catalogue @param {string} models */
+const kindsOf = ({ kinds, families }, models) => kinds.filter(({ family }) => family === families[models]);
 
 /**
  * @param {import("../types/lab.js").Lab} lab
@@ -22,6 +26,7 @@ export function isOutside(catalogue, { models, prompt }) {
  */
 export function introduction(lab, edit) {
   const { session } = lab;
+  let drawn = ""; // models whose kinds are shown
   const note = h("p.outside", { role: "status" });
   const kinds = h("div.kinds", { role: "group", "aria-label": "Fresh problems" });
   const element = h("div.intro", { hidden: true }, kinds, note);
@@ -43,13 +48,16 @@ export function introduction(lab, edit) {
       const taught = Boolean(config && catalogue?.taught?.includes(config.models));
       element.hidden = !taught;
       if (!taught || !config || !catalogue) return;
-      if (!kinds.childElementCount)
-        kinds.append(
-          h("span", {}, `These small models know ${catalogue.kinds.length} kinds of problem. Draw a fresh one:`),
-          ...catalogue.kinds.map(({ task, about }) =>
+      if (drawn !== config.models) {
+        drawn = config.models;
+        const known = kindsOf(catalogue, drawn);
+        kinds.replaceChildren(
+          h("span", {}, `These small models know ${known.length} kinds of problem. Draw a fresh one:`),
+          ...known.map(({ task, about }) =>
             h("button.small", { "aria-description": about, onclick: () => draw(task) }, task),
           ),
         );
+      }
       note.textContent = isOutside(catalogue, config)
         ? "This prompt is none of these kinds. It may run, but it is outside of what these models know: read the " +
           "text as noise, the figures as they are."

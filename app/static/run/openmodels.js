@@ -23,6 +23,9 @@ export function modelLoader({ api, session }) {
 
   const target = field("Target: a folder of the server or a hub id");
   const draft = field("Draft, if there is one");
+  const source = h("select", { "aria-label": "Language of the source", onchange: again });
+  const written = h("select", { "aria-label": "Language that is written", onchange: again });
+  const languages = h("div.openlanguages", { hidden: true }, label("From", source), label("To", written));
   const check = h("button", { type: "button", onclick: look }, "Check");
   const load = h("button", { type: "button", disabled: true, onclick: begin }, "Load");
   const cancel = h("button", { type: "button", hidden: true, onclick: () => going?.abort() }, "Cancel");
@@ -34,6 +37,7 @@ export function modelLoader({ api, session }) {
     {},
     label("Target: folder or hub id", target),
     label("Draft (may be empty)", draft),
+    languages,
     h("div.openbuttons", {}, check, load, cancel),
   );
   const element = h(
@@ -62,7 +66,10 @@ export function modelLoader({ api, session }) {
       spellcheck: "false",
       autocomplete: "off",
       maxlength: 500,
-      oninput: forget,
+      oninput: () => {
+        forget();
+        offer([]);
+      },
       onkeydown: (/** @type {KeyboardEvent} */ event) => {
         if (event.key !== "Enter") return;
         event.stopPropagation(); // with Ctrl it would run what is set in the bar
@@ -71,7 +78,25 @@ export function modelLoader({ api, session }) {
     });
   }
 
-  const pair = () => ({ target: target.value.trim(), draft: draft.value.trim() });
+  /** Both languages are chosen. */
+  function again() {
+    forget();
+    if (source.value && written.value) look();
+  }
+
+  const pair = () => ({
+    target: target.value.trim(),
+    draft: draft.value.trim(),
+    ...(source.value && written.value ? { languages: `${source.value}:${written.value}` } : {}),
+  });
+
+  /** The languages to choose from; what is chosen stays. @param {readonly string[]} codes */
+  function offer(codes) {
+    languages.hidden = !codes.length;
+    if (source.childElementCount === (codes.length ? codes.length + 1 : 0)) return;
+    for (const one of [source, written])
+      one.replaceChildren(...(codes.length ? ["", ...codes] : []).map((code) => h("option", { value: code }, code)));
+  }
 
   /** What was found is about other models. */
   function forget() {
@@ -90,6 +115,7 @@ export function modelLoader({ api, session }) {
       const { found } = await api.post("preflight", pair());
       if (mine !== asked) return;
       load.disabled = !found.fits;
+      offer(found.languages);
       said.textContent = found.fits ? `These models fit. ${toGet(found)}` : "These models cannot be loaded.";
       findings.replaceChildren(...shown(found));
     } catch (error) {
@@ -130,7 +156,7 @@ export function modelLoader({ api, session }) {
   /** @param {boolean} is */
   function busy(is) {
     load.disabled = true;
-    for (const one of [target, draft, check]) one.disabled = is;
+    for (const one of [target, draft, source, written, check]) one.disabled = is;
     cancel.hidden = bar.hidden = !is;
     bar.removeAttribute("value");
     if (element.isConnected) (is ? cancel : target).focus(); // a button that is switched off would lose it

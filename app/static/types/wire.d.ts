@@ -159,6 +159,8 @@ export interface Kind {
   readonly opening: string;
   /** and ends */
   readonly cue: string;
+  /** of the models that know it */
+  readonly family: "decoder-only" | "encoder-decoder";
 }
 
 /** Everything the run bar needs: GET /lab/catalogue?models=NAME. */
@@ -166,6 +168,8 @@ export interface Catalogue {
   readonly methods: readonly PageCard[];
   readonly presets: readonly PagePreset[];
   readonly models: readonly string[];
+  /** of the models; a pair that is not loaded may not be known yet */
+  readonly families: Readonly<Record<string, "decoder-only" | "encoder-decoder">>;
   readonly picks: readonly Pick[];
   readonly kinds: readonly Kind[];
   /** those of the models that know these kinds of problem, and little else */
@@ -325,6 +329,8 @@ export interface PairRequest {
   readonly target: string;
   /** empty for none */
   readonly draft: string;
+  /** SOURCE:TARGET in the models' own codes, of models of several */
+  readonly languages?: string;
   /** 32 hexadecimal digits, the same for all tabs of a browser */
   readonly visitor?: string;
 }
@@ -537,4 +543,6 @@ export interface Preflight {
   readonly download: number;
   /** none where a model does not fit */
   readonly methods: readonly Offered[];
+  /** codes of the target, where it reads and writes several */
+  readonly languages: readonly string[];
 }

@@ -12,6 +12,7 @@ from engine.errors import ConfigError, ModelMismatch
 from engine.model import Model, bridge, load_model
 from engine.model.outline import outline
 from engine.model.seam import Seam
+from engine.runs.preflight import preflight
 from tests.engine.crossed import LEAN, SOURCE, Crossed, generated, make_model, plain_logits
 from tests.engine.zoo import EOS, Zoo
 
@@ -164,6 +165,11 @@ def test_languages(tmp_path: Path) -> None:
             load_model(folder, "cpu", languages=given)
     with pytest.raises(ConfigError, match="writes several languages: say from which to which"):
         load_model(folder, "cpu")
+    looked = preflight(str(folder), device="cpu", languages="en_XX:de_DE")
+    assert looked.fits and "de_DE" in looked.languages
+    for given, reason in (("", "say from which to which"), ("en_XX:de_D", "Unknown language code")):
+        looked = preflight(str(folder), device="cpu", languages=given)
+        assert not looked.fits and "de_DE" in looked.languages and reason in looked.findings[0].words
     with pytest.raises(ConfigError, match="knows no languages by code"):
         load_model(make_model(tmp_path / "bart", "bart", layers=1), "cpu", languages="en_XX:de_DE")
 
