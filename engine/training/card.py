@@ -13,12 +13,17 @@ METRICS_HELP = {
     "accuracy": "share of problems answered rightly (for sentences: the reference, up to synonyms)",
     "bleu": "corpus BLEU against one reference",
     "chrf": "corpus chrF against one reference",
+    "exact": "share of texts that are the canonical one",
+    "rouge1": "ROUGE-1",
+    "rouge2": "ROUGE-2",
+    "rougeL": "ROUGE-L",
     "loss": "nats a token on reference solutions",
     "entropy_at_choices": "mean entropy in nats where the wording is free",
     "entropy_elsewhere": "mean entropy in nats at all other places",
     "choices_per_100_tokens": "free choices in 100 tokens of solution",
     "accept_rate_tested": "share of tested draft tokens that the target accepts, greedy",
     "tested_guesses": "draft tokens tested",
+    "tested": "draft tokens tested",
     "tau": "tokens a target call, greedy",
     "top1_agreement": "share of the target's own tokens that the draft would also have chosen",
 }
@@ -36,11 +41,7 @@ def write(folder: Path, role: str, metrics: dict[str, Any], command: str) -> Non
 def _page(role: str, config: dict[str, Any], training: dict[str, Any], evaluation: dict[str, Any]) -> str:
     run = training["progress"]
     lines = [
-        f"# Draftscope tiny: {role}",
-        "",
-        f"A Llama-style model of {training['parameters']:,} parameters ({config['num_hidden_layers']} layers, "
-        f"width {config['hidden_size']}), trained from nothing by this repository on text that it generates "
-        "itself: word problems, small functions, English to German sentences. It knows nothing else.",
+        *_about(role, config, training["parameters"]),
         "",
         "## How it was made",
         "",
@@ -65,6 +66,23 @@ def _page(role: str, config: dict[str, Any], training: dict[str, Any], evaluatio
         lines += [f"- {'met' if c['met'] else 'MISSED'}: {c['what']}: {c['value']:.3f}" for c in evaluation["checks"]]
         lines.append("")
     return "\n".join(lines)
+
+
+def _about(role: str, config: dict[str, Any], parameters: int) -> list[str]:
+    """Title and first sentences."""
+    if config.get("is_encoder_decoder"):
+        shape = f"{config['encoder_layers']} layers of encoder, {config['decoder_layers']} of decoder"
+        family, style, width = "crossed", "Pegasus", config["d_model"]
+        texts = "English sentences with their German, reports with their summaries"
+    else:
+        shape, family, style, width = f"{config['num_hidden_layers']} layers", "tiny", "Llama", config["hidden_size"]
+        texts = "word problems, small functions, English to German sentences"
+    return [
+        f"# Draftscope {family}: {role}",
+        "",
+        f"A {style}-style model of {parameters:,} parameters ({shape}, width {width}), trained from nothing by this "
+        f"repository on text that it generates itself: {texts}. It knows nothing else.",
+    ]
 
 
 def _table(metrics: dict[str, dict[str, float]]) -> list[str]:

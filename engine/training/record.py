@@ -10,11 +10,13 @@ from engine.training.data import STEPS_A_POOL
 from engine.training.trainer import Trainer
 
 
-def describe(trainer: Trainer, hardware: str, command: str = "train") -> dict[str, Any]:
-    """The training record of a model, as JSON types; `command` is the one that trains it."""
+def describe(trainer: Trainer, hardware: str, command: str = "train", begun: str = "") -> dict[str, Any]:
+    """The training record of a model, as JSON types; `command` is the one that trains it, `begun` what more its
+    first leg was given."""
     settings, legs = trainer.settings, trainer.history
+    first, *rest = [_command(command, leg, before) for before, leg in zip([legs[0], *legs], legs, strict=False)]
     return {
-        "commands": [_command(command, leg, before) for before, leg in zip([legs[0], *legs], legs, strict=False)],
+        "commands": [f"{first} {begun}".strip(), *rest],
         "settings": asdict(settings),
         "progress": asdict(trainer.progress),
         "parameters": sum(p.numel() for p in trainer.parameters),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any, get_type_hints
@@ -17,9 +17,10 @@ from engine.heads.parallel import META
 from engine.lab import Lab
 from engine.tasks import SOURCED, get_task, load_problems
 from engine.tasks.references import summarised, translated
-from engine.training import models, record
+from engine.training import card, models, record
 from engine.training import tokenizer as files
-from engine.training.evaluate import EVAL_SEED, rounds_of
+from engine.training.evaluate import EVAL_SEED, Metrics, rounds_of
+from engine.training.requirements import check_sourced
 from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
 from engine.training.trainer import Settings, read_settings, read_state, write_state
 
@@ -41,15 +42,15 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     train_.add_argument("--seed", type=int, default=0, help="seed of weights and corpus")
     train_.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
     train_.add_argument("--mix", nargs="*", default=[], metavar="NAME=N", help="see sourced.SourceMix")
-    train_.add_argument(
-        "--encoder", type=Path, metavar="FOLDER", help="begin with the encoder and embeddings of an exported model"
-    )
     train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     out = add("source-export", export, "write the model of a checkpoint in bf16")
     for sub in (train_, out):
         sub.add_argument("shape", choices=sorted(SHAPES))
         sub.add_argument("--tokenizer", type=Path, default=ASSETS / "tokenizer", help="folder")
         sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/SHAPE if not given")
+        sub.add_argument(
+            "--encoder", type=Path, metavar="FOLDER", help="begun with the encoder and embeddings of an exported model"
+        )
         sub.add_argument("--out", type=Path, help="folder of the export; assets/crossed/SHAPE if not given")
         sub.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cpu or cuda")
 
@@ -60,6 +61,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
         "--parallel", type=Path, help="folder of a parallel drafter, run by the lab on the same problems"
     )
     judge.add_argument("--items", type=int, default=300, help="held-out problems a family")
+    judge.add_argument("--cards", action="store_true", help="write the cards of all that is measured, and SHA256SUMS")
 
 
 def learn_tokenizer(options: argparse.Namespace) -> None:
@@ -97,26 +99,44 @@ def export(options: argparse.Namespace) -> None:
 
 
 def evaluate(options: argparse.Namespace) -> None:
-    """BLEU and ROUGE of greedy texts, and how many of the draft's tokens the target accepts; printed as JSON."""
+    """BLEU and ROUGE of greedy texts, and how many of the drafters' tokens the target accepts; printed as JSON."""
     torch.set_num_threads(options.threads)
     words = AutoTokenizer.from_pretrained(options.target)
     target = _load(options.target)
     draft = _load(options.draft) if options.draft else None
-    report: dict[str, Any] = {}
+    report: dict[str, Metrics] = {"target": {}, "draft": {}, "pair": {}, "parallel": {}}
     for family in SOURCED:
         problems = load_problems(family, "heldout", options.items, EVAL_SEED)
         sources = [words(problem.prompt).input_ids for problem in problems]
         written = greedy(target, sources)
         wanted = [problem.answer for problem in problems]
-        report[family] = {
-            "target": _quality(family, [words.decode(w, skip_special_tokens=True) for w in written], wanted)
-        }
+        report["target"][family] = _quality(
+            family, [words.decode(w, skip_special_tokens=True) for w in written], wanted
+        )
         if draft:
             own = [words.decode(w, skip_special_tokens=True) for w in greedy(draft, sources)]
-            report[family] |= {"draft": _quality(family, own, wanted), "pair": together(draft, sources, written)}
+            report["draft"][family] = _quality(family, own, wanted)
+            report["pair"][family] = together(draft, sources, written)
         if options.parallel:
-            report[family]["parallel"] = filled(options, [problem.prompt for problem in problems])
-    _say(json.dumps(report, indent=1))
+            report["parallel"][family] = filled(options, [problem.prompt for problem in problems])
+    found = {part: rows for part, rows in report.items() if rows}
+    checks = check_sourced(found)
+    if options.cards:
+        _write_cards(options, found, checks)
+    _say(json.dumps(found | {"checks": checks}, indent=1))
+
+
+def _write_cards(options: argparse.Namespace, found: Mapping[str, Metrics], checks: list[dict[str, Any]]) -> None:
+    """A card for each model that was measured, and SHA256SUMS beside them."""
+    given = {"draft": options.draft, "parallel": options.parallel}
+    folders = {"target": options.target} | {role: folder for role, folder in given.items() if folder}
+    named = " ".join(f"--{role} {ASSETS / folder.name}" for role, folder in folders.items())
+    command = f"python -m engine.training source-eval --items {options.items} {named} --cards"
+    shared = {"items": options.items, "checks": checks}
+    for role, folder in folders.items():
+        parts = {"model": found[role]} if role != "parallel" else {"pair": found["parallel"]}
+        card.write(folder, role, shared | parts | ({"pair": found["pair"]} if role == "draft" else {}), command)
+    card.write_sums(options.target.parent)
 
 
 def filled(options: argparse.Namespace, prompts: list[str]) -> dict[str, float]:
@@ -207,7 +227,8 @@ def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:
     hardware = f"{options.device}, {options.threads} threads" if options.device == "cpu" else options.device
     out = options.out or ASSETS / options.shape
     words: PreTrainedTokenizerBase = trainer.corpus.tokenizer
-    models.export(trainer.model, words, out, record.describe(trainer, hardware, "source-train"))
+    begun = f"--encoder {ASSETS / options.encoder.name}" if options.encoder else ""
+    models.export(trainer.model, words, out, record.describe(trainer, hardware, "source-train", begun))
     if masks := trainer.settings.mix.masks:
         (out / META).write_text(json.dumps({"mask": words.pad_token_id, "masks": masks}) + "\n")
 

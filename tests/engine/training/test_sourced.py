@@ -15,6 +15,7 @@ from engine.heads.parallel import META
 from engine.lab import Lab
 from engine.tasks import load_problems
 from engine.training import sourced
+from engine.training.requirements import check_sourced
 from engine.training.sourcecommands import evaluate, export, greedy, parse_mix, train
 from engine.training.sourced import SourceCorpus, SourceMix, SourceTrainer, encode, masked, train_tokenizer
 from engine.training.trainer import Settings, read_settings, read_state, write_state
@@ -118,10 +119,13 @@ def test_the_commands_make_what_the_lab_runs(
     assert json.loads((tmp_path / "filler" / META).read_text()) == {"mask": 0, "masks": 3}
     capsys.readouterr()
     both = {"draft": tmp_path / "out", "parallel": tmp_path / "filler"}
-    evaluate(argparse.Namespace(target=tmp_path / "out", **both, items=2, threads=1))
+    evaluate(argparse.Namespace(target=tmp_path / "out", **both, items=2, threads=1, cards=True))
     found = json.loads(capsys.readouterr().out)
-    assert found["summaries"]["parallel"]["tau"] >= 1
-    assert found["translation"]["pair"]["accept_rate_tested"] == 1.0 and "rougeL" in found["summaries"]["target"]
+    assert found["parallel"]["summaries"]["tau"] >= 1
+    assert found["pair"]["translation"]["accept_rate_tested"] == 1.0 and "rougeL" in found["target"]["summaries"]
+    page = (tmp_path / "filler" / "README.md").read_text()
+    assert "Draftscope crossed: parallel" in page and "--encoder assets/crossed/out" in page and "MISSED: " in page
+    assert "filler/model.safetensors" in (tmp_path / "SHA256SUMS").read_text()
     lab = Lab.load(target=tmp_path / "out", draft=tmp_path / "out", device="cpu")
     problem = load_problems("translation", "heldout", 1)[0]
     from transformers import PegasusForConditionalGeneration
@@ -129,6 +133,19 @@ def test_the_commands_make_what_the_lab_runs(
     hf = PegasusForConditionalGeneration.from_pretrained(tmp_path / "out", dtype=torch.float32).eval()
     wanted = greedy(hf, [words(problem.prompt).input_ids])[0][:12]
     assert lab.run("sd", problem.prompt, max_new_tokens=12, record="light").token_ids == wanted
+
+
+def test_what_was_asked_of_the_pair_is_held_against_what_was_measured() -> None:
+    bleu = {"target": 85.0, "draft": 76.0}
+    found = {role: {"translation": {"bleu": value}} for role, value in bleu.items()}
+    found["pair"] = {"translation": {"accept_rate_tested": 0.9}, "summaries": {"accept_rate_tested": 0.91}}
+    assert [(c["value"], c["met"]) for c in check_sourced(found)] == [
+        (85.0, True),
+        (9.0, False),
+        (0.9, True),
+        (0.91, False),
+    ]
+    assert [c["met"] for c in check_sourced({"target": {"translation": {"bleu": 97.5}}})] == [False]
 
 
 def test_a_mix_of_an_unknown_name() -> None:
