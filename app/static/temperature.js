@@ -4,7 +4,6 @@
 // and a decision counts only where its whole range lies on one side of the draw. No DOM here.
 
 import { samples } from "./columns.js";
-import { thresholdOf } from "./thresholds.js";
 
 /**
  * @typedef {import("./types/store.js").Run} Run
@@ -21,7 +20,7 @@ const ROUNDING = 1e-6; // of probabilities in single precision, and their sums
 const CLOSE = 1e-4; // of a probability of acceptance that is computed anew
 
 /** Whether the exact rule alone decided by draws. @param {Run} run */
-export const temperable = (run) => samples(run) && !thresholdOf(run);
+export const temperable = (run) => samples(run) && run.head?.rule === "exact";
 
 /** @param {Run} run @returns {Sampling} */
 export const samplingOf = ({ head }) => ({

@@ -46,10 +46,10 @@ def divergence(one: Trace, other: Trace, names: tuple[str, str] | None = None) -
     tokens = (one.tokens[pos].token, other.tokens[pos].token)
     shares = _shares(one, other, pos, tokens)
     gap = abs(math.log(shares[0] / shares[1])) if shares[0] and shares[1] else None
-    near = max(_near(one), _near(other))
-    cause = _cause(one, other, pos, gap, near)
-    text = _text(one, other, pos, names, shares, gap, near, cause)
-    return Divergence(pos, tokens, (one.tokens[pos].piece, other.tokens[pos].piece), shares, gap, near, cause, text)
+    close = max(near(one), near(other))
+    cause = _cause(one, other, pos, gap, close)
+    text = _text(one, other, pos, names, shares, gap, close, cause)
+    return Divergence(pos, tokens, (one.tokens[pos].piece, other.tokens[pos].piece), shares, gap, close, cause, text)
 
 
 def _shares(one: Trace, other: Trace, pos: int, tokens: tuple[int, int]) -> tuple[float | None, float | None]:
@@ -68,18 +68,19 @@ def _row(trace: Trace, pos: int) -> TopN | None:
     return nodes[token.node].top_target if token.node is not None and token.node < len(nodes) else token.top_target
 
 
-def _near(trace: Trace) -> float:
+def near(trace: Trace) -> float:
+    """The gap of log-probabilities, nats, that two passes over the same tokens may differ by in the run's dtype."""
     return NEAR.get(trace.head.dtype.removeprefix("torch."), NEAR["float32"])
 
 
-def _cause(one: Trace, other: Trace, pos: int, gap: float | None, near: float) -> Cause:
+def _cause(one: Trace, other: Trace, pos: int, gap: float | None, close: float) -> Cause:
     if _alone(one, pos) or _alone(other, pos):
         return "draft alone"
     if _bent(one, pos) or _bent(other, pos):
         return "lossy rule"
     if any(trace.head.sampling.get("temperature", 0) != 0 for trace in (one, other)):
         return "sampling draw"
-    if gap is not None and gap <= near:
+    if gap is not None and gap <= close:
         return "near-tie"
     return "unexplained"
 
@@ -109,7 +110,7 @@ def _text(
     called: tuple[str, str] | None,
     shares: tuple[float | None, float | None],
     gap: float | None,
-    near: float,
+    close: float,
     cause: Cause,
 ) -> str:
     names = one.pieces | other.pieces | {trace.tokens[pos].token: trace.tokens[pos].piece for trace in (one, other)}
@@ -120,7 +121,7 @@ def _text(
     given = [f" ({number(x, y)})" if x is not None else "" for x, y in (shares, shares[::-1])]
     head = f"At position {pos} {titles[0]} has {a}{given[0]} and {titles[1]} {b}{given[1]}"
     exact = "lossy" not in (one.head.guarantee, other.head.guarantee)
-    apart = f"{number(gap, near)} nats apart" if gap is not None else "the gap was not recorded"
+    apart = f"{number(gap, close)} nats apart" if gap is not None else "the gap was not recorded"
     why = {
         "near-tie": f"a near-tie, {apart}, which {one.head.dtype} does not settle",
         "lossy rule": f"a lossy rule decided, {apart}",

@@ -87,7 +87,7 @@ def _decisions(trace: Trace, thresholds: Mapping[str, Threshold | None]) -> tupl
     except ConfigError:
         return None, 0, "It was recorded lightly: the numbers of its decisions are not there to be checked."
     rest = f"; {found.unknown} cannot be, for want of numbers" if found.unknown else ""
-    told = f"{count(found.checked, 'decision')} recomputed from the recorded numbers{rest}"
+    told = f"{found.told}{rest}"
     if found.agrees:
         return found.checked, 0, f"{told}: all came out as they did in the run."
     return found.checked, len(found.faults), f"{told}: {count(len(found.faults), 'number')} disagree. {found.faults[0]}"

@@ -176,10 +176,21 @@ def _beams(scene: Scene) -> str:
     return f"{scene.reason.get('n', 'the')} beams"
 
 
+def _outdone(scene: Scene) -> str:
+    """By how much a beam that ends here is outdone; of tokens further up nothing was compared."""
+    best, last = scene.reason.get("best"), scene.reason.get("last")
+    if best is None or last is None:
+        return "others rate higher"
+    return (
+        f"with its best next token its log-probability is {number(best, last)} nats, that of the last that goes on "
+        f"{number(last, best)}"
+    )
+
+
 SENTENCES: dict[str, Callable[[Scene], str]] = {
     "beam_settled": lambda scene: f"Settled: of {_beams(scene)}, all that are left hold {scene.piece} here.",
     "beam_open": lambda scene: f"Open: of {_beams(scene)} some hold {scene.piece} here, others do not.",
-    "beam_left": lambda scene: f"Left: none of {_beams(scene)} goes on from {scene.piece}; others rate higher.",
+    "beam_left": lambda scene: f"Left: none of {_beams(scene)} goes on from {scene.piece}; {_outdone(scene)}.",
     "greedy_match": _greedy_match,
     "greedy_mismatch": _greedy_mismatch,
     "ratio_accept": _ratio_accept,

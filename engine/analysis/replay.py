@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.analysis import beams
 from engine.analysis.decisions import Decision, acceptance, bars, decide, greedy, numbers, overlap
-from engine.analysis.words import quoted
+from engine.analysis.words import count, quoted
 from engine.config import KnobValue
 from engine.errors import ConfigError, shown, unknown
 from engine.threshold import OVERLAP_N, Threshold, settings, taken_at, terms
@@ -26,6 +27,7 @@ class Replay:
     checked: int
     unknown: int
     faults: list[str] = field(default_factory=list)
+    told: str = ""  # what was recomputed from what, in words
 
     @property
     def agrees(self) -> bool:
@@ -57,6 +59,8 @@ def replay(trace: Trace, threshold: Threshold | None) -> Replay:
     Raises:
         ConfigError: the trace was recorded lightly and has no decisions.
     """
+    if trace.head.rule == beams.RULE:
+        return _followed(trace)
     checked, missing, faults = 0, 0, []
     for event, index, node in _tested(trace):
         decision = decide(trace.head, node, trace.head.knobs, threshold)
@@ -65,7 +69,31 @@ def replay(trace: Trace, threshold: Threshold | None) -> Replay:
             faults.append(f"Round {event.index}, node {index}: recorded {node.state}, recomputed {decision.state}.")
         faults += [f"Round {event.index}, node {index}: {fault}." for fault in _numbers(trace, node, threshold)]
     faults += [f"Round {event.index}: {fault}." for event in trace.rounds for fault in _emission(trace, event)]
-    return Replay(checked, missing, faults)
+    return Replay(checked, missing, faults, f"{count(checked, 'decision')} recomputed from the recorded numbers")
+
+
+def _followed(trace: Trace) -> Replay:
+    """A beam search: what the text and the next trees say of every node, and the log-probabilities compared."""
+    _whole(trace)
+    checked, missing, faults = 0, 0, []
+    for event in trace.rounds:
+        for index, (node, state) in enumerate(zip(event.nodes, beams.fates(trace, event), strict=True)):
+            checked, missing = checked + (state is not None), missing + (state is None)
+            if state is not None and state != node.state:
+                faults.append(f"Round {event.index}, node {index}: recorded {node.state}, recomputed {state}.")
+        faults += [f"Round {event.index}: {fault}." for fault in beams.faults(trace, event)]
+    told = (
+        f"{count(checked, 'token')} of the beams followed from round to round (settled is what was emitted, left is "
+        f"what neither the text nor a beam of the next round holds), {_compared(trace)}"
+    )
+    return Replay(checked, missing, faults, told)
+
+
+def _compared(trace: Trace) -> str:
+    n = sum(map(beams.compared, trace.rounds))
+    if not n:
+        return "though not by which log-probabilities beams were left, for those are not in this recording"
+    return f"and the log-probabilities of {count(n, 'beam')} compared with the last of each round that went on"
 
 
 def what_if(trace: Trace, threshold: Threshold | None, /, **knobs: KnobValue) -> WhatIf:
@@ -92,9 +120,13 @@ def what_if(trace: Trace, threshold: Threshold | None, /, **knobs: KnobValue) ->
     return WhatIf(same, f"All {same} decisions stay as they are.")
 
 
-def _tested(trace: Trace) -> Iterator[tuple[Round, int, Node]]:
+def _whole(trace: Trace) -> None:
     if any(event.drafted and not event.nodes for event in trace.rounds):
         raise ConfigError("This trace was recorded lightly: its decisions were not kept. Record it in full.")
+
+
+def _tested(trace: Trace) -> Iterator[tuple[Round, int, Node]]:
+    _whole(trace)
     for event in trace.rounds:
         for index, node in enumerate(event.nodes):
             if node.state != "discarded":

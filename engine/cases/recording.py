@@ -25,7 +25,7 @@ def lanes_of(lab: Lab, preset: Preset) -> tuple[Lane, ...]:
     """The lanes of a case; of one with every method, those that the lab can run, in the catalogue's order."""
     if not preset.every:
         return preset.lanes
-    own = {lane.method: lane for lane in preset.lanes}
+    own = {lane.method: lane for lane in preset.named}
     return tuple(own.get(card.name, Lane(card.name)) for card in lab.methods())
 
 

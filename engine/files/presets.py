@@ -53,6 +53,7 @@ class Preset:
     order: int = 100  # place in lists
     group: str = ""  # what a case teaches: the heading that it stands under in the gallery
     every: bool = False  # one lane for each method that the pair can run; the file names those with knobs of their own
+    named: tuple[Lane, ...] = ()  # these; `lanes` are the recorded ones then
     task: str = ""  # family of the prompt, when its answer can be checked
     answer: str = ""  # the reference answer, as the task compares it
     dtype: str = "auto"  # of a pair
@@ -99,7 +100,7 @@ def read_preset(path: Path) -> Preset:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path.name} is not valid TOML: {error}.") from None
-    known = {f.name for f in fields(Preset)}
+    known = {f.name for f in fields(Preset)} - {"named"}
     for key in raw:
         if key not in known:
             raise ConfigError(f"{path.name}: " + unknown("key", key, known))
@@ -129,7 +130,12 @@ def _recorded(preset: Preset, folder: Path) -> Preset:
     named = re.compile(rf"{re.escape(preset.name)}-\d+-(\w+)\.jsonl\.gz")
     found = [(file, one[1]) for file in sorted(folder.glob("traces/*")) if (one := named.fullmatch(file.name))]
     lanes = tuple(own.get(method, Lane(method)) for _, method in found)
-    return replace(preset, lanes=lanes or preset.lanes, traces=tuple(f"traces/{file.name}" for file, _ in found))
+    return replace(
+        preset,
+        lanes=lanes or preset.lanes,
+        named=preset.lanes,
+        traces=tuple(f"traces/{file.name}" for file, _ in found),
+    )
 
 
 def family(pair: str, folder: Path = PRESETS) -> Family | None:

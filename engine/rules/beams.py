@@ -35,15 +35,22 @@ class BestBeams:
         draft = view.draft
         assert isinstance(draft, BeamDraft) and draft.search is not None
         search, before = draft.search, draft.search.settled
-        search.step(_candidates(view, draft), draft.stops.__contains__)
+        candidates, best = _candidates(view, draft)
+        search.step(candidates, draft.stops.__contains__)
         shared = (search.best if search.done else search.live[0]).tokens[before : search.settled]
         path, rest = _down(draft, shared)
         extras: RoundExtras = {"rating": search.ended[0][0]} if search.done else {}
-        return Verdict(path, rest[0] if rest else None, checks=_checks(draft, before, path), extras=extras)
+        checks = _checks(draft, before, path)
+        if not search.done:
+            for leaf, score in zip(draft.leaves, best, strict=True):
+                if leaf >= 0:
+                    checks[leaf].reason |= {"best": score, "last": search.live[-1].score}
+        return Verdict(path, rest[0] if rest else None, checks=checks, extras=extras)
 
 
-def _candidates(view: RoundView, draft: BeamDraft) -> list[tuple[float, int, int]]:
-    """The best continuations over all live beams, enough that N of them go on whatever ends (fp32, as transformers)."""
+def _candidates(view: RoundView, draft: BeamDraft) -> tuple[list[tuple[float, int, int]], list[float]]:
+    """The best continuations over all live beams, enough that N of them go on whatever ends (fp32, as transformers);
+    and the log-probability of each beam with its best next token that does not end it."""
     search = draft.search
     assert search is not None
     rows = wide(view.logits[[leaf + 1 for leaf in draft.leaves]])
@@ -52,8 +59,11 @@ def _candidates(view: RoundView, draft: BeamDraft) -> list[tuple[float, int, int
     wanted = max(2, 1 + len(draft.stops)) * search.width
     best = summed_BV.flatten().topk(min(wanted, summed_BV.numel()))
     vocab = summed_BV.shape[1]
-    pairs = zip(*read(best.values, best.indices), strict=True)
-    return [(score, index // vocab, index % vocab) for score, index in pairs]
+    stops = torch.tensor(sorted(draft.stops), dtype=torch.long, device=rows.device)
+    open_B = summed_BV.index_fill(1, stops, -torch.inf).amax(1)
+    scores, places, open_ones = read(best.values, best.indices, open_B)
+    pairs = zip(scores, places, strict=True)
+    return [(score, index // vocab, index % vocab) for score, index in pairs], open_ones
 
 
 def _down(draft: BeamDraft, tokens: tuple[int, ...]) -> tuple[list[int], tuple[int, ...]]:

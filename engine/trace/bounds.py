@@ -345,7 +345,7 @@ REASON = (
     | _each(_share, "p", "q", "p_left", "u", "overlap", "confidence", "reward")
     | _each(_entropy, "h", "h_draft", "h_target")
     | _each(_distance, "gap", "ratio")
-    | _each(_real, "tau", "tau_h", "tau_h_draft", "tau_o", "score", "threshold")
+    | _each(_real, "tau", "tau_h", "tau_h_draft", "tau_o", "score", "threshold", "best", "last")
     | _each(_place, "rank")
     | _each(_few, "n", "k", "top_beta")
     | {"after": _candidate, "fired": _flag, "edge": _flag}

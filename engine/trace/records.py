@@ -56,7 +56,14 @@ class Compared(TypedDict, total=False):
     pattern: str
 
 
-class Reason(Tested, Vetoed, Compared, total=False):
+class Searched(TypedDict, total=False):
+    """What was compared where a live beam of a search ends; cumulative log-probabilities, nats."""
+
+    best: float  # of the beam with its best next token that does not end it
+    last: float  # of the last beam that goes on
+
+
+class Reason(Tested, Vetoed, Compared, Searched, total=False):
     """Inputs of a decision. Composed: a veto's numbers come before those of the exact test, an override's after."""
 
 

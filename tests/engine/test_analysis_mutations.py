@@ -130,7 +130,7 @@ FAULTS: list[tuple[Fault, Callable[[], object]]] = [
         test_divergence.test_a_lossy_rule_is_blamed_only_where_it_acted,
     ),
     (
-        Fault("the finer dtype", "engine.analysis.divergence:divergence", "max(_near(one)", "min(_near(one)"),
+        Fault("the finer dtype", "engine.analysis.divergence:divergence", "max(near(one)", "min(near(one)"),
         test_divergence.test_the_coarser_dtype_counts,
     ),
     (

@@ -92,6 +92,19 @@ test("greedy tests name both tokens; a veto is told after what it overrules", ()
   assert.deepEqual(greedy({ state: "accepted", reason: { id: "beam_settled", n: 4 } }), []);
 });
 
+test("where a beam ends, it is set against the last that goes on, also while it is open", () => {
+  for (const [state, best, holds, said] of [
+    ["discarded", -2.2, true, "-2.2 ≥ -2.25"],
+    ["rejected", -2.2501, false, "-2.2501 < -2.25"],
+    ["accepted", -2.25, true, "-2.25 ≥ -2.25"],
+  ]) {
+    const node = { token: 5, state, reason: { id: "beam_open", n: 4, best, last: -2.25 } };
+    const { lines, legend } = formulaOf(runOf(null, {}, { temperature: 0.7 }), node);
+    assert.deepEqual([lines.length, lines[0].holds, legend.length], [1, holds, 2]);
+    assert.equal(plainText(lines[0].numbers).replaceAll("−", "-"), said);
+  }
+});
+
 test("numbers that differ are written so that they do", () => {
   const threshold = thresholds.reward;
   const node = { token: 5, state: "rejected", reason: { reward: 0.69996 } };

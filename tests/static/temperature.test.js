@@ -98,6 +98,7 @@ test("a whole distribution leaves nothing open, and top-k and top-p keep what th
 
 test("what is said counts what the lists settle and names the first change; a greedy run has no temperature to move", () => {
   assert.ok(temperable(sampled) && !temperable(recordedRun("code-1-sd")));
+  assert.ok(!temperable({ ...sampled, head: { ...sampled.head, rule: "beams" } }), "a search draws nothing");
   const say = (temperature) => temperatureWords(sampled, reheated(sampled, temperature), temperature);
   assert.match(
     say(0.8),

@@ -42,6 +42,8 @@ const SIGNS = {
   gap: { sign: mi("Δ"), words: "gap to the target's first choice, nats", anchor: "margin" },
   confidence: { sign: mi("C"), words: "the draft's confidence", anchor: "confidence" },
   score: { sign: mi("s"), words: "the judge's importance", anchor: "importance" },
+  best: { sign: mi("S"), words: "log-probability of the beam with its best next token, nats", anchor: null },
+  last: { sign: msub(mi("S"), mi("N")), words: "that of the last beam that goes on, nats", anchor: null },
   reward: { sign: mi("R"), words: "the step's score by the reward model", anchor: "reward-model" },
 };
 const ROUGH = { "<=": "≤", ">=": "≥", "<": "<", ">": ">" };
@@ -50,6 +52,8 @@ const ROUGH = { "<=": "≤", ">=": "≥", "<": "<", ">": ">" };
  * @returns {{lines: Line[], legend: Entry[]}} */
 export function formulaOf(run, node) {
   const threshold = thresholdOf(run);
+  const search = outdone(node);
+  if (search) return { lines: [search], legend: [SIGNS.best, SIGNS.last] };
   /** @type {Set<string>} */
   const used = new Set();
   /** @type {Line[]} */
@@ -100,6 +104,20 @@ function drawn({ reason, u: drew, accept_prob: chance }, used) {
     chances(SIGNS.p.sign, SIGNS.q.sign),
     mrow(chances(number(p), number(q)), mo("="), number(ratio, digits)),
   );
+}
+
+/** Whether a beam goes on, where one ends. @param {Node | null} node @returns {Line | null} */
+function outdone(node) {
+  const { best, last } = node?.reason ?? {};
+  if (best == null || last == null) return null;
+  const digits = digitsFor(best, last);
+  const found = best >= last;
+  return {
+    about: "go on",
+    symbols: mrow(SIGNS.best.sign, mo("≥"), SIGNS.last.sign),
+    numbers: mrow(number(best, digits), mo(found ? "≥" : "<"), number(last, digits)),
+    holds: found,
+  };
 }
 
 /** The draft token against the target's first choice. @param {Run} run @param {Node} node @returns {Line | null} */

@@ -48,6 +48,8 @@ export interface Reason {
   readonly h?: number;
   readonly found?: string | null;
   readonly pattern?: string;
+  readonly best?: number;
+  readonly last?: number;
 }
 
 /** Where a draft token comes from: a model or head (role, index, level), or a place in a text or a table. */

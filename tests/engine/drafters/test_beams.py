@@ -13,6 +13,7 @@ from transformers import AutoModelForCausalLM
 
 from engine.analysis.explain import why
 from engine.analysis.identities import identities
+from engine.analysis.replay import replay
 from engine.drafters.beams import BeamDrafter
 from engine.errors import ConfigError
 from engine.files.places import ROOT
@@ -62,7 +63,9 @@ def check(lab: Lab, folder: Path, ids: Sequence[int], new: int, n: int, penalty:
     tokens, score = theirs(folder, ids, sorted(lab.target.tokenizer.stop_ids), new, n, penalty, early)
     assert trace.token_ids == tokens
     assert score is None or trace.rounds[-1].extras["rating"] == pytest.approx(score, abs=2e-4)
-    assert not identities(Trace.loads(trace.to_bytes()))
+    kept = Trace.loads(trace.to_bytes())
+    found = replay(kept, None)
+    assert not identities(kept) and not found.faults and found.unknown == 0
     return trace
 
 

@@ -45,7 +45,14 @@ def test_recorded_runs_hold_no_other_name_and_nearly_all_of_these() -> None:
             for node in event.nodes:
                 reasons |= set(node.reason or {})
                 sources |= set(node.source or {})
-    rare = {"fired", "edge", "h", "reward"}  # another token vetoed; a judge at an edge; sampled typical; RSD
+    rare = {
+        "fired",
+        "edge",
+        "h",
+        "reward",
+        "best",
+        "last",
+    }  # another token vetoed; a judge at an edge; sampled typical; RSD
     assert set(get_type_hints(Reason)) - reasons <= rare and reasons <= set(get_type_hints(Reason))
     assert set(get_type_hints(Source)) - sources <= {"common"}  # of another tokenizer
     assert sources <= set(get_type_hints(Source))
