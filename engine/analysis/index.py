@@ -6,6 +6,7 @@ holds what tables need: counts and times, not rounds. A single run is then read 
 
 import hashlib
 import io
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -93,7 +94,7 @@ class Writer:
     def __init__(self, path: Path) -> None:
         """Nothing is written yet."""
         self._goal, self._held = writable(path), list[Mapping[str, Any]]()
-        self._part = self._goal.with_name(self._goal.name + ".part")
+        self._part = self._goal.with_name(f"{self._goal.name}.{secrets.token_hex(4)}.part")
         self._file: Any = None
         self.count = 0
 

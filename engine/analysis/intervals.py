@@ -13,6 +13,9 @@ from engine.errors import ConfigError
 from engine.trace.store import Trace
 from engine.trace.sums import Sums
 
+RESAMPLES = 2_000  # of a bootstrap
+ROOM = 1_000_000  # numbers drawn at a time, some 8 MB
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -54,7 +57,7 @@ def mean_interval(
         return Interval(mean, None, None, n)
     if kind == "bootstrap":
         generator = np.random.default_rng(seed)
-        means = np.array([data[generator.integers(0, n, n)].mean() for _ in range(2_000)])
+        means = np.array([data[generator.integers(0, n, n)].mean() for _ in range(RESAMPLES)])
         low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
         return Interval(mean, float(low), float(high), n)
     half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * float(data.std(ddof=1)) / math.sqrt(n)
@@ -107,13 +110,21 @@ def ratio_interval(
         return None
     with np.errstate(all="ignore"):
         mean = float(ratio(data.sum(0)))
-        drawn = ratio(data[np.random.default_rng(seed).integers(0, n, (2_000, n))].sum(1)) if n > 1 else np.empty(0)
+        drawn = ratio(_drawn_again(data, seed)) if n > 1 else np.empty(0)
     if not math.isfinite(mean):
         return None
     if n == 1 or not np.isfinite(drawn).all():
         return Interval(mean, None, None, n)
     low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(mean, float(low), float(high), n)
+
+
+def _drawn_again(data: NDArray[Any], seed: int) -> NDArray[Any]:
+    """Sums [2000, k] of as many rows as there are, drawn again; some at a time, so that many rows take no more room."""
+    n, generator = len(data), np.random.default_rng(seed)
+    some = max(1, ROOM // data.size)
+    sizes = [min(some, RESAMPLES - done) for done in range(0, RESAMPLES, some)]
+    return np.concatenate([data[generator.integers(0, n, (size, n))].sum(1) for size in sizes])
 
 
 def speedup_interval(rows: Sequence[tuple[float, float, float, float]]) -> Interval | None:

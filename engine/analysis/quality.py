@@ -5,6 +5,7 @@ marked the response, whether it is `right`. Responses to the same prompt (and re
 prompts, which are drawn again as a whole, so that repeats of one prompt never count as independent.
 """
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Hashable, Sequence, Set
 from dataclasses import asdict, dataclass
@@ -30,7 +31,7 @@ class Response:
 
     prompt: Name  # shared by all repeats
     tokens: int
-    output: Hashable  # equal where two outputs are, token for token
+    output: Hashable  # equal where two outputs are, token for token: their ids, or a fingerprint of these
     text: str
     reference: str
     right: bool | None  # None where nobody has marked it
@@ -88,7 +89,9 @@ def responses(runs: Sequence[Trace]) -> Responses:
 def response(prompt: Name, trace: Trace) -> Response:
     """What quality sees of a run on a prompt of that name."""
     reference = str(trace.head.extras.get("answer") or "")
-    return Response(prompt, len(trace.tokens), tuple(trace.token_ids), trace.text, reference, _right(trace))
+    ids = trace.token_ids
+    output = hashlib.blake2b(repr(ids).encode(), digest_size=8).hexdigest()
+    return Response(prompt, len(ids), output, trace.text, reference, _right(trace))
 
 
 def _right(trace: Trace) -> bool | None:

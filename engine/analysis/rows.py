@@ -33,7 +33,7 @@ class Row:
     def from_json(cls, found: Mapping[str, Any]) -> "Row":
         """The inverse of `to_json`."""
         told = found["response"]
-        given = told | {"prompt": tuple(told["prompt"]), "output": tuple(told["output"])}
+        given = told | {"prompt": tuple(told["prompt"])}
         return cls(found["task"], Response(**given), Sums.from_json(found["sums"]), found["category"])
 
 

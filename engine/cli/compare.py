@@ -5,7 +5,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -254,7 +254,7 @@ class _Told:
         """Write the table so far, so seldom that it costs a twentieth of the time at most."""
         began = time.monotonic()
         if self._out and began >= self._due:
-            self._write(_rows(sweep.found()))
+            self._write(_Rows(sweep.found()))
             self._due = time.monotonic() + max(PAUSE, 20 * (time.monotonic() - began))
 
     def whole(self, sweep: Kept) -> dict[str, dict[str, Any]] | None:
@@ -263,30 +263,34 @@ class _Told:
         Raises:
             ConfigError: no prompt could be run by all methods.
         """
-        found = sweep.found()
-        rows = _rows(found)
-        if self._out:
-            self._write(rows)
-        if len(found) < self._prompts:
-            print(f"{len(found)} of {self._prompts} prompts are done; the rest is others'.", file=sys.stderr)
+        found = _Rows(sweep.found())
+        self._write(found)
+        if found.units < self._prompts:
+            if len(sweep.done()) == self._prompts:  # others ended meanwhile, and this table may lie over theirs
+                return self.whole(sweep)
+            print(f"{found.units} of {self._prompts} prompts are done; the rest is others'.", file=sys.stderr)
             return None
         if self._out:
-            write_index(self._out / INDEX, (row for unit in found for row in unit.get("index", ())))
-        if not any(rows.values()):
-            raise ConfigError(f"No prompt could be run by all methods; the first: {found[0]['left_out']}")
-        return table(rows)
+            write_index(self._out / INDEX, (row for unit in sweep.found() for row in unit.get("index", ())))
+        if not found.rows:
+            raise ConfigError(f"No prompt could be run by all methods; the first: {found.left_out}")
+        return table(found.rows)
 
-    def _write(self, rows: Mapping[str, Sequence[Row]]) -> None:
-        if any(rows.values()):
-            write(self._out / TABLE, (json.dumps(table(rows), indent=1) + "\n").encode())
+    def _write(self, found: "_Rows") -> None:
+        if self._out and found.rows:
+            write(self._out / TABLE, (json.dumps(table(found.rows), indent=1) + "\n").encode())
 
 
-def _rows(found: Sequence[Mapping[str, Any]]) -> dict[str, list[Row]]:
-    rows: dict[str, list[Row]] = {}
-    for unit in found:
-        for name, own in unit.get("runs", {}).items():
-            rows.setdefault(name, []).extend(map(Row.from_json, own))
-    return rows
+class _Rows:
+    """What a table needs of the units that are done: how many they are, the rows of each method, the first left out."""
+
+    def __init__(self, found: Iterable[Mapping[str, Any]]) -> None:
+        self.units, self.rows, self.left_out = 0, dict[str, list[Row]](), ""
+        for unit in found:
+            self.units += 1
+            self.left_out = self.left_out or unit.get("left_out", "")
+            for name, own in unit.get("runs", {}).items():
+                self.rows.setdefault(name, []).extend(map(Row.from_json, own))
 
 
 def as_text(table: dict[str, dict[str, Any]]) -> str:

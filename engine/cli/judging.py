@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from engine.cli.options import load_lab
 from engine.errors import ConfigError
+from engine.files.written import write
 from engine.judge import training
 from engine.judge.classifier import Settings
 from engine.judge.evaluate import Line, Setting, collect, evaluate, percents, report, settings, table
@@ -105,12 +106,11 @@ def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
         print(f"{task}: {len(lines)} of {len(items)} problems are done; the rest is others'.", file=sys.stderr)
         return {}
     result = report(collect(found, lines)) | _about(args, lab, task, judge)
-    args.out.mkdir(parents=True, exist_ok=True)
     named = f"judge-{task}{_variant(args)}"
-    (args.out / f"{named}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write(args.out / f"{named}.json", (json.dumps(result, indent=1) + "\n").encode())
     notes = "".join(f"{note}\n\n" for note in result["notes"])
     page = f"{notes}{table(task, result)}\n\n{_claims(result)}\nMade by `{_command()}`.\n"
-    (args.out / f"{named}.md").write_text(f"# AutoJudge on {task}\n\n{page}", encoding="utf-8")
+    write(args.out / f"{named}.md", f"# AutoJudge on {task}\n\n{page}".encode())
     if not args.json:
         print(page)
     return result

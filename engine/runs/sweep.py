@@ -10,13 +10,14 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from engine.errors import ConfigError
 from engine.files.shards import Shard
 from engine.files.written import writable
-from engine.tasks.rows import json_lines, mend
+from engine.tasks.rows import mend, placed_lines
 
 ABOUT = "sweep.json"
 SHOWN = 60  # characters of a setting that differs
@@ -39,9 +40,9 @@ class Kept:
         """Take what a unit gave (JSON types)."""
         self._found[unit] = {"unit": unit, **found}
 
-    def found(self) -> list[dict[str, Any]]:
+    def found(self) -> Iterator[dict[str, Any]]:
         """What all units gave that are done, in their order."""
-        return [self._found[unit] for unit in sorted(self._found)]
+        return (self._found[unit] for unit in sorted(self._found))
 
 
 class Sweep(Kept):
@@ -63,7 +64,7 @@ class Sweep(Kept):
 
     def done(self) -> set[int]:
         """Numbers of the units that are done."""
-        return {unit for unit, _ in self._lines()}
+        return set(self._places())
 
     def keep(self, unit: int, found: Mapping[str, Any]) -> None:
         """Write what a unit gave (JSON types); once this returns, it is done."""
@@ -73,17 +74,25 @@ class Sweep(Kept):
             file.flush()
             os.fsync(file.fileno())
 
-    def found(self) -> list[dict[str, Any]]:
-        """What all units gave that are done, in their order."""
-        kept = dict(self._lines())
-        return [kept[unit] for unit in sorted(kept)]
+    def found(self) -> Iterator[dict[str, Any]]:
+        """What all units gave that are done, in their order; each line is read when its turn comes, and let go."""
+        places = self._places()
+        with ExitStack() as opened:
+            files = {path: opened.enter_context(path.open("rb")) for path, _ in places.values()}
+            for unit in sorted(places):
+                path, at = places[unit]
+                files[path].seek(at)
+                yield json.loads(files[path].readline())
 
-    def _lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _places(self) -> dict[int, tuple[Path, int]]:
+        """The file of each unit that is done, and the byte at which its line begins."""
+        found: dict[int, tuple[Path, int]] = {}
         for path in sorted(self.folder.glob("rows-*-of-*.ndjson")):
-            for number, line in json_lines(path, torn=True):
+            for number, at, line in placed_lines(path, torn=True):
                 if not isinstance(line, dict) or not isinstance(line.get("unit"), int):
                     raise ConfigError(f"{path}, line {number} is no line of a sweep.")
-                yield line["unit"], line
+                found[line["unit"]] = path, at
+        return found
 
 
 def _agree(path: Path, settings: Mapping[str, Any]) -> None:

@@ -38,10 +38,17 @@ def json_lines(path: Path, torn: bool = False) -> Iterator[tuple[int, Any]]:
     Raises:
         ConfigError: no such file, or a line that is not JSON in UTF-8.
     """
+    return ((number, value) for number, _, value in placed_lines(path, torn))
+
+
+def placed_lines(path: Path, torn: bool = False) -> Iterator[tuple[int, int, Any]]:
+    """The same with the byte at which each line begins between number and value."""
     if not path.is_file():
         raise ConfigError(f"There is no file {path}.")
     with path.open("rb") as lines:
+        end = 0
         for number, line in enumerate(lines, 1):
+            at, end = end, end + len(line)
             text = line.removeprefix(MARK) if number == 1 else line
             if not text.strip():
                 continue
@@ -51,7 +58,7 @@ def json_lines(path: Path, torn: bool = False) -> Iterator[tuple[int, Any]]:
                 if torn and not line.endswith(b"\n"):
                     return
                 raise ConfigError(f"{path}, line {number} is not JSON in UTF-8: {error}.") from None
-            yield number, value
+            yield number, at, value
 
 
 def mend(path: Path) -> None:

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from engine.cli import main
+from engine.cli import compare, main
 from engine.cli.options import add_prompts, prompts
 from engine.files.places import ROOT
 from engine.runs import sweep
@@ -111,6 +112,36 @@ def test_a_sweep_that_was_stopped_goes_on(
     times = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("000[012]*.gz")}
     assert tell(*given, "--out", str(tmp_path)) == whole
     assert len(times) >= 8 and all((tmp_path / name).stat().st_mtime_ns == at for name, at in times.items())
+
+
+def test_the_last_table_is_the_whole_one(
+    given: list[str], tmp_path: Path, tell: Tell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process ends between this one's count and its writing: the table of both stays, not that of one."""
+    whole, others, write = tell(*given), list[dict[str, Any]](), compare._Told._write
+
+    def late(self: compare._Told, found: compare._Rows) -> None:
+        if found.units == (PROMPTS + 1) // 2 and not others:
+            others.append(tell(*given, "--out", str(tmp_path), "--shard", "1/2"))
+        write(self, found)
+
+    monkeypatch.setattr(compare._Told, "_write", late)
+    assert tell(*given, "--out", str(tmp_path), "--shard", "0/2") == whole == others[0]
+    assert untimed(json.loads((tmp_path / "table.json").read_text())) == whole
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_files_have_the_modes_that_the_umask_leaves(given: list[str], tmp_path: Path, tell: Tell, mask: int) -> None:
+    out, before = tmp_path / "out", os.umask(mask)
+    try:
+        tell(*given, "--items", "1", "--out", str(out))
+        (out / "index.parquet").unlink()
+        assert main(["index", str(out), "--json"]) == 0
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()}
+    assert {"0000-ar.jsonl.gz", "table.json", "sweep.json", "index.parquet"} < modes.keys()
+    assert set(modes.values()) == {0o666 & ~mask} and stat.S_IMODE(out.stat().st_mode) == 0o777 & ~mask
 
 
 def test_what_cannot_be_shared(

@@ -68,4 +68,4 @@ def test_without_a_folder_it_is_in_memory() -> None:
     kept.keep(3, {"text": "b"})
     kept.keep(1, {"text": "a"})
     assert kept.done() == {1, 3} and [unit["text"] for unit in kept.found()] == ["a", "b"]
-    assert json.dumps(kept.found())
+    assert json.dumps(list(kept.found()))
