@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as packed
 from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import fits, read_object
+from engine.files.written import write
 from engine.judge.kind import MODELS, TOKENS, FeatureKind
 from engine.sampling import exactly
 
@@ -81,7 +83,7 @@ class Judge:
         """Write weights and JSON; `extra` tensors (mean, scale, unfolded coefficients) go along."""
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {"weight": self.weight.float().contiguous(), "bias": torch.tensor([self.bias], dtype=torch.float32)}
-        save_file(tensors | dict(extra or {}), folder / WEIGHTS)
+        write(folder / WEIGHTS, packed(tensors | dict(extra or {})))
         line = {
             "schema": SCHEMA,
             "token": self.kind.token,

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
+from safetensors.numpy import save as packed
 
 from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import read_object
+from engine.files.written import write
 from engine.lookup.automaton import SuffixAutomaton
 from engine.model import Model, Tokenizer
 from engine.trace.records import Source
@@ -101,7 +103,7 @@ class StaticAutomaton:
     def save(self, folder: Path) -> None:
         """Write arrays and card."""
         folder.mkdir(parents=True, exist_ok=True)
-        save_file({name: getattr(self, name) for name in NAMES}, folder / "automaton.safetensors")
+        write(folder / "automaton.safetensors", packed({name: getattr(self, name) for name in NAMES}))
         (folder / "card.json").write_text(json.dumps(self.card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as packed
 from torch import Tensor
 
 from engine.draft import chain
 from engine.errors import AssetError, ModelMismatch
 from engine.files.documents import read_object
+from engine.files.written import write
 from engine.model import Model, Session
 from engine.reward.steps import common
 from engine.sampling import entropy, exactly
@@ -95,8 +97,7 @@ def survival(features_TF: Tensor, weight_F: Tensor, bias: float | Tensor) -> Ten
 def save_likelihood(folder: Path, weight_F: Tensor, bias: float, meta: dict[str, Any]) -> None:
     """Write the line and what it was made for."""
     folder.mkdir(parents=True, exist_ok=True)
-    save_file({"weight": weight_F.float().contiguous(), "bias": torch.tensor([bias])}, folder / LINE)
-    (folder / LINE).chmod(0o644)
+    write(folder / LINE, packed({"weight": weight_F.float().contiguous(), "bias": torch.tensor([bias])}))
     (folder / META).write_text(json.dumps(meta, indent=1) + "\n")
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save as packed
 
+from engine.files.written import write
 from engine.model import load_model
 from engine.training import features
 from engine.training.card import write_sums
@@ -110,10 +111,7 @@ def export(trainer: HeadTrainer, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     weights = {n: p.detach().to(torch.bfloat16).contiguous() for n, p in trainer.params.items()}
     weights |= {n: t.to(torch.bfloat16) if t.is_floating_point() else t for n, t in trainer.recipe.frozen.items()}
-    fresh = folder / ".model.safetensors.new"
-    save_file({n: t.cpu().contiguous() for n, t in weights.items()}, fresh)
-    fresh.chmod(0o644)
-    fresh.replace(folder / "model.safetensors")
+    write(folder / "model.safetensors", packed({n: t.cpu().contiguous() for n, t in weights.items()}))
     (folder / "config.json").write_text(json.dumps(trainer.recipe.config, indent=1) + "\n")
     (folder / "training.json").write_text(json.dumps(_record(trainer), indent=1) + "\n")
 

@@ -98,8 +98,8 @@ def export(model: Any, tokenizer: PreTrainedTokenizerBase, folder: Path, trainin
     copy.save_pretrained(fresh)
     tokenizer.save_pretrained(fresh)
     (fresh / TRAINING).write_text(json.dumps(training, indent=1) + "\n")
-    for path in fresh.iterdir():
-        path.chmod(0o644)
+    for path in fresh.iterdir():  # safetensors makes files for their owner alone
+        shutil.copymode(fresh / TRAINING, path)
     old = folder.with_name(f".{folder.name}.old.{os.getpid()}")
     if folder.exists():
         for name in ("README.md", "card.json"):

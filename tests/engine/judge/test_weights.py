@@ -9,6 +9,7 @@ import torch
 from engine.errors import AssetError, ModelMismatch
 from engine.judge.kind import FeatureKind
 from engine.judge.weights import META, WEIGHTS, Judge, load_judge
+from tests.modes import alike
 
 MODELS = {"target": {"id": "t", "revision": "T1"}, "draft": {"id": "d", "revision": "D1"}}
 
@@ -21,6 +22,7 @@ def made(kind: FeatureKind = FeatureKind(), **meta: object) -> Judge:
 def test_round_trip(tmp_path: Path) -> None:
     judge = made(auc=0.9)
     judge.save(tmp_path / "j", {"mean": torch.zeros(3)})
+    assert alike(tmp_path / "j")
     again = load_judge(tmp_path / "j")
     assert torch.equal(again.weight, judge.weight) and again.weight.dtype == torch.float32
     assert (again.bias, again.kind, again.threshold, again.task) == (0.25, judge.kind, 0.3, "arithmetic")

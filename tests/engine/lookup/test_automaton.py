@@ -9,6 +9,7 @@ from engine.errors import AssetError, ModelMismatch
 from engine.lookup.automaton import SuffixAutomaton
 from engine.lookup.memory import DynamicMemory
 from engine.lookup.static import build_static, load_static, tokenizer_mark
+from tests.modes import alike
 
 texts = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 
@@ -140,6 +141,7 @@ def test_files(tmp_path, zoo):
         [[1, 2, 3, 1, 2], [2, 3]], {"tokenizer": tokenizer_mark(model.tokenizer), "title": "two texts"}
     )
     static.save(tmp_path)
+    assert alike(tmp_path)
     again = load_static(tmp_path, model)
     assert again.card["title"] == "two texts"
     assert again.step(*again.step(0, 0, 1), 2) == static.step(*static.step(0, 0, 1), 2)

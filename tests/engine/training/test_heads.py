@@ -22,6 +22,7 @@ from engine.training.medusa import MedusaRecipe
 from engine.training.recipes import RECIPES
 from tests.engine.drafters.heads import reference
 from tests.engine.zoo import Zoo
+from tests.modes import alike
 
 
 @pytest.fixture
@@ -115,6 +116,7 @@ def test_every_head_learns_resumes_and_loads(context: TrainingContext, tmp_path:
     again = [second.step() for _ in range(3)]
     assert again == pytest.approx(losses[3:], abs=1e-6) and losses[-1] < losses[0]
     export(straight, tmp_path / kind)
+    assert alike(tmp_path / kind)
     head = load_asset(kind, str(tmp_path / kind), context.model)
     assert head is not None
     lab = Lab(context.model, {}, {kind: str(tmp_path / kind)})

@@ -15,6 +15,7 @@ from engine.training import models
 from engine.training.data import Corpus, Mix, digest, encode
 from engine.training.record import describe
 from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
+from tests.modes import alike
 
 MIX = Mix(arithmetic=2, functions=2, sentences=2, drills=1)
 SETTINGS = Settings("micro", steps=6, mix=MIX, warmup_steps=2)
@@ -113,7 +114,7 @@ def test_an_export_is_a_standard_checkpoint(words: PreTrainedTokenizerBase, tmp_
     for _ in range(2):  # the second replaces the first
         models.export(trainer.model, words, folder, training)
         (folder / "README.md").write_text("kept")
-    assert [p.name for p in tmp_path.iterdir()] == ["model"]
+    assert [p.name for p in tmp_path.iterdir()] == ["model"] and alike(folder)
     model = AutoModelForCausalLM.from_pretrained(folder)
     assert model.dtype == torch.bfloat16
     assert AutoTokenizer.from_pretrained(folder)("a 12").input_ids == words("a 12").input_ids
