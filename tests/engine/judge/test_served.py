@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engine.cli import main
 from engine.errors import ConfigError
 from engine.judge.events import PromptFinished
 from engine.judge.store import read_mined
@@ -71,3 +72,31 @@ def test_what_a_server_does_not_tell_is_refused(paths: dict[str, str], here: Lab
         assert end is not None and end.reason == "error" and "prompt_logprobs and return_token_ids" in end.message
     with pytest.raises(ConfigError, match="no http address"):
         Lab.load(**paths, target_endpoint="here")
+
+
+def test_the_command_line_reaches_a_server(
+    paths: dict[str, str],
+    here: Lab,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("SERVED_KEY", "k")
+    models = ["--target", paths["target"], "--draft", paths["draft"], "--device", "cpu", "--threads", "1"]
+    compare = ["compare", "--methods", "ar,sd,pld", "--prompt", PROMPT, "--max-new-tokens", "14", "--json"]
+    mine = ["mine", "--task", "arithmetic", "--limit", "10", "--items", "2", "--json"]
+    tables, labels = list[dict[str, Any]](), list[list[Any]]()
+    with serving(here.target) as (url, seen):
+        served = ["--target-endpoint", url, "--target-model", "m", "--target-key-env", "SERVED_KEY"]
+        for name, more in (("here", []), ("there", served)):
+            capsys.readouterr()
+            assert main([*compare, *models, *more]) == 0
+            tables.append(json.loads(capsys.readouterr().out))
+            assert bool(seen) == bool(more), "the server is asked where it is named, and only there"
+            assert main([*mine, *models, *more, "--out", str(tmp_path / name)]) == 0
+            labels.append([_labels(prompt) for prompt in read_mined(tmp_path / name)[1]])
+    assert labels[0] == labels[1] and any(found for _, _, found in labels[0])
+    assert {(one["key"], one["model"]) for one in seen} == {("Bearer k", "m")}
+    counts = ("tokens", "rounds", "accepted", "drafted", "same_output_as_ar")
+    told = [{name: [row[count] for count in counts] for name, row in table.items()} for table in tables]
+    assert told[0] == told[1] and told[0]["sd"][2] > 0
