@@ -12,7 +12,7 @@ from engine.loop import Method
 from engine.methods import CARDS
 from engine.methods.compose import compose
 from engine.model.threads import settle
-from engine.runs import loading, mining, running, trajectories
+from engine.runs import batches, loading, mining, running, trajectories
 from engine.runs.pair import Pair
 from engine.tasks import Problem
 from engine.trace.events import Event
@@ -105,6 +105,23 @@ class Lab(Pair):
             run then. EngineFault: at once, when there is no memory for the run.
         """
         return running.stream(self, method, prompt, options, reuse)
+
+    def run_batch(self, method: str | Card, prompts: Sequence[str | Sequence[int]], **options: Any) -> list[Trace]:
+        """Runs of several prompts side by side: one trace a prompt, in their order; the options are those of `stream`.
+
+        Each row is the run that `run` gives of its prompt, token for token and round for round, but for rounding in the
+        models' sums; row i has the seed `seed + i`. Rows draft until each waits for the target, which reads all their
+        drafts in one pass; a row that ends leaves. Times are milliseconds of the clock on the wall: `verify_ms` holds
+        what a row waits for the others, so the sum of its rounds is its latency. Tokens per second of the batch are all
+        rows' tokens over the seconds of this call. Each head's `extras` tell its `row`, from 0, and the size of the
+        `batch`.
+
+        Raises:
+            ConfigError: as `stream`; no prompts; models that run one sequence at a time (encoder-decoders, models
+            through transformers, on servers or spread over devices); more rows than the memory holds, with the number
+            that it does. EngineFault: as `stream`.
+        """
+        return batches.run_batch(self, method, prompts, options)
 
     def costs(self, method: str | Card, prompt: str | Sequence[int] = "", **options: Any) -> Costs:
         """What rounds of a method cost on this device, by which its settings of `auto` choose; measured on first use.

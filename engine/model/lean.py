@@ -108,7 +108,7 @@ class LeanDecoder:
         T, H, K, C = len(new.ids), self.heads, self.kv, self.channels
         end = new.start + T
         where = slice(new.start, end) if new.block is None else new.pos
-        views = [self._view(T, new, sight) for sight in self.sights]
+        views = [self.view(T, new, sight) for sight in self.sights]
         x = F.embedding(new.ids, self.embedding)
         kept: list[Tensor] = []
         for i, (w, slots) in enumerate(zip(self.layers, cache.layers, strict=True)):
@@ -180,7 +180,7 @@ class LeanDecoder:
         out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
         return out.view(K, H // K, T, C).permute(2, 0, 1, 3).reshape(T, H * C)
 
-    def _view(self, T: int, new: New, sight: Sight) -> tuple[int, Tensor | None]:
+    def view(self, T: int, new: New, sight: Sight) -> tuple[int, Tensor | None]:
         """The first slot that rows see through a layer, and its mask from there on."""
         if not 0 < sight.window < new.start + T:
             return 0, self._mask(T, new)

@@ -5,6 +5,7 @@ import importlib.metadata
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cache
@@ -71,26 +72,31 @@ def stream(
 ) -> Iterator[Event]:
     """RunStarted, a Round a target call, RunEnded; see `engine.lab.Lab.stream`. `given` holds `Options` and knobs by
     name."""
-    card, options, knobs = _asked(pair, method, given)
-    config = _configure(pair, card, prompt, options, knobs)
+    card, options, knobs = asked(pair, method, given)
+    config = configure(pair, card, prompt, options, knobs)
     try:
         with pair.lock, torch.inference_mode():
             decoding = begin(pair, card, config, reuse)
     except torch.OutOfMemoryError:
         raise EngineFault(NO_MEMORY) from None
-    return _events(pair, _head(pair, card, config, options), decoding)
+    return events(head(pair, card, config, options), decoding, pair.lock)
 
 
-def _asked(pair: Pair, method: str | Card, given: Mapping[str, Any]) -> tuple[Card, Options, dict[str, Any]]:
+def asked(pair: Pair, method: str | Card, given: Mapping[str, Any]) -> tuple[Card, Options, dict[str, Any]]:
     """The card with this pair's defaults, the options, and the knobs among what was given."""
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
     options = Options(**{name: value for name, value in given.items() if name in DECODING})
     return card, options, {name: value for name, value in given.items() if name not in DECODING}
 
 
-def _configure(
+def configure(
     pair: Pair, card: Card, prompt: str | Sequence[int], options: Options, knobs: Mapping[str, Any]
 ) -> RunConfig:
+    """The checked configuration of one run.
+
+    Raises:
+        ConfigError: what cannot run here, with the reason.
+    """
     values = card.resolve(knobs)
     if reason := pair.unfit(card) or pair.branches(card) or pair.missing(card, values):
         raise ConfigError(reason)
@@ -142,8 +148,8 @@ def _watch(session: Session) -> None:
 
 def costs(pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Mapping[str, Any]) -> Costs:
     """See `engine.lab.Lab.costs`."""
-    card, options, knobs = _asked(pair, method, given)
-    config = _configure(pair, card, prompt or [0] * min(WARM, pair.target.context // 2), options, knobs)
+    card, options, knobs = asked(pair, method, given)
+    config = configure(pair, card, prompt or [0] * min(WARM, pair.target.context // 2), options, knobs)
     with pair.lock, torch.inference_mode():
         return costs_of(pair, card, config)
 
@@ -159,13 +165,14 @@ def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
     return build(card, with_costs(pair, card, config), config.knobs)
 
 
-def _events(pair: Pair, head: RunStarted, decoding: Decoding) -> Iterator[Event]:
+def events(head: RunStarted, decoding: Decoding, lock: AbstractContextManager[object]) -> Iterator[Event]:
+    """The events of a run that is ready to go, one a round; the lock is held while a round is made."""
     yield head
     spent: float | None = None  # ms of the rounds so far; the prefill is told at the end only
     run = decoding.run()
     try:
         while True:
-            with pair.lock, torch.inference_mode():
+            with lock, torch.inference_mode():
                 event = next(run, None)
             if event is None:
                 return
@@ -178,7 +185,8 @@ def _events(pair: Pair, head: RunStarted, decoding: Decoding) -> Iterator[Event]
         yield RunEnded("error", None, spent, "", str(fault))
 
 
-def _head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunStarted:
+def head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunStarted:
+    """The first event of a run."""
     models = {"target": pair.target.describe()} | {
         role: model.describe() | pair.bridge(role).describe()
         for role, model in pair.models.items()

@@ -326,7 +326,7 @@ HEAD_EXTRAS = (
     _each(
         _text, "task", "case", "process", "command", "answer", "key", "name", "category", "adapted", "served", "untold"
     )
-    | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced")
+    | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced", "row", "batch")
     | {"earlier": _texts, "chat": _flag, "right": _flag, "costs": _costs}
 )
 EXTRAS = (

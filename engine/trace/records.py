@@ -163,6 +163,8 @@ class HeadExtras(TypedDict, total=False):
     repeat: int
     repeats: int
     earlier: list[list[str]]  # the texts of earlier trajectories
+    row: int  # of a batch, from 0
+    batch: int  # rows that were decoded together
     served: str  # the engine that reported this run
     untold: str  # what it did not tell, in words
     costs: CostsRecord  # by which `auto` knobs choose

@@ -201,6 +201,10 @@ export interface HeadExtras {
   readonly repeats?: number;
   /** the texts of earlier trajectories */
   readonly earlier?: readonly (readonly string[])[];
+  /** of a batch, from 0 */
+  readonly row?: number;
+  /** rows that were decoded together */
+  readonly batch?: number;
   /** the engine that reported this run */
   readonly served?: string;
   /** what it did not tell, in words */

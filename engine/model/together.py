@@ -1,0 +1,143 @@
+"""Sequences side by side: each runs its own code as if it were alone, and their passes through a model are joined.
+
+A row is a greenlet. Where its code asks for a pass, it stops; once all rows have stopped, the passes that can be one
+are run as one, and their rows go on. So no session, drafter, shape or rule knows of other rows (docs/design/0022).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+from greenlet import getcurrent, greenlet
+from torch import Tensor
+
+from engine.model.decoder import Cache, Decoder, New, Rows
+from engine.model.graphs import GraphedDecoder
+from engine.model.lean import LeanDecoder
+from engine.model.packed import Packing, Part, PlaceCache
+
+T = TypeVar("T")
+MOST = 2048  # rows of a joined pass; of long prompts some wait for the next
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ask:
+    """A pass that a row wants."""
+
+    decoder: "JoinedDecoder"
+    cache: PlaceCache
+    new: New
+    taps: tuple[int, ...]
+    want: int
+
+    @property
+    def kind(self) -> tuple[bool, int, tuple[int, ...], tuple[int, ...]]:
+        """Passes of one kind can be joined; false comes before true."""
+        skip = tuple(sorted(self.new.skip))
+        return self.decoder.waits and not skip, id(self.cache.slab), skip, self.taps
+
+
+@dataclass(eq=False)
+class Crew:
+    """Rows that work side by side in one thread."""
+
+    passes: int = 0  # run so far, joined or not
+    asked: int = 0  # by rows
+    _rows: "list[greenlet]" = field(default_factory=list)
+
+    def work(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
+        """What the tasks return, in their order. An error in one ends all."""
+        self._rows = [greenlet(task) for task in tasks]
+        results: dict[int, T] = {}
+        waiting: dict[int, Ask] = {}
+
+        def go(i: int, resume: Callable[..., Any], *given: Any) -> None:
+            waiting.pop(i, None)
+            found = resume(*given)
+            if self._rows[i].dead:
+                results[i] = found
+            else:
+                waiting[i] = found
+
+        try:
+            for i, row in enumerate(self._rows):
+                go(i, row.switch)
+            while waiting:
+                chosen = _next(waiting)
+                try:
+                    found = self._pass([waiting[i] for i in chosen])
+                except Exception as error:  # of a whole pass: each of its rows tells it in its own words
+                    for i in chosen:
+                        go(i, self._rows[i].throw, error)
+                else:
+                    for i, given in zip(chosen, found, strict=True):
+                        go(i, self._rows[i].switch, given)
+        finally:
+            left, self._rows = self._rows, []
+            for row in left:
+                if not row.dead:
+                    row.throw()
+        return [results[i] for i in range(len(tasks))]
+
+    def ask(self, ask: Ask) -> Rows:
+        """The rows of a pass; run at once for who is no row."""
+        here = getcurrent()
+        if here not in self._rows or here.parent is None:
+            return self._pass([ask])[0]
+        return cast(Rows, here.parent.switch(ask))
+
+    def _pass(self, asks: Sequence[Ask]) -> list[Rows]:
+        self.passes += 1
+        self.asked += len(asks)
+        packing, taps = asks[0].decoder.packing, asks[0].taps
+        if len(asks) == 1:
+            return [packing.lean.run(asks[0].cache, asks[0].new, taps, asks[0].want)]
+        return packing.run([Part(ask.cache, ask.new, ask.want) for ask in asks], taps)
+
+
+def _next(waiting: dict[int, Ask]) -> list[int]:
+    """Rows whose passes are run next as one: drafts before what waits for all drafts, and no more than fit."""
+    kind = min(ask.kind for ask in waiting.values())
+    chosen, size = list[int](), 0
+    for i in sorted(waiting):
+        if waiting[i].kind == kind:
+            size += len(waiting[i].new.ids)
+            if chosen and size > MOST:
+                break
+            chosen.append(i)
+    return chosen
+
+
+class JoinedDecoder:
+    """A decoder for the rows of a crew. `waits`: its passes come when no row wants another one's, so that the rows of a
+    batch are verified together, however long each drafted."""
+
+    def __init__(self, packing: Packing, crew: Crew, places: int, slots: int, waits: bool) -> None:
+        """Sequences have room for `slots` slots, or more where they ask for it; so many `places` are made at a time."""
+        self.packing, self.crew, self.waits = packing, crew, waits
+        self.only_chains = packing.lean.only_chains
+        self._places, self._slots = places, slots
+        self._free: dict[int, list[PlaceCache]] = {}
+
+    def cache(self, capacity: int) -> Cache:
+        """The next free place among those of this size."""
+        size = max(capacity, self._slots)
+        if not self._free.get(size):
+            self._free[size] = self.packing.caches(self._places, size)
+        return self._free[size].pop(0)
+
+    def run(self, cache: Any, new: New, taps: Sequence[int], want: int) -> Rows:
+        return self.crew.ask(Ask(self, cache, new, tuple(taps), want))
+
+    def head(self, last_TD: Tensor) -> Tensor:
+        return self.packing.lean.head(last_TD)
+
+    def embed(self, ids_T: Tensor) -> Tensor:
+        return self.packing.lean.embed(ids_T)
+
+
+def packing_of(decoder: Decoder) -> Packing | None:
+    """What joins the passes of a decoder; None where it runs one sequence at a time: through transformers, on a server,
+    or with its layers on several devices."""
+    lean = decoder.lean if isinstance(decoder, GraphedDecoder) else decoder
+    return Packing(lean) if isinstance(lean, LeanDecoder) and not lean.apart else None
