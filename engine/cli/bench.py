@@ -1,4 +1,5 @@
-"""`bench`: against transformers, methods against `ar`, what recording, lookups and trees cost, the physical limit."""
+"""`bench`: against transformers, methods against `ar`, what recording, lookups and trees cost, the physical limit; with
+`--batch` speeds by the number of prompts decoded together."""
 
 import argparse
 import json
@@ -10,10 +11,12 @@ from typing import Any
 import torch
 
 from engine.analysis.quality import Response, Responses, measures
+from engine.bench.batches import METHODS
 from engine.bench.bookkeeping import bookkeeping
 from engine.bench.busy import beside
 from engine.bench.contenders import bandwidth, kept, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
+from engine.cli.batchbench import SIZES, bench_batches
 from engine.cli.compare import quality_lines
 from engine.cli.options import COUNT, add_models, add_prompts, load_lab, prompts
 from engine.cli.progress import track
@@ -65,6 +68,13 @@ def add_parser(subparsers: Any) -> None:
         help="methods to set against ar, with knobs as sd:gamma=7 (default: all that this pair can run, and "
         f"{', '.join(EXTRAS)})",
     )
+    parser.add_argument(
+        "--batch",
+        type=SIZES,
+        metavar="N,N,...",
+        help="instead of all that: tokens per second and latency by the number of prompts decoded together, and where "
+        f"speculation stops paying (usual sizes: 1,2,4,8,16; methods: {', '.join(METHODS)})",
+    )
     parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
     parser.add_argument("--no-lookups", action="store_true", help="leave out the cost of the lookup structures")
     parser.add_argument(
@@ -80,6 +90,8 @@ def add_parser(subparsers: Any) -> None:
 def handle(args: argparse.Namespace) -> int:
     """Run the contests and print their ratios."""
     given = prompts(args)
+    if args.batch:
+        return bench_batches(args, given)
     if args.quality and any(one.problem is None for one in given):
         raise ConfigError("--quality needs a --task: the prompts of a file have no right answers.")
     lab = load_lab(args)

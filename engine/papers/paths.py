@@ -57,13 +57,13 @@ def value_at(data: Any, path: str) -> Interval | None:
 
 
 def as_interval(found: Any, place: str = "") -> Interval:
-    """A number, or a mean with its bounds.
+    """A number, or a mean or median with its bounds.
 
     Raises:
         ConfigError: neither.
     """
     if isinstance(found, float | int) and not isinstance(found, bool):
         return Interval(float(found), None, None, 1)
-    if isinstance(found, Mapping) and {"mean", "low", "high", "n"} <= found.keys():
-        return Interval(found["mean"], found["low"], found["high"], found["n"])
+    if isinstance(found, Mapping) and {"low", "high", "n"} <= found.keys() and {"mean", "median"} & found.keys():
+        return Interval(found.get("mean", found.get("median")), found["low"], found["high"], found["n"])
     raise ConfigError(f"There is no number at {place!r}.")

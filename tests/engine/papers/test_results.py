@@ -201,6 +201,7 @@ def test_a_place_in_a_file_of_results() -> None:
     }
     assert value_at(data, "a.rows[name=x, low 0,k=8].v") == Interval(2.5, None, None, 1)
     assert value_at(data, "a.rows[name=y=1].v") == Interval(1, 0, 2, 3)
+    assert value_at({"v": {"median": 2, "low": 0, "high": 3, "n": 5}}, "v") == Interval(2, 0, 3, 5)
     assert value_at(data, "a.rows[1].k") == Interval(4, None, None, 1) and value_at(data, "a.by_c[0.1]") == Interval(
         7, None, None, 1
     )
