@@ -39,11 +39,11 @@ test("cells cover every position once, in order, also below a pixel each", () =>
   for (const width of [0.3, 0.5, 1, 2.7, 12]) {
     const seen = [];
     let right = -Infinity;
-    for (const [x0, x1, from, to] of cells(17, 400, width, 5)) {
+    cells(17, 400, width, 5, (x0, x1, from, to) => {
       assert.ok(x0 >= right - 1 && x1 > x0);
       right = x1;
       for (let i = from; i < to; i += 1) seen.push(i);
-    }
+    });
     assert.deepEqual(
       seen,
       Array.from({ length: 383 }, (_, i) => i + 17),

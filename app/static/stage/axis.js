@@ -29,15 +29,15 @@ export const keepAnchor = (scroll, anchor, before, after) => ((scroll + anchor) 
 export const tickStep = (width) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((n) => n * width >= 56) ?? 2000;
 
 /** Columns, or where a column is narrower than a pixel the columns of one pixel, as [x0, x1, first, end) in whole
- * pixels.
+ * pixels. A visitor, since zooming visits tens of thousands of them in a frame.
  * @param {number} first @param {number} end @param {number} width @param {number} scroll
- * @returns {Generator<[number, number, number, number]>} */
-export function* cells(first, end, width, scroll) {
+ * @param {(x0: number, x1: number, from: number, to: number) => void} visit */
+export function cells(first, end, width, scroll, visit) {
   const step = Math.max(1, Math.ceil(1 / width));
   for (let i = first - (first % step); i < end; i += step) {
     const from = Math.max(first, i);
     const to = Math.min(end, i + step);
     const x0 = Math.round(from * width - scroll);
-    yield [x0, Math.max(x0 + 1, Math.round(to * width - scroll)), from, to];
+    visit(x0, Math.max(x0 + 1, Math.round(to * width - scroll)), from, to);
   }
 }

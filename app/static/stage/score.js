@@ -57,6 +57,8 @@ export function mount(element, store, lab) {
     narrow: false,
     epoch: 0, // counts what changes how columns look
     going: false, // the scroller is not at `left` yet
+    zooms: 0, // how often somebody has zoomed
+    hurry: false, // somebody just has: what the window shows is painted first
     headsAt: 0,
     shape: "",
     own: /** @type {Map<string, boolean>} */ (new Map()), // bands folded or opened one by one
@@ -133,11 +135,12 @@ export function mount(element, store, lab) {
         scroll.scrollLeft = state.left;
         state.going = false;
       });
+    const near = state.hurry ? 0 : NEAR;
     const seen = {
-      left: left - NEAR,
-      right: Math.min(left + room + NEAR, wide),
-      top: top - NEAR,
-      bottom: top + tall + NEAR,
+      left: left - near,
+      right: Math.min(left + room + near, wide),
+      top: top - near,
+      bottom: top + tall + near,
     };
     const paper = ink("--panel");
     const look = lookOf(content, { px, scroll: 0, width: 0, ink });
@@ -145,6 +148,7 @@ export function mount(element, store, lab) {
       content.places.flatMap((place) => partOf(place, look) ?? []),
       seen,
       paper,
+      state.hurry,
     );
     const stamp = `${px}/${state.epoch}`;
     /** @type {Part["paint"]} */
@@ -210,8 +214,18 @@ export function mount(element, store, lab) {
     state.auto = false;
     state.px = next;
     goTo(Math.min(left, wideAt(next) - room));
-    moved();
+    // at once, since the frame is near; what lies around the window follows when that frame is out
+    state.hurry = true;
+    if (content.count) paint();
     marked();
+    state.zooms += 1;
+    const now = state.zooms;
+    const rest = () => {
+      if (now !== state.zooms) return;
+      state.hurry = false;
+      if (active() && content.count) paint();
+    };
+    requestAnimationFrame(() => requestAnimationFrame(rest));
   }
 
   /** Fold a band, or open it. @param {string} key */

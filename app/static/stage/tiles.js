@@ -1,6 +1,7 @@
 // @ts-check
 // Canvases on a grid over a wide drawing: those near the window exist, and each is painted only where it changed.
-// They lie in the page's own scroller, so that panning paints nothing but what comes into view.
+// They lie in the page's own scroller, so that panning paints nothing but what comes into view. Where everything has
+// changed at once, what the window shows is painted first, and the rest of those tiles later.
 
 import { h } from "../dom.js";
 
@@ -21,7 +22,8 @@ const BLEED = 12; // pixels by which a column's drawing may stick out of it
  *
  * @typedef {{left: number, right: number, top: number, bottom: number}} Window in pixels of the drawing
  * @typedef {{canvas: HTMLCanvasElement, ctx: CanvasRenderingContext2D, shape: string,
- *   painted: Map<string, {stamp: string, count: number}>}} Tile
+ *   painted: Map<string, {stamp: string, count: number, from: number, to: number}>}} Tile `painted`: the pixels of each
+ *   part that are as they should be
  */
 
 /** Parts in rows of tiles. @param {readonly Part[]} parts from the top @returns {Part[][]} */
@@ -84,8 +86,9 @@ export function createTiles(kind) {
     canvas.style.cssText = `left:${left}px;top:${top}px;width:${width}px;height:${height}px`;
   }
 
-  /** @param {readonly Part[]} parts from the top @param {Window} view @param {string} paper */
-  function draw(parts, view, paper) {
+  /** @param {readonly Part[]} parts from the top @param {Window} view @param {string} paper
+   * @param {boolean} [hurry] paint no more than the window */
+  function draw(parts, view, paper, hurry = false) {
     const ratio = window.devicePixelRatio || 1;
     const wide = Math.round(WIDE * ratio) / ratio;
     /** @type {Set<string>} */
@@ -102,7 +105,14 @@ export function createTiles(kind) {
         tiles.set(id, tile);
         shape(tile, c * wide, top, wide, bottom - top, ratio);
         if (tile.canvas.parentElement !== element) element.append(tile.canvas);
-        for (const part of row) fill(tile, part, c * wide, top, wide, ratio, paper);
+        for (const part of row) {
+          if (hurry && (part.top + part.height <= view.top || part.top >= view.bottom)) continue;
+          const [left, right] = [c * wide, (c + 1) * wide];
+          const now = hurry
+            ? { from: Math.max(left, Math.floor(view.left)), to: Math.min(right, Math.ceil(view.right)) }
+            : { from: left, to: right };
+          fill(tile, part, { left, top, right }, now, ratio, paper);
+        }
       }
     }
     for (const [id, tile] of tiles) {
@@ -115,22 +125,29 @@ export function createTiles(kind) {
     spare.length = Math.min(spare.length, 8);
   }
 
-  /** @param {Tile} tile @param {Part} part @param {number} left @param {number} top of the tile @param {number} wide
-   * @param {number} ratio @param {string} paper */
-  function fill({ ctx, painted }, part, left, top, wide, ratio, paper) {
-    const from = dirtyFrom(painted.get(part.key), part, left + wide);
-    painted.set(part.key, { stamp: part.stamp, count: part.count });
-    if (from === null) return;
-    const x = Math.max(0, Math.floor(from * part.px - BLEED) - left);
+  /** Paint a part's pixels `now`, as far as they are not as they should be.
+   * @param {Tile} tile @param {Part} part @param {{left: number, top: number, right: number}} box of the tile
+   * @param {{from: number, to: number}} now @param {number} ratio @param {string} paper */
+  function fill({ ctx, painted }, part, { left, top, right }, now, ratio, paper) {
+    const before = painted.get(part.key);
+    const good = before && before.from <= now.from && before.to >= now.to ? before : undefined;
+    const first = dirtyFrom(good, part, right);
+    const { stamp, count } = part;
+    if (good && first === null) good.count = count;
+    if (first === null) return;
+    const grown = good?.from === left && good.to === right ? first : 0; // columns that are there already
+    const { from, to } = grown ? { from: left, to: right } : now;
+    painted.set(part.key, { stamp, count, from, to });
+    const x = grown ? Math.max(0, Math.floor(grown * part.px - BLEED) - left) : from - left;
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
     ctx.save();
     ctx.beginPath();
-    ctx.rect(from === 0 ? 0 : x, part.top - top, wide, part.height);
+    ctx.rect(x, part.top - top, to - left - x, part.height);
     ctx.clip();
     ctx.fillStyle = paper;
-    ctx.fillRect(0, part.top - top, wide, part.height);
-    ctx.translate(0, -top);
-    part.paint(ctx, left, wide, from);
+    ctx.fillRect(x, part.top - top, to - left - x, part.height);
+    ctx.translate(from - left, -top);
+    part.paint(ctx, from, to - from, grown);
     ctx.restore();
   }
 

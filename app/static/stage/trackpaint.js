@@ -2,7 +2,7 @@
 // How tracks are painted, on a canvas or anything like it.
 
 import { FONT, pieceOf } from "../draw.js";
-import { flagsAt } from "../flags.js";
+import { flagged, flagsAt } from "../flags.js";
 import { linesOf } from "../thresholds.js";
 import { cells } from "./axis.js";
 import { firstFrom, fromOn } from "./bands.js";
@@ -24,43 +24,81 @@ export const judged = (column) => column.node?.judge ?? null;
 
 const xOf = (/** @type {View} */ view, /** @type {number} */ pos) => pos * view.px - view.scroll;
 
-/** Bars from the track's base; where columns are narrower than a pixel the highest of them stands.
- * @param {Pen} ctx @param {View} view @param {Read} read @param {string|((column: Column) => string)} colour */
-export function bars(ctx, view, read, colour) {
-  const { run, list, first, last, px, scroll, y, height, top, ink } = view;
-  const gap = px >= 4 ? 1 : 0;
-  for (const [x0, x1, from, end] of cells(first, last, px, scroll)) {
-    let best = null;
+/** The highest value of each cell that has one. @param {View} view @param {Read} read
+ * @param {(x0: number, x1: number, tall: number, at: number) => void} draw with the value's height and its column */
+function highest({ run, list, first, last, px, scroll, height, top }, read, draw) {
+  cells(first, last, px, scroll, (x0, x1, from, to) => {
+    let best = -Infinity;
     let at = from;
-    for (let i = from; i < end; i += 1) {
+    for (let i = from; i < to; i += 1) {
       const value = read(list[i], run);
-      if (value != null && (best === null || value > best)) {
-        best = value;
-        at = i;
-      }
+      if (value == null || value <= best) continue;
+      best = value;
+      at = i;
     }
-    if (best === null) continue;
-    const tall = Math.max(1, Math.round((Math.min(top, Math.max(0, best)) / top) * height));
-    ctx.fillStyle = ink(typeof colour === "function" ? colour(list[at]) : colour);
-    ctx.fillRect(x0, y + height - tall, Math.max(1, x1 - x0 - gap), tall);
-  }
+    if (best > -Infinity) draw(x0, x1, Math.round((Math.min(top, Math.max(0, best)) / top) * height), at);
+  });
 }
 
-/** A level stroke a column: the value's height.
+/** Bars from the track's base; where columns are narrower than a pixel the highest of them stands. Bars that touch are
+ * one shape, which takes half the time.
+ * @param {Pen} ctx @param {View} view @param {Read} read @param {string|((column: Column) => string)} colour */
+export function bars(ctx, view, read, colour) {
+  const { list, px, y, height, ink } = view;
+  const base = y + height;
+  const colourOf = typeof colour === "string" ? () => colour : (/** @type {number} */ at) => colour(list[at]);
+  if (px >= 4) {
+    highest(view, read, (x0, x1, tall, at) => {
+      ctx.fillStyle = ink(colourOf(at));
+      ctx.fillRect(x0, base - Math.max(1, tall), Math.max(1, x1 - x0 - 1), Math.max(1, tall));
+    });
+    return;
+  }
+  let end = Number.NaN;
+  let painted = "";
+  const fill = () => {
+    if (!painted) return;
+    ctx.lineTo(end, base);
+    ctx.fill();
+  };
+  highest(view, read, (x0, x1, tall, at) => {
+    const next = colourOf(at);
+    if (next !== painted) {
+      fill();
+      ctx.fillStyle = ink(next);
+      ctx.beginPath();
+      ctx.moveTo(x0, base);
+    } else if (x0 !== end) {
+      ctx.lineTo(end, base);
+      ctx.moveTo(x0, base);
+    }
+    ctx.lineTo(x0, base - Math.max(1, tall));
+    ctx.lineTo(x1, base - Math.max(1, tall));
+    painted = next;
+    end = x1;
+  });
+  fill();
+}
+
+/** A level stroke a column: the value's height; neighbours of one height are one stroke.
  * @param {Pen} ctx @param {View} view @param {Read} read @param {string} colour */
 export function levels(ctx, view, read, colour) {
-  const { run, list, first, last, px, scroll, y, height, top, ink } = view;
+  const { y, height, ink } = view;
   ctx.fillStyle = ink(colour);
-  for (const [x0, x1, from, end] of cells(first, last, px, scroll)) {
-    let best = null;
-    for (let i = from; i < end; i += 1) {
-      const value = read(list[i], run);
-      if (value != null && (best === null || value > best)) best = value;
+  let from = 0;
+  let end = 0;
+  let top = 0;
+  const stroke = () => end > from && ctx.fillRect(from, top, end - from, 2);
+  highest(view, read, (x0, x1, tall) => {
+    const next = Math.min(y + height - 2, y + height - tall - 1);
+    if (x0 !== end || next !== top) {
+      stroke();
+      from = x0;
+      top = next;
     }
-    if (best === null) continue;
-    const at = y + height - Math.round((Math.min(top, Math.max(0, best)) / top) * height);
-    ctx.fillRect(x0, Math.min(y + height - 2, at - 1), x1 - x0, 2);
-  }
+    end = x1;
+  });
+  stroke();
 }
 
 const DASHES = 7; // pixels of a dash and its gap
@@ -241,6 +279,7 @@ export function paintImportance(ctx, view) {
   const size = Math.max(0.5, Math.min(1, px / 9));
   bars(ctx, { ...view, y: y + 6, height: height - 6, top: 1 }, judged, "--judge");
   thresholds(ctx, { ...view, y: y + 6, height: height - 6, top: 1 }, "judge");
+  if (!flagged(run)) return;
   for (let i = first; i < last; i += 1)
     for (const { kind, important } of flagsAt(run, list[i].pos))
       if (kind !== "review") paintFlag(ctx, kind, important, xOf(view, i) + px / 2, y, size, ink);
