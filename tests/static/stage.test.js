@@ -8,6 +8,7 @@ import { agreement, bandOf, breadthOf, firstFrom, partsAt, referenceOf, sorted }
 import { layoutBands, placeAt } from "../../app/static/stage/layout.js";
 import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
 import { columnsIn, dirtyFrom, rowsOf } from "../../app/static/stage/tiles.js";
+import { bars } from "../../app/static/stage/trackpaint.js";
 import { NOT_YET } from "../../app/static/thresholds.js";
 import { recordedStore } from "./storeofcase.js";
 
@@ -48,6 +49,55 @@ test("cells cover every position once, in order, also below a pixel each", () =>
       seen,
       Array.from({ length: 383 }, (_, i) => i + 17),
     );
+  }
+});
+
+/** A pen that keeps how high each colour stands in each pixel: of rectangles, and of shapes made of level steps. */
+function skyline(base) {
+  const tops = new Map();
+  let path = [];
+  const stand = (colour, from, to, top) => {
+    for (let x = from; x < to; x += 1) tops.set(`${colour}/${x}`, base - top);
+  };
+  const pen = {
+    tops,
+    fillStyle: "",
+    beginPath: () => (path = []),
+    moveTo: (x, y) => path.push([x, y, "begins"]),
+    lineTo: (x, y) => path.push([x, y]),
+    fill() {
+      for (let i = 1; i < path.length; i += 1) {
+        const [[x0, y0], [x1, y1, begins]] = [path[i - 1], path[i]];
+        assert.ok(begins || x0 === x1 || y0 === y1, "a slope between bars");
+        if (!begins && y0 === y1 && y0 < base) stand(pen.fillStyle, x0, x1, y0);
+      }
+    },
+    fillRect: (x, y, width, height) => y + height === base && stand(pen.fillStyle, x, x + width, y),
+  };
+  return pen;
+}
+
+test("bars that touch stand as high, and in the colours, as each by itself", () => {
+  const values = [0.2, 0.2, null, 0.9, 0.4, 0, 0.4, null, null, 1, 0.6];
+  const list = values.map((value, i) => ({ value, colour: i % 3 ? "a" : "b" }));
+  const ink = (name) => name;
+  for (const px of [0.5, 1, 3, 5]) {
+    const view = { run: null, list, first: 0, last: list.length, px, scroll: 0, y: 4, height: 20, top: 1, ink };
+    const pen = skyline(24);
+    bars(
+      pen,
+      view,
+      (column) => column.value,
+      (column) => column.colour,
+    );
+    const want = new Map();
+    cells(0, list.length, px, 0, (x0, x1, from, to) => {
+      const best = list.slice(from, to).reduce((a, b) => ((b.value ?? -1) > (a.value ?? -1) ? b : a));
+      const end = px >= 4 ? x1 - 1 : x1;
+      if (best.value !== null)
+        for (let x = x0; x < end; x += 1) want.set(`${best.colour}/${x}`, Math.max(1, Math.round(best.value * 20)));
+    });
+    assert.deepEqual(pen.tops, want, `${px} pixels a column`);
   }
 });
 
