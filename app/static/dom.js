@@ -50,6 +50,12 @@ function fill(element, classes, attrs, children) {
   for (const child of children.flat()) if (child != null && child !== false) element.append(child);
 }
 
+/** Have an element say something; the same words again would have the page laid out for nothing.
+ * @param {Element} element @param {string} words */
+export function tell(element, words) {
+  if (element.textContent !== words) element.textContent = words;
+}
+
 /**
  * 0.4137 -> "0.41"; tiny but not zero -> "<0.01"; unknown -> "–".
  * @param {number | null | undefined} value

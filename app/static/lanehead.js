@@ -2,7 +2,7 @@
 // The header of a lane: the method, what it promises, its figures, how its run ended, and its answer.
 
 import { ownNameOf } from "./columns.js";
-import { h, num } from "./dom.js";
+import { h, num, tell } from "./dom.js";
 import { percent } from "./draw.js";
 import { knobText } from "./lanetext.js";
 import { answerOf } from "./run/answer.js";
@@ -106,7 +106,7 @@ export class LaneHead {
   /** Everything that changes as rounds come, at the time that is shown; its name, since another lane may have come. */
   numbers() {
     const name = ownNameOf(this.store, this.run);
-    if (this.title.textContent !== name) this.title.textContent = name;
+    tell(this.title, name);
     const stats = this.store.stats(this.run);
     const drafts = this.run.card.guarantee !== "reference";
     const texts = [
@@ -116,11 +116,10 @@ export class LaneHead {
       drafts ? percent(stats.acceptRate) : "–",
     ];
     texts.forEach((text, i) => {
-      const { value } = this.figures[i];
-      if (value.textContent !== text) value.textContent = text;
+      tell(this.figures[i].value, text);
     });
     const told = whose([...this.store.runs.values()], this.run).join(", ");
-    if (this.whose.textContent !== told) this.whose.textContent = told;
+    tell(this.whose, told);
     this.whose.hidden = !told;
     this.speedup(stats.perSecond);
     this.ending(stats.rounds === this.run.rounds.length ? this.run.end : null);
@@ -132,9 +131,9 @@ export class LaneHead {
     const { run, store } = this;
     const reference = [...store.runs.values()].find((other) => other.card.guarantee === "reference");
     const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
-    this.ratio.textContent = base && speed ? `${num(speed / base, 1)}× once` : "";
+    const once = base && speed ? `${num(speed / base, 1)}× once` : "";
     const again = store.time.at === Infinity ? repeatedOf(store, run.key) : null;
-    if (again?.speedup) this.ratio.textContent = times(again.speedup.median);
+    tell(this.ratio, again?.speedup ? times(again.speedup.median) : once);
     this.spread.hidden = !again;
     this.spread.replaceChildren(...(again ? spreadWords(again).map((words) => h("span", {}, words)) : []));
   }
@@ -143,12 +142,12 @@ export class LaneHead {
   ending(end) {
     const { run, store } = this;
     const text = end ? (REASONS[end.reason] ?? end.reason) : store.status.phase === "running" ? "decoding" : "";
-    this.state.textContent = text;
+    tell(this.state, text);
     this.state.className = `state ${end ? end.reason : text}`;
     this.state.title = end?.message ?? "";
     const told = answerOf(end);
     this.answer.hidden = !told;
-    this.answer.textContent = told?.words ?? "";
+    tell(this.answer, told?.words ?? "");
     this.answer.className = `answer ${told?.right ? "right" : "wrong"}`;
     const failed = end?.reason === "error";
     const fault = failed
@@ -157,6 +156,6 @@ export class LaneHead {
         ? draftedNothing(run)
         : "";
     this.fault.hidden = !fault;
-    this.fault.textContent = fault;
+    tell(this.fault, fault);
   }
 }
