@@ -11,7 +11,7 @@ from app.figures.theme import COLOURS, captioned, figure, vertical
 
 QUARTER = 0.25
 FEW = 3  # rounds below which a bar is pale
-AXIS, LINE = 16, 18  # letters of a line below a narrow figure, and pixels of one
+AXIS, LINE = 13, 18  # letters of a line below a narrow figure, and pixels of one
 RANK = "rank of the last accepted token (TCR)"
 SPREADS = {  # title -> column of a method's row, whether 1 means the plain target
     "Tokens a target call": ("tau", False),

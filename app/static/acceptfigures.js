@@ -87,7 +87,7 @@ export const position = {
     if (!small)
       keyLine(chart.figure, chart.left, 9, [
         { words: "of all rounds", colour: "--draft-2", shape: "bar" },
-        { words: "of those tested here", colour: "--target", shape: "square" },
+        { words: "of those tested", colour: "--target", shape: "square" },
       ]);
     return chart.figure;
   },

@@ -12,7 +12,8 @@ import { traceText } from "./save.js";
  * @typedef {import("./types/store.js").Run} Run
  * @typedef {import("./types/analysis.js").Parting} Parting
  * @typedef {import("./columns.js").Column} Column
- * @typedef {{pair: [string, string] | null, figure: SVGSVGElement | null}} State
+ * @typedef {{pair: [string, string] | null, figure: SVGSVGElement | null, room: number}} State
+ *   `room`: pixels that the figure has
  * @typedef {Record<"left" | "right", HTMLSelectElement> & {body: HTMLElement}} Parts
  * @typedef {ReturnType<typeof explain>} Found
  */
@@ -30,7 +31,7 @@ const CAUSES = {
 /** @param {HTMLElement} element @param {Store} store @param {import("./types/lab.js").Lab} [lab] */
 export function mount(element, store, lab) {
   /** @type {State} */
-  const state = { pair: null, figure: null };
+  const state = { pair: null, figure: null, room: 420 };
   /** @type {Parts} */
   const parts = {
     left: h("select.v-select", { "aria-label": "First lane" }),
@@ -59,6 +60,12 @@ export function mount(element, store, lab) {
   store.on("runs", () => {
     state.pair = null;
   });
+  new ResizeObserver(([entry]) => {
+    const room = Math.floor(entry.contentRect.width);
+    if (!room || room === state.room) return;
+    state.room = room;
+    later();
+  }).observe(parts.body);
   offer(element, lab, () => (state.figure ? svgText(state.figure, element) : null));
   later();
 }
@@ -171,7 +178,7 @@ function card(store, state, a, b, found) {
     .map((token) => pieceOf(a, token.token, 12))
     .join("")
     .replaceAll("·", " ");
-  state.figure = bars(store, a, b, found);
+  state.figure = bars(store, a, b, found, state.room);
   const jump = (/** @type {Run} */ run) =>
     h("button.v-button", {
       type: "button",
@@ -217,9 +224,10 @@ function inTwo(name, most) {
   return at < 1 ? [cut(name, most)] : [name.slice(0, at), cut(name.slice(at + 1), most)];
 }
 
-/** The probabilities of both tokens. @param {Store} store @param {Run} a @param {Run} b @param {Found} found */
-function bars(store, a, b, { one, two, p, gap, near }) {
-  const width = 420;
+/** The probabilities of both tokens. @param {Store} store @param {Run} a @param {Run} b @param {Found} found
+ * @param {number} room pixels */
+function bars(store, a, b, { one, two, p, gap, near }, room) {
+  const width = Math.max(290, Math.min(420, room));
   const figure = s("svg.v-figure", {
     viewBox: `0 0 ${width} ${near ? 92 : 72}`,
     width,
@@ -253,7 +261,7 @@ function bars(store, a, b, { one, two, p, gap, near }) {
     );
     figure.append(label(202 + long, y + 13, p[i] === null ? "not listed" : prob(p[i])));
   });
-  figure.append(label(196, 66, "target's probability, same prefix", { "font-size": 10, fill: "var(--ink-3)" }));
+  figure.append(label(Math.min(196, width - 200), 66, "target's probability, same prefix", { fill: "var(--ink-3)" }));
   if (near)
     figure.append(
       label(

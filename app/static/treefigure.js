@@ -110,12 +110,11 @@ function nodeFigure(state, { run, round, left, top, row, column }, place) {
     "aria-level": place.depth + 1,
     style: "cursor:pointer",
   });
-  const room = Math.floor((column - 62) / 7.2);
   if (root) {
     const last = run.tokens[round.start - 1];
     group.append(s("circle", { cx: x, cy: y, r: 4, fill: "var(--ink)" }));
     group.append(
-      backed(x - 2, y - 8, last ? pieceOf(run, last.token, Math.max(4, room + 4)) : "prompt", {
+      backed(x - 2, y - 8, last ? pieceOf(run, last.token, Math.floor((column - 34) / 7.2)) : "prompt", {
         "font-family": MONO,
         "font-size": 11,
         fill: "var(--ink)",
@@ -123,7 +122,11 @@ function nodeFigure(state, { run, round, left, top, row, column }, place) {
     );
     return { group, width: 7 };
   }
-  const name = pieceOf(run, node.token, Math.max(4, room));
+  // Drafters that copy give no probability; then the target's own is shown, in its colour.
+  const number = node.q != null ? prob(node.q) : node.p != null && node.state !== "discarded" ? prob(node.p) : "";
+  const more = place.hidden ? 5 + 7 * `+${place.hidden}`.length : 0;
+  const name = pieceOf(run, node.token, Math.max(4, Math.floor((column - 24 - number.length * 6.6 - more) / 7)));
+  const width = 17 + name.length * 7 + number.length * 6.6 + more;
   group.setAttribute(
     "aria-description",
     `${SIGNS[node.state].label}, draft ${prob(node.q)}${node.rank ? `, rank ${node.rank}` : ""}`,
@@ -132,7 +135,7 @@ function nodeFigure(state, { run, round, left, top, row, column }, place) {
     s("rect.v-ring", {
       x: x - 9,
       y: y - row / 2 + 1.5,
-      width: column - 20,
+      width: Math.min(column - 4, Math.max(column - 20, width + 6)),
       height: row - 3,
       rx: 4,
       fill: "transparent",
@@ -152,8 +155,6 @@ function nodeFigure(state, { run, round, left, top, row, column }, place) {
   const blank = name.startsWith("·") && name.length > 1 ? 1 : 0;
   if (blank) text.append(s("tspan", { text: "·", fill: "var(--ink-3)" }));
   text.append(s("tspan", { text: name.slice(blank), "text-decoration": struck }));
-  // Drafters that copy give no probability; then the target's own is shown, in its colour.
-  const number = node.q != null ? prob(node.q) : node.p != null && node.state !== "discarded" ? prob(node.p) : "";
   if (number)
     text.append(
       s("tspan", {
@@ -179,9 +180,8 @@ function nodeFigure(state, { run, round, left, top, row, column }, place) {
       }),
     );
   group.append(text);
-  const more = place.hidden ? 5 + 7 * `+${place.hidden}`.length : 0;
   state.groups.set(place.index, group);
-  return { group, width: 17 + name.length * 7 + number.length * 6.6 + more };
+  return { group, width };
 }
 
 /** A text on a backing, so that edges do not cross it.
