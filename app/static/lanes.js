@@ -44,13 +44,13 @@ export function mount(element, store, lab) {
   }
 
   /** While text grows the lanes keep one height; afterwards they are as tall as their text, within bounds.
-   * Stretches that were never painted have an estimated height, so it is asked for again once they were. */
+   * Sections that were never painted have an estimated height, so it is asked for again once they were. */
   function settle(again = true) {
     const done = store.status.phase === "done" && lanes.size > 0;
     const most = Math.max(0, ...[...lanes.values()].map((lane) => lane.text.height));
     element.style.setProperty("--flow", done ? `${most}px` : "40vh");
     element.closest("[data-lab]")?.classList.toggle("blank", store.lanes.length === 0);
-    if (done && again) setTimeout(() => settle(false), 50);
+    if (done && again) requestAnimationFrame(() => requestAnimationFrame(() => settle(false)));
   }
 
   /** Scroll all lanes at once after they grew: one layout a frame, not one a lane. */
