@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.analysis.grouping import pair_names, task_of
 from engine.analysis.intervals import Interval, mean_interval, ratio_interval, share_interval
-from engine.analysis.votes import majority
+from engine.analysis.votes import majority_right
 from engine.tasks import check_answer
 from engine.tasks.marking import TASKS, Marking, marking
 from engine.tasks.references import Array, Corpus, summarised, translated
@@ -157,12 +157,7 @@ def _votes(ours: Responses, theirs: Responses, mark: Marking) -> Found:
 def voted_right(given: Sequence[Response], mark: Marking) -> bool:
     """Whether the answer that most of the responses give is right; of equally frequent ones the first counts."""
     answers = [mark.extract(response.text) for response in given]
-    winner = majority(answers, mark.equivalent).answer
-    return any(
-        bool(response.right)
-        for answer, response in zip(answers, given, strict=True)
-        if answer is not None and mark.equivalent(winner, answer)
-    )
+    return majority_right(answers, [bool(response.right) for response in given], mark.equivalent)
 
 
 def _translations(ours: Responses, theirs: Responses, mark: Marking) -> Found:

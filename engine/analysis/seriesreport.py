@@ -14,13 +14,17 @@ def trajectory_counts(rows: Sequence[Row], wanted: Sequence[int]) -> list[int]:
 
 
 def series_report(settings: dict[str, Any], rows: Sequence[Row], ks: Sequence[int]) -> dict[str, Any]:
-    """JSON types; methods in the order of their first row, the first one is what the others are compared with."""
+    """JSON types; methods in the order of their first row, the first one is what the others are compared with.
+
+    Of programs that were not run nobody knows whether they are right: then there is no accuracy.
+    """
     names, mark = methods_of(rows), marking(settings["family"])
+    known = "accuracy" in mark.measures and (mark.textual or all(row.get("score") is not None for row in rows))
     return {
         "settings": settings,
         "over_k": [first_k(rows, name, k) for name in names for k in ks],
         "by_trajectory": [at(rows, name, i) for name in names for i in range(1, settings["n"] + 1)],
         "growth": [growth(rows, name, 1, settings["n"]) for name in names],
         "differences": [difference(rows, names[0], name, max(ks)) for name in names[1:]],
-        "accuracy": {name: voted(rows, name, mark.equivalent, ks) for name in names if "accuracy" in mark.measures},
+        "accuracy": {name: voted(rows, name, mark, ks) for name in names if known},
     }

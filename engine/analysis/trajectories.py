@@ -9,7 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from engine.analysis.intervals import mean_interval
-from engine.analysis.votes import Equivalent, accuracy_over_n
+from engine.analysis.votes import accuracy_over_n
+from engine.tasks.marking import Marking
 
 Row = Mapping[str, Any]
 
@@ -98,7 +99,12 @@ def _tau(group: Sequence[Row]) -> float:
     return float(sum(r["tokens"] for r in group) / sum(r["rounds"] for r in group))
 
 
-def voted(rows: Sequence[Row], method: str, equivalent: Equivalent, ns: Sequence[int]) -> dict[int, float]:
-    """Share of problems that the majority over the first n trajectories gets right."""
+def voted(rows: Sequence[Row], method: str, mark: Marking, ns: Sequence[int]) -> dict[int, float]:
+    """Share of problems that the majority over the first n trajectories gets right; programs by their tests' score."""
     groups = list(by_problem(rows, method).values())
-    return accuracy_over_n([[r["answer"] for r in g] for g in groups], [g[0]["truth"] for g in groups], equivalent, ns)
+    answers = [[row["answer"] for row in group] for group in groups]
+    return accuracy_over_n(answers, [[_right(row, mark) for row in group] for group in groups], mark.equivalent, ns)
+
+
+def _right(row: Row, mark: Marking) -> bool:
+    return mark.equivalent(row["answer"], row["truth"]) if mark.textual else (row["score"] or 0) >= 1

@@ -37,15 +37,20 @@ def majority(answers: Sequence[Answer], equivalent: Equivalent) -> Vote:
     return Vote(winner[0], winner[1], len(answers))
 
 
+def majority_right(answers: Sequence[Answer], right: Sequence[bool], equivalent: Equivalent) -> bool:
+    """Whether the majority is right: one of those that gave its answer is. Programs are right by their tests."""
+    winner = majority(answers, equivalent).answer
+    return any(
+        good and answer is not None and equivalent(winner, answer) for answer, good in zip(answers, right, strict=True)
+    )
+
+
 def accuracy_over_n(
-    answers: Sequence[Sequence[Answer]], truths: Sequence[Answer], equivalent: Equivalent, ns: Sequence[int]
+    answers: Sequence[Sequence[Answer]], right: Sequence[Sequence[bool]], equivalent: Equivalent, ns: Sequence[int]
 ) -> dict[int, float]:
     """For each n the share of problems whose majority over the first n trajectories (or all, if fewer) is right."""
     return {
-        n: sum(
-            equivalent(majority(given[:n], equivalent).answer, truth)
-            for given, truth in zip(answers, truths, strict=True)
-        )
+        n: sum(majority_right(given[:n], good[:n], equivalent) for given, good in zip(answers, right, strict=True))
         / max(len(answers), 1)
         for n in ns
     }

@@ -11,7 +11,7 @@ from typing import Any
 from engine.analysis.ngrams import overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
-from engine.analysis.votes import majority
+from engine.analysis.votes import majority, majority_right
 from engine.cli.options import (
     COUNT,
     MINUTES,
@@ -34,7 +34,7 @@ from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.methods import get_card
 from engine.tasks import FAMILIES
-from engine.tasks.marking import OWN, marking
+from engine.tasks.marking import OWN, Marking, marking
 from engine.tasks.problem import Problem
 from engine.trees.template import named_template, tree_names
 from engine.tune.rows import Rows, read_rows
@@ -144,7 +144,7 @@ def draw(args: argparse.Namespace) -> int:
             entry |= {
                 "answer": vote.answer,
                 "share": vote.share,
-                "right": mark.equivalent(vote.answer, prompt.problem.answer),
+                "right": _voted(mark, prompt.problem, [t.text for t in traces]),
             }
         report.append(entry)
         if not args.json:
@@ -154,13 +154,22 @@ def draw(args: argparse.Namespace) -> int:
     return 0
 
 
+def _voted(mark: Marking, problem: Problem, texts: Sequence[str]) -> bool | None:
+    """Whether the majority is right; None where there is nothing right, or programs may not be run."""
+    right = [mark.right(problem, text) for text in texts]
+    if None in right:
+        return None
+    return majority_right([mark.extract(text) for text in texts], [bool(one) for one in right], mark.equivalent)
+
+
 def _drawn(entry: dict[str, Any]) -> str:
     lines = [entry["prompt"]] + [
         f"  {'    -' if tau is None else f'{tau:5.2f}'} tokens a call |{text}"
         for tau, text in zip(entry["tau"], entry["texts"], strict=True)
     ]
     if "answer" in entry:
-        lines.append(f"  majority: {entry['answer']} ({entry['share']:.0%}), {'right' if entry['right'] else 'wrong'}")
+        told = {True: ", right", False: ", wrong", None: ""}[entry["right"]]
+        lines.append(f"  majority: {entry['answer']} ({entry['share']:.0%}){told}")
     return "\n".join(lines)
 
 

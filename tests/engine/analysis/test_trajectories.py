@@ -5,8 +5,10 @@ import json
 import pytest
 
 from engine.analysis.ngrams import overlap_table, repeated_share, seen_share
+from engine.analysis.seriesreport import series_report
 from engine.analysis.trajectories import at, by_problem, difference, first_k, growth, voted
-from engine.analysis.votes import accuracy_over_n, majority
+from engine.analysis.votes import accuracy_over_n, majority, majority_right
+from engine.tasks.marking import marking
 
 
 def same(a, b):
@@ -24,7 +26,21 @@ def test_majority_counts_equal_answers_and_ignores_missing_ones():
 
 def test_accuracy_grows_with_agreement():
     answers = [["1", "2", "2"], ["5", "5", "6"]]
-    assert accuracy_over_n(answers, ["2", "5"], same, [1, 3]) == {1: 0.5, 3: 1.0}
+    right = [[False, True, True], [True, True, False]]
+    assert accuracy_over_n(answers, right, same, [1, 3]) == {1: 0.5, 3: 1.0}
+    assert not majority_right([None, "3"], [True, False], same)  # an answer that nobody could read is not right
+
+
+def test_programs_vote_and_their_tests_tell_who_is_right():
+    """Two of three agree on a program; another would do as well, and its text is not the reference's."""
+    texts = ["def f(): return 1", "def f(): return 2", "def f(): return 1"]
+    rows = [row("a", "p", i, 5, 5, text) | {"score": float("1" in text)} for i, text in enumerate(texts)]
+    assert voted(rows, "a", marking("functions"), [1, 3]) == {1: 1.0, 3: 1.0}
+    wrong = [one | {"score": 1 - one["score"]} for one in rows]
+    assert voted(wrong, "a", marking("functions"), [1, 3]) == {1: 0.0, 3: 0.0}
+    settings = {"family": "functions", "n": 3}
+    assert series_report(settings, rows, [1, 3])["accuracy"] == {"a": {1: 1.0, 3: 1.0}}
+    assert series_report(settings, [one | {"score": None} for one in rows], [1])["accuracy"] == {}
 
 
 def test_overlap_by_hand():
@@ -76,4 +92,4 @@ def test_tables_over_the_first_k():
     assert growth(ROWS, "a", 1, 2)["difference"]["mean"] == 2.0
     assert difference(ROWS, "a", "b", 2)["difference"]["mean"] == pytest.approx((1.0 + 1.8) / 2)
     assert first_k(ROWS, "a", 3)["problems"] == 0 and first_k(ROWS, "a", 3)["tau"] is None
-    assert voted(ROWS, "a", same, [1, 2]) == {1: 0.5, 2: 0.5}
+    assert voted(ROWS, "a", marking("arithmetic"), [1, 2]) == {1: 0.5, 2: 0.5}
