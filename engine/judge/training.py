@@ -54,6 +54,11 @@ def read(path: Path, models: Mapping[str, Model], force: bool = False) -> Mined:
     head = _forced(path, head, models) if force else head
     for role, model in models.items():
         made = _revision(head, role)
+        if made is None and head.get("eagle_online"):
+            raise ModelMismatch(
+                f"{path} was mined along {head['eagle_online']}, without a {role} model: --read target leaves its "
+                "states out. --force reads them all the same."
+            )
         if made != model.revision:
             raise ModelMismatch(
                 f"{path} was mined with the {role} {made}, and {model.revision} is loaded. --force reads its states "

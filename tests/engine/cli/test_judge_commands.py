@@ -217,6 +217,8 @@ def test_mining_along_an_eagle_heads_windows(tmp_path: Path, capsys: pytest.Capt
     for other in ("--naive", "--temperature=0.5", "--endpoint=http://127.0.0.1:1"):
         assert main([*given, other]) == 2
     capsys.readouterr()
+    assert main(["judge-train", "--mined", str(tmp_path / "m.jsonl"), "--out", str(tmp_path / "judge")]) == 2
+    assert "along eagle2, without a draft model: --read target" in capsys.readouterr().err
 
 
 def judge_of(pair: list[str], mined: Path, out: Path, *more: str) -> Path:
