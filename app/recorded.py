@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from app.knobs import fitted
 from app.state import Limits
 from engine.analysis.compared import compared
 from engine.analysis.reading import read_runs
@@ -70,13 +71,15 @@ def answered(head: RunStarted, end: RunEnded) -> Checked | None:
 
 
 def lanes(traces: Iterable[Trace], cards: Sequence[Card], sentence: Sentence | None) -> list[dict[str, Any]]:
-    """Whole traces as lanes; a method that this build does not know keeps what its trace says of it."""
+    """Whole traces as lanes, their cards with the defaults of their pair; a method that this build does not know keeps
+    what its trace says of it."""
     known, declared = {card.name: card for card in cards}, thresholds(cards)
     out: list[dict[str, Any]] = []
     for trace in traces:
         head = trace.head
         same = sum(lane["card"]["name"] == head.method for lane in out)
-        card = known[head.method].to_json() if head.method in known else _stand_in(head, declared.get(head.rule))
+        mine = known.get(head.method)
+        card = fitted(mine, head.preset or "").to_json() if mine else _stand_in(head, declared.get(head.rule))
         narrator = Narrator(sentence)
         events = [narrator.message(event) for event in trace.events]
         out.append({"key": head.method + (f".{same + 1}" if same else ""), "card": card, "events": events})

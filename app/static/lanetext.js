@@ -3,7 +3,8 @@
 
 /** @typedef {import("./types/store.js").Run} Run */
 
-/** The knobs of a run that are worth naming. @param {Run} run */
+/** The knobs of a run that are worth naming; one that was calibrated for its models says so where it is set otherwise.
+ * @param {Run} run */
 export function knobText(run) {
   const { trajectory } = run.head?.extras ?? {};
   const which = typeof trajectory === "number" ? [`trajectory ${trajectory + 1}`] : [];
@@ -13,12 +14,12 @@ export function knobText(run) {
     return !knob?.advanced || knob.default !== value;
   });
   const parts = which.concat(
-    given
-      .slice(0, 4)
-      .map(
-        ([name, value]) =>
-          `${name.replaceAll("_", " ")} ${typeof value === "number" ? Number(value.toPrecision(4)) : value}`,
-      ),
+    given.slice(0, 4).map(([name, value]) => {
+      const knob = knobs.get(name);
+      const byHand = knob?.calibrated && knob.default !== value ? ` (by hand; calibrated: ${knob.default})` : "";
+      const told = typeof value === "number" ? Number(value.toPrecision(4)) : value;
+      return `${name.replaceAll("_", " ")} ${told}${byHand}`;
+    }),
   );
   return parts.join(" · ") || (run.card.guarantee === "reference" ? "one token a call" : "");
 }

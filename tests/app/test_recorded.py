@@ -9,7 +9,8 @@ from app import recorded
 from app.state import Limits
 from engine.analysis.reading import draft_tokens
 from engine.errors import ConfigError, TraceError
-from engine.trace.events import RunEnded
+from engine.methods import CARDS as METHODS
+from engine.trace.events import RunEnded, RunStarted
 from engine.trace.store import Trace, unpack
 from tests.app.fakes import sentence
 from tests.app.synthetic import CARDS, events
@@ -27,6 +28,17 @@ def test_one_file_may_hold_several_runs():
     lanes = recorded.lanes(traces, CARDS, sentence)
     assert [lane["key"] for lane in lanes] == ["plain", "chain", "chain.2"]
     assert lanes[1]["card"]["title"] == "Chain of candidates"
+
+
+def test_a_recorded_lane_has_the_defaults_of_its_pair():
+    """The page tells with them which thresholds were set by hand."""
+    head, *rest = events("chain", 4)
+    assert isinstance(head, RunStarted)
+    for pair, threshold in (("tiny", 1.347), ("nobody", 2.0)):
+        run = Trace([replace(head, method="easd", preset=pair), *rest])
+        (lane,) = recorded.lanes([run], METHODS, None)
+        (knob,) = (knob for knob in lane["card"]["knobs"] if knob["name"] == "tau_entropy")
+        assert knob["default"] == threshold and bool(knob["calibrated"]) == (pair == "tiny")
 
 
 def test_gzipped_or_not():
