@@ -26,6 +26,10 @@ from engine.tasks import get_task, load_problems
 
 LIVE_TOKENS = 128
 METHODS = "methods"  # the page of all methods, beside those of the papers
+SHOWS = {  # what a recording shows, by the word after its task
+    "": "What each method costs in quality, and its speed",
+    "majority": "What the vote of several sampled answers is worth",
+}
 
 
 def routes(service: Service) -> list[BaseRoute]:
@@ -110,8 +114,8 @@ def _systems(sheet: Systems, cards: Mapping[str, Card]) -> dict[str, Any]:
     return {
         **dict.fromkeys(texts, ""),
         "id": sheet.name,
-        "name": sheet.name.capitalize(),
-        "shows": "what each method costs in quality, and its speed",
+        "name": sheet.name.replace("-", ", ").capitalize(),
+        "shows": SHOWS[sheet.name.partition("-")[2]],
         "here": sheet.told.replace("`", ""),
         "illustration": False,
         "command": sheet.command,
