@@ -120,6 +120,38 @@ def test_hover_links_lanes_click_locks_escape_clears(visit):
     wait(page, "s.cursor === null")
 
 
+BESIDE = """(lead) => {
+  const { store } = draftscope, { tokens } = store.runs.get(lead);
+  const flow = (key) => document.querySelector(`[data-lane="${key}"] .flow`), top = (one) => one.getBoundingClientRect().top;
+  const down = (key, pos) => top(flow(key).querySelector(`[data-i="${pos}"]`)) - top(flow(key));
+  const shown = (_, pos) => flow(lead).querySelector(`[data-i="${pos}"]`).getBoundingClientRect().bottom > top(flow(lead));
+  const pos = tokens.findIndex(shown);
+  const others = store.lanes.filter((key) => key !== lead).map((key) => {
+    const run = store.runs.get(key), box = flow(key);
+    const parts = tokens.findIndex(({ token }, i) => token !== run.tokens[i]?.token);
+    const at = parts < 0 || pos < parts ? pos : run.rounds[tokens[pos].round]?.start;
+    const free = box.scrollTop > 1 && box.scrollTop + box.clientHeight < box.scrollHeight - 2;
+    return { key, free, off: at === undefined ? 0 : down(key, at) - down(lead, pos) };
+  });
+  return { pos, others };
+}"""
+
+
+def test_lanes_scroll_together_to_the_same_token_and_where_texts_part_to_the_same_round(visit):
+    page = visit(viewport={"width": 1000, "height": 640})
+    page.locator("[data-lane=chain] .flow").hover()
+    for _ in range(2):
+        was = page.evaluate(f"({BESIDE})('chain').pos")
+        page.mouse.wheel(0, 78)
+        page.wait_for_function(
+            f"""(was) => {{
+              const {{ pos, others }} = ({BESIDE})('chain'), free = others.filter((one) => one.free);
+              return pos > was && free.length > 1 && free.every(({{ off }}) => Math.abs(off) < 2);
+            }}""",
+            arg=was,
+        )
+
+
 def test_a_sign_filters_all_lanes(visit):
     page = visit()
     page.locator(".legend button", has_text="bonus").click()
