@@ -15,6 +15,7 @@ from engine.files.places import PRESETS
 from engine.files.presets import get_preset
 from engine.trace.outcome import calls
 from engine.trace.store import Trace
+from tests.browser.legible import FAULTS, faults
 
 pytestmark = pytest.mark.browser
 S = "draftscope.store"
@@ -304,22 +305,13 @@ def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
 def test_nothing_overprints_and_the_page_does_not_scroll_sideways(visit: Any, query: str) -> None:
     """At every width, each reached from the one before; the layout has a second to come to rest."""
     page = visit(query, 390, 900)
-    overlap = """(() => { const out = [];
-      const hit = (a, b) => a.right > b.left + 0.5 && b.right > a.left + 0.5 && a.bottom > b.top + 1 && b.bottom > a.top + 1;
-      for (const head of document.querySelectorAll('.lane > header, .score .head')) {
-        const parts = [...head.querySelectorAll('dd, .ratio, .badge, .lane-knobs, .lane-title button, .title, .figs > *, .labels > *')]
-          .filter((one) => one.textContent.trim() && one.getClientRects().length);
-        parts.forEach((a, i) => parts.slice(i + 1).forEach((b) => {
-          if (!a.contains(b) && !b.contains(a) && hit(a.getBoundingClientRect(), b.getBoundingClientRect()))
-            out.push(`${a.textContent} / ${b.textContent}`); }));
-      } return out; })()"""
     for width in (390, 768, 1024, 1280, 1440, 1920, 2560):
         page.set_viewport_size({"width": width, "height": 900})
         fits = f"innerWidth === {width} && document.documentElement.scrollWidth <= {width}"
         try:
-            page.wait_for_function(f"{fits} && {overlap}.length === 0", timeout=5_000)
+            page.wait_for_function(f"{fits} && ({FAULTS})().length === 0", timeout=5_000)
         except PlaywrightTimeout:
-            found = page.evaluate(f"[document.documentElement.scrollWidth, {overlap}]")
+            found = page.evaluate("document.documentElement.scrollWidth"), faults(page)
             pytest.fail(f"at {width} pixels: {found}")
 
 
