@@ -130,7 +130,9 @@ const acceptance = (accepted, again) => (again?.accept_rate ? range(again.accept
 /** @param {Figures} figures */
 function parting({ parts, agrees }) {
   if (parts === null) return [];
-  return [h("span.parts", { text: `another text from ${parts} on (${percent(agrees)} agrees)` })];
+  return [
+    h("span.parts", { text: `another text from ${parts} on (${percent(agrees)?.replace(" ", "\u00a0")} agrees)` }),
+  ];
 }
 
 /** @param {string} name @param {Figures} figures */
