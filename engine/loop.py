@@ -113,6 +113,8 @@ class Decoding:
         forward = self.target.unread() if wanted is None else self.target.forward(self.tokens, wanted, checked=True)
         verify_ms = watch.lap()
         round_ = self._keep(draft, forward, wanted is draft)
+        if self.writer == "draft":  # it is the draft model that was called
+            draft_ms, verify_ms = draft_ms + verify_ms, 0.0
         round_.draft_ms, round_.verify_ms, round_.other_ms = draft_ms, verify_ms, early_ms + watch.lap()
         if wanted is not draft:
             round_.extras["early_ms"] = early_ms
@@ -128,7 +130,7 @@ class Decoding:
         self.method.drafter.observe(outcome)
         self.method.shape.observe(outcome)
         self.last, self.draft, self.path = forward, draft, verdict.path
-        fed = forward.tail + (len(draft) if read else 0)
+        fed = forward.tail + (len(draft) if read else 0) if self.writer == "target" else 0
         round_ = self._recorder.round(view, verdict, emitted, start, self.index, fed)
         self.index += 1
         return round_

@@ -8,6 +8,7 @@ from engine.cases.claims import failures
 from engine.errors import ConfigError
 from engine.files.places import PRESETS
 from engine.files.presets import get_preset, list_presets
+from engine.methods import CARDS
 from engine.tasks import load_problems
 from engine.trace.store import Trace
 
@@ -36,6 +37,11 @@ def test_a_threshold_set_by_hand_is_labelled():
                         and f" {used:g} nats; calibrated: {value:g}" in case.point
                     )
     assert by_hand == {"easd_helps", "easd_hurts", "all_methods"}
+
+
+def test_the_case_of_all_methods_has_them_all_in_the_order_of_the_catalogue():
+    """The embedded pair runs every method; after a new one: python -m engine cases record all_methods."""
+    assert [lane.method for lane in get_preset("all_methods").lanes] == [card.name for card in CARDS]
 
 
 def test_there_are_enough_cases():

@@ -89,7 +89,8 @@ export function ghostChips(run, round, whitespace) {
 export function halfChips(run, round, inside, whitespace) {
   const line = mainLine(round);
   const more = round.nodes.length - line.length;
-  const words = round.drafted === 0 ? (inside === "drafted" ? "no draft" : "target called") : inside;
+  const words =
+    round.drafted === 0 ? (inside === "drafted" ? "no draft" : round.fed ? "target called" : "draft called") : inside;
   return [
     h("span.phase", { text: `round ${round.index}: ${words}` }),
     ...line.map((i) => ghost(run, round, i, whitespace)),

@@ -2,11 +2,11 @@
 // The verdict: the engine's sentence on the selected run, its dominant cause, and how it was measured.
 
 import { lockedRun, nameOf } from "./columns.js";
-import { count, h, s } from "./dom.js";
+import { h, s } from "./dom.js";
 import { FONT, fmt } from "./draw.js";
 import { offer, svgText } from "./figure.js";
 import { drafted, plainOf, roundsOf, summary } from "./numbers.js";
-import { callsSaid } from "./run/calls.js";
+import { callsSaid, callWords, tauWords } from "./run/calls.js";
 import { isOutside } from "./run/intro.js";
 import { repeatedOf, spreadWords } from "./run/spread.js";
 import { forcedOf } from "./run.js";
@@ -127,10 +127,9 @@ function soFar(store, run) {
     numbers.drafted && numbers.perSecond && baseline && plain?.perSecond
       ? `, **${fmt(numbers.perSecond / plain.perSecond)}x** the speed of ${nameOf(store, baseline)} so far (once)`
       : "";
+  const tau = tauWords(numbers.tau, `**${fmt(numbers.tau)}**`);
   return {
-    line:
-      `${nameOf(store, run)}, ${count(numbers.calls, "target call")}: ` +
-      `**${fmt(numbers.tau)}** ${numbers.tau === 1 ? "token" : "tokens"} a target call${ratio}.`,
+    line: `${nameOf(store, run)}, ${callWords(numbers)}${tau && ": "}${tau}${ratio}.`,
     cause: "",
     how: how(store, run, baseline),
     id: "so-far",

@@ -224,9 +224,13 @@ function slider(store, state, run, name) {
     h("label", { for: `v-whatif-${name}`, text: name }),
     h("span.v-track", {}, input, mark),
     show,
-    h("span.v-help", { id: `v-whatif-${name}-help`, text: knob?.help ?? "" }),
+    h("span.v-help", { id: `v-whatif-${name}-help`, text: helpFrom(knob?.help ?? "", low) }),
   );
 }
+
+/** The help of a knob on a slider that begins at 0: without what it says of numbers below that, which stand for others.
+ * @param {string} help @param {number} low */
+export const helpFrom = (help, low) => (low < 0 ? help : help.replace(/; -\d[^;]*/g, ""));
 
 /** A round step, so that a slider meets round values: 1, 2 or 5 of a power of ten, at least 200 of them in a range.
  * @param {number} range @returns {number} */

@@ -6,6 +6,7 @@ from typing import Literal
 
 from engine.analysis.words import number, quoted
 from engine.errors import ConfigError
+from engine.trace import outcome
 from engine.trace.events import TopN
 from engine.trace.store import Trace
 
@@ -87,8 +88,7 @@ def _cause(one: Trace, other: Trace, pos: int, gap: float | None, close: float) 
 
 def _alone(trace: Trace, pos: int) -> bool:
     """Whether the draft model wrote the token without being checked."""
-    token = trace.tokens[pos]
-    return token.origin == "draft" and not trace.rounds[token.round].drafted
+    return outcome.alone(trace.rounds[trace.tokens[pos].round])
 
 
 def _bent(trace: Trace, pos: int) -> bool:

@@ -118,6 +118,8 @@ def _refused(event: Round) -> int | None:
 
 def _round(event: Round) -> str:
     emitted = count(event.emitted, "token")
+    if outcome.alone(event):
+        return f"Round {event.index}: one call of the draft model gives {emitted}; the target was not asked."
     if not event.drafted:
         return f"Round {event.index}: nothing was drafted, so the target call gives {emitted}.{_chosen(event)}"
     drafted = count(event.drafted, "draft token")

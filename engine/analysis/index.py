@@ -238,7 +238,8 @@ def _quotient(*columns: "pd.Series[Any]") -> dict[str, Any] | None:
 
 
 def _named(label: str, own: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    tau = (own["tokens"] / own["rounds"].clip(lower=1)).sort_values(kind="stable")
+    called = own[own["rounds"] > 0]  # a draft model that writes alone has no tokens a target call
+    tau = (called["tokens"] / called["rounds"]).sort_values(kind="stable")
     chosen = tau.index if len(tau) <= 2 * SHOWN else [*tau.index[:SHOWN], *tau.index[-SHOWN:]]
     for place in chosen:
         row = own.loc[place]

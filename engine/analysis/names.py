@@ -37,7 +37,7 @@ NAMES: tuple[Name, ...] = (
     Name(
         name="rounds",
         unit="calls",
-        formula="target calls; the prefill is not one, nor is a step that a reward model accepts",
+        formula="target calls; the prefill is none, nor what a reward model accepts, nor a call of a lone draft model",
         vllm="num_spec_steps",
         sglang="spec_verify_ct",
         llama_cpp=LOGGED,

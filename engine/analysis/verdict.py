@@ -19,6 +19,7 @@ Cause = Literal[
     "too early",
     "not timed",
     "plain decoding",
+    "draft alone",
     "speculation inactive",
     "overhead-bound",
     "reward model too costly",
@@ -191,6 +192,8 @@ def worthwhile(found: dict[str, Any]) -> int:
 def _cause(
     found: dict[str, Any], calls: int, gain: float, shares: Shares, active: float, call: float, worth: int
 ) -> Cause:
+    if _alone(found):
+        return "draft alone"
     if calls < FEW:
         return "too early"
     if not found["tokens_per_s"]:
@@ -224,6 +227,8 @@ def _why(
     worth: int,
 ) -> str:
     calls = count(found["rounds"], "target call")
+    if cause == "draft alone":
+        return "The draft model wrote alone, and the target was never asked."
     if cause == "too early":
         return f"Only {count(different, 'target call')}: too few to name a cause."
     if cause == "not timed":
@@ -256,6 +261,11 @@ def _why(
     if worth == 0:
         return f"Acceptance is too low from the first position on: {share}."
     return f"Acceptance falls after position {worth}: position {worth + 1} is {share}."
+
+
+def _alone(found: dict[str, Any]) -> bool:
+    """Whether all tokens are a draft model's that nobody checks."""
+    return bool(found["tokens"]) and not found["rounds"] and not found["drafted"]
 
 
 def _call_ratio(found: dict[str, Any], plain: Sequence[Round]) -> float | None:
@@ -298,7 +308,7 @@ def _ratio(value: float) -> str:
 
 def _terms(found: dict[str, Any], reward: float) -> str:
     if found["tau"] is None:
-        return "no token yet"
+        return "no target call" if found["tokens"] else "no token yet"
     tokens = f"**{found['tau']:.1f}** tokens a target call" if found["tau"] > 1 else "one token a target call"
     if found["cost_ratio"] is not None:
         tokens += f"; a draft step costs **{number(found['cost_ratio'])}** of one"

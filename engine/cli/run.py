@@ -55,5 +55,6 @@ def handle(args: argparse.Namespace) -> int:
     else:
         m = trace.metrics()
         speed = f"{m['tokens_per_s']:.0f} tokens/s" if m["tokens_per_s"] else "no time"
-        print(f"\n\n{m['tokens']} tokens in {m['rounds']} target calls ({m['tau']:.2f} a call), {speed}")
+        each = "" if m["tau"] is None else f" ({m['tau']:.2f} a call)"
+        print(f"\n\n{m['tokens']} tokens in {m['rounds']} target calls{each}, {speed}")
     return 0

@@ -88,7 +88,10 @@ def _systems(name: str, table: Mapping[str, Mapping[str, Any]]) -> Systems:
         f"{first['prompts']} held-out prompts{each}, recorded by `{command(name)}`; in "
         "brackets 95 %, of quality over prompts, its differences paired by prompt."
         + (" Speed is that of these same runs, paired by prompt, not of the bench's repetitions." if timed else "")
-        + (" The calls of `draft_alone` are the draft's, which takes the target's place." * ("draft_alone" in table))
+        + (
+            " The calls of `draft_alone` are the draft's, which takes the target's place."
+            * bool(table.get("draft_alone", {}).get("rounds"))
+        )
     )
     rows, numbers = [], {}
     for method, row in table.items():

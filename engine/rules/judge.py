@@ -54,8 +54,8 @@ class JudgeRule:
         Knob(
             "judge_threshold",
             -1.0,
-            "accept a rejected draft token whose importance is below this; -1 is the judge's own, 0 accepts none, "
-            "1.01 accepts all",
+            "accept a rejected draft token whose importance is below this: 0 accepts none, 1.01 accepts all; -1 is the "
+            "judge's own",
             -1.0,
             1.01,
             0.01,

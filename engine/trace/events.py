@@ -92,8 +92,8 @@ class RunStarted:
 
 @dataclass(slots=True)
 class Round:
-    """One cycle: a draft, one target call (none where a reward model accepts a step), a decision. Times in
-    milliseconds; they sum to the round."""
+    """One cycle: a draft, one target call (none where a reward model accepts a step, or where the draft model writes
+    alone), a decision. Times in milliseconds; they sum to the round."""
 
     kind: ClassVar[str] = "round"
     index: int

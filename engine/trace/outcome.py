@@ -10,8 +10,13 @@ REJECTED = ("rejected", "vetoed")
 
 
 def called(event: Round) -> bool:
-    """Whether the target was called; it is not where a reward model accepts a step."""
+    """Whether the target was called; it is not where a reward model accepts a step, or the draft model writes alone."""
     return event.fed > 0
+
+
+def alone(event: Round) -> bool:
+    """Whether the draft model wrote the round's tokens, and nobody was to check them."""
+    return not event.drafted and bool(event.tokens) and all(token.origin == "draft" for token in event.tokens)
 
 
 def calls(rounds: Iterable[Round]) -> int:

@@ -288,7 +288,7 @@ def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
             expect(cell).to_have_count(0)
             expect(page.locator('.shares .method[data-run="ar"]')).to_contain_text("No draft tokens")
             continue
-        expect(cell).to_contain_text(f"of {len(trace.rounds)} target calls")
+        expect(cell).to_contain_text(f"of {len(trace.rounds)} rounds")
         expect(cell).to_contain_text("share of rounds")
     ticks = """(all) => all.map((one) => [...one.querySelectorAll('text')].map((text) => text.textContent)
       .filter((t) => /^[0-9]+$/.test(t)).join())"""

@@ -3,6 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { factsOf, lanesOf } from "../../app/static/learn/onstage.js";
+import { callWords, tauWords } from "../../app/static/run/calls.js";
+import { sorted } from "../../app/static/stage/bands.js";
+import { figuresOf } from "../../app/static/stage/heads.js";
 import { createStore } from "../../app/static/store.js";
 import { round, trace } from "./runs.js";
 
@@ -16,6 +19,9 @@ test("the numbers of each lane of a method, and none of one that did not run", (
     ),
     trace("chain", [round({ drafted: 3, accepted: 2, ids: [1, 2, 9], verify_ms: 10 })]),
     trace("silent", [round({ ids: [1], verify_ms: 10 })]),
+    trace("alone", [round({ ids: [1], draft_ms: 10, fed: 0 }), round({ ids: [2], draft_ms: 10, fed: 0 })], {
+      guarantee: "lossy",
+    }),
   ]);
   assert.deepEqual(
     lanesOf(store, "chain").map(({ key }) => key),
@@ -34,6 +40,14 @@ test("the numbers of each lane of a method, and none of one that did not run", (
     text: "another from position 2 on",
   });
   assert.equal(told("plain").text, undefined);
+  assert.equal(told("plain")["draft calls"], undefined);
   assert.equal(told("silent").draft, "none: it drafted nothing");
   assert.equal(told("silent").accepted, undefined);
+  const { "target calls": target, "draft calls": draft, "tokens a call": tau } = told("alone");
+  assert.deepEqual([target, draft, tau], ["0", "2", undefined]);
+  const figures = figuresOf(store, store.runs.get("alone"), null, null);
+  assert.deepEqual([figures.called, figures.tau], ["2 draft calls", null]);
+  assert.equal(figuresOf(store, store.runs.get("silent"), null, null).called, "1 target call");
+  assert.equal(sorted(store, "calls").at(-1), "alone", "it has no place among calls of the target");
+  assert.deepEqual([callWords({ rounds: 0, calls: 0, drafted: 0 }), tauWords(null, "–")], ["0 target calls", ""]);
 });

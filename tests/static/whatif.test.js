@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createStore } from "../../app/static/store.js";
 import { blind, knobsOf, movable, replay } from "../../app/static/thresholds.js";
-import { sentence, stepOf } from "../../app/static/whatif.js";
+import { helpFrom, sentence, stepOf } from "../../app/static/whatif.js";
 import { round, trace } from "./runs.js";
 
 const { thresholds } = JSON.parse(readFileSync(new URL("../vectors/thresholds.json", import.meta.url), "utf-8"));
@@ -89,4 +89,10 @@ test("a slider meets round values whatever its range", () => {
     assert.ok(range / step >= 200 && range / step < 520);
     assert.ok(Math.abs(value / step - Math.round(value / step)) < 1e-9, `${value} in steps of ${step}`);
   }
+});
+
+test("a slider from 0 on is not explained by numbers below it", () => {
+  const help = "below this: 0 accepts none, 1.01 accepts all; -1 is the judge's own";
+  assert.equal(helpFrom(help, 0), "below this: 0 accepts none, 1.01 accepts all");
+  assert.equal(helpFrom(help, -1), help);
 });

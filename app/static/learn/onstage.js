@@ -4,6 +4,7 @@
 import { count } from "../dom.js";
 import { fmt, percent } from "../draw.js";
 import { answerOf } from "../run/answer.js";
+import { writesAlone } from "../run/calls.js";
 import { draftedNothing } from "../run/guarantee.js";
 import { forcedOf } from "../run.js";
 import { partsAt, referenceOf } from "../stage/bands.js";
@@ -32,6 +33,7 @@ export function factsOf(store, run) {
   /** @type {(Fact | null)[]} */
   const facts = [
     ["target calls", String(stats.calls), "target-call"],
+    writesAlone(stats) ? ["draft calls", String(stats.rounds), null] : null,
     ["tokens", String(stats.tokens), null],
     stats.tau === null ? null : ["tokens a call", fmt(stats.tau, 3), "tau"],
     stats.drafted ? ["drafted", count(stats.drafted, "token"), "drafter"] : null,

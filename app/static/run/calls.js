@@ -1,5 +1,5 @@
 // @ts-check
-// Which lane needed the fewest target calls, and what made them few.
+// A lane's calls in words; which lane needed the fewest target calls, and what made them few.
 
 import { nameOf } from "../columns.js";
 import { count } from "../dom.js";
@@ -30,6 +30,18 @@ export function callsSaid(store, run) {
     `(${nameOf(store, next)}: ${count(callsOf(next), "call")}, ${other.size} tokens, ${other.share}).`
   );
 }
+
+/** Calls in words: of the target, or of a draft model that writes alone and never asks it.
+ * @param {{rounds: number, calls: number, drafted: number}} numbers */
+export const callWords = (numbers) =>
+  writesAlone(numbers) ? count(numbers.rounds, "draft call") : count(numbers.calls, "target call");
+
+/** @param {{rounds: number, calls: number, drafted: number}} numbers */
+export const writesAlone = ({ rounds, calls, drafted }) => rounds > 0 && calls === 0 && drafted === 0;
+
+/** Tokens a target call in words; nothing where there was none. @param {number | null} tau @param {string} shown */
+export const tauWords = (tau, shown) =>
+  tau === null ? "" : `${shown} ${tau === 1 ? "token" : "tokens"} a target call`;
 
 /** How often a lane called the target. @param {import("../types/store.js").Run} run */
 const callsOf = (run) => run.sums.calls.at(-1) ?? 0;

@@ -155,7 +155,7 @@ export function sorted(store, by) {
   const reference = referenceOf(store);
   /** @type {Partial<Record<string, (run: Run) => number|null>>} */
   const values = {
-    calls: (run) => (run.rounds.length ? store.stats(run).calls : null),
+    calls: (run) => store.stats(run).calls || null,
     tau: (run) => negative(store.stats(run).tau),
     speed: (run) => negative(store.stats(run).perSecond),
     agreement: (run) => negative(agreement(store, run, reference)),

@@ -1,9 +1,10 @@
 // @ts-check
 // The head of a band: the method, its figures, the names of its tracks.
 
-import { count, h } from "../dom.js";
+import { h } from "../dom.js";
 import { fmt, percent } from "../draw.js";
 import { answerOf } from "../run/answer.js";
+import { callWords } from "../run/calls.js";
 import { draftedNothing, guaranteeOf } from "../run/guarantee.js";
 import { range, repeatedOf, times } from "../run/spread.js";
 import { forcedOf } from "../run.js";
@@ -18,9 +19,10 @@ import { agreement } from "./bands.js";
 
 const LONG = 20; // letters of a name that stands in two lines of a folded band
 
-/** @typedef {{calls: number, tau: number|null, accepted: number|null, perSecond: number|null, ratio: number|null,
- *   guarantee: string, parts: number|null, agrees: number|null, answer: import("../run/answer.js").Told|null,
- *   failed: string, silent: string, again: import("../types/analysis.js").Repeated|null}} Figures */
+/** @typedef {{calls: number, called: string, tau: number|null, accepted: number|null, perSecond: number|null,
+ *   ratio: number|null, guarantee: string, parts: number|null, agrees: number|null,
+ *   answer: import("../run/answer.js").Told|null, failed: string, silent: string,
+ *   again: import("../types/analysis.js").Repeated|null}} Figures */
 
 /** @param {Store} store @param {Run} run @param {Run | null} reference @param {number|null} parts @returns {Figures} */
 export function figuresOf(store, run, reference, parts) {
@@ -28,6 +30,7 @@ export function figuresOf(store, run, reference, parts) {
   const base = reference && reference !== run && !forcedOf(run) ? store.stats(reference).perSecond : null;
   return {
     calls: stats.calls,
+    called: callWords(stats),
     tau: stats.tau,
     accepted: stats.drafted ? stats.acceptRate : null,
     perSecond: stats.perSecond,
@@ -72,9 +75,10 @@ export function updateHead(item, { place, name, figures, labels, words, nones, n
   item.arrow.textContent = place.folded ? "▸" : "▾";
   item.arrow.setAttribute("aria-expanded", String(!place.folded));
   item.arrow.setAttribute("aria-label", place.folded ? `Open the tracks of ${name}` : `Fold ${name} to its spans`);
-  const { calls, tau, accepted, perSecond, ratio, guarantee, answer, failed, silent, again } = figures;
+  const { calls, called, tau, accepted, perSecond, ratio, guarantee, answer, failed, silent, again } = figures;
   const speed = again?.speedup ? times(again.speedup.median) : ratio ? `${fmt(ratio, 2)}×` : `${fmt(perSecond, 3)}/s`;
   const folded = place.folded && !narrow;
+  const [n, ...what] = called.replace("target ", "").split(" ");
   const said = failed || (folded && silent ? "drafted nothing" : guarantee);
   item.kind.textContent = folded && answer ? `${answer.sign} ${said}` : said;
   item.kind.classList.toggle("loud", Boolean(failed || (folded && silent)));
@@ -85,10 +89,15 @@ export function updateHead(item, { place, name, figures, labels, words, nones, n
           h(
             "span",
             {},
-            h("b", { text: String(calls) }),
-            ` ${calls === 1 ? "call" : "calls"} · `,
-            h("b", { text: fmt(tau, 3) }),
-            narrow ? " a call" : tau === 1 ? " token a call" : " tokens a call",
+            h("b", { text: n }),
+            ` ${what.join(" ")}`,
+            ...(tau === null
+              ? []
+              : [
+                  " · ",
+                  h("b", { text: fmt(tau, 3) }),
+                  narrow ? " a call" : tau === 1 ? " token a call" : " tokens a call",
+                ]),
             again?.tau && again.tau.low < again.tau.high
               ? ` (${fmt(again.tau.low, 3)} to ${fmt(again.tau.high, 3)})`
               : "",
@@ -136,7 +145,7 @@ function parting({ parts, agrees }) {
 }
 
 /** @param {string} name @param {Figures} figures */
-function spoken(name, { calls, tau, accepted, ratio, perSecond, guarantee, parts, answer, silent, again }) {
+function spoken(name, { called, tau, accepted, ratio, perSecond, guarantee, parts, answer, silent, again }) {
   const once = ratio ? `${fmt(ratio, 2)} times the reference's speed, once` : `${fmt(perSecond, 3)} tokens a second`;
   const speed = again?.speedup
     ? `${range(again.speedup, times)} the reference's speed in ${again.speedup.n} runs`
@@ -144,7 +153,7 @@ function spoken(name, { calls, tau, accepted, ratio, perSecond, guarantee, parts
   const other = parts === null ? "" : `, another text than the reference from position ${parts} on`;
   const told = answer ? `, ${answer.words}` : "";
   const kept = accepted === null ? "" : `, ${acceptance(accepted, again)} of draft tokens accepted`;
-  const called = count(calls, "target call");
   const rest = `${other}${told}${silent ? `. ${silent}` : ""}`;
-  return `${name}: ${called}, ${fmt(tau, 3)} tokens a call${kept}, ${speed}, ${guarantee}${rest}`;
+  const each = tau === null ? "" : `, ${fmt(tau, 3)} tokens a call`;
+  return `${name}: ${called}${each}${kept}, ${speed}, ${guarantee}${rest}`;
 }

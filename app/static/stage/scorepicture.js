@@ -1,7 +1,6 @@
 // @ts-check
 // The whole score as an SVG document, with a head in words beside each band.
 
-import { count } from "../dom.js";
 import { fmt } from "../draw.js";
 import { palette, SvgContext, svgText } from "../figure.js";
 import { headOf, lookOf } from "./scorecontent.js";
@@ -37,7 +36,8 @@ export function scorePicture(element, store, content) {
       : place.folded
         ? fmt(figures.tau)
         : `${fmt(figures.tau)} tokens a call`;
-    const words = `${count(figures.calls, "call")}${place.folded ? " · " : ", "}${told}`;
+    const called = figures.called.replace("target ", "");
+    const words = figures.tau === null ? called : `${called}${place.folded ? " · " : ", "}${told}`;
     paintHead(ctx, place, { title: name, figures: words, labels: place.folded ? [] : labels }, LEFT, ink);
   }
   return svgText(ctx.figure, element);

@@ -218,7 +218,7 @@ export const SHARES = [
   share("accepted", {
     name: "Accepted a round",
     none: "No draft tokens.",
-    of: (rounds) => `of ${count(summary(rounds).calls, "target call")}`,
+    of: (rounds) => `of ${count(rounds.length, "round")}`,
   }),
   tcr,
   share("entropy", {

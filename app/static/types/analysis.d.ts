@@ -20,6 +20,7 @@ export interface Verdict {
     | "too early"
     | "not timed"
     | "plain decoding"
+    | "draft alone"
     | "speculation inactive"
     | "overhead-bound"
     | "reward model too costly"

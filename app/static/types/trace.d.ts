@@ -318,7 +318,7 @@ export interface RunStarted {
   readonly extras: HeadExtras;
 }
 
-/** One cycle: a draft, one target call (none where a reward model accepts a step), a decision. Times in milliseconds; they sum to the round. */
+/** One cycle: a draft, one target call (none where a reward model accepts a step, or where the draft model writes alone), a decision. Times in milliseconds; they sum to the round. */
 export interface Round {
   readonly kind: "round";
   readonly index: number;

@@ -2,14 +2,18 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+from engine.analysis import index
 from engine.analysis.divergence import divergence
 from engine.analysis.explain import why
 from engine.analysis.identities import identities
-from engine.analysis.verdict import verdicts
+from engine.analysis.intervals import intervals
+from engine.analysis.pool import pool
+from engine.analysis.verdict import verdict, verdicts
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.trace.metrics import metrics, unfair
@@ -50,6 +54,26 @@ def test_its_numbers_are_the_draft_s_and_no_target_looked(lab: Lab) -> None:
     assert set(trace.head.models) == {"target", "draft"} and trace.head.guarantee == "lossy"
     said = why(trace.head, trace.rounds[3], token=3)
     assert said.startswith("Written by the draft model alone") and not identities(trace)
+    assert why(trace.head, trace.rounds[3]).endswith(
+        "one call of the draft model gives 1 token; the target was not asked."
+    )
+
+
+def test_its_calls_are_the_draft_s_and_nothing_is_divided_by_those_of_the_target(lab: Lab) -> None:
+    plain, alone = (lab.run(name, PROMPT, max_new_tokens=12, record="light") for name in ("ar", "draft_alone"))
+    assert {(event.fed, event.verify_ms) for event in alone.rounds} == {(0, 0.0)}
+    assert all(event.draft_ms > 0 for event in alone.rounds)
+    found = metrics(alone, plain)
+    assert (found["rounds"], found["verify_tokens"], found["tau"], found["cost_ratio"]) == (0, 0, None, None)
+    told = verdict(alone, plain)
+    assert (told.cause, told.tau, told.call_ratio) == ("draft alone", None, None) and told.draft_share > 0.5
+    assert told.line.endswith(": no target call.") and told.speedup == pytest.approx(found["speedup"])
+    listed = index.pool(pd.DataFrame([index.entry(trace, trace.head.method) for trace in (plain, alone)]))
+    assert [one["file"] for one in listed["named"]] == ["ar"]
+    for found in (pool([plain, alone]), listed):
+        rows = {row["method"]: row for row in found["sections"][0]["methods"]}
+        assert (rows["draft_alone"]["calls"], rows["draft_alone"]["tau"], rows["ar"]["calls"]) == (0, None, 12)
+    assert intervals([alone])["tau"] is None
 
 
 def test_it_is_measured_against_plain_decoding_and_is_no_baseline_itself(lab: Lab) -> None:
