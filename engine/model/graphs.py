@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from engine.model.decoder import New, Rows
@@ -183,7 +182,7 @@ class GraphedDecoder:
         R, H, K, C = len(held.ids), lean.heads, lean.kv, lean.channels
         index = held.start + torch.arange(R, device=held.ids.device)
         mask = self._mask(held, slots)
-        x = F.embedding(held.ids, lean.embedding)
+        x = lean.embed(held.ids)
         kept: list[Tensor] = []
         for i, (w, kv) in enumerate(zip(lean.layers, cache.layers, strict=True)):
             if i in taps:

@@ -135,6 +135,12 @@ def sights_by_layer(config: Any, context: int) -> list[Sight]:
     ]
 
 
+def ropes_by_layer(config: Any) -> list[str]:
+    """The kind of each layer where its rotation depends on it (Gemma 3); empty where all layers have one."""
+    rope, kinds = getattr(config, "rope_parameters", None) or {}, getattr(config, "layer_types", None) or ()
+    return [kind if kind in rope else "" for kind in kinds or [""] * config.num_hidden_layers]
+
+
 def _bound(config: Any, name: str, context: int) -> int:
     value = getattr(config, name, None) or 0
     if not isinstance(value, int):

@@ -1,14 +1,16 @@
-"""A lean forward over the weights of Llama-like models (Llama, Mistral, Qwen2, Qwen3, Phi-3 and their like).
+"""A lean forward over the weights of Llama-like models (Llama, Mistral, Qwen2, Qwen3, Phi-3, Gemma and their like).
 
 A small model on a CPU spends its time in framework calls, so there are few of them a layer: fused q,k,v and gate,up
 products over transposed weights, rotary positions as one complex product in place, one write to a preallocated cache,
 grouped queries folded into rows, norms whose weights live in the next product. A layer with a window reads the slots
-from the first that its rows see. Checked against transformers in tests/engine/model.
+from the first that its rows see. What tells the families apart is data: `weights.FAMILIES`, and numbers of the
+configuration. Checked against transformers in tests/engine/model.
 
 Dimension key as in decoder.py; H query heads, K key-value heads, C channels a head, L layers.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -17,13 +19,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.model.decoder import New, Rows
-from engine.model.layers import EVERYTHING, Sight, sights_by_layer
+from engine.model.layers import EVERYTHING, Sight, ropes_by_layer, sights_by_layer
 from engine.model.network import context_of, plain
-from engine.model.weights import Layer, layer_of, transposed
+from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed
 from engine.sampling import NARROW
 
-FAMILIES = ("llama", "mistral", "ministral", "qwen2", "qwen3", "phi3", "seed_oss", "cwm")
 STATIC_ROPE = ("default", "linear", "llama3", "yarn")
+GATES = {"silu": F.silu, "gelu": F.gelu, "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh")}
 
 
 class LeanCache:
@@ -57,16 +59,26 @@ class LeanDecoder:
 
     def __init__(self, hf: Any) -> None:
         config, body = hf.config, hf.model
+        family = FAMILIES[config.model_type]
         self.heads, self.kv = config.num_attention_heads, config.num_key_value_heads
         self.channels = getattr(config, "head_dim", None) or config.hidden_size // self.heads
         self.width, self.eps = config.hidden_size, config.rms_norm_eps
+        self.gate = GATES[getattr(config, family.activation)]
+        self.cap = getattr(config, "attn_logit_softcapping", None) or 0.0  # of scores
+        self.last_cap = getattr(config, "final_logit_softcapping", None) or 0.0  # of logits
+        self.scale = getattr(config, "query_pre_attn_scalar", self.channels) ** -0.5
         self.embedding = body.embed_tokens.weight.data
+        stretch = getattr(body.embed_tokens, "embed_scale", None)  # of embeddings, rounded to their type
+        self.stretch = 1.0 if stretch is None else stretch.to(self.embedding.dtype).item()
         self.wide = self.embedding.dtype in (torch.float32, torch.float64) and self.embedding.device.type not in NARROW
         self.folded = self.wide and self.embedding.device.type == "cpu"  # norm weights live in the next product
         self._eps = torch.full((1, 1), self.eps * self.width, dtype=self.embedding.dtype, device=self.embedding.device)
-        self.norm = body.norm.weight.data * (self.width**0.5 if self.folded else 1)
+        self.norm = factors(body.norm, family) * (self.width**0.5 if self.folded else 1)
         self.lm_head, self.lm_bias = transposed(hf.lm_head.weight.data), hf.lm_head.bias
-        self.layers = [layer_of(block, self.heads, self.kv, self.channels, self.folded) for block in body.layers]
+        self.layers = [
+            layer_of(block, family, self.heads, self.kv, self.channels, self.folded, rope)
+            for block, rope in zip(body.layers, ropes_by_layer(config), strict=True)
+        ]
         sights = sights_by_layer(config, context_of(config))
         self.sights = list(dict.fromkeys(sights))
         self.sight_of = [self.sights.index(sight) for sight in sights]  # by layer
@@ -75,33 +87,37 @@ class LeanDecoder:
         self.apart = {*self.homes, self.norm.device, self.lm_head.device} != {self.home}
         self._rotary = body.rotary_emb
         none = self.embedding.new_empty(0)
-        self._turns = dict.fromkeys(self.homes, (none, none, none))
+        turned = ((home, layer.rope) for home, layer in zip(self.homes, self.layers, strict=True))
+        self._turns = dict.fromkeys(turned, (none, none, none))
 
     def cache(self, capacity: int) -> LeanCache:
         self.rope(capacity)
         return LeanCache(self.homes, capacity, self.kv, self.channels, self.embedding)
 
     def rope(self, capacity: int) -> None:
-        """Rotations of all positions on each device of layers: complex [S, 1, C/2] when wide, else cosines and sines of
-        that shape."""
-        if len(self._turns[self.homes[0]][0]) >= capacity:
+        """Rotations of all positions on each device of layers, for each rope: complex [S, 1, C/2] when wide, else
+        cosines and sines of that shape."""
+        if all(len(turn) >= capacity for turn, _, _ in self._turns.values()):
             return
-        pos = torch.arange(capacity, device=self._rotary.inv_freq.device).unsqueeze(0)
+        pos = torch.arange(capacity, device=next(self._rotary.buffers()).device).unsqueeze(0)
         like = self.embedding if self.embedding.dtype == torch.float64 else self.embedding.float()
-        cos, sin = (x[0, :, None, : self.channels // 2].contiguous() for x in self._rotary(like, pos))
-        turn = torch.complex(cos.to(like.dtype), sin.to(like.dtype)) if self.wide else cos
-        tables = (turn, cos.to(self.embedding.dtype), sin.to(self.embedding.dtype))
-        for home in self._turns:
-            self._turns[home] = tables[0].to(home), tables[1].to(home), tables[2].to(home)
+        for home, rope in self._turns:
+            turns = self._rotary(like, pos, *([rope] if rope else []))
+            cos, sin = (x[0, :, None, : self.channels // 2].contiguous() for x in turns)
+            turn = torch.complex(cos.to(like.dtype), sin.to(like.dtype)) if self.wide else cos
+            cos, sin = cos.to(self.embedding.dtype), sin.to(self.embedding.dtype)
+            self._turns[home, rope] = turn.to(home), cos.to(home), sin.to(home)
 
     def embed(self, ids_T: Tensor) -> Tensor:
-        return F.embedding(ids_T, self.embedding)
+        x = F.embedding(ids_T, self.embedding)
+        return x if self.stretch == 1.0 else x * self.stretch
 
     def head(self, last_TD: Tensor) -> Tensor:
         if self.apart:
             last_TD = last_TD.to(self.lm_head.device)
         logits = torch.mm(last_TD, self.lm_head)
         logits = logits if self.lm_bias is None else logits + self.lm_bias
+        logits = (logits / self.last_cap).tanh() * self.last_cap if self.last_cap else logits
         return logits.to(self.home) if self.apart else logits
 
     def run(self, cache: LeanCache, new: New, taps: Sequence[int], want: int) -> Rows:
@@ -109,7 +125,7 @@ class LeanDecoder:
         end = new.start + T
         where = slice(new.start, end) if new.block is None else new.pos
         views = [self.view(T, new, sight) for sight in self.sights]
-        x = F.embedding(new.ids, self.embedding)
+        x = self.embed(new.ids)
         kept: list[Tensor] = []
         for i, (w, slots) in enumerate(zip(self.layers, cache.layers, strict=True)):
             if i in new.skip:
@@ -137,30 +153,41 @@ class LeanDecoder:
 
     def close(self, x_TD: Tensor, attended: Tensor, w: Layer) -> Tensor:
         """The rest of a block after attention: output projection, residual, MLP, residual [T, D]."""
-        x = _plus(x_TD, attended, w.out, w.out_bias)
+        x = self.plus(x_TD, attended, w.out, w.out_bias, w.norm_out)
         gate_up = torch.mm(self.normed(x, w.norm_mid), w.gate_up)
         gate, up = (gate_up if w.gate_up_bias is None else gate_up.add_(w.gate_up_bias)).chunk(2, -1)
-        return _plus(x, F.silu(gate).mul_(up), w.down, w.down_bias)
+        return self.plus(x, self.gate(gate).mul_(up), w.down, w.down_bias, w.norm_end)
+
+    def plus(self, x_TD: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None, norm: Tensor | None) -> Tensor:
+        """X + y W (+ b), the residual fused into the product; or x and the norm of that product (Gemma)."""
+        if norm is None:
+            out = torch.addmm(x_TD, y, weight)
+            return out if bias is None else out.add_(bias)
+        out = torch.mm(y, weight)
+        out = out if bias is None else out.add_(bias)
+        out = self.normed(out, norm)
+        return torch.addcmul(x_TD, out, norm) if self.folded else x_TD + out
 
     def final(self, x_TD: Tensor) -> Tensor:
         """Final-normed rows [T, D]."""
-        return self.normed(x_TD, None).mul_(self.norm) if self.folded else self.normed(x_TD, self.norm)
+        last = self.normed(x_TD, self.norm)
+        return last.mul_(self.norm) if self.folded else last
 
-    def normed(self, x_TD: Tensor, weight: Tensor | None) -> Tensor:
+    def normed(self, x_TD: Tensor, weight: Tensor) -> Tensor:
         """Rows over their root mean square; folded, without sqrt(D) and weight, which the next product holds."""
         if not self.folded:
-            return F.rms_norm(x_TD, (self.width,), weight, self.eps)
+            return _rms(x_TD, weight, self.eps)
         n = torch.linalg.vector_norm(x_TD, 2, -1, True)
         return x_TD * torch.addcmul(self._eps, n, n).rsqrt_()
 
     def turned(self, qkv: Tensor, w: Layer, where: "slice | Tensor | None") -> None:
-        """Norm (Qwen3) and rotate queries and keys in place; pairs of channels lie side by side."""
+        """Norm (Qwen3, Gemma 3) and rotate queries and keys in place; pairs of channels lie side by side."""
         H, K, C = self.heads, self.kv, self.channels
         if w.q_norm is not None and w.k_norm is not None:
-            qkv[:, :H] = F.rms_norm(qkv[:, :H], (C,), w.q_norm, self.eps)
-            qkv[:, H : H + K] = F.rms_norm(qkv[:, H : H + K], (C,), w.k_norm, self.eps)
+            qkv[:, :H] = _rms(qkv[:, :H], w.q_norm, self.eps)
+            qkv[:, H : H + K] = _rms(qkv[:, H : H + K], w.k_norm, self.eps)
         pairs = qkv[:, : H + K].view(len(qkv), H + K, C // 2, 2)
-        turn, cos, sin = self._turns[qkv.device]
+        turn, cos, sin = self._turns[qkv.device, w.rope]
         if self.wide:
             torch.view_as_complex(pairs).mul_(turn[where])
             return
@@ -174,11 +201,19 @@ class LeanDecoder:
         keys, values = kv[:, :K].transpose(0, 1).unsqueeze(0), kv[:, K:].transpose(0, 1).unsqueeze(0)
         if causal:
             q = q_THC.transpose(0, 1).unsqueeze(0)
-            out = F.scaled_dot_product_attention(q, keys, values, is_causal=True, enable_gqa=K != H)
+            out = F.scaled_dot_product_attention(q, keys, values, is_causal=True, scale=self.scale, enable_gqa=K != H)
             return out[0].transpose(0, 1).reshape(T, H * C)
         q = q_THC.reshape(T, K, H // K, C).permute(1, 2, 0, 3).reshape(1, K, H // K * T, C)
-        out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
+        if self.cap:
+            out = self._capped(q, keys, values, mask)
+        else:
+            out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=self.scale)
         return out.view(K, H // K, T, C).permute(2, 0, 1, 3).reshape(T, H * C)
+
+    def _capped(self, q: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        """The same with scores that stay softly below a cap (Gemma 2), which the fused kernel does not know."""
+        scores = torch.matmul(q * (self.scale / self.cap), keys.transpose(-1, -2)).tanh_().mul_(self.cap)
+        return torch.matmul((scores if mask is None else scores.add_(mask)).softmax(-1), values)
 
     def view(self, T: int, new: New, sight: Sight) -> tuple[int, Tensor | None]:
         """The first slot that rows see through a layer, and its mask from there on."""
@@ -188,10 +223,10 @@ class LeanDecoder:
         return low, self._mask(T, new, low, sight)
 
     def _mask(self, T: int, new: New, low: int = 0, sight: Sight = EVERYTHING) -> Tensor | None:
-        """Additive mask [H / K * T, S - low], the T rows once a query of the group; None for one row or a plain
-        prefill, of which everything from `low` on is seen."""
+        """Additive mask [H / K * T, S - low], the T rows once a query of the group; None for one row, which sees
+        everything from `low` on, and for a plain prefill that goes through the fused kernel."""
         start = new.start - low
-        if new.block is None and (T == 1 or (start == 0 and sight == EVERYTHING)):
+        if new.block is None and (T == 1 or (start == 0 and sight == EVERYTHING and not self.cap)):
             return None
         mask: Tensor = self.embedding.new_zeros(T, start + T)
         if new.block is None:
@@ -207,10 +242,9 @@ class LeanDecoder:
         return mask.repeat(self.heads // self.kv, 1)
 
 
-def _plus(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """X + y W (+ b), the residual fused into the product."""
-    out = torch.addmm(x, y, weight)
-    return out if bias is None else out.add_(bias)
+def _rms(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """The norm of the last dimension, in the weight's type, which may be wider than that of x."""
+    return F.rms_norm(x.to(weight.dtype), weight.shape, weight, eps).to(x.dtype)
 
 
 def lean_from(hf: Any) -> LeanDecoder | None:
@@ -232,11 +266,14 @@ def lean_from(hf: Any) -> LeanDecoder | None:
 
 def suits(config: Any) -> bool:
     """Whether a text model's family, rope and windows are among those that the lean forward knows."""
+    family = FAMILIES.get(config.model_type)
     rope = getattr(config, "rope_parameters", None) or {}
+    ropes = [rope[kind] if kind else rope for kind in set(ropes_by_layer(config))]
     return (
-        config.model_type in FAMILIES
-        and rope.get("rope_type", "default") in STATIC_ROPE
-        and rope.get("partial_rotary_factor", 1.0) == 1.0
-        and getattr(config, "hidden_act", "") == "silu"
+        family is not None
+        and all(one.get("rope_type", "default") in STATIC_ROPE for one in ropes)
+        and all(one.get("partial_rotary_factor", 1.0) == 1.0 for one in ropes)
+        and getattr(config, family.activation, "") in GATES
+        and not getattr(config, "use_bidirectional_attention", False)
         and not any(sight.chunk for sight in sights_by_layer(config, context_of(config)))
     )

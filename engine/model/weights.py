@@ -5,11 +5,31 @@ C/2) lie side by side; queries and keys meet only in dot products, which do not 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What transformers calls the parts of a family's blocks, and which there are."""
+
+    one_more: bool = False  # norms multiply by 1 + weight
+    norm_mid: str = "post_attention_layernorm"  # before the MLP
+    norm_out: str = ""  # after attention
+    norm_end: str = ""  # after the MLP
+    activation: str = "hidden_act"  # where the configuration names it
+
+
+GEMMA = Family(one_more=True)
+VAULT = replace(GEMMA, norm_mid="pre_feedforward_layernorm", activation="hidden_activation")
+GEMMA_2 = replace(VAULT, norm_out="post_attention_layernorm", norm_end="post_feedforward_layernorm")
+FAMILIES = {  # type -> what its blocks are made of
+    **dict.fromkeys(("llama", "mistral", "ministral", "qwen2", "qwen3", "phi3", "seed_oss", "cwm"), Family()),
+    **{"gemma": GEMMA, "vaultgemma": VAULT, "gemma2": GEMMA_2, "gemma3_text": GEMMA_2},
+}
 
 
 @dataclass(eq=False)
@@ -23,11 +43,14 @@ class Layer:
     k_norm: Tensor | None
     out: Tensor
     out_bias: Tensor | None
+    norm_out: Tensor | None  # with the sqrt(D) of a folded norm
     norm_mid: Tensor
     gate_up: Tensor
     gate_up_bias: Tensor | None
     down: Tensor
     down_bias: Tensor | None
+    norm_end: Tensor | None  # as norm_out
+    rope: str  # the kind of layer that its rotation is for; empty where all have one
 
 
 def interleave(rows: Tensor, heads: int, channels: int) -> Tensor:
@@ -41,11 +64,27 @@ def transposed(weight: Tensor) -> Tensor:
     return weight.t().contiguous() if weight.device.type == "cpu" else weight.t()
 
 
-def layer_of(block: Any, heads: int, kv: int, channels: int, folded: bool) -> Layer:
+def factors(norm: Any, family: Family) -> Tensor:
+    """What a norm multiplies by; Gemma's is a sum, and of half types a wider one."""
+    weight: Tensor = norm.weight.data
+    if not family.one_more:
+        return weight
+    return (weight if weight.dtype == torch.float64 else weight.float()) + 1
+
+
+def layer_of(block: Any, family: Family, heads: int, kv: int, channels: int, folded: bool, rope: str) -> Layer:
     """Take a transformers block apart, and empty it. Phi-3 has its projections fused already."""
     a, m = block.self_attn, block.mlp
-    norm_in, norm_mid = block.input_layernorm.weight.data, block.post_attention_layernorm.weight.data
+    norm_in, norm_mid = factors(block.input_layernorm, family), factors(getattr(block, family.norm_mid), family)
     scale = len(norm_in) ** 0.5
+    after = [
+        factors(getattr(block, name), family) * (scale if folded else 1) if name else None
+        for name in (family.norm_out, family.norm_end)
+    ]
+    q_norm, k_norm = (
+        interleave(factors(norm, family), 1, channels) if (norm := getattr(a, name, None)) else None
+        for name in ("q_norm", "k_norm")
+    )
     outer = _projections(a, "qkv_proj", "q_proj", "k_proj", "v_proj")
     inner = _projections(m, "gate_up_proj", "gate_proj", "up_proj")
     qkv = _qkv([p.weight.data for p in outer], heads, kv, channels)
@@ -54,15 +93,18 @@ def layer_of(block: Any, heads: int, kv: int, channels: int, folded: bool) -> La
         norm_in=norm_in,
         qkv=transposed(qkv * (norm_in * scale) if folded else qkv),
         qkv_bias=None if (bias := _biases(outer)) is None else _qkv(bias, heads, kv, channels),
-        q_norm=interleave(a.q_norm.weight.data, 1, channels) if hasattr(a, "q_norm") else None,
-        k_norm=interleave(a.k_norm.weight.data, 1, channels) if hasattr(a, "k_norm") else None,
+        q_norm=q_norm,
+        k_norm=k_norm,
         out=transposed(a.o_proj.weight.data),
         out_bias=_bias(a.o_proj),
+        norm_out=after[0],
         norm_mid=norm_mid,
         gate_up=transposed(gate_up * (norm_mid * scale) if folded else gate_up),
         gate_up_bias=None if (bias := _biases(inner)) is None else torch.cat(bias),
         down=transposed(m.down_proj.weight.data),
         down_bias=_bias(m.down_proj),
+        norm_end=after[1],
+        rope=rope,
     )
     copied = [*outer, *inner]
     for projection in (*copied, a.o_proj, m.down_proj) if layer.out.is_contiguous() else copied:

@@ -84,6 +84,12 @@ TYPES: dict[str, dict[str, Any]] = {  # what a type needs besides
     "gptj": {"rotary_dim": 16},
     "qwen2": {"use_sliding_window": True, "sliding_window": WINDOW},
     "phi3": {"sliding_window": WINDOW},
+    "gemma3_text": {
+        "rope_parameters": {
+            "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+        }
+    },
     "gpt_neo": {"num_layers": 4, "attention_types": [[["global", "local"], 2]], "window_size": 16},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"] * 2, "num_dense_layers": 1},
     "cwm": {"bos_token_id": 1},
@@ -164,6 +170,8 @@ def make(kind: str, folder: Path, layers: int = LAYERS, seed: int = 0, **more: A
         for name, weight in hf.named_parameters():
             if name.endswith("bias") and weight.is_floating_point():
                 weight.normal_(0, 0.1)  # transformers starts them at zero, which would test nothing
+            elif "norm" in name and weight.dim() == 1:
+                weight.add_(torch.randn_like(weight), alpha=0.2)  # nor would norms that are all alike
         head.weight[:3] = 0  # <pad>, <eos> and <unk> are rarely the first choice
     hf.save_pretrained(folder)
     save_tokenizer(folder, VOCAB)
