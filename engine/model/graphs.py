@@ -191,7 +191,7 @@ class GraphedDecoder:
             qkv = (qkv if w.qkv_bias is None else qkv.add_(w.qkv_bias)).view(R, H + 2 * K, C)
             lean.turned(qkv, w, held.pos)
             kv.index_copy_(0, index, qkv[:, H:])
-            x = lean.close(x, lean.attend(qkv[:, :H], kv[:slots], mask, causal=False), w)
+            x = lean.close(x, lean.attend(qkv[:, :H], kv[:slots], mask, False, w.sinks), w)
         if len(lean.layers) in taps:
             kept.append(x)
         last = lean.final(x)

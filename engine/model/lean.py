@@ -1,4 +1,4 @@
-"""A lean forward over the weights of Llama-like models (Llama, Mistral, Qwen2, Qwen3, Phi-3, Gemma and their like).
+"""A lean forward over the weights of Llama-like models (Llama, Mistral, Qwen, Phi-3, Gemma, gpt-oss and their like).
 
 A small model on a CPU spends its time in framework calls, so there are few of them a layer: fused q,k,v and gate,up
 products over transposed weights, rotary positions as one complex product in place, one write to a preallocated cache,
@@ -9,7 +9,7 @@ configuration. Checked against transformers in tests/engine/model.
 Dimension key as in decoder.py; H query heads, K key-value heads, C channels a head, L layers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -19,13 +19,18 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.model.decoder import New, Rows
+from engine.model.experts import Experts
 from engine.model.layers import EVERYTHING, Sight, ropes_by_layer, sights_by_layer
 from engine.model.network import context_of, plain
 from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed
 from engine.sampling import NARROW
 
 STATIC_ROPE = ("default", "linear", "llama3", "yarn")
-GATES = {"silu": F.silu, "gelu": F.gelu, "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh")}
+GATES: dict[str, Callable[[Tensor], Tensor]] = {
+    "silu": F.silu,
+    "gelu": F.gelu,
+    "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh"),
+}
 
 
 class LeanCache:
@@ -82,6 +87,7 @@ class LeanDecoder:
         sights = sights_by_layer(config, context_of(config))
         self.sights = list(dict.fromkeys(sights))
         self.sight_of = [self.sights.index(sight) for sight in sights]  # by layer
+        self.unfused = self.cap > 0 or any(layer.sinks is not None for layer in self.layers)
         self.homes = [layer.norm_in.device for layer in self.layers]
         self.home = self.embedding.device
         self.apart = {*self.homes, self.norm.device, self.lm_head.device} != {self.home}
@@ -141,7 +147,7 @@ class LeanDecoder:
             self.turned(qkv, w, where)
             slots[new.start : end] = qkv[:, H:]
             low, mask = views[self.sight_of[i]]
-            attended = self.attend(qkv[:, :H], slots[low:end], mask, causal=T > 1 and mask is None)
+            attended = self.attend(qkv[:, :H], slots[low:end], mask, T > 1 and mask is None, w.sinks)
             x = self.close(x, attended, w)
         if len(self.layers) in taps:
             kept.append(x)
@@ -154,9 +160,12 @@ class LeanDecoder:
     def close(self, x_TD: Tensor, attended: Tensor, w: Layer) -> Tensor:
         """The rest of a block after attention: output projection, residual, MLP, residual [T, D]."""
         x = self.plus(x_TD, attended, w.out, w.out_bias, w.norm_out)
-        gate_up = torch.mm(self.normed(x, w.norm_mid), w.gate_up)
-        gate, up = (gate_up if w.gate_up_bias is None else gate_up.add_(w.gate_up_bias)).chunk(2, -1)
-        return self.plus(x, self.gate(gate).mul_(up), w.down, w.down_bias, w.norm_end)
+        normed, mlp = self.normed(x, w.norm_mid), w.mlp
+        if isinstance(mlp, Experts):
+            return mlp(x, normed)
+        gate_up = torch.mm(normed, mlp.gate_up)
+        gate, up = (gate_up if mlp.gate_up_bias is None else gate_up.add_(mlp.gate_up_bias)).chunk(2, -1)
+        return self.plus(x, self.gate(gate).mul_(up), mlp.down, mlp.down_bias, w.norm_end)
 
     def plus(self, x_TD: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None, norm: Tensor | None) -> Tensor:
         """X + y W (+ b), the residual fused into the product; or x and the norm of that product (Gemma)."""
@@ -195,7 +204,9 @@ class LeanDecoder:
         cos, sin = cos[where], sin[where]
         pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
 
-    def attend(self, q_THC: Tensor, kv: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+    def attend(
+        self, q_THC: Tensor, kv: Tensor, mask: Tensor | None, causal: bool, sinks: Tensor | None = None
+    ) -> Tensor:
         """Attention of T rows over all slots, [T, H * C]; the queries of a group are rows of their key-value head."""
         T, H, C, K = *q_THC.shape, self.kv
         keys, values = kv[:, :K].transpose(0, 1).unsqueeze(0), kv[:, K:].transpose(0, 1).unsqueeze(0)
@@ -204,16 +215,22 @@ class LeanDecoder:
             out = F.scaled_dot_product_attention(q, keys, values, is_causal=True, scale=self.scale, enable_gqa=K != H)
             return out[0].transpose(0, 1).reshape(T, H * C)
         q = q_THC.reshape(T, K, H // K, C).permute(1, 2, 0, 3).reshape(1, K, H // K * T, C)
-        if self.cap:
-            out = self._capped(q, keys, values, mask)
+        if self.unfused:
+            out = self._unfused(q, keys, values, mask, None if sinks is None else sinks.repeat_interleave(T))
         else:
             out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=self.scale)
         return out.view(K, H // K, T, C).permute(2, 0, 1, 3).reshape(T, H * C)
 
-    def _capped(self, q: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        """The same with scores that stay softly below a cap (Gemma 2), which the fused kernel does not know."""
-        scores = torch.matmul(q * (self.scale / self.cap), keys.transpose(-1, -2)).tanh_().mul_(self.cap)
-        return torch.matmul((scores if mask is None else scores.add_(mask)).softmax(-1), values)
+    def _unfused(self, q: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, sinks: Tensor | None) -> Tensor:
+        """What the fused kernel does not know: scores that stay softly below a cap (Gemma 2), and a score [H * T] that
+        each softmax has besides those of the slots (gpt-oss)."""
+        scores = torch.matmul(q * (self.scale / (self.cap or 1.0)), keys.transpose(-1, -2))
+        scores = scores.tanh_().mul_(self.cap) if self.cap else scores
+        scores = scores if mask is None else scores.add_(mask)
+        if sinks is None:
+            return torch.matmul(scores.softmax(-1), values)
+        shares = torch.cat((scores, sinks.view(*scores.shape[:-1], 1)), -1).softmax(-1)
+        return torch.matmul(shares[..., :-1], values)
 
     def view(self, T: int, new: New, sight: Sight) -> tuple[int, Tensor | None]:
         """The first slot that rows see through a layer, and its mask from there on."""
@@ -226,7 +243,7 @@ class LeanDecoder:
         """Additive mask [H / K * T, S - low], the T rows once a query of the group; None for one row, which sees
         everything from `low` on, and for a plain prefill that goes through the fused kernel."""
         start = new.start - low
-        if new.block is None and (T == 1 or (start == 0 and sight == EVERYTHING and not self.cap)):
+        if new.block is None and (T == 1 or (start == 0 and sight == EVERYTHING and not self.unfused)):
             return None
         mask: Tensor = self.embedding.new_zeros(T, start + T)
         if new.block is None:
@@ -255,8 +272,8 @@ def lean_from(hf: Any) -> LeanDecoder | None:
     """
     devices = {p.device.type for p in hf.parameters()}
     fits = (
-        suits(hf.config)
-        and len(devices) == 1
+        len(devices) == 1
+        and suits(hf.config, *devices)
         and all(len({p.device for p in block.parameters()}) == 1 for block in hf.model.layers)
         and plain(hf)
         and {p.dtype for p in hf.parameters()} <= {torch.float32, torch.float64, torch.bfloat16, torch.float16}
@@ -264,13 +281,15 @@ def lean_from(hf: Any) -> LeanDecoder | None:
     return LeanDecoder(hf) if fits else None
 
 
-def suits(config: Any) -> bool:
-    """Whether a text model's family, rope and windows are among those that the lean forward knows."""
+def suits(config: Any, device: str) -> bool:
+    """Whether a text model's family, rope and windows are among those that the lean forward knows on a kind of device.
+    Experts are picked by the host, which only on a CPU waits for nothing."""
     family = FAMILIES.get(config.model_type)
     rope = getattr(config, "rope_parameters", None) or {}
     ropes = [rope[kind] if kind else rope for kind in set(ropes_by_layer(config))]
     return (
         family is not None
+        and (device == "cpu" or not family.experts)
         and all(one.get("rope_type", "default") in STATIC_ROPE for one in ropes)
         and all(one.get("partial_rotary_factor", 1.0) == 1.0 for one in ropes)
         and getattr(config, family.activation, "") in GATES

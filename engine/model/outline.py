@@ -66,7 +66,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
     except Exception as error:  # transformers raises whatever it likes on damaged files
         raise AssetError(missing(ref, error)) from error
     plain = unpacked or not packing
-    suits = plain and (model.lean if model.seam else lean.suits(hf.config))
+    suits = plain and (model.lean if model.seam else lean.suits(hf.config, where.type))
     return Outline(
         model=model,
         type=str(config.model_type),

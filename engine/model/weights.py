@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.model.experts import Experts
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
@@ -21,6 +23,7 @@ class Family:
     norm_out: str = ""  # after attention
     norm_end: str = ""  # after the MLP
     activation: str = "hidden_act"  # where the configuration names it
+    experts: bool = False  # the MLP is a mixture of experts
 
 
 GEMMA = Family(one_more=True)
@@ -29,7 +32,18 @@ GEMMA_2 = replace(VAULT, norm_out="post_attention_layernorm", norm_end="post_fee
 FAMILIES = {  # type -> what its blocks are made of
     **dict.fromkeys(("llama", "mistral", "ministral", "qwen2", "qwen3", "phi3", "seed_oss", "cwm"), Family()),
     **{"gemma": GEMMA, "vaultgemma": VAULT, "gemma2": GEMMA_2, "gemma3_text": GEMMA_2},
+    "gpt_oss": Family(experts=True),
 }
+
+
+@dataclass(eq=False)
+class Mlp:
+    """The gated MLP of one block."""
+
+    gate_up: Tensor
+    gate_up_bias: Tensor | None
+    down: Tensor
+    down_bias: Tensor | None
 
 
 @dataclass(eq=False)
@@ -41,14 +55,12 @@ class Layer:
     qkv_bias: Tensor | None
     q_norm: Tensor | None
     k_norm: Tensor | None
+    sinks: Tensor | None  # [H], a score that each softmax has besides those of the slots (gpt-oss)
     out: Tensor
     out_bias: Tensor | None
     norm_out: Tensor | None  # with the sqrt(D) of a folded norm
     norm_mid: Tensor
-    gate_up: Tensor
-    gate_up_bias: Tensor | None
-    down: Tensor
-    down_bias: Tensor | None
+    mlp: Mlp | Experts
     norm_end: Tensor | None  # as norm_out
     rope: str  # the kind of layer that its rotation is for; empty where all have one
 
@@ -74,7 +86,7 @@ def factors(norm: Any, family: Family) -> Tensor:
 
 def layer_of(block: Any, family: Family, heads: int, kv: int, channels: int, folded: bool, rope: str) -> Layer:
     """Take a transformers block apart, and empty it. Phi-3 has its projections fused already."""
-    a, m = block.self_attn, block.mlp
+    a = block.self_attn
     norm_in, norm_mid = factors(block.input_layernorm, family), factors(getattr(block, family.norm_mid), family)
     scale = len(norm_in) ** 0.5
     after = [
@@ -86,30 +98,43 @@ def layer_of(block: Any, family: Family, heads: int, kv: int, channels: int, fol
         for name in ("q_norm", "k_norm")
     )
     outer = _projections(a, "qkv_proj", "q_proj", "k_proj", "v_proj")
-    inner = _projections(m, "gate_up_proj", "gate_proj", "up_proj")
     qkv = _qkv([p.weight.data for p in outer], heads, kv, channels)
-    gate_up = torch.cat([p.weight.data for p in inner])
     layer = Layer(
         norm_in=norm_in,
         qkv=transposed(qkv * (norm_in * scale) if folded else qkv),
         qkv_bias=None if (bias := _biases(outer)) is None else _qkv(bias, heads, kv, channels),
         q_norm=q_norm,
         k_norm=k_norm,
+        sinks=a.sinks.data if hasattr(a, "sinks") else None,
         out=transposed(a.o_proj.weight.data),
         out_bias=_bias(a.o_proj),
         norm_out=after[0],
         norm_mid=norm_mid,
-        gate_up=transposed(gate_up * (norm_mid * scale) if folded else gate_up),
-        gate_up_bias=None if (bias := _biases(inner)) is None else torch.cat(bias),
-        down=transposed(m.down_proj.weight.data),
-        down_bias=_bias(m.down_proj),
+        mlp=(Experts if family.experts else mlp_of)(block.mlp, norm_mid * scale if folded else None),
         norm_end=after[1],
         rope=rope,
     )
-    copied = [*outer, *inner]
-    for projection in (*copied, a.o_proj, m.down_proj) if layer.out.is_contiguous() else copied:
-        projection.weight.data = projection.weight.data.new_empty(0)
+    _empty([*outer, *([a.o_proj] if layer.out.is_contiguous() else [])])
     return layer
+
+
+def mlp_of(m: Any, norm_D: Tensor | None) -> Mlp:
+    """Take a gated MLP apart, and empty it; `norm_D` is multiplied into what reads the rows."""
+    inner = _projections(m, "gate_up_proj", "gate_proj", "up_proj")
+    gate_up = torch.cat([p.weight.data for p in inner])
+    mlp = Mlp(
+        gate_up=transposed(gate_up if norm_D is None else gate_up * norm_D),
+        gate_up_bias=None if (bias := _biases(inner)) is None else torch.cat(bias),
+        down=transposed(m.down_proj.weight.data),
+        down_bias=_bias(m.down_proj),
+    )
+    _empty([*inner, *([m.down_proj] if mlp.down.is_contiguous() else [])])
+    return mlp
+
+
+def _empty(projections: Sequence[Any]) -> None:
+    for projection in projections:
+        projection.weight.data = projection.weight.data.new_empty(0)
 
 
 def _projections(module: Any, fused: str, *apart: str) -> list[Any]:

@@ -28,7 +28,8 @@ from tests.models import COMMON, FILE, tried
 from tests.typed import known
 
 SOME = {"olmo3": "sliding_attention", "llama4_text": "chunked_attention"}
-LEAN = ("mistral", "qwen2", "phi3", "gemma2", "gemma3_text")  # a window, or layers with one; fused; soft caps; two ropes
+# a window; layers with one; fused projections; soft caps; two ropes; sinks and experts
+LEAN = ("mistral", "qwen2", "phi3", "gemma2", "gemma3_text", "gpt_oss")
 
 
 @pytest.fixture(scope="module")
