@@ -215,22 +215,22 @@ class LeanDecoder:
             out = F.scaled_dot_product_attention(q, keys, values, is_causal=True, scale=self.scale, enable_gqa=K != H)
             return out[0].transpose(0, 1).reshape(T, H * C)
         q = q_THC.reshape(T, K, H // K, C).permute(1, 2, 0, 3).reshape(1, K, H // K * T, C)
-        if self.unfused:
-            out = self._unfused(q, keys, values, mask, None if sinks is None else sinks.repeat_interleave(T))
-        else:
-            out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=self.scale)
+        out = self.mixed(q, keys, values, mask, None if sinks is None else sinks.repeat_interleave(T))
         return out.view(K, H // K, T, C).permute(2, 0, 1, 3).reshape(T, H * C)
 
-    def _unfused(self, q: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, sinks: Tensor | None) -> Tensor:
-        """What the fused kernel does not know: scores that stay softly below a cap (Gemma 2), and a score [H * T] that
-        each softmax has besides those of the slots (gpt-oss)."""
+    def mixed(self, q: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, sinks: Tensor | None) -> Tensor:
+        """Values by the attention of queries [n, K, rows, C], as many; `sinks` [K * rows]. Done plainly where the fused
+        kernel lacks something: scores that stay softly below a cap (Gemma 2), a score that each softmax has besides
+        those of the slots (gpt-oss)."""
+        if not self.unfused:
+            return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=self.scale)
         scores = torch.matmul(q * (self.scale / (self.cap or 1.0)), keys.transpose(-1, -2))
         scores = scores.tanh_().mul_(self.cap) if self.cap else scores
         scores = scores if mask is None else scores.add_(mask)
         if sinks is None:
             return torch.matmul(scores.softmax(-1), values)
-        shares = torch.cat((scores, sinks.view(*scores.shape[:-1], 1)), -1).softmax(-1)
-        return torch.matmul(shares[..., :-1], values)
+        besides = sinks.view(1, *q.shape[1:3], 1).expand(len(q), -1, -1, -1)
+        return torch.matmul(torch.cat((scores, besides), -1).softmax(-1)[..., :-1], values)
 
     def view(self, T: int, new: New, sight: Sight) -> tuple[int, Tensor | None]:
         """The first slot that rows see through a layer, and its mask from there on."""

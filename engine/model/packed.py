@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from engine.model.decoder import New, Rows
@@ -99,7 +98,7 @@ class _Pass:
 
     def run(self, taps: Sequence[int]) -> list[Rows]:
         lean, (H, K, C) = self.lean, (self.lean.heads, self.lean.kv, self.lean.channels)
-        x = F.embedding(torch.cat([part.new.ids for part in self.parts]), lean.embedding)
+        x = lean.embed(torch.cat([part.new.ids for part in self.parts]))
         kept, skip = list[Tensor](), self.parts[0].new.skip
         for i, w in enumerate(lean.layers):
             if i in skip:
@@ -136,7 +135,7 @@ class _Pass:
         for i in self.alone:
             (a, b), part, (low, mask) = self.spans[i], self.parts[i], self.views[i][sight]
             slots = part.cache.layers[layer][low : part.new.start + b - a]
-            out[a:b] = lean.attend(q_NHC[a:b], slots, mask, causal=b - a > 1 and mask is None)
+            out[a:b] = lean.attend(q_NHC[a:b], slots, mask, b - a > 1 and mask is None, lean.layers[layer].sinks)
         return out
 
 
@@ -192,6 +191,8 @@ class _Padded:
         kv = kv[self.places] if isinstance(self.places, slice) else kv.index_select(0, self.places)
         q = q_NHC.index_select(0, self.pick).view(n, T, K, H // K, C).permute(0, 2, 3, 1, 4)
         keys, values = kv[:, :, :K].transpose(1, 2), kv[:, :, K:].transpose(1, 2)
-        out = F.scaled_dot_product_attention(q.reshape(n, K, H // K * T, C), keys, values, attn_mask=self.masks[sight])
+        sinks = self.lean.layers[layer].sinks
+        sinks = None if sinks is None else sinks.repeat_interleave(T)
+        out = self.lean.mixed(q.reshape(n, K, H // K * T, C), keys, values, self.masks[sight], sinks)
         out = out.view(n, K, H // K, T, C).permute(0, 3, 1, 2, 4).reshape(n * T, H * C)
         return out if self.back is None else out.index_select(0, self.back)
