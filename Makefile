@@ -1,5 +1,5 @@
-# The words: app, test, test-installed, test-packed, test-floor, check, format, golden, lock. Each sets up what it needs in .venv, and in
-# node_modules where node is.
+# The words: app, test, test-installed, test-wheel, test-packed, test-floor, check, format, golden, lock. Each sets up what
+# it needs in .venv, and in node_modules where node is.
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -14,7 +14,7 @@ export TOKENIZERS_PARALLELISM = false
 
 FLOOR := build/floor
 
-.PHONY: lock test-floor app test test-all test-installed test-packed test-browser test-page check check-page format format-page golden setup setup-dev
+.PHONY: lock test-floor app test test-all test-installed test-wheel test-packed test-browser test-page check check-page format format-page golden setup setup-dev
 
 app: setup
 	$(PY) -m app
@@ -33,6 +33,15 @@ test-installed: setup-dev
 test-packed: setup-dev
 	$(VENV)/bin/pip install -q --no-deps --target build/packed "torchao>=0.17"
 	PYTHONPATH=build/packed $(PY) -m pytest -q tests/engine/model/test_families.py -k packed_weights
+
+# The wheel in an environment that holds nothing else: run, compare, a page, a notebook, and the server.
+test-wheel: setup-dev
+	rm -rf build/wheel
+	$(PY) -m pip wheel -q --no-deps -w build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/pip install -q $(TORCH)
+	build/wheel/venv/bin/pip install -q build/wheel/*.whl nbclient ipykernel
+	DRAFTSCOPE_WHEEL=build/wheel/venv $(PY) -m pytest -q -m slow tests/test_package.py
 
 test-all: setup-dev test-page
 	$(PY) -m pytest -q -m ""

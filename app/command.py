@@ -7,6 +7,7 @@ from importlib import import_module
 from engine import __version__
 
 HELP = """draftscope [serve] [FLAGS]: start the page (draftscope serve --help).
+draftscope page TRACE...|--case NAME|--all-cases [--out page.html]: the page over recorded runs as one file.
 draftscope COMMAND ...: a command of the engine, as follows.
 
 """
@@ -25,6 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if serves:
         import_module("app.__main__").main(given, prog="draftscope serve")
         return 0
+    if given[0] == "page":
+        written: int = import_module("app.export").main(given[1:], prog="draftscope page")
+        return written
     if given[0] in ("-h", "--help"):
         sys.stdout.write(HELP)
     status: int = import_module("engine.cli").main(given, prog="draftscope")

@@ -71,9 +71,9 @@ class Content:
     title: str = ""  # default: the title of the first case, or the first run's prompt
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m app.export") -> int:
     """Write the page; what cannot be read is one line and status 2."""
-    flags = argparse.ArgumentParser(prog="python -m app.export", description=__doc__)
+    flags = argparse.ArgumentParser(prog=prog, description=__doc__)
     flags.add_argument("traces", nargs="*", type=Path, help="trace files (.jsonl or .jsonl.gz), one a lane")
     flags.add_argument("--case", action="append", default=[], metavar="NAME", help="a recorded case; repeatable")
     flags.add_argument("--all-cases", action="store_true", help="all recorded cases, lessons and rooms")

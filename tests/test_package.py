@@ -4,9 +4,9 @@ import ast
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
-import time
 import urllib.request
 import venv
 import zipfile
@@ -14,9 +14,11 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from gradio_client import Client
 
 from engine import __version__
 from engine.files.places import ROOT
+from tests.app.fakes import free_port
 
 BLOCK = """
 import sys
@@ -52,6 +54,14 @@ def ask(place: Path, *words: str) -> subprocess.CompletedProcess:
     return subprocess.run(run, cwd=place, env=env, capture_output=True, text=True, check=False, timeout=120)
 
 
+NOTEBOOK = """
+import nbformat
+from nbclient import NotebookClient
+notebook = nbformat.read("notebook.ipynb", as_version=4)
+NotebookClient(notebook, timeout=300).execute()
+assert any("<iframe" in out["data"].get("text/html", "") for cell in notebook.cells for out in cell.get("outputs", ())
+           if "data" in out)
+"""
 COMMAND = ("-c", "import sys; from draftscope.app.command import main; sys.exit(main())")
 
 
@@ -86,7 +96,7 @@ def test_no_module_of_the_package_imports_by_the_checkouts_names(installed):
 @pytest.mark.installed
 def test_the_command_tells_its_version_and_its_commands(installed):
     told = ask(installed, *COMMAND, "--help").stdout
-    assert all(word in told for word in ("serve", "compare", "replay", "judge-eval"))
+    assert all(word in told for word in ("serve", "page", "compare", "replay", "judge-eval"))
     code = "import sys; from draftscope.app.command import main; main(['--version']); sys.exit(main(['runn']))"
     done = ask(installed, "-c", code)
     assert done.stdout == f"draftscope {__version__}\n"
@@ -108,15 +118,37 @@ def test_recorded_cases_are_read_and_methods_run_from_the_package(installed):
     assert (same, tokens, version) == ("True", "12", __version__), done.stderr
 
 
-@pytest.mark.slow
-def test_the_wheel_in_an_environment_of_its_own(tmp_path):
-    """Built by pip, installed, asked and served; what it depends on is lent by this environment."""
-    built = subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT],
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel in an environment of its own: that of `make test-wheel`, which holds nothing else, or one to which this
+    environment lends what the wheel depends on."""
+    if given := os.environ.get("DRAFTSCOPE_WHEEL"):
+        return Path(given).resolve()
+    place = tmp_path_factory.mktemp("wheel")
+    wheel = built(place)
+    venv.create(place / "venv", with_pip=True)
+    lent = next(Path(p) for p in sys.path if p.endswith("site-packages"))
+    own = next((place / "venv").glob("lib/python*/site-packages"))
+    (own / "lent.pth").write_text(f"{lent}\n")
+    install = [place / "venv/bin/python", "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel]
+    subprocess.run(install, check=True)
+    return place / "venv"
+
+
+def built(place: Path) -> Path:
+    """The wheel, made by pip."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", place, ROOT],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert built.returncode == 0, built.stderr
-    (wheel,) = tmp_path.glob("*.whl")
+    assert done.returncode == 0, done.stderr
+    (wheel,) = place.glob("*.whl")
+    return wheel
+
+
+@pytest.mark.slow
+def test_what_a_wheel_holds(tmp_path):
+    wheel = built(tmp_path)
     assert wheel.name == f"draftscope-{__version__}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as held:
         names = set(held.namelist())
@@ -128,31 +160,46 @@ def test_the_wheel_in_an_environment_of_its_own(tmp_path):
     assert len(plain) == len(asked) and {t.split("<")[0].split(">")[0] for t in plain} == {
         t.split("<")[0].split(">")[0] for t in asked
     }
-    place = tmp_path / "venv"
-    venv.create(place, with_pip=True)
-    python = place / "bin/python"
-    lent = next(Path(p) for p in sys.path if p.endswith("site-packages"))
-    own = next(place.glob("lib/python*/site-packages"))
-    (own / "lent.pth").write_text(f"{lent}\n")
-    subprocess.run([python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_an_environment_with_the_wheel_alone(environment, tmp_path):
+    """Run, compare, replay, a page to send, a notebook, and the server with a run over HTTP."""
     env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    told = subprocess.run(
-        [place / "bin/draftscope", "run", "sd", "1 + 2 =", "--max-new-tokens", "8", "--json"],
-        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert told.returncode == 0, told.stderr
-    assert json.loads(told.stdout)["metrics"]["tokens"] == 8
-    page = subprocess.Popen([place / "bin/draftscope", "serve", "--port", "7993", "--lazy"], cwd=tmp_path, env=env)
+
+    def asked(*words: str | Path) -> str:
+        done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    draftscope = environment / "bin/draftscope"
+    told = json.loads(asked(draftscope, "run", "sd", "1 + 2 =", "--max-new-tokens", "8", "--json"))
+    assert told["metrics"]["tokens"] == 8
+    compare = ("compare", "--methods", "ar,eagle3", "--task", "arithmetic", "--items", "2", "--max-new-tokens", "20")
+    table = json.loads(asked(draftscope, *compare, "--record", "full", "--out", "runs", "--json"))
+    assert table["eagle3"]["same_output_as_ar"] == 2 and table["eagle3"]["tau"] > 1
+    runs = sorted((tmp_path / "runs").glob("*.jsonl.gz"))
+    assert len(runs) == 4 and "all hold" in asked(draftscope, "replay", *runs)
+    assert "page.html: 1 file" in asked(draftscope, "page", *runs, "--out", "page.html")
+    assert (tmp_path / "page.html").stat().st_size > 300_000
+    assert len([json.loads(one) for one in asked(draftscope, "export", "--names", "vllm", *runs).splitlines()]) == 4
+    evaluated = json.loads(asked(draftscope, "eval", "--items", "1", "--no-cards", "--json"))
+    assert evaluated["items"] == 1 and evaluated["target"] and evaluated["pair"]
+    shutil.copy(ROOT / "docs/notebook.ipynb", tmp_path)
+    asked(environment / "bin/python", "-c", NOTEBOOK)
+    port = free_port()
+    page = subprocess.Popen([draftscope, "serve", "--port", str(port)], cwd=tmp_path, env=env, stdout=subprocess.PIPE)
     try:
-        for _ in range(120):
-            try:
-                with urllib.request.urlopen("http://127.0.0.1:7993/healthz", timeout=3) as answer:
-                    assert answer.status == 200
-                break
-            except OSError:
-                time.sleep(0.5)
-        else:
-            pytest.fail("the page did not start")
+        assert page.stdout and b"Draftscope is on" in next(iter(page.stdout.readline, b"")), "it says so when it is up"
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+            assert answer.status == 200 and b"Draftscope" in answer.read()
+        job = Client(f"http://127.0.0.1:{port}", verbose=False).submit(
+            methods=["ar", "sd"], prompt="1 + 2 =", max_new_tokens=8, api_name="/run"
+        )
+        job.result(timeout=120)
+        messages = [json.loads(text) for text in job.outputs()]
+        assert messages[-1]["done"] and any("ev" in message for message in messages)
     finally:
         page.terminate()
         page.wait(20)

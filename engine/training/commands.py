@@ -14,6 +14,7 @@ import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 from transformers.utils import logging as hf_logging
 
+from engine.files.places import locate
 from engine.training import card, models, record, tokenizer
 from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
@@ -80,11 +81,12 @@ def export(options: argparse.Namespace) -> None:
 
 def evaluate(options: argparse.Namespace) -> None:
     """Measure the pair on held-out problems, write both cards and SHA256SUMS, print the numbers."""
+    target_folder, draft_folder = (Path(locate(str(folder))) for folder in (options.target, options.draft))
     torch.set_num_threads(options.threads)
     hf_logging.set_verbosity_error()
-    words = AutoTokenizer.from_pretrained(options.target)
+    words = AutoTokenizer.from_pretrained(target_folder)
     judge = Judge(words, options.items)
-    big, small = (_load(folder) for folder in (options.target, options.draft))
+    big, small = (_load(folder) for folder in (target_folder, draft_folder))
     (target, lines), (draft, _) = judge.single(big), judge.single(small)
     pair = together(small, lines)
     checks = check(target, draft, pair)
@@ -92,9 +94,9 @@ def evaluate(options: argparse.Namespace) -> None:
     if not options.no_cards:
         command = f"python -m engine.training eval --items {options.items}"
         shared: dict[str, Any] = {"items": options.items, "pair": pair, "checks": checks}
-        card.write(options.target, "target", {**shared, "model": target}, command)
-        card.write(options.draft, "draft", {**shared, "model": draft}, command)
-        card.write_sums(options.target.parent)
+        card.write(target_folder, "target", {**shared, "model": target}, command)
+        card.write(draft_folder, "draft", {**shared, "model": draft}, command)
+        card.write_sums(target_folder.parent)
     _say(json.dumps(report, indent=1) if options.json else _text(report))
 
 
