@@ -98,7 +98,7 @@ def trajectories(folder: Path, pair: list[str]) -> tuple[list[str], Path]:
 
 
 def reproducing(folder: Path, pair: list[str]) -> tuple[list[str], Path]:
-    return ["reproduce", "easd:T3", *pair, "--items", "12", "--keep", "kept", "--out", "p"], Path("p")
+    return ["reproduce", "easd:T3", *pair, "--items", "8", "--keep", "kept", "--out", "p"], Path("p")
 
 
 def evaluating(folder: Path, pair: list[str]) -> tuple[list[str], Path]:
@@ -173,7 +173,7 @@ def test_launchers_share_a_mined_file(
     monkeypatch.chdir(tmp_path)
     assert main([*words[:-1], "alone.jsonl"]) == 0
     start = {
-        "accelerate": ("accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1"),
+        "accelerate": ("accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1"),
         "torchrun": ("torch.distributed.run", "--nproc-per-node", "2"),
     }[launcher]
     more = ("--mixed_precision", "no", "--dynamo_backend", "no") if launcher == "accelerate" else ()
