@@ -130,8 +130,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lent = next(Path(p) for p in sys.path if p.endswith("site-packages"))
     own = next((place / "venv").glob("lib/python*/site-packages"))
     (own / "lent.pth").write_text(f"{lent}\n")
-    install = [place / "venv/bin/python", "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel]
-    subprocess.run(install, check=True)
+    pip = str(place / "venv/bin/pip")
+    subprocess.run([pip, "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True)
     return place / "venv"
 
 
