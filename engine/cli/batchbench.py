@@ -79,6 +79,5 @@ def _text(result: dict[str, Any], speeds: Sequence[Speed]) -> str:
         if size is None
         else f"{name}: stops paying at a batch of {size}"
         for name, size in result["stops_paying"].items()
-        if name != "ar"
     ]
     return "\n".join(lines)
