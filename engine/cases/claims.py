@@ -47,6 +47,31 @@ def _checked(trace: Trace) -> int:
     return sum(event.fed for event in trace.rounds)
 
 
+def _draft_cost(trace: Trace) -> float:
+    """Milliseconds of drafting a draft token."""
+    return sum(event.draft_ms for event in trace.rounds) / max(1, sum(event.drafted for event in trace.rounds))
+
+
+def _unsure_at_verb(trace: Trace, most: float) -> bool:
+    """Whether the draft token of least confidence, at most so much, stands in the verb that ends a German clause: a
+    word in small letters before a comma or full stop."""
+    seen = {
+        event.start + node.depth - 1: node.confidence
+        for event in trace.rounds
+        for node in event.nodes
+        if node.confidence is not None and node.state in ("accepted", "relaxed", "rejected")
+    }
+    at = min(seen, key=lambda pos: seen[pos], default=-1)
+    if at < 0 or seen[at] > most:
+        return False
+    pieces = [token.piece for token in trace.tokens]
+    begin = len("".join(pieces[:at])) + pieces[at].startswith(" ")
+    text = "".join(pieces).removesuffix("</s>")
+    start = text.rfind(" ", 0, begin) + 1
+    word = text[start:].split(" ")[0]
+    return word.endswith((",", ".")) and word[:1].islower() and begin < start + len(word) - 1
+
+
 def _streak(trace: Trace, holds: Callable[[Round], bool]) -> int:
     """The most rounds in a row of which something holds."""
     longest = now = 0
@@ -73,6 +98,7 @@ CLAIMS: dict[str, Claim] = {
     "relaxed": lambda _, traces, given: _states(traces[given[0]], "relaxed") >= given[1],
     "words_kept": lambda _, traces, given: words_kept(traces[given[0]]) >= given[1],
     "digits_refused": lambda _, traces, given: digits_refused(traces[given[0]]) >= given[1],
+    "unsure_at_verb": lambda _, traces, given: _unsure_at_verb(traces[given[0]], given[1]),
     "naive_misses": lambda preset, _, given: naive_misses(preset.prompt, preset.task) >= given,
     "cause": lambda _, traces, given: getattr(divergence(traces[given[0]], traces[given[1]]), "cause", "") == given[2],
     "run_of": lambda _, traces, given: max((r.accepted for r in traces[given[0]].rounds), default=0) >= given[1],
@@ -83,6 +109,7 @@ CLAIMS: dict[str, Claim] = {
         _streak(traces[given[0]], lambda r: r.drafted >= given[1] and r.accepted <= given[2]) >= given[3]
     ),
     "fewer_calls": lambda _, traces, pair: calls(traces[pair[0]].rounds) < calls(traces[pair[1]].rounds),
+    "cheaper_drafts": lambda _, traces, pair: _draft_cost(traces[pair[0]]) < _draft_cost(traces[pair[1]]),
     "fewer_checked": lambda _, traces, pair: _checked(traces[pair[0]]) < _checked(traces[pair[1]]),
     "finished": lambda _, traces, __: all(t.end is not None and t.end.reason == "eos" for t in traces),
 }

@@ -1,9 +1,12 @@
 """Claims about trees, on traces made by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.cases.claims import failures
-from engine.files.presets import Preset
+from engine.files.places import PRESETS
+from engine.files.presets import Preset, get_preset
 from engine.trace.store import Trace
 from tests.engine.analysis.made_trees import plain, run
 
@@ -36,3 +39,40 @@ def tree(kept: list[int], extra: list[int] | None = None, fed: int = 60) -> Trac
 def test_claims_about_trees(claim: dict[str, list[int]], holds: bool) -> None:
     traces = [tree([8, 8, 2, 8], [4, 3, 0, 2]), tree([4, 1, 0, 1, 5]), plain(20)]
     assert (failures(Preset("made", "Made", expect=claim), traces) == []) is holds
+
+
+WORDS = {" t": True, "ug": True, ",": False, " einen": False, " F": False}  # of "einen Zaun trug."
+
+
+def test_where_a_drafter_is_least_sure_is_read_off_its_confidences() -> None:
+    """In the last verb of a clause; not in the comma behind it, in a noun, or anywhere where it is sure enough."""
+    case = get_preset("crossed_verb")
+    trace = Trace.load(PRESETS / case.traces[2])
+
+    def holds(most: float = 0.75) -> bool:
+        return failures(replace(case, expect={"unsure_at_verb": [0, most]}), [trace]) == []
+
+    assert holds() and not holds(0.1)
+    verb = next(node for event in trace.rounds for node in event.nodes if node.confidence == lowest(trace))
+    before, verb.confidence = verb.confidence, 1.0
+    found = set[str]()
+    for event in trace.rounds:
+        for node in event.nodes:
+            piece = next((token.piece for token in trace.tokens if token.pos == event.start + node.depth - 1), "")
+            if piece in WORDS and node.state in ("accepted", "rejected"):
+                kept, node.confidence = node.confidence, 0.05
+                assert holds() is WORDS[piece], piece
+                node.confidence = kept
+                found.add(piece)
+    assert found == set(WORDS)
+    verb.confidence = before
+    assert holds()
+
+
+def lowest(trace: Trace) -> float:
+    return min(
+        node.confidence
+        for event in trace.rounds
+        for node in event.nodes
+        if node.confidence is not None and node.state in ("accepted", "relaxed", "rejected")
+    )

@@ -10,23 +10,34 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from engine.tasks import load_problems
+from engine.lab import Lab
+from engine.tasks import get_task, load_problems
 from engine.training.data import Mix, digest
 from engine.training.probe import complete
+from engine.training.sourced import SourceMix
+from engine.training.sourced import digest as source_digest
 
-ROOT = Path("assets/tiny")
+ASSETS = Path("assets")
+ROOT, CROSSED = ASSETS / "tiny", ASSETS / "crossed"
 ROLES = ("target", "draft")
+SOURCE_ROLES = ("source_target", "source_draft", "source_parallel")
+MOST_BYTES = 60 << 20  # of all embedded assets together
 
 
-def test_the_files_have_the_listed_sums() -> None:
+@pytest.mark.parametrize("root", [ROOT, CROSSED], ids=lambda root: root.name)
+def test_the_files_have_the_listed_sums(root: Path) -> None:
     listed = {
-        name: wanted for wanted, name in (line.split("  ") for line in (ROOT / "SHA256SUMS").read_text().splitlines())
+        name: wanted for wanted, name in (line.split("  ") for line in (root / "SHA256SUMS").read_text().splitlines())
     }
     for name, wanted in listed.items():
-        assert hashlib.sha256((ROOT / name).read_bytes()).hexdigest() == wanted, (
-            f"{name}: run `python -m engine.training sums`"
+        assert hashlib.sha256((root / name).read_bytes()).hexdigest() == wanted, (
+            f"{name}: run `python -m engine.training sums --folder {root}`"
         )
-    assert {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.safetensors")} <= set(listed)
+    assert {str(path.relative_to(root)) for path in root.rglob("*.safetensors")} <= set(listed)
+
+
+def test_all_embedded_assets_are_small() -> None:
+    assert sum(path.stat().st_size for path in ASSETS.rglob("*") if path.is_file()) < MOST_BYTES
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -39,11 +50,23 @@ def test_the_corpus_has_not_changed_since_the_model_was_trained(role: str) -> No
     )
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_cards_are_made_from_the_records(role: str) -> None:
-    training = json.loads((ROOT / role / "training.json").read_text())
-    card = json.loads((ROOT / role / "card.json").read_text())
-    page = (ROOT / role / "README.md").read_text()
+@pytest.mark.slow
+@pytest.mark.parametrize("role", SOURCE_ROLES)
+def test_the_corpus_of_the_encoder_decoders_has_not_changed(role: str) -> None:
+    training = json.loads((CROSSED / role / "training.json").read_text())
+    tokenizer = AutoTokenizer.from_pretrained(CROSSED / role)
+    mix, seed = SourceMix(**training["settings"]["mix"]), training["settings"]["seed"]
+    assert source_digest(tokenizer, mix, seed) == training["data_sha256"][-1]
+
+
+FOLDERS = [*(ROOT / role for role in ROLES), *(CROSSED / role for role in SOURCE_ROLES)]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_cards_are_made_from_the_records(folder: Path) -> None:
+    training = json.loads((folder / "training.json").read_text())
+    card = json.loads((folder / "card.json").read_text())
+    page = (folder / "README.md").read_text()
     assert card["training"] == training
     assert card["evaluation"]["items"] >= 300
     for check in card["evaluation"]["checks"]:
@@ -53,6 +76,26 @@ def test_cards_are_made_from_the_records(role: str) -> None:
 def test_both_share_one_tokenizer() -> None:
     tokenizers = {(ROOT / name / "tokenizer.json").read_bytes() for name in (*ROLES, "tokenizer")}
     assert len(tokenizers) == 1
+    names = (*SOURCE_ROLES, "tokenizer")
+    assert len({(CROSSED / name / "tokenizer.json").read_bytes() for name in names}) == 1
+
+
+def test_the_encoder_decoders_do_what_was_asked_of_them() -> None:
+    """As their cards measured it on 300 held-out problems a family."""
+    checks = json.loads((CROSSED / "source_target" / "card.json").read_text())["evaluation"]["checks"]
+    assert len(checks) == 6 and all(check["met"] for check in checks)
+
+
+def test_the_embedded_encoder_decoders_translate_and_their_drafts_change_nothing() -> None:
+    lab = Lab.load("crossed", device="cpu", threads=1)
+    assert lab.family == "encoder-decoder" and lab.looks
+    problem = load_problems("translation", "heldout", 3)[2]
+    plain = lab.run("ar", problem.prompt, max_new_tokens=48, record="light")
+    assert plain.end is not None and plain.end.reason == "eos"
+    assert get_task("translation").score(problem, plain.text) > 0.5
+    for method in ("sd", "parallel+chain+exact"):
+        drafted = lab.run(method, problem.prompt, max_new_tokens=48, record="light")
+        assert drafted.token_ids == plain.token_ids and len(drafted.rounds) < len(plain.rounds)
 
 
 @pytest.mark.slow
