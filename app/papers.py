@@ -18,7 +18,7 @@ from app.service import Service
 from engine.config import Card
 from engine.errors import LabError
 from engine.papers import entries
-from engine.papers.entries import Item, Live, Paper
+from engine.papers.entries import Item, Paper
 from engine.papers.results import load, verdict_of
 from engine.papers.systems import LOSSES, Systems, recorded
 from engine.papers.words import evidence
@@ -150,7 +150,7 @@ def _item(paper: Paper, item: Item, cards: Mapping[str, Card]) -> dict[str, Any]
         "printed": [_printed(asdict(table), order) for table in item.printed],
         "ours": [_ours(table, order) for table in tables],
         "checks": [{"says": c.says, "outcome": told["outcome"], "evidence": evidence(c, told)} for c, told in checks],
-        "live": _live(item.live, cards) if item.live else None,
+        "live": _live(item, cards),
         "cases": list(item.cases),
     }
 
@@ -197,9 +197,12 @@ def _told(cell: Mapping[str, Any] | None) -> str | None:
     return f"{cell['mean']:.4g} ({cell['low']:.4g} to {cell['high']:.4g})"
 
 
-def _live(live: Live, cards: Mapping[str, Card]) -> dict[str, Any] | None:
-    """What the page runs: the methods on the first held-out problem of the task; None where a method is unknown."""
-    lanes = []
+def _live(item: Item, cards: Mapping[str, Card]) -> dict[str, Any] | None:
+    """What the page runs: the methods on the first held-out problem of the task; None where a method is unknown, or
+    nothing is to be run."""
+    live, lanes = item.live, []
+    if live is None:
+        return None
     for method in live.methods:
         name, *given = method.split(":")
         if name not in cards:
@@ -209,6 +212,7 @@ def _live(live: Live, cards: Mapping[str, Card]) -> dict[str, Any] | None:
         lanes.append({"method": name, "knobs": {knob: typed[knob] for knob in names}})
     (problem,) = load_problems(live.task, "heldout", 1)
     return {
+        "models": item.pair,
         "lanes": lanes,
         "task": live.task,
         "prompt": problem.prompt,

@@ -205,6 +205,15 @@ function column(title, stated, words, tables) {
   );
 }
 
+/** The chosen models, where they are of the same family as those of an entry; else these. @param {string} own
+ * @param {Lab} lab */
+function modelsFor(own, { session }) {
+  const { catalogue, config } = session;
+  const chosen = config?.models ?? "";
+  if (!catalogue?.models.includes(own)) return chosen;
+  return catalogue.families[chosen] === catalogue.families[own] ? chosen : own;
+}
+
 /** Buttons: run it, cases, CSV. @param {PaperShown} paper @param {Item} item @param {Store} store @param {Lab} lab */
 function acts(paper, item, store, lab) {
   const { live, cases } = item;
@@ -224,7 +233,11 @@ function acts(paper, item, store, lab) {
             title: `${live.lanes.map((lane) => lane.method).join(", ")} on one problem of ${live.task}`,
             onclick: () => {
               const { lanes, task, prompt, answer, temperature, max_new_tokens } = live;
-              lab.session.configure({ lanes: [...lanes], task, prompt, answer, temperature, max_new_tokens }, "papers");
+              const models = modelsFor(live.models, lab);
+              lab.session.configure(
+                { models, lanes: [...lanes], task, prompt, answer, temperature, max_new_tokens },
+                "papers",
+              );
               store.setOption("room", "compare");
               lab.session.run();
             },

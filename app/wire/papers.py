@@ -50,6 +50,7 @@ class PaperCheck(TypedDict):
 class PaperLive(TypedDict):
     """What the page may run at once: methods on one problem."""
 
+    models: str  # that the entry's runs are made with
     lanes: list[LaneRequest]
     task: str
     prompt: str

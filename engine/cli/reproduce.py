@@ -12,6 +12,7 @@ from engine.cli.options import COUNT, MINUTES, add_models, add_shard, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
 from engine.files.places import ROOT
+from engine.lab import Lab
 from engine.papers.entries import Item, Paper, chosen
 from engine.papers.results import FOLDER, follows, load, place, save, verdict_of
 from engine.papers.words import evidence, spread
@@ -64,16 +65,14 @@ def handle(args: argparse.Namespace) -> int:
         raise ConfigError(f"Nothing is measured for {args.what}: {item.untestable or 'it is a scheme or an example.'}")
     if not args.what and not args.again:
         wanted = [one for one in wanted if not place(*one, args.out).is_file()]
-    results, lab = list[dict[str, Any]](), None
+    results, labs = list[dict[str, Any]](), dict[str, Lab]()
     running = Running(args.keep, args.items, args.times, args.minutes, args.shard)
     for entry in wanted:
         paper, item = entry
         print(f"{paper.key}:{item.id} {item.name}: {item.shows}", file=sys.stderr)
         if item.source:
             _gather(args, item)
-        else:
-            lab = lab or load_lab(args)
-        result = made(paper, item, lab, running) if item.plans else _from_source(paper, item)
+        result = made(paper, item, _lab(args, item, labs), running) if item.plans else _from_source(paper, item)
         if result is None and not running.over():
             print(f"  {paper.key}:{item.id}: the rest is others'", file=sys.stderr)
             continue
@@ -87,6 +86,14 @@ def handle(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(results, indent=1))
     return 0
+
+
+def _lab(args: argparse.Namespace, item: Item, labs: dict[str, Lab]) -> Lab:
+    """The models of an item's runs: those that the options name, else its own pair; loaded once."""
+    preset = args.preset or ("" if args.target else item.pair)
+    if preset not in labs:
+        labs[preset] = load_lab(argparse.Namespace(**{**vars(args), "preset": preset}))
+    return labs[preset]
 
 
 def _again(args: argparse.Namespace, paper: Paper, item: Item) -> str:

@@ -30,6 +30,7 @@ from engine.tasks.rows import cut_in_head, json_lines, mend
 
 Name = tuple[str, int, int, str]  # task, prompt, repeat, method
 HEAD = b'{"settings"'
+COMPARED = {"translation", "summary"}  # measures of texts against references
 EVERY = 20.0  # seconds between two lines of progress
 
 
@@ -229,8 +230,8 @@ def _run(lab: Lab, plan: Plan, running: Running, what: str) -> bool:
 
 
 def _answer(mark: Marking, text: str, repeats: int) -> str | None:
-    """What a measure reads of the text: a translation, or the answer that several responses vote with."""
-    if "translation" in mark.measures or (repeats > 1 and mark.textual):
+    """What a measure reads of the text: a translation or summary, or the answer that several responses vote with."""
+    if COMPARED & set(mark.measures) or (repeats > 1 and mark.textual):
         return mark.extract(text) or ""
     return None
 
@@ -240,7 +241,7 @@ def _records(pairs: Mapping[str, Lab], plans: list[Plan], running: Running) -> R
     for plan in plans:
         rows = running.store(_settings(pairs[plan.writer], plan, running.times)).rows
         for task in plan.tasks:
-            if "translation" in marking(task).measures:
+            if COMPARED & set(marking(task).measures):
                 references[task] = [problem.answer for problem in load_problems(task, "heldout", plan.items)]
             for method in plan.methods:
                 known, name = _kept_as(pairs[plan.writer], method), label(plan, method)

@@ -122,6 +122,7 @@ class Item:
     untestable: str = ""  # why nothing can be measured here; empty where something can
     hardware: bool = False  # untestable because it needs other hardware or a model of 70 B
     illustration: bool = False  # a scheme or example: nothing is measured in it
+    pair: str = "tiny"  # the preset whose models its runs are made with
     live: Live | None = None
     cases: tuple[str, ...] = ()  # recorded cases where one sees why
 
@@ -313,5 +314,5 @@ def quantity(table: Ours, of: str, place: int) -> Quantity:
         return text.replace(COLUMN, x).replace(PLACE, str(place))
 
     if table.measure:
-        return Quantity(table.measure, told(of), told(table.against), told(table.task))
+        return Quantity(told(table.measure), told(of), told(table.against), told(table.task))
     return Quantity(path=told(of))

@@ -11,6 +11,7 @@ from engine.analysis.intervals import Interval, mean_interval, ratio_interval
 from engine.analysis.quality import Responses, quality_of
 from engine.errors import ConfigError, unknown
 from engine.papers.records import Record, Records
+from engine.tasks.references import ROUGE
 
 Sums = NDArray[Any]
 Ratio = Callable[[Sums], Sums]
@@ -31,13 +32,14 @@ QUALITY = (
     "bleu",
     "bleu_to_ar",
     "chrf",
+    *ROUGE,
     "same_as_ar",
 )
 DIFFERENCE, QUOTIENT = "_difference", "_quotient"
 NAMES = (
     VOTED,
     *QUALITY,
-    *(f"{name}{DIFFERENCE}" for name in ("response_tokens", "accuracy", "majority", "bleu", "chrf")),
+    *(f"{name}{DIFFERENCE}" for name in ("response_tokens", "accuracy", "majority", "bleu", "chrf", *ROUGE)),
     "bleu_to_ar_difference",
     *MEANS,
     *RATIOS,

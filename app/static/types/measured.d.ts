@@ -627,6 +627,8 @@ export interface PaperCheck {
 
 /** What the page may run at once: methods on one problem. */
 export interface PaperLive {
+  /** that the entry's runs are made with */
+  readonly models: string;
   readonly lanes: readonly LaneRequest[];
   readonly task: string;
   readonly prompt: string;
