@@ -15,7 +15,8 @@ export function wordsOf({ head }) {
   const pieces = head?.prompt_pieces.slice(0, head.source) ?? [];
   pieces.forEach((piece, at) => {
     const last = words.at(-1);
-    if (!last || /^\s/.test(piece) || /\s$/.test(last.text)) words.push({ text: piece, from: at, to: at + 1 });
+    if (!last || /^(\s|<.+>$)/.test(piece) || /(\s|^<.+>)$/.test(last.text))
+      words.push({ text: piece, from: at, to: at + 1 });
     else {
       last.text += piece;
       last.to = at + 1;

@@ -19,14 +19,14 @@ test("pieces of the source are words, and what the decoder begins with is none o
   const words = wordsOf(run);
   assert.deepEqual(
     words.map(({ text }) => text),
-    ["The", " farmer", " runs.</s>"],
+    ["The", " farmer", " runs.", "</s>"],
   );
   assert.deepEqual(words[1], { text: " farmer", from: 1, to: 3 });
   assert.deepEqual(wordsOf({ head: head("sd", { source: 0 }) }), []);
 });
 
 test("a word's share is that of its pieces", () => {
-  assert.deepEqual(sharesOf(wordsOf(run), looks), [0, 0.75, 0.125]);
-  assert.deepEqual(sharesOf(wordsOf(run), undefined), [0, 0, 0]);
-  assert.equal(lookedAt(run, looks), "farmer 75 %, runs.</s> 13 %");
+  assert.deepEqual(sharesOf(wordsOf(run), looks), [0, 0.75, 0.125, 0]);
+  assert.deepEqual(sharesOf(wordsOf(run), undefined), [0, 0, 0, 0]);
+  assert.equal(lookedAt(run, looks), "farmer 75 %, runs. 13 %");
 });
