@@ -15,11 +15,15 @@ from transformers import AutoModelForCausalLM
 from engine import __version__
 from engine.bench.contenders import bandwidth
 from engine.draft import Draft, chain
+from engine.heads.block import Spec
+from engine.heads.eagle import EagleHead, EagleSpec, wanted
+from engine.heads.graphs import Levels
+from engine.heads.treemask import TreeMask
 from engine.model import Model, Session
 from engine.model.decoder import Decoder
 from engine.model.devices import KINDS, accelerators, synchronise
 from engine.model.generic import GenericDecoder
-from engine.model.graphs import Again, CudaCapturer, GraphedDecoder
+from engine.model.graphs import Again, Capturer, CudaCapturer, GraphedDecoder
 from engine.model.layers import layers_of
 from engine.model.lean import LeanDecoder
 from engine.model.load import DTYPES
@@ -28,6 +32,7 @@ from engine.model.trial import CLOSE, ROUGH
 TEXT = 24  # tokens of the text that paths are compared on
 LAUNCHES, PASSES = 2000, 20
 SIZES = (1, 8, 64)  # rows of timed passes
+WIDE = 3  # rows of a level
 TREE = Draft((4, 9, 9, 7), (-1, -1, 0, 2), group=(0,) * 4)
 
 
@@ -101,8 +106,9 @@ def _checks(model: Model, folder: str) -> Iterator[Check]:
     if isinstance(lean, LeanDecoder):
         paths["lean"] = lean
         cuda = lean.home.type == "cuda"
-        capturer = CudaCapturer(lean.home) if cuda else Again()
+        capturer: Capturer = CudaCapturer(lean.home) if cuda else Again()
         paths["graph" if cuda else "static pass, not captured"] = GraphedDecoder(lean, capturer)
+        yield _levels("graph" if cuda else "static level (not captured)", lean, model.vocab, capturer, limit)
     else:
         yield Check("lean passes", "not here", "this kind of model runs through transformers")
     for name, decoder in paths.items():
@@ -127,6 +133,41 @@ def _alike(name: str, decoder: Decoder, model: Model, ids: list[int], whole: Ten
             return Check(f"{name} against eager", "wrong", decoder.why_not)
         told += f"; {decoder.captured} passes captured, {decoder.replayed} replayed"
     return Check(f"{name} against eager", "ok" if off <= limit else "wrong", told)
+
+
+def _levels(name: str, lean: LeanDecoder, vocab: int, capturer: Capturer, limit: float) -> Check:
+    """Whether captured levels of a draft head give what plain ones do: a small tree, twice, on random weights."""
+    D, like = lean.width, lean.embedding
+    spec = EagleSpec("eagle2", Spec(D, 2 * D, lean.heads, lean.kv, lean.channels), D, vocab, vocab)
+    rng = torch.Generator().manual_seed(0)
+    shapes = {name: shape for name, shape in wanted(spec).items() if name != "embed_tokens.weight"}
+    weights = {name: (torch.randn(shape, generator=rng) * D**-0.5).to(like) for name, shape in shapes.items()}
+    head, levels = EagleHead(spec, weights, lean), Levels(capturer)
+    plain, static = head.memory(2 * TEXT), levels.memory(head, head.memory, 2 * TEXT)
+    ids, hidden = torch.arange(TEXT, device=like.device) % vocab, like[:TEXT]
+    for memory in (plain, static):
+        head.run(memory, ids, hidden, slice(0, TEXT), 0)
+    off = 0.0
+    for _ in range(2):
+        tree, rows, hidden = TreeMask(3, WIDE, 2 * TEXT, like), ids[:WIDE] * 0, like[:WIDE]
+        for level in range(3):
+            mask, at, where = tree.level(rows, level, TEXT), TEXT + level * WIDE, slice(TEXT + level, TEXT + level + 1)
+
+            def work(memory: Any, ids: Tensor, before: Tensor, at: int = at, where: slice = where) -> Any:
+                out = head.run(memory, ids, before, where, at, mask)  # noqa: B023 (called at once)
+                return out, head.logits(out)
+
+            wants = work(plain, ids[:WIDE], hidden)
+            for made, want in zip(
+                levels.step(static, work, ids[:WIDE], hidden, TEXT + level, at, mask), wants, strict=True
+            ):
+                off = max(off, float((made - want).abs().max() / want.abs().max()))
+            rows, hidden = ids[:WIDE] % WIDE, wants[0]
+    if levels.why_not:
+        return Check(f"{name} of a draft head against eager", "wrong", levels.why_not)
+    told = f"differs by {off:.1e} of the largest, {limit:.0e} is allowed"
+    told += f"; {levels.captured} levels captured, {levels.replayed} replayed"
+    return Check(f"{name} of a draft head against eager", "ok" if off <= limit else "wrong", told)
 
 
 @torch.inference_mode()

@@ -8,7 +8,7 @@ feature width.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from engine.config import Knob
 from engine.draft import EMPTY, Draft
 from engine.heads.eagle import EagleHead, tapped
 from engine.heads.follow import Follower
+from engine.heads.graphs import levels_of
 from engine.heads.treemask import TreeMask, TreeMasks
 from engine.parts import Context, Kit, Knobs, Onward, Outcome, TreeShape
 from engine.trees.growth import Growth, Plan
@@ -40,7 +41,9 @@ class Eagle2:
         ids = self.head.names
         self.names = None if ids is None else ids[: int((ids < kit.vocab).sum())]  # rising, so common ids come first
         self.columns = kit.vocab if self.names is None else len(self.names)
-        self.memory = self.head.memory(kit.capacity)
+        self.levels = levels_of(kit.target.decoder, self.head) if self.head.spec.block.dynamic <= 1 else None
+        make, size = self.head.memory, kit.capacity
+        self.memory = make(size) if self.levels is None else self.levels.memory(self, make, size)
         self.masks = TreeMasks()
         self.follower = Follower()
         self._next: Tensor | None = None  # the head's row after the last committed pair [1, D]
@@ -96,8 +99,7 @@ class Eagle2:
                 if not rows_on:
                     break
                 grown.narrow(rows_on)
-            hidden = self._step(grown, tree_mask, hidden)
-            logits = self._logits(hidden)
+            hidden, logits = self._step(grown, tree_mask, hidden)
         plan = plan if asked else shape.settle(grown, plan)
         extras = shape.report(grown, plan, context.full)
         draft = grown.draft(plan.nodes, full=context.full, spared=plan.spared, extras=extras)
@@ -109,8 +111,7 @@ class Eagle2:
 
     def _logits(self, hidden: Tensor) -> Tensor:
         """Raw logits [R, V'] of the ids that the target shares."""
-        logits = self.head.logits(hidden)
-        return logits if logits.shape[1] == self.columns else logits[:, : self.columns]
+        return shared(self.head.logits(hidden), self.columns)
 
     def _settle(self, shape: TreeShape, grown: Growth, plan: Plan, tree_mask: TreeMask) -> tuple[Plan, TreeMask]:
         final = shape.settle(grown, plan)
@@ -125,17 +126,30 @@ class Eagle2:
         self.memory.reserve(stable + plan.levels * plan.width)
         return self.masks.get(plan.levels, plan.nodes, plan.width, self.memory.slots, self.memory.like, plan.reuse)
 
-    def _step(self, grown: Growth, tree_mask: TreeMask, hidden: Tensor) -> Tensor:
-        """Run the frontier: each node with its parent's feature, seeing the committed pairs and its own ancestors [R,
-        D]."""
+    def _step(self, grown: Growth, tree_mask: TreeMask, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """Run the frontier: each node with its parent's feature, seeing the committed pairs and its own ancestors.
+        Hidden rows [R, D] and the logits [R, V'] after them."""
         rows, stable, level = grown.rows, self.memory.length, grown.levels - 1
         mask = None if grown.width == 1 else tree_mask.level(rows, level, stable)  # a chain sees all of itself
         where = slice(stable + level, stable + level + 1)
         at, before = stable + level * grown.width, hidden.index_select(0, rows)
-        return self.head.run(self.memory, grown.fresh, before, where, at, mask)
+        head, columns = self.head, self.columns
+
+        def work(memory: Any, ids: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+            out = head.run(memory, ids, before, where, at, mask)
+            return out, shared(head.logits(out), columns)
+
+        if self.levels is None:
+            return work(self.memory, grown.fresh, before)
+        return self.levels.step(self.memory, work, grown.fresh, before, where.start, at, mask)
 
     def observe(self, outcome: Outcome) -> None:
         """Nothing: features are read off the next context."""
+
+
+def shared(logits: Tensor, columns: int) -> Tensor:
+    """The first `columns` logits of each row."""
+    return logits if logits.shape[1] == columns else logits[:, :columns]
 
 
 class Eagle3(Eagle2):

@@ -13,6 +13,7 @@ from torch import Tensor
 from engine.config import Knob
 from engine.draft import EMPTY, Draft
 from engine.heads.follow import Follower
+from engine.heads.graphs import levels_of
 from engine.heads.hydra import HydraHead
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import read, wide
@@ -35,6 +36,7 @@ class Hydra:
         self.head: HydraHead = kit.assets["hydra"]
         self.vocab, self.device = kit.vocab, kit.target.device
         self.memory = self.head.memory(kit.capacity)
+        self.levels = levels_of(kit.target.decoder, self.head)
         self.follower = Follower()
         self._prefix: Tensor | None = None  # prefix embedding before the root [1, D]
 
@@ -58,6 +60,15 @@ class Hydra:
             return
         self._prefix = self.head.prefix(self.memory, fresh)[-1:]
 
+    def _logits(self, inputs_PE: Tensor, level: int) -> Tensor:
+        """Raw logits [P, V] of one head."""
+        head, vocab = self.head, self.vocab
+
+        def work(inputs: Tensor) -> Tensor:
+            return head.logits(inputs, level)[:, :vocab]
+
+        return work(inputs_PE) if self.levels is None else self.levels.rows(level, work, inputs_PE)
+
     def _fill(self, tree: Template, prefix: Tensor, context: Context) -> Draft:
         """Level by level on the device; where each node stands is known from the template alone."""
         root = self.head.target.embed(torch.tensor(context.tokens[-1:], device=self.device))
@@ -65,7 +76,7 @@ class Hydra:
         width = min(tree.width, self.vocab)
         logits, values, choices = list[Tensor](), list[Tensor](), list[Tensor]()
         for level in range(tree.depth):
-            x = wide(self.head.logits(inputs, level)[:, : self.vocab])
+            x = wide(self._logits(inputs, level))
             top = x.topk(width, -1)
             logits.append(x)
             values.append(top.values - x.logsumexp(-1, keepdim=True))

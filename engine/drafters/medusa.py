@@ -14,6 +14,7 @@ from torch import Tensor
 from engine.config import Knob
 from engine.draft import EMPTY, Draft, chain
 from engine.heads.follow import Follower
+from engine.heads.graphs import levels_of
 from engine.heads.medusa import MedusaHead
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import read, wide
@@ -34,6 +35,7 @@ class Medusa:
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.head: MedusaHead = kit.assets["medusa"]
         self.vocab, self.target = kit.vocab, kit.target
+        self.levels = levels_of(kit.target.decoder, self.head)
         self.follower = Follower()
         self._state: Tensor | None = None  # final-normed state before the root [1, D]
 
@@ -56,7 +58,13 @@ class Medusa:
         return self._fill(tree.cut(len(tree), depth), self._state, context.full) if depth else EMPTY
 
     def _logits(self, state: Tensor, heads: int) -> Tensor:
-        return torch.cat([self.head.logits(state, i) for i in range(heads)])[:, : self.vocab]
+        head, vocab = self.head, self.vocab
+
+        def work(state: Tensor) -> Tensor:
+            return torch.stack([head.logits(state, i)[:, :vocab] for i in range(heads)], 1)
+
+        logits = work(state) if self.levels is None else self.levels.rows(heads, work, state)
+        return logits[0]
 
     def _chain(self, state: Tensor, context: Context, shape: Any) -> Draft:
         limit = min(shape.limit(), context.room, context.space, self.head.heads)

@@ -15,7 +15,8 @@ from torch import Tensor
 from engine.config import Knob
 from engine.draft import EMPTY, Draft
 from engine.heads.follow import Follower
-from engine.heads.mtp import Head
+from engine.heads.graphs import levels_of
+from engine.heads.mtp import Head, steady
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome, write_chain
 
 
@@ -35,7 +36,9 @@ class Mtp:
         self.head: Head = kit.assets["mtp"]
         self.vocab, self.device, self.capacity = kit.vocab, kit.target.device, kit.capacity
         self.stops = frozenset(kit.target.tokenizer.stop_ids)
-        self.memory: Any = self.head.memory(self.capacity)
+        self.levels = levels_of(kit.target.decoder, self.head) if steady(self.head) else None
+        make, size = self.head.memory, kit.capacity
+        self.memory: Any = make(size) if self.levels is None else self.levels.memory(self, make, size)
         self.follower = Follower()
         self._read = 0  # committed pairs in the memory
         self._state: Tensor | None = None  # after the last of them [1, D]
@@ -43,7 +46,9 @@ class Mtp:
         self._reached: Tensor = torch.empty(0)  # state after the last of those [1, D]
 
     def begin(self, tokens: Sequence[int]) -> None:
-        self.memory, self._read, self._state = self.head.memory(self.capacity), 0, None
+        self._read, self._state = 0, None
+        if self.levels is None:
+            self.memory = self.head.memory(self.capacity)
         self.follower.begin(len(tokens))
 
     def propose(self, context: Context, shape: ChainShape) -> Draft:
@@ -67,9 +72,18 @@ class Mtp:
 
     def ahead(self, id_1: Tensor) -> Tensor:
         """Logits [1, V] after one more token of the chain."""
-        self._reached = self.head.run(self.memory, id_1, self._reached, self._read + self._level)
+        head, vocab, at = self.head, self.vocab, self._read + self._level
+
+        def work(memory: Any, ids: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+            out = head.run(memory, ids, state, at)
+            return out, head.logits(out)[:, :vocab]
+
+        if self.levels is None:
+            self._reached, logits = work(self.memory, id_1, self._reached)
+        else:
+            self._reached, logits = self.levels.step(self.memory, work, id_1, self._reached, at, at, None)
         self._level += 1
-        return self.head.logits(self._reached)[:, : self.vocab]
+        return logits
 
     def told(self, ids: list[int]) -> None:
         """Nothing: the next round reads the target's own states."""

@@ -17,8 +17,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.heads.block import Block, Spec, shapes
-from engine.heads.lean import LeanBlock, Memory, Norm, Spoken, projected
+from engine.heads.lean import LeanBlock, Memory, Norm, Spoken
 from engine.model.decoder import Decoder
+from engine.model.products import Product
 from engine.model.weights import transposed
 
 Kind = Literal["eagle2", "eagle3"]
@@ -149,33 +150,34 @@ class Lean:
         self.block = LeanBlock(w, head.layer, head.spec.block)
         self.regresses = head.kind == "eagle2"
         if self.regresses:
-            token, self.hidden = transposed(w["fc.weight"]).chunk(2)
+            token, hidden = transposed(w["fc.weight"]).chunk(2)
+            self.hidden, self.qkv = Product(hidden), Product(self.block.qkv)
             self.spoken = Spoken(head.embed, None, token, w.get("fc.bias"), head.spec.vocab)
             return
         self.norm_token = Norm(w["midlayer.input_layernorm.weight"], eps)
         self.norm_hidden, self.norm_last = Norm(w["midlayer.hidden_norm.weight"], eps), Norm(w["norm.weight"], eps)
         self.normed = w["midlayer.hidden_norm.weight"] if head.spec.norm_first else None
         token, hidden = self.block.qkv.chunk(2)
-        self.hidden = self.norm_hidden.into(hidden)
+        self.hidden = Product(self.norm_hidden.into(hidden))
         self.spoken = Spoken(head.embed, self.norm_token, self.norm_token.into(token), self.block.bias, head.spec.vocab)
-        self.lm_head = self.norm_last.into(transposed(w["lm_head.weight"]))
+        self.lm_head = Product(self.norm_last.into(transposed(w["lm_head.weight"])))
 
     def run(
         self, memory: Memory, ids_T: Tensor, hidden_TD: Tensor, where: slice, at: int, mask: Tensor | None
     ) -> Tensor:
         """See `EagleHead.run`."""
         if self.regresses:
-            x = torch.addmm(self.spoken(ids_T), hidden_TD, self.hidden)
-            qkv = projected(x, self.block.qkv, self.block.bias)
+            x = self.hidden.onto(self.spoken(ids_T), hidden_TD)
+            qkv = self.qkv(x, self.block.bias)
         else:
-            x, qkv = hidden_TD, torch.addmm(self.spoken(ids_T), self.norm_hidden(hidden_TD), self.hidden)
+            x, qkv = hidden_TD, self.hidden.onto(self.spoken(ids_T), self.norm_hidden(hidden_TD))
             if self.normed is not None:
                 x = F.rms_norm(x, self.normed.shape, self.normed, self.norm_hidden.eps)
         return self.block.close(x, memory.attend(qkv, where, at, mask))
 
     def logits(self, hidden_TD: Tensor) -> Tensor:
         """Raw logits [T, V'] of EAGLE-3's own output head."""
-        return torch.mm(self.norm_last(hidden_TD), self.lm_head)
+        return self.lm_head(self.norm_last(hidden_TD))
 
 
 def names(weights: Mapping[str, Tensor]) -> Tensor | None:

@@ -17,9 +17,10 @@ from torch import Tensor
 from engine.errors import AssetError, ModelMismatch, unknown
 from engine.heads.block import Block, Spec, shapes
 from engine.heads.files import check, count, fits, folder_of, number, place, read_config, read_weights, sizes
-from engine.heads.lean import LeanBlock, Memory, Norm, projected
+from engine.heads.lean import LeanBlock, Memory, Norm
 from engine.model import Model
 from engine.model.decoder import Decoder
+from engine.model.products import Product
 
 FILES = ("hydra_lm_head.safetensors", "hydra_lm_head.pt")
 PREFIX = "prefix_embeding_layer"
@@ -65,11 +66,11 @@ class HydraHead:
         return Block(self.weights, f"{PREFIX}.layers.0", self.spec)
 
     @cached_property
-    def _lean(self) -> tuple[LeanBlock, Norm, Tensor]:
+    def _lean(self) -> tuple[LeanBlock, Norm, Product]:
         """The prefix layer as drafting runs it, the norm before the attention, and the projection with its weights."""
         norm = Norm(self.weights[f"{PREFIX}.layers.0.input_layernorm.weight"], self.spec.eps)
         block = LeanBlock(self.weights, f"{PREFIX}.layers.0", self.spec)
-        return block, norm, norm.into(block.qkv)
+        return block, norm, Product(norm.into(block.qkv))
 
     def memory(self, capacity: int) -> Memory:
         """An empty cache for one run."""
@@ -84,7 +85,7 @@ class HydraHead:
         (block, norm, qkv), at = self._lean, memory.length
         memory.length = end = at + len(states_TD)
         memory.reserve(end)
-        attended = memory.attend(projected(norm(states_TD), qkv, block.bias), slice(at, end), at)
+        attended = memory.attend(qkv(norm(states_TD), block.bias), slice(at, end), at)
         return self.normed(block.close(states_TD, attended), "norm")
 
     def logits(self, inputs_TE: Tensor, head: int) -> Tensor:

@@ -8,12 +8,14 @@ heads, K key-value heads, C channels a head, S slots.
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from engine.heads.block import Spec, rope
+from engine.model.products import Product
 from engine.model.weights import interleave, transposed
 from engine.sampling import NARROW
 
@@ -60,7 +62,8 @@ class Spoken:
 
     def _made(self, ids_T: Tensor) -> Tensor:
         x = self.embed(ids_T)
-        return projected(x if self.norm is None else self.norm(x), self.weight, self.bias)
+        x = x if self.norm is None else self.norm(x)
+        return torch.mm(x, self.weight) if self.bias is None else torch.addmm(self.bias, x, self.weight)
 
     @cached_property
     def _table(self) -> Tensor:
@@ -75,10 +78,12 @@ class LeanBlock:
         self.qkv = transposed(torch.cat(self._turning(weights, a, "weight")))
         biased = f"{a}.q_proj.bias" in weights
         self.bias = torch.cat(self._turning(weights, a, "bias")) if biased else None
-        self.out, self.down = transposed(weights[f"{a}.o_proj.weight"]), transposed(weights[f"{m}.down_proj.weight"])
+        self.out, self.down = (
+            Product(transposed(weights[f"{at}.{n}_proj.weight"])) for n in ("self_attn.o", "mlp.down")
+        )
         self.norm = Norm(weights[f"{at}.post_attention_layernorm.weight"], spec.eps)
         both = torch.cat([weights[f"{m}.{n}_proj.weight"] for n in ("gate", "up")])
-        self.gate_up = self.norm.into(transposed(both))
+        self.gate_up = Product(self.norm.into(transposed(both)))
 
     def _turning(self, weights: Mapping[str, Tensor], a: str, kind: str) -> list[Tensor]:
         """Queries and keys with the two channels side by side that rotary positions turn together, and values."""
@@ -88,14 +93,9 @@ class LeanBlock:
 
     def close(self, x_TD: Tensor, attended_TE: Tensor) -> Tensor:
         """The rest of the block after attention: output projection, residual, MLP, residual [T, D]."""
-        x = torch.addmm(x_TD, attended_TE, self.out)
-        gate, up = torch.mm(self.norm(x), self.gate_up).chunk(2, -1)
-        return torch.addmm(x, F.silu(gate).mul_(up), self.down)
-
-
-def projected(x_TI: Tensor, weight_IO: Tensor, bias_O: Tensor | None) -> Tensor:
-    """X W (+ b) [T, O]."""
-    return torch.mm(x_TI, weight_IO) if bias_O is None else torch.addmm(bias_O, x_TI, weight_IO)
+        x = self.out.onto(x_TD, attended_TE)
+        gate, up = self.gate_up(self.norm(x)).chunk(2, -1)
+        return self.down.onto(x, F.silu(gate).mul_(up))
 
 
 class Memory:
@@ -103,6 +103,7 @@ class Memory:
 
     def __init__(self, spec: Spec, capacity: int, like: Tensor) -> None:
         self.spec, self.length = spec, 0
+        self.levels: dict[tuple[int, int], Any] = {}  # captured over these very slots (engine.heads.graphs)
         self._kv = like.new_zeros(capacity, 2 * spec.kv_heads, spec.channels)
         self._tables()
 
@@ -132,19 +133,36 @@ class Memory:
             more = max(slots, 3 * self.slots // 2) - self.slots
             self._kv = F.pad(self._kv, (0, 0, 0, 0, 0, more))
             self._tables()
+            self.levels = {}
 
     def attend(self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None) -> Tensor:
         """Attention of projected rows at positions `where`, whose keys and values go to slots from `at` on [T, H * C].
 
         The additive `mask` [T, at + T] says which slots a row sees; without one it is all up to its own.
         """
-        H, K, C, T = self.spec.heads, self.spec.kv_heads, self.spec.channels, len(qkv_TO)
-        end = at + T
-        qkv = qkv_TO.view(T, H + 2 * K, C)
-        self._rotate(qkv[:, : H + K], where)
-        self._kv[at:end] = qkv[:, H:]
+        T = len(qkv_TO)
+        qkv = self._turned(qkv_TO, where)
+        self._kv[at : at + T] = qkv[:, self.spec.heads :]
         if mask is None and at and T > 1:
             mask = later(T, at, qkv)
+        return self._look(qkv, at + T, mask)
+
+    def attend_at(self, qkv_TO: Tensor, where_T: Tensor, slots_T: Tensor, mask_TS: Tensor) -> Tensor:
+        """The same with positions and slots of the rows in tensors, over the first S slots [T, H * C]."""
+        qkv = self._turned(qkv_TO, where_T)
+        self._kv.index_copy_(0, slots_T, qkv[:, self.spec.heads :])
+        return self._look(qkv, mask_TS.shape[1], mask_TS)
+
+    def _turned(self, qkv_TO: Tensor, where: slice | Tensor) -> Tensor:
+        """Queries, keys and values [T, H + 2K, C], the first two rotated."""
+        H, K = self.spec.heads, self.spec.kv_heads
+        qkv = qkv_TO.view(len(qkv_TO), H + 2 * K, self.spec.channels)
+        self._rotate(qkv[:, : H + K], where)
+        return qkv
+
+    def _look(self, qkv: Tensor, end: int, mask: Tensor | None) -> Tensor:
+        """Attention of the queries over the slots before `end` [T, H * C]."""
+        H, K, C, T = self.spec.heads, self.spec.kv_heads, self.spec.channels, len(qkv)
         slots = self._kv[:end].view(end, 2, 1, K, C).permute(1, 2, 3, 0, 4)
         if K == 1:
             slots = slots.expand(2, 1, H, end, C)  # one head serves all queries without a copy
@@ -155,7 +173,7 @@ class Memory:
         out = F.scaled_dot_product_attention(queries, keys, values, mask, is_causal=causal, enable_gqa=grouped)
         return out.transpose(1, 2).reshape(T, H * C)
 
-    def _rotate(self, qk: Tensor, where: slice) -> None:
+    def _rotate(self, qk: Tensor, where: slice | Tensor) -> None:
         """Turn queries and keys [T, H + K, C] in place; pairs of channels lie side by side."""
         pairs = qk.view(*qk.shape[:-1], qk.shape[-1] // 2, 2)
         if self._turn is not None:

@@ -15,8 +15,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.heads.block import Block, Spec, shapes
-from engine.heads.lean import LeanBlock, Memory, Norm, Spoken, projected
+from engine.heads.lean import LeanBlock, Memory, Norm, Spoken
 from engine.model.decoder import Decoder
+from engine.model.products import Product
 from engine.model.weights import transposed
 
 
@@ -57,10 +58,10 @@ class LlamaLayer:
         return Block(self.weights, self.at, self.spec)
 
     @cached_property
-    def _lean(self) -> tuple[LeanBlock, Norm, Tensor]:
+    def _lean(self) -> tuple[LeanBlock, Norm, Product]:
         """The block as drafting runs it, the norm before the attention, and the projection that holds its weights."""
         block, norm = LeanBlock(self.weights, self.at, self.spec), Norm(self.norm, self.spec.eps)
-        return block, norm, norm.into(block.qkv)
+        return block, norm, Product(norm.into(block.qkv))
 
     @staticmethod
     def wanted(spec: Spec, at: str = "block", *, biased: bool = False) -> dict[str, tuple[int, ...]]:
@@ -77,7 +78,12 @@ class LlamaLayer:
     def run(self, memory: Memory, x_TD: Tensor, at: int) -> Tensor:
         (block, norm, qkv), end = self._lean, at + len(x_TD)
         memory.reserve(end)
-        return block.close(x_TD, memory.attend(projected(norm(x_TD), qkv, block.bias), slice(at, end), at))
+        return block.close(x_TD, memory.attend(qkv(norm(x_TD), block.bias), slice(at, end), at))
+
+
+def steady(head: Head) -> bool:
+    """Whether a head does the same work at each position, on the memory of this package: then it can be captured."""
+    return isinstance(head, MtpHead) and isinstance(head.layer, LlamaLayer) and head.layer.spec.dynamic <= 1
 
 
 JOINTS = ("enorm.weight", "hnorm.weight", "eh_proj.weight", "norm.weight")  # around the layer, as DeepSeek names them
@@ -107,13 +113,13 @@ class MtpHead:
         self.state_first, self.card, self.vocab = state_first, card or {}, vocab
 
     @cached_property
-    def _lean(self) -> tuple[Spoken, Norm, Tensor]:
+    def _lean(self) -> tuple[Spoken, Norm, Product]:
         """The mixture as drafting runs it: what tokens bring, the norm of states, and what multiplies these."""
         parts = transposed(self.weights["eh_proj.weight"]).chunk(2)
         token, state = parts[::-1] if self.state_first else parts
         norms = [Norm(self.weights[name], self.eps) for name in ("enorm.weight", "hnorm.weight")]
         spoken = Spoken(self.target.embed, norms[0], norms[0].into(token), None, self.vocab)
-        return spoken, norms[1], norms[1].into(state)
+        return spoken, norms[1], Product(norms[1].into(state))
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
         return F.rms_norm(x, x.shape[-1:], self.weights[name], self.eps)
@@ -133,8 +139,8 @@ class MtpHead:
 
     def run(self, memory: Any, ids_T: Tensor, state_TD: Tensor, at: int) -> Tensor:
         """States [T, D] after the tokens `ids_T`, given the states before them; their keys go to slots from `at` on."""
-        spoken, norm, weight = self._lean
-        return self.close(self.layer.run(memory, torch.addmm(spoken(ids_T), norm(state_TD), weight), at))
+        spoken, norm, mixture = self._lean
+        return self.close(self.layer.run(memory, mixture.onto(spoken(ids_T), norm(state_TD)), at))
 
     def logits(self, state_TD: Tensor) -> Tensor:
         """Raw logits [T, V], from the target's own head."""

@@ -88,8 +88,8 @@ class Growth:
     def add(self, logits_RV: Tensor) -> None:
         """One more level: the best children of every frontier row, and of all these the next frontier."""
         x = wide(logits_RV)
-        top, ids = x.topk(min(self.width, x.shape[-1]), dim=-1)
-        values = top - x.logsumexp(-1, keepdim=True)
+        ids = x.topk(min(self.width, x.shape[-1]), dim=-1).indices
+        values = x.log_softmax(-1).gather(-1, ids)
         scores = (values + self.best.unsqueeze(1)).flatten()
         order = scores.sort(descending=True, stable=True)  # ties by index: parents stay ahead of their children
         self.starts.append(self.count)

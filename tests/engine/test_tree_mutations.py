@@ -52,8 +52,8 @@ FAULTS: list[tuple[Fault, Check]] = [
         Fault(
             "scores that are no log-probabilities",
             "engine.trees.growth:Growth.add",
-            "top - x.logsumexp(-1, keepdim=True)",
-            "top",
+            "x.log_softmax(-1).gather",
+            "x.gather",
         ),
         expansion,
     ),

@@ -8,7 +8,8 @@ from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer, LlamaRotaryEmbedding
 
 from engine.heads.block import Block, Spec, rope, shapes
-from engine.heads.lean import LeanBlock, Memory, Norm, projected
+from engine.heads.lean import LeanBlock, Memory, Norm
+from engine.model.products import Product
 from tests.engine.heads.made import fill
 
 SPEC = Spec(width=32, mlp=64, heads=4, kv_heads=2, channels=8)
@@ -48,7 +49,7 @@ def test_the_block_is_transformers_own_layer() -> None:
 
 
 def lean(block: LeanBlock, memory: Memory, x: torch.Tensor, at: int) -> torch.Tensor:
-    attended = memory.attend(projected(x, block.qkv, block.bias), slice(at, at + len(x)), at)
+    attended = memory.attend(Product(block.qkv)(x, block.bias), slice(at, at + len(x)), at)
     return block.close(x, attended)
 
 

@@ -1,0 +1,61 @@
+"""Products of rows with a matrix that stays, as fast as this CPU has them.
+
+For a few rows torch's own product brings the matrix into blocks anew each time, which costs more than the product. On
+an x86 CPU oneDNN, which comes with torch, keeps the blocks: 4 to 60 rows of fp32 take about half of the time. One row
+needs no blocks, and matrices beyond `BYTES` are not kept twice.
+"""
+
+import platform
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+LEAST, BYTES = 1 << 15, 1 << 24  # elements from which on, and bytes up to which, a matrix is kept in blocks too
+
+
+class Product:
+    """X W of a matrix W [I, O]; `blocks` is W once more for two rows and more, None where W alone serves."""
+
+    def __init__(self, weight_IO: Tensor) -> None:
+        self.weight = weight_IO
+        size = weight_IO.numel() * weight_IO.element_size()
+        suits = weight_IO.device.type == "cpu" and weight_IO.dtype == torch.float32
+        large = weight_IO.numel() >= LEAST and size <= BYTES
+        self.blocks: Any = in_blocks(weight_IO) if suits and large and blocks_work() else None
+
+    def __call__(self, x_TI: Tensor, bias_O: Tensor | None = None) -> Tensor:
+        """X W (+ b) [T, O]."""
+        if self.blocks is None or len(x_TI) < 2:
+            return torch.mm(x_TI, self.weight) if bias_O is None else torch.addmm(bias_O, x_TI, self.weight)
+        out: Tensor = torch.ops.mkldnn._linear_pointwise(x_TI, self.blocks, bias_O, "none", [], "")
+        return out
+
+    def onto(self, y_TO: Tensor, x_TI: Tensor) -> Tensor:
+        """Y + X W [T, O]; Y stays as it is."""
+        if self.blocks is None or len(x_TI) < 2:
+            return torch.addmm(y_TO, x_TI, self.weight)
+        out: Tensor = torch.ops.mkldnn._linear_pointwise.binary(x_TI, y_TO, self.blocks, None, "add")
+        return out
+
+
+def in_blocks(weight_IO: Tensor) -> Any:
+    """The matrix as oneDNN wants it for small numbers of rows; a copy."""
+    return torch.ops.mkldnn._reorder_linear_weight(weight_IO.t().contiguous(), 8)
+
+
+@cache
+def blocks_work() -> bool:
+    """Whether this torch and this CPU have such products. Their names are torch's own, so they are tried."""
+    here = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    if not here or platform.machine().lower() not in ("x86_64", "amd64"):
+        return False
+    x, w = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(3, 4)
+    try:
+        blocks = in_blocks(w)
+        plain = torch.ops.mkldnn._linear_pointwise(x, blocks, None, "none", [], "")
+        added = torch.ops.mkldnn._linear_pointwise.binary(x, plain, blocks, None, "add")
+    except (AttributeError, RuntimeError, TypeError):  # another torch, or a build without it
+        return False
+    return torch.equal(plain, x @ w) and torch.equal(added, 2 * (x @ w))

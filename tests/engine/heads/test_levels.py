@@ -1,0 +1,111 @@
+"""Captured levels of draft heads: replays are the same work on the same memory, and runs draft and write what they did.
+
+As in `test_graphs`, a recorder stands in for a graph and compares each replay with the capture, address by address.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.heads import graphs
+from engine.heads.graphs import Levels, levels_of
+from engine.lab import Lab
+from engine.model.graphs import Capturer, GraphedDecoder
+from engine.model.lean import LeanDecoder
+from engine.trace.store import Trace
+from tests.engine.drafters.heads import headed
+from tests.engine.model.test_graphs import Faulty, Recorder
+from tests.engine.zoo import Zoo
+
+PROMPT = [5, 6, 7, 8, 9, 10]
+
+
+@contextmanager
+def captured(lab: Lab, capturer: Capturer) -> Iterator[None]:
+    """The target's passes, and so the levels of its heads, are captured."""
+    plain = lab.target.decoder
+    assert isinstance(plain, LeanDecoder)
+    lab.target.decoder = GraphedDecoder(plain, capturer)
+    try:
+        yield
+    finally:
+        lab.target.decoder = plain
+
+
+def trees(trace: Trace) -> list[Any]:
+    """Every draft, node by node."""
+    return [[(node.token, node.parent) for node in found.nodes] for found in trace.rounds]
+
+
+def alike(lab: Lab, method: str, role: str, **options: Any) -> Levels:
+    """Run twice with captured levels, and once without: the same drafts and text. The levels of the head."""
+    plain = lab.run(method, PROMPT, **options)
+    recorder = Recorder()
+    with captured(lab, recorder):
+        for _ in range(2):
+            trace = lab.run(method, PROMPT, **options)
+            assert trace.token_ids == plain.token_ids and trees(trace) == trees(plain)
+        levels = levels_of(lab.target.decoder, lab.asset(role))
+    assert levels is not None and not levels.why_not and levels.captured and levels.replayed
+    assert recorder.replays >= levels.replayed
+    return levels
+
+
+def test_trees_grow_from_replays(zoo: Zoo, tmp_path: Path) -> None:
+    lab = headed(zoo, tmp_path)
+    levels = alike(lab, "eagle3", "eagle3", max_new_tokens=10, depth=3, total_token=12, tree_top_k=3)
+    assert levels.captured <= 2  # rows of a level in one size, over a memory that the second run took from the first
+    levels = alike(lab, "medusa", "medusa", max_new_tokens=6)
+    assert levels.captured <= 3 < levels.replayed  # once for each depth that fits, no memory
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+@pytest.mark.parametrize(
+    ("method", "role"),
+    [
+        ("eagle2", "eagle2"),
+        ("eagle3", "eagle3"),
+        ("adaedl_eagle", "eagle3"),
+        ("heterospec", "eagle3"),
+        ("mtp", "mtp"),
+        ("medusa", "medusa"),
+        ("hydra", "hydra"),
+    ],
+)
+def test_whole_runs_of_the_embedded_pair(method: str, role: str, temperature: float) -> None:
+    lab = Lab.load("tiny", device="cpu")
+    alike(lab, method, role, max_new_tokens=48, temperature=temperature, seed=3)
+
+
+def test_a_level_that_cannot_be_captured_runs_as_before_and_says_why(zoo: Zoo, tmp_path: Path) -> None:
+    lab = headed(zoo, tmp_path)
+    for method in ("eagle2", "hydra"):
+        plain = lab.run(method, PROMPT, max_new_tokens=6)
+        with captured(lab, Faulty()):
+            trace = lab.run(method, PROMPT, max_new_tokens=6)
+            levels = levels_of(lab.target.decoder, lab.asset(method))
+        assert trace.token_ids == plain.token_ids and trees(trace) == trees(plain)
+        assert levels is not None and "not permitted when stream is capturing" in levels.why_not and not levels.captured
+
+
+def test_heads_follow_the_targets_switch(zoo: Zoo, tmp_path: Path) -> None:
+    lab = headed(zoo, tmp_path)
+    head = lab.asset("eagle2")
+    assert levels_of(lab.target.decoder, head) is None
+    with captured(lab, Recorder()):
+        levels = levels_of(lab.target.decoder, head)
+        assert levels is not None and levels_of(lab.target.decoder, head) is levels
+    with captured(lab, Recorder()):
+        assert levels_of(lab.target.decoder, head) is not levels
+
+
+def test_a_memory_that_grows_forgets_what_was_captured_over_it(zoo: Zoo, tmp_path: Path) -> None:
+    lab = headed(zoo, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graphs, "ROOM", 0)
+        patch.setattr(graphs, "SLOTS", (8, 16, 64))
+        alike(lab, "eagle2", "eagle2", max_new_tokens=24, depth=5, total_token=30, tree_top_k=5)
