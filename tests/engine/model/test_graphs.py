@@ -40,15 +40,16 @@ class Log(TorchDispatchMode):
         for one in tree_flatten(out)[0]:
             if isinstance(one, Tensor):
                 at = one.untyped_storage().data_ptr()
-                if not any(
-                    isinstance(x, Tensor) and x.untyped_storage().data_ptr() == at for x in tree_flatten(args)[0]
-                ):
+                given_too = [x for x in tree_flatten(args)[0] if isinstance(x, Tensor) and not x.is_mkldnn]
+                if not any(x.untyped_storage().data_ptr() == at for x in given_too):
                     self._made[at] = one
         return out
 
     def _told(self, one: Any) -> Any:
         if not isinstance(one, Tensor):
             return one
+        if one.is_mkldnn:  # a matrix in blocks, which has no address
+            return id(one)
         mine = one.untyped_storage().data_ptr() in self._made
         return tuple(one.shape), one.stride(), one.dtype, None if mine else one.data_ptr()
 
