@@ -11,7 +11,7 @@ from app.figures.theme import COLOURS, captioned, figure, vertical
 
 QUARTER = 0.25
 FEW = 3  # rounds below which a bar is pale
-AXIS, LINE = 13, 18  # letters of a line below a narrow figure, and pixels of one
+AXIS, LINE = 15, 18  # letters of a line below a narrow figure, and pixels of one
 RANK = "rank of the last accepted token (TCR)"
 SPREADS = {  # title -> column of a method's row, whether 1 means the plain target
     "Tokens a target call": ("tau", False),
@@ -88,16 +88,17 @@ def tasks(sections: Sequence[Numbers], label: str) -> go.Figure | None:
     having = [section for section in sections if label in section["figures"]]
     if len(having) < 2:
         return None
-    names = [f"{section['task']}: {within(section['figures'][label]):.0%} within N/4" for section in having]
+    names = [f"{section['task']}:<br>{within(section['figures'][label]):.0%} within N/4" for section in having]
     grid = make_subplots(rows=1, cols=len(having), shared_yaxes=True, subplot_titles=names)
     for column, section in enumerate(having, 1):
         grid.add_bar(**_rank_bars(section["figures"][label]), row=1, col=column)
     grid.layout.template = "none"
-    look = figure(f"{label}, task by task", RANK, "share of rounds", height=240).layout
+    look = figure(f"{label}, task by task", RANK, "share of rounds", height=260).layout
     grid.update_layout({key: value for key, value in look.to_plotly_json().items() if not key.endswith("axis")})
     grid.update_xaxes(gridcolor=COLOURS["line"]).update_yaxes(gridcolor=COLOURS["line"])
     grid.update_xaxes(title_text="TCR").update_yaxes(tickformat=".0%")
-    return grid.update_yaxes(title_text="share of rounds", col=1).update_layout(showlegend=False)
+    grid.update_annotations(font_size=13).update_layout(showlegend=False, margin_t=72)
+    return grid.update_yaxes(title_text="share of rounds", col=1)
 
 
 def _rank_bars(shown: Numbers) -> dict[str, Any]:
