@@ -29,9 +29,9 @@ test-browser: setup-dev
 test-installed: setup-dev
 	$(PY) -m pytest -q -n 2 -m installed
 
-# Packed weights, with a torchao of their own: where it is installed, transformers imports it in every process.
+# Packed weights, with packages of their own: where they are installed, transformers imports torchao in every process.
 test-packed: setup-dev
-	$(VENV)/bin/pip install -q --no-deps --target build/packed "torchao>=0.17"
+	$(VENV)/bin/pip install -q --no-deps --target build/packed "torchao>=0.17" "bitsandbytes>=0.50"
 	PYTHONPATH=build/packed $(PY) -m pytest -q tests/engine/model/test_families.py -k packed_weights
 
 # The wheel in an environment that holds nothing else: run, compare, a page, a notebook, and the server.

@@ -93,6 +93,14 @@ def missing(ref: str, error: Exception) -> str:
     return f"{kind}: {ref!r}. Check the spelling, the network, or give a local folder. ({first_line(error)})"
 
 
+def unpackable(name: str, how: str, error: Exception) -> str:
+    """Why packed weights cannot be loaded, and what can be."""
+    return (
+        f"{name} is packed by {how}, which cannot be loaded here: {first_line(error).rstrip('.')}. "
+        "The same model unpacked can be, or one packed by FP8, or by torchao or bitsandbytes (4 bits) once installed."
+    )
+
+
 def first_line(error: Exception) -> str:
     """The first line of what an error says, or its kind."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

@@ -17,7 +17,7 @@ from engine.model.decoder import Decoder
 from engine.model.devices import free, homes
 from engine.model.generic import GenericDecoder, obstacle
 from engine.model.graphs import SWITCH, graphed
-from engine.model.hub import commit_of, first_line, missing
+from engine.model.hub import commit_of, missing, unpackable
 from engine.model.layers import layers_of
 from engine.model.lean import lean_from
 from engine.model.seam import Seam
@@ -143,9 +143,7 @@ def load_model(
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
             raise EngineFault(f"{name} does not fit the memory of {where}. Use a smaller model.") from None
         if config is not None and (how := network.packed(config)):
-            raise ModelMismatch(
-                f"{name} is packed by {how}, which cannot be loaded here: {first_line(error)}"
-            ) from error
+            raise ModelMismatch(unpackable(name, how, error)) from error
         raise AssetError(missing(path, error)) from error
     _complete(info, name)
     hf.eval().requires_grad_(False)

@@ -16,7 +16,7 @@ from engine.errors import AssetError, LabError, ModelMismatch
 from engine.files.documents import read_object
 from engine.model import lean, network
 from engine.model.devices import pick_device
-from engine.model.hub import Glance, first_line, glance, missing
+from engine.model.hub import Glance, glance, missing, unpackable
 from engine.model.load import Model, assembled, dtype_on, ways_to_load
 from engine.model.seq2seq import codes_of
 
@@ -137,8 +137,7 @@ def _unpacks(config: Any, name: str, device: torch.device) -> bool:
         quantizer = AutoHfQuantizer.from_config(config.quantization_config, pre_quantized=True)
         quantizer.validate_environment(device_map={"": device})
     except Exception as error:  # each way of packing has its own kinds
-        how = network.packed(config)
-        raise ModelMismatch(f"{name} is packed by {how}, which cannot be loaded here: {first_line(error)}") from error
+        raise ModelMismatch(unpackable(name, network.packed(config), error)) from error
     return bool(getattr(quantizer.quantization_config, "dequantize", False))
 
 

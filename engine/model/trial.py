@@ -42,9 +42,9 @@ def fault(hf: Any, decoder: Any, vocab: int, device: torch.device, seam: Seam | 
             draft = session.forward(before + text[:4], tree).logits
             wanted = torch.stack((aside[3], whole[4], aside[4], aside[5], whole[5]))
         after = session.forward(before + text).logits
-    except (RuntimeError, TypeError, ValueError, KeyError, AttributeError, NotImplementedError, IndexError) as error:
-        if isinstance(error, torch.OutOfMemoryError):
-            raise
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # models, and kernels of packed weights, raise whatever they like
         return f"cannot be run in pieces ({first_line(error)})"
     off = max(_apart(draft, wanted[:, :vocab]), _apart(after, whole[-1:, :vocab]))
     rough = next(iter(hf.parameters())).dtype not in CLOSE or whole.dtype not in CLOSE

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import LlamaForCausalLM, TorchAoConfig
+from transformers import BitsAndBytesConfig, LlamaForCausalLM, TorchAoConfig
 
 from engine.draft import chain
 from engine.errors import ConfigError, ModelMismatch
@@ -151,15 +151,29 @@ def test_offloaded_weights_run_and_are_counted(folders: Mapping[str, Path], monk
     assert near(model.session(60).forward(PROMPT, TREE).logits, whole.session(60).forward(PROMPT, TREE).logits) <= CLOSE
 
 
-@pytest.mark.parametrize("how", ["gptq", "awq"])
+GPTQ = "transformers.quantizers.quantizer_gptq.is_optimum_available"
+
+
+@pytest.mark.parametrize(
+    ("how", "there", "wanted"),
+    [
+        ("gptq", "", "pip install optimum"),
+        ("gptq", GPTQ, "optimum"),
+        ("awq", "", "pip install gptqmodel"),
+        ("awq", "transformers.quantizers.quantizer_awq.is_gptqmodel_available", "gptqmodel"),
+    ],
+)
 def test_packed_weights_that_cannot_be_loaded_are_refused_in_words(
-    folders: Mapping[str, Path], tmp_path: Path, how: str
+    folders: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, there: str, wanted: str
 ) -> None:
+    """Packages are missing, or said to be there on a machine without a GPU; what else would do is told."""
+    if there:
+        monkeypatch.setattr(there, lambda: True)
     shutil.copytree(folders["llama"], tmp_path / "packed")
     file = tmp_path / "packed" / "config.json"
     packing = {"quant_method": how, "bits": 4, "group_size": 32}
     file.write_text(json.dumps(json.loads(file.read_text()) | {"quantization_config": packing}))
-    with pytest.raises(ModelMismatch, match=f"packed by {how}, which cannot be loaded here"):
+    with pytest.raises(ModelMismatch, match=f"packed by {how}, which cannot be loaded here.*{wanted}.*model unpacked"):
         load_model(tmp_path / "packed", "cpu")
 
 
@@ -176,6 +190,20 @@ def test_packed_weights_go_through_transformers(folders: Mapping[str, Path], tmp
     looked = outline(str(tmp_path), "cpu")
     assert (looked.model.parameters, looked.packing, looked.unpacked) == (whole.parameters, "torchao", False)
     assert looked.weights < whole.bytes / 2
+
+
+def test_packed_weights_in_four_bits_go_through_transformers(tmp_path: Path) -> None:
+    """Bitsandbytes' nf4: exact, and counted as what it stands for. It packs 64 numbers at a time."""
+    pytest.importorskip("bitsandbytes")
+    plain = tiny.make("llama", tmp_path / "plain", layers=2, intermediate_size=128)
+    packing = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.float32)
+    hf = LlamaForCausalLM.from_pretrained(plain, dtype=torch.float32, quantization_config=packing)
+    hf.save_pretrained(tmp_path)
+    save_tokenizer(tmp_path, tiny.VOCAB)
+    model, whole = load_model(tmp_path, "cpu"), load_model(plain, "cpu")
+    assert not model.lean and apart(model, hf.eval()) <= CLOSE
+    assert model.parameters == whole.parameters and model.bytes < whole.bytes / 2
+    assert model.notes == ("The weights are packed by bitsandbytes.",)
 
 
 def test_fp8_is_unpacked_where_no_device_computes_in_it(folders: Mapping[str, Path], tmp_path: Path) -> None:
