@@ -79,8 +79,8 @@ class Score:
 
     @property
     def tau(self) -> float:
-        """Tokens a target call, over all problems together."""
-        return sum(self.tokens) / max(sum(self.calls), 1)
+        """Tokens a target call, over all problems together; 0 where the target was never called."""
+        return sum(self.tokens) / sum(self.calls) if any(self.calls) else 0.0
 
     @property
     def point(self) -> tuple[float, float]:
@@ -198,7 +198,7 @@ def _row(score: Score, sd: Score) -> dict[str, Any]:
         "tokens_per_call": score.tau,
         "accepted_per_call": sum(score.accepted) / max(calls, 1),
         "tokens_per_call_by_problem": _interval(
-            mean_interval([t / c for t, c in zip(score.tokens, score.calls, strict=True)])
+            mean_interval([t / c for t, c in zip(score.tokens, score.calls, strict=True) if c])
         ),
         "accuracy": _interval(share),
         "accuracy_drop": _interval(drop),
@@ -230,9 +230,8 @@ def table(task: str, result: Mapping[str, Any]) -> str:
     for row in result["rows"]:
         share, drop = percents(row["accuracy"]), percents(row["accuracy_drop"], "+")
         speed = f" {_times(row.get('speedup'))} |" if timed else ""
-        lines.append(
-            f"| {row['name']} | {row['tokens_per_call']:.2f} | {share} | {drop} | {row['same_text_as_sd']:.0%} |{speed}"
-        )
+        each = f"{row['tokens_per_call']:.2f}" if row["calls"] else "-"
+        lines.append(f"| {row['name']} | {each} | {share} | {drop} | {row['same_text_as_sd']:.0%} |{speed}")
     return "\n".join(lines)
 
 

@@ -80,11 +80,13 @@ def test_a_small_run(zoo: Zoo, tmp_path: Path) -> None:
 
 def test_speeds_are_told_against_the_target_alone_where_times_were_taken() -> None:
     found = [s for s in settings(4, [0.5], "a", None, ks=()) if s.group in ("exact", "target", "draft")]
-    lines = [[[1, 10, 6, 5, 1, 2_000_000], [1, 10, 0, 10, 1, 4_000_000], [0, 20, 0, 20, 0, 1_000_000]]] * 2
+    lines = [[[1, 10, 6, 5, 1, 2_000_000], [1, 10, 0, 10, 1, 4_000_000], [0, 20, 0, 0, 0, 1_000_000]]] * 2
     rows = {row["name"]: row for row in report(collect(found, lines))["rows"]}
     assert rows["sd"]["tokens_per_s"] == 5 and rows["sd"]["speedup"]["mean"] == 2
     assert rows["target alone"]["speedup"]["mean"] == 1 and rows["draft alone"]["speedup"]["mean"] == 8
-    assert "| 8.00 (8.00 to 8.00) |" in table("a", report(collect(found, lines)))
+    written = table("a", report(collect(found, lines)))
+    assert "| 8.00 (8.00 to 8.00) |" in written and "| draft alone | - |" in written
+    assert rows["draft alone"]["tokens_per_call_by_problem"] is None, "it calls no target"
 
 
 def test_along_an_eagle_head_everything_has_its_drafts() -> None:
