@@ -17,8 +17,8 @@ export function cutOf(node) {
 
 /** The probability of acceptance as a strip, and what was drawn. @param {Node | null} node @param {number} width */
 export function chanceStrip(node, width) {
-  const height = 40;
-  const figure = s("svg.v-figure", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
+  const height = 44; // the draw's words stand above the bar
+  const figure = s("svg.v-figure", { viewBox: `0 -4 ${width} ${height}`, width, height, role: "img" });
   const keep = node?.accept_prob;
   if (!node || keep == null) {
     figure.append(
