@@ -228,7 +228,7 @@ function slider(store, state, run, name) {
   );
 }
 
-/** The help of a knob on a slider that begins at 0: without what it says of numbers below that, which stand for others.
+/** The help of a knob on a slider that begins at 0: without what it says of numbers below that, which mean others.
  * @param {string} help @param {number} low */
 export const helpFrom = (help, low) => (low < 0 ? help : help.replace(/; -\d[^;]*/g, ""));
 

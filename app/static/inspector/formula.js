@@ -42,8 +42,8 @@ const SIGNS = {
   gap: { sign: mi("Δ"), words: "gap to the target's first choice, nats", anchor: "margin" },
   confidence: { sign: mi("C"), words: "the draft's confidence", anchor: "confidence" },
   score: { sign: mi("s"), words: "the judge's importance", anchor: "importance" },
-  best: { sign: mi("S"), words: "log-probability of the beam with its best next token, nats", anchor: null },
-  last: { sign: msub(mi("S"), mi("N")), words: "that of the last beam that goes on, nats", anchor: null },
+  best: { sign: mi("S"), words: "log-probability of the path with its best next token, nats", anchor: null },
+  last: { sign: msub(mi("S"), mi("N")), words: "that of the last path that goes on, nats", anchor: null },
   reward: { sign: mi("R"), words: "the step's score by the reward model", anchor: "reward-model" },
 };
 const ROUGH = { "<=": "≤", ">=": "≥", "<": "<", ">": ">" };
@@ -106,7 +106,7 @@ function drawn({ reason, u: drew, accept_prob: chance }, used) {
   );
 }
 
-/** Whether a beam goes on, where one ends. @param {Node | null} node @returns {Line | null} */
+/** Whether a path goes on, where one ends. @param {Node | null} node @returns {Line | null} */
 function outdone(node) {
   const { best, last } = node?.reason ?? {};
   if (best == null || last == null) return null;
