@@ -86,7 +86,7 @@ def test_a_batch_of_one(lab: Lab, joined: list[tuple[object, int]]):
 @pytest.mark.parametrize("kind", ["llama", "qwen2", "gemma2", "gpt_oss"])
 def test_a_joined_pass_is_the_single_passes(tmp_path: Path, kind: str):
     """Chains, a tree and a long prompt in one pass, at places with gaps: logits, states, taps, keys and values."""
-    model = load_model(make(kind, tmp_path, layers=2), "cpu")
+    model = load_model(make(kind, tmp_path, layers=2, **({} if kind == "llama" else {"sliding_window": 2})), "cpu")
     packing = packed.Packing(known(LeanDecoder, model.decoder))
     with torch.inference_mode():
         caches = packing.caches(6, 300)
