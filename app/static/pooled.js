@@ -59,7 +59,8 @@ export function drawPooled(body, store, lab) {
     back.hidden = !state.own;
     const [task, ...label] = store.options.pool.split("~");
     Object.assign(state, { task, label: label.join("~") });
-    if (state.found) room.replaceChildren(...sectionOf(state, state.found, choose), ...named(state, state.found, lab));
+    if (state.found)
+      room.replaceChildren(...sectionOf(state, state.found, choose), ...named(state, state.found, store, lab));
   };
   /** @param {string} task @param {string} label */
   const choose = (task, label) => {
@@ -198,15 +199,22 @@ function source(found, section, own) {
 }
 
 /** Runs of an index: those with the fewest and the most tokens a call of each method; each is opened from its own file.
- * @param {State} state @param {Pooled} found @param {import("./types/lab.js").Lab} lab */
-function named(state, found, lab) {
+ * @param {State} state @param {Pooled} found @param {import("./types/store.js").Store} store
+ * @param {import("./types/lab.js").Lab} lab */
+function named(state, found, store, lab) {
   if (!found.named) return [];
   const row = (/** @type {import("./types/measured.js").NamedRun} */ run) => {
     const file = state.files.get(run.file);
     const open = file
       ? h(
           "button.plain",
-          { onclick: () => lab.session.openFiles([file]), title: "Open this run on the stage" },
+          {
+            title: "Open this run on the stage",
+            onclick: async () => {
+              await lab.session.openFiles([file]);
+              store.setOption("room", "compare");
+            },
+          },
           run.file,
         )
       : run.file;

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from app.pooled import plots
+from engine.analysis.index import entry, write
 from engine.analysis.pool import pool
 from engine.files.places import ROOT
 from engine.strata.learning import study
@@ -155,3 +156,25 @@ def test_a_figure_is_loaded_on_sight_zoomed_told_and_saved(opened: Any) -> None:
             spot.locator(".modebar-btn").nth(0 if kind == "svg" else -1).evaluate("(button) => button.click()")
         assert found.value.suggested_filename == f"tokens-a-target-call.{kind}"
     assert all("127.0.0.1" in url or url.startswith(("data:", "blob:")) for url in asked)
+
+
+def test_an_index_is_opened_alone_and_a_run_of_it_on_demand(opened: Any, tmp_path: Any) -> None:
+    folder, posted = tmp_path / "sweep", list[Any]()
+    runs = [trace for trace in made(2) if trace.head.method != "binned"]
+    rows = [entry(trace, trace.save(folder / f"{i}.jsonl.gz").name) for i, trace in enumerate(runs)]
+    write(folder / "index.parquet", rows)
+    page = opened()
+    page.on("request", lambda request: posted.append(request) if request.method == "POST" else None)
+    page.locator('input[aria-label="Open a folder …"]').set_input_files(str(folder))
+    expect(page.locator(".pooled .source")).to_contain_text("Your own traces: 8 runs, 4 prompts")
+    (asked,) = (request for request in posted if request.url.endswith("/lab/pooled"))
+    assert len(asked.post_data_buffer) < (folder / "index.parquet").stat().st_size + 100, "the index, and no trace"
+    listed = page.get_by_role("region", name="Runs", exact=True)
+    expect(listed.locator("tbody tr")).to_have_count(8)
+    chosen = listed.locator("tbody tr", has_text="code 1").filter(has_text="BUSH")
+    expect(chosen).to_have_count(1)
+    chosen.get_by_role("button").click()
+    page.wait_for_function("draftscope.store.runs.size === 1")
+    expect(page.locator(".lane")).to_have_count(1)
+    expect(page.locator(".lane")).to_contain_text("Bush")
+    assert page.evaluate("[...draftscope.store.runs.values()][0].head.prompt") == "code 1"
