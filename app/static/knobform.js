@@ -10,21 +10,25 @@ export const AUTO = "auto"; // the value of a knob that is left to the device
  * @typedef {import("./types/wire.js").PageKnob} PageKnob
  * @typedef {import("./types/card.js").KnobValue} KnobValue
  * @typedef {Readonly<Record<string, KnobValue>>} Knobs
- * @typedef {{knobs: Knobs, change: (name: string, value: KnobValue) => void}} Form what is set so far
+ * @typedef {Map<string, KnobValue>} Typed by name, the number before a knob was left to the device
+ * @typedef {{knobs: Knobs, typed: Typed, change: (name: string, value: KnobValue) => void}} Form what is set so far
  */
 
 /**
  * A form for one lane; `onchange` gets the knobs after each accepted edit. Values equal to the default are not kept.
+ * `typed` outlives the form, which is drawn anew after each run.
  * @param {import("./types/wire.js").PageCard} card
  * @param {Knobs} given
  * @param {(knobs: Knobs) => void} onchange
+ * @param {Typed} typed
  */
-export function knobForm(card, given, onchange) {
+export function knobForm(card, given, onchange, typed) {
   const plain = card.knobs.filter((knob) => !knob.advanced);
   const advanced = card.knobs.filter((knob) => knob.advanced);
   /** @type {Form} */
   const form = {
     knobs: given,
+    typed,
     change(name, value) {
       const { [name]: _old, ...others } = form.knobs;
       const fallback = card.knobs.find((knob) => knob.name === name)?.default;
@@ -47,8 +51,9 @@ export function knobForm(card, given, onchange) {
 
 /** @param {PageKnob} knob @param {Form} form */
 function knobRow(knob, form) {
-  const input = control(knob, form.knobs[knob.name] ?? knob.default);
-  const chosen = knob.auto ? autoSwitch(knob, input, form.knobs[knob.name] ?? knob.default) : null;
+  const value = form.knobs[knob.name] ?? knob.default;
+  const input = control(knob, value === AUTO ? (form.typed.get(knob.name) ?? knob.default) : value);
+  const chosen = knob.auto ? autoSwitch(knob, input, value) : null;
   const reset = h(
     "button.plain.reset",
     { title: `Back to ${knob.default}`, "aria-label": `Reset ${knob.name}` },
@@ -73,6 +78,7 @@ function knobRow(knob, form) {
     event.preventDefault();
     const on = chosen.getAttribute("aria-pressed") !== "true";
     press(chosen, input, on);
+    if (on) form.typed.set(knob.name, read(knob, input));
     set(on ? AUTO : read(knob, input));
   });
   input.addEventListener("change", () => {
@@ -122,10 +128,9 @@ function control(knob, value) {
   }
   if (knob.kind === "text") return h("input", { type: "text", value });
   const { low, high, whole } = knob;
-  const shown = value === AUTO ? knob.default : value;
   return h("input", {
     type: "number",
-    value: shown,
+    value,
     min: low,
     max: high,
     step: whole ? 1 : stepOf(knob),

@@ -3,9 +3,10 @@
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from engine.config import Card, Knob
+from engine.config import AUTO, Card, Knob
 from engine.rules import THRESHOLDS
 from engine.trace.events import Event, Node, Round, RunEnded, RunStarted, Token
 
@@ -35,6 +36,7 @@ VOCAB = [*sorted(set(WORDS)), " maybe", " some", " rather", " given", " so", " t
 IDS = {word: i for i, word in enumerate(VOCAB)}
 
 GAMMA = Knob("gamma", 4, "Draft tokens before each check.", low=1, high=16, step=1, unit="tokens", origin="paper")
+AUTO_GAMMA = replace(GAMMA, auto=True)
 TAU = Knob(
     "tau",
     0.35,
@@ -84,7 +86,7 @@ def _card(
 
 CARDS = (
     _card("plain", "Plain decoding", "none", "none", "exact", "reference", (), "baseline"),
-    _card("chain", "Chain of candidates", "model", "chain", "exact", "lossless", (GAMMA, BIAS, HOLD), "chain"),
+    _card("chain", "Chain of candidates", "model", "chain", "exact", "lossless", (AUTO_GAMMA, BIAS, HOLD), "chain"),
     _card("bush", "Bush of candidates", "model", "static tree", "exact", "lossless", (WIDTH, DEPTH), "tree"),
     _card("lenient", "Lenient judge", "model", "chain", "judge", "lossy", (GAMMA, TAU), "judge"),
     _card("wary", "Wary of entropy", "model", "chain", "veto", "lossy", (GAMMA, LIMIT), "chain"),
@@ -157,7 +159,8 @@ def _top(rng: random.Random, first: str, entropy: float) -> list[tuple[int, floa
 def _round(
     card: Card, knobs: dict[str, Any], rng: random.Random, index: int, start: int, room: int, light: bool
 ) -> Round:
-    levels = 0 if card.drafter == "none" else int(knobs.get("depth", knobs.get("gamma", 4)))
+    asked = knobs.get("depth", knobs.get("gamma", 4))
+    levels = 0 if card.drafter == "none" else int(4 if asked == AUTO else asked)
     nodes, tokens, path = [], [], []
     parent, alive = -1, True
     for depth in range(1, min(levels, max(room - 1, 0)) + 1):

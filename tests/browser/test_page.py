@@ -298,6 +298,18 @@ def test_knobs_come_from_the_cards(visit):
     row.locator("input").fill("7")
     row.locator("input").press("Tab")
     page.wait_for_function("draftscope.session.config.lanes[1].knobs.gamma === 7")
+    auto = row.get_by_role("button", name="gamma: auto")
+    auto.click()
+    expect(auto).to_have_attribute("aria-pressed", "true")
+    expect(row.locator("input")).to_be_disabled()
+    page.wait_for_function("draftscope.session.config.lanes[1].knobs.gamma === 'auto'")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("decodeURIComponent(location.search).includes('chain(gamma:auto)')")
+    wait(page, "s.runs.get('chain')?.head?.knobs.gamma === 'auto' && s.status.phase === 'done'")
+    unfold(page)
+    auto.click()  # what was typed before is there again
+    expect(row.locator("input")).to_be_enabled()
+    page.wait_for_function("draftscope.session.config.lanes[1].knobs.gamma === 7")
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_function("decodeURIComponent(location.search).includes('chain(gamma:7)')")
 

@@ -17,6 +17,8 @@ export function methodChoice(lab, edit) {
   const { session } = lab;
   const composed = composedCards(lab);
   let open = false; // the form of the knobs
+  /** @type {Map<string, import("../knobform.js").Typed>} */
+  const typed = new Map(); // by place and method of a lane
   const lanes = () => session.config?.lanes ?? [];
   const names = () => lanes().map((lane) => lane.method);
   /** @param {string} name */
@@ -70,12 +72,19 @@ export function methodChoice(lab, edit) {
       ...lanes().flatMap((lane, at) => {
         const found = card(lane.method);
         if (!found) return [];
-        const part = knobForm(found, lane.knobs, (knobs) => setKnobs(at, knobs));
+        const part = knobForm(found, lane.knobs, (knobs) => setKnobs(at, knobs), typedIn(`${at} ${lane.method}`));
         const another = () => edit({ lanes: [...lanes(), plainLane(lane.method)] });
         part.append(h("button.plain.again", { onclick: another }, "Another lane of it"));
         return [part];
       }),
     );
+  }
+
+  /** @param {string} lane */
+  function typedIn(lane) {
+    const known = typed.get(lane) ?? new Map();
+    typed.set(lane, known);
+    return known;
   }
 
   /** The forms hold the focus: only the counts beside the names are drawn anew. @param {number} at
