@@ -125,7 +125,7 @@ function nodeFigure(state, { run, round, left, top, row, column }, place) {
   // Drafters that copy give no probability; then the target's own is shown, in its colour.
   const number = node.q != null ? prob(node.q) : node.p != null && node.state !== "discarded" ? prob(node.p) : "";
   const more = place.hidden ? 5 + 7 * `+${place.hidden}`.length : 0;
-  const name = pieceOf(run, node.token, Math.max(4, Math.floor((column - 24 - number.length * 6.6 - more) / 7)));
+  const name = pieceOf(run, node.token, Math.max(4, Math.floor((column - 30 - number.length * 6.6 - more) / 7)));
   const width = 17 + name.length * 7 + number.length * 6.6 + more;
   group.setAttribute(
     "aria-description",
@@ -135,7 +135,7 @@ function nodeFigure(state, { run, round, left, top, row, column }, place) {
     s("rect.v-ring", {
       x: x - 9,
       y: y - row / 2 + 1.5,
-      width: Math.min(column - 4, Math.max(column - 20, width + 6)),
+      width: Math.min(column - 4, Math.max(column - 20, width + 11)),
       height: row - 3,
       rx: 4,
       fill: "transparent",

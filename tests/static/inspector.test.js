@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { barRows, cutFrom } from "../../app/static/bars.js";
+import { clear } from "../../app/static/inspector/chance.js";
 import { numbers } from "../../app/static/inspector/numbers.js";
 import { neutral } from "../../app/static/inspector/sentence.js";
 import { leftBy } from "../../app/static/inspector/siblings.js";
@@ -172,6 +173,15 @@ test("what rejected siblings left of both distributions is what the rule compare
   const run = recordedRun("fourth_try-0-stand");
   const found = run.rounds.flatMap((one) => one.nodes.map((_, i) => leftBy(one, i))).filter(Boolean);
   assert.ok(found.length > 100 && found.every(({ lists }) => lists));
+});
+
+test("the words of the strip stand beside the draw", () => {
+  assert.equal(clear(0, 100, null), 50, "greedy: nothing is drawn");
+  assert.equal(clear(0, 100, 10), 50, "far from the word");
+  for (const arrow of [40, 50, 60]) {
+    const word = clear(0, 100, arrow);
+    assert.ok(Math.abs(word - arrow) >= 20 && word >= 20 && word <= 80, `${word} beside ${arrow}`);
+  }
 });
 
 test("where a token looked in its source is told by words", () => {

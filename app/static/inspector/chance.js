@@ -15,6 +15,14 @@ export function cutOf(node) {
   return Math.abs(ratio - node.accept_prob) < 0.02 ? { at: node.u * q, name: "u times q" } : null;
 }
 
+/** Where a word lies in the middle of a stretch; beside the draw's arrow where that would cross it.
+ * @param {number} from @param {number} to @param {number | null} arrow */
+export function clear(from, to, arrow) {
+  const middle = (from + to) / 2;
+  if (arrow === null || Math.abs(arrow - middle) > 22) return middle;
+  return arrow < middle ? Math.max(middle, (arrow + to) / 2) : Math.min(middle, (from + arrow) / 2);
+}
+
 /** The probability of acceptance as a strip, and what was drawn. @param {Node | null} node @param {number} width */
 export function chanceStrip(node, width) {
   const height = 44; // the draw's words stand above the bar
@@ -29,6 +37,7 @@ export function chanceStrip(node, width) {
     return figure;
   }
   const x = linear(0, 1, 6, width - 6);
+  const draw = node.u == null ? null : x(node.u);
   figure.append(
     s("rect", { x: x(0), y: 10, width: Math.max(0, x(keep) - x(0)), height: 12, fill: "var(--draft-2)" }),
     s("rect", {
@@ -44,14 +53,15 @@ export function chanceStrip(node, width) {
   );
   if (keep > 0.16)
     figure.append(
-      label(x(keep / 2), 19.5, "accept", {
+      label(clear(x(0), x(keep), draw), 19.5, "accept", {
         "font-size": 10,
         "text-anchor": "middle",
         fill: "var(--panel)",
         "font-weight": 600,
       }),
     );
-  if (keep < 0.8) figure.append(label(x((1 + keep) / 2), 19.5, "reject", { "font-size": 10, "text-anchor": "middle" }));
+  if (keep < 0.8)
+    figure.append(label(clear(x(keep), x(1), draw), 19.5, "reject", { "font-size": 10, "text-anchor": "middle" }));
   if (keep > 0.08 && keep < 0.92)
     figure.append(label(x(keep), 36, fmt(keep, 2), { "font-size": 10, "text-anchor": "middle", fill: "var(--ink)" }));
   if (node.u != null)

@@ -52,19 +52,22 @@ export function scoreTools(store, act) {
     h("label.sort", {}, "Sort by ", sort),
     fold,
     act.peaks,
-    group("Tracks", ...tracks.map((track) => track.button), more),
     h(
-      "span.group.end",
-      { role: "group", "aria-label": "Zoom" },
-      button("−", () => act.zoom(-1), { "aria-label": "Zoom out", title: "Zoom out (-, S, ctrl wheel)" }),
-      button("+", () => act.zoom(1), { "aria-label": "Zoom in", title: "Zoom in (+, W, ctrl wheel)" }),
-      button("Fit", act.fit, { title: "All positions in view" }),
+      "span.end",
+      {},
+      group(
+        "Zoom",
+        button("−", () => act.zoom(-1), { "aria-label": "Zoom out", title: "Zoom out (-, S, ctrl wheel)" }),
+        button("+", () => act.zoom(1), { "aria-label": "Zoom in", title: "Zoom in (+, W, ctrl wheel)" }),
+        button("Fit", act.fit, { title: "All positions in view" }),
+      ),
+      group(
+        "Save the score",
+        button("SVG", () => act.save("svg"), { "aria-label": "Save the score as SVG" }),
+        button("PNG", () => act.save("png"), { "aria-label": "Save the score as PNG" }),
+      ),
     ),
-    group(
-      "Save the score",
-      button("SVG", () => act.save("svg"), { "aria-label": "Save the score as SVG" }),
-      button("PNG", () => act.save("png"), { "aria-label": "Save the score as PNG" }),
-    ),
+    group("Tracks", ...tracks.map((track) => track.button), more),
   );
   let stamp = "";
   return {

@@ -1,6 +1,7 @@
 // @ts-check
 // Trees: the drafts of all methods that cover the position under the cursor, small, on one scale; one can be maximised.
 
+import { signOf } from "../chips.js";
 import { columns, nameOf, nodeSelection, rejectedNode } from "../columns.js";
 import { count, h } from "../dom.js";
 import { legend, rich, SIGNS } from "../draw.js";
@@ -41,6 +42,8 @@ export function whyNone(run, round) {
   if (round.nodes?.length) return "";
   if (round.drafted)
     return `${count(round.drafted, "draft token")} made; this trace was recorded lightly, without drafts.`;
+  if (run.tokens.length && run.tokens.every((token) => signOf(token) === "alone"))
+    return "The draft model writes alone: its tokens are the text, and no target checks them.";
   if (run.rounds.every((one) => !one.drafted))
     return "Plain decoding: the target makes each token alone, without a draft.";
   return "No draft in this round: the drafter found nothing to propose, so the target made its one token alone.";
