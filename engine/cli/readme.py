@@ -56,7 +56,7 @@ def filled(text: str) -> str:
     """The text with all its parts made anew."""
     parts = {
         "methods": methods(),
-        "embedded": embedded(ROOT / "assets" / "tiny"),
+        "embedded": embedded(ROOT / "assets" / "tiny") + sourced(ROOT / "assets" / "crossed"),
         "bench": bench(BENCH),
         "quality": quality(QUALITY),
         "page": page(PAGE),
@@ -103,6 +103,32 @@ def embedded(folder: Path) -> str:
     ]
     missed = [c["what"] + f": {c['value']:.3f}" for c in card["evaluation"]["checks"] if not c["met"]]
     lines += ["", "Set out to reach and missed: " + "; ".join(missed) + "."] if missed else []
+    return "\n".join(lines) + "\n"
+
+
+def sourced(folder: Path) -> str:
+    """What the encoder-decoder models reached, from their cards."""
+    cards = {
+        role: json.loads((folder / f"source_{role}" / "card.json").read_text(encoding="utf-8"))
+        for role in ("target", "draft", "parallel")
+    }
+    lines = [
+        "",
+        f"The encoder-decoder pair (`--preset crossed`), measured by `{cards['target']['evaluation']['command']}`:",
+        "",
+        "| model | parameters | translation, BLEU | summaries, ROUGE-L | tested tokens accepted | tau |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for role, card in cards.items():
+        found, pair = card["evaluation"].get("model"), card["evaluation"].get("pair")
+        cells = [
+            f"{card['training']['parameters'] / 1e6:.2f} M",
+            f"{found['translation']['bleu']:.1f}" if found else "",
+            f"{found['summaries']['rougeL']:.1f}" if found else "",
+            ", ".join(f"{family} {row['accept_rate_tested']:.1%}" for family, row in pair.items()) if pair else "",
+            ", ".join(f"{family} {row['tau']:.2f}" for family, row in pair.items()) if pair else "",
+        ]
+        lines.append(f"| {role} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
