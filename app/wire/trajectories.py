@@ -181,6 +181,8 @@ class TrajectoryResults(TypedDict):
     compare: TrajectoryPart
     ablation: NotRequired[TrajectoryPart | None]
     trees: NotRequired[TrajectoryPart | None]
+    others: NotRequired[TrajectoryPart | None]
+    elsewhere: NotRequired[TrajectoryPart | None]
     overlap: NotRequired[list[Overlap] | None]
     acceptance: NotRequired[dict[str, Replayed] | None]
     names: dict[str, str]

@@ -162,7 +162,7 @@ def test_the_name_of_an_axis_fits_below_a_narrow_figure():
     row = {"label": "A", "guarantee": "lossless", "tokens_each": {"mean": 3.0, "low": 2.0, "high": 4.0, "n": 2}}
     drawn = pooled_figures.spread([row], "Tokens checked a prompt", "tokens_each").to_plotly_json()["layout"]
     assert (
-        drawn["xaxis"]["title"]["text"] == "tokens checked a<br>prompt"
+        drawn["xaxis"]["title"]["text"] == "tokens checked<br>a prompt"
         and drawn["title"]["text"] == "Tokens checked a prompt"
     )
     assert drawn["margin"]["b"] == 48 + 18 and drawn["height"] == 110 + 24 + 18

@@ -25,7 +25,7 @@ export function clear(from, to, arrow) {
 
 /** The probability of acceptance as a strip, and what was drawn. @param {Node | null} node @param {number} width */
 export function chanceStrip(node, width) {
-  const height = 44; // the draw's words stand above the bar
+  const height = 44; // the draw's words are above the bar
   const figure = s("svg.v-figure", { viewBox: `0 -4 ${width} ${height}`, width, height, role: "img" });
   const keep = node?.accept_prob;
   if (!node || keep == null) {

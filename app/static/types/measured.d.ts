@@ -508,6 +508,8 @@ export interface TrajectoryResults {
   readonly compare: TrajectoryPart;
   readonly ablation?: TrajectoryPart | null;
   readonly trees?: TrajectoryPart | null;
+  readonly others?: TrajectoryPart | null;
+  readonly elsewhere?: TrajectoryPart | null;
   readonly overlap?: readonly Overlap[] | null;
   readonly acceptance?: Readonly<Record<string, Replayed>> | null;
   readonly names: Readonly<Record<string, string>>;

@@ -497,7 +497,7 @@ def test_an_automaton_is_built_from_files_or_a_task(
         (("tree", "show", "heuristic"), {"nodes", "depth", "levels", "card"}),
         (("cases", "list", "first_look"), {"name", "title", "point", "searched", "methods"}),
         (("methods", "sd"), None),
-        (("pooled", "presets/traces"), None),
+        (("pooled", "presets/traces/first_look-0-ar.jsonl.gz", "presets/traces/first_look-1-sd.jsonl.gz"), None),
         (("schema",), {"$schema", "$defs", "oneOf", "title", "description"}),
     ],
 )
