@@ -21,8 +21,7 @@ def test_quality_as_recorded(tmp_path: Path) -> None:
     assert "Not measured yet" in quality(tmp_path)
     span = {"mean": 0.75, "low": 0.5, "high": 0.875, "n": 8}
     row = {
-        "rounds": 12,
-        "intervals": {"tau": span | {"mean": 4.0}},
+        "intervals": {"rounds": span | {"mean": 12.0}, "tau": span | {"mean": 4.0}},
         "quality": {"responses": 8, "prompts": 8, "repeats": 1, "accuracy": span},
     }
     (tmp_path / "quality-arithmetic.json").write_text(json.dumps({"sd": row}))
@@ -32,7 +31,7 @@ def test_quality_as_recorded(tmp_path: Path) -> None:
         and "BLEU" not in written
     )
     assert not any(word in written for word in ("reward", "peed", "draft_alone")), "nothing was scored or timed"
-    assert "| `sd` | 75.0 (50.0 to 87.5) | 12 | 4.00 (0.50 to 0.88) |" in written
+    assert "| `sd` | 75.0 (50.0 to 87.5) | 12.0 (0.5 to 0.9) | 4.00 (0.50 to 0.88) |" in written
 
 
 def test_quality_of_methods_that_lack_a_measure_or_call_a_reward_model(tmp_path: Path) -> None:
@@ -44,15 +43,13 @@ def test_quality_of_methods_that_lack_a_measure_or_call_a_reward_model(tmp_path:
     counts = {"responses": 8, "prompts": 8, "repeats": 1, "response_tokens": span(32)}
     ar = {"accuracy": span(0.5), "accuracy_difference": span(0), "same_as_ar": span(0.75)}
     table = {
-        "ar": {"rounds": 256, "reward_calls": 0, "intervals": {"tau": span(1)}, "quality": counts | ar},
+        "ar": {"intervals": {"rounds": span(256), "tau": span(1)}, "quality": counts | ar},
         "rsd": {
-            "rounds": 40,
-            "reward_calls": 24,
             "speedup": 1.5,
-            "intervals": {"tau": span(6.25), "speedup": span(1.5)},
+            "intervals": {"rounds": span(40), "reward_calls": span(24), "tau": span(6.25), "speedup": span(1.5)},
             "quality": counts | {"accuracy": span(0.25), "accuracy_difference": span(-0.25)},
         },
-        "draft_alone": {"rounds": 240, "reward_calls": 0, "intervals": {"tau": None}, "quality": counts},
+        "draft_alone": {"intervals": {"rounds": span(240), "tau": None}, "quality": counts},
     }
     (tmp_path / "quality-arithmetic.json").write_text(json.dumps(table))
     _, _, said, _, *rows, _, _ = quality(tmp_path).splitlines()
@@ -66,21 +63,21 @@ def test_quality_of_methods_that_lack_a_measure_or_call_a_reward_model(tmp_path:
     assert cells[2:] == [
         [
             *("`ar`", "50.0 (25.0 to 75.0)", "0.0 (-25.0 to 25.0)", "75.0 (50.0 to 100.0)", length),
-            *("256", "1.00 (0.75 to 1.25)", "-", "-"),
+            *("256.0 (255.8 to 256.2)", "1.00 (0.75 to 1.25)", "-", "-"),
         ],
         [
             *("`rsd`", "25.0 (0.0 to 50.0)", "-25.0 (-50.0 to 0.0)", "-", length),
-            *("40", "6.25 (6.00 to 6.50)", "24", "1.50 (1.25 to 1.75)"),
+            *("40.0 (39.8 to 40.2)", "6.25 (6.00 to 6.50)", "24.0 (23.8 to 24.2)", "1.50 (1.25 to 1.75)"),
         ],
-        ["`draft_alone`", "-", "-", "-", length, "240", "-", "-", "-"],
+        ["`draft_alone`", "-", "-", "-", length, "240.0 (239.8 to 240.2)", "-", "-", "-"],
     ]
 
 
 def test_quality_of_translations_is_told_in_points_less_those_of_ar(tmp_path: Path) -> None:
     span = {"mean": 92.5, "low": 91.0, "high": 94.0, "n": 8}
     found = {"responses": 8, "prompts": 8, "repeats": 1, "bleu": span, "bleu_difference": span | {"mean": -1.75}}
-    row = {"rounds": 12, "intervals": {"tau": None}, "quality": found}
+    row = {"intervals": {"rounds": {"mean": 12, "low": 11, "high": 13, "n": 8}}, "quality": found}
     (tmp_path / "quality-sentences.json").write_text(json.dumps({"specdec": row}))
     written = quality(tmp_path)
     assert "| method | BLEU | less `ar`'s | target calls |" in written
-    assert "| `specdec` | 92.5 (91.0 to 94.0) | -1.8 (91.0 to 94.0) | 12 | - |" in written
+    assert "| `specdec` | 92.5 (91.0 to 94.0) | -1.8 (91.0 to 94.0) | 12.0 (11.0 to 13.0) |" in written

@@ -1,11 +1,12 @@
 """What a table over many runs needs of each: its sums and its response. A sweep keeps these and lets the traces go."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from engine.analysis.grouping import counted, question, task_of
-from engine.analysis.intervals import of_sums, speedup_interval
+from engine.analysis.intervals import Interval, mean_interval, of_sums, speedup_interval
 from engine.analysis.quality import Name, Response, Responses, measures, response
 from engine.trace.store import Trace
 from engine.trace.sums import Sums, ratio
@@ -41,7 +42,8 @@ def table(rows: Mapping[str, Sequence[Row]], plain: str = "ar") -> dict[str, dic
     """Numbers and quality of each method over the same prompts in the same order, with 95 % intervals, as JSON types.
 
     Where `plain` is among the methods the others get speed-ups and differences from it; the runs of a prompt must have
-    been measured in one process then, in turns. Where prompts have categories, `categories` holds the same of each.
+    been measured in one process then, in turns. Among the intervals `rounds` and `reward_calls` are the calls of the
+    target and of a reward model a response. Where prompts have categories, `categories` holds the same of each.
     """
     found = _table(rows, plain)
     for category in dict.fromkeys(row.category for own in rows.values() for row in own if row.category):
@@ -61,7 +63,9 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
     found = sum(each, Sums()).numbers()
     if baseline and not is_plain:
         found |= _speedups(each, [row.sums for row in baseline])
-    spread = of_sums(each)
+    spread = of_sums(each) | {"rounds": _a_response(own, [one.rounds for one in each])}
+    if any(one.reward_calls for one in each):
+        spread["reward_calls"] = _a_response(own, [one.reward_calls for one in each])
     if baseline and not is_plain:
         timed = [(a.tokens, a.ms, b.sums.tokens, b.sums.ms) for a, b in zip(each, baseline, strict=True)]
         spread["speedup"] = speedup_interval(timed)
@@ -73,6 +77,14 @@ def _line(own: Sequence[Row], baseline: Sequence[Row] | None, is_plain: bool) ->
             a.response.output == b.response.output for a, b in zip(own, baseline, strict=True)
         )
     return found
+
+
+def _a_response(own: Sequence[Row], counts: Sequence[int]) -> Interval | None:
+    """Mean of a count over prompts, of each prompt over its repeats; prompts are drawn again for the interval."""
+    by_prompt = defaultdict[Name, list[int]](list)
+    for row, count in zip(own, counts, strict=True):
+        by_prompt[row.response.prompt].append(count)
+    return mean_interval([sum(found) / len(found) for found in by_prompt.values()], kind="bootstrap")
 
 
 def _speedups(ours: Sequence[Sums], theirs: Sequence[Sums]) -> dict[str, float | None]:

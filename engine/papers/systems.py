@@ -28,7 +28,12 @@ COLUMNS = {  # of a method's quality -> heading, whether it is a share
     "response_tokens": ("tokens a response", False),
 }
 LOSSES = ("accuracy_difference", "bleu_difference")  # what a method costs, in points; a task has one of them
-SPEED = "speed, x `ar`'s"
+COSTS = {  # of a method's intervals -> heading, decimals; calls are those of one answer
+    "rounds": ("target calls", 1),
+    "tau": ("tokens a call", 2),
+    "reward_calls": ("reward calls", 1),
+    "speedup": ("speed, x `ar`'s", 2),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class Systems:
     """Methods x measures of one recording; a cell is None where a method has no such number.
 
     `numbers` holds what the cells tell, as {"mean", "low", "high", "n"}, by method and name: the columns of `COLUMNS`
-    (shares from 0 to 1), `tau` and `speedup`.
+    (shares from 0 to 1) and `COSTS`.
     """
 
     name: str
@@ -80,29 +85,26 @@ def spread(found: Mapping[str, Any] | None, share: bool, digits: int = 1) -> str
 
 def _systems(name: str, table: Mapping[str, Mapping[str, Any]]) -> Systems:
     shown = {key: told for key, told in COLUMNS.items() if any(key in row["quality"] for row in table.values())}
-    rewarded = any(row.get("reward_calls") for row in table.values())
-    timed = any(row["intervals"].get("speedup") for row in table.values())
+    costs = {key: told for key, told in COSTS.items() if any(row["intervals"].get(key) for row in table.values())}
     first = next(iter(table.values()))["quality"]
     each = "" if first["repeats"] == 1 else f", {first['repeats']} answers each"
     told = (
-        f"{first['prompts']} held-out prompts{each}, recorded by `{command(name)}`; in "
-        "brackets 95 %, of quality over prompts, its differences paired by prompt."
-        + (" Speed is that of these same runs, paired by prompt, not of the bench's repetitions." if timed else "")
-        + (
-            " The calls of `draft_alone` are the draft's, which takes the target's place."
-            * bool(table.get("draft_alone", {}).get("rounds"))
-        )
+        f"{first['prompts']} held-out prompts{each}, recorded by `{command(name)}`; in brackets 95 %, of tokens a call "
+        "over calls, of all else over prompts; differences are paired by prompt."
     )
+    if "rounds" in costs:
+        told += " Calls are those of one answer."
+    if "speedup" in costs:
+        told += " Speed is that of these same runs, paired by prompt, not of the bench's repetitions."
+    if "draft_alone" in table:
+        told += " The calls of `draft_alone` are the draft's, which takes the target's place."
     rows, numbers = [], {}
     for method, row in table.items():
         own = {key: row["quality"].get(key) for key in shown}
-        costs = {key: row["intervals"].get(key) for key in ("tau", "speedup")}
+        spent = {key: row["intervals"].get(key) for key in COSTS}
         cells = [spread(own[key], share) for key, (_, share) in shown.items()]
-        cells += [str(row["rounds"]), spread(costs["tau"], False, 2)]
-        cells += [str(row.get("reward_calls") or "") or None] if rewarded else []
-        cells += [spread(costs["speedup"], False, 2)] if timed else []
+        cells += [spread(spent[key], False, digits) for key, (_, digits) in costs.items()]
         rows.append((method, tuple(cells)))
-        numbers[method] = own | costs
-    columns = [words for words, _ in shown.values()] + ["target calls", "tokens a call"]
-    columns += ["reward calls"] * rewarded + [SPEED] * timed
+        numbers[method] = own | spent
+    columns = [words for words, _ in (*shown.values(), *costs.values())]
     return Systems(name, command(name), told, tuple(columns), tuple(rows), numbers)

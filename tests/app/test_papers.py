@@ -59,10 +59,10 @@ def test_the_page_of_all_methods_shows_what_compare_recorded(tmp_path: Path) -> 
         return {"mean": mean, "low": mean - 0.25, "high": mean + 0.25, "n": 8}
 
     counts = {"responses": 8, "prompts": 8, "repeats": 1, "response_tokens": span(32)}
-    sd = {"rounds": 9, "intervals": {"tau": span(6), "speedup": span(1.5)}, "quality": counts}
-    rsd = {"rounds": 7, "intervals": {"tau": span(8), "speedup": span(2.5)}, "quality": counts}
+    sd = {"intervals": {"rounds": span(9), "tau": span(6), "speedup": span(1.5)}, "quality": counts}
+    rsd = {"intervals": {"rounds": span(7), "tau": span(8), "speedup": span(2.5)}, "quality": counts}
     table = {
-        "ar": {"rounds": 64, "intervals": {"tau": span(1)}, "quality": counts | {"accuracy": span(0.5)}},
+        "ar": {"intervals": {"rounds": span(64), "tau": span(1)}, "quality": counts | {"accuracy": span(0.5)}},
         "sd": sd | {"quality": counts | {"accuracy": span(0.5), "accuracy_difference": span(0)}},
         "rsd": rsd | {"quality": counts | {"accuracy": span(0.25), "accuracy_difference": span(-0.25)}},
     }
@@ -75,6 +75,7 @@ def test_the_page_of_all_methods_shows_what_compare_recorded(tmp_path: Path) -> 
     assert item["here"].startswith("8 held-out prompts") and "--task arithmetic" in item["command"]
     (ours,) = item["ours"]
     cells = {row["name"]: dict(zip(ours["columns"], row["cells"], strict=True)) for row in ours["rows"]}
+    assert cells[fastest]["target calls"] == "7.0 (6.8 to 7.2)"
     assert cells[plain]["speed, x ar's"] is None and cells[fastest]["speed, x ar's"] == "2.50 (2.25 to 2.75)"
     loss, speed = ours["figure"]["data"]
     assert list(loss["y"]) == list(speed["y"]) == [fastest, faster] and list(loss["x"]) == [-25.0, 0.0]
