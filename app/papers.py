@@ -99,7 +99,7 @@ def methods(sheets: Sequence[Systems], cards: Mapping[str, Card]) -> dict[str, A
 def _systems(sheet: Systems, cards: Mapping[str, Card]) -> dict[str, Any]:
     titles = {name: cards[name].title if name in cards else name for name, _ in sheet.rows}
     loss = next((name for name in LOSSES if any(name in own for own in sheet.numbers.values())), "")
-    unit = "right answers less plain decoding's, points" if loss == LOSSES[0] else "BLEU less plain decoding's, points"
+    unit = ("right answers" if loss == LOSSES[0] else "BLEU") + " less<br>plain decoding's, points"
     scale = 100 if loss == LOSSES[0] else 1
     shown = [
         (titles[name], _scaled(own.get(loss), scale), own["speedup"])

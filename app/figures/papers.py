@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any
 
 import plotly.graph_objects as go
@@ -12,6 +13,7 @@ INKS = ("draft", "target", "judge", "neutral", "draft-2", "target-2", "ink-3", "
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
 DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 250
+FITS = 18  # characters of an axis title along the height of a small multiple
 Cell = Mapping[str, Any] | float | None
 Row = tuple[str, Sequence[Cell]]
 
@@ -77,7 +79,7 @@ def beside(title: str, quality: str, rows: Sequence[tuple[str, Cell, Cell]]) -> 
             customdata=[list(pair) for pair in zip(low, high, strict=True)],
             hovertemplate="%{y}: %{x:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})<extra></extra>",
         )
-    second = drawn.layout.xaxis.to_plotly_json() | {"title": {"text": "speed, times plain decoding's"}}
+    second = drawn.layout.xaxis.to_plotly_json() | {"title": {"text": "speed, times<br>plain decoding's"}}
     return drawn.update_layout(
         xaxis={"domain": [0, 0.48], "title": {"text": quality}},
         xaxis2=second | {"domain": [0.52, 1], "anchor": "y", "rangemode": "tozero"},
@@ -106,7 +108,7 @@ def _whiskers(means: Sequence[float], low: Sequence[float], high: Sequence[float
 
 def _empty(told: Mapping[str, Any], rows: int) -> go.Figure:
     height = HEIGHT + (24 if told["x"] else 0) + 17 * max(0, rows - 2)
-    drawn = figure(str(told["title"]), str(told["x"]), str(told["y"]), height)
+    drawn = figure(str(told["title"]), str(told["x"]), "<br>".join(wrap(told["y"], FITS)), height)
     legend = {"orientation": "h", "y": -0.42 if told["x"] else -0.26, "yanchor": "top", "font": {"size": 11}}
     return drawn.update_layout(showlegend=rows > 1, legend=legend, margin={"t": 34, "r": 10})
 
@@ -120,7 +122,7 @@ def _add(drawn: go.Figure, name: str, x: Sequence[Any], cells: Sequence[Cell], o
         y=list(means),
         name=name,
         mode=mode,
-        marker={"color": colour, "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 8},
+        marker={"color": colour, "symbol": SYMBOLS[(place + place // len(INKS)) % len(SYMBOLS)], "size": 8},
         line={"color": colour, "width": 1.6, "dash": DASHES[place // len(INKS) % len(DASHES)]},
         error_y=_whiskers(means, low, high, colour),
         customdata=[list(pair) for pair in zip(low, high, strict=True)],

@@ -97,6 +97,8 @@ def _bent(trace: Trace, pos: int) -> bool:
     event = trace.rounds[token.round]
     if token.origin == "relaxed" or trace.head.rule == "beams":
         return True
+    if trace.head.rule == "reward":
+        return token.origin == "draft"  # a step that the target never read
     if event.drafted and not event.nodes:
         return trace.head.guarantee == "lossy" and token.origin == "correction"
     depth = pos - event.start + 1

@@ -96,6 +96,10 @@ def test_a_table_is_dots_with_intervals_or_lines_over_numbers() -> None:
     assert (list(drawn.x), list(drawn.y), drawn.mode) == (["a"], [2.0], "markers")
     assert (list(drawn.error_y.array), list(drawn.error_y.arrayminus)) == ([1.0], [0.5])
     assert "%{customdata[0]" in drawn.hovertemplate and dots.layout.yaxis.title.text == "share, %"
+    names = [f"method {i}" for i in range(24)]
+    many = table({**HEAD, "y": "tokens a target call"}, ["a"], [(name, [1.0]) for name in names], names)
+    assert len({(one.marker.color, one.marker.symbol) for one in many.data}) == 24, "no two look alike"
+    assert many.layout.yaxis.title.text == "tokens a target<br>call"
     lines = table({**HEAD, "form": "lines", "x": "k"}, [4, 8], [("SD", [1, 2]), ("AR", [1, 1])], ["AR", "SD"])
     assert [list(one.x) for one in lines.data] == [[4, 8], [4, 8]]
     assert lines.data[0].marker.color == drawn.marker.color != lines.data[1].marker.color

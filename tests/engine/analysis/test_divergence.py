@@ -72,6 +72,15 @@ def test_a_lossy_rule_is_blamed_only_where_it_acted() -> None:
     ]
 
 
+def test_a_step_that_a_reward_model_let_through_is_bent_and_what_the_target_writes_instead_is_not() -> None:
+    rewarded = {"guarantee": "lossy", "rule": "reward"}
+    let = divergence(base(), other("aaa", HAS, (CAT, DOG, SAT), **rewarded))
+    assert let is not None and let.cause == "lossy rule"
+    for written in (other("aar", **rewarded), light(other("aar", **rewarded))):
+        found = divergence(base(), written)
+        assert found is not None and found.cause == "unexplained"
+
+
 def test_a_light_lossy_run_may_have_bent_it() -> None:
     found = divergence(base(), light(other(guarantee="lossy")))
     assert found is not None and found.cause == "lossy rule"

@@ -276,9 +276,7 @@ def test_a_judge_meets_an_eagle_head_and_says_what_it_was_mined_along(
     assert "than EAGLE2 with the same window" in told.out
 
 
-def test_mining_and_evaluating_take_worked_examples(
-    pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_mining_takes_worked_examples(pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     rows, out = tmp_path / "rows.jsonl", tmp_path / "m.jsonl"
     rows.write_text("".join(json.dumps({"question": f"q{n}?", "answer": f"#### {n}"}) + "\n" for n in range(3)))
     given = ["mine", *pair, "--task", "gsm8k", "--source", str(rows), "--out", str(out), "--limit", "8"]
@@ -288,3 +286,28 @@ def test_mining_and_evaluating_take_worked_examples(
     assert main(given) == 2 and "other settings" in capsys.readouterr().err
     assert main(["mine", *pair, "--task", "arithmetic", "--shots", "1"]) == 2
     assert "no worked examples" in capsys.readouterr().err
+
+
+def test_a_judge_is_evaluated_behind_worked_examples(
+    pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps({"question": f"q{n}?", "answer": f"#### {n}"}) + "\n" for n in range(2)))
+    judge = judge_of(pair, tmp_path / "m.jsonl", tmp_path / "judge")
+    meta = json.loads((judge / "judge.json").read_text())
+    (judge / "judge.json").write_text(json.dumps(meta | {"task": "gsm8k"}))
+    asked = set[str]()
+    run = Lab.run
+
+    def watched(lab: Lab, method: str, prompt: str, **options: object) -> Trace:
+        asked.add(prompt)
+        return run(lab, method, prompt, **options)
+
+    monkeypatch.setattr(Lab, "run", watched)
+    given = ["judge-eval", *pair, "--asset", f"judge={judge}", "--tasks", "gsm8k", "--source", str(rows)]
+    given += ["--shots", "1", "--limit", "6", "--window", "4", "--thresholds", "1", "--out", str(tmp_path / "results")]
+    assert main(given) == 0
+    (text,) = asked  # the first row is the example
+    assert [text.count(f"q{n}?") for n in range(2)] == [1, 1] and text.count("The final answer is") == 3
+    (told,) = (tmp_path / "results").glob("judge-gsm8k*.json")
+    assert json.loads(told.read_text())["problems"] == 1
