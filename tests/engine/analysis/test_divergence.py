@@ -73,7 +73,7 @@ def test_a_lossy_rule_is_blamed_only_where_it_acted() -> None:
 
 
 def test_a_step_that_a_reward_model_let_through_is_bent_and_what_the_target_writes_instead_is_not() -> None:
-    rewarded = {"guarantee": "lossy", "rule": "reward"}
+    rewarded: dict[str, Any] = {"guarantee": "lossy", "rule": "reward"}
     let = divergence(base(), other("aaa", HAS, (CAT, DOG, SAT), **rewarded))
     assert let is not None and let.cause == "lossy rule"
     for written in (other("aar", **rewarded), light(other("aar", **rewarded))):
