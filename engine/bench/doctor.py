@@ -23,7 +23,7 @@ from engine.model import Model, Session
 from engine.model.decoder import Decoder
 from engine.model.devices import KINDS, accelerators, synchronise
 from engine.model.generic import GenericDecoder
-from engine.model.graphs import Again, Capturer, CudaCapturer, GraphedDecoder
+from engine.model.graphs import Again, Capturer, CudaCapturer, GraphedDecoder, obstacle
 from engine.model.layers import layers_of
 from engine.model.lean import LeanDecoder
 from engine.model.load import DTYPES
@@ -107,7 +107,11 @@ def _checks(model: Model, folder: str) -> Iterator[Check]:
         paths["lean"] = lean
         cuda = lean.home.type == "cuda"
         capturer: Capturer = CudaCapturer(lean.home) if cuda else Again()
-        paths["graph" if cuda else "static pass, not captured"] = GraphedDecoder(lean, capturer)
+        name = "graph" if cuda else "static pass, not captured"
+        if why := obstacle(lean):
+            yield Check(name, "not here", why)
+        else:
+            paths[name] = GraphedDecoder(lean, capturer)
         yield _levels("graph" if cuda else "static level (not captured)", lean, model.vocab, capturer, limit)
     else:
         yield Check("lean passes", "not here", "this kind of model runs through transformers")

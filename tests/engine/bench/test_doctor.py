@@ -43,3 +43,11 @@ def test_a_wrong_path_is_told(zoo: Zoo, short: None) -> None:
         "lean against eager",
         "static pass, not captured against eager",
     }
+
+
+def test_layers_with_windows_are_not_captured(zoo: Zoo, short: None) -> None:
+    window = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 0}
+    folder = zoo.path("qwen2", layers=2, **window)
+    report = examine(load_model(folder, "cpu"), str(folder))
+    (found,) = (check for check in report.checks if check.name.startswith("static pass"))
+    assert report.well and (found.state, found.told) == ("not here", "some of its layers see through a window")
