@@ -187,8 +187,7 @@ class GraphedDecoder:
         for i, (w, kv) in enumerate(zip(lean.layers, cache.layers, strict=True)):
             if i in taps:
                 kept.append(x)
-            qkv = torch.mm(lean.normed(x, w.norm_in), w.qkv)
-            qkv = (qkv if w.qkv_bias is None else qkv.add_(w.qkv_bias)).view(R, H + 2 * K, C)
+            qkv = w.qkv(lean.normed(x, w.norm_in), w.qkv_bias).view(R, H + 2 * K, C)
             lean.turned(qkv, w, held.pos)
             kv.index_copy_(0, index, qkv[:, H:])
             x = lean.close(x, lean.attend(qkv[:, :H], kv[:slots], mask, False, w.sinks), w)

@@ -22,6 +22,7 @@ from engine.model.decoder import New, Rows
 from engine.model.experts import Experts
 from engine.model.layers import EVERYTHING, Sight, ropes_by_layer, sights_by_layer
 from engine.model.network import context_of, plain
+from engine.model.products import Product
 from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed
 from engine.sampling import NARROW
 
@@ -79,7 +80,7 @@ class LeanDecoder:
         self.folded = self.wide and self.embedding.device.type == "cpu"  # norm weights live in the next product
         self._eps = torch.full((1, 1), self.eps * self.width, dtype=self.embedding.dtype, device=self.embedding.device)
         self.norm = factors(body.norm, family) * (self.width**0.5 if self.folded else 1)
-        self.lm_head, self.lm_bias = transposed(hf.lm_head.weight.data), hf.lm_head.bias
+        self.lm_head, self.lm_bias = Product(transposed(hf.lm_head.weight.data)), hf.lm_head.bias
         self.layers = [
             layer_of(block, family, self.heads, self.kv, self.channels, self.folded, rope)
             for block, rope in zip(body.layers, ropes_by_layer(config), strict=True)
@@ -90,7 +91,7 @@ class LeanDecoder:
         self.unfused = self.cap > 0 or any(layer.sinks is not None for layer in self.layers)
         self.homes = [layer.norm_in.device for layer in self.layers]
         self.home = self.embedding.device
-        self.apart = {*self.homes, self.norm.device, self.lm_head.device} != {self.home}
+        self.apart = {*self.homes, self.norm.device, self.lm_head.weight.device} != {self.home}
         self._rotary = body.rotary_emb
         none = self.embedding.new_empty(0)
         turned = ((home, layer.rope) for home, layer in zip(self.homes, self.layers, strict=True))
@@ -120,9 +121,8 @@ class LeanDecoder:
 
     def head(self, last_TD: Tensor) -> Tensor:
         if self.apart:
-            last_TD = last_TD.to(self.lm_head.device)
-        logits = torch.mm(last_TD, self.lm_head)
-        logits = logits if self.lm_bias is None else logits + self.lm_bias
+            last_TD = last_TD.to(self.lm_head.weight.device)
+        logits = self.lm_head(last_TD, self.lm_bias)
         logits = (logits / self.last_cap).tanh() * self.last_cap if self.last_cap else logits
         return logits.to(self.home) if self.apart else logits
 
@@ -142,8 +142,7 @@ class LeanDecoder:
                 views = [(low, None if mask is None else mask.to(x.device)) for low, mask in views]
             if i in taps:
                 kept.append(x)
-            qkv = torch.mm(self.normed(x, w.norm_in), w.qkv)
-            qkv = (qkv if w.qkv_bias is None else qkv.add_(w.qkv_bias)).view(T, H + 2 * K, C)
+            qkv = w.qkv(self.normed(x, w.norm_in), w.qkv_bias).view(T, H + 2 * K, C)
             self.turned(qkv, w, where)
             slots[new.start : end] = qkv[:, H:]
             low, mask = views[self.sight_of[i]]
@@ -163,18 +162,15 @@ class LeanDecoder:
         normed, mlp = self.normed(x, w.norm_mid), w.mlp
         if isinstance(mlp, Experts):
             return mlp(x, normed)
-        gate_up = torch.mm(normed, mlp.gate_up)
-        gate, up = (gate_up if mlp.gate_up_bias is None else gate_up.add_(mlp.gate_up_bias)).chunk(2, -1)
+        gate, up = mlp.gate_up(normed, mlp.gate_up_bias).chunk(2, -1)
         return self.plus(x, self.gate(gate).mul_(up), mlp.down, mlp.down_bias, w.norm_end)
 
-    def plus(self, x_TD: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None, norm: Tensor | None) -> Tensor:
+    def plus(self, x_TD: Tensor, y: Tensor, product: Product, bias: Tensor | None, norm: Tensor | None) -> Tensor:
         """X + y W (+ b), the residual fused into the product; or x and the norm of that product (Gemma)."""
         if norm is None:
-            out = torch.addmm(x_TD, y, weight)
+            out = product.onto(x_TD, y)
             return out if bias is None else out.add_(bias)
-        out = torch.mm(y, weight)
-        out = out if bias is None else out.add_(bias)
-        out = self.normed(out, norm)
+        out = self.normed(product(y, bias), norm)
         return torch.addcmul(x_TD, out, norm) if self.folded else x_TD + out
 
     def final(self, x_TD: Tensor) -> Tensor:

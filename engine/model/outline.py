@@ -18,7 +18,9 @@ from engine.model import lean, network
 from engine.model.devices import pick_device
 from engine.model.hub import Glance, glance, missing, unpackable
 from engine.model.load import Model, assembled, dtype_on, ways_to_load
+from engine.model.products import second
 from engine.model.seq2seq import codes_of
+from engine.model.weights import FAMILIES, sizes
 
 POSITIONS = 4096  # of a text, at most, that memory is reckoned for
 
@@ -74,7 +76,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         lean=suits,
         packing=packing,
         unpacked=unpacked,
-        weights=model.bytes + (_second_table(hf, where) if suits else 0) if plain else files.size,
+        weights=model.bytes + (_second_table(hf, where) + _blocks(hf, where) if suits else 0) if plain else files.size,
         a_position=_a_position(network.text_config(config), hf.dtype.itemsize),
     )
 
@@ -146,6 +148,15 @@ def _second_table(hf: Any, device: torch.device) -> int:
     table, head = hf.get_input_embeddings().weight, hf.get_output_embeddings().weight
     tied = bool(getattr(hf.config, "tie_word_embeddings", False)) or head is table
     return table.numel() * table.element_size() if tied and device.type == "cpu" else 0
+
+
+def _blocks(hf: Any, device: torch.device) -> int:
+    """Bytes of the matrices that the lean forward keeps in blocks besides."""
+    family = FAMILIES.get(hf.config.model_type)
+    if family is None:  # an encoder-decoder
+        return 0
+    found = [hf.lm_head.weight.numel(), *(size for block in hf.model.layers for size in sizes(block, family))]
+    return sum(second(size, hf.dtype, device) for size in found)
 
 
 def _a_position(text: Any, size: int) -> int:

@@ -105,8 +105,7 @@ class _Pass:
                 continue
             if i in taps:
                 kept.append(x)
-            qkv = torch.mm(lean.normed(x, w.norm_in), w.qkv)
-            qkv = (qkv if w.qkv_bias is None else qkv.add_(w.qkv_bias)).view(len(x), H + 2 * K, C)
+            qkv = w.qkv(lean.normed(x, w.norm_in), w.qkv_bias).view(len(x), H + 2 * K, C)
             lean.turned(qkv, w, self.pos)
             self.slab.flat[i].index_copy_(0, self.into, qkv[:, H:])
             x = lean.close(x, self._attend(i, qkv[:, :H]), w)

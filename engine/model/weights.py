@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from engine.model.experts import Experts
+from engine.model.products import Product
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ FAMILIES = {  # type -> what its blocks are made of
 class Mlp:
     """The gated MLP of one block."""
 
-    gate_up: Tensor
+    gate_up: Product
     gate_up_bias: Tensor | None
-    down: Tensor
+    down: Product
     down_bias: Tensor | None
 
 
@@ -51,12 +52,12 @@ class Layer:
     """One block; products take rows [T, in] times weights [in, out]. None where the family has none."""
 
     norm_in: Tensor
-    qkv: Tensor
+    qkv: Product
     qkv_bias: Tensor | None
     q_norm: Tensor | None
     k_norm: Tensor | None
     sinks: Tensor | None  # [H], a score that each softmax has besides those of the slots (gpt-oss)
-    out: Tensor
+    out: Product
     out_bias: Tensor | None
     norm_out: Tensor | None  # with the sqrt(D) of a folded norm
     norm_mid: Tensor
@@ -101,12 +102,12 @@ def layer_of(block: Any, family: Family, heads: int, kv: int, channels: int, fol
     qkv = _qkv([p.weight.data for p in outer], heads, kv, channels)
     layer = Layer(
         norm_in=norm_in,
-        qkv=transposed(qkv * (norm_in * scale) if folded else qkv),
+        qkv=Product(transposed(qkv * (norm_in * scale) if folded else qkv)),
         qkv_bias=None if (bias := _biases(outer)) is None else _qkv(bias, heads, kv, channels),
         q_norm=q_norm,
         k_norm=k_norm,
         sinks=a.sinks.data if hasattr(a, "sinks") else None,
-        out=transposed(a.o_proj.weight.data),
+        out=Product(transposed(a.o_proj.weight.data)),
         out_bias=_bias(a.o_proj),
         norm_out=after[0],
         norm_mid=norm_mid,
@@ -114,8 +115,16 @@ def layer_of(block: Any, family: Family, heads: int, kv: int, channels: int, fol
         norm_end=after[1],
         rope=rope,
     )
-    _empty([*outer, *([a.o_proj] if layer.out.is_contiguous() else [])])
+    _empty([*outer, *([a.o_proj] if layer.out.weight.is_contiguous() else [])])
     return layer
+
+
+def sizes(block: Any, family: Family) -> list[int]:
+    """Elements of the matrices that `layer_of` would make of a block, experts left out."""
+    parts = [_projections(block.self_attn, "qkv_proj", "q_proj", "k_proj", "v_proj"), [block.self_attn.o_proj]]
+    if not family.experts:
+        parts += [_projections(block.mlp, "gate_up_proj", "gate_proj", "up_proj"), [block.mlp.down_proj]]
+    return [sum(p.weight.numel() for p in part) for part in parts]
 
 
 def mlp_of(m: Any, norm_D: Tensor | None) -> Mlp:
@@ -123,12 +132,12 @@ def mlp_of(m: Any, norm_D: Tensor | None) -> Mlp:
     inner = _projections(m, "gate_up_proj", "gate_proj", "up_proj")
     gate_up = torch.cat([p.weight.data for p in inner])
     mlp = Mlp(
-        gate_up=transposed(gate_up if norm_D is None else gate_up * norm_D),
+        gate_up=Product(transposed(gate_up if norm_D is None else gate_up * norm_D)),
         gate_up_bias=None if (bias := _biases(inner)) is None else torch.cat(bias),
-        down=transposed(m.down_proj.weight.data),
+        down=Product(transposed(m.down_proj.weight.data)),
         down_bias=_bias(m.down_proj),
     )
-    _empty([*inner, *([m.down_proj] if mlp.down.is_contiguous() else [])])
+    _empty([*inner, *([m.down_proj] if mlp.down.weight.is_contiguous() else [])])
     return mlp
 
 

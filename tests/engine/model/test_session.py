@@ -12,6 +12,7 @@ from transformers import AutoModelForCausalLM
 from engine.draft import EMPTY, Draft, chain
 from engine.errors import ConfigError, EngineFault
 from engine.model import Model, Session
+from engine.model.products import Product
 from tests.engine.zoo import FAMILIES, Zoo
 
 CLOSE = 2e-5  # fp32, 8 layers, relative to logits of order ten (docs/methods/checks.md#rounding)
@@ -256,7 +257,7 @@ def test_padding_rows_are_cut_to_the_common_vocabulary(zoo: Zoo) -> None:
 def test_nan_logits_end_the_run(zoo: Zoo) -> None:
     broken = copy.copy(zoo.model("llama"))
     broken.decoder = copy.copy(broken.decoder)
-    broken.decoder.lm_head = broken.decoder.lm_head * torch.nan  # type: ignore[attr-defined]
+    broken.decoder.lm_head = Product(broken.decoder.lm_head.weight * torch.nan)  # type: ignore[attr-defined]
     with pytest.raises(EngineFault, match="NaN"):
         broken.session(32).forward(PROMPT)
 
