@@ -18,12 +18,17 @@ SPREADS = {  # title -> column of a method's row, whether 1 means the plain targ
     "Tokens checked a prompt": ("tokens_each", False),
     "Tokens/s against plain decoding, times": ("speedup", True),
 }
-QUALITY = {  # title -> measure, whether it is a share
-    "Right answers": ("accuracy", True),
-    "Right by majority": ("majority", True),
-    "BLEU": ("bleu", False),
-    "ROUGE-L": ("rougeL", False),
-    "Outputs equal to plain decoding": ("same_as_ar", True),
+SHARE = "share of prompts"
+QUALITY = {  # title -> measure, unit
+    "Right answers": ("accuracy", SHARE),
+    "Right by majority": ("majority", SHARE),
+    "BLEU": ("bleu", "0 to 100"),
+    "BLEU against that of plain decoding": ("bleu_relative", "%"),
+    "chrF": ("chrf", "0 to 100"),
+    "ROUGE-1": ("rouge1", "0 to 100"),
+    "ROUGE-2": ("rouge2", "0 to 100"),
+    "ROUGE-L": ("rougeL", "0 to 100"),
+    "Outputs equal to plain decoding": ("same_as_ar", SHARE),
 }
 Numbers = Mapping[str, Any]
 
@@ -60,11 +65,11 @@ def of_methods(section: Numbers) -> list[dict[str, Any]]:
             note = "; dashed: the plain target" if one else ""
             caption = f"Mean and 95 % over {section['prompts']} prompts{note}."
             drawn.append((spread(section["methods"], title, name, one), caption))
-    for title, (name, share) in QUALITY.items():
+    for title, (name, unit) in QUALITY.items():
         rows = [{**row, name: row.get("quality", {}).get(name)} for row in section["methods"]]
         if any(row[name] for row in rows):
-            shown = spread(rows, f"{title}, share of prompts" if share else f"{title}, 0 to 100", name)
-            limits = {"tickformat": ".0%", "range": [0, 1.02]} if share else {}
+            shown = spread(rows, f"{title}, {unit}", name)
+            limits = {"tickformat": ".0%", "range": [0, 1.02]} if unit == SHARE else {}
             caption = f"Mean and 95 % over {section['prompts']} prompts."
             drawn.append((shown.update_xaxes(**limits), caption))
     return captioned(drawn)

@@ -158,6 +158,18 @@ def test_quality_is_drawn_where_runs_are_marked(http):
     assert "Outputs equal to plain decoding, share of prompts" in drawn and not any("BLEU" in title for title in drawn)
 
 
+def test_every_measure_of_a_text_that_has_references_is_drawn():
+    means = {name: {"mean": 90.0, "low": 80.0, "high": 95.0, "n": 9} for name in ("bleu", "bleu_relative", "chrf")}
+    rouge = {name: {"mean": 50.0, "low": 40.0, "high": 60.0, "n": 9} for name in ("rouge1", "rouge2", "rougeL")}
+    untimed = dict.fromkeys(name for name, _ in pooled_figures.SPREADS.values())
+    rows = [{"label": "A", "guarantee": "lossy", "quality": means | rouge, **untimed}]
+    drawn = pooled_figures.of_methods({"prompts": 9, "methods": rows})
+    titles = [one["figure"]["layout"]["title"]["text"] for one in drawn]
+    wanted = ["BLEU, 0 to 100", "BLEU against that of plain decoding, %", "chrF, 0 to 100"]
+    assert titles[-6:] == wanted + [f"ROUGE-{n}, 0 to 100" for n in ("1", "2", "L")]
+    assert list(drawn[-1]["figure"]["data"][0]["x"]) == [50.0]
+
+
 def test_the_name_of_an_axis_fits_below_a_narrow_figure():
     row = {"label": "A", "guarantee": "lossless", "tokens_each": {"mean": 3.0, "low": 2.0, "high": 4.0, "n": 2}}
     drawn = pooled_figures.spread([row], "Tokens checked a prompt", "tokens_each").to_plotly_json()["layout"]
