@@ -50,8 +50,8 @@ class Option:
 
     @property
     def label(self) -> str:
-        """As the command line names it, with its draft length."""
-        return self.method + (f":gamma={self.knobs['gamma']}" if "gamma" in self.knobs else "")
+        """As the command line names it, with the length of its chains or the size of its trees."""
+        return self.method + "".join(f":{n}={self.knobs[n]}" for n in ("gamma", "total_token") if n in self.knobs)
 
     def over(self, other: "Option") -> Interval | None:
         """Its speed over another's on the same prompts."""

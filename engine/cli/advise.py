@@ -17,7 +17,7 @@ from engine.served.configs import ENGINES, configurations
 from engine.tasks import FAMILIES, load_problems
 from engine.tasks.rows import json_lines
 from engine.trace.store import Trace
-from engine.tune.advising import PROBE, Asked, Spec, candidates, checked, free, probes, runs
+from engine.tune.advising import PROBE, Asked, Spec, candidates, checked, free, named, probes, runs
 
 CONTEXT = 256  # tokens behind which passes are measured
 
@@ -78,7 +78,7 @@ def handle(args: argparse.Namespace) -> int:
     traces = runs(lab, specs, track(asked, "prompts", quiet=args.json), decoding(args), told=_tell)
     if args.out:
         _keep(args.out, specs, traces)
-    groups = dict(zip((name for name, _ in specs), traces[1:], strict=True))
+    groups = dict(zip(map(named, specs), traces[1:], strict=True))
     rows = advise(groups, traces[0], costs, free(cards), served)
     for row in rows:
         row["configurations"] = configurations(row, engines, args.served_as, args.temperature > 0)
@@ -105,7 +105,8 @@ def _tell(words: str) -> None:
 
 
 def _keep(folder: Path, specs: Sequence[Spec], traces: Sequence[Sequence[Trace]]) -> None:
-    for (name, _), own in zip([("ar", {}), *specs], traces, strict=True):
+    for spec, own in zip([("ar", {}), *specs], traces, strict=True):
+        name = named(spec).replace(":", "-").replace("=", "")
         for number, trace in enumerate(own):
             trace.save(folder / f"{number:04d}-{name}.jsonl.gz")
 

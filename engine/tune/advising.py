@@ -16,6 +16,7 @@ Spec = tuple[str, dict[str, Any]]
 Asked = tuple[str, dict[str, Any]]  # a prompt, and what its trace notes
 GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)  # lengths of chains
 TREES = (8, 16, 24, 40)  # draft tokens of dynamic trees
+PROBED_TREES = (8, 16, 32, 60)
 WITHIN = 0.05  # of speed that a choice may lie behind the best of a grid
 
 
@@ -38,9 +39,17 @@ def candidates(lab: Lab, wanted: Sequence[str] = ()) -> list[Card]:
 
 
 def probes(cards: Iterable[Card], most: int = PROBE) -> list[Spec]:
-    """Each method once: chains with a draft of `most` tokens, other shapes as they usually are."""
-    chains = [(card.name, {"gamma": _fitting(card, most)}) for card in cards if _is_chain(card)]
-    return chains + [(card.name, {}) for card in cards if not _is_chain(card)]
+    """Chains once, with a draft of `most` tokens; dynamic trees by some sizes, since what a smaller one would have had
+    is not in a larger one; other shapes as they usually are."""
+    found = list[Spec]()
+    for card in cards:
+        if _is_chain(card):
+            found.append((card.name, {"gamma": _fitting(card, most)}))
+        elif any(knob.name == "total_token" for knob in card.knobs):
+            found += [(card.name, {"total_token": size}) for size in PROBED_TREES]
+        else:
+            found.append((card.name, {}))
+    return found
 
 
 def grid(cards: Iterable[Card], more: Iterable[Spec] = ()) -> list[Spec]:
@@ -126,12 +135,12 @@ def checked(
     specs = grid(cards, [chosen])
     every = runs(lab, specs, prompts, options, repeats, told)
     plain = _speed(every[0])
-    speeds = {_name(spec): _speed(own) / plain for spec, own in zip(specs, every[1:], strict=True)}
-    ours, fastest = speeds[_name(chosen)], max(speeds.values())
+    speeds = {named(spec): _speed(own) / plain for spec, own in zip(specs, every[1:], strict=True)}
+    ours, fastest = speeds[named(chosen)], max(speeds.values())
     return {
         "prompts": len(every[0]) // repeats,
         "turns": repeats,
-        "chosen": _name(chosen),
+        "chosen": named(chosen),
         "best": next(name for name, speed in speeds.items() if speed == fastest),
         "behind": 1 - ours / fastest,
         "within": ours >= (1 - WITHIN) * fastest,
@@ -148,7 +157,8 @@ def _given(best: Mapping[str, Any]) -> Spec:
     return best["method"], set_
 
 
-def _name(spec: Spec) -> str:
+def named(spec: Spec) -> str:
+    """As the command line names a method with its settings."""
     return ":".join([spec[0], *(f"{name}={value}" for name, value in spec[1].items())])
 
 
