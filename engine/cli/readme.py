@@ -185,9 +185,10 @@ def bench(path: Path) -> str:
     ]
     for name, count in found["counts"].items():
         row = found["ratios"].get(f"{name} / ar", {"median": 1.0, "low": 1.0, "high": 1.0})
+        tau = "" if count["tau"] is None else f"{count['tau']:.2f}"  # of what never calls the target
         lines.append(
             f"| `{name}` | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {count['calls']} | "
-            f"{count['verify_tokens']} | {count['tau']:.2f} |"
+            f"{count['verify_tokens']} | {tau} |"
         )
     if any("scope=global" in name for name in found["counts"]):
         lines += [
