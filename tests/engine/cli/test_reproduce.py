@@ -20,7 +20,7 @@ def test_the_list_names_all_tables_and_figures(capsys: pytest.CaptureFixture[str
     assert main(["reproduce", "--list"]) == 0
     text = capsys.readouterr().out
     assert all(f"{paper.key}:{item.id} " in text for paper, item in chosen(""))
-    assert "autojudge:T2    not testable here" in text and "of the 50 that are measurements" in text
+    assert "autojudge:T2    not testable here" in text and "of the 51 that are measurements" in text
     assert main(["reproduce", "stand:T1", "--list", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["verdict"] == "mixed" and found["recorded"]
