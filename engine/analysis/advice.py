@@ -79,17 +79,21 @@ def recast(rounds: Sequence[Step], most: int, limit: int) -> Iterator[Step]:
     """The rounds that a drafter which can always write on (a model) would have had with `most` draft tokens a round.
 
     Where a draft token was accepted the drafter agrees with the text, where one was corrected it does not; of bonus
-    tokens nothing is known, and as many agree as of the others. `limit` is that of the response.
+    tokens nothing is known, and as many agree as of the others. A draft that was shorter than the longest ended there,
+    with the end of the text as the drafter saw it, and no other goes beyond. `limit` is that of the response.
     """
     known = [fact for drafted, accepted, emitted in rounds for fact in _facts(drafted, accepted, emitted)]
     share = ratio(known.count(True), known.count(True) + known.count(False)) or 0.0
     agrees, due, at = list[bool](), 0.5, 0
+    longest, ends = max((drafted for drafted, _, _ in rounds), default=0), list[int]()
+    for drafted, _, emitted in rounds:
+        ends += [limit if drafted == longest else len(ends) + drafted] * emitted
     for fact in known:
         due += share if fact is None else 0.0
         agrees.append(due >= 1 if fact is None else fact)
         due -= due >= 1
     while at < len(agrees):
-        length = max(min(most, limit - at - 1), 0)
+        length = max(min(most, limit - at - 1, max(ends[at] - at, 1)), 0)
         run = agrees[at : at + length]
         good = run.index(False) if False in run else len(run)
         given = min(good + 1, len(agrees) - at)
@@ -204,7 +208,9 @@ def _spent(trace: Trace) -> tuple[float, float]:
 
 
 def choose(found: Sequence[Option]) -> Option:
-    """The fastest by its mean; of those within two per cent the one that was measured, else the shorter draft.
+    """The fastest by its mean; of those within two per cent of it one that was measured, else the middle length.
+
+    What is computed is flat about its best, and falls on both sides.
 
     Raises:
         ConfigError: none could be timed.
@@ -213,8 +219,9 @@ def choose(found: Sequence[Option]) -> Option:
     if not timed:
         raise ConfigError("No method ran on the same prompts as plain decoding, without changing its output.")
     best = max(mean for _, mean in timed)
-    near = [option for option, mean in timed if mean >= best * (1 - EVEN / 2)]
-    return min(near, key=lambda option: (option.probed is not None, int(option.knobs.get("gamma") or 0)))
+    near = [option for option, mean in timed if mean >= best * (1 - EVEN)]
+    near.sort(key=lambda option: int(option.knobs.get("gamma") or 0))
+    return next((option for option in near if option.probed is None), near[len(near) // 2])
 
 
 def advise(

@@ -92,6 +92,8 @@ def test_rounds_are_recast_and_cut() -> None:
     assert list(recast([(5, 5, 6), (5, 1, 2)], 4, 99)) == [(4, 4, 5), (4, 2, 3)], "goes on through a bonus"
     assert list(recast([(2, 2, 3), (0, 0, 1)], 1, 4)) == [(1, 1, 2), (1, 1, 2)]
     assert list(recast([(5, 3, 4)], 3, 4)) == [(3, 3, 4)]
+    ended = [(16, 5, 6), (6, 0, 1), (5, 5, 5)]  # in the second round the drafter saw six tokens to the end
+    assert list(recast(ended, 8, 99)) == [(8, 5, 6), (6, 0, 1), (5, 5, 5)], "a draft ends with the text"
     assert list(cut([(4, 3, 4)], 2)) == [(2, 2, 3), (1, 0, 1)], "a look-up's draft ends where it did"
     assert list(cut([(0, 0, 1), (2, 1, 2)], 3)) == [(0, 0, 1), (2, 1, 2)]
     assert list(cut([(5, 5, 6)], 2)) == [(2, 2, 3), (2, 2, 3)]
