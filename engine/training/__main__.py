@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from engine.training import commands, headcommands, models, prmcommands, sourcecommands, strata
+from engine.training import commands, headcommands, models, natcommands, prmcommands, sourcecommands, strata
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -62,6 +62,7 @@ def main(argv: list[str] | None = None) -> None:
     strata.register(add)
     prmcommands.register(add)
     sourcecommands.register(add)
+    natcommands.register(add)
     options = parser.parse_args(argv)
     options.run(options)
 

@@ -19,6 +19,7 @@ from engine.tasks import SOURCED, get_task, load_problems
 from engine.tasks.references import summarised, translated
 from engine.training import card, models, record
 from engine.training import tokenizer as files
+from engine.training.distilled import padded
 from engine.training.evaluate import EVAL_SEED, Metrics, rounds_of
 from engine.training.requirements import check_sourced
 from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
@@ -81,13 +82,13 @@ def train(options: argparse.Namespace) -> None:
     if options.resume:
         trainer.load(read_state(work))
     elif options.encoder:
-        trainer.begin_as(_load(options.encoder))
+        trainer.begin_as(load(options.encoder))
 
     def save() -> None:
         write_state(trainer, work)
         _publish(trainer, options)
 
-    trainer.run(_say, save)
+    trainer.run(say, save)
 
 
 def export(options: argparse.Namespace) -> None:
@@ -102,8 +103,8 @@ def evaluate(options: argparse.Namespace) -> None:
     """BLEU and ROUGE of greedy texts, and how many of the drafters' tokens the target accepts; printed as JSON."""
     torch.set_num_threads(options.threads)
     words = AutoTokenizer.from_pretrained(options.target)
-    target = _load(options.target)
-    draft = _load(options.draft) if options.draft else None
+    target = load(options.target)
+    draft = load(options.draft) if options.draft else None
     report: dict[str, Metrics] = {"target": {}, "draft": {}, "pair": {}, "parallel": {}}
     for family in SOURCED:
         problems = load_problems(family, "heldout", options.items, EVAL_SEED)
@@ -123,7 +124,7 @@ def evaluate(options: argparse.Namespace) -> None:
     checks = check_sourced(found)
     if options.cards:
         _write_cards(options, found, checks)
-    _say(json.dumps(found | {"checks": checks}, indent=1))
+    say(json.dumps(found | {"checks": checks}, indent=1))
 
 
 def _write_cards(options: argparse.Namespace, found: Mapping[str, Metrics], checks: list[dict[str, Any]]) -> None:
@@ -151,13 +152,13 @@ def filled(options: argparse.Namespace, prompts: list[str]) -> dict[str, float]:
     return {"accept_rate_tested": accepted / max(tested, 1), "tau": sum(r.emitted for r in rounds) / len(rounds)}
 
 
-def greedy(model: PegasusForConditionalGeneration, sources: list[list[int]]) -> list[list[int]]:
-    """What a model writes after each source: ids up to the first end, or `LONGEST`."""
+def greedy(model: PegasusForConditionalGeneration, sources: list[list[int]], rows: int = ROWS) -> list[list[int]]:
+    """What a model writes after each source: ids up to the first end, or `LONGEST`; `rows` sources a time."""
     found: dict[int, list[int]] = {}
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
-    for at in range(0, len(order), ROWS):
-        some = order[at : at + ROWS]
-        ids = _padded([sources[i] for i in some])
+    for at in range(0, len(order), rows):
+        some = order[at : at + rows]
+        ids = padded([sources[i] for i in some])
         with torch.inference_mode():
             out = model.generate(
                 input_ids=ids, attention_mask=(ids > 0).long(), do_sample=False, num_beams=1, max_new_tokens=LONGEST
@@ -192,13 +193,6 @@ def _quality(family: str, texts: list[str], wanted: list[str]) -> dict[str, floa
     return {"exact": exact} | {name: float(c.score(c.counts.sum(0))) for name, c in scores.items()}
 
 
-def _padded(rows: list[list[int]]) -> torch.Tensor:
-    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
-    for i, row in enumerate(rows):
-        ids[i, : len(row)] = torch.tensor(row)
-    return ids
-
-
 def parse_mix(words: list[str]) -> SourceMix:
     """A mix from words like `summaries=8`; what is not named keeps its default."""
     kinds = get_type_hints(SourceMix)
@@ -216,7 +210,8 @@ def _work(options: argparse.Namespace) -> Path:
     return work
 
 
-def _load(folder: Path) -> PegasusForConditionalGeneration:
+def load(folder: Path) -> PegasusForConditionalGeneration:
+    """A model of a folder, in fp32."""
     model: PegasusForConditionalGeneration = PegasusForConditionalGeneration.from_pretrained(
         folder, dtype=torch.float32
     )
@@ -233,7 +228,7 @@ def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:
         (out / META).write_text(json.dumps({"mask": words.pad_token_id, "masks": masks}) + "\n")
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     """Write a line to standard output at once."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()

@@ -1,0 +1,81 @@
+"""Non-autoregressive systems on disk: `config.json` names the kind and its shape, the weights are safetensors."""
+
+import json
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from engine.errors import AssetError, ModelMismatch, unknown
+from engine.heads.files import check, count, fits, folder_of, read_config, read_weights
+from engine.model import Model
+from engine.model.crossed import CrossDecoder
+from engine.nat.cmlm import Cmlm
+from engine.nat.network import Frozen, Shape
+from engine.nat.system import System
+
+SYSTEMS: dict[str, type[System]] = {system.KIND: system for system in (Cmlm,)}
+
+
+def lent(target: Model) -> Frozen:
+    """Encoder and embeddings of a target.
+
+    Raises:
+        ModelMismatch: it has no encoder, or one that runs through transformers.
+    """
+    decoder = target.decoder
+    if not isinstance(decoder, CrossDecoder):
+        raise ModelMismatch(
+            f"{target.name} lends no encoder: non-autoregressive systems need an encoder-decoder target whose decoder "
+            "is our own (T5, BART, Marian, mBART, Pegasus, M2M100)."
+        )
+
+    def encode(ids: Tensor, seen: Tensor) -> Tensor:
+        states: Tensor = decoder.encoder(input_ids=ids, attention_mask=seen.long()).last_hidden_state
+        return states
+
+    return Frozen(encode, decoder.embedding, decoder.stretch)
+
+
+def built(kind: str, target: Model, shape: Shape | None = None, seed: int = 0) -> System:
+    """A freshly initialised system over a target; the seed decides every weight.
+
+    Raises:
+        AssetError: no system of that kind. ModelMismatch: the target lends no encoder.
+    """
+    if kind not in SYSTEMS:
+        raise AssetError(unknown("non-autoregressive system", kind, SYSTEMS))
+    torch.manual_seed(seed)
+    return SYSTEMS[kind](shape or Shape(width=target.width), lent(target), target.source_context)
+
+
+def save_nat(system: System, folder: Path) -> None:
+    """Write the system's own weights in bf16, and its config."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: value.detach().to(torch.bfloat16).contiguous() for name, value in system.state_dict().items()}
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    config = {"model_type": "nat", "kind": system.kind} | asdict(system.decoder.shape)
+    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+
+
+def load_nat(path: Path, target: Model) -> System:
+    """A system by folder or hub id, over the target that it was trained with.
+
+    Raises:
+        AssetError: files, names or shapes are wrong. ModelMismatch: made for another target.
+    """
+    folder = folder_of(path)
+    fits(folder, target)
+    config = read_config(folder)
+    shape = Shape(**{field.name: count(config, field.name) for field in fields(Shape)})
+    if shape.width != target.width:
+        raise ModelMismatch(
+            f"The system in {folder.name} is {shape.width} wide, but {target.name} has states {target.width} wide."
+        )
+    system = built(str(config.get("kind")), target, shape)
+    wanted = {name: tuple(value.shape) for name, value in system.state_dict().items()}
+    system.load_state_dict(check(read_weights(folder), wanted))
+    like = system.frozen.matrix
+    return system.to(device=like.device, dtype=like.dtype).eval().requires_grad_(False)

@@ -1,0 +1,128 @@
+"""The commands that make and judge the embedded non-autoregressive systems."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoTokenizer, PreTrainedTokenizerBase
+
+from engine.model import load_model
+from engine.nat.files import SYSTEMS, built, save_nat
+from engine.nat.network import Shape
+from engine.training import distilled, record
+from engine.training.card import TRAINING
+from engine.training.sourcecommands import ASSETS, greedy, load, say
+from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
+
+TEXTS = Path("build/distilled.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class NatMix:
+    """Texts a step, and how many the file of distilled texts had."""
+
+    rows: int = 64
+    texts: int = 0
+
+
+def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], argparse.ArgumentParser]) -> None:
+    """The commands, each with its options."""
+    texts = add("nat-texts", write_texts, "write what the encoder-decoder target makes of training sources")
+    texts.add_argument("--items", type=int, default=60_000, help="texts")
+    texts.add_argument("--seed", type=int, default=0, help="seed of the problems")
+
+    train_ = add("nat-train", train, "train a non-autoregressive system; checkpoint and export every two minutes")
+    train_.add_argument("--minutes", type=float, default=5.0, help="wall-clock budget, minutes")
+    train_.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
+    train_.add_argument("--seed", type=int, default=0, help="seed of weights and order")
+    train_.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
+    train_.add_argument("--rows", type=int, default=64, help="texts a step")
+    train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
+    out = add("nat-export", export, "write the system of a checkpoint in bf16")
+    for sub in (train_, out):
+        sub.add_argument("kind", choices=sorted(SYSTEMS))
+        sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
+        sub.add_argument("--out", type=Path, help="folder of the export; assets/crossed/KIND if not given")
+    for sub in (texts, train_, out):
+        sub.add_argument("--target", type=Path, default=ASSETS / "source_target", help="folder")
+        sub.add_argument("--texts", type=Path, default=TEXTS, help="file of distilled texts")
+
+
+def write_texts(options: argparse.Namespace) -> None:
+    """Write distilled texts; a file that was begun is gone on with."""
+    torch.set_num_threads(options.threads)
+    words: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(options.target)
+    target = load(options.target)
+
+    def ids(text: str) -> list[int]:
+        given: list[int] = words(text).input_ids
+        return given
+
+    for done in distilled.distil(
+        options.texts, options.items, options.seed, ids, lambda sources: greedy(target, sources, 125)
+    ):
+        say(f"{done:,} of {options.items:,}")
+
+
+class NatTrainer(Trainer):
+    """Trains a system: loop, optimisers and checkpoints are those of the other models; the target stays as it is."""
+
+    def __init__(self, settings: Settings, target: Path, texts: Path) -> None:
+        self.target, self.texts = load_model(target, "cpu", "float32"), texts
+        super().__init__(settings, AutoTokenizer.from_pretrained(target))
+
+    def data(self, tokenizer: PreTrainedTokenizerBase) -> tuple[Any, Callable[[], str]]:
+        """The file of texts, and what tells its sha256."""
+        corpus = distilled.Distilled(self.texts, self.settings.mix.rows, self.settings.seed)
+        return corpus, corpus.digest
+
+    def built(self, tokenizer: PreTrainedTokenizerBase) -> Any:
+        """The system of these settings, with fresh weights."""
+        return built(self.settings.shape, self.target, Shape(), self.settings.seed)
+
+    def stacks(self) -> list[nn.ModuleList]:
+        """The decoder's layers."""
+        return [self.model.decoder.layers]
+
+
+def train(options: argparse.Namespace) -> None:
+    """Train to the end of the budget, with a checkpoint and an export every two minutes."""
+    torch.set_num_threads(1)
+    mix = NatMix(options.rows, len(distilled.read(options.texts)))
+    settings = Settings(options.kind, options.minutes, options.steps, options.seed, options.matrix_lr, mix=mix)
+    trainer = NatTrainer(settings, options.target, options.texts)
+    work = _work(options)
+    if options.resume:
+        trainer.load(read_state(work))
+
+    def save() -> None:
+        write_state(trainer, work)
+        _publish(trainer, options)
+
+    trainer.run(say, save)
+
+
+def export(options: argparse.Namespace) -> None:
+    """Write the system of a checkpoint, as it is, to the folder of its export."""
+    trainer = NatTrainer(read_settings(_work(options), NatMix), options.target, options.texts)
+    trainer.load(read_state(_work(options)))
+    _publish(trainer, options)
+
+
+def _work(options: argparse.Namespace) -> Path:
+    work: Path = options.work or Path("build") / options.kind
+    return work
+
+
+def _publish(trainer: NatTrainer, options: argparse.Namespace) -> None:
+    folder = options.out or ASSETS / options.kind
+    save_nat(trainer.model, folder)
+    told = record.describe(trainer, "cpu, 1 threads", "nat-train") | {"target": trainer.target.revision}
+    (folder / TRAINING).write_text(json.dumps(told, indent=1) + "\n")
