@@ -14,9 +14,10 @@ from engine.model import Model
 from engine.model.crossed import CrossDecoder
 from engine.nat.cmlm import Cmlm
 from engine.nat.network import Frozen, Shape
+from engine.nat.rewrite import RewriteNat
 from engine.nat.system import System
 
-SYSTEMS: dict[str, type[System]] = {system.KIND: system for system in (Cmlm,)}
+SYSTEMS: dict[str, type[System]] = {system.KIND: system for system in (Cmlm, RewriteNat)}
 
 
 def lent(target: Model) -> Frozen:
@@ -79,3 +80,15 @@ def load_nat(path: Path, target: Model) -> System:
     system.load_state_dict(check(read_weights(folder), wanted))
     like = system.frozen.matrix
     return system.to(device=like.device, dtype=like.dtype).eval().requires_grad_(False)
+
+
+def begin_as(system: System, folder: Path) -> None:
+    """Take over the weights of another system of the same shape, of any kind, as far as this one has such.
+
+    Raises:
+        AssetError: the files are wrong, or its decoder is of another shape.
+    """
+    own = {name: value for name, value in read_weights(folder).items() if name in system.state_dict()}
+    wanted = {name: tuple(value.shape) for name, value in system.state_dict().items()}
+    needed = {name: shape for name, shape in wanted.items() if name in own or name.startswith("decoder.")}
+    system.load_state_dict(check(own, needed), strict=False)

@@ -69,6 +69,17 @@ class System(nn.Module):
         """
         raise NotImplementedError
 
-    def write(self, source: Sequence[int], limit: int, **knobs: Any) -> Iterator[Canvas]:
+    def write(self, source: Sequence[int], limit: int, *args: Any, **knobs: Any) -> Iterator[Canvas]:
         """See `canvas.NatModel`."""
         raise NotImplementedError
+
+
+def at_least_one(**values: int) -> None:
+    """Nothing, when all are integers from 1.
+
+    Raises:
+        ConfigError: one is not.
+    """
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ConfigError(f"{name} must be an integer >= 1, not {value!r}.")

@@ -14,7 +14,7 @@ from torch import nn
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from engine.model import load_model
-from engine.nat.files import SYSTEMS, built, save_nat
+from engine.nat.files import SYSTEMS, begin_as, built, save_nat
 from engine.nat.network import Shape
 from engine.training import distilled, record
 from engine.training.card import TRAINING
@@ -49,6 +49,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     for sub in (train_, out):
         sub.add_argument("kind", choices=sorted(SYSTEMS))
         sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
+        sub.add_argument("--begin", type=Path, metavar="FOLDER", help="begun with the weights of an exported system")
         sub.add_argument("--out", type=Path, help="folder of the export; assets/crossed/KIND if not given")
     for sub in (texts, train_, out):
         sub.add_argument("--target", type=Path, default=ASSETS / "source_target", help="folder")
@@ -101,6 +102,8 @@ def train(options: argparse.Namespace) -> None:
     work = _work(options)
     if options.resume:
         trainer.load(read_state(work))
+    elif options.begin:
+        begin_as(trainer.model, options.begin)
 
     def save() -> None:
         write_state(trainer, work)
@@ -124,5 +127,6 @@ def _work(options: argparse.Namespace) -> Path:
 def _publish(trainer: NatTrainer, options: argparse.Namespace) -> None:
     folder = options.out or ASSETS / options.kind
     save_nat(trainer.model, folder)
-    told = record.describe(trainer, "cpu, 1 threads", "nat-train") | {"target": trainer.target.revision}
+    begun = f"--begin {ASSETS / options.begin.name}" if options.begin else ""
+    told = record.describe(trainer, "cpu, 1 threads", "nat-train", begun) | {"target": trainer.target.revision}
     (folder / TRAINING).write_text(json.dumps(told, indent=1) + "\n")
