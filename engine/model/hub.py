@@ -1,10 +1,12 @@
 """Checkpoints by hub id: what they are made of, told without their weights, and fetching them with the bytes told."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from safetensors import safe_open
 
 from engine import progress
 from engine.errors import AssetError
@@ -97,8 +99,18 @@ def unpackable(name: str, how: str, error: Exception) -> str:
     """Why packed weights cannot be loaded, and what can be."""
     return (
         f"{name} is packed by {how}, which cannot be loaded here: {first_line(error).rstrip('.')}. "
-        "The same model unpacked can be, or one packed by FP8, or by torchao or bitsandbytes (4 bits) once installed."
+        "The same model unpacked can be, or one packed in 4 bits by GPTQ, AWQ or compressed-tensors, by FP8, or by "
+        "torchao or bitsandbytes (4 bits) once installed."
     )
+
+
+def zeros(ref: str, names: Collection[str]) -> set[str]:
+    """Those of some tensors of a checkpoint that hold nothing but zeros."""
+    here, found = glance(ref), set[str]()
+    for file in here.weights:
+        with safe_open(here.folder / file, framework="pt") as tensors:
+            found |= {name for name in set(tensors.keys()) & set(names) if not tensors.get_tensor(name).any()}
+    return found
 
 
 def first_line(error: Exception) -> str:

@@ -17,7 +17,7 @@ from engine.model.decoder import Decoder
 from engine.model.devices import free, homes
 from engine.model.generic import GenericDecoder, obstacle
 from engine.model.graphs import SWITCH, graphed
-from engine.model.hub import commit_of, missing, unpackable
+from engine.model.hub import commit_of, missing, unpackable, zeros
 from engine.model.layers import layers_of
 from engine.model.lean import lean_from
 from engine.model.seam import Seam
@@ -26,6 +26,7 @@ from engine.model.session import Session
 from engine.model.source import CrossDecoder, SourceSession
 from engine.model.tokens import Tokenizer
 from engine.model.trial import fault
+from engine.model.unpacking import Packing, packing_of, unpacking
 from engine.progress import size_of
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
@@ -128,10 +129,12 @@ def load_model(
     path = str(ref)
     name = name or (Path(path).name if Path(path).is_absolute() else path)
     config: Any = None
+    packing: Packing | None = None
     try:
         revision = hash_of(path)
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
-        hf, info = _weights(path, name, config, dtype=wanted, **_placement([where, *further]))
+        packing = packing_of(config, name)
+        hf, info = _weights(path, name, config, packing, dtype=wanted, **_placement([where, *further]))
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except torch.OutOfMemoryError:
         raise EngineFault(
@@ -143,9 +146,12 @@ def load_model(
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
             raise EngineFault(f"{name} does not fit the memory of {where}. Use a smaller model.") from None
         if config is not None and (how := network.packed(config)):
-            raise ModelMismatch(unpackable(name, how, error)) from error
+            found = ValueError(packing.faults[0]) if packing and packing.faults else error
+            raise ModelMismatch(unpackable(name, how, found)) from error
         raise AssetError(missing(path, error)) from error
     _complete(info, name)
+    if packing:
+        _all_taken(info, hf, path, name)
     hf.eval().requires_grad_(False)
     found = revision or commit_of(path)
     return assembled(name, hf, tokenizer, config, found, languages=languages, graphs=graphs)
@@ -162,15 +168,15 @@ def weight_bytes(ref: str, dtype: str = "auto") -> int:
     """Bytes that the weights of a checkpoint take, before they are loaded.
 
     Raises:
-        AssetError: there is no such model.
+        AssetError: there is no such model. ModelMismatch: its weights are packed in a way that is not understood.
     """
     stored = size_of(ref)
-    if stored and dtype == "auto":
-        return stored
     try:
         config = AutoConfig.from_pretrained(ref, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise AssetError(missing(ref, error)) from error
+    if stored and dtype == "auto" and packing_of(config, ref) is None:
+        return stored
     kept = DTYPES.get(dtype) or getattr(network.text_config(config), "dtype", None) or torch.float32
     return network.count(config) * int(kept.itemsize)
 
@@ -187,7 +193,7 @@ def ways_to_load(config: Any, name: str) -> list[tuple[Any, Any, dict[str, str]]
     return ways
 
 
-def _weights(path: str, name: str, config: Any, **where: Any) -> tuple[Any, Any]:
+def _weights(path: str, name: str, config: Any, packing: Packing | None, **where: Any) -> tuple[Any, Any]:
     """The network with its weights, and what transformers says of its tensors.
 
     Raises:
@@ -196,7 +202,7 @@ def _weights(path: str, name: str, config: Any, **where: Any) -> tuple[Any, Any]
     for auto, part, names in ways_to_load(config, name):
         hf, info = auto.from_pretrained(
             path,
-            config=part,
+            config=unpacking(config, part, packing),
             key_mapping=names or None,
             use_safetensors=True,
             trust_remote_code=False,
@@ -218,6 +224,21 @@ def _complete(info: Any, name: str) -> None:
     if lost:
         raise AssetError(
             f"The weights of {name} are not complete: {len(lost)} tensors are missing or misshapen, such as {lost[0]}."
+        )
+
+
+def _all_taken(info: Any, hf: Any, path: str, name: str) -> None:
+    """Refuse packed weights with tensors beside them that the plain modules have no place for, such as AWQ's scales of
+    activations; biases of nothing but zeros, as AutoGPTQ gives every layer, are none.
+
+    Raises:
+        ModelMismatch: with the name of one.
+    """
+    modules = {at for at, _ in hf.named_modules()}
+    besides = {str(key) for key in info.get("unexpected_keys") or () if str(key).rpartition(".")[0] in modules}
+    if besides and (odd := sorted(besides - zeros(path, besides))):
+        raise ModelMismatch(
+            f"{name} cannot be unpacked: {odd[0]} stands beside its packed weights, and its type has no place for it."
         )
 
 

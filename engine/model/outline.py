@@ -20,6 +20,7 @@ from engine.model.hub import Glance, glance, missing, unpackable
 from engine.model.load import Model, assembled, dtype_on, ways_to_load
 from engine.model.products import second
 from engine.model.seq2seq import codes_of
+from engine.model.unpacking import packing_of
 from engine.model.weights import FAMILIES, sizes
 
 POSITIONS = 4096  # of a text, at most, that memory is reckoned for
@@ -135,6 +136,8 @@ def _unpacks(config: Any, name: str, device: torch.device) -> bool:
     Raises:
         ModelMismatch: they cannot be loaded here, with the reason.
     """
+    if packing_of(config, name):
+        return True
     try:
         quantizer = AutoHfQuantizer.from_config(config.quantization_config, pre_quantized=True)
         quantizer.validate_environment(device_map={"": device})

@@ -177,10 +177,10 @@ def pretended() -> Iterator[Pretend]:
     with pytest.MonkeyPatch.context() as patch:
         plain = load._weights
 
-        def weights(path: str, name: str, config: Any, **where: Any) -> Any:
+        def weights(path: str, name: str, config: Any, packing: Any, **where: Any) -> Any:
             places: dict[str, Any] = where.pop("device_map")
             with _pop_mode_temporarily():
-                hf, info = plain(path, name, config, device_map={"": CPU}, **where)
+                hf, info = plain(path, name, config, packing, device_map={"": CPU}, **where)
             settle(hf, places)
             return hf, info
 
