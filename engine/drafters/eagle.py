@@ -41,7 +41,7 @@ class Eagle2:
         ids = self.head.names
         self.names = None if ids is None else ids[: int((ids < kit.vocab).sum())]  # rising, so common ids come first
         self.columns = kit.vocab if self.names is None else len(self.names)
-        self.levels = levels_of(kit.target.decoder, self.head) if self.head.spec.block.dynamic <= 1 else None
+        self.levels = levels_of(kit.target.decoder, self.head)
         make, size = self.head.memory, kit.capacity
         self.memory = make(size) if self.levels is None else self.levels.memory(self, make, size)
         self.masks = TreeMasks()

@@ -16,7 +16,7 @@ from engine.config import Knob
 from engine.draft import EMPTY, Draft
 from engine.heads.follow import Follower
 from engine.heads.graphs import levels_of
-from engine.heads.mtp import Head, steady
+from engine.heads.mtp import Head
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome, write_chain
 
 
@@ -36,7 +36,7 @@ class Mtp:
         self.head: Head = kit.assets["mtp"]
         self.vocab, self.device, self.capacity = kit.vocab, kit.target.device, kit.capacity
         self.stops = frozenset(kit.target.tokenizer.stop_ids)
-        self.levels = levels_of(kit.target.decoder, self.head) if steady(self.head) else None
+        self.levels = levels_of(kit.target.decoder, self.head)
         make, size = self.head.memory, kit.capacity
         self.memory: Any = make(size) if self.levels is None else self.levels.memory(self, make, size)
         self.follower = Follower()

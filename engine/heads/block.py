@@ -67,6 +67,12 @@ class Spec:
     llama3: Llama3 | None = None
     yarn: Yarn | None = None
 
+    @property
+    def uncaptured(self) -> str:
+        """Why levels of such a block cannot be captured (`engine.heads.graphs`), as the end of a sentence; empty when
+        they can."""
+        return "its rotation depends on the length of the text" if self.dynamic > 1 else ""
+
 
 def rope(spec: Spec, positions: int, like: Tensor) -> tuple[Tensor, Tensor]:
     """Cosine and sine tables [positions, C]; the sine carries the sign of rotate_half, so that a roll replaces it."""

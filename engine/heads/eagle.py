@@ -89,6 +89,11 @@ class EagleHead:
         """The head as drafting runs it."""
         return Lean(self)
 
+    @property
+    def uncaptured(self) -> str:
+        """See `Spec.uncaptured`."""
+        return self.spec.block.uncaptured
+
     def memory(self, capacity: int) -> Memory:
         """An empty cache for one run."""
         return Memory(self.spec.block, capacity, self.weights["fc.weight"])

@@ -12,7 +12,7 @@ import weakref
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -145,12 +145,27 @@ class Levels:
         self.why_not = f"a level could not be captured: {str(error).splitlines()[0][:200]}"
 
 
+def why_not(decoder: Decoder, head: object) -> str:
+    """Why a head's levels are not captured although the target's passes are, as a sentence; else empty."""
+    reason = str(getattr(head, "uncaptured", "")) if isinstance(decoder, GraphedDecoder) else ""
+    return f"The levels of its head are not captured: {reason}." if reason else ""
+
+
 _KEPT: "weakref.WeakKeyDictionary[Any, Levels]" = weakref.WeakKeyDictionary()  # by head
 
 
-def levels_of(decoder: Decoder, head: object) -> Levels | None:
-    """What captures a head's levels: something where the target's own passes are captured, else None."""
-    if not isinstance(decoder, GraphedDecoder):
+class Head(Protocol):
+    """What is asked of any head."""
+
+    @property
+    def uncaptured(self) -> str:
+        """Why its levels cannot be captured, as the end of a sentence; empty when they can."""
+
+
+def levels_of(decoder: Decoder, head: Head) -> Levels | None:
+    """What captures a head's levels: something where the target's own passes are captured and these can be, else
+    None."""
+    if not isinstance(decoder, GraphedDecoder) or head.uncaptured:
         return None
     kept = _KEPT.get(head)
     if kept is None or kept.capturer is not decoder.capturer:

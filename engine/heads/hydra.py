@@ -48,6 +48,8 @@ def wanted(spec: Spec, heads: int, layers: int, vocab: int) -> dict[str, tuple[i
 class HydraHead:
     """Weights and pure functions."""
 
+    uncaptured = ""
+
     def __init__(
         self,
         spec: Spec,

@@ -32,6 +32,8 @@ def wanted(heads: int, layers: int, width: int, vocab: int) -> dict[str, tuple[i
 class MedusaHead:
     """Weights and pure functions."""
 
+    uncaptured = ""
+
     def __init__(
         self, heads: int, layers: int, weights: Mapping[str, Tensor], card: dict[str, Any] | None = None
     ) -> None:

@@ -24,6 +24,10 @@ from engine.model.weights import transposed
 class Head(Protocol):
     """What the drafter asks of a head."""
 
+    @property
+    def uncaptured(self) -> str:
+        """Why its levels cannot be captured, as the end of a sentence; empty when they can."""
+
     def memory(self, capacity: int) -> Any:
         """An empty cache for one run."""
 
@@ -81,11 +85,6 @@ class LlamaLayer:
         return block.close(x_TD, memory.attend(qkv(norm(x_TD), block.bias), slice(at, end), at))
 
 
-def steady(head: Head) -> bool:
-    """Whether a head does the same work at each position, on the memory of this package: then it can be captured."""
-    return isinstance(head, MtpHead) and isinstance(head.layer, LlamaLayer) and head.layer.spec.dynamic <= 1
-
-
 JOINTS = ("enorm.weight", "hnorm.weight", "eh_proj.weight", "norm.weight")  # around the layer, as DeepSeek names them
 
 
@@ -120,6 +119,11 @@ class MtpHead:
         norms = [Norm(self.weights[name], self.eps) for name in ("enorm.weight", "hnorm.weight")]
         spoken = Spoken(self.target.embed, norms[0], norms[0].into(token), None, self.vocab)
         return spoken, norms[1], Product(norms[1].into(state))
+
+    @property
+    def uncaptured(self) -> str:
+        """See `Spec.uncaptured`."""
+        return self.layer.spec.uncaptured if isinstance(self.layer, LlamaLayer) else "its layer is of a kind of its own"
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
         return F.rms_norm(x, x.shape[-1:], self.weights[name], self.eps)

@@ -17,6 +17,8 @@ UNNUMBERED = {"num_mtp_layers": 1, "mtp_layer_types": ["full_attention"]}  # wha
 class WrappedHead:
     """The face of `engine.heads.mtp.MtpHead` over a layer of transformers."""
 
+    uncaptured = "transformers runs its layer"
+
     def __init__(self, hf: Any, folder: Path, names: str, card: dict[str, Any]) -> None:
         """`hf` is the target, loaded; `folder` holds the head under published names, which the pattern `names` begins.
 

@@ -2,8 +2,9 @@
 
 A captured pass touches the same memory each time: one cache for as long as a sequence lives, rows and slots rounded up
 to a few sizes, and whatever changes from pass to pass (ids, positions, the first slot, who sees whom) in buffers that
-are filled before a replay. What does the capturing is a `Capturer`: CUDA graphs on a GPU, and in the tests a recorder
-that stands in for them. What fits no size, or leaves layers out, runs as before.
+are filled before a replay. A layer with a window reads as many slots as the window and the rows need, from a first
+slot that is computed within the pass. What does the capturing is a `Capturer`: CUDA graphs on a GPU, and in the tests a
+recorder that stands in for them. What fits no size, or leaves layers out, runs as before.
 
 Dimension key as in decoder.py; R rows of a size.
 """
@@ -18,7 +19,8 @@ import torch
 from torch import Tensor
 
 from engine.model.decoder import New, Rows
-from engine.model.layers import EVERYTHING
+from engine.model.experts import Experts
+from engine.model.layers import Sight
 from engine.model.lean import LeanCache, LeanDecoder
 
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)  # sizes of a pass
@@ -181,7 +183,7 @@ class GraphedDecoder:
         lean = self.lean
         R, H, K, C = len(held.ids), lean.heads, lean.kv, lean.channels
         index = held.start + torch.arange(R, device=held.ids.device)
-        mask = self._mask(held, slots)
+        views = [self._view(held, slots, sight) for sight in lean.sights]
         x = lean.embed(held.ids)
         kept: list[Tensor] = []
         for i, (w, kv) in enumerate(zip(lean.layers, cache.layers, strict=True)):
@@ -190,19 +192,29 @@ class GraphedDecoder:
             qkv = w.qkv(lean.normed(x, w.norm_in), w.qkv_bias).view(R, H + 2 * K, C)
             lean.turned(qkv, w, held.pos)
             kv.index_copy_(0, index, qkv[:, H:])
-            x = lean.close(x, lean.attend(qkv[:, :H], kv[:slots], mask, False, w.sinks), w)
+            near, mask = views[lean.sight_of[i]]
+            seen = kv[:slots] if near is None else kv.index_select(0, near)
+            x = lean.close(x, lean.attend(qkv[:, :H], seen, mask, False, w.sinks), w)
         if len(lean.layers) in taps:
             kept.append(x)
         last = lean.final(x)
         return (lean.head(last), last, *([torch.cat(kept, -1)] if kept else []))
 
-    def _mask(self, held: Captured, slots: int) -> Tensor:
-        """Additive mask [H / K * R, S] from the first slot and the block, whatever they are."""
+    def _view(self, held: Captured, slots: int, sight: Sight) -> tuple[Tensor | None, Tensor]:
+        """The slots that a layer reads [S], None for the first ones, and its additive mask [H / K * R, S] over them:
+        from the first slot and the block, whatever they are."""
         lean, R = self.lean, len(held.ids)
-        column = torch.arange(slots, device=held.ids.device) - held.start  # of the block; committed slots are below 0
-        inside = held.block[:, column.clamp(0, R - 1)] & (column >= 0) & (column < R)
-        mask = torch.zeros(R, slots, dtype=lean.embedding.dtype, device=held.ids.device)
-        return mask.masked_fill_(~(inside | (column < 0)), -torch.inf).repeat(lean.heads // lean.kv, 1)
+        slot, near = torch.arange(slots, device=held.ids.device), None
+        if sight.window and sight.window + R < slots:
+            near = slot = slot[: sight.window + R - 1] + (held.start - sight.window + 1).clamp(min=0)
+        column = slot - held.start  # of the block; committed slots are below 0
+        own = column.clamp(0, R - 1)
+        see = (held.block[:, own] & (column < R)) | (column < 0)
+        if sight.window:
+            pos = torch.where(column < 0, slot, held.pos[own])
+            see &= pos > held.pos.unsqueeze(1) - sight.window
+        mask = torch.zeros(see.shape, dtype=lean.embedding.dtype, device=held.ids.device)
+        return near, mask.masked_fill_(~see, -torch.inf).repeat(lean.heads // lean.kv, 1)
 
 
 def _fill(held: Captured, new: New) -> None:
@@ -222,13 +234,18 @@ def _fill(held: Captured, new: New) -> None:
     held.block[:T, :T] = new.block
 
 
-def graphed(lean: LeanDecoder, wanted: str) -> tuple["LeanDecoder | GraphedDecoder", str]:
-    """The decoder with captured passes where that can be, by the switch ("auto", "on" or "off"); and why not, as the
-    end of a sentence: empty where they are captured, or nobody would expect it."""
-    if lean.home.type != "cuda":
-        return lean, f"graphs are for CUDA devices, and the model is on {lean.home}" if wanted == "on" else ""
+def graphed(
+    lean: LeanDecoder | None, home: torch.device, wanted: str
+) -> tuple["LeanDecoder | GraphedDecoder | None", str]:
+    """The lean decoder, where there is one, with captured passes where that can be, by the switch ("auto", "on" or
+    "off"); and why not, as the end of a sentence: empty where they are captured, or nobody would expect it. `home` is
+    the device of the model."""
+    if home.type != "cuda":
+        return lean, f"graphs are for CUDA devices, and the model is on {home}" if wanted == "on" else ""
     if wanted == "off":
         return lean, "graphs='off' was asked for"
+    if lean is None:
+        return None, "transformers' own forward runs them"
     if why := obstacle(lean):
         return lean, why
     return GraphedDecoder(lean, CudaCapturer(lean.home)), ""
@@ -238,6 +255,6 @@ def obstacle(lean: LeanDecoder) -> str:
     """Why a decoder's passes cannot be captured; empty when they can."""
     if lean.apart:
         return "the model is spread over several devices"
-    if any(sight != EVERYTHING for sight in getattr(lean, "sights", ())):
-        return "some of its layers see through a window"
+    if any(isinstance(layer.mlp, Experts) for layer in lean.layers):
+        return "the host reads which of its experts are picked"
     return ""

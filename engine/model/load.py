@@ -146,8 +146,8 @@ def load_model(
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
             raise EngineFault(f"{name} does not fit the memory of {where}. Use a smaller model.") from None
         if config is not None and (how := network.packed(config)):
-            found = ValueError(packing.faults[0]) if packing and packing.faults else error
-            raise ModelMismatch(unpackable(name, how, found)) from error
+            reason = ValueError(packing.faults[0]) if packing and packing.faults else error
+            raise ModelMismatch(unpackable(name, how, reason)) from error
         raise AssetError(missing(path, error)) from error
     _complete(info, name)
     if packing:
@@ -285,7 +285,7 @@ def assembled(
     context = network.context_of(text)
     devices = network.devices_of(hf, device)
     lean = lean_from(hf)  # takes the weights out of hf when it fits
-    fast, why = graphed(lean, graphs) if lean else (None, "")
+    fast, why = graphed(lean, device, graphs)
     decoder: Decoder = fast or _generic(hf, name, text, context, (rows, device) if trial else None)
     return Model(
         name=name,

@@ -12,6 +12,7 @@ from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
 from engine.files.places import locate
 from engine.files.presets import Family
+from engine.heads.graphs import why_not
 from engine.judge.served import DRAFTERS as DRAFTED
 from engine.judge.served import RULES as DECIDING
 from engine.judge.served import is_served
@@ -163,10 +164,16 @@ class Pair:
         return f"Drafts a chain here. {self._one_past}"
 
     def otherwise(self, card: Card) -> str:
-        """How a card runs otherwise on these models than elsewhere, in sentences: as a chain, or drafted for by a model
-        with other ids; empty when it does not."""
+        """How a card runs otherwise on these models than elsewhere, in sentences: as a chain, drafted for by a model
+        with other ids, or by a loaded head that is not captured; empty when it does not."""
         bridges = [found.words() for role, found in self.bridges().items() if role in card.needs]
-        return " ".join(filter(None, (self.adapted(card), *bridges)))
+        heads = [role for role in self.assets_of(card, card.resolve({})) if role in self._assets]
+        return " ".join(filter(None, (self.adapted(card), *bridges, *map(self.uncaptured, heads))))
+
+    def uncaptured(self, role: str) -> str:
+        """Why the levels of a head are not captured although the target's passes are; empty when they are, or are no
+        levels."""
+        return why_not(self.target.decoder, self.asset(role))
 
     @property
     def _one_past(self) -> str:

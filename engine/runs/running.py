@@ -192,7 +192,8 @@ def head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunStar
         for role, model in pair.models.items()
         if role in card.needs
     }
-    models |= {role: pair.describe_asset(role) for role in pair.assets_of(card, config.knobs)}
+    for role in pair.assets_of(card, config.knobs):
+        models[role] = pair.describe_asset(role) | ({"notes": [why]} if (why := pair.uncaptured(role)) else {})
     spent = {"costs": costs_of(pair, card, config).to_json()} if card.chooses(config.knobs) else {}
     piece = pair.target.tokenizer.piece
     return RunStarted(

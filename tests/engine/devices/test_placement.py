@@ -86,6 +86,7 @@ def small(zoo: Zoo, folder: Path) -> Lab:
 def test_a_few_methods_on_a_random_pair(zoo: Zoo, tmp_path: Path, devices: Pretend) -> None:
     lab = small(zoo, tmp_path)
     assert lab.target.lean and [str(one) for one in lab.target.devices] == ["cuda:0", "cuda:1"]
+    assert "Its passes are not captured: the model is spread over several devices." in lab.target.notes
     plain = run(lab, "ar", [5, 9, 12, 7], 8, 0.0, "light")
     for method in ("sd", "eagle3", "recycle"):
         assert run(lab, method, [5, 9, 12, 7], 8, 0.0, "full") == plain

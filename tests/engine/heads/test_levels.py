@@ -5,6 +5,7 @@ As in `test_graphs`, a recorder stands in for a graph and compares each replay w
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,17 @@ import pytest
 
 from engine.heads import graphs
 from engine.heads.graphs import Levels, levels_of
+from engine.heads.mtp_wrapped import WrappedHead
 from engine.lab import Lab
+from engine.methods import get_card
 from engine.model.graphs import Capturer, GraphedDecoder
 from engine.model.lean import LeanDecoder
+from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 from tests.engine.drafters.heads import headed
 from tests.engine.model.test_graphs import Faulty, Recorder
 from tests.engine.zoo import Zoo
+from tests.typed import known
 
 PROMPT = [5, 6, 7, 8, 9, 10]
 
@@ -101,6 +106,23 @@ def test_heads_follow_the_targets_switch(zoo: Zoo, tmp_path: Path) -> None:
         assert levels is not None and levels_of(lab.target.decoder, head) is levels
     with captured(lab, Recorder()):
         assert levels_of(lab.target.decoder, head) is not levels
+
+
+def test_why_a_heads_levels_are_not_captured_is_told(zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the trace's head beside the head, and where methods are listed; not where nothing is captured anyway."""
+    lab = headed(zoo, tmp_path)
+    head, card = lab.asset("eagle2"), get_card("eagle2")
+    words = "The levels of its head are not captured: its rotation depends on the length of the text."
+    with captured(lab, Recorder()):
+        assert not lab.otherwise(card)
+    monkeypatch.setattr(head, "spec", replace(head.spec, block=replace(head.spec.block, dynamic=2.0)))
+    plain = lab.run("eagle2", PROMPT, max_new_tokens=6)
+    assert not lab.otherwise(card) and "notes" not in known(RunStarted, plain.head).models["eagle2"]
+    with captured(lab, Recorder()):
+        trace = lab.run("eagle2", PROMPT, max_new_tokens=6)
+        assert levels_of(lab.target.decoder, head) is None and lab.otherwise(card) == words
+    assert known(RunStarted, trace.head).models["eagle2"]["notes"] == [words] and trace.token_ids == plain.token_ids
+    assert WrappedHead.uncaptured == "transformers runs its layer"
 
 
 def test_a_memory_that_grows_forgets_what_was_captured_over_it(zoo: Zoo, tmp_path: Path) -> None:

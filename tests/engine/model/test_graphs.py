@@ -5,7 +5,8 @@ of the capture: name, sizes, numbers among the arguments (a graph would have kep
 whatever was there before.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,11 @@ from torch.utils._pytree import tree_flatten
 
 from engine.draft import Draft, chain
 from engine.lab import Lab
-from engine.model import Model, Session
+from engine.model import Model, Session, load_model
 from engine.model.graphs import ROWS, CudaCapturer, GraphedDecoder, Work, graphed
+from engine.model.layers import EVERYTHING
 from engine.model.lean import LeanDecoder
+from tests.engine.model import tiny
 from tests.engine.zoo import Zoo
 
 PROMPT = [5, 9, 33, 7, 60, 8, 21]
@@ -86,10 +89,10 @@ def near(a: Tensor, b: Tensor) -> float:
     return float((a - b).abs().max() / b.abs().max().clamp(min=1))
 
 
-def check_rounds(model: Model, graphed: GraphedDecoder, lean: LeanDecoder) -> None:
+def check_rounds(model: Model, graphed: GraphedDecoder, lean: LeanDecoder, prompt: Sequence[int] = PROMPT) -> None:
     """Steps, chains, trees, rejections and a step back, each against a plain session."""
-    one, other = (Session(d, model.vocab, model.device, 300, taps=(1, 4)) for d in (graphed, lean))
-    text = list(PROMPT)
+    one, other = (Session(d, model.vocab, model.device, 300, taps=(1, model.layers)) for d in (graphed, lean))
+    text = list(prompt)
     drafts = [
         Draft(),
         chain([3, 4, 5]),
@@ -123,6 +126,27 @@ def test_replays_are_the_same_work_and_give_the_same_logits(zoo: Zoo, family: st
     assert graphs.captured == made
 
 
+@pytest.mark.parametrize(
+    "kind", ["gemma3_text", *(pytest.param(k, marks=pytest.mark.slow) for k in ("mistral", "gemma2"))]
+)
+@torch.inference_mode()
+def test_layers_with_windows_are_captured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """From before the window's end to four windows on, with caches in which the window is all and a part; layers of two
+    kinds have a mask and a rotation each. A mask that lets everything be seen is noticed."""
+    monkeypatch.setattr("engine.model.graphs.SLOTS", (8, 32, 512))
+    model = load_model(tiny.make(kind, tmp_path / kind, layers=2), "cpu")
+    lean, graphs, recorder = decoders(model)
+    check_rounds(model, graphs, lean)
+    made = graphs.captured
+    check_rounds(model, graphs, lean, PROMPT * 6)
+    assert made < graphs.captured and recorder.replays == graphs.replayed > 10 and not graphs.why_not
+    graphs = GraphedDecoder(lean, Recorder())
+    session, sights = Session(graphs, model.vocab, model.device, 300), lean.sights
+    wanted = session.forward(PROMPT * 6).logits
+    lean.sights = [EVERYTHING] * len(sights)
+    assert near(wanted, Session(lean, model.vocab, model.device, 300).forward(PROMPT * 6).logits) > 1e-3
+
+
 @torch.inference_mode()
 def test_two_sequences_at_once_have_a_cache_each(zoo: Zoo) -> None:
     model = zoo.model("llama")
@@ -150,13 +174,15 @@ def test_what_cannot_be_captured_runs_as_before_and_says_why(zoo: Zoo) -> None:
 
 def test_the_switch(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     lean, _, _ = decoders(zoo.model("llama"))
-    assert graphed(lean, "auto") == (lean, "") and "on cpu" in graphed(lean, "on")[1]
-    monkeypatch.setattr(lean, "home", torch.device("cuda"))
-    made, why = graphed(lean, "auto")
+    cpu, cuda = torch.device("cpu"), torch.device("cuda")
+    assert graphed(lean, cpu, "auto") == (lean, "") and "on cpu" in graphed(lean, cpu, "on")[1]
+    monkeypatch.setattr(lean, "home", cuda)
+    made, why = graphed(lean, cuda, "auto")
     assert isinstance(made, GraphedDecoder) and isinstance(made.capturer, CudaCapturer) and not why
-    assert graphed(lean, "off") == (lean, "graphs='off' was asked for")
+    assert graphed(lean, cuda, "off") == (lean, "graphs='off' was asked for")
+    assert graphed(None, cuda, "auto") == (None, "transformers' own forward runs them")
     monkeypatch.setattr(lean, "apart", True)
-    assert graphed(lean, "on") == (lean, "the model is spread over several devices")
+    assert graphed(lean, cuda, "on") == (lean, "the model is spread over several devices")
 
 
 @pytest.mark.slow
