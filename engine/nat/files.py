@@ -13,11 +13,13 @@ from engine.heads.files import check, count, fits, folder_of, read_config, read_
 from engine.model import Model
 from engine.model.crossed import CrossDecoder
 from engine.nat.cmlm import Cmlm
+from engine.nat.dat import Dat
+from engine.nat.glat_ctc import GlatCtc
 from engine.nat.network import Frozen, Shape
 from engine.nat.rewrite import RewriteNat
 from engine.nat.system import System
 
-SYSTEMS: dict[str, type[System]] = {system.KIND: system for system in (Cmlm, RewriteNat)}
+SYSTEMS: dict[str, type[System]] = {system.KIND: system for system in (Cmlm, RewriteNat, GlatCtc, Dat)}
 
 
 def lent(target: Model) -> Frozen:

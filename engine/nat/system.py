@@ -20,6 +20,7 @@ class System(nn.Module):
     """Own weights: a decoder and an embedding for the mask. Subclasses add theirs, `loss` and `write`."""
 
     KIND: ClassVar[str] = ""
+    done = 0.0  # share of the training that is over, set by the trainer
 
     def __init__(self, shape: Shape, frozen: Frozen, context: int = 512) -> None:
         """`context`: most places of a source."""

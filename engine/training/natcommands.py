@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
 from engine.model import load_model
@@ -30,6 +30,7 @@ class NatMix:
 
     rows: int = 64
     texts: int = 0
+    half: bool = False  # whether products are taken in bf16
 
 
 def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], argparse.ArgumentParser]) -> None:
@@ -44,6 +45,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     train_.add_argument("--seed", type=int, default=0, help="seed of weights and order")
     train_.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
     train_.add_argument("--rows", type=int, default=64, help="texts a step")
+    train_.add_argument("--half", action="store_true", help="products in bf16, where the processor is fast at them")
     train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     out = add("nat-export", export, "write the system of a checkpoint in bf16")
     for sub in (train_, out):
@@ -88,6 +90,15 @@ class NatTrainer(Trainer):
         """The system of these settings, with fresh weights."""
         return built(self.settings.shape, self.target, Shape(), self.settings.seed)
 
+    def step(self) -> float:
+        """One update; the system knows how far the training is."""
+        self.model.done = self.progress.done(self.settings)
+        return super().step()
+
+    def _gradients(self, batches: list[Any]) -> tuple[float, list[Tensor]]:
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.settings.mix.half):
+            return super()._gradients(batches)
+
     def stacks(self) -> list[nn.ModuleList]:
         """The decoder's layers."""
         return [self.model.decoder.layers]
@@ -96,7 +107,7 @@ class NatTrainer(Trainer):
 def train(options: argparse.Namespace) -> None:
     """Train to the end of the budget, with a checkpoint and an export every two minutes."""
     torch.set_num_threads(1)
-    mix = NatMix(options.rows, len(distilled.read(options.texts)))
+    mix = NatMix(options.rows, len(distilled.read(options.texts)), options.half)
     settings = Settings(options.kind, options.minutes, options.steps, options.seed, options.matrix_lr, mix=mix)
     trainer = NatTrainer(settings, options.target, options.texts)
     work = _work(options)
