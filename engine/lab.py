@@ -117,9 +117,9 @@ class Lab(Pair):
         `batch`.
 
         Raises:
-            ConfigError: as `stream`; no prompts; models that run one sequence at a time (encoder-decoders, models
-            through transformers, on servers or spread over devices); more rows than the memory holds, with the number
-            that it does. EngineFault: as `stream`.
+            ConfigError: as `stream`; no prompts; models that run one sequence at a time (through transformers, on
+            servers or spread over devices); more rows than the memory holds, with the number that it does.
+            EngineFault: as `stream`.
         """
         return batches.run_batch(self, method, prompts, options)
 

@@ -7,9 +7,9 @@ against transformers in tests/engine/model.
 Dimension key as in decoder.py; H heads, C channels a head, L layers, Z positions of the source.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -75,6 +75,10 @@ class CrossCache:
         self.source: list[Tensor] = []
         self.watched = False  # whether passes tell where their rows looked in the source
 
+    def keep(self, source_LZ2HC: Sequence[Tensor]) -> None:
+        """Take the keys and values of a source that was read."""
+        self.source = [own.permute(1, 2, 0, 3).contiguous() for own in source_LZ2HC]
+
     def gather(self, start: int, slots: Sequence[int]) -> None:
         n = len(slots)
         if n and slots[-1] != start + n - 1:
@@ -87,6 +91,16 @@ class CrossCache:
     def back(self, n: int) -> int:
         """Any place can be gone on from."""
         return n
+
+
+class Attention(Protocol):
+    """What the rows of a pass look at, T of one sequence or of several."""
+
+    def written(self, layer: int, qkv_T3HC: Tensor) -> Tensor:
+        """Keep the rows' keys and values; attention to what is written [T, H * C]."""
+
+    def source(self, layer: int, q_THC: Tensor) -> Tensor:
+        """Attention to the source [T, H * C]."""
 
 
 class CrossDecoder:
@@ -122,8 +136,7 @@ class CrossDecoder:
     def read(self, cache: CrossCache, source_S: Tensor) -> None:
         """Run the encoder, and keep the source's keys and values of every layer."""
         states = self.encoder(input_ids=source_S[None]).last_hidden_state[0]
-        shape = (len(source_S), 2, self.heads, self.channels)
-        cache.source = [w.cross_kv(states).view(shape).permute(1, 2, 0, 3).contiguous() for w in self.layers]
+        cache.keep([w.cross_kv(states).view(len(source_S), 2, self.heads, self.channels) for w in self.layers])
 
     def embed(self, ids_T: Tensor) -> Tensor:
         return F.embedding(ids_T, self.embedding) * self.stretch
@@ -133,30 +146,31 @@ class CrossDecoder:
         return logits if self.lm_bias is None else logits + self.lm_bias
 
     def run(self, cache: CrossCache, new: New, taps: Sequence[int], want: int) -> Rows:
-        T, start = len(new.ids), new.start
-        end = start + T
-        pos = torch.arange(start, end, device=new.ids.device) if new.pos is None else new.pos
-        mask = self._mask(new, pos)
-        x = self.embed(new.ids)
+        T = len(new.ids)
+        pos = torch.arange(new.start, new.start + T, device=new.ids.device) if new.pos is None else new.pos
+        one = Single(self, cache, new, pos)
+        last, kept = self.through(new.ids, pos, one, taps, new.skip)
+        return Rows(self.head(last[T - want :]), last, torch.cat(kept, -1) if kept else None, one.looked)
+
+    def through(
+        self, ids_T: Tensor, pos_T: Tensor, attention: Attention, taps: Sequence[int], skip: Collection[int]
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Rows through all layers but those left out: final-normed [T, D], and the inputs of the tapped layers."""
+        x = self.embed(ids_T)
         if self.places is not None:
-            x = x + self.places[pos + self.offset]
+            x = x + self.places[pos_T + self.offset]
         x = x if self.first is None else self.first(x)
-        kept, looks = list[Tensor](), list[Tensor]()
-        for i, (w, source) in enumerate(zip(self.layers, cache.source, strict=True)):
+        kept = list[Tensor]()
+        for i, w in enumerate(self.layers):
             if i in taps:
                 kept.append(x)
-            if i in new.skip:
+            if i in skip:
                 continue
             h = w.norms[0](x) if self.before else x
-            qkv = w.qkv(h).view(T, 3, self.heads, self.channels).permute(1, 2, 0, 3)
-            cache.kv[i, :, :, start:end] = qkv[1:]
-            x = x + w.out(self._attend(qkv[0], cache.kv[i, :, :, :end], mask))
+            x = x + w.out(attention.written(i, w.qkv(h).view(-1, 3, self.heads, self.channels)))
             x = x if self.before else w.norms[0](x)
             h = w.norms[1](x) if self.before else x
-            q = w.cross_q(h).view(T, self.heads, self.channels).transpose(0, 1)
-            x = x + w.cross_out(self._attend(q, source, None))
-            if cache.watched:
-                looks.append(torch.softmax(self.scale * q @ source[0].mT, -1).mean(0))
+            x = x + w.cross_out(attention.source(i, w.cross_q(h).view(-1, self.heads, self.channels)))
             x = x if self.before else w.norms[1](x)
             h = w.norms[2](x) if self.before else x
             h = self.activation(w.up(h)) if w.gate is None else self.activation(w.gate(h)) * w.up(h)
@@ -164,17 +178,23 @@ class CrossDecoder:
             x = x if self.before else w.norms[2](x)
         if len(self.layers) in taps:
             kept.append(x)
-        last = x if self.final is None else self.final(x)
-        return Rows(self.head(last[T - want :]), last, torch.cat(kept, -1) if kept else None, _mean(looks))
+        return (x if self.final is None else self.final(x)), kept
 
-    def _attend(self, q_HTC: Tensor, kv_2HSC: Tensor, mask: Tensor | None) -> Tensor:
-        """Attention of T rows [T, H * C]."""
-        out = F.scaled_dot_product_attention(
-            q_HTC[None], kv_2HSC[None, 0], kv_2HSC[None, 1], attn_mask=mask, scale=self.scale
-        )
-        return out[0].transpose(0, 1).reshape(q_HTC.shape[1], -1)
+    def attend(self, q_THC: Tensor, kv_2HSC: Tensor, mask: Tensor | None) -> Tensor:
+        """Attention of T rows of one sequence [T, H * C]."""
+        q, (keys, values) = q_THC.transpose(0, 1)[None], kv_2HSC[:, None]
+        out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask, scale=self.scale)
+        return out[0].transpose(0, 1).reshape(len(q_THC), -1)
 
-    def _mask(self, new: New, pos_T: Tensor) -> Tensor | None:
+    def bias(self, pos_T: Tensor, kpos_S: Tensor) -> Tensor | None:
+        """What scores of rows at these positions get by their distance to slots at those [..., H, T, S]; None where the
+        family has positions of another kind. Both may be of several sequences [n, T] and [n, S]."""
+        if self.biases is None:
+            return None
+        far = pos_T.unsqueeze(-1) - kpos_S.unsqueeze(-2)
+        return self.biases[far.clamp(0, len(self.biases) - 1)].movedim(-1, -3)
+
+    def mask(self, new: New, pos_T: Tensor) -> Tensor | None:
         """What is added to the scores: biases by distance [H, T, S] or none, minus infinity where a row does not see;
         None where nothing is."""
         T, start = len(new.ids), new.start
@@ -185,15 +205,42 @@ class CrossDecoder:
             mask[:, start:].fill_(-torch.inf).triu_(1)
         else:
             mask[:, start:].masked_fill_(~new.block, -torch.inf)
-        if self.biases is None:
-            return mask
-        far = pos_T.unsqueeze(1) - torch.cat((torch.arange(start, device=pos_T.device), pos_T))
-        return self.biases[far.clamp(0, len(self.biases) - 1)].permute(2, 0, 1) + mask
+        bias = self.bias(pos_T, torch.cat((torch.arange(start, device=pos_T.device), pos_T)))
+        return mask if bias is None else bias + mask
 
 
-def _mean(looks: list[Tensor]) -> Tensor | None:
-    """The mean over layers [T, Z] of what the heads' means looked at."""
-    return torch.stack(looks).mean(0) if looks else None
+class Single:
+    """What the rows of one sequence look at."""
+
+    def __init__(self, decoder: CrossDecoder, cache: CrossCache, new: New, pos_T: Tensor) -> None:
+        self.decoder, self.cache, self.start = decoder, cache, new.start
+        self.mask = decoder.mask(new, pos_T)
+        self._looks = list[Tensor]()
+
+    def written(self, layer: int, qkv_T3HC: Tensor) -> Tensor:
+        end = self.start + len(qkv_T3HC)
+        self.cache.kv[layer, :, :, self.start : end] = qkv_T3HC[:, 1:].permute(1, 2, 0, 3)
+        return self.seen(layer, qkv_T3HC[:, 0])
+
+    def source(self, layer: int, q_THC: Tensor) -> Tensor:
+        if self.cache.watched:
+            self.look(layer, q_THC)
+        return self.decoder.attend(q_THC, self.cache.source[layer], None)
+
+    def seen(self, layer: int, q_THC: Tensor) -> Tensor:
+        """Attention to what is written, these rows included [T, H * C]."""
+        return self.decoder.attend(q_THC, self.cache.kv[layer, :, :, : self.start + len(q_THC)], self.mask)
+
+    def look(self, layer: int, q_THC: Tensor) -> None:
+        """Note where the rows of a layer look in the source."""
+        scores = self.decoder.scale * q_THC.transpose(0, 1) @ self.cache.source[layer][0].mT
+        self._looks.append(torch.softmax(scores, -1).mean(0))
+
+    @property
+    def looked(self) -> Tensor | None:
+        """Where the rows looked in the source [T, Z], the mean over layers and heads; None of a cache that nobody
+        watches."""
+        return torch.stack(self._looks).mean(0) if self._looks else None
 
 
 def _heads(config: Any) -> int:

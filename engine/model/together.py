@@ -6,18 +6,38 @@ are run as one, and their rows go on. So no session, drafter, shape or rule know
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from greenlet import getcurrent, greenlet
 from torch import Tensor
 
+from engine.model.crossed import CrossDecoder
+from engine.model.crosspacked import CrossPacking
 from engine.model.decoder import Cache, Decoder, New, Rows
 from engine.model.graphs import GraphedDecoder
 from engine.model.lean import LeanDecoder
-from engine.model.packed import Packing, Part, PlaceCache
+from engine.model.packed import Packing
+from engine.model.slabs import Part, Placed
 
 T = TypeVar("T")
 MOST = 2048  # rows of a joined pass; of long prompts some wait for the next
+
+
+class Joins(Protocol):
+    """Runs passes of one decoder over several sequences at once."""
+
+    @property
+    def decoder(self) -> Decoder:
+        """The decoder, which runs one sequence by itself."""
+
+    def bytes(self, slots: int) -> int:
+        """What the keys and values of one sequence take."""
+
+    def caches(self, places: int, slots: int) -> Sequence[Any]:
+        """Empty caches for so many sequences, each good for the decoder too."""
+
+    def run(self, parts: Sequence[Part[Any]], taps: Sequence[int]) -> list[Rows]:
+        """One pass over the rows of all parts, whose caches lie in one slab; all leave out the same layers."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -25,7 +45,7 @@ class Ask:
     """A pass that a row wants."""
 
     decoder: "JoinedDecoder"
-    cache: PlaceCache
+    cache: Placed
     new: New
     taps: tuple[int, ...]
     want: int
@@ -91,7 +111,7 @@ class Crew:
         self.asked += len(asks)
         packing, taps = asks[0].decoder.packing, asks[0].taps
         if len(asks) == 1:
-            return [packing.lean.run(asks[0].cache, asks[0].new, taps, asks[0].want)]
+            return [packing.decoder.run(asks[0].cache, asks[0].new, taps, asks[0].want)]
         return packing.run([Part(ask.cache, ask.new, ask.want) for ask in asks], taps)
 
 
@@ -112,32 +132,38 @@ class JoinedDecoder:
     """A decoder for the rows of a crew. `waits`: its passes come when no row wants another one's, so that the rows of a
     batch are verified together, however long each drafted."""
 
-    def __init__(self, packing: Packing, crew: Crew, places: int, slots: int, waits: bool) -> None:
+    def __init__(self, packing: Joins, crew: Crew, places: int, slots: int, waits: bool) -> None:
         """Sequences have room for `slots` slots, or more where they ask for it; so many `places` are made at a time."""
         self.packing, self.crew, self.waits = packing, crew, waits
-        self.only_chains = packing.lean.only_chains
+        self.only_chains = packing.decoder.only_chains
         self._places, self._slots = places, slots
-        self._free: dict[int, list[PlaceCache]] = {}
+        self._free: dict[int, list[Any]] = {}
 
     def cache(self, capacity: int) -> Cache:
         """The next free place among those of this size."""
         size = max(capacity, self._slots)
         if not self._free.get(size):
-            self._free[size] = self.packing.caches(self._places, size)
-        return self._free[size].pop(0)
+            self._free[size] = list(self.packing.caches(self._places, size))
+        return cast(Cache, self._free[size].pop(0))
 
     def run(self, cache: Any, new: New, taps: Sequence[int], want: int) -> Rows:
         return self.crew.ask(Ask(self, cache, new, tuple(taps), want))
 
+    def read(self, cache: Any, source_S: Tensor) -> None:
+        """Of an encoder-decoder: encode the source of one row, at once and alone."""
+        cast(CrossDecoder, self.packing.decoder).read(cache, source_S)
+
     def head(self, last_TD: Tensor) -> Tensor:
-        return self.packing.lean.head(last_TD)
+        return self.packing.decoder.head(last_TD)
 
     def embed(self, ids_T: Tensor) -> Tensor:
-        return self.packing.lean.embed(ids_T)
+        return self.packing.decoder.embed(ids_T)
 
 
-def packing_of(decoder: Decoder) -> Packing | None:
+def packing_of(decoder: Decoder, source: int = 0) -> Joins | None:
     """What joins the passes of a decoder; None where it runs one sequence at a time: through transformers, on a server,
-    or with its layers on several devices."""
+    or with its layers on several devices. `source`: tokens of the longest source that is read."""
+    if isinstance(decoder, CrossDecoder):
+        return CrossPacking(decoder, source)
     lean = decoder.lean if isinstance(decoder, GraphedDecoder) else decoder
     return Packing(lean) if isinstance(lean, LeanDecoder) and not lean.apart else None

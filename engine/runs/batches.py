@@ -57,10 +57,10 @@ def _joined(pair: Pair, card: Card, configs: Sequence[RunConfig], crew: Crew) ->
         ConfigError: a model that runs one sequence at a time, or more rows than the memory holds.
     """
     slots = max(pair.kit(card, config).capacity for config in configs)
-    used = {"target": pair.target} | {role: model for role, model in pair.models.items() if role in card.needs}
+    source = max(pair.target.source_of(config.prompt_ids) for config in configs)
     joined, needed = dict[str, Model](), 0
-    for role, model in used.items():
-        packing = packing_of(model.decoder)
+    for role, model in pair.passing(card, configs[0].knobs).items():
+        packing = packing_of(model.decoder, source)
         if packing is None:
             raise ConfigError(
                 f"{model.name} cannot decode a batch: it does not run through the lab's own decoder on one device, and "
@@ -76,4 +76,4 @@ def _joined(pair: Pair, card: Card, configs: Sequence[RunConfig], crew: Crew) ->
             f"{slots} tokens, and at most {most} rows have room. Give fewer prompts at a time, or lower "
             "max_new_tokens."
         )
-    return replace(pair, target=joined.pop("target"), models={**pair.models, **joined})
+    return pair.through(joined)

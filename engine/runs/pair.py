@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from engine.config import Calibration, Card, KnobValue, RunConfig
@@ -13,6 +13,7 @@ from engine.errors import AssetError, ConfigError, LabError
 from engine.files.places import locate
 from engine.files.presets import Family
 from engine.heads.graphs import why_not
+from engine.heads.parallel import ParallelModel
 from engine.judge.served import DRAFTERS as DRAFTED
 from engine.judge.served import RULES as DECIDING
 from engine.judge.served import is_served
@@ -122,6 +123,22 @@ class Pair:
         (`WANTS`)."""
         needs = (*card.still_needs(knobs), *DRAFTERS[card.drafter].WANTS)
         return [role for need in needs for role in self.roles(need) if role in self.asset_paths]
+
+    def passing(self, card: Card, knobs: Mapping[str, KnobValue]) -> dict[str, Model]:
+        """The models whose passes a run of the card waits for, by role: target, draft, a drafter that fills masks."""
+        assets = {role: self.asset(role) for role in self.assets_of(card, knobs)}
+        fillers = {role: asset.model for role, asset in assets.items() if isinstance(asset, ParallelModel)}
+        needed = {role: model for role, model in self.models.items() if role in card.needs}
+        return {"target": self.target, **needed, **fillers}
+
+    def through(self, models: Mapping[str, Model]) -> "Pair":
+        """The pair with the same models behind other decoders, by role as `passing` tells them."""
+        assets = {
+            role: replace(asset, model=models[role]) if role in models else asset
+            for role, asset in self._assets.items()
+        }
+        others = {role: models.get(role, model) for role, model in self.models.items()}
+        return replace(self, target=models["target"], models=others, _assets=assets)
 
     def fitted(self, card: Card) -> Card:
         """The card with the defaults that were calibrated for these models."""

@@ -13,10 +13,11 @@ from engine.lab import Lab
 from engine.model import load_model, packed, together
 from engine.model.decoder import New
 from engine.model.lean import LeanDecoder
+from engine.model.slabs import Part
 from engine.model.together import Ask, Crew, JoinedDecoder
 from engine.tasks import load_problems
-from engine.trace.store import Trace
 from tests.engine.model.tiny import make
+from tests.engine.rows import check, told
 from tests.engine.toy import toy_lab
 from tests.engine.zoo import Zoo
 from tests.typed import known, some
@@ -25,38 +26,13 @@ METHODS = ("ar", "sd", "specdec", "cm_asd", "pld")
 PROMPTS = ["Once upon a time", "abcabcabcabcab", "The"]
 
 
-def told(trace: Trace) -> Any:
-    """All of a light run but its times, and but numbers that rounding may move."""
-    rounds = [
-        (r.fed, r.levels, r.drafted, r.path, [(x.token, x.origin, x.node) for x in r.tokens], counts(r.extras))
-        for r in trace.rounds
-    ]
-    return rounds, some(trace.end).reason, trace.text
-
-
-def counts(extras: Any) -> dict[str, Any]:
-    """The whole numbers among a round's extras."""
-    return {name: value for name, value in extras.items() if isinstance(value, int)}
-
-
-def check(lab: Lab, method: str, prompts: list[str], **options: Any) -> list[Trace]:
-    """See that each row of a batch is its single run."""
-    batch = lab.run_batch(method, prompts, record="light", seed=5, **options)
-    for row, (prompt, trace) in enumerate(zip(prompts, batch, strict=True)):
-        alone = lab.run(method, prompt, record="light", seed=5 + row, **options)
-        assert told(trace) == told(alone), (method, row)
-        assert (trace.head.prompt_ids, trace.head.seed) == (alone.head.prompt_ids, 5 + row)
-        assert trace.head.extras["row"] == row and trace.head.extras["batch"] == len(prompts)
-    return batch
-
-
 @pytest.fixture
 def joined(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, int]]:
     """The decoder of each joined pass, and how many rows it had."""
     sizes, plain = list[tuple[object, int]](), packed.Packing.run
 
     def run(self: packed.Packing, parts: Any, taps: Any) -> Any:
-        sizes.append((self.lean, len(parts)))
+        sizes.append((self.decoder, len(parts)))
         return plain(self, parts, taps)
 
     monkeypatch.setattr(packed.Packing, "run", run)
@@ -90,7 +66,7 @@ def test_a_joined_pass_is_the_single_passes(tmp_path: Path, kind: str):
     packing = packed.Packing(known(LeanDecoder, model.decoder))
     with torch.inference_mode():
         caches = packing.caches(6, 300)
-        parts, alone = list[packed.Part](), list[Any]()
+        parts, alone = list[Part[packed.PlaceCache]](), list[Any]()
         for place, start, rows, tree in ((4, 7, 1, False), (0, 0, 90, False), (2, 11, 6, True), (1, 20, 3, False)):
             own, cache = model.decoder.cache(300), caches[place]
             for one in (own, cache) if start else ():
@@ -103,7 +79,7 @@ def test_a_joined_pass_is_the_single_passes(tmp_path: Path, kind: str):
                 block = torch.eye(6, dtype=torch.bool)
                 block[:, 0] = block[4:, 3] = block[5, 4] = True
             new = New(torch.arange(5, 5 + rows) % 90, pos, start, block)
-            parts.append(packed.Part(cache, new, min(rows, 2)))
+            parts.append(Part(cache, new, min(rows, 2)))
             alone.append((own, model.decoder.run(own, new, (0, 2), min(rows, 2))))
         for part, found, (own, wanted) in zip(parts, packing.run(parts, (0, 2)), alone, strict=True):
             for a, b in ((found.logits, wanted.logits), (found.last, wanted.last), (found.taps, wanted.taps)):
