@@ -5,7 +5,9 @@ Dimension key: V vocabulary, M rows, n entries kept.
 
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from engine.config import Sampling
@@ -110,14 +112,19 @@ def read(*parts: Tensor) -> list[list[Any]]:
 
     A device works on while the host does other things; each transfer makes the host wait for it.
     """
+    if parts[0].device.type == "cpu":
+        return [part.flatten().tolist() for part in parts]
+    return [part.tolist() for part in arrays(*parts)]
+
+
+def arrays(*parts: Tensor) -> list[NDArray[Any]]:
+    """The same as flat arrays, which on a CPU share the tensors' memory; for types that numpy has."""
     home = parts[0].device
     if home.type == "cpu":
-        return [part.flatten().tolist() for part in parts]
+        return [part.flatten().numpy() for part in parts]
     kind = torch.float32 if home.type in NARROW else torch.float64  # holds ids and fp32 exactly
-    flat: list[float] = torch.cat([part.flatten().to(home, kind) for part in parts]).tolist()
-    lists, at = list[list[Any]](), 0
-    for part in parts:
-        some = flat[at : at + part.numel()]
-        lists.append(some if part.is_floating_point() else [int(x) for x in some])
-        at += part.numel()
-    return lists
+    flat = torch.cat([part.flatten().to(home, kind) for part in parts]).cpu().numpy()
+    split = np.split(flat, np.cumsum([part.numel() for part in parts])[:-1])
+    return [
+        some if part.is_floating_point() else some.astype(np.int64) for part, some in zip(parts, split, strict=True)
+    ]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -179,9 +180,8 @@ class Session:
         tail, size = n - start, len(draft)
         if draft.is_chain:
             return None, None
-        depths = torch.tensor(draft.depths, device=self.device)
-        pos = torch.cat((torch.arange(start, n, device=self.device), n - 1 + depths))
-        block = torch.ones(tail + size, tail + size, dtype=torch.bool).tril()
+        pos = torch.tensor([*range(start, n), *(n - 1 + depth for depth in draft.depths)], device=self.device)
+        block = torch.from_numpy(np.tri(tail + size, dtype=bool))
         block[tail:, tail:] = draft.ancestors()
         return pos, block.to(self.device)
 
@@ -216,5 +216,5 @@ def check_finite(logits: Tensor) -> None:
     Raises:
         EngineFault: a logit is NaN.
     """
-    if torch.isnan(logits).any():
+    if torch.isnan(logits.sum()) and torch.isnan(logits).any():  # sums are NaN of infinities too
         raise EngineFault(NAN)

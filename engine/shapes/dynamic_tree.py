@@ -1,10 +1,10 @@
 """EAGLE's dynamic tree: grow depth + 1 levels, verify the likeliest nodes (2406.16858, docs/methods/eagle2.md); or as
 deep and as large as brings tokens fastest."""
 
-from bisect import bisect_right
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
 from torch import Tensor
 
 from engine.config import AUTO, Knob
@@ -60,10 +60,10 @@ class DynamicTree:
 
     def _likeliest(self, grown: Growth, nodes: int) -> list[tuple[int, float]]:
         """Depth and log-probability of the best candidates."""
-        scores, order = grown.ranked()
-        best = order[:nodes]
-        places = zip(best.tolist(), scores[best].tolist(), strict=True)
-        return [(bisect_right(grown.starts, place), score) for place, score in places]
+        every = grown.candidates()
+        best = every.order[:nodes]
+        depths = np.searchsorted(grown.starts, best, side="right")
+        return list(zip(depths.tolist(), every.scores[best].tolist(), strict=True))
 
     def report(self, grown: Growth, plan: Plan, full: bool) -> RoundExtras:
         """Levels, with auto what was expected, and in a full trace of a tree of full depth the cumulative entropy that

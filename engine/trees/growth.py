@@ -7,16 +7,21 @@ vocabulary.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from engine.config import Knob, KnobValue
 from engine.draft import EMPTY, Draft
 from engine.errors import ConfigError
-from engine.sampling import read, wide
+from engine.sampling import arrays, wide
 from engine.trace.records import Pruned, RoundExtras, Source
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.floating[Any]]
 MOST_PRUNED = 48  # candidates left out that a full trace names, best first
 TREE_KNOBS: tuple[Knob, ...] = (
     Knob("total_token", 60, "tokens verified a round, the root included", 2, 640, 1, "tokens", origin="code"),
@@ -69,7 +74,7 @@ class Growth:
         self.kept_rows: dict[int, Tensor] = {}  # by level: frontier rows of before that alone had children there
         self.starts: list[int] = []  # id of the first candidate of each level
         self.count = 0
-        self._ranked: tuple[int, Tensor, Tensor] | None = None
+        self._candidates: Candidates | None = None
 
     @property
     def levels(self) -> int:
@@ -119,27 +124,26 @@ class Growth:
         """Tokens of all candidates, as the target names them [count]."""
         return self._named(torch.cat(self.ids))
 
-    def parents(self) -> tuple[Tensor, Tensor]:
-        """For each candidate its parent's id, -1 for the root, and the row of all levels' logits it was taken from."""
-        under, row, first = list[Tensor](), list[Tensor](), 0
-        for level, values in enumerate(self.values):
-            R, k = values.shape
-            if level:
-                frontier = self.picks[level - 1] + self.starts[level - 1]
-                frontier = frontier[self.kept_rows[level]] if level in self.kept_rows else frontier
-            else:
-                frontier = torch.full((1,), -1, dtype=torch.long, device=values.device)
-            under.append(frontier.unsqueeze(1).expand(R, k).flatten())
-            row.append(torch.arange(first * k, (first + R) * k, device=values.device) // k)
-            first += R
-        return torch.cat(under), torch.cat(row)
+    def candidates(self) -> "Candidates":
+        """All candidates so far, on the host; one transfer."""
+        if self._candidates is None or len(self._candidates.scores) != self.count:
+            self._candidates = self._fetched()
+        return self._candidates
 
-    def ranked(self) -> tuple[Tensor, Tensor]:
-        """Scores of all candidates, and their ids from the best to the worst; ties by id."""
-        if self._ranked is None or self._ranked[0] != self.count:
-            scores = torch.cat(self.scores)
-            self._ranked = self.count, scores, scores.sort(descending=True, stable=True).indices
-        return self._ranked[1:]
+    def _fetched(self) -> "Candidates":
+        kept = [torch.cat([*self.kept_rows.values()])] if self.kept_rows else []
+        scores, tokens, picks, *few = arrays(torch.cat(self.scores), self.tokens, torch.cat(self.picks), *kept)
+        parents, rows = np.empty((2, self.count), dtype=np.int64)
+        frontier, first, chosen, known = np.full(1, -1), 0, 0, 0
+        for level, (start, values) in enumerate(zip(self.starts, self.values, strict=True)):
+            (R, k), end = values.shape, start + values.numel()
+            if level in self.kept_rows:
+                frontier, known = frontier[few[0][known : known + R]], known + R
+            parents[start:end] = frontier.repeat(k)
+            rows[start:end] = np.arange(first, first + R).repeat(k)
+            picked = len(self.picks[level])
+            frontier, first, chosen = start + picks[chosen : chosen + picked], first + R, chosen + picked
+        return Candidates(tokens, parents, scores, rows, np.argsort(-scores, kind="stable"))
 
     def draft(
         self,
@@ -157,38 +161,50 @@ class Growth:
         """
         if not self.ids:
             return EMPTY
-        (scores, order), tokens, (parents, rows) = self.ranked(), self.tokens, self.parents()
-        kept = order[:nodes].sort().values
-        table = torch.stack((tokens[kept], _places(kept, parents[kept])))
-        numbers = torch.cat((table.to(scores.dtype), scores[kept].unsqueeze(0))).tolist()  # one transfer; ids fit
+        every = self.candidates()
+        kept = np.sort(every.order[:nodes])
         told: RoundExtras = {**(extras or {}), "candidates": self.count}
-        new = Draft(tuple(map(int, numbers[0])), tuple(map(int, numbers[1])), scores=tuple(numbers[2]), extras=told)
+        tokens, parents, scores = every.within(kept, kept)
+        new = Draft(tuple(tokens), tuple(parents), scores=tuple(scores), extras=told)
         if not full:
             return new
-        group, logits = self._distributions(rows[kept])
+        group, logits = self._distributions(every.rows[kept])
         sources = tuple(Source(kind=source, level=d) for d in new.depths)
-        left = order[nodes:]
-        left = left[torch.isin(parents[left], kept) | (parents[left] < 0)][:MOST_PRUNED]  # their parent is in the tree
+        left, above = every.order[nodes:], every.parents
+        left = left[np.isin(above[left], kept) | (above[left] < 0)][:MOST_PRUNED]  # their parent is in the tree
         name, size = spared or ("", 0)
-        fates = torch.isin(left, order[:size]), torch.isin(left, parents)  # saved but for the cause; expanded
-        lost = zip(*read(tokens[left], _places(kept, parents[left]), scores[left], *fates), strict=True)
+        fates = np.isin(left, every.order[:size]).tolist(), np.isin(left, above).tolist()  # saved but for it; expanded
         pruned = tuple(
             Pruned(token=t, parent=p, score=s, cause=name if saved else "budget" if expanded else "rank")
-            for t, p, s, saved, expanded in lost
+            for t, p, s, saved, expanded in zip(*every.within(kept, left), *fates, strict=True)
         )
         return replace(new, group=group, logits=logits, sources=sources, pruned=pruned)
 
-    def _distributions(self, rows: Tensor) -> tuple[tuple[int, ...], Tensor]:
+    def _distributions(self, rows: Ints) -> tuple[tuple[int, ...], Tensor]:
         """Group of each node, from its row of all levels' logits, and the raw logits [G, V] of the groups, in the
         target's ids."""
-        used, group = torch.unique_consecutive(rows, return_inverse=True)  # rows rise with the candidates
-        logits = torch.cat(self.logits)[used]
+        used, group = np.unique(rows, return_inverse=True)
+        logits = torch.cat(self.logits)
+        logits = logits[torch.from_numpy(used).to(logits.device)]
         if self.names is not None:
             wider = logits.new_full((len(used), self.vocab), -torch.inf)
             logits = wider.index_copy_(1, self.names, logits)
         return tuple(group.tolist()), logits
 
 
-def _places(kept: Tensor, candidates: Tensor) -> Tensor:
-    """Where candidates are among the `kept` ones, which rise; -1, the root, stays."""
-    return torch.where(candidates < 0, candidates, torch.searchsorted(kept, candidates))
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The candidates of a growth on the host, by id [M]."""
+
+    tokens: Ints  # as the target names them
+    parents: Ints  # ids; -1 for the root
+    scores: Floats  # cumulative log-probabilities
+    rows: Ints  # of all levels' logits: the one that each was taken from
+    order: Ints  # ids from the best to the worst; ties by id
+
+    def within(self, kept: Ints, some: Ints) -> tuple[list[int], list[int], list[float]]:
+        """Tokens, parents and scores of some, whose parents are among the `kept`, which rise, and are named by place
+        there."""
+        above = self.parents[some]
+        places = np.where(above < 0, above, np.searchsorted(kept, above))
+        return self.tokens[some].tolist(), places.tolist(), self.scores[some].tolist()

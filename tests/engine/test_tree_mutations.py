@@ -79,17 +79,17 @@ FAULTS: list[tuple[Fault, Check]] = [
         Fault(
             "no reranking",
             "engine.trees.growth:Growth.draft",
-            "order[:nodes].sort().values",
-            "torch.arange(min(nodes, len(order)))",
+            "np.sort(every.order[:nodes])",
+            "np.arange(min(nodes, self.count))",
         ),
         expansion,
     ),
     (
         Fault(
             "children under the wrong parent",
-            "engine.trees.growth:Growth.parents",
-            "frontier.unsqueeze(1).expand(R, k).flatten()",
-            "frontier.unsqueeze(0).expand(k, R).flatten()",
+            "engine.trees.growth:Growth._fetched",
+            "frontier.repeat(k)",
+            "np.tile(frontier, k)",
         ),
         expansion,
     ),
@@ -97,8 +97,8 @@ FAULTS: list[tuple[Fault, Check]] = [
         Fault(
             "logits of another group",
             "engine.trees.growth:Growth._distributions",
-            "torch.cat(self.logits)[used]",
-            "torch.cat(self.logits)[used.flip(0)]",
+            "torch.from_numpy(used)",
+            "torch.from_numpy(used[::-1].copy())",
         ),
         branches,
     ),
