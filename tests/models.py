@@ -1,4 +1,5 @@
-"""python -m tests.models write: docs/models.md, from a tiny random checkpoint of every causal type of transformers.
+"""python -m tests.models write: docs/models.md, from a tiny random checkpoint of every causal type of transformers, and
+of every type that writes a text after a text.
 
 Each is loaded, drafted for by a noised copy of itself and held against transformers (tests/engine/model/families.py).
 It takes about ten minutes on one core.
@@ -17,7 +18,8 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 from engine.files.places import ROOT
 from engine.model.network import text_config
-from tests.engine.model import families, tiny
+from tests.engine.crossed import SOURCE
+from tests.engine.model import families, readers, tiny
 
 FILE = ROOT / "docs/models.md"
 SOURCED = "is_encoder_decoder"
@@ -90,8 +92,8 @@ on a CPU. Windows and chunks are {window} positions there and the text has {leng
   pieces it must give what it gives at once.
 - **not tried**: no tiny checkpoint could be made, with the reason.
 
-Encoder-decoder models read a source first; they are tried by `tests/engine/model/test_crossed.py`, and
-[0018](design/0018-encoder-decoder.md) says what runs.
+Encoder-decoder models read a source first ([0018](design/0018-encoder-decoder.md)); theirs has {source} tokens, and they
+write {short}. Types whose sources are sounds or pictures are not tried.
 
 Packed weights: GPTQ (2, 4, 8 bits, with `desc_act`, both versions), AWQ (4 bits, "gemm") and compressed-tensors
 (`pack-quantized`, weights alone) are unpacked at load without any further package, FP8 where no device computes in it: what
@@ -110,6 +112,8 @@ that some layers keep one running state: methods that draft trees draft chains t
 def tried(kind: str, folder: Path) -> families.Outcome:
     """What becomes of a tiny checkpoint of a type; `untried` holds the reason where none can be made."""
     try:
+        if kind in readers.KINDS:
+            return readers.check(kind, readers.make(kind, folder))
         config = tiny.config_of(kind)
         with torch.device("meta"):
             whole = text_config(config) if kind in tiny.WRAPPED else config
@@ -139,7 +143,12 @@ def page(found: Iterable[families.Outcome], kept: Mapping[str, str]) -> str:
     lines = {**kept, **{o.kind: _line(o) for o in found}}
     common = [lines[kind] for kind in COMMON if kind in lines]
     order = ("exact", "refused", "not tried")
-    others = sorted(set(lines) - set(COMMON), key=lambda kind: (order.index(_state(lines[kind])), kind))
+
+    def ordered(kinds: Iterable[str]) -> list[str]:
+        return [lines[kind] for kind in sorted(kinds, key=lambda kind: (order.index(_state(lines[kind])), kind))]
+
+    sourced = set(lines) & set(readers.KINDS)
+    others = set(lines) - set(COMMON) - sourced
     states = [_state(line) for line in lines.values()]
     count = (
         f"Of {len(common)} types in common use {sum(_state(line) == 'exact' for line in common)} are exact; of all "
@@ -152,13 +161,16 @@ def page(found: Iterable[families.Outcome], kept: Mapping[str, str]) -> str:
         length=len(families.PROMPT),
         methods="`, `".join(families.METHODS),
         tokens=families.TOKENS,
+        source=len(SOURCE),
+        short=readers.TOKENS,
         close=families.CLOSE,
         count=count,
     )
     table = "| type | | path | difference | limits |\n|---|---|---|---|---|\n"
     parts = (
         (f"## Types in common use\n\n{table}", common),
-        (f"\n## Others\n\n{table}", [lines[kind] for kind in others]),
+        (f"\n## Encoder-decoders\n\n{table}", ordered(sourced)),
+        (f"\n## Others\n\n{table}", ordered(others)),
     )
     return head + "".join(words + "".join(f"{line}\n" for line in rows) for words, rows in parts)
 
@@ -176,9 +188,10 @@ def _state(line: str) -> str:
 
 
 def every() -> list[str]:
-    """All types that write text and know no source; encoder-decoders have tests of their own."""
+    """All types that write text: decoder-only ones, then encoder-decoders."""
     kinds = dict.fromkeys((*COMMON, *BESIDES, *sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)))
-    return [kind for kind in kinds if kind in CONFIG_MAPPING and not getattr(CONFIG_MAPPING[kind], SOURCED, False)]
+    plain = [kind for kind in kinds if kind in CONFIG_MAPPING and not getattr(CONFIG_MAPPING[kind], SOURCED, False)]
+    return [*plain, *readers.KINDS]
 
 
 def _line(o: families.Outcome) -> str:

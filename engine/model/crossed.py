@@ -125,7 +125,7 @@ class CrossDecoder:
         self.scale = 1.0 if relative else self.channels**-0.5
         self.places, self.offset = _places(body, config)
         self.biases = _biases(body) if relative else None  # by distance [N, H]
-        scaled = relative and config.scale_decoder_outputs
+        scaled = relative and getattr(config, "scale_decoder_outputs", False)
         self.shrink = config.d_model**-0.5 if scaled else 1.0
         self.lm_head = transposed(hf.lm_head.weight.data)
         self.lm_bias = _last_bias(hf, never, self.lm_head)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderCache
-from transformers.modeling_outputs import BaseModelOutput
+from transformers.utils import ModelOutput
 
 from engine.model.decoder import New, Rows
 from engine.model.skipping import Skipper
@@ -18,7 +18,7 @@ class WholeCache:
 
     def __init__(self) -> None:
         self.kv = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        self.source: BaseModelOutput | None = None
+        self.source: ModelOutput | None = None
 
     def gather(self, start: int, slots: Sequence[int]) -> None:
         """Nothing to do: the accepted part of a chain lies where it must."""
@@ -50,8 +50,8 @@ class WholeDecoder:
 
     def read(self, cache: WholeCache, source_S: Tensor) -> None:
         """Run the encoder, and forget what was decoded after another source."""
-        states = self.hf.get_encoder()(input_ids=source_S[None]).last_hidden_state
-        cache.kv, cache.source = EncoderDecoderCache(DynamicCache(), DynamicCache()), BaseModelOutput(states)
+        cache.source = self.hf.get_encoder()(input_ids=source_S[None], return_dict=True)
+        cache.kv = EncoderDecoderCache(DynamicCache(), DynamicCache())
 
     def embed(self, ids_T: Tensor) -> Tensor:
         return self.hf.get_decoder().get_input_embeddings()(ids_T)  # type: ignore[no-any-return]

@@ -84,19 +84,24 @@ def make_model(
     """A random model with its tokenizer, saved to `folder`; special tokens tie at logit 0, all biases are at random."""
     torch.manual_seed(seed)
     hf: Any = AutoModelForSeq2SeqLM.from_config(config_of(family, vocab, layers, hidden, **config), dtype=torch.float32)
-    with torch.no_grad():
-        for name, weight in hf.named_parameters():
-            if name.endswith("bias") and weight.dim() == 1:
-                weight.normal_(0, 0.1)
-            if weight.dim() == 2 and any(part in name for part in CROSS):
-                weight.mul_(0.5)  # else the source drowns what was written, and one token comes again and again
-        if hasattr(hf, "final_logits_bias"):
-            hf.final_logits_bias.normal_(0, 0.1)
-            hf.final_logits_bias[:, [PAD, EOS, UNK]] = -9.0
-        hf.get_output_embeddings().weight[[PAD, EOS, UNK]] = 0
+    spread(hf)
     hf.save_pretrained(folder)
     save_tokenizer(folder, vocab)
     return folder
+
+
+@torch.no_grad()
+def spread(hf: Any) -> None:
+    """Set what transformers starts at zero, and what would make every text alike."""
+    for name, weight in hf.named_parameters():
+        if name.endswith("bias") and weight.dim() == 1:
+            weight.normal_(0, 0.1)
+        if weight.dim() == 2 and any(part in name for part in CROSS):
+            weight.mul_(0.5)  # else the source drowns what was written, and one token comes again and again
+    if hasattr(hf, "final_logits_bias"):
+        hf.final_logits_bias.normal_(0, 0.1)
+        hf.final_logits_bias[:, [PAD, EOS, UNK]] = -9.0
+    hf.get_output_embeddings().weight[[PAD, EOS, UNK]] = 0
 
 
 class Crossed:

@@ -21,7 +21,7 @@ from engine.model.lean import LeanDecoder
 from engine.model.network import auto_class, drop_senses
 from engine.model.outline import outline
 from engine.trace.events import RunStarted
-from tests.engine.model import tiny
+from tests.engine.model import readers, tiny
 from tests.engine.model.families import CLOSE, PROMPT, TREE, apart, near, plain_model
 from tests.engine.zoo import save_tokenizer
 from tests.models import COMMON, FILE, tried
@@ -231,5 +231,17 @@ def test_the_table_shows_what_people_use() -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kind", COMMON)
 def test_types_in_common_use_are_as_the_table_says(kind: str, tmp_path: Path) -> None:
+    outcome = tried(kind, tmp_path / kind)
+    assert f"| {kind} | {'exact' if outcome.exact else 'refused'} |" in FILE.read_text(encoding="utf-8"), outcome
+
+
+def test_mt5_runs_though_its_configuration_lacks_what_t5s_has(tmp_path: Path) -> None:
+    outcome = readers.check("mt5", readers.make("mt5", tmp_path / "mt5"))
+    assert outcome.exact and outcome.lean
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", readers.KINDS)
+def test_encoder_decoders_are_as_the_table_says(kind: str, tmp_path: Path) -> None:
     outcome = tried(kind, tmp_path / kind)
     assert f"| {kind} | {'exact' if outcome.exact else 'refused'} |" in FILE.read_text(encoding="utf-8"), outcome
