@@ -93,7 +93,8 @@ class Cmlm(System):
     def candidates(self, source: Sequence[int], lengths: int) -> Candidates:
         """The likeliest lengths of a source's text, likeliest first."""
         states, seen = self.read(source)
-        sizes = self.lengths(states, seen)[0].topk(min(lengths, LONGEST)).indices + 1
+        told = self.lengths(states, seen)[0, : self.decoder.shape.places]
+        sizes = told.topk(min(lengths, len(told))).indices + 1
         there = torch.arange(int(sizes.max()), device=sizes.device) < sizes[:, None]
         return Candidates(there, states.expand(len(sizes), -1, -1), seen.expand(len(sizes), -1))
 

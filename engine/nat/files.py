@@ -21,6 +21,8 @@ from engine.nat.system import System
 
 SYSTEMS: dict[str, type[System]] = {system.KIND: system for system in (Cmlm, RewriteNat, GlatCtc, Dat)}
 
+MOST = {"width": 8192, "layers": 64, "heads": 256, "step": 65536, "places": 8192}  # of each size in a configuration
+
 
 def lent(target: Model) -> Frozen:
     """Encoder and embeddings of a target.
@@ -72,7 +74,9 @@ def load_nat(path: Path, target: Model) -> System:
     folder = folder_of(path)
     fits(folder, target)
     config = read_config(folder)
-    shape = Shape(**{field.name: count(config, field.name) for field in fields(Shape)})
+    shape = Shape(**{field.name: count(config, field.name, most=MOST[field.name]) for field in fields(Shape)})
+    if shape.width % shape.heads:
+        raise AssetError(f"The system's width {shape.width} is no multiple of its {shape.heads} attention heads.")
     if shape.width != target.width:
         raise ModelMismatch(
             f"The system in {folder.name} is {shape.width} wide, but {target.name} has states {target.width} wide."

@@ -21,11 +21,23 @@ METRICS_HELP = {
     "entropy_at_choices": "mean entropy in nats where the wording is free",
     "entropy_elsewhere": "mean entropy in nats at all other places",
     "choices_per_100_tokens": "free choices in 100 tokens of solution",
+    "same": "share of texts that are the target's own, token for token",
+    "as_long": "share of texts as long as the target's own",
+    "repeats": "share of tokens that repeat the one before",
+    "iterations": "iterations a text, mean",
     "accept_rate_tested": "share of tested draft tokens that the target accepts, greedy",
     "tested_guesses": "draft tokens tested",
     "tested": "draft tokens tested",
     "tau": "tokens a target call, greedy",
     "top1_agreement": "share of the target's own tokens that the draft would also have chosen",
+}
+
+SYSTEMS = {  # what each non-autoregressive system is after, and where it is less than its paper's
+    "cmlm": "CMLM (Ghazvininejad et al. 2019, arXiv 1904.09324): it predicts hidden tokens, and writes by mask-predict",
+    "rewrite_nat": "RewriteNAT (Geng, Feng and Qin 2021, EMNLP): a locator finds the tokens that are wrong, a revisor "
+    "writes them anew. Both run through the same layers, where the paper's locator has six of its own",
+    "glat_ctc": "GLAT with CTC (Qian et al. 2021, arXiv 2008.07905): one pass, trained with glimpses of the target",
+    "dat": "DA-Transformer (Huang et al. 2022, arXiv 2205.07459): one pass over a graph, of which a path is the text",
 }
 
 
@@ -70,6 +82,16 @@ def _page(role: str, config: dict[str, Any], training: dict[str, Any], evaluatio
 
 def _about(role: str, config: dict[str, Any], parameters: int) -> list[str]:
     """Title and first sentences."""
+    if config.get("model_type") == "nat":
+        return [
+            f"# Draftscope crossed: {role}",
+            "",
+            f"{SYSTEMS[config['kind']]}.",
+            "",
+            f"A decoder of {parameters:,} parameters ({config['layers']} layers, width {config['width']}) over encoder "
+            "and embeddings of `source_target`, which stay as they are. It is trained on that model's own translations "
+            "of the training split (`nat-texts`), and knows nothing else.",
+        ]
     if config.get("is_encoder_decoder"):
         shape = f"{config['encoder_layers']} layers of encoder, {config['decoder_layers']} of decoder"
         family, style, width = "crossed", "Pegasus", config["d_model"]

@@ -16,7 +16,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from engine.model import load_model
 from engine.nat.files import SYSTEMS, begin_as, built, save_nat
 from engine.nat.network import Shape
-from engine.training import distilled, record
+from engine.training import distilled, nateval, record
 from engine.training.card import TRAINING
 from engine.training.sourcecommands import ASSETS, greedy, load, say
 from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
@@ -53,8 +53,13 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
         sub.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
         sub.add_argument("--begin", type=Path, metavar="FOLDER", help="begun with the weights of an exported system")
         sub.add_argument("--out", type=Path, help="folder of the export; assets/crossed/KIND if not given")
-    for sub in (texts, train_, out):
+    judge = add("nat-eval", nateval.evaluate, "measure non-autoregressive systems on held-out problems")
+    judge.add_argument("--systems", type=Path, nargs="*", metavar="FOLDER", help="all embedded ones if not given")
+    judge.add_argument("--items", type=int, default=300, help="held-out problems")
+    judge.add_argument("--cards", action="store_true", help="write the card of each system, and SHA256SUMS")
+    for sub in (texts, train_, out, judge):
         sub.add_argument("--target", type=Path, default=ASSETS / "source_target", help="folder")
+    for sub in (texts, train_, out):
         sub.add_argument("--texts", type=Path, default=TEXTS, help="file of distilled texts")
 
 

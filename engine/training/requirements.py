@@ -47,5 +47,11 @@ def check_sourced(found: Mapping[str, Metrics]) -> list[dict[str, Any]]:
     return _held(rows)
 
 
+def check_nat(target: float, bleu: Mapping[str, float]) -> list[dict[str, Any]]:
+    """What makes the quality of a non-autoregressive system sensible: its best setting's BLEU beside the target's."""
+    name = max(bleu, key=lambda name: bleu[name])
+    return _held([(f"target BLEU less its own ({name}), at most 15", target - bleu[name], -100, 15)])
+
+
 def _held(rows: list[Row]) -> list[dict[str, Any]]:
     return [{"what": what, "value": value, "met": least <= value <= most} for what, value, least, most in rows]

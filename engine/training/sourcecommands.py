@@ -111,12 +111,10 @@ def evaluate(options: argparse.Namespace) -> None:
         sources = [words(problem.prompt).input_ids for problem in problems]
         written = greedy(target, sources)
         wanted = [problem.answer for problem in problems]
-        report["target"][family] = _quality(
-            family, [words.decode(w, skip_special_tokens=True) for w in written], wanted
-        )
+        report["target"][family] = quality(family, [words.decode(w, skip_special_tokens=True) for w in written], wanted)
         if draft:
             own = [words.decode(w, skip_special_tokens=True) for w in greedy(draft, sources)]
-            report["draft"][family] = _quality(family, own, wanted)
+            report["draft"][family] = quality(family, own, wanted)
             report["pair"][family] = together(draft, sources, written)
         if options.parallel:
             report["parallel"][family] = filled(options, [problem.prompt for problem in problems])
@@ -184,7 +182,8 @@ def together(
     return {"accept_rate_tested": accepted / tested, "tested": float(tested), "tau": tokens / rounds}
 
 
-def _quality(family: str, texts: list[str], wanted: list[str]) -> dict[str, float]:
+def quality(family: str, texts: list[str], wanted: list[str]) -> dict[str, float]:
+    """Share of canonical texts, and BLEU and chrF or ROUGE, as the family's task has it."""
     task = get_task(family)
     exact = fmean(task.equivalent(text, right) for text, right in zip(texts, wanted, strict=True))
     if "summary" in task.measures:

@@ -242,7 +242,9 @@ def test_damaged_files_are_refused_in_words(target: Model, tmp_path: Path) -> No
     for change, told in (
         ({"kind": "cmlmm"}, "Did you mean 'cmlm'"),
         ({"kind": "rewrite_nat"}, "lacks locating"),
-        ({"layers": 0}, "layers"),
+        ({"layers": 0}, "layers = 0"),
+        ({"places": 10**6}, "places = 1000000"),
+        ({"heads": 5}, "no multiple"),
         ({"step": 50}, "shape"),
         ({"width": 48}, "48 wide"),
     ):

@@ -1,0 +1,99 @@
+"""How well the embedded non-autoregressive systems write, on problems that training never saw."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+from transformers import AutoTokenizer
+
+from engine.model import Model, load_model
+from engine.nat.files import SYSTEMS, load_nat
+from engine.nat.system import System
+from engine.tasks import load_problems
+from engine.training import card
+from engine.training.distilled import FAMILY
+from engine.training.evaluate import EVAL_SEED
+from engine.training.requirements import check_nat
+from engine.training.sourcecommands import ASSETS, LONGEST, greedy, load, quality, say
+
+SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {  # knobs that are measured; of other kinds the defaults
+    "cmlm": ({"iterations": 1}, {"iterations": 4}, {"iterations": 10}),
+    "rewrite_nat": ({"iterations": 1}, {"iterations": 10}),
+    "dat": ({"decoding": "greedy"}, {"decoding": "lookahead"}),
+}
+Row = dict[str, float]
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """BLEU, chrF and exact texts of each system and setting, with the target's own beside; printed as JSON."""
+    torch.set_num_threads(options.threads)
+    words = AutoTokenizer.from_pretrained(options.target)
+    problems = load_problems(FAMILY, "heldout", options.items, EVAL_SEED)
+    sources = [words(problem.prompt).input_ids for problem in problems]
+    wanted, own = [problem.answer for problem in problems], greedy(load(options.target), sources)
+
+    def judged(written: list[list[int]]) -> Row:
+        texts = [words.decode(ids, skip_special_tokens=True) for ids in written]
+        return quality(FAMILY, texts, wanted) | likeness(written, own)
+
+    found: dict[str, dict[str, Row]] = {"target": {"greedy": judged(own)}}
+    target = load_model(options.target, "cpu", "float32")
+    folders: dict[str, Path] = {}
+    for folder in options.systems or [ASSETS / kind for kind in SYSTEMS if (ASSETS / kind).is_dir()]:
+        system = load_nat(folder, target)
+        folders[system.kind] = folder
+        found[system.kind] = rows = dict[str, Row]()
+        for knobs in SETTINGS.get(system.kind, ({},)):
+            written, iterations = texts_of(system, sources, knobs)
+            rows[named(knobs)] = judged(written) | {"iterations": iterations}
+            say(f"{system.kind} {named(knobs)}: BLEU {rows[named(knobs)]['bleu']:.2f}")
+    if options.cards:
+        _write_cards(options, folders, target, found)
+    say(json.dumps(found, indent=1))
+
+
+def texts_of(system: System, sources: list[list[int]], knobs: Mapping[str, Any]) -> tuple[list[list[int]], float]:
+    """What a system writes of each source, and its mean number of iterations."""
+    texts, iterations = list[list[int]](), list[int]()
+    for source in sources:
+        canvases = list(system.write(source, LONGEST, **knobs))
+        texts.append(canvases[-1].tokens)
+        iterations.append(len(canvases))
+    return texts, fmean(iterations)
+
+
+def likeness(written: list[list[int]], own: list[list[int]]) -> Row:
+    """Beside the target's own texts: the share that are the same, the share as long, and the share of all tokens that
+    repeat the one before."""
+    pairs = list(zip(written, own, strict=True))
+    repeats = sum(a == b for text in written for a, b in pairwise(text))
+    return {
+        "same": fmean(a == b for a, b in pairs),
+        "as_long": fmean(len(a) == len(b) for a, b in pairs),
+        "repeats": repeats / sum(map(len, written)),
+    }
+
+
+def named(knobs: Mapping[str, Any]) -> str:
+    """A setting in a word."""
+    return ", ".join(f"{name} {value}" for name, value in knobs.items()) or "as it is"
+
+
+def _write_cards(
+    options: argparse.Namespace, folders: Mapping[str, Path], target: Model, found: Mapping[str, dict[str, Row]]
+) -> None:
+    """A card for each system, and SHA256SUMS over all models beside the target's."""
+    for kind, folder in folders.items():
+        command = f"python -m engine.training nat-eval --items {options.items} --systems {ASSETS / folder.name} --cards"
+        columns = {"target, " + name: row for name, row in found["target"].items()} | found[kind]
+        own = found["target"]["greedy"]["bleu"]
+        checks = check_nat(own, {name: row["bleu"] for name, row in found[kind].items()})
+        card.write(folder, kind, {"items": options.items, "checks": checks, "model": columns}, command)
+    card.write_sums(options.target.parent)
