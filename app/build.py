@@ -145,13 +145,15 @@ class Handlers:
             return found
 
     def explain(self, text: str, round_index: int, node: int | None = None) -> list[str]:
-        """Why the candidates and tokens of one round of a trace came out as they did, or one of them (`node`)."""
+        """Why the candidates (or places of a canvas) and tokens of one round of a trace came out as they did, or one of
+        them (`node`)."""
         with curable("explaining a round"):
             asked = checked(AskedPlace, {"round_index": round_index, "node": node})
             rounds = [event for event in self.load_trace(text)[0]["events"] if event["kind"] == "round"]
             if asked.round_index >= len(rounds):
                 raise ConfigError(f"Round {asked.round_index} does not exist: the trace has {len(rounds)}.")
-            nodes, tokens = rounds[asked.round_index]["nodes"], rounds[asked.round_index]["tokens"]
+            event = rounds[asked.round_index]
+            nodes, tokens = event.get("canvas") or event["nodes"], event["tokens"]
             if asked.node is not None and asked.node >= len(nodes):
                 raise ConfigError(f"Node {asked.node} does not exist: the round has {len(nodes)}.")
             return [

@@ -30,7 +30,8 @@ FEW = 64  # in a larger tree only the draft tokens that were tested are explaine
 
 
 class Narrator:
-    """One run's events in JSON types, each draft node and token with `why`. It remembers the head and token texts."""
+    """One run's events in JSON types, each draft node, place of a canvas and token with `why`. It remembers the head
+    and token texts."""
 
     def __init__(self, sentence: Sentence | None) -> None:
         """Without a sentence, events stay as they are."""
@@ -55,6 +56,8 @@ class Narrator:
         for i, node in enumerate(event.nodes):
             if len(event.nodes) <= FEW or node.state != "discarded":
                 out["nodes"][i]["why"] = sentence(head, event, i, None, self._pieces)
+        for i in range(len(event.canvas or ())):
+            out["canvas"][i]["why"] = sentence(head, event, i, None, self._pieces)
         for i, token in enumerate(event.tokens):
             shared = token.node is not None and token.node < len(event.nodes)
             out["tokens"][i]["why"] = (

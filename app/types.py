@@ -148,7 +148,7 @@ def _trace() -> Iterator[str]:
     yield from map(interface, (records.Reason, records.Source, records.Pruned, records.RoundExtras))
     yield from map(interface, (records.CostsRecord, records.HeadExtras))
     why = ("/** The sentence that the server adds. */", "readonly why?: string;")
-    yield from (interface(record, sparse=True, more=why) for record in (trace.Node, trace.Token))
+    yield from (interface(record, sparse=True, more=why) for record in (trace.Node, trace.Token, trace.Cell))
     yield interface(Checked)
     checked = ("/** Its answer against the reference, which the server adds where the run's head has one. */",)
     for event in get_args(trace.Event):

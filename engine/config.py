@@ -11,7 +11,7 @@ from engine.threshold import Threshold
 KnobValue = bool | int | float | str
 Guarantee = Literal["reference", "lossless", "lossy"]
 Origin = Literal["paper", "code", "ours"]
-Writer = Literal["target", "draft"]  # roles of models that write a text
+Writer = Literal["target", "draft", "nat"]  # who writes a text: a model in that role, or a non-autoregressive one
 MIN_TEMPERATURE = 1e-3  # below it a distribution is the argmax, and logits / temperature lose their digits
 AUTO = "auto"  # value of a knob that is chosen from round to round, where the knob allows it
 MOST_TEXT = 2000  # characters of a knob that is a text
@@ -118,10 +118,10 @@ class Card:
     contested: str = ""  # what the paper leaves open, with ids of docs/methods/register.md
     formula: str = ""
     knobs: tuple[Knob, ...] = ()  # of the three parts together, defaults of this card applied
-    family: str = "chain"  # chain | tree | lookup | judge | baseline: how the page groups it
+    family: str = "chain"  # chain | tree | lookup | judge | non-autoregressive | baseline: how the page groups it
     needs: tuple[str, ...] = ()  # models besides the target: "draft", "eagle3", "judge:arithmetic", ...
     threshold: Threshold | None = None  # the condition that the rule declares, if it has one
-    writer: Writer = "target"  # the model that checks and writes; a draft that writes alone is no speculation
+    writer: Writer = "target"  # the model that checks and writes; one that writes unchecked is no speculation
 
     def resolve(self, given: Mapping[str, object]) -> dict[str, KnobValue]:
         """All knobs with their values.

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from engine.trace.events import Cell
 from engine.trace.records import Pruned, RoundExtras, Source
 
 Draw = Literal["point", "sample", "without_replacement"]
@@ -139,6 +140,17 @@ class Draft:
             self.confidence[:n] if self.confidence else None,
             self.extras,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class CanvasDraft(Draft):
+    """A text that is written in place, as it stands after an iteration: a chain with a cell a place.
+
+    Only a `final` one is a text. No target reads any of them.
+    """
+
+    cells: tuple[Cell, ...] = ()
+    final: bool = False
 
 
 def chain(tokens: Sequence[int], **fields: Any) -> Draft:

@@ -57,7 +57,7 @@ class Decoding:
     config: RunConfig
     streams: Streams
     clock: Callable[[], float] = field(default_factory=lambda: perf_counter)
-    writer: Writer = "target"  # whose session `target` is
+    writer: Writer = "target"  # who writes: a model, whose session `target` then is, or the drafter by itself
     devices: Collection[torch.device] = ()  # that work for this run, besides the CPU
 
     def __post_init__(self) -> None:
@@ -85,12 +85,12 @@ class Decoding:
         return self.tokens[self.prompt :]
 
     def run(self) -> Iterator[Round | RunEnded]:
-        """Prefill, then one Round a target call (or a draft accepted without one), then RunEnded. Closing the
-        iterator between rounds is safe."""
+        """Prefill, then one Round a target call (or a draft accepted without one, or an iteration of a text that is
+        written in place), then RunEnded. Closing the iterator between rounds is safe."""
         watch = Stopwatch(self._now)
         self.method.shape.begin()
         self.method.drafter.begin(self.tokens)
-        if self.prompt > 1:
+        if self.prompt > 1 and self.writer != "nat":
             read = self.target.forward(self.tokens[:-1])
             self.last = read if read.tail else None  # none of a source, whose states are no rows
         prefill = watch.lap()
@@ -106,17 +106,17 @@ class Decoding:
         context = self._context()
         draft = self.method.drafter.propose(context, self.method.shape)
         draft_ms = watch.lap()
-        wanted: Draft | None = draft  # by the target, to read it in one pass
+        wanted: Draft | None = None if self.writer == "nat" else draft  # by the target, to read it in one pass
         early_ms = 0.0
         if self._early:
             wanted, early_ms = self._early.wanted(draft, context), watch.lap()
         forward = self.target.unread() if wanted is None else self.target.forward(self.tokens, wanted, checked=True)
         verify_ms = watch.lap()
         round_ = self._keep(draft, forward, wanted is draft)
-        if self.writer == "draft":  # it is the draft model that was called
+        if self.writer != "target":  # it is another model that was called
             draft_ms, verify_ms = draft_ms + verify_ms, 0.0
         round_.draft_ms, round_.verify_ms, round_.other_ms = draft_ms, verify_ms, early_ms + watch.lap()
-        if wanted is not draft:
+        if self._early and wanted is not draft:
             round_.extras["early_ms"] = early_ms
         return round_
 
@@ -165,8 +165,8 @@ class Decoding:
         return view
 
     def _commit(self, verdict: Verdict, draft: Draft) -> list[int]:
-        """Append path and emitted token, cut at the first stop id, the limit, a stop string or the end of the
-        context."""
+        """Append path and emitted token, cut at the first stop id, the limit, a stop string, the end of the context or
+        where the rule says that the text is whole."""
         new = [draft.tokens[i] for i in verdict.path] + ([] if verdict.emit is None else [verdict.emit])
         kept: list[int] = []
         for token in new:
@@ -175,6 +175,8 @@ class Decoding:
             self.reason = self._end(token)
             if self.reason:
                 break
+        if verdict.ends and not self.reason:
+            self.reason = "eos"
         return kept
 
     def _end(self, token: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from engine.config import Writer
-from engine.draft import Draft
+from engine.draft import CanvasDraft, Draft
 from engine.sampling import read
 from engine.threshold import OVERLAP_N
 from engine.trace.events import Node, Round, Token, TopN
@@ -36,6 +36,8 @@ class Recorder:
     ) -> Round:
         """The round that committed `emitted`, the first of them at `start` in the response, and for which the target
         read `fed` tokens; times come later."""
+        if isinstance(view.draft, CanvasDraft):
+            return self._iteration(view.draft, emitted, start, index)
         draft, accepted = view.draft, min(len(verdict.path), len(emitted))
         pieces = [self._piece(token) for token in emitted]
         tokens = tokens_of(view, verdict, emitted, pieces, start, index, self._full)
@@ -44,8 +46,6 @@ class Recorder:
         nodes = nodes_of(view, verdict, accepted, self._rule, self._overlap_n) if self._full else []
         if self._writer == "draft":
             drafts_alone(tokens, nodes)
-        fresh = mentioned(nodes, tokens) - self._seen if self._full else set()
-        self._seen |= fresh
         return Round(
             index=index,
             start=start,
@@ -63,8 +63,40 @@ class Recorder:
             nodes=nodes,
             pruned=list(draft.pruned) if self._full else [],
             tokens=tokens,
-            pieces={str(i): self._piece(i) for i in sorted(fresh)},
+            pieces=self._new_pieces(mentioned(nodes, tokens)) if self._full else {},
         )
+
+    def _iteration(self, canvas: CanvasDraft, emitted: Sequence[int], start: int, index: int) -> Round:
+        """The round of an iteration: what stands at each place, and the text once it is final."""
+        tokens = [
+            Token(pos=start + i, token=token, piece=self._piece(token), origin="placed", round=index)
+            for i, token in enumerate(emitted)
+        ]
+        cells = list(canvas.cells) if self._full else None
+        named = {token for cell in cells or () for token in (cell.token, cell.before) if token is not None}
+        return Round(
+            index=index,
+            start=start,
+            drafted=0,
+            fed=0,
+            levels=0,
+            accepted=0,
+            emitted=len(emitted),
+            path=[],
+            draft_ms=0,
+            verify_ms=0,
+            other_ms=0,
+            extras=canvas.extras,
+            tokens=tokens,
+            pieces=self._new_pieces(named),
+            canvas=cells,
+        )
+
+    def _new_pieces(self, named: set[int]) -> dict[str, str]:
+        """The texts of ids that no round before has named."""
+        fresh = named - self._seen
+        self._seen |= fresh
+        return {str(i): self._piece(i) for i in sorted(fresh)}
 
 
 def _last_rank(draft: Draft, path: Sequence[int]) -> int | None:

@@ -38,6 +38,7 @@ class Verdict:
     origin: str = "target"  # of the emitted token: correction | bonus | target
     checks: dict[int, Check] = field(default_factory=dict)
     extras: RoundExtras = field(default_factory=RoundExtras)
+    ends: bool = False  # the text is whole, whatever its last token
 
 
 @dataclass(slots=True)

@@ -144,7 +144,7 @@ def test_citations_that_resolve_pass() -> None:
 
 
 SECTIONS = ("What it computes", "Source", "Contested", "Our choices", "Pitfalls")  # of a method's page, in this order
-SHARED = {"README", "register", "kernels", "checks"}  # pages that belong to no single method
+SHARED = {"README", "register", "kernels", "checks", "nat"}  # pages that belong to no single method
 
 
 def section_of(found: Page, title: str) -> Section:

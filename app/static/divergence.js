@@ -24,6 +24,7 @@ const CAUSES = {
   "near-tie": "Near-tie",
   "lossy rule": "Lossy rule",
   "draft alone": "Draft alone",
+  "written in place": "Written in place",
   "sampling draw": "Sampling draw",
   unexplained: "Unexplained",
 };

@@ -18,7 +18,7 @@ TOKENS = (
     Column("pos", "int64", "tokens", "Position in the response, from 0."),
     Column("token", "int64", "id", "Id of the emitted token."),
     Column("piece", "str", "", "Text of the token."),
-    Column("origin", "str", "", "Where it came from: draft, relaxed, correction, bonus or target."),
+    Column("origin", "str", "", "Where it came from: draft, relaxed, correction, bonus, target or placed."),
     Column("round", "int64", "index", "Round (target call) that emitted it."),
     Column(
         "node",

@@ -10,7 +10,7 @@ from engine.trace import outcome
 from engine.trace.events import TopN
 from engine.trace.store import Trace
 
-Cause = Literal["near-tie", "lossy rule", "draft alone", "sampling draw", "unexplained"]
+Cause = Literal["near-tie", "lossy rule", "draft alone", "written in place", "sampling draw", "unexplained"]
 
 # Largest gap of log-probabilities, nats, that another order of the same sums can turn round. Measured on forwards of
 # different shapes: float32 5e-5, float16 0.04, bfloat16 0.19 (logits of magnitude 16 to 32 are 0.125 apart there).
@@ -75,6 +75,8 @@ def near(trace: Trace) -> float:
 
 
 def _cause(one: Trace, other: Trace, pos: int, gap: float | None, close: float) -> Cause:
+    if any(trace.tokens[pos].origin == "placed" for trace in (one, other)):
+        return "written in place"
     if _alone(one, pos) or _alone(other, pos):
         return "draft alone"
     if _bent(one, pos) or _bent(other, pos):
@@ -128,6 +130,7 @@ def _text(
         "near-tie": f"a near-tie, {apart}, which {one.head.dtype} does not settle",
         "lossy rule": f"a lossy rule decided, {apart}",
         "draft alone": f"the draft model wrote alone, {apart}",
+        "written in place": f"a non-autoregressive model wrote without the target, {apart}",
         "sampling draw": f"{'both are draws from one distribution' if exact else 'the draws differ'}, {apart}",
         "unexplained": f"unexplained, {apart}: two exact greedy runs should agree here",
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from engine.analysis.canvas import cell_words, iteration_words
 from engine.analysis.comparisons import comparisons
 from engine.analysis.reasons import SENTENCES, by_threshold
 from engine.analysis.scene import Scene, share
@@ -20,6 +21,7 @@ def why(
     thresholds: Mapping[str, Threshold] | None = None,
 ) -> str:
     """The sentence for a node (itself or its index in the round), a token (itself or its position), or the round.
+    Where a text is written in place, a node's index is that of a place of the canvas.
 
     `pieces` gives the text of ids that earlier rounds mentioned; the round's own come on top. `thresholds`
     gives what rules declare, by the rule's name; a sentence about a threshold names the comparisons from there.
@@ -28,6 +30,8 @@ def why(
         IndexError: the round has no such node or position.
     """
     known, declared = _Texts(event, pieces or {}), (thresholds or {}).get(head.rule)
+    if isinstance(node, int) and event.canvas is not None:
+        return cell_words(event, node, known)
     if node is not None:
         index = event.nodes.index(node) if isinstance(node, Node) else node
         return _node(Scene(head, event, index, known, declared))
@@ -88,6 +92,8 @@ class _Texts:
 def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces, declared: Threshold | None) -> str:
     own = quoted(token.token, pieces)
     given = share(token.top_target, token.token)
+    if token.origin == "placed":
+        return _placed(event, token, own, pieces)
     if token.node is not None and token.node < len(event.nodes):
         return _node(Scene(head, event, token.node, pieces, declared))
     if token.origin == "bonus":
@@ -109,6 +115,15 @@ def _token(head: RunStarted, event: Round, token: Token, pieces: Pieces, declare
     return f"Drafted: {own} was proposed and {verb}; this trace was recorded without the details."
 
 
+def _placed(event: Round, token: Token, own: str, pieces: Pieces) -> str:
+    """A token of a text that was written in place, and that nobody checked."""
+    if event.canvas is None:
+        said = f"Written in place: {own}. This trace was recorded without what its iterations left."
+    else:
+        said = cell_words(event, token.pos - event.start, pieces)
+    return f"{said} No target looked at it."
+
+
 def _refused(event: Round) -> int | None:
     """The last draft token rejected where the walk ended."""
     at = event.accepted + 1
@@ -118,6 +133,8 @@ def _refused(event: Round) -> int | None:
 
 def _round(event: Round) -> str:
     emitted = count(event.emitted, "token")
+    if outcome.in_place(event):
+        return iteration_words(event)
     if outcome.alone(event):
         return f"Round {event.index}: one call of the draft model gives {emitted}; the target was not asked."
     if not event.drafted:

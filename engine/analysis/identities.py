@@ -22,7 +22,7 @@ def identities(trace: Trace) -> list[str]:
 
 def _round(event: Round, unread: int) -> Iterator[str]:
     """Of one round; `unread` tokens were committed by rounds before that did not call the target."""
-    alone = 0 < event.drafted == event.accepted == event.emitted or outcome.alone(event)
+    alone = 0 < event.drafted == event.accepted == event.emitted or outcome.alone(event) or outcome.in_place(event)
     kept = [number for number, node in enumerate(event.nodes) if node.state in outcome.ACCEPTED]
     if event.emitted != len(event.tokens):
         yield f"says {event.emitted} tokens and emits {len(event.tokens)}"

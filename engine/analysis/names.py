@@ -76,6 +76,12 @@ NAMES: tuple[Name, ...] = (
         formula="drafted - accepted - rejected: never tested",
         lm_studio="ignoredDraftTokensCount",
     ),
+    Name(
+        name="iterations",
+        unit="iterations",
+        formula="passes over all places of a text",
+        note="Non-autoregressive systems, which ask no target.",
+    ),
     Name(name="reward_calls", unit="calls", formula="steps scored by a process reward model", note="RSD."),
     Name(name="reward_tokens", unit="tokens", formula="sum of the tokens fed to the process reward model"),
     Name(

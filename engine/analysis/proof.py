@@ -12,6 +12,7 @@ from engine.analysis.replay import replay
 from engine.analysis.words import count
 from engine.errors import ConfigError
 from engine.threshold import Threshold
+from engine.trace import outcome
 from engine.trace.store import Trace
 
 
@@ -78,7 +79,7 @@ def _text(trace: Trace, reference: Trace, name: str, plain: str) -> tuple[int | 
 
 
 def _decisions(trace: Trace, thresholds: Mapping[str, Threshold | None]) -> tuple[int | None, int, str]:
-    if not any(event.drafted for event in trace.rounds):
+    if not any(event.drafted or outcome.in_place(event) for event in trace.rounds):
         return 0, 0, "Nothing was drafted, so nothing was decided."
     if trace.head.rule not in thresholds:
         return None, 0, "Its rule is not known here, so its decisions are not recomputed."

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from engine.analysis.identities import identities
 from engine.errors import TraceError
+from engine.trace import outcome
 from engine.trace.store import MAX_BYTES, MAX_NODES, Trace, unpack
 
 MAX_RUNS = 200
@@ -47,7 +48,7 @@ def read_runs(
 
 def draft_tokens(trace: Trace) -> int:
     """How many draft tokens a trace holds, those left out of a draft included."""
-    return sum(len(event.nodes) + len(event.pruned) for event in trace.rounds)
+    return sum(map(outcome.nodes, trace.rounds))
 
 
 def _sound(trace: Trace) -> Trace:

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.analysis import beams
+from engine.analysis import beams, canvas
 from engine.analysis.decisions import Decision, acceptance, bars, decide, greedy, numbers, overlap
 from engine.analysis.words import count, quoted
 from engine.config import KnobValue
 from engine.errors import ConfigError, shown, unknown
 from engine.threshold import OVERLAP_N, Threshold, settings, taken_at, terms
+from engine.trace import outcome
 from engine.trace.events import Node, Round
 from engine.trace.outcome import REJECTED
 from engine.trace.store import Trace
@@ -61,6 +62,8 @@ def replay(trace: Trace, threshold: Threshold | None) -> Replay:
     """
     if trace.head.rule == beams.RULE:
         return _followed(trace)
+    if any(map(outcome.in_place, trace.rounds)):
+        return _written(trace)
     checked, missing, faults = 0, 0, []
     for event, index, node in _tested(trace):
         decision = decide(trace.head, node, trace.head.knobs, threshold)
@@ -87,6 +90,17 @@ def _followed(trace: Trace) -> Replay:
         f"what neither the text nor a beam of the next round holds), {_compared(trace)}"
     )
     return Replay(checked, missing, faults, told)
+
+
+def _written(trace: Trace) -> Replay:
+    """A text that was written in place: every canvas beside the one before, and the last beside the text."""
+    _whole(trace)
+    checked = canvas.compared(trace)
+    told = (
+        f"{count(checked, 'place')} followed from iteration to iteration (tokens change only where they are written, "
+        "and the last canvas is the text); nothing was accepted or rejected"
+    )
+    return Replay(checked, 0, [*canvas.faults(trace)], told)
 
 
 def _compared(trace: Trace) -> str:
@@ -121,7 +135,7 @@ def what_if(trace: Trace, threshold: Threshold | None, /, **knobs: KnobValue) ->
 
 
 def _whole(trace: Trace) -> None:
-    if any(event.drafted and not event.nodes for event in trace.rounds):
+    if any(map(outcome.lightly, trace.rounds)):
         raise ConfigError("This trace was recorded lightly: its decisions were not kept. Record it in full.")
 
 

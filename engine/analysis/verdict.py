@@ -20,6 +20,7 @@ Cause = Literal[
     "not timed",
     "plain decoding",
     "draft alone",
+    "written in place",
     "speculation inactive",
     "overhead-bound",
     "reward model too costly",
@@ -192,6 +193,8 @@ def worthwhile(found: dict[str, Any]) -> int:
 def _cause(
     found: dict[str, Any], calls: int, gain: float, shares: Shares, active: float, call: float, worth: int
 ) -> Cause:
+    if found["iterations"]:
+        return "written in place"
     if _alone(found):
         return "draft alone"
     if calls < FEW:
@@ -227,6 +230,9 @@ def _why(
     worth: int,
 ) -> str:
     calls = count(found["rounds"], "target call")
+    if cause == "written in place":
+        passes = count(found["iterations"], "iteration")
+        return f"Every place was written at once and then improved: {passes}, and the target was never asked."
     if cause == "draft alone":
         return "The draft model wrote alone, and the target was never asked."
     if cause == "too early":

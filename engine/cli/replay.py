@@ -11,6 +11,7 @@ from engine.analysis.identities import identities
 from engine.analysis.replay import replay
 from engine.errors import TraceError
 from engine.rules import RULES, THRESHOLDS
+from engine.trace import outcome
 from engine.trace.store import Trace
 
 
@@ -68,7 +69,7 @@ def _read(path: Path) -> Report:
 def check(path: Path, trace: Trace) -> Report:
     """Decisions where they were recorded, identities in any case."""
     head, faults = trace.head, identities(trace)
-    light = sum(bool(event.drafted and not event.nodes) for event in trace.rounds)
+    light = sum(map(outcome.lightly, trace.rounds))
     decisions = unknown = 0
     note = ""
     if light:

@@ -7,7 +7,7 @@ from engine.config import Card
 from engine.errors import ConfigError, unknown
 from engine.methods.compose import composed
 
-FAMILIES = ("chains", "lookups", "trees", "judges")
+FAMILIES = ("chains", "lookups", "trees", "judges", "nat")
 _others = [info.name for info in iter_modules(__path__) if info.name not in (*FAMILIES, "compose")]
 CARDS: tuple[Card, ...] = tuple(
     card for name in (*FAMILIES, *_others) for card in import_module(f"{__name__}.{name}").CARDS

@@ -74,6 +74,7 @@ def make_card(
         knobs=_ordered(knobs.values()),
         needs=wanted,
         threshold=r.THRESHOLD,
+        writer="nat" if s.KIND == "canvas" else "target",
         **words,
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.errors import ConfigError, LabError, unknown
+from engine.errors import ConfigError, LabError, ModelMismatch, unknown
 from engine.heads import files, hydra, medusa
 from engine.heads.eagle_load import load_eagle2, load_eagle3
 from engine.heads.mtp_load import load_mtp
@@ -15,12 +15,14 @@ from engine.judge import weights
 from engine.judge.weights import load_judge
 from engine.lookup.static import load_static
 from engine.model import Model
+from engine.nat.files import load_nat
 from engine.reward.likelihood import LINE, META
 from engine.reward.model import WEIGHTS as REWARD_WEIGHTS
 from engine.reward.model import load_reward
 from engine.strata.bins import load_strata
 
 Loader = Callable[[Path, Model], Any]
+SYSTEMS = ("cmlm", "glat_ctc", "dat", "rewrite_nat")  # non-autoregressive ones
 LOADERS: dict[str, Loader] = {  # role (before a colon) -> loader
     "judge": load_judge,
     "automaton": load_static,
@@ -32,6 +34,7 @@ LOADERS: dict[str, Loader] = {  # role (before a colon) -> loader
     "mtp": load_mtp,
     "parallel": load_parallel,
     "strata": lambda path, target: load_strata(path, target.revision),
+    **dict.fromkeys(SYSTEMS, load_nat),
 }
 CONFIG = ("config.json",)
 HEADS: dict[str, tuple[str, ...]] = {  # role -> its weights, under any of these names; a hub id will do too
@@ -40,6 +43,7 @@ HEADS: dict[str, tuple[str, ...]] = {  # role -> its weights, under any of these
     "mtp": (*files.WEIGHTS, files.INDEX),
     "medusa": (*files.WEIGHTS, *medusa.FILES),
     "hydra": (*files.WEIGHTS, *hydra.FILES),
+    **dict.fromkeys(SYSTEMS, (*files.WEIGHTS, files.INDEX)),
 }
 FILES: dict[str, tuple[tuple[str, ...], ...]] = {  # role -> what its folder holds, each under any of its names
     "judge": ((weights.META,), (weights.WEIGHTS,)),
@@ -56,9 +60,13 @@ def load_asset(role: str, path: str, target: Model) -> Any:
 
     Raises:
         ConfigError: no loader for that role.
-        AssetError, ModelMismatch: from the loader.
+        AssetError, ModelMismatch: from the loader; or it is another non-autoregressive system than the role's.
     """
-    return LOADERS[kind_of(role)](Path(path), target)
+    kind = kind_of(role)
+    asset = LOADERS[kind](Path(path), target)
+    if kind in SYSTEMS and asset.kind != kind:
+        raise ModelMismatch(f"{path} holds the system {asset.kind!r}, and {kind!r} was asked for.")
+    return asset
 
 
 def kind_of(role: str) -> str:

@@ -155,9 +155,10 @@ class Pair:
         return ""
 
     def unfit(self, card: Card) -> str:
-        """Why a card cannot run on an encoder-decoder; empty when it can, or when the target is none."""
+        """Why a card cannot run on this family of models; empty when it can."""
         if not self.target.seam:
-            return ""
+            reads = "its network reads a source and writes all places of a text at once"
+            return f"{card.title} runs on encoder-decoder models: {reads}." if card.writer == "nat" else ""
         parts = (DRAFTERS[card.drafter], SHAPES[card.shape], RULES[card.rule])
         reason = next(filter(None, map(decoder_only, parts)), "")
         return f"{card.title} runs on decoder-only models: {reason}" if reason else ""

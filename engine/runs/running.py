@@ -107,6 +107,8 @@ def configure(
     ids = pair.target.tokenizer.encode(prompt, options.chat)
     pair.check_fit(ids)
     at = pair.target.source_of(ids)
+    if card.writer == "nat" and pair.target.seam and len(ids) > at + len(pair.target.seam.opening):
+        raise ConfigError(f"{card.title} writes all places of a text at once: it cannot go on from a beginning.")
     return RunConfig(
         method=card.name,
         prompt_ids=tuple(ids),
@@ -129,7 +131,7 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
         torch.set_num_threads(pair.threads.count)  # labs of one process may have settled on different numbers
     kit = with_costs(pair, card, config)
     method = reuse or build(card, kit, config.knobs)
-    model = pair.target if card.writer == "target" else kit.model(card.writer)
+    model = kit.model(card.writer) if card.writer == "draft" else pair.target
     wide = method.shape.width if isinstance(method.shape, BeamWidth) else 0
     slots = len(config.prompt_ids) + wide * config.max_new_tokens  # beams may part at once
     session = model.session(kit.capacity, method.drafter.taps, slots)

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.config import AUTO
 from engine.errors import TraceError
-from engine.trace.events import Event, Node, Round, RunEnded, RunStarted, Token, TopN
+from engine.trace.events import Cell, Event, Node, Round, RunEnded, RunStarted, Token, TopN
 
 MAX_DRAFT = 50_000  # draft tokens of one round, also of one that was recorded lightly
 MAX_VOCAB = 2**24
@@ -86,6 +86,8 @@ class Bounds:
                 raise TraceError(f"{where}, node {number}: {error}") from None
         for out in event.pruned:
             self._free(out, PRUNED, f"{where}: pruned")
+        for number, cell in enumerate(event.canvas or ()):
+            self._cell(cell, event.extras.get("iteration") or 0, f"{where}, place {number}")
         for token in event.tokens:
             self._token(event, token, where)
         for key in event.pieces:
@@ -117,6 +119,12 @@ class Bounds:
             self._free(node.reason, REASON, "reason")
         if node.source:
             self._free(node.source, SOURCE, "source")
+
+    def _cell(self, cell: Cell, iteration: int, where: str) -> None:
+        _within(cell.token, 0, self.vocab - 1, f"{where}: token")
+        _within(cell.iteration, 0, iteration, f"{where}: iteration")
+        _within(cell.q, 0, 1 + SLACK, f"{where}: q")
+        _within(cell.before, 0, self.vocab - 1, f"{where}: before")
 
     def _top(self, top: TopN | None, name: str) -> None:
         for token, share in top or ():
@@ -331,6 +339,7 @@ HEAD_EXTRAS = (
 )
 EXTRAS = (
     _each(_few, "bin", "n_verify", "levels", "d_extra", "k", "made", "candidates", "hit_order", "beams", "ended")
+    | _each(_few, "iteration", "places", "written", "open")
     | _each(_count, "match", "table_entries", "buffers_made", "buffers_reused", "reward_tokens", "draft_tokens")
     | _each(_share, "mean_confidence", "judge_threshold", "reward", "following")
     | _each(_real, "lambda", "rating", "score")

@@ -8,7 +8,19 @@ from operator import itemgetter
 from typing import Any, Union, get_args, get_origin, is_typeddict
 
 from engine.errors import TraceError, unknown
-from engine.trace.events import NODE_STATES, ORIGINS, SCHEMA, Event, Node, Round, RunEnded, RunStarted, Token, TopN
+from engine.trace.events import (
+    NODE_STATES,
+    ORIGINS,
+    SCHEMA,
+    Cell,
+    Event,
+    Node,
+    Round,
+    RunEnded,
+    RunStarted,
+    Token,
+    TopN,
+)
 
 KINDS: dict[str, type[RunStarted] | type[Round] | type[RunEnded]] = {
     cls.kind: cls for cls in (RunStarted, Round, RunEnded)
@@ -246,7 +258,7 @@ def _short(value: object) -> str:
 
 _COUNT = _whole(0)
 _READERS: dict[Any, Reader] = {bool: _bool, float: _float, str: _str, TopN: _top, Any: _free}
-_RECORDS = (Node, Token, RunStarted, Round, RunEnded)
+_RECORDS = (Node, Token, Cell, RunStarted, Round, RunEnded)
 _WRITTEN: dict[type[Any], list[tuple[str, bool]]] = {
     cls: [(field.name, field.type == TopN | None) for field in fields(cls)] for cls in _RECORDS
 }

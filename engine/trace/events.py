@@ -7,7 +7,7 @@ from engine.trace.records import HeadExtras, Pruned, Reason, RoundExtras, Source
 
 SCHEMA = 1
 NODE_STATES = ("accepted", "rejected", "discarded", "relaxed", "vetoed")
-ORIGINS = ("draft", "relaxed", "correction", "bonus", "target")
+ORIGINS = ("draft", "relaxed", "correction", "bonus", "target", "placed")
 TopN = list[tuple[int, float]]  # (token id, probability), most probable first
 
 
@@ -57,6 +57,16 @@ class Token:
 
 
 @dataclass(slots=True)
+class Cell:
+    """One place of a text that is written in place, as an iteration left it."""
+
+    token: int  # a mask or a blank where nothing stands
+    iteration: int  # that last wrote it, from 1; 0 where nothing stands
+    q: float | None = None  # probability that the model gave the token
+    before: int | None = None  # token that stood here, of a place that this iteration wrote anew
+
+
+@dataclass(slots=True)
 class RunStarted:
     """Head of a trace: everything needed to understand and repeat the run."""
 
@@ -93,7 +103,8 @@ class RunStarted:
 @dataclass(slots=True)
 class Round:
     """One cycle: a draft, one target call (none where a reward model accepts a step, or where the draft model writes
-    alone), a decision. Times in milliseconds; they sum to the round."""
+    alone), a decision. Or one iteration of a text that is written in place, which drafts nothing and asks no target;
+    the last emits the text. Times in milliseconds; they sum to the round."""
 
     kind: ClassVar[str] = "round"
     index: int
@@ -113,6 +124,7 @@ class Round:
     pruned: list[Pruned] = field(default_factory=list)  # candidates left out: token, parent, score, cause
     tokens: list[Token] = field(default_factory=list)
     pieces: dict[str, str] = field(default_factory=dict)  # token id -> text, each id once per trace
+    canvas: list[Cell] | None = None  # every place after an iteration; None of a draft, and when recorded lightly
 
 
 @dataclass(slots=True)

@@ -10,13 +10,29 @@ REJECTED = ("rejected", "vetoed")
 
 
 def called(event: Round) -> bool:
-    """Whether the target was called; it is not where a reward model accepts a step, or the draft model writes alone."""
+    """Whether the target was called; it is not where a reward model accepts a step, where the draft model writes alone,
+    or where a text is written in place."""
     return event.fed > 0
 
 
 def alone(event: Round) -> bool:
     """Whether the draft model wrote the round's tokens, and nobody was to check them."""
     return not event.drafted and bool(event.tokens) and all(token.origin == "draft" for token in event.tokens)
+
+
+def in_place(event: Round) -> bool:
+    """Whether the round is an iteration of a text that is written in place: nothing was drafted, nobody was asked."""
+    return not event.drafted and not event.fed and "iteration" in event.extras
+
+
+def lightly(event: Round) -> bool:
+    """Whether the round's draft tokens, or the places of its canvas, were not recorded."""
+    return event.canvas is None if in_place(event) else bool(event.drafted and not event.nodes)
+
+
+def nodes(event: Round) -> int:
+    """How many tokens the round holds besides those that it emits: of drafts, left out of them, or on a canvas."""
+    return len(event.nodes) + len(event.pruned) + len(event.canvas or ())
 
 
 def calls(rounds: Iterable[Round]) -> int:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from engine.errors import TraceError
 from engine.files.written import writable, write
+from engine.trace import outcome
 from engine.trace.bounds import Bounds
 from engine.trace.codec import check_round, event_from_json, event_json
 from engine.trace.events import Event, Round, RunEnded, RunStarted, Token
@@ -199,7 +200,7 @@ class Trace:
                 raise TraceError(f"Line {number} is nested too deeply.") from None
             except TraceError as error:
                 raise TraceError(f"Line {number}: {error}") from None
-            nodes += len(event.nodes) + len(event.pruned) if isinstance(event, Round) else 0
+            nodes += outcome.nodes(event) if isinstance(event, Round) else 0
             if nodes > max_nodes:
                 raise TraceError(f"The trace has more than {max_nodes} nodes, which is the limit.")
             if len(trace.tokens) > max_tokens:

@@ -33,6 +33,7 @@ class Sums:
 
     tokens: int = 0
     rounds: int = 0  # in which the target was called
+    iterations: int = 0  # of texts that are written in place
     reward_calls: int = 0  # of a process reward model
     reward_tokens: int = 0  # that it read
     verify_tokens: int = 0
@@ -81,6 +82,7 @@ class Sums:
         stops = [event for event in drafting if outcome.rejects(event)]
         return cls(
             rounds=outcome.calls(kept),
+            iterations=sum(map(outcome.in_place, kept)),
             reward_calls=sum("reward" in event.extras for event in kept),
             reward_tokens=sum(int(event.extras.get("reward_tokens") or 0) for event in kept),
             verify_tokens=sum(event.fed for event in kept),
@@ -136,6 +138,7 @@ class Sums:
         return {
             "tokens": self.tokens,
             "rounds": self.rounds,
+            "iterations": self.iterations,
             "verify_tokens": self.verify_tokens,
             "drafted": self.drafted,
             "accepted": self.accepted,

@@ -21,6 +21,7 @@ export interface Verdict {
     | "not timed"
     | "plain decoding"
     | "draft alone"
+    | "written in place"
     | "speculation inactive"
     | "overhead-bound"
     | "reward model too costly"
@@ -93,7 +94,7 @@ export interface Divergence {
   readonly gap: number | null;
   /** the gap below which the cause is a near-tie, for the less exact of the two dtypes */
   readonly near: number;
-  readonly cause: "near-tie" | "lossy rule" | "draft alone" | "sampling draw" | "unexplained";
+  readonly cause: "near-tie" | "lossy rule" | "draft alone" | "written in place" | "sampling draw" | "unexplained";
   readonly text: string;
 }
 

@@ -50,12 +50,12 @@ export interface Card {
   readonly formula: string;
   /** of the three parts together, defaults of this card applied */
   readonly knobs: readonly Knob[];
-  /** chain | tree | lookup | judge | baseline: how the page groups it */
+  /** chain | tree | lookup | judge | non-autoregressive | baseline: how the page groups it */
   readonly family: string;
   /** models besides the target: "draft", "eagle3", "judge:arithmetic", ... */
   readonly needs: readonly string[];
   /** the condition that the rule declares, if it has one */
   readonly threshold: Threshold | null;
-  /** the model that checks and writes; a draft that writes alone is no speculation */
-  readonly writer: "target" | "draft";
+  /** the model that checks and writes; one that writes unchecked is no speculation */
+  readonly writer: "target" | "draft" | "nat";
 }

@@ -8,7 +8,7 @@ export interface JsonObject {
 
 export type NodeState = "accepted" | "rejected" | "discarded" | "relaxed" | "vetoed";
 
-export type Origin = "draft" | "relaxed" | "correction" | "bonus" | "target";
+export type Origin = "draft" | "relaxed" | "correction" | "bonus" | "target" | "placed";
 
 /** [token id, probability], most probable first. */
 export type TopN = readonly (readonly [number, number])[];
@@ -157,6 +157,14 @@ export interface RoundExtras {
   readonly least?: number;
   /** and the one that it had; None where something else ended the draft */
   readonly following?: number | null;
+  /** of a text that is written in place, from 1 */
+  readonly iteration?: number;
+  /** that the text has after it */
+  readonly places?: number;
+  /** of these, how many it wrote */
+  readonly written?: number;
+  /** and how many hold nothing yet */
+  readonly open?: number;
 }
 
 /** Milliseconds of the parts of a round on one device (engine/costs/curve.py). */
@@ -272,6 +280,20 @@ export interface Token {
   readonly why?: string;
 }
 
+/** One place of a text that is written in place, as an iteration left it. */
+export interface Cell {
+  /** a mask or a blank where nothing stands */
+  readonly token: number;
+  /** that last wrote it, from 1; 0 where nothing stands */
+  readonly iteration: number;
+  /** probability that the model gave the token */
+  readonly q?: number;
+  /** token that stood here, of a place that this iteration wrote anew */
+  readonly before?: number;
+  /** The sentence that the server adds. */
+  readonly why?: string;
+}
+
 /** An answer held against its reference. */
 export interface Checked {
   readonly right: boolean;
@@ -318,7 +340,7 @@ export interface RunStarted {
   readonly extras: HeadExtras;
 }
 
-/** One cycle: a draft, one target call (none where a reward model accepts a step, or where the draft model writes alone), a decision. Times in milliseconds; they sum to the round. */
+/** One cycle: a draft, one target call (none where a reward model accepts a step, or where the draft model writes alone), a decision. Or one iteration of a text that is written in place, which drafts nothing and asks no target; the last emits the text. Times in milliseconds; they sum to the round. */
 export interface Round {
   readonly kind: "round";
   readonly index: number;
@@ -345,6 +367,8 @@ export interface Round {
   readonly tokens: readonly Token[];
   /** token id -> text, each id once per trace */
   readonly pieces: Readonly<Record<string, string>>;
+  /** every place after an iteration; None of a draft, and when recorded lightly */
+  readonly canvas?: readonly Cell[];
 }
 
 /** Tail of a trace. `reason`: eos | stop | limit | context | stopped | error. A time not measured is None. */
