@@ -2,6 +2,7 @@
 // Token chips and ghosts: one span each, its sign from the token's origin or the candidate's state. No layout here.
 
 import { h, visible } from "./dom.js";
+import { cellWords, isFresh, stepOf } from "./run/canvas.js";
 import { mainLine } from "./run/phases.js";
 import { textOf } from "./run.js";
 
@@ -20,6 +21,7 @@ const WORDS = {
   bonus: "bonus token of the target",
   target: "target",
   alone: "written by the draft model alone",
+  placed: "written in place",
   rejected: "rejected candidate",
   discarded: "candidate never tested",
   drafted: "drafted, not yet verified",
@@ -27,7 +29,7 @@ const WORDS = {
   vetoed: "vetoed candidate",
 };
 const MAX_GHOSTS = 3;
-const PLAIN = new Set(["draft", "target", "relaxed", "alone"]); // no box around the text
+const PLAIN = new Set(["draft", "target", "relaxed", "alone", "placed"]); // no box around the text
 
 /** The name of a sign in words, for labels and legends. @param {string} name */
 export const signText = (name) => WORDS[name] ?? name;
@@ -49,6 +51,27 @@ export function tokenChip(key, token, whitespace) {
   if (PLAIN.has(sign)) chip.textContent = text;
   else chip.append(...boxed(token.piece, text, whitespace));
   return chip;
+}
+
+/** A chip of a place of a text that is written in place, as a round left it: coloured by the iteration that last wrote
+ * it, marked where that was this one, a block where nothing stands.
+ * @param {Run} run @param {number} at the round's index @param {number} pos @param {number} total iterations
+ * @param {boolean} whitespace */
+export function placeChip(run, at, pos, total, whitespace) {
+  const round = run.rounds[at];
+  const i = pos - round.start;
+  const cell = round.canvas?.[i] ?? { token: round.tokens[i].token, iteration: round.extras.iteration ?? 1 };
+  const text = textOf(run, cell.token);
+  const open = cell.iteration === 0;
+  const kind = open ? "open" : `w${stepOf(cell.iteration, total)}${isFresh(round, cell) ? ".fresh" : ""}`;
+  return h(`span.k.placed.${kind}`, {
+    "data-r": at,
+    "data-p": pos,
+    id: `k-${run.key}-${pos}`,
+    role: "option",
+    "aria-label": `${open ? "" : `${visible(text)}, `}${cellWords(round, cell)}, position ${pos}`,
+    text: open ? "\u2003" : shown(whitespace ? marked(text) : text),
+  });
 }
 
 /** The text with a box around its body; white space alone is boxed as marks. @param {string} piece @param {string} text

@@ -59,8 +59,21 @@ export function visibleColumns(store, run) {
   const all = columns(run);
   const shown = store.visibleRounds(run);
   if (shown >= run.rounds.length) return all;
+  const written = run.rounds[shown - 1];
+  if (written?.canvas) return canvasColumns(run, written, shown - 1);
   const end = run.rounds[shown]?.start ?? all.length;
   return all.slice(0, end);
+}
+
+/** What stands at each place after an iteration, as if it were the text. @param {Run} run @param {Round} round
+ * @param {number} index @returns {Column[]} */
+function canvasColumns(run, round, index) {
+  return (round.canvas ?? []).map(({ token: id }, i) => {
+    const pos = round.start + i;
+    const piece = run.pieces.get(id) ?? "";
+    const token = /** @type {Token} */ ({ pos, token: id, piece, origin: "placed", round: index });
+    return { pos, token, round: index, index: null, node: null, ghost: false };
+  });
 }
 
 /** The run under the cursor, or the first lane that drafts, or the first lane.

@@ -133,6 +133,7 @@ export const SIGNS = {
   correction: { label: "correction", colour: "--target", d: "M-.78-.78H.78V.78H-.78z", fill: false, wide: true },
   bonus: { label: "bonus", colour: "--target", d: "M0-.9V.9M-.9 0H.9", fill: false, wide: true },
   target: { label: "target", colour: "--neutral", d: "M-.7 0H.7", fill: false, wide: true },
+  placed: { label: "written in place", colour: "--placed-4", d: "M-.7-.7H.7V.7H-.7z", fill: true },
   draft: { label: "written by the draft model alone", colour: "--draft-2", d: "M-.7 0H.7", fill: false, wide: true },
 };
 

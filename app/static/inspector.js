@@ -16,6 +16,7 @@ import { leftBy } from "./inspector/siblings.js";
 import { subject } from "./inspector/subject.js";
 import { math } from "./mathml.js";
 import { followSource, passageOf, passageText } from "./passage.js";
+import { inPlace } from "./run/canvas.js";
 import { createContinuing } from "./run/continue.js";
 import { overlapN } from "./thresholds.js";
 import { STATES, word } from "./words.js";
@@ -116,9 +117,9 @@ function show(store, parts, lab, continuing) {
 
 /** The token, its place, and why. @param {Parts} parts @param {Subject} it */
 function showSentence(parts, it) {
-  const { run, round, node, token, own } = it;
-  const state = token && token.node == null ? token.origin : node?.state;
-  const shownToken = token ? token.token : node?.token;
+  const { run, round, node, token, own, cell } = it;
+  const state = cell ? "placed" : token && token.node == null ? token.origin : node?.state;
+  const shownToken = cell ? cell.token : token ? token.token : node?.token;
   parts.name.replaceChildren(
     s(
       "svg",
@@ -129,9 +130,10 @@ function showSentence(parts, it) {
     h("span.v-state", {}, word(SIGNS[state ?? ""]?.label ?? "", STATES[state ?? ""])),
   );
   const which = node && !own ? `, draft token ${(it.index ?? 0) + 1} of ${round.nodes.length}` : "";
-  parts.place.textContent = `round ${it.roundIndex}, position ${it.pos}${which}`;
+  const when = cell ? `iteration ${round.extras.iteration}` : `round ${it.roundIndex}`;
+  parts.place.textContent = `${when}, position ${it.pos}${which}`;
   parts.why.replaceChildren(
-    ...rich(token?.why ?? (token && token.node == null ? null : node?.why) ?? neutral(it, state)),
+    ...rich(cell?.why ?? token?.why ?? (token && token.node == null ? null : node?.why) ?? neutral(it, state)),
   );
 }
 
@@ -237,7 +239,7 @@ function showDistributions(store, parts, it) {
           residual,
           cut: samples(run) ? cutOf(node) : null,
         })
-      : h("p.v-empty", { text: "This trace was recorded lightly: it holds decisions, not distributions." }),
+      : h("p.v-empty", { text: noBars(it) }),
   );
   parts.strip.replaceChildren(
     chanceStrip(samples(run) ? node : node && { ...node, u: undefined }, parts.widths.strip || 220),
@@ -250,6 +252,12 @@ function showDistributions(store, parts, it) {
     ]),
   );
 }
+
+/** Why there are no distributions. @param {Subject} it */
+const noBars = ({ run }) =>
+  inPlace(run)
+    ? "No draft and no target here: of each place its token and the probability of that were recorded."
+    : "This trace was recorded lightly: it holds decisions, not distributions.";
 
 /** Of which distributions sentence and bars speak. @param {boolean} left rejected siblings took something from them
  * @param {boolean} shown the bars show what they left @param {boolean} sampled @param {string} distribution */

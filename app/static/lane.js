@@ -3,7 +3,7 @@
 
 import { nameOf } from "./columns.js";
 import { h } from "./dom.js";
-import { LaneFlow } from "./laneflow.js";
+import { CanvasFlow, textOfLane } from "./lanecanvas.js";
 import { LaneHead } from "./lanehead.js";
 import { forcedText, forcedWords } from "./run/continue.js";
 
@@ -18,7 +18,7 @@ export class Lane {
   constructor(store, run, onTitle) {
     this.run = run;
     this.head = new LaneHead(store, run, onTitle);
-    this.text = new LaneFlow(store, run);
+    this.text = textOfLane(store, run);
     this.forced = h("p.forced", { hidden: true });
     this.element = h(
       `article.lane${run.card.guarantee === "reference" ? ".reference" : ""}`,
@@ -26,6 +26,7 @@ export class Lane {
       this.head.element,
       this.head.fault,
       this.forced,
+      this.text instanceof CanvasFlow ? this.text.bar : null,
       this.text.element,
     );
   }
@@ -39,6 +40,11 @@ export class Lane {
     this.text.grow();
     this.head.numbers();
     this.text.name(nameOf(this.text.store, this.run));
+  }
+
+  /** Show the iteration under the cursor, in a lane that is written in place. */
+  turn() {
+    if (this.text instanceof CanvasFlow) this.text.draw();
   }
 
   /** Show the rounds up to the time cursor. */

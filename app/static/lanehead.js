@@ -6,6 +6,7 @@ import { h, num, tell } from "./dom.js";
 import { percent } from "./draw.js";
 import { knobText } from "./lanetext.js";
 import { answerOf } from "./run/answer.js";
+import { inPlace } from "./run/canvas.js";
 import { draftedNothing, guaranteeOf } from "./run/guarantee.js";
 import { toggleProof } from "./run/proof.js";
 import { remarksOf } from "./run/remarks.js";
@@ -29,12 +30,19 @@ const REASONS = {
   stop: "complete",
   context: "context full",
 };
-/** @type {[name: string, title: string, anchor: import("./words.js").Anchor][]} */
+/** @typedef {[name: string, title: string, anchor: import("./words.js").Anchor | null]} Figure */
+/** @type {Figure[]} */
 const FIGURES = [
   ["tok/s", "Emitted tokens a second of decoding, without the prefill and without drawing.", "speedup"],
   ["τ", "Tokens a target call, the correction or bonus included.", "tau"],
   ["calls", "Target calls so far; the prefill is not counted.", "target-call"],
   ["accepted", "Share of the draft tokens that were accepted.", "acceptance-rate"],
+];
+
+/** Of a lane whose text is written in place. @type {Figure[]} */
+const PLACED = [
+  FIGURES[0],
+  ["iterations", "Passes over all places of the text so far; the target is never called.", null],
 ];
 
 export class LaneHead {
@@ -43,7 +51,12 @@ export class LaneHead {
     this.store = store;
     this.run = run;
     const { card } = run;
-    this.figures = FIGURES.map(([name, title, anchor]) => ({ value: h("span", {}, "–"), name, title, anchor }));
+    this.figures = (inPlace(run) ? PLACED : FIGURES).map(([name, title, anchor]) => ({
+      value: h("span", {}, "–"),
+      name,
+      title,
+      anchor,
+    }));
     const tabindex = store.lanes[0] === run.key ? null : "-1"; // one tab stop a word, in the first lane
     this.ratio = h("span.ratio", { title: "Speed against the reference lane of this comparison" });
     this.knobs = h("span", {}, knobText(run));
@@ -109,12 +122,10 @@ export class LaneHead {
     tell(this.title, name);
     const stats = this.store.stats(this.run);
     const drafts = this.run.card.guarantee !== "reference";
-    const texts = [
-      num(stats.perSecond, (stats.perSecond ?? 0) >= 100 ? 0 : 1),
-      num(stats.tau),
-      String(stats.calls),
-      drafts ? percent(stats.acceptRate) : "–",
-    ];
+    const speed = num(stats.perSecond, (stats.perSecond ?? 0) >= 100 ? 0 : 1);
+    const texts = inPlace(this.run)
+      ? [speed, String(stats.iterations)]
+      : [speed, num(stats.tau), String(stats.calls), drafts ? percent(stats.acceptRate) : "–"];
     texts.forEach((text, i) => {
       tell(this.figures[i].value, text);
     });

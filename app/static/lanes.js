@@ -129,6 +129,7 @@ export function mount(element, store, lab) {
   store.on("flags", flagLater);
   store.on("hover", mark);
   store.on("cursor", () => {
+    if (active()) for (const lane of lanes.values()) lane.turn();
     mark();
     store.frame("lanes:reveal", reveal);
   });
@@ -195,6 +196,7 @@ export function mount(element, store, lab) {
     const run = flow.dataset.key;
     if (item.dataset.i !== undefined) return { run, pos: Number(item.dataset.i) };
     const round = Number(item.dataset.r);
+    if (item.dataset.p !== undefined) return { run, round, pos: Number(item.dataset.p), node: null };
     return item.dataset.n === undefined ? { run, round, node: null } : { run, round, node: Number(item.dataset.n) };
   }
 

@@ -1,6 +1,8 @@
 // @ts-check
 // The numbers of runs, from their rounds alone; pooled over rounds, also over several runs of one method.
 
+import { isIteration } from "./run/canvas.js";
+
 /**
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/store.js").Run} Run
@@ -96,6 +98,7 @@ export function summary(rounds) {
   return {
     rounds: rounds.length,
     calls,
+    iterations: rounds.filter(isIteration).length,
     drafting: drafting.length,
     tokens,
     draft,

@@ -1,6 +1,8 @@
 // @ts-check
 // A run on the page: the trace's own events plus the sums that every view needs. No DOM here.
 
+import { isIteration } from "./run/canvas.js";
+
 /**
  * @typedef {import("./types/store.js").Run} Run what views see
  * @typedef {import("./types/store.js").Stats} Stats
@@ -14,7 +16,7 @@
  */
 
 /** @type {readonly Sum[]} */
-const SUMS = ["clock", "calls", "tokens", "drafted", "accepted", "draft", "verify", "other"];
+const SUMS = ["clock", "calls", "iterations", "tokens", "drafted", "accepted", "draft", "verify", "other"];
 
 /** An empty run of a method. @param {string} key @param {Run["card"]} card
  * @param {string} [file] that it comes from @returns {Growing} */
@@ -54,6 +56,7 @@ function addRound(run, round) {
   const amounts = {
     clock: draft_ms + verify_ms + other_ms,
     calls: fed > 0 ? 1 : 0,
+    iterations: isIteration(round) ? 1 : 0,
     tokens: emitted,
     drafted,
     accepted,

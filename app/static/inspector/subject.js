@@ -2,6 +2,7 @@
 // What the inspector shows: the draft token under the cursor or the pointer, and the token that was emitted there.
 
 import { rejectedNode, resolve } from "../columns.js";
+import { cellAt } from "../run/canvas.js";
 
 /**
  * @typedef {import("../types/store.js").Store} Store
@@ -23,7 +24,8 @@ export function subject(store) {
   }
   const here =
     token ?? (round.tokens ?? []).find((candidate) => candidate.pos === at.pos && onPath(round, node)) ?? null;
-  return { ...at, run, round, node, index, emitted: here, own: Boolean(token) };
+  const cell = cellAt(round, at.pos); // of a text that is written in place
+  return { ...at, run, round, node, index, emitted: here, own: Boolean(token), cell };
 }
 
 /** @param {Round} round @param {Node | null} node */

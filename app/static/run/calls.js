@@ -6,6 +6,8 @@ import { count } from "../dom.js";
 import { percent } from "../draw.js";
 import { summary } from "../numbers.js";
 
+/** @typedef {{rounds: number, calls: number, drafted: number, iterations: number}} Counts */
+
 /**
  * A sentence about a lane's target calls beside those of the lanes that answered the same prompt to their end.
  * Calls are few where drafts are long and are accepted: both numbers are given, for this lane and the next best.
@@ -31,13 +33,16 @@ export function callsSaid(store, run) {
   );
 }
 
-/** Calls in words: of the target, or of a draft model that writes alone and never asks it.
- * @param {{rounds: number, calls: number, drafted: number}} numbers */
-export const callWords = (numbers) =>
-  writesAlone(numbers) ? count(numbers.rounds, "draft call") : count(numbers.calls, "target call");
+/** Calls in words: of the target, or of who writes alone and never asks it: a draft model, or one that writes in place.
+ * @param {Counts} numbers */
+export function callWords(numbers) {
+  if (numbers.iterations) return count(numbers.iterations, "iteration");
+  return writesAlone(numbers) ? count(numbers.rounds, "draft call") : count(numbers.calls, "target call");
+}
 
-/** @param {{rounds: number, calls: number, drafted: number}} numbers */
-export const writesAlone = ({ rounds, calls, drafted }) => rounds > 0 && calls === 0 && drafted === 0;
+/** Whether a draft model writes by itself. @param {Counts} numbers */
+export const writesAlone = ({ rounds, calls, drafted, iterations }) =>
+  rounds > 0 && calls === 0 && drafted === 0 && !iterations;
 
 /** Tokens a target call in words; nothing where there was none. @param {number | null} tau @param {string} shown */
 export const tauWords = (tau, shown) =>

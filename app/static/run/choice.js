@@ -15,6 +15,7 @@ export const FAMILIES = {
   tree: "Trees",
   lookup: "Lookup",
   judge: "Judges",
+  "non-autoregressive": "Non-autoregressive",
   composed: "Composed",
 };
 

@@ -71,6 +71,7 @@ const EXACT =
  * @param {Card} card @param {Class} id @param {Readonly<Record<string, unknown>>} set */
 function because(card, id, set) {
   const { threshold } = card;
+  if (card.writer === "nat") return "A network of its own writes the text, and no target checks it.";
   if (id === "reference") return "The target alone, one token a call. The others are compared with it.";
   if (id === "exact") return EXACT;
   const knob = voiding(card, set);
@@ -106,7 +107,7 @@ function because(card, id, set) {
  * @param {Pick<Run, "card" | "rounds" | "sums" | "end">} run
  */
 export function draftedNothing({ card, rounds, sums, end }) {
-  const drafts = card.guarantee !== "reference" && card.family !== "baseline";
+  const drafts = card.guarantee !== "reference" && card.family !== "baseline" && card.writer !== "nat";
   if (!drafts || end === null || !rounds.length || sums.drafted.at(-1) !== 0) return "";
   return (
     `Drafted nothing: in ${rounds.length} target ${rounds.length === 1 ? "call" : "calls"} there was no draft ` +

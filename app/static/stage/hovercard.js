@@ -6,6 +6,7 @@ import { h } from "../dom.js";
 import { fmt, hideTip, pieceOf, prob, rich, SIGNS, showTip, stateOf } from "../draw.js";
 import { flagsAt } from "../flags.js";
 import { passageOf, passageText } from "../passage.js";
+import { cellAt, isFresh } from "../run/canvas.js";
 import { stepOf, stepWords } from "../run/steps.js";
 import { partsAt, referenceOf } from "./bands.js";
 
@@ -21,6 +22,8 @@ export function cardLines(store, sel) {
   const column = sel.pos == null ? null : columns(run)[sel.pos];
   const round = run.rounds[sel.round ?? column?.round ?? -1];
   if (!round) return [];
+  const cell = cellAt(round, sel.pos ?? null);
+  if (cell) return canvasLines(store, run, round, sel.pos ?? 0, cell);
   const token = sel.node == null || column?.token.node === sel.node ? (column?.token ?? null) : null;
   const node = sel.node != null ? round.nodes?.[sel.node] : (column?.node ?? null);
   const id = (token ?? node)?.token;
@@ -51,6 +54,25 @@ export function cardLines(store, sel) {
       : "",
     why ? h("span.why", {}, ...rich(why)) : "",
     passage ? h("span", {}, passageText(passage), " (s: go there)") : "",
+  ].filter(Boolean);
+}
+
+/** The lines of a place of a text that is written in place. @param {Store} store
+ * @param {import("../types/store.js").Run} run @param {import("../types/trace.js").Round} round @param {number} pos
+ * @param {import("../types/trace.js").Cell} cell */
+function canvasLines(store, run, round, pos, cell) {
+  const past = run.rounds.slice(0, round.index + 1).flatMap((one) => {
+    const there = cellAt(one, pos);
+    const fresh = there && isFresh(one, there) && one.canvas?.length === round.canvas?.length;
+    return fresh
+      ? [`${there.iteration}: ${pieceOf(run, there.token)}${there.q == null ? "" : ` ${prob(there.q)}`}`]
+      : [];
+  });
+  return [
+    `${cell.iteration ? pieceOf(run, cell.token) : "nothing yet"}  ${SIGNS.placed.label}`,
+    `${nameOf(store, run)}, position ${pos}, iteration ${round.extras.iteration}`,
+    past.length > 1 ? `written here: ${past.join(" → ")}` : "",
+    cell.why ? h("span.why", {}, ...rich(cell.why)) : "",
   ].filter(Boolean);
 }
 

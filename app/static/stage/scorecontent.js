@@ -59,8 +59,15 @@ export function contentOf(store, folded, head) {
   const runs = order.flatMap((key) => store.runs.get(key) ?? []);
   const lanes = new Map(runs.map((run) => [run.key, laneOf(store, run, reference)]));
   const ids = tracksOf(store);
-  const tracks = ids.map((id) => ({ id, height: trackOf(id).height }));
-  const { places, height } = layoutBands(order, () => tracks, folded, { head });
+  /** @param {string} key */
+  const tracks = (key) => {
+    const run = store.runs.get(key);
+    return ids.map(trackOf).map(({ id, height, tall, has }) => ({
+      id,
+      height: run && tall && has(run) ? tall(run) : height,
+    }));
+  };
+  const { places, height } = layoutBands(order, tracks, folded, { head });
   const count = Math.max(0, ...[...lanes.values()].map((lane) => lane.shift + lane.list.length));
   return { reference, order, lanes, places, height, count, tops: new Map(ids.map((id) => [id, topOf(id, runs)])) };
 }

@@ -3,6 +3,7 @@
 
 import { FONT, pieceOf } from "../draw.js";
 import { flagged, flagsAt } from "../flags.js";
+import { cellAt, isFresh, iterations, stepOf } from "../run/canvas.js";
 import { linesOf } from "../thresholds.js";
 import { cells } from "./axis.js";
 import { firstFrom, fromOn } from "./bands.js";
@@ -144,6 +145,7 @@ export function paintSpans(ctx, view) {
     const x = xOf(view, from) + gap;
     const w = Math.max(0.5, (Math.min(to, last) - from) * px - 2 * gap);
     if (kind === "correction" || kind === "vetoed") box(ctx, view, x, w, kind);
+    else if (kind === "placed") continue;
     else if (kind === "target" || kind === "alone") {
       ctx.fillStyle = ink(kind === "alone" ? "--draft-2" : "--neutral");
       ctx.globalAlpha = 0.55;
@@ -161,6 +163,7 @@ export function paintSpans(ctx, view) {
       }
     }
   }
+  paintPlaced(ctx, view);
   const { overhangs, reach } = band;
   for (let i = fromOn(overhangs, first - reach); i < overhangs.length && overhangs[i].from < last; i += 1) {
     const { from, to } = overhangs[i];
@@ -187,6 +190,59 @@ function stepsIn({ band: { steps, reach }, first, last }) {
   for (let i = fromOn(steps, first - reach); i < steps.length && steps[i].from < last; i += 1)
     found.push({ ...steps[i], to: Math.min(steps[i].to, steps[i + 1]?.from ?? Infinity) });
   return found;
+}
+
+/** Tokens that were written in place, in the colour of the iteration that last wrote each.
+ * @param {Pen} ctx @param {View} view */
+function paintPlaced(ctx, view) {
+  const { run, list, first, last, px, y, ink } = view;
+  const total = iterations(run);
+  const gap = px >= 3 ? 1 : 0;
+  for (let i = first; i < last; i += 1) {
+    const { token, round, pos } = list[i];
+    if (token.origin !== "placed") continue;
+    const cell = cellAt(run.rounds[round], pos);
+    paintCell(ctx, xOf(view, i) + gap, y, Math.max(0.5, px - 2 * gap), BAR, cell?.iteration ?? total, total, ink);
+  }
+}
+
+/** A place in the colour of the iteration that wrote it; a frame where nothing stands.
+ * @param {Pen} ctx @param {number} x @param {number} y @param {number} w @param {number} h
+ * @param {number} iteration @param {number} total @param {import("../types/pen.js").Ink} ink */
+function paintCell(ctx, x, y, w, h, iteration, total, ink) {
+  if (iteration) {
+    ctx.fillStyle = ink(`--placed-${stepOf(iteration, total)}`);
+    ctx.fillRect(x, y, w, h);
+    return;
+  }
+  ctx.strokeStyle = ink("--neutral");
+  ctx.lineWidth = 1;
+  if (w < 3) return;
+  ctx.beginPath();
+  ctx.roundRect(x + 0.5, y + 0.5, w - 1, h - 1, 1);
+  ctx.stroke();
+}
+
+/** A row an iteration, from the top: what it wrote in full colour, what it left pale. Of canvases with other lengths
+ * each row has its own places.
+ * @param {Pen} ctx @param {View} view */
+export function paintIterations(ctx, view) {
+  const { run, list, first, last, px, y, height, ink } = view;
+  const total = iterations(run);
+  const shown = run.rounds.slice(0, (list.at(-1)?.round ?? -1) + 1);
+  const tall = height / Math.max(1, total);
+  const gap = px >= 3 ? 1 : 0;
+  shown.forEach((round, row) => {
+    for (let i = first; i < Math.min(last, round.start + (round.canvas?.length ?? 0)); i += 1) {
+      const cell = cellAt(round, i);
+      if (!cell) continue;
+      ctx.globalAlpha = cell.iteration && !isFresh(round, cell) ? 0.28 : 1;
+      const top = Math.round(y + row * tall);
+      const deep = Math.max(1, Math.round(y + (row + 1) * tall) - top - 1);
+      paintCell(ctx, xOf(view, i) + gap, top, Math.max(0.5, px - 2 * gap), deep, cell.iteration, total, ink);
+    }
+  });
+  ctx.globalAlpha = 1;
 }
 
 const SCORED = 30; // pixels that a score in digits takes

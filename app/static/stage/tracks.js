@@ -3,6 +3,7 @@
 
 import { flagged } from "../flags.js";
 import { drafted } from "../numbers.js";
+import { iterations } from "../run/canvas.js";
 import { overlapN } from "../thresholds.js";
 import { bandOf } from "./bands.js";
 import { extent, numberTrack } from "./numbertracks.js";
@@ -12,6 +13,7 @@ import {
   judged,
   levels,
   paintImportance,
+  paintIterations,
   paintSpans,
   paintSteps,
   paintTcr,
@@ -23,15 +25,20 @@ import {
  * @typedef {import("../types/store.js").Run} Run
  * @typedef {import("../columns.js").Column} Column
  * @typedef {{id: string, name: string, title: string, height: number, none: string, label: (run: Run) => string,
- *   rare?: boolean, word?: import("../words.js").Anchor, has: (run: Run) => boolean, top: (run: Run) => number,
+ *   tall?: (run: Run) => number, rare?: boolean, word?: import("../words.js").Anchor, has: (run: Run) => boolean,
+ *   top: (run: Run) => number,
  *   paint: (ctx: import("../types/pen.js").Pen, view: import("./trackpaint.js").View) => void}} Track
- *   `rare`: left out of all bands while no run on the stage has it; `word`: its entry in the glossary
+ *   `tall`: the height in a run's band, where runs differ; `rare`: left out of all bands while no run on the stage has
+ *   it; `word`: its entry in the glossary
  */
 
 const hTarget = (/** @type {Column} */ column) => column.token.h_target ?? column.node?.h_target ?? null;
 const hDraft = (/** @type {Column} */ column) => column.token.h_draft ?? column.node?.h_draft ?? null;
 const keep = (/** @type {Column} */ column) => column.node?.accept_prob ?? null;
 const common = (/** @type {Column} */ column) => column.node?.overlap ?? null;
+
+const ROW = 10; // pixels of an iteration
+const IN_ALL = 80; // and of all of them, at most
 
 /** @type {Track[]} */
 export const TRACKS = [
@@ -47,6 +54,21 @@ export const TRACKS = [
     has: () => true,
     top: () => 1,
     paint: paintSpans,
+  },
+  {
+    id: "iterations",
+    name: "Iterations",
+    title:
+      "Of a text that is written in place, a row an iteration: full colour where it wrote, pale where an earlier one " +
+      "had, a frame where nothing stands yet",
+    height: 18,
+    tall: (run) => Math.round(Math.min(IN_ALL, ROW * Math.max(1, iterations(run)))),
+    none: "not written in place",
+    label: () => "iterations",
+    rare: true,
+    has: (run) => run.rounds.some((round) => round.canvas?.length),
+    top: () => 1,
+    paint: paintIterations,
   },
   {
     id: "entropy",

@@ -6,6 +6,7 @@ import { columns, nameOf, nodeSelection, rejectedNode } from "../columns.js";
 import { count, h } from "../dom.js";
 import { legend, rich, SIGNS } from "../draw.js";
 import { figuresIn, offer, stack } from "../figure.js";
+import { inPlace } from "../run/canvas.js";
 import { SAYS } from "../run/phases.js";
 import { across } from "../run.js";
 import { buildTree } from "../treefigure.js";
@@ -39,6 +40,7 @@ const ROWS = 12; // rows of a small tree before its least probable branches fold
  * @param {Run} run @param {Round | null} round */
 export function whyNone(run, round) {
   if (!round) return run.end ? `The text ended at position ${run.tokens.length - 1}.` : "Not decoded yet.";
+  if (inPlace(run)) return "Written in place, all places at once: no drafts. Text and Score show its iterations.";
   if (round.nodes?.length) return "";
   if (round.drafted)
     return `${count(round.drafted, "draft token")} made; this trace was recorded lightly, without drafts.`;

@@ -9,6 +9,7 @@ import type { BeingLoaded, InLine } from "./wire.js";
 export interface Sums {
   readonly clock: readonly number[];
   readonly calls: readonly number[];
+  readonly iterations: readonly number[];
   readonly tokens: readonly number[];
   readonly drafted: readonly number[];
   readonly accepted: readonly number[];
@@ -39,6 +40,8 @@ export interface Stats {
   readonly rounds: number;
   /** rounds in which the target was called */
   readonly calls: number;
+  /** of a text that is written in place */
+  readonly iterations: number;
   readonly clock: number;
   readonly tokens: number;
   readonly drafted: number;
