@@ -8,7 +8,6 @@ this is blockwise parallel decoding (Stern et al. 2018). Dimension key: K heads,
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 
 from engine.config import Knob
@@ -61,7 +60,7 @@ class Medusa:
         head, vocab = self.head, self.vocab
 
         def work(state: Tensor) -> Tensor:
-            return torch.stack([head.logits(state, i)[:, :vocab] for i in range(heads)], 1)
+            return head.first(state, heads)[..., :vocab]
 
         logits = work(state) if self.levels is None else self.levels.rows(heads, work, state)
         return logits[0]

@@ -1,26 +1,29 @@
 """What heads learn from: texts with the target's hidden states, computed once and kept on disk for all heads.
 
-Half of the texts are the target's own greedy answers to training prompts, the rest reference solutions; held-out
-problems are never used. Dimension key: N tokens of all texts, B rows, T tokens, D width.
+A share of the texts are the target's own greedy answers to training prompts, the rest reference solutions; held-out
+problems are never used. A source that an encoder reads has no states: there a row begins with the decoder's opening.
+Dimension key: N tokens of all texts, B rows, T tokens, D width.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import LlamaForCausalLM
+from transformers import AutoModelForSeq2SeqLM, LlamaForCausalLM
 
 from engine.heads.eagle import tapped
 from engine.model import Model, load_model
-from engine.tasks import FAMILIES, Problem, load_problems
+from engine.tasks import FAMILIES, SOURCED, Problem, load_problems
 from engine.training.probe import complete
+from engine.training.sourcecommands import greedy as written
 
 CHUNK = 50  # problems answered together
 
@@ -32,7 +35,7 @@ class Batch:
     ids: Tensor  # [B, T]
     start: Tensor
     size: Tensor
-    taps: Tensor  # [B, T, 3 D] inputs of three layers
+    taps: Tensor  # [B, T, 3 D] inputs of three layers; of an encoder-decoder none [B, T, 0]
     last: Tensor  # [B, T, D] final-normed
 
     def to(self, device: str) -> Batch:
@@ -102,8 +105,9 @@ def build(
         for old in folder.glob("part-*.safetensors"):
             old.unlink()
     file.write_text(json.dumps(card) + "\n")
-    writer = LlamaForCausalLM.from_pretrained(target, dtype=torch.float32).to(device).eval()
-    jobs = list(_jobs(texts, greedy, seed))
+    kind = AutoModelForSeq2SeqLM if model.seam else LlamaForCausalLM
+    writer: Any = kind.from_pretrained(target, dtype=torch.float32).to(device).eval()
+    jobs = list(_jobs(SOURCED if model.seam else FAMILIES, texts, greedy, seed))
     for number, (problems, own) in enumerate(jobs):
         part = folder / f"part-{number:04d}.safetensors"
         if part.exists():
@@ -114,10 +118,10 @@ def build(
         report(f"features: part {number + 1} of {len(jobs)}, {sum(len(a) + len(b) for a, b in lines):,} tokens")
 
 
-def _jobs(texts: int, greedy: float, seed: int) -> Iterator[tuple[list[Problem], bool]]:
+def _jobs(families: Sequence[str], texts: int, greedy: float, seed: int) -> Iterator[tuple[list[Problem], bool]]:
     """Chunks of training problems, and whether the target answers them itself; families take turns."""
-    share = -(-texts // len(FAMILIES))
-    pools = {family: load_problems(family, "train", share, seed + 7) for family in FAMILIES}
+    share = -(-texts // len(families))
+    pools = {family: load_problems(family, "train", share, seed + 7) for family in families}
     for at in range(0, share, CHUNK):
         for problems in pools.values():
             yield problems[at : at + CHUNK], (at // CHUNK + 1) * greedy // 1 > (at // CHUNK) * greedy // 1
@@ -126,30 +130,38 @@ def _jobs(texts: int, greedy: float, seed: int) -> Iterator[tuple[list[Problem],
 Line = tuple[list[int], list[int]]
 
 
-def _answered(writer: LlamaForCausalLM, model: Model, problems: list[Problem]) -> list[Line]:
+def _answered(writer: Any, model: Model, problems: list[Problem]) -> list[Line]:
+    if model.seam:
+        prompts = [model.tokenizer.encode(problem.prompt) for problem in problems]
+        texts = written(writer, [prompt[: model.source_of(prompt)] for prompt in prompts])
+        return list(zip(prompts, texts, strict=True))
     return [(list(line.prompt), list(line.rest)) for line in complete(writer, model.tokenizer.hf, problems)]
 
 
 def _solved(model: Model, problems: list[Problem]) -> list[Line]:
     words = model.tokenizer.hf
     end = [words.eos_token_id]
-    return [(words(p.prompt).input_ids, words(p.solution, add_special_tokens=False).input_ids + end) for p in problems]
+    return [
+        (model.tokenizer.encode(p.prompt), words(p.solution, add_special_tokens=False).input_ids + end)
+        for p in problems
+    ]
 
 
 @torch.inference_mode()
 def _states(model: Model, lines: list[Line]) -> dict[str, Tensor]:
     ids, taps, last = list[Tensor](), list[Tensor](), list[Tensor]()
     longest = max(len(prompt) + len(rest) for prompt, rest in lines)
-    for prompt, rest in lines:
-        passed = model.session(longest, tapped(model.layers)).forward([*prompt, *rest])
-        assert passed.taps is not None
-        ids.append(torch.tensor([*prompt, *rest], dtype=torch.int32))
-        taps.append(passed.taps.half().cpu())
+    layers = () if model.seam else tapped(model.layers)
+    own = [prompt[model.source_of(prompt) :] for prompt, _ in lines]  # what the decoder reads of each
+    for (prompt, rest), read in zip(lines, own, strict=True):
+        passed = model.session(longest, layers).forward([*prompt, *rest])
+        ids.append(torch.tensor([*read, *rest], dtype=torch.int32))
+        taps.append(passed.last[:, :0].half().cpu() if passed.taps is None else passed.taps.half().cpu())
         last.append(passed.last.half().cpu())
     return {
         "ids": torch.cat(ids),
         "taps": torch.cat(taps),
         "last": torch.cat(last),
         "sizes": torch.tensor([len(i) for i in ids]),
-        "starts": torch.tensor([len(prompt) for prompt, _ in lines]),
+        "starts": torch.tensor([len(read) for read in own]),
     }

@@ -23,6 +23,7 @@ from engine.training.heads import TrainingContext
 from engine.training.recipes import RECIPES
 
 ASSETS = Path("assets/tiny")
+SOURCED_KINDS = ("medusa", "blockwise")  # heads of an encoder-decoder's decoder
 
 
 def register(add: Any) -> None:
@@ -56,13 +57,14 @@ def _budget(head: argparse.ArgumentParser) -> None:
     head.add_argument("--minutes", type=float, default=12.0, help="wall-clock budget, minutes")
     head.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
     head.add_argument("--rows", type=int, default=8, help="texts a step")
-    head.add_argument("--heads", type=int, default=4, help="heads of Medusa (and so of blockwise) or Hydra")
+    head.add_argument("--heads", type=int, default=4, help="heads of Medusa, blockwise or Hydra")
+    head.add_argument("--bottleneck", type=int, default=64, help="how wide a blockwise head's step is inside")
     head.add_argument("--matrix-lr", type=float, default=0.01, help="peak learning rate of Muon")
     head.add_argument("--other-lr", type=float, default=0.002, help="peak learning rate of AdamW")
     head.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     head.add_argument("--start-from", type=Path, help="folder of another run's checkpoint to take first weights from")
     head.add_argument("--work", type=Path, help="folder of the checkpoint; build/KIND if not given")
-    head.add_argument("--out", type=Path, help="folder of the export; assets/tiny/KIND if not given")
+    head.add_argument("--out", type=Path, help="folder of the export; KIND beside the target if not given")
 
 
 def make_features(options: argparse.Namespace) -> None:
@@ -80,8 +82,14 @@ def train_head(options: argparse.Namespace) -> None:
         raise SystemExit(
             "The features were computed with another target: run `python -m engine.training features` again."
         )
-    if options.heads < 1:
-        raise SystemExit(f"--heads must be an integer >= 1, got {options.heads}.")
+    for name in ("heads", "bottleneck"):
+        if getattr(options, name) < 1:
+            raise SystemExit(f"--{name} must be an integer >= 1, got {getattr(options, name)}.")
+    if model.seam and options.kind not in SOURCED_KINDS:
+        raise SystemExit(
+            f"{model.name} is an encoder-decoder, for which {' and '.join(SOURCED_KINDS)} heads are trained: others "
+            "read states or layers that it does not have."
+        )
     settings = HeadSettings(
         options.kind,
         minutes=options.minutes,
@@ -90,9 +98,13 @@ def train_head(options: argparse.Namespace) -> None:
         rows=options.rows,
         matrix_lr=options.matrix_lr,
         other_lr=options.other_lr,
+        heads=options.heads,
+        bottleneck=options.bottleneck,
+        target="" if options.target == ASSETS / "target" else str(options.target),
     )
-    trainer = HeadTrainer(settings, TrainingContext(model, cache, options.seed, options.device, options.heads))
-    work, out = options.work or Path("build") / options.kind, options.out or ASSETS / options.kind
+    context = TrainingContext(model, cache, options.seed, options.device, options.heads, options.bottleneck)
+    trainer = HeadTrainer(settings, context)
+    work, out = options.work or Path("build") / options.kind, options.out or options.target.parent / options.kind
     if options.resume:
         trainer.load(read_head(work))
     elif options.start_from:
@@ -136,11 +148,14 @@ def _record(trainer: HeadTrainer) -> dict[str, Any]:
 
 def _commands(leg: dict[str, Any], later: bool) -> list[str]:
     s, card = leg["settings"], leg["features"]
+    target = f" --target {s['target']}" if s.get("target") else ""
+    shape = f" --heads {s['heads']} --bottleneck {s['bottleneck']}" if s["kind"] == "blockwise" else ""
     budget = f"--steps {s['steps']}" if s["steps"] else f"--minutes {s['minutes']:g}"
     rates = f"--matrix-lr {s['matrix_lr']:g} --other-lr {s['other_lr']:g} --seed {s['seed']}"
     return [
-        f"python -m engine.training features --texts {card['texts']} --greedy {card['greedy']:g} --seed {card['seed']}",
-        f"python -m engine.training head {s['kind']} {budget} --rows {s['rows']} {rates}"
+        f"python -m engine.training features --texts {card['texts']} --greedy {card['greedy']:g} --seed {card['seed']}"
+        + target,
+        f"python -m engine.training head {s['kind']} {budget} --rows {s['rows']} {rates}{shape}{target}"
         + (" --start-from build/before" if later else ""),
     ]
 
@@ -151,6 +166,7 @@ def judge_heads(options: argparse.Namespace) -> None:
     kinds = options.kinds or [k for k in RECIPES if (options.folder / k / "model.safetensors").exists()]
     for kind in kinds:
         found = evaluate(kind, options.target, options.folder / kind, options.items)
+        where = "" if options.target == ASSETS / "target" else f" --target {options.target} --folder {options.folder}"
         for family, row in found.items():
             say(f"{kind:8s}{family:12s}" + "  ".join(f"{n} {v:.3f}" for n, v in row.items()))
         if not options.no_cards:
@@ -158,7 +174,7 @@ def judge_heads(options: argparse.Namespace) -> None:
                 options.folder / kind,
                 TITLES[kind],
                 found,
-                f"python -m engine.training head-eval {kind} --items {options.items}",
+                f"python -m engine.training head-eval {kind} --items {options.items}{where}",
             )
     if not options.no_cards:
         write_sums(options.folder)

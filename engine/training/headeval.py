@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from engine.errors import EngineFault
 from engine.lab import Lab
 from engine.model import load_model
-from engine.tasks import FAMILIES, load_problems
+from engine.tasks import FAMILIES, SOURCED, load_problems
 from engine.trace.metrics import pooled
+from engine.trace.store import Trace
 
 EVAL_SEED = 1
+BLOCKS = (10, 25)  # lengths of blocks that CM-ASD's tables list; a block is one longer than its draft tokens
 TITLES = {
     "eagle3": "EAGLE-3 head",
     "eagle2": "EAGLE-2 head",
     "medusa": "Medusa heads",
+    "blockwise": "Blockwise heads",
     "hydra": "Hydra heads",
     "mtp": "MTP head",
 }
 HELP = {
     "tau": "tokens a target call, greedy",
     "accept_rate_tested": "share of tested draft tokens accepted",
+    "same_as_ar": "share of texts that are the target's own greedy text",
     "accepted_per_round": "draft tokens accepted a target call",
     "verify_tokens_per_call": "tokens verified a target call, the root included",
 }
@@ -31,17 +36,17 @@ HELP = {
 def evaluate(
     kind: str, target: Path, head: Path, items: int, max_new_tokens: int = 160, **knobs: Any
 ) -> dict[str, dict[str, float]]:
-    """Numbers of the method of that head, by family of tasks, at its default knobs."""
-    lab = Lab(load_model(target, device="cpu", dtype="float32"), {}, {kind: str(head.resolve())})
+    """Numbers of the method of that head, by family of tasks of its target, at its default knobs; of blockwise heads
+    those of its blocks."""
+    role = "medusa" if kind == "blockwise" else kind
+    lab = Lab(load_model(target, device="cpu", dtype="float32"), {}, {role: str(head.resolve())})
     found: dict[str, dict[str, float]] = {}
-    for family in FAMILIES:
-        traces = []
-        for problem in load_problems(family, "heldout", items, EVAL_SEED):
-            trace = lab.run(kind, problem.prompt, max_new_tokens=max_new_tokens, **knobs)
-            if trace.end is None or trace.end.reason == "error":
-                raise EngineFault(f"A run of {kind} failed: {'' if trace.end is None else trace.end.message}")
-            traces.append(trace)
-        numbers = pooled(traces)
+    for family in SOURCED if lab.target.seam else FAMILIES:
+        prompts = [problem.prompt for problem in load_problems(family, "heldout", items, EVAL_SEED)]
+        if kind == "blockwise":
+            found[family] = _blocks(lab, prompts, max_new_tokens)
+            continue
+        numbers = pooled(_runs(lab, kind, prompts, max_new_tokens=max_new_tokens, **knobs))
         found[family] = {
             "tau": numbers["tau"],
             "accept_rate_tested": numbers["accept_rate_tested"],
@@ -51,17 +56,50 @@ def evaluate(
     return found
 
 
+def _runs(lab: Lab, method: str, prompts: list[str], **options: Any) -> list[Trace]:
+    """A run of each prompt.
+
+    Raises:
+        EngineFault: one failed.
+    """
+    traces = [lab.run(method, prompt, **options) for prompt in prompts]
+    for trace in traces:
+        if trace.end is None or trace.end.reason == "error":
+            raise EngineFault(f"A run of {method} failed: {'' if trace.end is None else trace.end.message}")
+    return traces
+
+
+def _blocks(lab: Lab, prompts: list[str], limit: int) -> dict[str, float]:
+    """Tokens a target call by length of a block; in the longest, the share of texts that are the target's own, and of
+    each place's draft tokens the share that is accepted where all before them were."""
+    heads, found = lab.asset("medusa").heads, dict[str, float]()
+    wanted = [trace.token_ids for trace in _runs(lab, "ar", prompts, max_new_tokens=limit, record="light")]
+    rounds: list[Any] = []
+    for k in sorted({min(k, heads + 1) for k in BLOCKS}):
+        traces = _runs(lab, "blockwise", prompts, max_new_tokens=limit, record="light", gamma=k - 1)
+        found[f"tau_{k}"] = pooled(traces)["tau"]
+        rounds = [r for trace in traces for r in trace.rounds]
+        found["same_as_ar"] = fmean(trace.token_ids == text for trace, text in zip(traces, wanted, strict=True))
+    for place in range(heads):
+        tested = sum(r.drafted > place and r.accepted >= place for r in rounds)
+        accepted = sum(r.drafted > place and r.accepted > place for r in rounds)
+        if tested:
+            found[f"place_{place + 1}"] = accepted / tested
+    return found
+
+
 def write_card(folder: Path, title: str, found: dict[str, dict[str, float]], command: str) -> None:
     """card.json and README.md from the training record and the measurement; no number is typed by hand."""
     training = json.loads((folder / "training.json").read_text())
+    target = training["settings"].get("target") or "assets/tiny/target"
     (folder / "card.json").write_text(
         json.dumps({"role": title, "training": training, "evaluation": {"command": command, **found}}, indent=1) + "\n"
     )
-    names = list(next(iter(found.values())))
+    names = list(dict.fromkeys(name for row in found.values() for name in row))
     lines = [
-        f"# Draftscope tiny: {title}",
+        f"# Draftscope {folder.resolve().parent.name}: {title}",
         "",
-        f"{training['parameters']:,} trained parameters for `assets/tiny/target` (weights {training['target']}) alone.",
+        f"{training['parameters']:,} trained parameters for `{target}` (weights {training['target']}) alone.",
         "",
         "## How it was made",
         "",
@@ -81,7 +119,19 @@ def write_card(folder: Path, title: str, found: dict[str, dict[str, float]], com
         "",
         "| | " + " | ".join(found) + " |",
         "|---|" + "--:|" * len(found),
-        *(f"| {HELP[n]} | " + " | ".join(f"{row[n]:.3f}" for row in found.values()) + " |" for n in names),
+        *(f"| {_told(n)} | " + " | ".join(_cell(row.get(n)) for row in found.values()) + " |" for n in names),
         "",
     ]
     (folder / "README.md").write_text("\n".join(lines))
+
+
+def _told(name: str) -> str:
+    """What a number is, in words."""
+    what, _, n = name.partition("_")
+    if n.isdigit():
+        return f"tokens a target call, blocks of {n}" if what == "tau" else f"accepted where tested, draft token {n}"
+    return HELP[name]
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

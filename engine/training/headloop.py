@@ -32,6 +32,9 @@ class HeadSettings:
     warmup_steps: int = 20
     flat: float = 0.3  # share of the budget before the learning rate falls, in a line, to nothing
     clip: float = 0.5
+    heads: int = 4  # of Medusa, blockwise and Hydra
+    bottleneck: int = 64  # of blockwise
+    target: str = ""  # folder; "" is the embedded decoder-only target
 
 
 @dataclass(slots=True)

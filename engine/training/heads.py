@@ -40,7 +40,8 @@ class TrainingContext:
     features: Features
     seed: int
     device: str
-    heads: int = 4  # of Medusa and Hydra; blockwise drafts as many tokens as Medusa has heads
+    heads: int = 4  # of Medusa, blockwise and Hydra
+    bottleneck: int = 64  # of a blockwise head: how wide its step is inside
 
     def embed(self, ids: Tensor) -> Tensor:
         """The target's embeddings."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from engine.training.blockwise import BlockwiseRecipe
 from engine.training.eagle import Eagle2Recipe, Eagle3Recipe
 from engine.training.heads import Recipe, TrainingContext
 from engine.training.hydra import HydraRecipe
@@ -12,6 +13,7 @@ RECIPES: dict[str, Callable[[TrainingContext], Recipe]] = {
     "eagle3": Eagle3Recipe,
     "eagle2": Eagle2Recipe,
     "medusa": MedusaRecipe,
+    "blockwise": BlockwiseRecipe,
     "hydra": HydraRecipe,
     "mtp": MtpRecipe,
 }

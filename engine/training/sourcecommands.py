@@ -150,13 +150,13 @@ def filled(options: argparse.Namespace, prompts: list[str]) -> dict[str, float]:
     return {"accept_rate_tested": accepted / max(tested, 1), "tau": sum(r.emitted for r in rounds) / len(rounds)}
 
 
-def greedy(model: PegasusForConditionalGeneration, sources: list[list[int]], rows: int = ROWS) -> list[list[int]]:
+def greedy(model: Any, sources: list[list[int]], rows: int = ROWS) -> list[list[int]]:
     """What a model writes after each source: ids up to the first end, or `LONGEST`; `rows` sources a time."""
     found: dict[int, list[int]] = {}
     order = sorted(range(len(sources)), key=lambda i: len(sources[i]))
     for at in range(0, len(order), rows):
         some = order[at : at + rows]
-        ids = padded([sources[i] for i in some])
+        ids = padded([sources[i] for i in some]).to(model.device)
         with torch.inference_mode():
             out = model.generate(
                 input_ids=ids, attention_mask=(ids > 0).long(), do_sample=False, num_beams=1, max_new_tokens=LONGEST

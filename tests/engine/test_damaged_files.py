@@ -65,6 +65,8 @@ def test_whole_numbers_for_weights(role: str, target: Model, tmp_path: Path) -> 
     ("role", "values", "said"),
     [
         ("medusa", {"medusa_num_layers": 10**9}, "medusa_num_layers = 1000000000; it must be an integer from 1 to"),
+        ("medusa", {"bottleneck": 0.5}, "bottleneck = 0.5; it must be an integer from 1"),
+        ("medusa", {"bottleneck": 7}, "lacks 0.0.out.weight"),
         ("hydra", {"hydra_num_layers": 10**8}, "hydra_num_layers = 100000000; it must be an integer"),
         ("hydra", {"num_attention_heads": 0.5}, "must be an integer from 1"),
         ("eagle3", {"hidden_size": 10**30}, "an integer must be from -9007199254740992 to 9007199254740992, not 1000"),

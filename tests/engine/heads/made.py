@@ -90,10 +90,23 @@ def eagle(
     return save(folder, config, weights, file)
 
 
-def medusa(folder: Path, target: Model, heads: int = 4, seed: int = 0, file: str = "model.safetensors") -> Path:
-    """Medusa heads."""
-    weights = fill(medusa_names(heads, 1, target.width, target.vocab), seed)
-    return save(folder, {"medusa_num_heads": 2, "medusa_num_layers": 1}, weights, file)
+def medusa(
+    folder: Path,
+    target: Model,
+    heads: int = 4,
+    seed: int = 0,
+    file: str = "model.safetensors",
+    layers: int = 1,
+    shared: bool = False,
+    bottleneck: int = 0,
+    std: float = 0.3,
+) -> Path:
+    """Medusa heads; `shared` ones have no output matrices, a `bottleneck` narrows their blocks."""
+    names = medusa_names(heads, layers, target.width, 0 if shared else target.vocab, bottleneck)
+    config: dict[str, Any] = {"medusa_num_heads": 2, "medusa_num_layers": layers}
+    config |= {"shared_output": True} if shared else {}
+    config |= {"bottleneck": bottleneck} if bottleneck else {}
+    return save(folder, config, fill(names, seed, std), file)
 
 
 def hydra(folder: Path, target: Model, heads: int = 4, seed: int = 0) -> Path:

@@ -193,3 +193,34 @@ def test_medusa_and_hydra_load_and_refuse(tmp_path: Path, target: Model, zoo: Zo
     with pytest.raises(AssetError, match="lacks"):
         load_asset("hydra", str(change(hydra, **{"hydra_mlp.1.1.linear.bias": None})), target)
     assert load_asset("medusa", str(made.medusa(tmp_path / "pt", target, file="medusa_lm_head.pt")), target).heads == 4
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("bottleneck", [0, 5])
+def test_heads_may_share_the_targets_matrix_and_be_narrow(
+    tmp_path: Path, target: Model, zoo: Zoo, shared: bool, bottleneck: int
+) -> None:
+    """What they compute, written out; the heads together are what each is alone; a file that says otherwise is no
+    head."""
+    folder = made.medusa(tmp_path / "m", target, heads=3, layers=2, shared=shared, bottleneck=bottleneck)
+    head, w = load_asset("medusa", str(folder), target), load_file(folder / "model.safetensors")
+    states = torch.randn(4, target.width, generator=torch.Generator().manual_seed(0))
+    for i in range(3):
+        x = states
+        for j in (0, 1):
+            h = x @ w[f"{i}.{j}.linear.weight"].T + w[f"{i}.{j}.linear.bias"]
+            h = h * h.sigmoid()
+            x = x + (h @ w[f"{i}.{j}.out.weight"].T if bottleneck else h)
+        want = target.decoder.head(x) if shared else x @ w[f"{i}.2.weight"].T
+        torch.testing.assert_close(head.logits(states, i), want, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(head.first(states, i + 1)[:, i], want, atol=1e-4, rtol=1e-4)
+    assert head.first(states, 2).shape == (4, 2, target.vocab)
+    with pytest.raises(ModelMismatch, match="another target"):
+        load_asset("medusa", str(folder), zoo.model("llama", hidden=64))
+    said = {"medusa_num_layers": 2} | ({} if shared else {"shared_output": True})
+    (folder / "config.json").write_text(json.dumps(said | ({"bottleneck": bottleneck} if bottleneck else {})))
+    with pytest.raises(AssetError, match="does not say that they share" if shared else "unknown names"):
+        load_asset("medusa", str(folder), target)
+    (folder / "config.json").write_text(json.dumps({"shared_output": 1}))
+    with pytest.raises(AssetError, match="shared_output = 1; it must be true or false"):
+        load_asset("medusa", str(folder), target)

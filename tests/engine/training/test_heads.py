@@ -3,15 +3,19 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
 from engine.heads.eagle import EagleHead
+from engine.heads.medusa import MedusaHead
 from engine.lab import Lab
 from engine.runs.assets import load_asset
-from engine.training import eagle
+from engine.tasks import SOURCED, load_problems
+from engine.training import eagle, features
+from engine.training.blockwise import BlockwiseRecipe
 from engine.training.eagle import Eagle2Recipe, Eagle3Recipe
 from engine.training.features import Features, _states
 from engine.training.headcommands import export
@@ -20,8 +24,10 @@ from engine.training.heads import TrainingContext, rows_of
 from engine.training.hydra import HydraRecipe
 from engine.training.medusa import MedusaRecipe
 from engine.training.recipes import RECIPES
+from engine.training.sourcecommands import LONGEST
+from tests.engine.crossed import SOURCE, Crossed, plain_logits
 from tests.engine.drafters.heads import reference
-from tests.engine.zoo import Zoo
+from tests.engine.zoo import EOS, Zoo
 from tests.modes import alike
 
 
@@ -117,14 +123,22 @@ def test_every_head_learns_resumes_and_loads(context: TrainingContext, tmp_path:
     assert again == pytest.approx(losses[3:], abs=1e-6) and losses[-1] < losses[0]
     export(straight, tmp_path / kind)
     assert alike(tmp_path / kind)
-    head = load_asset(kind, str(tmp_path / kind), context.model)
+    role = "medusa" if kind == "blockwise" else kind
+    head = load_asset(role, str(tmp_path / kind), context.model)
     assert head is not None
-    lab = Lab(context.model, {}, {kind: str(tmp_path / kind)})
+    lab = Lab(context.model, {}, {role: str(tmp_path / kind)})
     alone = lab.run("ar", [5, 6], max_new_tokens=8).token_ids
     assert lab.run(kind, [5, 6], max_new_tokens=8).token_ids == alone
 
 
-@pytest.mark.parametrize(("kind", "name"), [(MedusaRecipe, "medusa_num_heads"), (HydraRecipe, "hydra_num_heads")])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (MedusaRecipe, "medusa_num_heads"),
+        (HydraRecipe, "hydra_num_heads"),
+        (BlockwiseRecipe, "medusa_num_heads"),
+    ],
+)
 def test_heads_are_as_many_as_asked_for(context: TrainingContext, kind: type, name: str) -> None:
     """Each has weights of its own and a share in the loss; the texts are shorter than the last one looks ahead."""
     numbers = {}
@@ -136,3 +150,61 @@ def test_heads_are_as_many_as_asked_for(context: TrainingContext, kind: type, na
         numbers[heads] = (made.config[name], sum(key.startswith("match_") for key in told), len(params))
     assert (numbers[1][0], numbers[6][0]) == (1, 6)
     assert numbers[6][1] == numbers[1][1] + 5 and numbers[6][2] > numbers[1][2]
+
+
+def test_blockwise_heads_learn_what_stands_so_many_places_on(context: TrainingContext) -> None:
+    """The loss against one written out place by place, head by head."""
+    made = BlockwiseRecipe(replace(context, heads=6, bottleneck=5))
+    rng = torch.Generator().manual_seed(1)
+    params = {name: 0.3 * torch.randn(t.shape, generator=rng) for name, t in made.start().items()}
+    batch = context.features.batch(0, 4, 0).to("cpu")
+    loss, told = made.loss(params, batch)
+    head, means = MedusaHead(6, 1, params, output=context.head), list[float]()
+    for i in range(6):
+        each, hits = list[float](), list[bool]()
+        for ids, first, size, last in zip(batch.ids, batch.start - 2, batch.size, batch.last, strict=True):
+            for at in range(max(0, int(first)), int(size) - 2 - i):
+                logits, wanted = head.logits(last[at : at + 1], i)[0], int(ids[at + 2 + i])
+                each.append(-float(logits.log_softmax(-1)[wanted]))
+                hits.append(int(logits.argmax()) == wanted)
+        means.append(fmean(each) if each else 0.0)
+        assert told[f"match_{i}"] == pytest.approx(fmean(hits) if hits else 0.0)
+    assert float(loss) == pytest.approx(fmean(means), rel=1e-4)
+
+
+def test_features_of_an_encoder_decoder(crossed: Crossed, tmp_path: Path) -> None:
+    """Rows are what its decoder reads, with the states behind transformers' own logits; a head trained on them runs."""
+    model = crossed.model("bart")
+    lines = [([*SOURCE[i:], EOS], [20 + i, 9, 33, 21 + i, 40, EOS]) for i in range(4)]
+    save_file(_states(model, lines), tmp_path / "part-0000.safetensors")
+    (tmp_path / "features.json").write_text(json.dumps({"target": model.revision, "texts": 4, "greedy": 1, "seed": 0}))
+    cache = Features(tmp_path)
+    batch = cache.batch(0, 4, 0).to("cpu")
+    assert batch.start.tolist() == [1] * 4 and batch.size.tolist() == [7] * 4 and batch.ids[:, 0].tolist() == [EOS] * 4
+    for ids, last in zip(batch.ids, batch.last, strict=True):
+        source = SOURCE[int(ids[1]) - 20 :]
+        want = plain_logits(crossed.plain("bart"), source, ids.tolist())
+        torch.testing.assert_close(model.decoder.head(last), want, atol=0.03, rtol=0.03)  # states are kept in fp16
+    settings = HeadSettings("blockwise", steps=8, rows=4, warmup_steps=1, heads=3, bottleneck=8)
+    trainer = HeadTrainer(settings, TrainingContext(model, cache, 0, "cpu", heads=3, bottleneck=8))
+    losses = [trainer.step() for _ in range(8)]
+    assert losses[-1] < losses[0]
+    export(trainer, tmp_path / "out")
+    lab = Lab(model, {}, {"medusa": str(tmp_path / "out")})
+    runs = [lab.run(method, SOURCE, max_new_tokens=8).token_ids for method in ("ar", "blockwise", "medusa")]
+    assert runs[0] == runs[1] == runs[2]
+
+
+@pytest.mark.slow
+def test_an_encoder_decoder_writes_its_own_texts(crossed: Crossed, tmp_path: Path) -> None:
+    """The cache is made of greedy texts of training problems, both families, and finished parts are kept."""
+    told = list[str]()
+    for _ in range(2):
+        features.build(crossed.path("pegasus", max_position_embeddings=512), tmp_path, 4, 1.0, 0, told.append)
+    assert len(told) == 2  # a part a family, made once
+    lab, cache = crossed.lab("pegasus", sigma=-1, max_position_embeddings=512), Features(tmp_path)
+    batch = cache.batch(0, 4, 0)
+    prompts = [p.prompt for family in SOURCED for p in load_problems(family, "train", 2, 7)]
+    wanted = [lab.run("ar", prompt, max_new_tokens=LONGEST).token_ids for prompt in prompts]
+    rows = [ids[1:size].tolist() for ids, size in zip(batch.ids, batch.size, strict=True)]
+    assert sorted(rows) == sorted(wanted)
