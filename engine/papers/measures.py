@@ -22,6 +22,7 @@ RATIOS: Mapping[str, tuple[tuple[str, ...], Ratio]] = {  # columns that are summ
     "fed_per_token": (("fed", "tokens"), lambda s: s[..., 0] / s[..., 1]),
     "penalised_rate": (("penalised", "tokens"), lambda s: 100 * s[..., 0] / s[..., 1]),
     "tokens_per_s": (("tokens", "ms"), lambda s: 1e3 * s[..., 0] / s[..., 1]),
+    "draft_ms_per_call": (("draft_ms", "calls"), lambda s: s[..., 0] / s[..., 1]),
 }
 VOTED = "voted"  # right answers: of the vote where a prompt has several responses, else of the one
 MEANS = {"calls_each": "calls", "fed_each": "fed"}

@@ -28,7 +28,8 @@ class Record:
     penalised: list[int] | None = None  # draft tokens whose entropy trigger fired; None where traces were light
     right: list[int] | None = None  # 1 where the answer is right; None where the task has none
     answer: list[str] | None = None  # as extracted, where measures need it
-    ms: list[float] | None = None  # of decoding; None where times were not to be trusted
+    ms: list[float] | None = None  # of decoding, the prefill outside; None where times were not to be trusted
+    draft_ms: list[float] | None = None  # of that, drafting
 
     def to_json(self) -> Row:
         """JSON types; columns that were not kept are absent."""
@@ -36,7 +37,7 @@ class Record:
 
 
 COLUMNS = ("tokens", "calls", "fed", "drafted", "accepted", "output")
-OPTIONAL = ("penalised", "right", "answer", "ms")
+OPTIONAL = ("penalised", "right", "answer", "ms", "draft_ms")
 
 
 def numbers(trace: Trace, right: bool | None, answer: str | None, times: bool) -> Row:
@@ -53,6 +54,7 @@ def numbers(trace: Trace, right: bool | None, answer: str | None, times: bool) -
         "right": None if right is None else int(right),
         "answer": answer,
         "ms": round(sum(r.draft_ms + r.verify_ms + r.other_ms for r in trace.rounds), 3) if times else None,
+        "draft_ms": round(sum(r.draft_ms for r in trace.rounds), 3) if times else None,
     }
     return {name: value for name, value in row.items() if value is not None}
 

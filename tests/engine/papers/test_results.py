@@ -1,5 +1,6 @@
 """Committed results follow from their rows; verdicts are decided by intervals."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -170,6 +171,10 @@ def test_measures_are_pooled_over_prompts_and_paired() -> None:
     assert value("tau", task="arithmetic") == round(16 / 6, 6)
     interval = measured(found, "tau", "sd", "", "arithmetic")
     assert interval is not None and interval.n == 2  # prompts, not repeats
+    timed = replace(found.by_name["sentences", "sd"], ms=[10.0, 40.0], draft_ms=[4.0, 8.0])
+    told = Records({("sentences", "sd"): timed})
+    assert measured(told, "tokens_per_s", "sd", "", "sentences").mean == 200  # type: ignore[union-attr]
+    assert measured(told, "draft_ms_per_call", "sd", "", "sentences").mean == 3  # type: ignore[union-attr]
     assert value("tokens_per_s") is None and value("penalised_rate") is None and value("tau", of="pld") is None
     with pytest.raises(ConfigError, match="Did you mean 'tau'"):
         value("tao")
