@@ -22,12 +22,12 @@ from engine.errors import ConfigError
 from engine.files.places import ROOT
 
 RESULTS = ROOT / "docs/results"
-JUDGES = ROOT / "assets/tiny"
+ASSETS = ROOT / "assets"
 MAX_BODY = 2_000_000
-TASKS = ("arithmetic", "functions")
+TASKS = {"arithmetic": "tiny", "functions": "tiny", "translation": "crossed"}  # and the preset of their judges
 Share = Annotated[float, Field(ge=0, le=1)]
 TOLD = {"scores", "truth", "threshold"}
-COMMAND = "python -m engine judge-eval --preset tiny --tasks {task}"
+COMMAND = "python -m engine judge-eval --preset {preset} --tasks {task}"
 
 
 class Labels(Asked):
@@ -38,17 +38,17 @@ class Labels(Asked):
     threshold: Share = Field(description="a number from 0 to 1")
 
 
-def routes(results: Path = RESULTS, judges: Path = JUDGES) -> list[BaseRoute]:
+def routes(results: Path = RESULTS, assets: Path = ASSETS) -> list[BaseRoute]:
     """What was measured, and the curves of labels that a page sends."""
     return [
-        Route("/lab/evaluations", partial(evaluations, results, judges), middleware=ZIPPED),
+        Route("/lab/evaluations", partial(evaluations, results, assets), middleware=ZIPPED),
         answered("/lab/judged", judged, MAX_BODY),
     ]
 
 
-async def evaluations(results: Path, judges: Path, _request: Request) -> Response:
+async def evaluations(results: Path, assets: Path, _request: Request) -> Response:
     """All tasks: what was measured, or the command that measures it; scores of labels that its judge had not seen."""
-    return Json({"tasks": [await run_in_threadpool(_task, results, judges, task) for task in TASKS]})
+    return Json({"tasks": [await run_in_threadpool(_task, results, assets, task) for task in TASKS]})
 
 
 def judged(data: bytes) -> Response:
@@ -68,13 +68,14 @@ def curves(data: bytes) -> list[dict[str, Any]]:
     return figures.curves(labels.scores, labels.important, labels.threshold)
 
 
-def _task(results: Path, judges: Path, task: str) -> dict[str, Any]:
-    judge = _read(judges / f"judge-{task}" / "judge.json")
+def _task(results: Path, assets: Path, task: str) -> dict[str, Any]:
+    preset = TASKS[task]
+    judge = _read(assets / preset / f"judge-{task}" / "judge.json")
     told = {name: judge[name] for name in sorted(TOLD)} if judge and judge.keys() >= TOLD else None
     result = _read(results / f"judge-{task}.json")
     return {
         "task": task,
-        "command": COMMAND.format(task=task),
+        "command": COMMAND.format(task=task, preset=preset),
         "result": result and {**result, "figure": figures.accuracy(result, task).to_plotly_json()},
         "judge": told,
     }

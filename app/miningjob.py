@@ -19,7 +19,7 @@ class Job(Asked):
 
     key: Key
     models: str = Field(description="the name of a set of models")
-    task: Literal["arithmetic", "functions"] = Field(description="arithmetic or functions")
+    task: Literal["arithmetic", "functions", "translation"] = Field(description="arithmetic, functions or translation")
     source: Literal["heldout", "train", "prompt"] = Field(description="heldout, train or prompt")
     n: int = Field(1, ge=1, le=MAX_PROMPTS, description=f"an integer from 1 to {MAX_PROMPTS}")
     naive: bool = Field(False, description="true or false")
@@ -30,7 +30,7 @@ def problems(job: Job) -> list[Problem]:
     """The problems of a job; a prompt of a recorded case brings its reference answer.
 
     Raises:
-        ConfigError: programs cannot be compared without tests.
+        ConfigError: programs cannot be compared without tests, nor translations without the right ones.
     """
     if job.source != "prompt":
         return load_problems(job.task, job.source, job.n, SEEDS[job.source])
@@ -38,6 +38,11 @@ def problems(job: Job) -> list[Problem]:
     if case is None and job.task == "functions":
         raise ConfigError(
             "Programs are compared by their tests, and this prompt has none. Mine the problems of the task instead."
+        )
+    if job.task == "translation":
+        raise ConfigError(
+            "Translations are compared with all right ones, and a prompt does not bring them. Mine the problems of the "
+            "task instead."
         )
     return [Problem(job.task, job.prompt, job.prompt, "", case.answer if case else "")]
 

@@ -87,6 +87,7 @@ export function minePanel(store, lab, miner, form, show) {
       select("task", "Task", [
         ["arithmetic", "arithmetic"],
         ["functions", "functions"],
+        ["translation", "translation (encoder-decoder)"],
       ]),
       select("source", "Prompts", SOURCES),
       h("label.field.count", {}, h("span", {}, `How many (1 to ${MOST})`), number),

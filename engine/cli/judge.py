@@ -31,7 +31,16 @@ def _later(module: str, name: str) -> Callable[[argparse.Namespace], int]:
 def _mine_parser(parser: argparse.ArgumentParser) -> None:
     add_models(parser)
     parser.add_argument(
-        "--task", required=True, help="arithmetic, functions, sentences; gsm8k, humaneval, mbpp with --source"
+        "--task",
+        required=True,
+        help="arithmetic, functions, sentences, translation, summaries; gsm8k, humaneval, mbpp, wmt with --source",
+    )
+    parser.add_argument(
+        "--equivalence",
+        default="answer",
+        metavar="HOW",
+        help="when an altered response is as good as the target's own: answer, bleu:MARGIN (translations) or "
+        "rouge:MARGIN (summaries), which may fall by at most so many points of 100 (default: answer; margin 5)",
     )
     parser.add_argument(
         "--source", default="", help="JSON-lines file, or datasets:NAME:CONFIG:SPLIT, of a published set"

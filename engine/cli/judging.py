@@ -28,6 +28,7 @@ from engine.lab import Lab
 from engine.methods import get_card
 from engine.model import Model
 from engine.runs.sweep import Sweep
+from engine.tasks.catalogue import SOURCED
 from engine.tasks.problem import Problem
 
 BUILD = Path("build/judge")
@@ -98,8 +99,9 @@ def _task(args: argparse.Namespace, lab: Lab, task: str) -> dict[str, Any]:
     other = next((name for name in lab.asset_paths if name.startswith("judge:") and lab.asset(name).task != task), None)
     transfer = (other.partition(":")[2], sweep(lab.asset(other), args.thresholds)[::2]) if other else None
     safer = {f"{float(r):.0%}": t for r, t in judge.meta["thresholds_by_recall"].items() if float(r) > 0.9}
-    name = role.partition(":")[2] or "own"
-    found = settings(args.window, sweep(judge, args.thresholds), name, transfer, safer=safer, method=args.method)
+    name, thresholds = role.partition(":")[2] or "own", sweep(judge, args.thresholds)
+    math = "accuracy" in judged(task).measures
+    found = settings(args.window, thresholds, name, transfer, safer=safer, method=args.method, math=math)
     items = problems(task, "heldout", args.items, args.problem_seed, args.source, args.shots, args.shots_from)
     lines = _lines(args, lab, task, found, items, judge)
     if len(lines) < len(items) and not args.shard.alone:
@@ -143,6 +145,11 @@ def _notes(args: argparse.Namespace, judge: Judge) -> list[str]:
     mined = float(mining.get("temperature", 0.0))
     if mined != args.temperature:
         notes.append(f"This judge was mined at temperature {mined:g}, and is evaluated at {args.temperature:g}.")
+    if judge.task in SOURCED:
+        notes.append(
+            "Accuracy is the share of texts that are one of the right wordings; BLEU is that of the corpus against "
+            "the commonest wording alone."
+        )
     return notes
 
 
@@ -191,9 +198,9 @@ def _lines(
     known = sweep.done()
     left = [unit for unit in range(len(items)) if args.shard.takes(unit) and unit not in known]
     memories = [m for m in (lab.target, *lab.models.values()) if isinstance(m, MemoModel)]
-    score, began = judged(task).score, time.perf_counter()
+    marked, began = judged(task), time.perf_counter()
     for done, unit in enumerate(left, 1):
-        line = evaluate(lab, found, items[unit], score, memories, **_decoding(args, judge))
+        line = evaluate(lab, found, items[unit], marked.score, memories, marked.counts, **_decoding(args, judge))
         sweep.keep(unit, {"line": line})
         spent = time.perf_counter() - began
         rest = spent / done * (len(left) - done) / 60

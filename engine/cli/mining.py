@@ -13,6 +13,7 @@ from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.judge.client import Endpoint
 from engine.judge.continuation import DraftView
+from engine.judge.equivalence import parse
 from engine.judge.events import Ended, MiningEvent, Progress, Started, to_json
 from engine.judge.gumbel import Chooser
 from engine.judge.local import local_search
@@ -34,6 +35,8 @@ BUILD = Path("build/judge")
 
 def mine_handle(args: argparse.Namespace) -> int:
     """Mine with progress; interrupting keeps all finished prompts."""
+    args.equivalence = str(parse(args.equivalence))
+    judged(args.task, equivalence=args.equivalence)  # whether both are known, and fit, before models are loaded
     lab = load_lab(args)
     if args.eagle_online:
         _online_alone(args)
@@ -99,6 +102,7 @@ def _head(args: argparse.Namespace, lab: Lab) -> dict[str, Any]:
     )
     settings = {name: getattr(args, name) for name in names}
     settings |= {"split": args.split} if args.split != "train" else {}
+    settings |= {"equivalence": args.equivalence} if args.equivalence != "answer" else {}
     settings |= {"shots": args.shots, "shots_from": args.shots_from} if args.shots else {}
     settings |= (
         {"eagle_online": args.eagle_online, "window": args.window, "unlikely": args.unlikely}
@@ -130,7 +134,7 @@ def _searches(args: argparse.Namespace, lab: Lab, found: list[Prompt]) -> list[S
             "A server's target is mined greedily: its noise cannot be shared with the draft (temperature 0)."
         )
     key = os.environ.get(args.key_env, "")
-    criterion: Any = judged(args.task, args.report).criterion
+    criterion: Any = judged(args.task, args.report, args.equivalence).criterion
     if args.judge_endpoint:
         criterion = JudgeModel(Endpoint(args.judge_endpoint, args.judge_model, key), args.votes, args.vote)
     if args.eagle_online:

@@ -45,7 +45,7 @@ class LocalTarget:
 
     def generate(self, prefix: Sequence[int], limit: int, likely: Sequence[int] = ()) -> list[int]:
         tokens, new, old, look = list(prefix), list[int](), Old(likely), 4
-        limit = min(limit, self.session.capacity - len(tokens))
+        limit = min(limit, self.session.left(tokens))
         while len(new) < limit:
             drafted = old.next(min(look, limit - len(new) - 1))
             choices = self._choices(tokens, drafted)

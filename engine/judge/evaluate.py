@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from engine.analysis.intervals import mean_interval, speedup_interval
+from engine.analysis.intervals import mean_interval, ratio_interval, speedup_interval
 from engine.analysis.judge import accuracy, mean_gap, share_above
 from engine.judge.memo import MemoModel
 from engine.tasks.problem import Problem
+from engine.tasks.references import bleu_of
 from engine.trace.store import Trace
 
 TOP_K = (2, 3, 4, 8, 16, 64)
@@ -76,6 +77,7 @@ class Score:
     calls: list[int] = field(default_factory=list)
     same: list[bool] = field(default_factory=list)  # the text is the exact method's
     seconds: list[float] = field(default_factory=list)  # of decoding; 0 where passes were shared
+    counts: list[list[int]] = field(default_factory=list)  # of which BLEU is made, where texts are translations
 
     @property
     def tau(self) -> float:
@@ -96,9 +98,10 @@ def settings(
     ks: Sequence[int] = TOP_K,
     safer: Mapping[str, float] | None = None,
     method: str = "autojudge",
+    math: bool = True,
 ) -> list[Setting]:
     """The exact method, target and draft alone, AutoJudge at its own and further thresholds, another task's judge,
-    top-K, math rules; `method` is one of `FAMILIES`, and all draft alike.
+    top-K, math rules (unless told not to); `method` is one of `FAMILIES`, and all draft alike.
 
     `safer` names thresholds of higher recall, for the table; they are no part of the curves.
     """
@@ -114,13 +117,15 @@ def settings(
         found.append(Setting(f"{words} (90 % recall)", group, method, knobs))
         found += [Setting(f"{words} {t:.4f}", group, method, knobs | {"judge_threshold": t}) for t in swept]
     found += [Setting(f"top-{k}", "topk", family.top_k, base | {"accept_k": k}) for k in ks]
-    math = {"math only": 0, "math & top-4": 4, "math & top-16": 16}
-    found += [Setting(name, "math", family.math, base | {"math_k": k}) for name, k in math.items()]
+    rules = {"math only": 0, "math & top-4": 4, "math & top-16": 16} if math else {}
+    found += [Setting(name, "math", family.math, base | {"math_k": k}) for name, k in rules.items()]
     found.append(Setting("target alone", "target", "ar"))
     return [*found, Setting("draft alone", "draft", "draft_alone")] if not family.trunk else found
 
 
-Line = list[list[int]]  # one problem: per setting correct, tokens, accepted, calls, same text, microseconds
+# One problem: per setting correct, tokens, accepted, calls, same text, microseconds, and counts of a translation.
+Line = list[list[int]]
+PLAIN = 6  # numbers before the counts
 
 
 def evaluate(
@@ -129,11 +134,12 @@ def evaluate(
     problem: Problem,
     score: Callable[[Problem, str], float],
     memories: Sequence[MemoModel],
+    counts: Callable[[Problem, str], list[int]] = lambda problem, text: [],
     **decoding: Any,
 ) -> Line:
     """All settings on one problem, in their order. The first setting must be the exact method.
 
-    With `memories` passes are shared, and times, which would mean nothing, are 0.
+    With `memories` passes are shared, and times, which would mean nothing, are 0. `counts` are those of a translation.
     """
     known: dict[str, int] = {}
     first, line = None, []
@@ -144,8 +150,8 @@ def evaluate(
         if text not in known:
             known[text] = int(score(problem, text) >= 1)
         spent = 0.0 if memories else numbers["draft_s"] + numbers["verify_s"] + numbers["other_s"]
-        counts = [int(numbers[name]) for name in ("tokens", "accepted", "rounds")]
-        line.append([known[text], *counts, int(text == first), round(1e6 * spent)])
+        row = [known[text], *(int(numbers[name]) for name in ("tokens", "accepted", "rounds"))]
+        line.append([*row, int(text == first), round(1e6 * spent), *counts(problem, text)])
     for memory in memories:
         memory.forget()
     return line
@@ -155,10 +161,12 @@ def collect(found: Sequence[Setting], lines: Sequence[Line]) -> list[Score]:
     """The scores of all settings over the problems done."""
     scores = []
     for i, setting in enumerate(found):
-        columns = list(zip(*(line[i] for line in lines), strict=True)) or [()] * 6
+        rows = [line[i] for line in lines]
+        columns = list(zip(*(row[:PLAIN] for row in rows), strict=True)) or [()] * PLAIN
         correct, tokens, accepted, calls, same, spent = (list(column) for column in columns)
         right, alike = [bool(c) for c in correct], [bool(c) for c in same]
-        scores.append(Score(setting, right, tokens, accepted, calls, alike, [us / 1e6 for us in spent]))
+        counts = [row[PLAIN:] for row in rows if row[PLAIN:]]
+        scores.append(Score(setting, right, tokens, accepted, calls, alike, [us / 1e6 for us in spent], counts))
     return scores
 
 
@@ -166,7 +174,7 @@ def report(scores: Sequence[Score]) -> dict[str, Any]:
     """All rows with their intervals, and the three claims about them, as JSON types."""
     sd = scores[0]
     plain = next((score for score in scores if score.setting.group == "target"), sd)
-    rows = [_row(score, sd) | _speed(score, plain) for score in scores]
+    rows = [_row(score, sd) | _translated(score, sd) | _speed(score, plain) for score in scores]
     own, transfer, topk = (_curve(scores, group) for group in ("own", "transfer", "topk"))
     start = [sd.point]
     return {
@@ -206,6 +214,16 @@ def _row(score: Score, sd: Score) -> dict[str, Any]:
     }
 
 
+def _translated(score: Score, sd: Score) -> dict[str, Any]:
+    """BLEU, and what of SD's is lost, with intervals over problems; nothing where texts are no translations."""
+    if not score.counts:
+        return {}
+    both = [[*ours, *theirs] for ours, theirs in zip(score.counts, sd.counts, strict=True)]
+    width = len(score.counts[0])
+    lost = ratio_interval(both, lambda sums: bleu_of(sums[..., width:]) - bleu_of(sums[..., :width]))
+    return {"bleu": _interval(ratio_interval(score.counts, bleu_of)), "bleu_drop": _interval(lost)}
+
+
 def _speed(score: Score, plain: Score) -> dict[str, Any]:
     """Tokens a second and their quotient by plain decoding's, where times were taken."""
     if not all(score.seconds) or not score.seconds or not all(plain.seconds):
@@ -219,19 +237,24 @@ def _interval(found: Any) -> dict[str, Any] | None:
 
 
 def table(task: str, result: Mapping[str, Any]) -> str:
-    """The rows as Markdown; speeds where times were taken."""
-    exact, timed = result["rows"][0]["name"], any(row.get("speedup") for row in result["rows"])
-    more = (" tokens/s against the target alone |", "--:|") if timed else ("", "")
-    lines = [
-        f"| {task} | tokens a target call | accuracy | drop against {exact.upper()}, 95 % interval | same text |"
-        f"{more[0]}",
-        f"|---|--:|--:|--:|--:|{more[1]}",
-    ]
-    for row in result["rows"]:
-        share, drop = percents(row["accuracy"]), percents(row["accuracy_drop"], "+")
-        speed = f" {_times(row.get('speedup'))} |" if timed else ""
-        each = f"{row['tokens_per_call']:.2f}" if row["calls"] else "-"
-        lines.append(f"| {row['name']} | {each} | {share} | {drop} | {row['same_text_as_sd']:.0%} |{speed}")
+    """The rows as Markdown; BLEU of translations, and speeds where times were taken."""
+    rows: Sequence[Mapping[str, Any]] = result["rows"]
+    drop = f"drop against {rows[0]['name'].upper()}, 95 % interval"
+    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "tokens a target call": lambda row: f"{row['tokens_per_call']:.2f}" if row["calls"] else "-",
+        "accuracy": lambda row: percents(row["accuracy"]),
+        drop: lambda row: percents(row["accuracy_drop"], "+"),
+    }
+    if any(row.get("bleu") for row in rows):
+        columns |= {
+            "BLEU": lambda row: points(row.get("bleu")),
+            f"BLEU's {drop}": lambda row: points(row.get("bleu_drop"), "+"),
+        }
+    columns["same text"] = lambda row: f"{row['same_text_as_sd']:.0%}"
+    if any(row.get("speedup") for row in rows):
+        columns["tokens/s against the target alone"] = lambda row: _times(row.get("speedup"))
+    lines = [f"| {' | '.join([task, *columns])} |", f"|---|{'--:|' * len(columns)}"]
+    lines += [f"| {' | '.join([row['name'], *(cell(row) for cell in columns.values())])} |" for row in rows]
     return "\n".join(lines)
 
 
@@ -247,3 +270,11 @@ def percents(found: Mapping[str, Any] | None, sign: str = "") -> str:
         return "-"
     mean = f"{found['mean']:{sign}.1%}"
     return mean if found["low"] is None else f"{mean} ({found['low']:{sign}.1%} to {found['high']:{sign}.1%})"
+
+
+def points(found: Mapping[str, Any] | None, sign: str = "") -> str:
+    """An interval in points, "88.5 (86.0 to 91.2)"; its mean alone where there are no bounds."""
+    if found is None:
+        return "-"
+    mean = f"{found['mean']:{sign}.1f}"
+    return mean if found["low"] is None else f"{mean} ({found['low']:{sign}.1f} to {found['high']:{sign}.1f})"

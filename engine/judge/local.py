@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from engine.config import Sampling
 from engine.errors import ConfigError
 from engine.judge.continuation import DraftView, LocalTarget
 from engine.judge.criterion import Criterion
+from engine.judge.equivalence import parse
 from engine.judge.events import MiningEvent
 from engine.judge.gumbel import Chooser
 from engine.judge.mine import mine
@@ -39,6 +40,7 @@ class Mining:
     top_k: int = 0
     seed: int = 0
     split: str = "heldout"
+    equivalence: str = "answer"  # answer, bleu:MARGIN or rouge:MARGIN
 
 
 def local_mine(
@@ -55,16 +57,20 @@ def local_mine(
     Labels get the score of the task's own judge where one fits the pair.
 
     Raises:
-        ConfigError: an unknown task, or a file that was mined otherwise.
+        ConfigError: an unknown task, an equivalence that does not fit it, or a file that was mined otherwise.
     """
     if is_served(models["target"]) and settings.temperature:
         raise ConfigError(
             "A served target is mined greedily: its noise cannot be shared with the draft (temperature 0)."
         )
+    settings = replace(settings, equivalence=str(parse(settings.equivalence)))
+    criterion = judged(task, settings.report, settings.equivalence).criterion
     judge = fitting(judges, task, models)
     head = {"task": task, "models": {role: model.describe() for role, model in models.items()}, **asdict(settings)}
     if settings.split == "train":
         del head["split"]  # files without it were mined there
+    if settings.equivalence == "answer":
+        del head["equivalence"]  # files without it were mined so
     file = MinedFile(path, head | ({"judge": about(judge)} if judge else {}))
     vocab = min(model.vocab for model in models.values())
     ready = prompts(list(found), models["target"].tokenizer, settings.chat)
@@ -72,7 +78,7 @@ def local_mine(
         models["target"],
         models["draft"],
         ready,
-        judged(task, settings.report).criterion,
+        criterion,
         settings.limit,
         vocab=vocab,
         chooser=Chooser(Sampling(settings.temperature, settings.top_k, settings.top_p), settings.seed),

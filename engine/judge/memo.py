@@ -7,13 +7,14 @@ D.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from engine.draft import EMPTY, Draft, chain
-from engine.errors import ConfigError
 from engine.model import Forward, Model, Session
+from engine.model.source import CrossDecoder, SourceSession
 
 Rows = dict[tuple[int, ...], tuple[Tensor, Tensor]]  # ids -> logits [V], final-normed hidden [D]
 
@@ -21,9 +22,7 @@ Rows = dict[tuple[int, ...], tuple[Tensor, Tensor]]  # ids -> logits [V], final-
 class MemoSession(Session):
     """Runs only from the first unknown row on. Chains only; trees go through as they are."""
 
-    def __init__(self, model: Model, capacity: int, taps: Sequence[int], rows: Rows, slots: int = 0) -> None:
-        super().__init__(model.decoder, model.vocab, model.device, min(capacity, model.context), taps, slots)
-        self.rows = rows
+    rows: Rows
 
     @torch.inference_mode()
     def forward(self, tokens: Sequence[int], draft: Draft = EMPTY, *, checked: bool = False) -> Forward:
@@ -34,6 +33,8 @@ class MemoSession(Session):
         first = next((i for i, key in enumerate(keys) if key not in self.rows), None)
         if first is not None:
             forward = super().forward(keys[first], chain(ids[n + first :]))
+            if not len(forward.logits):
+                return forward  # of a source alone there is no row
             self.rows.update(zip(keys[first:], zip(forward.logits, forward.hidden, strict=True), strict=True))
         logits, hidden = zip(*(self.rows[key] for key in keys), strict=True)
         return Forward(torch.stack(logits), torch.stack(hidden), None, 1)
@@ -44,6 +45,10 @@ class MemoSession(Session):
         return None
 
 
+class MemoSourceSession(MemoSession, SourceSession):
+    """The same over an encoder-decoder: the source is among the ids by which a row is found."""
+
+
 @dataclass(eq=False)
 class MemoModel(Model):
     """A model whose sessions share their rows; `forget` between prompts."""
@@ -51,7 +56,15 @@ class MemoModel(Model):
     rows: Rows = field(default_factory=dict)
 
     def session(self, capacity: int, taps: Sequence[int] = (), slots: int = 0) -> Session:
-        return MemoSession(self, capacity, taps, self.rows, slots)
+        capacity = min(capacity, self.longest)
+        session: MemoSession
+        if self.seam:
+            decoder, context = cast(CrossDecoder, self.decoder), (self.source_context, self.context)
+            session = MemoSourceSession(decoder, self.seam, context, self.vocab, self.device, capacity, taps, slots)
+        else:
+            session = MemoSession(self.decoder, self.vocab, self.device, capacity, taps, slots)
+        session.rows = self.rows
+        return session
 
     def forget(self) -> None:
         """Drop all rows."""
@@ -59,11 +72,5 @@ class MemoModel(Model):
 
 
 def remembering(model: Model) -> MemoModel:
-    """The same model, with memory.
-
-    Raises:
-        ConfigError: an encoder-decoder, whose rows are functions of a source too.
-    """
-    if model.seam:
-        raise ConfigError(f"Judges are evaluated on decoder-only models, and {model.name} is an encoder-decoder.")
+    """The same model, with memory."""
     return MemoModel(**{f.name: getattr(model, f.name) for f in fields(Model)})

@@ -2,46 +2,64 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from engine.errors import ConfigError, unknown
 from engine.files.presets import list_presets
-from engine.judge.criterion import Criterion, SameAnswer, SameTests
+from engine.judge.criterion import Criterion, NoWorse, SameAnswer, SameRight, SameTests
+from engine.judge.equivalence import check, parse
 from engine.judge.search import Prompt
 from engine.model import Tokenizer
 from engine.tasks import FAMILIES, get_task, load_problems
-from engine.tasks.problem import Problem
+from engine.tasks.catalogue import SOURCED, Task
+from engine.tasks.marking import EMBEDDED
+from engine.tasks.problem import Measure, Problem
 from engine.tasks.published import PUBLISHED, Published, get_published, load_published
+from engine.tasks.references import bleu_counts, rouge_l, sentence_bleu
 from engine.tasks.sandbox import run_python
+from engine.tasks.wordings import is_right, references
 
-TASKS = (*FAMILIES, *PUBLISHED)
+TASKS = (*FAMILIES, *SOURCED, *PUBLISHED)
 LIMIT = 128  # tokens of a response; the solutions of the embedded families are shorter
 CODE = ("functions", "humaneval", "mbpp")  # answers are programs: compared by their tests
+POINTS = {"bleu": ("BLEU", sentence_bleu), "rouge": ("ROUGE-L", rouge_l)}
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A task as mining and evaluation need it."""
+    """A task as mining and evaluation need it. `score` is 1 for a right response."""
 
     name: str
     score: Callable[[Problem, str], float]
     criterion: Criterion
+    measures: tuple[Measure, ...]
+    extract: Callable[[str], str | None]
+
+    def counts(self, problem: Problem, text: str) -> list[int]:
+        """The counts of which BLEU against the problem's answer is made; none where the task is no translation."""
+        return bleu_counts(self.extract(text) or "", problem.answer) if "translation" in self.measures else []
 
 
-def judged(name: str, full_report: bool = False) -> Judged:
-    """The task of that name, embedded or published.
+def judged(name: str, full_report: bool = False, equivalence: str = "answer") -> Judged:
+    """The task of that name, embedded or published, and when two of its responses count as the same.
 
-    `full_report` compares how each test of a program ends instead of pass or fail (register A8).
+    `full_report` compares how each test of a program ends instead of pass or fail (register A8). `equivalence`: see
+    `engine.judge.equivalence.parse`.
 
     Raises:
-        ConfigError: with the nearest right name.
+        ConfigError: with the nearest right name; an equivalence that does not fit the task.
     """
-    if name in FAMILIES:
-        task = get_task(name)
-        each = _each_test if full_report else None
-        return Judged(name, task.score, _criterion(name, task.extract, task.equivalent, task.score, each))
-    found = _published(name)
-    report = found.report if full_report else None
-    return Judged(name, found.score, _criterion(name, found.extract, found.equivalent, found.score, report))
+    task = get_task(name) if name in EMBEDDED else _published(name)
+    how = parse(equivalence)
+    check(how, name, task.measures)
+    score, criterion = task.score, _criterion(task, name, full_report)
+    if name in SOURCED:
+        criterion = SameRight(task.extract)
+        score = partial(_right, task.extract)
+    if how.name != "answer":
+        unit, points = POINTS[how.name]
+        criterion = NoWorse(task.extract, lambda problem, text: points(text, references(problem)), how.margin, unit)
+    return Judged(name, score, criterion, task.measures, task.extract)
 
 
 def limit_of(name: str) -> int:
@@ -50,7 +68,7 @@ def limit_of(name: str) -> int:
     Raises:
         ConfigError: with the nearest right name.
     """
-    return LIMIT if name in FAMILIES else _published(name).limit
+    return LIMIT if name in EMBEDDED else _published(name).limit
 
 
 def _published(name: str) -> Published:
@@ -59,14 +77,15 @@ def _published(name: str) -> Published:
     return get_published(name)
 
 
-def _criterion(
-    name: str,
-    extract: Callable[[str], str | None],
-    equivalent: Callable[[str | None, str | None], bool],
-    score: Callable[[Problem, str], float],
-    report: Callable[[Problem, str], list[str]] | None,
-) -> Criterion:
-    return SameTests(extract, score, report) if name in CODE else SameAnswer(extract, equivalent)
+def _criterion(task: Task | Published, name: str, full_report: bool) -> Criterion:
+    if name not in CODE:
+        return SameAnswer(task.extract, task.equivalent)
+    report = task.report if isinstance(task, Published) else _each_test
+    return SameTests(task.extract, task.score, report if full_report else None)
+
+
+def _right(extract: Callable[[str], str | None], problem: Problem, text: str) -> float:
+    return float(is_right(problem, extract(text) or ""))
 
 
 def _each_test(problem: Problem, text: str) -> list[str]:
@@ -86,9 +105,9 @@ def problems(
     Raises:
         ConfigError: an unknown name, a published set without a source, or worked examples where there are none.
     """
-    if shots and name in FAMILIES:
+    if shots and name in EMBEDDED:
         raise ConfigError(f"{name} takes no worked examples; the models have learnt it without.")
-    if name in FAMILIES:
+    if name in EMBEDDED:
         return load_problems(name, split, n, seed)
     _published(name)
     return load_published(name, source, n, shots, shots_from)

@@ -103,7 +103,7 @@ class Search:
 
     def _room(self, x: list[int]) -> int:
         """Most tokens of a response to a prompt; one slot is left for the token pair that a judge's features need."""
-        return min(self.limit, self.draft.session.capacity - len(x) - 1)
+        return min(self.limit, self.draft.session.left(x) - 1)
 
     def _fork(self, prompt: Prompt, y: list[int], token: int, t: int, last: int) -> Generator[SearchEvent, None, Fork]:
         """The alternative: y[:t] + the draft's token + GENERATE(x + that); a stop token ends it at once."""

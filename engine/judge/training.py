@@ -12,6 +12,7 @@ import torch
 from engine.analysis.judge import at_threshold, calibration_error, quantile_thresholds, recall_threshold
 from engine.errors import AssetError, ModelMismatch
 from engine.judge.classifier import Fit, Settings, area_of, train
+from engine.judge.equivalence import parse
 from engine.judge.events import Label, PromptFinished
 from engine.judge.features import Blocks, blocks_of, matrix
 from engine.judge.kind import KINDS, FeatureKind
@@ -158,6 +159,7 @@ def card(judge: Judge, command: str) -> str:
         ("features", str(judge.kind)),
         ("prompts mined", m["prompts"]),
         ("labels", f"{m['labels']}, {m['important']} important ({m['important'] / max(m['labels'], 1):.1%})"),
+        ("equivalence", parse(m["mining"].get("equivalence", "answer")).words),
         ("mining", json.dumps(m["mining"])),
         ("split", f"{m['training']['split']} by prompt, seed {m['training']['seed']}"),
         ("C", f"{m['c']:.3g}, best of {len(m['auc_by_c'])} by ROC area"),

@@ -47,9 +47,9 @@ class JudgeRule:
         Knob(
             "judge",
             "auto",
-            "which judge: arithmetic, functions, or your own; auto is your own if loaded, else that of "
+            "which judge: arithmetic, functions, translation, or your own; auto is your own if loaded, else that of "
             "the prompt's task, else the first",
-            choices=("auto", "arithmetic", "functions", "own"),
+            choices=("auto", "arithmetic", "functions", "translation", "own"),
         ),
         Knob(
             "judge_threshold",

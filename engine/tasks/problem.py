@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -37,6 +37,7 @@ class Problem:
     `key` names the facts, whatever the wording; the split depends on it alone.
     `answer` is what scoring needs: a number, hidden tests, or a reference.
     `choices` are character spans of `solution` whose wording was free.
+    `write` writes a right solution in the wording that its writer picks; None where one does not stand for all.
     """
 
     family: str
@@ -45,6 +46,7 @@ class Problem:
     solution: str
     answer: str
     choices: tuple[tuple[int, int], ...] = ()
+    write: Callable[[Writer], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True)

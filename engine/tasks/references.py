@@ -33,6 +33,16 @@ def translated(texts: Sequence[str], references: Sequence[str]) -> dict[str, Cor
     return {"bleu": _corpus(sacrebleu.BLEU(), texts, references), "chrf": _corpus(sacrebleu.CHRF(), texts, references)}
 
 
+def bleu_counts(text: str, reference: str) -> list[int]:
+    """The row of counts of one translation; sums of such rows make BLEU by `bleu_of`."""
+    return [int(count) for count in translated([text], [reference])["bleu"].counts[0]]
+
+
+def bleu_of(sums: Array) -> Array:
+    """Corpus BLEU (0 to 100) of sums of `bleu_counts` [..., k]."""
+    return _scores(sacrebleu.BLEU(), sums)
+
+
 def _corpus(metric: Any, texts: Sequence[str], references: Sequence[str]) -> Corpus:
     counts = np.array(metric._extract_corpus_statistics(list(texts), [list(references)]), dtype=np.float64)
     return Corpus(counts, lambda sums: _scores(metric, sums))
@@ -42,6 +52,16 @@ def _scores(metric: Any, sums: Array) -> Array:
     rows = sums.reshape(-1, sums.shape[-1])
     found = [metric._compute_score_from_stats([int(x) for x in row]).score for row in rows]
     return np.array(found).reshape(sums.shape[:-1])
+
+
+def sentence_bleu(text: str, references: Sequence[str]) -> float:
+    """Sentence BLEU of one text against one or more references, from 0 to 100 (sacrebleu's, smoothed)."""
+    return float(sacrebleu.sentence_bleu(text, list(references)).score)
+
+
+def rouge_l(text: str, references: Sequence[str]) -> float:
+    """ROUGE-L of one text against the reference that it is nearest to, from 0 to 100."""
+    return max(summarised([text] * len(references), references)["rougeL"])
 
 
 def summarised(texts: Sequence[str], references: Sequence[str]) -> dict[str, list[float]]:

@@ -6,7 +6,9 @@ that they must be copied; which fact is the weightiest must be understood.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from engine.tasks.problem import Measure, Problem, Writer
@@ -115,13 +117,18 @@ def generate(rng: Random) -> Problem:
     event = rng.choice(kind.told).format(**fields)
     body.insert(0 if rng.random() < 0.6 else rng.randint(0, len(body)), event)
     effect = kind.effects[effects[0]][1].format(**numbered[0])
+    write = partial(_sum_up, [text.format(**fields) for text in kind.summed], effect)
     free, canonical = Writer(rng), Writer(None)
-    for writer in (free, canonical):
-        writer.choose([text.format(**fields) for text in kind.summed])
-        writer.choose((", and ", "; "))
-        writer.say(effect + ".")
+    write(free)
+    write(canonical)
     key = f"{event} {effect} {' '.join(sorted(told))}"
-    return Problem(FAMILY, key, f"{OPENING} {' '.join(body)}", free.text, canonical.text, tuple(free.spans))
+    return Problem(FAMILY, key, f"{OPENING} {' '.join(body)}", free.text, canonical.text, tuple(free.spans), write)
+
+
+def _sum_up(events: Sequence[str], effect: str, writer: Writer) -> None:
+    writer.choose(events)
+    writer.choose((", and ", "; "))
+    writer.say(f"{effect}.")
 
 
 def _numbers(rng: Random) -> dict[str, int]:

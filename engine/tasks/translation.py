@@ -236,7 +236,9 @@ def generate(rng: Random) -> Problem:
     sentence.write(free)
     sentence.write(canonical)
     english = sentence.english()
-    return Problem(FAMILY, english, f"{OPENING} {english}", free.text, canonical.text, tuple(free.spans))
+    return Problem(
+        FAMILY, english, f"{OPENING} {english}", free.text, canonical.text, tuple(free.spans), sentence.write
+    )
 
 
 def right_wordings(sentence: Sentence, rng: Random, n: int) -> list[str]:

@@ -83,9 +83,12 @@ def test_bodies_that_are_no_job(client: TestClient) -> None:
         assert client.post("/lab/mine", content=body).status_code == status
 
 
-def test_programs_without_tests_cannot_be_mined() -> None:
+def test_programs_without_tests_and_translations_without_right_ones_cannot_be_mined() -> None:
     with pytest.raises(ConfigError, match="has none"):
         problems(job(task="functions", source="prompt", prompt="Code:"))
+    with pytest.raises(ConfigError, match="all right ones"):
+        problems(job(task="translation", source="prompt", prompt="Translate: The dog sees the house."))
+    assert all(problem.write is not None for problem in problems(job(task="translation", n=2)))
     (own,) = problems(job(source="prompt", prompt="Question: 1 + 1?"))
     assert own.prompt == "Question: 1 + 1?"
 
@@ -155,12 +158,13 @@ def test_a_borrowed_device_is_not_mined_on(service: Service, lab: FakeLab, clien
 
 def test_evaluations_come_with_scores_or_with_the_command(tmp_path: Path) -> None:
     (tmp_path / "judge-arithmetic.json").write_text('{"rows": []}')
-    (tmp_path / "judges/judge-functions").mkdir(parents=True)
+    (tmp_path / "assets/tiny/judge-functions").mkdir(parents=True)
     judge = {"scores": [0.1], "truth": [0], "threshold": 0.2, "models": {}}
-    (tmp_path / "judges/judge-functions/judge.json").write_text(json.dumps(judge))
-    app = Starlette(routes=evaluations.routes(tmp_path, tmp_path / "judges"))
-    arithmetic, functions = TestClient(app).get("/lab/evaluations").json()["tasks"]
+    (tmp_path / "assets/tiny/judge-functions/judge.json").write_text(json.dumps(judge))
+    app = Starlette(routes=evaluations.routes(tmp_path, tmp_path / "assets"))
+    arithmetic, functions, translation = TestClient(app).get("/lab/evaluations").json()["tasks"]
     assert arithmetic["result"].pop("figure")["layout"]["title"]["text"] == "Accuracy on arithmetic"
     assert arithmetic["result"] == {"rows": []} and arithmetic["judge"] is None
     assert functions["result"] is None and functions["command"].endswith("judge-eval --preset tiny --tasks functions")
     assert functions["judge"] == {"scores": [0.1], "truth": [0], "threshold": 0.2}
+    assert translation["judge"] is None and "--preset crossed --tasks translation" in translation["command"]

@@ -12,7 +12,6 @@ from scipy.stats import chi2
 
 from engine.config import Sampling
 from engine.errors import ConfigError, TraceError
-from engine.judge.memo import remembering
 from engine.lab import Lab
 from engine.sampling import distribution
 from engine.trace.store import Trace
@@ -181,11 +180,6 @@ def test_draws_have_the_targets_distribution(crossed: Crossed, method: str) -> N
     assert cells > 8 and chi2.sf(statistic, cells - 1) > 1e-3
     assert not set(seen) - set(joint)
     assert torch.isfinite(torch.tensor(statistic))
-
-
-def test_judges_are_not_evaluated_on_encoder_decoders(crossed: Crossed) -> None:
-    with pytest.raises(ConfigError, match="decoder-only models, and bart is an encoder-decoder"):
-        remembering(crossed.model("bart"))
 
 
 def test_where_tokens_look_is_told_on_demand(crossed: Crossed) -> None:

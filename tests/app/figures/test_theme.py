@@ -30,7 +30,7 @@ def every() -> list[dict]:
     drawn += [one["figure"] for section in found["sections"] for tree in section["trees"].values() for one in tree]
     drawn += found["tasks"].values()
     drawn += json.loads(trees._body(FOLDER))["profiles"].values()
-    tasks = [evaluations._task(evaluations.RESULTS, evaluations.JUDGES, task) for task in evaluations.TASKS]
+    tasks = [evaluations._task(evaluations.RESULTS, evaluations.ASSETS, task) for task in evaluations.TASKS]
     return drawn + [task["result"]["figure"] for task in tasks if task["result"]]
 
 

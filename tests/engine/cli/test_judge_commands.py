@@ -15,7 +15,8 @@ from engine.judge.store import read_mined
 from engine.judge.weights import load_judge
 from engine.lab import Lab
 from engine.trace.store import Trace
-from tests.engine.zoo import Zoo
+from tests.engine.crossed import Crossed
+from tests.engine.zoo import Zoo, noised
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,7 @@ def test_from_a_task_to_results(
         main(["judge-train", *pair, "--mined", str(mined), "--out", str(judge), "--split", "folds", "--ablations"]) == 0
     )
     card = capsys.readouterr().out
+    assert "| equivalence | the answer is right or wrong alike" in card
     assert "# Judge for arithmetic" in card and "| forest |" in card and "prev token, target model" in card
     made = load_judge(judge)
     assert made.meta["labels"] == sum(len(p.labels) for p in prompts) and 0 <= made.threshold <= 1
@@ -311,3 +313,45 @@ def test_a_judge_is_evaluated_behind_worked_examples(
     assert [text.count(f"q{n}?") for n in range(2)] == [1, 1] and text.count("The final answer is") == 3
     (told,) = (tmp_path / "results").glob("judge-gsm8k*.json")
     assert json.loads(told.read_text())["problems"] == 1
+
+
+@pytest.fixture(scope="module")
+def crossed_pair(crossed: Crossed) -> list[str]:
+    target = crossed.path("bart")
+    return ["--target", str(target), "--draft", str(noised(target, target / "noise-0.2", 0.2)), "--device", "cpu"]
+
+
+def mine_translations(pair: list[str], out: Path, *more: str) -> int:
+    return main(["mine", *pair, "--task", "translation", "--limit", "8", "--items", "8", "--out", str(out), *more])
+
+
+def test_the_equivalence_is_recorded(crossed_pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    mined = tmp_path / "mined.jsonl"
+    assert mine_translations(crossed_pair, mined, "--equivalence", "bleu:2.50") == 0
+    head, prompts = read_mined(mined)
+    assert head["equivalence"] == "bleu:2.5" and len(prompts) == 8
+    answers = [prompt.answer for prompt in prompts if prompt.answer is not None]
+    assert answers and all(answer.endswith(" BLEU") for answer in answers)
+    capsys.readouterr()
+    for how, why in (("rouge", "measures summaries"), ("bleu:x", "from 0 to 100"), ("blue", "Did you mean 'bleu'")):
+        assert mine_translations(crossed_pair, mined, "--equivalence", how) == 2 and why in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_from_translations_to_results(
+    crossed_pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mined, judge = tmp_path / "mined.jsonl", tmp_path / "judge"
+    assert mine_translations(crossed_pair, mined, "--equivalence", "bleu:2.5") == 0
+    assert mine_translations(crossed_pair, mined, "--equivalence", "bleu") == 2
+    assert "equivalence differ" in capsys.readouterr().err
+    mixed(mined)
+    assert main(["judge-train", *crossed_pair, "--mined", str(mined), "--out", str(judge), "--split", "folds"]) == 0
+    assert "| equivalence | sentence BLEU falls by at most 2.5 points of 100" in (judge / "README.md").read_text()
+    options = ["--tasks", "translation", "--window", "3", "--limit", "6", "--items", "2", "--out", str(tmp_path)]
+    asset = ["--asset", f"judge:translation={judge}"]
+    assert main(["judge-eval", *crossed_pair, *asset, *options, "--thresholds", "1"]) == 0
+    rows = json.loads((tmp_path / "judge-translation.json").read_text())["rows"]
+    assert "math" not in {row["group"] for row in rows} and all(row["bleu_drop"]["n"] == 2 for row in rows)
+    assert "BLEU's drop against SD" in (tmp_path / "judge-translation.md").read_text()

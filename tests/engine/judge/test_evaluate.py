@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from sacrebleu import corpus_bleu
 
 from engine.judge.evaluate import collect, evaluate, report, settings, table
 from engine.judge.memo import remembering
 from engine.lab import Lab
 from engine.tasks.problem import Problem
+from engine.tasks.references import bleu_counts
 from tests.engine.judge.chance import give_judge
 from tests.engine.zoo import Zoo
 
@@ -98,3 +100,17 @@ def test_along_an_eagle_head_everything_has_its_drafts() -> None:
         "eagle2+dynamic_tree+top_k",
         "eagle2+dynamic_tree+math",
     }
+
+
+def test_bleu_and_what_is_lost_of_it_are_those_of_the_corpus() -> None:
+    wanted = ["der Hund sah das alte Haus.", "sie ging nach Haus und schlief."]
+    texts = {"sd": wanted, "target alone": wanted, "draft alone": ["der Hund sah ein altes Haus.", wanted[1]]}
+    found = [s for s in settings(4, [], "a", None, ks=(), math=False) if s.name in texts]
+    lines = [[[1, 5, 0, 5, 1, 0, *bleu_counts(texts[s.name][i], wanted[i])] for s in found] for i in range(len(wanted))]
+    result = report(collect(found, lines))
+    rows = {row["name"]: row for row in result["rows"]}
+    lower = corpus_bleu(texts["draft alone"], [wanted]).score
+    assert rows["sd"]["bleu"]["mean"] == pytest.approx(100) and rows["sd"]["bleu_drop"]["mean"] == 0
+    assert rows["draft alone"]["bleu"]["mean"] == pytest.approx(lower) and 20 < lower < 90
+    assert rows["draft alone"]["bleu_drop"]["mean"] == pytest.approx(100 - lower)
+    assert f"| {lower:.1f} (" in table("translation", result) and f"| {100 - lower:+.1f} (" in table("t", result)

@@ -8,6 +8,7 @@ from engine.errors import ConfigError
 from engine.judge.store import read_mined
 from engine.lab import Lab
 from engine.tasks import load_problems
+from tests.engine.crossed import Crossed
 
 
 def responses(lab: Lab, file: Path, **settings: object) -> list[list[int]]:
@@ -21,6 +22,17 @@ def test_sampling_settings_reach_the_search(lab: Lab, tmp_path: Path) -> None:
     drawn = responses(lab, tmp_path / "drawn.jsonl", temperature=1.5, seed=1)
     assert drawn != greedy and drawn == responses(lab, tmp_path / "again.jsonl", temperature=1.5, seed=1)
     assert drawn != responses(lab, tmp_path / "other.jsonl", temperature=1.5, seed=2)
+
+
+def test_an_equivalence_other_than_by_answer_is_recorded(crossed: Crossed, tmp_path: Path) -> None:
+    lab, found = crossed.lab("bart", 0.05), load_problems("translation", "train", 1)
+    for equivalence, kept in (("answer", None), ("bleu", "bleu:5")):
+        file = tmp_path / f"{equivalence}.jsonl"
+        assert list(lab.mine("translation", found, file, limit=4, equivalence=equivalence))
+        assert read_mined(file)[0].get("equivalence") == kept
+    with pytest.raises(ConfigError, match="measures summaries"):
+        next(lab.mine("translation", found, tmp_path / "none.jsonl", equivalence="rouge"))
+    assert not (tmp_path / "none.jsonl").exists(), "no file is begun in vain"
 
 
 def test_unknown_settings_are_refused(lab: Lab, tmp_path: Path) -> None:
