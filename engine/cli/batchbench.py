@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -57,19 +57,29 @@ def bench_batches(args: argparse.Namespace, given: Sequence[Prompt]) -> int:
         "speeds": [asdict(speed) for speed in speeds],
         "stops_paying": stops_paying(speeds),
     }
-    print(json.dumps(result, indent=1) if args.json else _text(result, speeds))
+    tell(args, result, lambda found: _text(found, speeds))
     return 0
 
 
+def tell(args: argparse.Namespace, result: dict[str, Any], text: Callable[[dict[str, Any]], str]) -> None:
+    """Print a result as text or JSON, and write it where that was asked for."""
+    told = json.dumps(result, indent=1)
+    if args.out:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        args.out.write_text(told + "\n", "utf-8")
+    print(told if args.json else text(result))
+
+
 def _text(result: dict[str, Any], speeds: Sequence[Speed]) -> str:
+    width = max(24, *(len(one.method) for one in speeds))
     lines = [
         f"{result['prompts']} prompts of {result['task']}, at most {result['max_new_tokens']} tokens each, on "
         f"{result['device']} with {result['threads']} threads",
         "",
-        f"{'method':24} {'batch':>5} {'tokens/s':>10} {'s a response':>13} {'times ar':>9}",
+        f"{'method':{width}} {'batch':>5} {'tokens/s':>10} {'s a response':>13} {'times ar':>9}",
     ]
     lines += [
-        f"{one.method:24} {one.batch:5} {one.tokens_per_s.median:10.1f} {one.latency_s.median:13.3f} "
+        f"{one.method:{width}} {one.batch:5} {one.tokens_per_s.median:10.1f} {one.latency_s.median:13.3f} "
         f"{one.over_ar.median:9.2f}   {one.over_ar.low:.2f} to {one.over_ar.high:.2f}, n={one.over_ar.n}"
         for one in sorted(speeds, key=lambda one: (one.method != "ar", one.method, one.batch))
     ]

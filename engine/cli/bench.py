@@ -2,10 +2,10 @@
 `--batch` speeds by the number of prompts decoded together."""
 
 import argparse
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,7 +16,7 @@ from engine.bench.bookkeeping import bookkeeping
 from engine.bench.busy import beside
 from engine.bench.contenders import bandwidth, kept, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
-from engine.cli.batchbench import SIZES, bench_batches
+from engine.cli.batchbench import SIZES, bench_batches, tell
 from engine.cli.compare import quality_lines
 from engine.cli.options import COUNT, add_models, add_prompts, load_lab, prompts
 from engine.cli.progress import track
@@ -83,6 +83,7 @@ def add_parser(subparsers: Any) -> None:
         help="beside speed what the same answers are worth: right answers or BLEU with 95 %% intervals, and the paired "
         "difference from ar",
     )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="also write results there, as JSON")
     parser.add_argument("--json", action="store_true", help="results as JSON")
     parser.set_defaults(handler=handle)
 
@@ -112,7 +113,7 @@ def handle(args: argparse.Namespace) -> int:
     result["busy"] = {name: vars(spread) for name, spread in crowded.items()}
     result["trees"] = bookkeeping(lab, ids, args.max_new_tokens, args.repetitions)
     result["lookups"] = [] if args.no_lookups else [asdict(cost) for cost in measure(lab, HISTORY)]
-    print(json.dumps(result, indent=1) if args.json else _text(result))
+    tell(args, result, _text)
     return 0
 
 

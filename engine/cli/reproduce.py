@@ -106,14 +106,18 @@ def _again(args: argparse.Namespace, paper: Paper, item: Item) -> str:
 
 
 def _gather(args: argparse.Namespace, item: Item) -> None:
-    """Make the files that an item reads, where one is missing or wanted anew; its commands are this program's own."""
-    if all((ROOT / name).is_file() for name in item.source) and not args.again:
+    """Make the files that an item reads, where one is missing or wanted anew; its commands are this program's own, and
+    one that says with `--out` which file it makes is run for that alone."""
+    there = {name for name in item.source if (ROOT / name).is_file() and not args.again}
+    if there.issuperset(item.source):
         return
     from engine.cli import main  # noqa: PLC0415  (it knows this command)
 
     models = [f"--{name}={value}" for name in ("preset", "target", "draft") if (value := getattr(args, name))]
     for command in item.commands:
         words = shlex.split(command)[3:]
+        if there.intersection(words):
+            continue
         print(f"  {command}", file=sys.stderr)
         if status := main([*words, *models]):
             raise ConfigError(f"{command} ended with status {status}.")

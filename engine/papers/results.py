@@ -21,13 +21,15 @@ def place(paper: Paper, item: Item, folder: Path = FOLDER) -> Path:
 
 
 def follows(item: Item, result: Mapping[str, Any], root: Path = ROOT) -> dict[str, Any]:
-    """Tables, statements and verdict, computed anew from the rows of a result, or from the files that it names.
+    """Tables, statements and verdict, computed anew from the rows of a result, or from the files that it names; one
+    that was not made yet gives no numbers.
 
     Raises:
-        AssetError, ConfigError: a file is missing or damaged.
+        AssetError, ConfigError: a file is damaged.
     """
     if item.source:
-        data = {Path(name).stem: read_object(root / name) for name in item.source}
+        found = [root / name for name in item.source if (root / name).is_file()]
+        data = {path.stem: read_object(path) for path in found}
         return summary(item, of_file(data), data)
     return summary(item, of_records(from_json(result)))
 

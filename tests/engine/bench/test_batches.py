@@ -1,6 +1,7 @@
 """Speeds by batch size: every method at every size on the same prompts, and from which size on speculation pays no more."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,7 +52,7 @@ def test_all_sizes_decode_the_same_prompts(zoo: Zoo, monkeypatch: pytest.MonkeyP
     assert rates["ar", 1].rounds == 9
 
 
-def test_the_command(zoo: Zoo, capsys: pytest.CaptureFixture[str]):
+def test_the_command(zoo: Zoo, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     target = zoo.path("llama", layers=2, hidden=32)
     pair = [
         "--target",
@@ -64,8 +65,10 @@ def test_the_command(zoo: Zoo, capsys: pytest.CaptureFixture[str]):
         "1",
     ]
     short = ["--prompt", "abcabc", "--max-new-tokens", "2", "--repetitions", "1"]
-    assert main(["bench", *pair, *short, "--batch", "2,1", "--methods", "sd", "--json"]) == 0
+    kept = tmp_path / "new" / "batch.json"
+    assert main(["bench", *pair, *short, "--batch", "2,1", "--methods", "sd", "--json", "--out", str(kept)]) == 0
     result = json.loads(capsys.readouterr().out)
+    assert json.loads(kept.read_text()) == result
     assert [(one["method"], one["batch"]) for one in result["speeds"]] == [("ar", 1), ("sd", 1), ("ar", 2), ("sd", 2)]
     assert result["stops_paying"].keys() == {"sd"} and result["models"].keys() == {"target", "draft"}
     assert main(["bench", *pair, *short, "--batch", "2", "--methods", "pld"]) == 0

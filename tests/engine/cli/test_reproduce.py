@@ -1,11 +1,12 @@
 """`reproduce`: lists what there is, runs what is missing, goes on where it stopped, and shares finished runs."""
 
 import json
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-from engine.cli import main
+from engine.cli import main, reproduce
 from engine.cli.reproducing import Running, Store, made
 from engine.errors import ConfigError
 from engine.lab import Lab
@@ -61,6 +62,24 @@ def test_the_draft_takes_the_targets_place(zoo: Zoo, tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
     with pytest.raises(ConfigError, match="none is loaded: give --draft"):
         made(Paper("p", "A paper", "sd", "", (item,)), item, Lab(lab.target, {}, {}), Running(tmp_path))
+
+
+def test_only_the_files_that_are_missing_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them where they are wanted anew; a command that names no file runs whenever one is missing."""
+    commands = tuple(f"python -m engine bench --out {name}" for name in ("a.json", "b.json"))
+    item = Item("T1", "Table 1", "x", "y.", source=("a.json", "b.json"), commands=(*commands, "python -m engine speed"))
+    ran = list[list[str]]()
+    monkeypatch.setattr(reproduce, "ROOT", tmp_path)
+    monkeypatch.setattr("engine.cli.main", lambda words: ran.append(list(words)))
+    args = Namespace(again=False, preset=None, target=None, draft=None)
+    (tmp_path / "a.json").write_text("{}")
+    reproduce._gather(args, item)
+    assert ran == [["bench", "--out", "b.json"], ["speed"]]
+    (tmp_path / "b.json").write_text("{}")
+    reproduce._gather(args, item)
+    assert len(ran) == 2
+    reproduce._gather(Namespace(**{**vars(args), "again": True, "preset": "tiny"}), item)
+    assert ran[2:] == [[*words, "--preset=tiny"] for words in (["bench", "--out", "a.json"], *ran[:2])]
 
 
 def test_what_cannot_be_run_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,13 +1,14 @@
 """Committed results follow from their rows; verdicts are decided by intervals."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.analysis.intervals import Interval
-from engine.errors import ConfigError
-from engine.papers.entries import Check, Item, Quantity, chosen
+from engine.errors import AssetError, ConfigError
+from engine.papers.entries import Check, Item, Ours, Quantity, chosen
 from engine.papers.measures import measured
 from engine.papers.paths import value_at
 from engine.papers.records import Record, Records, from_json, to_json
@@ -40,6 +41,21 @@ def test_seven_of_ten_measurable_items_have_a_result() -> None:
     counted = [(p, i) for p, i in chosen("") if not i.hardware and not i.illustration]
     assert sum(place(p, i).is_file() for p, i in counted) >= 0.7 * len(counted)
     assert all(place(p, i).is_file() is False for p, i in chosen("") if not (i.plans or i.source))
+
+
+def test_a_file_that_was_not_made_yet_gives_no_numbers(tmp_path: Path) -> None:
+    """Statements and points from it are missing, those from another are as ever."""
+    source, path = ("a.json", "b.json"), "{}.rows[k=1].v"
+    checks = tuple(Check("It is.", Quantity(path=path.format(name)), "above") for name in "ab")
+    ours = Ours("x", "y", (), tuple((name, f"{name}.rows[k=1]") for name in "ab"), form="points", at=("k", "v"))
+    item = Item("T1", "Table 1", "x", "y.", ours=(ours,), checks=checks, source=source)
+    (tmp_path / "b.json").write_text('{"rows": [{"k": 1, "v": 2}]}')
+    found = follows(item, {}, tmp_path)
+    assert [told["outcome"] for told in found["checks"]] == ["missing", "holds"] and found["verdict"] == "confirmed"
+    assert [len(row["points"]) for row in found["tables"][0]["rows"]] == [0, 1]
+    (tmp_path / "a.json").write_text("{")
+    with pytest.raises(AssetError):
+        follows(item, {}, tmp_path)
 
 
 def check(relation: Any = "above", **more: Any) -> Check:
