@@ -72,6 +72,12 @@ def _unsure_at_verb(trace: Trace, most: float) -> bool:
     return word.endswith((",", ".")) and word[:1].islower() and begin < start + len(word) - 1
 
 
+def _rewritten(trace: Trace) -> int:
+    """How often an iteration wrote another token where one stood."""
+    cells = (cell for event in trace.rounds for cell in event.canvas or ())
+    return sum(cell.before not in (None, cell.token) for cell in cells)
+
+
 def _streak(trace: Trace, holds: Callable[[Round], bool]) -> int:
     """The most rounds in a row of which something holds."""
     longest = now = 0
@@ -111,6 +117,7 @@ CLAIMS: dict[str, Claim] = {
     "fewer_calls": lambda _, traces, pair: calls(traces[pair[0]].rounds) < calls(traces[pair[1]].rounds),
     "cheaper_drafts": lambda _, traces, pair: _draft_cost(traces[pair[0]]) < _draft_cost(traces[pair[1]]),
     "fewer_checked": lambda _, traces, pair: _checked(traces[pair[0]]) < _checked(traces[pair[1]]),
+    "rewritten": lambda _, traces, given: _rewritten(traces[given[0]]) >= given[1],
     "finished": lambda _, traces, __: all(t.end is not None and t.end.reason == "eos" for t in traces),
 }
 

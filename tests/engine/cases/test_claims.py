@@ -8,6 +8,7 @@ from engine.cases.claims import failures
 from engine.files.places import PRESETS
 from engine.files.presets import Preset, get_preset
 from engine.trace.store import Trace
+from tests.app.placed import placed_events
 from tests.engine.analysis.made_trees import plain, run
 
 
@@ -76,3 +77,16 @@ def lowest(trace: Trace) -> float:
         for node in event.nodes
         if node.confidence is not None and node.state in ("accepted", "relaxed", "rejected")
     )
+
+
+def test_rewritten_is_another_token_where_one_stood() -> None:
+    """A place that was open, or came out the same again, is not rewritten."""
+    made = Trace(placed_events())
+    canvases = [event.canvas or [] for event in made.rounds]
+    steps = zip(canvases, canvases[1:], strict=False)
+    changed = sum(
+        a.token != b.token and a.iteration > 0 for one, other in steps for a, b in zip(one, other, strict=True)
+    )
+    assert changed > 3 and any(cell.before == cell.token for canvas in canvases for cell in canvas)
+    for most, holds in ((changed, True), (changed + 1, False)):
+        assert (failures(Preset("made", "Made", expect={"rewritten": ["cmlm", most]}), [made]) == []) is holds
