@@ -129,6 +129,12 @@ def sourced(folder: Path) -> str:
             ", ".join(f"{family} {row['tau']:.2f}" for family, row in pair.items()) if pair else "",
         ]
         lines.append(f"| {role} | {' | '.join(cells)} |")
+    heads = json.loads((folder / "blockwise" / "card.json").read_text(encoding="utf-8"))
+    found = {family: row for family, row in heads["evaluation"].items() if family != "command"}
+    taus = ", ".join(f"{family} {row['tau_10']:.2f} and {row['tau_25']:.2f}" for family, row in found.items())
+    lines.append(
+        f"| blockwise heads | {heads['training']['parameters'] / 1e6:.2f} M | | | | blocks of 10 and 25: {taus} |"
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -74,12 +74,13 @@ def _blocks(lab: Lab, prompts: list[str], limit: int) -> dict[str, float]:
     each place's draft tokens the share that is accepted where all before them were."""
     heads, found = lab.asset("medusa").heads, dict[str, float]()
     wanted = [trace.token_ids for trace in _runs(lab, "ar", prompts, max_new_tokens=limit, record="light")]
-    rounds: list[Any] = []
+    rounds, same = list[Any](), 0.0
     for k in sorted({min(k, heads + 1) for k in BLOCKS}):
         traces = _runs(lab, "blockwise", prompts, max_new_tokens=limit, record="light", gamma=k - 1)
         found[f"tau_{k}"] = pooled(traces)["tau"]
         rounds = [r for trace in traces for r in trace.rounds]
-        found["same_as_ar"] = fmean(trace.token_ids == text for trace, text in zip(traces, wanted, strict=True))
+        same = fmean(trace.token_ids == text for trace, text in zip(traces, wanted, strict=True))
+    found["same_as_ar"] = same
     for place in range(heads):
         tested = sum(r.drafted > place and r.accepted >= place for r in rounds)
         accepted = sum(r.drafted > place and r.accepted > place for r in rounds)

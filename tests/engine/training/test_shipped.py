@@ -11,7 +11,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from engine.lab import Lab
-from engine.tasks import get_task, load_problems
+from engine.model.load import hash_of
+from engine.tasks import SOURCED, get_task, load_problems
 from engine.training.data import Mix, digest
 from engine.training.probe import complete
 from engine.training.sourced import SourceMix
@@ -73,6 +74,23 @@ def test_cards_are_made_from_the_records(folder: Path) -> None:
         assert f"{'met' if check['met'] else 'MISSED'}: {check['what']}: {check['value']:.3f}" in page
 
 
+def test_the_heads_of_the_encoder_decoder_are_what_their_card_says() -> None:
+    """24 heads for blocks of 25, without output matrices; made for the shipped target, whose texts they do not change."""
+    folder = CROSSED / "blockwise"
+    training, card = (json.loads((folder / name).read_text()) for name in ("training.json", "card.json"))
+    told, page = card["evaluation"], (folder / "README.md").read_text()
+    assert card["training"] == training and "--items 300" in told["command"]
+    assert training["target"] == hash_of(str(CROSSED / "source_target"))
+    assert (training["settings"]["heads"], json.loads((folder / "config.json").read_text())["shared_output"]) == (
+        24,
+        True,
+    )
+    assert (folder / "model.safetensors").stat().st_size < 1.2 * (1 << 20)
+    for family in SOURCED:
+        assert told[family]["same_as_ar"] == 1.0 and 1 < told[family]["tau_10"] <= told[family]["tau_25"]
+        assert all(f" {value:.3f} |" in page for value in told[family].values())
+
+
 def test_both_share_one_tokenizer() -> None:
     tokenizers = {(ROOT / name / "tokenizer.json").read_bytes() for name in (*ROLES, "tokenizer")}
     assert len(tokenizers) == 1
@@ -93,7 +111,7 @@ def test_the_embedded_encoder_decoders_translate_and_their_drafts_change_nothing
     plain = lab.run("ar", problem.prompt, max_new_tokens=48, record="light")
     assert plain.end is not None and plain.end.reason == "eos"
     assert get_task("translation").score(problem, plain.text) > 0.5
-    for method in ("sd", "parallel+chain+exact"):
+    for method in ("sd", "parallel+chain+exact", "blockwise", "medusa"):
         drafted = lab.run(method, problem.prompt, max_new_tokens=48, record="light")
         assert drafted.token_ids == plain.token_ids and len(drafted.rounds) < len(plain.rounds)
 
