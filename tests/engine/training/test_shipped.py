@@ -11,10 +11,15 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from engine.lab import Lab
+from engine.model import load_model
 from engine.model.load import hash_of
+from engine.nat.files import load_nat
 from engine.tasks import SOURCED, get_task, load_problems
 from engine.training.data import Mix, digest
+from engine.training.evaluate import EVAL_SEED
+from engine.training.nateval import SETTINGS, named, texts_of
 from engine.training.probe import complete
+from engine.training.sourcecommands import quality
 from engine.training.sourced import SourceMix
 from engine.training.sourced import digest as source_digest
 
@@ -22,6 +27,7 @@ ASSETS = Path("assets")
 ROOT, CROSSED = ASSETS / "tiny", ASSETS / "crossed"
 ROLES = ("target", "draft")
 SOURCE_ROLES = ("source_target", "source_draft", "source_parallel")
+NAT_ROLES = ("cmlm", "rewrite_nat")
 MOST_BYTES = 60 << 20  # of all embedded assets together
 
 
@@ -60,7 +66,7 @@ def test_the_corpus_of_the_encoder_decoders_has_not_changed(role: str) -> None:
     assert source_digest(tokenizer, mix, seed) == training["data_sha256"][-1]
 
 
-FOLDERS = [*(ROOT / role for role in ROLES), *(CROSSED / role for role in SOURCE_ROLES)]
+FOLDERS = [*(ROOT / role for role in ROLES), *(CROSSED / role for role in (*SOURCE_ROLES, *NAT_ROLES))]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -114,6 +120,21 @@ def test_the_embedded_encoder_decoders_translate_and_their_drafts_change_nothing
     for method in ("sd", "parallel+chain+exact", "blockwise", "medusa"):
         drafted = lab.run(method, problem.prompt, max_new_tokens=48, record="light")
         assert drafted.token_ids == plain.token_ids and len(drafted.rounds) < len(plain.rounds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", NAT_ROLES)
+def test_the_non_autoregressive_systems_write_as_their_cards_say(role: str) -> None:
+    """The first of the card's problems, in the setting with the best BLEU."""
+    target = load_model(CROSSED / "source_target", "cpu", "float32")
+    found = json.loads((CROSSED / role / "card.json").read_text())["evaluation"]["model"]
+    name, told = max(((n, row) for n, row in found.items() if "target" not in n), key=lambda item: item[1]["bleu"])
+    knobs = next(knobs for knobs in SETTINGS[role] if named(knobs) == name)
+    problems = load_problems("translation", "heldout", 300, EVAL_SEED)[:30]
+    sources = [target.tokenizer.text_ids(problem.prompt) for problem in problems]
+    texts, iterations = texts_of(load_nat(CROSSED / role, target), sources, knobs)
+    bleu = quality("translation", [target.tokenizer.decode(ids) for ids in texts], [p.answer for p in problems])["bleu"]
+    assert abs(bleu - told["bleu"]) < 12 and abs(iterations - told["iterations"]) < 2
 
 
 @pytest.mark.slow
