@@ -144,5 +144,11 @@ def _publish(trainer: NatTrainer, options: argparse.Namespace) -> None:
     folder = options.out or ASSETS / options.kind
     save_nat(trainer.model, folder)
     begun = f"--begin {ASSETS / options.begin.name}" if options.begin else ""
-    told = record.describe(trainer, "cpu, 1 threads", "nat-train", begun) | {"target": trainer.target.revision}
+    told = record.describe(trainer, "cpu, 1 threads", "nat-train", begun, _mixed)
+    told |= {"target": trainer.target.revision}
     (folder / TRAINING).write_text(json.dumps(told, indent=1) + "\n")
+
+
+def _mixed(mix: dict[str, Any]) -> str:
+    """A mix as options."""
+    return f"--rows {mix['rows']}" + (" --half" if mix.get("half") else "")

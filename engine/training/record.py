@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
@@ -10,11 +11,23 @@ from engine.training.data import STEPS_A_POOL
 from engine.training.trainer import Trainer
 
 
-def describe(trainer: Trainer, hardware: str, command: str = "train", begun: str = "") -> dict[str, Any]:
+def in_words(mix: dict[str, Any]) -> str:
+    """A mix as an option."""
+    return "--mix " + " ".join(f"{name}={value:g}" for name, value in mix.items())
+
+
+def describe(
+    trainer: Trainer,
+    hardware: str,
+    command: str = "train",
+    begun: str = "",
+    mixed: Callable[[dict[str, Any]], str] = in_words,
+) -> dict[str, Any]:
     """The training record of a model, as JSON types; `command` is the one that trains it, `begun` what more its
-    first leg was given."""
+    first leg was given, `mixed` says a mix in options."""
     settings, legs = trainer.settings, trainer.history
-    first, *rest = [_command(command, leg, before) for before, leg in zip([legs[0], *legs], legs, strict=False)]
+    pairs = zip([legs[0], *legs], legs, strict=False)
+    first, *rest = [_command(command, leg, before, mixed(leg["settings"]["mix"])) for before, leg in pairs]
     return {
         "commands": [f"{first} {begun}".strip(), *rest],
         "settings": asdict(settings),
@@ -27,12 +40,11 @@ def describe(trainer: Trainer, hardware: str, command: str = "train", begun: str
     }
 
 
-def _command(name: str, leg: dict[str, Any], before: dict[str, Any]) -> str:
+def _command(name: str, leg: dict[str, Any], before: dict[str, Any], mix: str) -> str:
     """The command of one leg of a run; a later one resumes, or grows, what the leg before it left."""
     s = leg["settings"]
     budget = f"--steps {s['steps']}" if s["steps"] else f"--minutes {s['minutes']:g}"
-    mix = " ".join(f"{name}={value:g}" for name, value in s["mix"].items())
-    options = f"--seed {s['seed']} --matrix-lr {s['matrix_lr']:g} --mix {mix}"
+    options = f"--seed {s['seed']} --matrix-lr {s['matrix_lr']:g} {mix}"
     command = f"python -m engine.training {name} {s['shape']} {budget} {options}"
     if leg["from_step"] == 0:
         return command

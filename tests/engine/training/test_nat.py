@@ -112,6 +112,7 @@ def test_systems_are_trained_resumed_and_measured_by_commands(tmp_path: Path, mo
     assert (
         told["commands"][0].endswith("--begin assets/crossed/cmlm") and "nat-train rewrite_nat" in told["commands"][0]
     )
+    assert "--matrix-lr 1e-09 --rows 4 --begin" in told["commands"][0]
     begun = read_state(tmp_path / "work-rewrite_nat")["model"]
     name = "decoder.layers.0.own.q.weight"
     assert torch.allclose(begun[name], whole[name].bfloat16().float(), atol=1e-6)
