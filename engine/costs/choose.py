@@ -14,6 +14,7 @@ from math import exp
 from engine.costs.curve import Costs
 from engine.trace.records import RoundExtras
 
+Leaf = tuple[int, float]  # a node's depth (1: a child of the root), and the log-probability of its path
 MOST_CHAIN, MOST_LEVELS, MOST_NODES = 32, 16, 64  # what a choice never exceeds
 FIRST_LENGTH = 5  # of a chain about which nothing is known
 HELD = 0.8  # share of draft tokens taken to be accepted before any was tested
@@ -40,12 +41,13 @@ def best_length(accepted: Sequence[float], costs: Costs) -> int:
 def best_size(chances: Sequence[float], rate: float, costs: Costs) -> int:
     """How many of the nodes, likeliest first, are verified: the number that maximises accepted tokens less rate x time.
 
-    `chances` are those of being accepted; `rate` is in tokens a millisecond.
+    `chances` are those of being accepted, of at most `MOST_NODES` nodes; `rate` is in tokens a millisecond.
     """
-    best, size, tokens = -rate * costs.verify(1), 0, 0.0
+    passes = costs.passes.whole
+    best, size, tokens = -rate * passes[1], 0, 0.0
     for n, chance in enumerate(chances, 1):
         tokens += chance
-        value = tokens - rate * costs.verify(n + 1)
+        value = tokens - rate * passes[n + 1]
         if value > best:
             best, size = value, n
     return size
@@ -71,14 +73,17 @@ class Share:
 
 @dataclass
 class Pace:
-    """Tokens a millisecond so far, by what rounds cost according to the curve; one plain round is taken for granted."""
+    """Tokens a millisecond so far, by what rounds cost according to the curve; it begins as if there had been one round
+    of the chain that is best where the share `HELD` of draft tokens hold."""
 
     costs: Costs
-    tokens: float = 1.0
+    tokens: float = field(init=False)
     ms: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ms = self.costs.round(None, 1)
+        length = best_length([HELD] * MOST_LEVELS, self.costs)
+        self.tokens = sum(HELD**place for place in range(length + 1))
+        self.ms = self.costs.round(length or None, length + 1)
 
     def add(self, tokens: int, ms: float) -> None:
         """A round."""
@@ -199,7 +204,9 @@ class ChainChoice:
 class TreeChoice:
     """How deep a tree grows, which of its branches go on, and how many of its nodes are verified.
 
-    A node's chance is the drafter's own for its path, times how much oftener than that such paths held at its depth.
+    A node's chance is the drafter's own for its path, times how much oftener than that such nodes held. The likeliest
+    of a depth are counted apart from the others: where the target is greedy they hold oftener than they say, and the
+    others less often.
     """
 
     def __init__(self, costs: Costs) -> None:
@@ -209,7 +216,7 @@ class TreeChoice:
     def begin(self) -> None:
         """A new run: nothing is known."""
         self.pace, self._goes_on = Pace(self.costs), Share(HELD)
-        self._depths = [Share(1.0, 2.0) for _ in range(MOST_LEVELS)]
+        self._first, self._others = Share(1.0, 2.0), Share(1.0, 2.0)
         self._size = Share(8.0, 2.0)  # nodes verified
         self.start()
 
@@ -218,48 +225,49 @@ class TreeChoice:
         self._steps, self._rows, self._least = 0, 0, 0.0
         self._following: float | None = None
 
-    def chance(self, depth: int, score: float) -> float:
-        """That the target takes a node at this depth (1: a child of the root) with this log-probability of its path."""
-        return min(1.0, self._depths[min(depth, MOST_LEVELS) - 1].value() * exp(score))
+    def onward(self, scores: Sequence[float], *, stops: bool, prunes: bool) -> int:
+        """How many of the nodes of a level go on, likeliest first, by their log-probabilities; 0 ends the growth.
 
-    def onward(self, depth: int, scores: Sequence[float], *, stops: bool, prunes: bool) -> int:
-        """How many of the nodes at this depth go on, likeliest first, by their log-probabilities; 0 ends the growth.
-
-        With `prunes` those whose children could not be worth verifying do not; with `stops` growth ends when a level
-        costs more than it can bring.
+        With `prunes` those do whose children bring more than a row of the level and a node that is verified cost; with
+        `stops` growth ends when a level costs more than it can bring.
         """
-        rate, on = self.pace.rate, self._goes_on.value()
-        further = rate * self.costs.further(1 + round(self._size.value()))
-        reach = [self.chance(depth, score) for score in scores]
-        rows = sum(chance * on > further for chance in reach) if prunes else len(reach)
-        gain = on * sum(reach[:rows])
-        cost = rate * (self.costs.step + max(rows - 1, 0) * self.costs.row) + further
+        rate = self.pace.rate
+        further, row = rate * self.costs.further(1 + round(self._size.value())), rate * self.costs.row
+        gains = [self._goes_on.value() * chance for chance in self.chances([(0, score) for score in scores])]
+        rows = next((n for n, gain in enumerate(gains) if gain <= row + further), len(gains)) if prunes else len(gains)
+        gain, cost = sum(gains[:rows]), rate * self.costs.step + (rows - 1) * row + (rows if prunes else 1) * further
         if not rows or (stops and gain < cost):
-            self._least, self._following = cost, min(gain, 1.0)
+            self._least, self._following = (cost, min(gain, 1.0)) if rows else (row + further, max(gains, default=0.0))
             return 0
         self._steps, self._rows = self._steps + 1, self._rows + rows
         return rows
 
-    def size(self, nodes: Sequence[tuple[int, float]]) -> int:
-        """How many of the candidates (depth, log-probability), likeliest first, are verified; at least one."""
-        chances = [self.chance(depth, score) for depth, score in nodes[:MOST_NODES]]
-        return max(1, best_size(chances, self.pace.rate, self.costs))
+    def size(self, nodes: Sequence[Leaf]) -> int:
+        """How many of the candidates, likeliest first, are verified; at least one."""
+        return max(1, best_size(self.chances(nodes[:MOST_NODES]), self.pace.rate, self.costs))
 
-    def told(self, nodes: Sequence[tuple[int, float]]) -> Told:
-        """This round's choice; `nodes` are those that are verified."""
-        expected = 1 + sum(self.chance(depth, score) for depth, score in nodes)
-        return Told(expected, self._ms(len(nodes)), self._least, self._following)
+    def chances(self, nodes: Sequence[Leaf]) -> list[float]:
+        """That the target takes each of some nodes, of which those of one depth come with the likeliest first."""
+        first, others, seen, found = self._first.value(), self._others.value(), set[int](), list[float]()
+        for depth, score in nodes:
+            found.append(min(1.0, (others if depth in seen else first) * exp(score)))
+            seen.add(depth)
+        return found
+
+    def told(self, nodes: Sequence[Leaf]) -> Told:
+        """This round's choice; `nodes` are those that are verified, likeliest first."""
+        return Told(1 + sum(self.chances(nodes)), self._ms(len(nodes)), self._least, self._following)
 
     def _ms(self, drafted: int) -> float:
         return self.costs.round(self._steps if drafted else None, 1 + drafted, self._rows)
 
-    def observe(self, nodes: Sequence[tuple[int, float]], accepted: int, emitted: int) -> None:
-        """Learn from a verified round of these nodes."""
+    def observe(self, nodes: Sequence[Leaf], path: Sequence[int], emitted: int) -> None:
+        """Learn from a verified round of these nodes, of which those at the places `path` were accepted."""
         self.pace.add(emitted, self._ms(len(nodes)))
         self._size.add(len(nodes))
-        deepest = max((depth for depth, _ in nodes), default=0)
-        for depth in range(1, min(deepest, MOST_LEVELS) + 1):
-            mass = sum(exp(score) for at, score in nodes if at == depth)
-            self._depths[depth - 1].add(float(accepted >= depth), mass)
-            if 1 < depth <= accepted + 1:
-                self._goes_on.add(float(accepted >= depth))
+        likeliest = {depth: place for place, (depth, _) in sorted(enumerate(nodes), key=lambda one: one[1][1])}
+        for place, (depth, score) in enumerate(nodes):
+            share = self._first if likeliest[depth] == place else self._others
+            share.add(float(place in path), exp(score))
+        for depth in range(2, min(len(path) + 1, max(likeliest, default=0)) + 1):
+            self._goes_on.add(float(len(path) >= depth))

@@ -31,6 +31,11 @@ class Curve:
         return max(low + (high - low) * (tokens - n) / (m - n), self._least)
 
     @cached_property
+    def whole(self) -> tuple[float, ...]:
+        """Passes over 0 (which never is) to 127 tokens."""
+        return tuple(self.at(tokens) for tokens in range(128))
+
+    @cached_property
     def _least(self) -> float:
         return min(ms for _, ms in self.samples) / 2
 
@@ -40,7 +45,7 @@ class Costs:
     """What was measured."""
 
     passes: Curve
-    start: float  # of a draft, before its first token
+    start: float  # of a draft, before its first token; with what the pass behind it takes longer than one by itself
     step: float  # of each token of a chain, or each level of a tree after the first that goes on with one node
     row: float = 0.0  # of each further node that goes on in a level
     other: float = 0.0  # of a round besides drafting and verifying

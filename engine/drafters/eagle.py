@@ -95,10 +95,10 @@ class Eagle2:
                 plan, tree_mask = self._settle(shape, grown, plan, tree_mask)
             if grown.levels >= plan.levels:
                 break
-            if onward is not None and (rows_on := onward(grown)) < len(grown.best):
-                if not rows_on:
+            if onward is not None and (places := onward(grown)) is not None:
+                if not places:
                     break
-                grown.narrow(rows_on)
+                grown.narrow(places)
             hidden, logits = self._step(grown, tree_mask, hidden)
         plan = plan if asked else shape.settle(grown, plan)
         extras = shape.report(grown, plan, context.full)

@@ -196,8 +196,8 @@ class Ending(Protocol):
 class Onward(Protocol):
     """What a tree shape has besides where it looks at a level before the next is run."""
 
-    def onward(self, grown: Growth) -> int:
-        """How many nodes of the frontier, likeliest first, may have children; 0 ends the growth."""
+    def onward(self, grown: Growth) -> list[int] | None:
+        """Places of the frontier's nodes that may have children, rising; None is all, an empty list ends the growth."""
 
 
 class TreeShape(Shape, Protocol):

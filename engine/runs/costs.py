@@ -92,7 +92,8 @@ def _measured(pair: Pair, card: Card, kind: str, config: RunConfig) -> Costs:
         row = max(wide.draft_ms - deep.draft_ms, 0.0) / max(steps * (WIDE[kind]["tree_top_k"] - 1), 1)
     other = _low([one.other_ms for one in drafts.values()])
     first = short.steps if kind == "chain" else 0
-    return Costs(passes, max(short.draft_ms - first * step, 0.0), step, row, other)
+    start = max(short.draft_ms - first * step, 0.0) + max(deep.slower(passes), 0.0)
+    return Costs(passes, start, step, row, other)
 
 
 def _low(times: Sequence[float]) -> float:
@@ -145,6 +146,11 @@ class _Drafts:
     def draft_ms(self) -> float:
         """Of a draft."""
         return _low([found.draft_ms for found in self._whole])
+
+    def slower(self, passes: Curve) -> float:
+        """How much longer a pass takes behind a draft than by itself: the draft had the caches in between, and accepted
+        tokens are moved."""
+        return _low([found.verify_ms - passes.at(found.fed) for found in self._rounds])
 
     @property
     def other_ms(self) -> float:

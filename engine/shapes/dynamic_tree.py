@@ -10,6 +10,7 @@ from torch import Tensor
 from engine.config import AUTO, Knob
 from engine.costs.choose import MOST_LEVELS, MOST_NODES, TreeChoice
 from engine.parts import Context, Kit, Knobs, Outcome
+from engine.sampling import read
 from engine.strata.metapath import meta_path
 from engine.trace.records import RoundExtras
 from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
@@ -18,7 +19,8 @@ CHOSEN = ("total_token", "depth")  # knobs that may be left to the device
 
 
 class DynamicTree:
-    """Every branch of the frontier goes on, to the full depth; with auto those that are worth it, as deep as it is."""
+    """Every branch of the frontier goes on, to the full depth; with auto those that are worth it, as deep as it is, and
+    none beyond the end of the text."""
 
     NAME: ClassVar[str] = "dynamic_tree"
     KIND: ClassVar[str] = "dynamic_tree"
@@ -32,6 +34,7 @@ class DynamicTree:
         most = {"total_token": min(MOST_NODES, kit.target.context - 1)} if self.prunes else {}
         most |= {"depth": MOST_LEVELS - 1} if self.stops else {}
         self.total, self.depth, self.width = check_size({**knobs, **most}, kit.target.context, kit.target.only_chains)
+        self.ends = frozenset(kit.target.tokenizer.stop_ids)
         self.choice = TreeChoice(kit.known_costs()) if self.prunes or self.stops else None
 
     def begin(self) -> None:
@@ -46,10 +49,13 @@ class DynamicTree:
     def admit(self, grown: Growth, logits_RV: Tensor) -> list[int] | None:
         return None
 
-    def onward(self, grown: Growth) -> int:
+    def onward(self, grown: Growth) -> list[int] | None:
         if self.choice is None:
-            return grown.width
-        return self.choice.onward(grown.levels, grown.best.tolist(), stops=self.stops, prunes=self.prunes)
+            return None
+        scores, tokens = read(grown.best, grown.fresh)
+        open_ = [place for place, token in enumerate(tokens) if token not in self.ends]  # nothing follows an end
+        rows = self.choice.onward([scores[place] for place in open_], stops=self.stops, prunes=self.prunes)
+        return None if rows == len(scores) else open_[:rows]
 
     def settle(self, grown: Growth, plan: Plan) -> Plan:
         """With total_token=auto the number of nodes that is worth verifying."""
@@ -78,4 +84,4 @@ class DynamicTree:
         if self.choice:
             draft, verdict = outcome.draft, outcome.verdict
             nodes = list(zip(draft.depths, draft.scores or (), strict=True))
-            self.choice.observe(nodes, len(verdict.path), len(outcome.emitted))
+            self.choice.observe(nodes, verdict.path, len(outcome.emitted))

@@ -5,7 +5,7 @@ a level; reranking keeps the best nodes of all levels. Dimension key: R frontier
 vocabulary.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,9 +86,14 @@ class Growth:
         self.kept_rows[self.levels] = rows
         self.best = self.best[rows]
 
-    def narrow(self, rows: int) -> None:
-        """Let only the first, likeliest, rows of the frontier go on."""
-        self.picks[-1], self.best = self.picks[-1][:rows], self.best[:rows]
+    def narrow(self, places: Sequence[int]) -> None:
+        """Let only these of the frontier go on, which rise."""
+        n = len(places)
+        if places[-1] == n - 1:  # the first ones, as mostly
+            self.picks[-1], self.best = self.picks[-1][:n], self.best[:n]
+            return
+        index = torch.tensor(places, device=self.best.device)
+        self.picks[-1], self.best = self.picks[-1].index_select(0, index), self.best.index_select(0, index)
 
     def add(self, logits_RV: Tensor) -> None:
         """One more level: the best children of every frontier row, and of all these the next frontier."""

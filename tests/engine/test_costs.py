@@ -8,9 +8,11 @@ import pytest
 from engine.costs import Costs, Curve
 from engine.costs.choose import (
     FIRST_LENGTH,
+    HELD,
     MOST_CHAIN,
     PATIENCE,
     ChainChoice,
+    Pace,
     TreeChoice,
     best_length,
     best_size,
@@ -123,21 +125,37 @@ def test_what_is_learnt_ends_with_the_run() -> None:
 def test_a_tree_stops_and_narrows_where_it_costs_more_than_it_brings() -> None:
     choice = TreeChoice(CURVE)
     sure, thin = [log(p) for p in (0.9, 0.05, 0.01)], [log(p) for p in (0.03, 0.01)]
-    assert choice.onward(1, sure, stops=True, prunes=True) == 1
-    assert choice.onward(1, sure, stops=True, prunes=False) == 3
-    assert choice.onward(2, thin, stops=True, prunes=True) == 0
-    assert choice.onward(2, thin, stops=False, prunes=False) == 2
+    assert choice.onward(sure, stops=True, prunes=True) == 1
+    assert choice.onward(sure, stops=True, prunes=False) == 3
+    assert choice.onward(thin, stops=True, prunes=True) == 0
+    assert choice.onward(thin, stops=False, prunes=False) == 2
+    assert choice.onward([], stops=True, prunes=True) == choice.onward([], stops=False, prunes=False) == 0
     told = choice.told([(1, sure[0])])
     assert told.expected == pytest.approx(1.9) and told.following is not None and told.following < told.least
 
 
+def test_a_branch_goes_on_exactly_when_its_children_bring_more_than_a_row_and_a_node_cost() -> None:
+    choice = TreeChoice(CURVE)
+    worth = (
+        choice.pace.rate * (CURVE.row + CURVE.further(9)) / HELD
+    )  # 8 nodes and the root, as if there had been rounds
+    for share in (0.5 * worth, 0.99 * worth, 1.01 * worth, 2 * worth):
+        rows = choice.onward([log(0.9), log(share)], stops=False, prunes=True)
+        assert rows == (2 if share > worth else 1), share
+
+
 def test_a_tree_learns_how_far_the_head_is_to_be_trusted() -> None:
-    choice, node = TreeChoice(CURVE), [(1, log(0.5)), (2, log(0.4))]
+    choice, nodes = TreeChoice(CURVE), [(1, log(0.5)), (1, log(0.4)), (2, log(0.25)), (2, log(0.3))]
     for _ in range(200):
         choice.start()
-        choice.observe(node, 1, 2)  # the first always holds, the second never
-    assert choice.chance(1, log(0.5)) == pytest.approx(1.0, abs=0.02)
-    assert choice.chance(2, log(0.4)) == pytest.approx(0.0, abs=0.02)
-    assert choice.size([(1, log(0.5)), (2, log(0.4))]) == 1
+        choice.observe(nodes, [0, 3], 3)  # the likeliest always hold, the others never
+    assert choice.chances([(1, log(0.5)), (1, log(0.4)), (2, log(0.25))]) == pytest.approx([1, 0, 0.25 / 0.4], abs=0.02)
     choice.begin()
-    assert choice.chance(2, log(0.4)) == pytest.approx(0.4)
+    assert choice.chances([(1, log(0.5)), (1, log(0.4))]) == pytest.approx([0.5, 0.4])
+
+
+def test_the_pace_begins_at_that_of_a_drafter_that_is_mostly_right() -> None:
+    rate = Pace(CURVE).rate
+    assert rate == pytest.approx(max(sum(HELD**i for i in range(n + 1)) / CURVE.round(n, n + 1) for n in range(1, 17)))
+    dear = Costs(Curve(((1, 1.0), (2, 1.9), (9, 9.0))), 9.0, 9.0)
+    assert Pace(dear).rate == 1 / dear.round(None, 1)  # where no draft pays

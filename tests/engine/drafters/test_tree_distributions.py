@@ -4,6 +4,7 @@ The third token of three is the first that leaves room for a draft token: prefil
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,9 @@ from tests.engine.toy import joint_distribution, toy_lab
 RUNS = 1500
 
 
-def toy_with_heads(folder: Path) -> Lab:
+def toy_with_heads(folder: Path, stop: Sequence[int] = ()) -> Lab:
     """Heads of the toy's widths (8 letters), in its float64."""
-    lab = toy_lab(V=8, draft=None)
+    lab = toy_lab(V=8, stop=stop, draft=None)
     lab.asset_paths |= {
         "eagle2": str(made.eagle(folder / "2", lab.target, "eagle2", hidden_size=8, num_attention_heads=2)),
         "eagle3": str(made.eagle(folder / "3", lab.target, "eagle3", draft_vocab=6, num_attention_heads=2)),

@@ -48,6 +48,21 @@ def test_a_tree_is_chosen_too(tmp_path: Path, dear: None) -> None:
     assert max(sizes) <= 20 and len(set(sizes)) > 1
 
 
+def test_a_chosen_tree_ends_where_the_text_does(tmp_path: Path, dear: None) -> None:
+    lab = toy_with_heads(tmp_path, stop=[3])
+    below = {}
+    for knobs in ({"total_token": 20}, {"total_token": "auto"}, {"depth": "auto"}, TREE):
+        rounds = [
+            event
+            for seed in range(4)
+            for event in lab.run("eagle3", [1, 2], seed=seed, temperature=1.0, **knobs).rounds
+        ]
+        nodes = [(event.nodes, node) for event in rounds for node in event.nodes]
+        assert any(node.token == 3 for _, node in nodes)
+        below[str(knobs)] = sum(others[node.parent].token == 3 for others, node in nodes if node.parent >= 0)
+    assert below.pop(str({"total_token": 20})) > 0 and set(below.values()) == {0}
+
+
 def test_costs_are_measured_once_and_only_where_they_are_wanted(toy: Lab) -> None:
     toy.run("sd", "abc", max_new_tokens=4)
     assert not toy.measured

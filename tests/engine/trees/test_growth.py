@@ -97,3 +97,17 @@ def test_left_out_branches_and_their_distributions() -> None:
     assert draft.logits is not None and torch.equal(draft.logits[draft.group[2]], distributions[(second,)])
     phi, path = meta_path(grown, 2)
     assert path[0] == second and phi > 0
+
+
+def test_any_part_of_the_frontier_may_go_on() -> None:
+    distributions = table(2, 5, 0)
+    for places in ([0], [1], [0, 1], [0, 2], [1, 2]):
+        grown = Growth(3, CPU)
+        grown.add(distributions[()][None])
+        fresh, best = grown.fresh.tolist(), grown.best.tolist()
+        grown.narrow(places)
+        assert grown.fresh.tolist() == [fresh[i] for i in places] and grown.best.tolist() == [best[i] for i in places]
+        grown.add(torch.stack([distributions[(fresh[i],)] for i in places]))
+        draft = grown.draft(99)
+        below = {draft.tokens[parent] for parent in draft.parents if parent >= 0}
+        assert below == {fresh[i] for i in places}
