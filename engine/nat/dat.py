@@ -33,7 +33,8 @@ class Dat(System):
 
     def __init__(self, shape: Shape, frozen: Frozen, context: int = 512) -> None:
         super().__init__(shape, frozen, context)
-        self.q, self.k = (nn.Linear(shape.width, shape.width // 2, bias=False) for _ in range(2))
+        seen = shape.heads * max(1, shape.width // shape.heads // 2)
+        self.q, self.k = (nn.Linear(shape.width, seen, bias=False) for _ in range(2))
         self.gate = nn.Linear(shape.width, shape.heads)
 
     def inputs(self, states_BZD: Tensor, seen_BZ: Tensor) -> tuple[Tensor, Tensor]:
