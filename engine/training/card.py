@@ -36,8 +36,12 @@ SYSTEMS = {  # what each non-autoregressive system is after, and where it is les
     "cmlm": "CMLM (Ghazvininejad et al. 2019, arXiv 1904.09324): it predicts hidden tokens, and writes by mask-predict",
     "rewrite_nat": "RewriteNAT (Geng, Feng and Qin 2021, EMNLP): a locator finds the tokens that are wrong, a revisor "
     "writes them anew. Both run through the same layers, where the paper's locator has six of its own",
-    "glat_ctc": "GLAT with CTC (Qian et al. 2021, arXiv 2008.07905): one pass, trained with glimpses of the target",
-    "dat": "DA-Transformer (Huang et al. 2022, arXiv 2205.07459): one pass over a graph, of which a path is the text",
+    "glat_ctc": "GLAT with CTC (Qian et al. 2021, arXiv 2008.07905; Gu and Kong 2021, arXiv 2012.15833): one pass over "
+    "two places for each of the source, trained with glimpses of the text. It reads the alignment off place by place, "
+    "without a beam",
+    "dat": "DA-Transformer (Huang et al. 2022, arXiv 2205.07459): one pass over a graph, of which a path is the text. "
+    "The graph has three vertices for each place of the source, where the paper has eight; they begin as copies of the "
+    "source's states, and transitions have half the model's width",
 }
 
 
