@@ -163,11 +163,11 @@ def test_what_is_shown_stands_on_the_best_path(kind: str, target: Model, monkeyp
 def test_a_share_of_what_is_wrong_is_shown() -> None:
     torch.manual_seed(0)
     there = torch.arange(9) < torch.tensor([9, 4, 6])[:, None]
-    wrong = torch.arange(9) < torch.tensor([8, 1, 0])[:, None]
+    wrong = torch.arange(9) < torch.tensor([8, 4, 0])[:, None]
     seen = torch.zeros(3, 9)
     for _ in range(200):
         shown = glance(wrong, there, 0.5)
-        assert shown.sum(1).tolist() == [4, 0, 0] and not (shown & ~there).any()
+        assert shown.sum(1).tolist() == [4, 2, 0] and not (shown & ~there).any()
         seen += shown
     assert (seen[0] > 50).all()  # also what was right; 89 are expected of each
 
