@@ -10,6 +10,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderC
 from transformers.utils import ModelOutput
 
 from engine.model.decoder import New, Rows
+from engine.model.network import Given, logits_of
 from engine.model.skipping import Skipper
 
 
@@ -57,7 +58,9 @@ class WholeDecoder:
         return self.hf.get_decoder().get_input_embeddings()(ids_T)  # type: ignore[no-any-return]
 
     def head(self, last_TD: Tensor) -> Tensor:
-        return self._allowed(self.hf.get_output_embeddings()(last_TD))
+        ids = torch.zeros(1, len(last_TD), dtype=torch.long, device=last_TD.device)  # read by nothing, as the source is
+        source = Given(last_hidden_state=last_TD.new_zeros(1, 1, last_TD.shape[1]))
+        return self._allowed(logits_of(self.hf, last_TD, encoder_outputs=source, decoder_input_ids=ids))
 
     def run(self, cache: WholeCache, new: New, taps: Sequence[int], want: int) -> Rows:
         cache.crop(new.start)

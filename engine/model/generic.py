@@ -10,6 +10,7 @@ from torch import Tensor
 
 from engine.model.decoder import New, Rows
 from engine.model.layers import STATES, Layers, mask_of
+from engine.model.network import bodies_of, logits_of
 from engine.model.skipping import Skipper
 
 MARKS = 16  # states of earlier places that are kept to go back to
@@ -98,10 +99,10 @@ class GenericDecoder:
         self._skipper = Skipper(hf)
         self.dtype = hf.get_input_embeddings().weight.dtype  # of the masks; a quantised model's own may be no float
         self._keep = "logits_to_keep" in inspect.signature(hf.forward).parameters
-        self._last: Tensor | None = None  # what the layers have given in the pass that runs [1, T, D]
-        self._known: bool | None = None  # whether that is the final-normed rows; None before the first pass
-        if hasattr(hf, "get_decoder") and hf.get_decoder() is not hf:
-            hf.get_decoder().register_forward_hook(self._note)
+        self._last: Tensor | None = None  # what the layers have given to the head in the pass that runs [1, T, D]
+        self._heard = False  # whether that could be noted in a pass before
+        for body in bodies_of(hf):
+            body.register_forward_hook(self._note)
 
     def _note(self, body: Any, given: Any, output: Any) -> None:
         self._last = output[0] if torch.is_tensor(output[0]) else None
@@ -118,7 +119,8 @@ class GenericDecoder:
         return self.hf.get_input_embeddings()(ids_T)  # type: ignore[no-any-return]
 
     def head(self, last_TD: Tensor) -> Tensor:
-        return self.hf.get_output_embeddings()(last_TD)  # type: ignore[no-any-return]
+        ids = torch.zeros(1, len(last_TD), dtype=torch.long, device=last_TD.device)  # only their number counts
+        return logits_of(self.hf, last_TD, input_ids=ids)
 
     def run(self, cache: GenericCache, new: New, taps: Sequence[int], want: int) -> Rows:
         tail = len(new.ids) - want  # committed rows before the root
@@ -135,7 +137,7 @@ class GenericDecoder:
         pos = torch.arange(start, start + T, device=new.ids.device) if new.pos is None else new.pos
         cache.mark()
         cache.length = start + T  # also of a pass that fails: what it left is cut off before the next
-        every = bool(taps) or not self._known  # the states of all layers, which are large, only where they are wanted
+        every = bool(taps) or not self._heard  # the states of all layers, which are large, only where they are wanted
         with self._skipper.without(new.skip):
             out = self.hf(
                 input_ids=new.ids[None],
@@ -147,13 +149,10 @@ class GenericDecoder:
                 **({"logits_to_keep": want} if self._keep else {}),
             )
         seen, self._last = self._last, None
-        if not every and seen is not None:
-            return Rows(out.logits[0, -want:], seen[0].to(out.logits.device), None)
-        hidden = out.hidden_states
-        if self._known is None:
-            self._known = seen is not None and torch.equal(seen.to(hidden[-1].device), hidden[-1])
-        kept = [hidden[i][0].to(hidden[-1].device) for i in sorted(taps)]
-        return Rows(out.logits[0, -want:], hidden[-1][0], torch.cat(kept, -1) if kept else None)
+        self._heard = seen is not None
+        last = (out.hidden_states[-1] if seen is None else seen)[0].to(out.logits.device)
+        kept = [out.hidden_states[i][0].to(last.device) for i in sorted(taps)]
+        return Rows(out.logits[0, -want:], last, torch.cat(kept, -1) if kept else None)
 
     def _masks(self, new: New, pos: Tensor) -> "Tensor | dict[str, Tensor | None]":
         """Who sees whom: one mask where all layers see as far, else one by the name of each kind of layer."""

@@ -10,6 +10,7 @@ from transformers import (
     AutoModelForMultimodalLM,
     AutoModelForSeq2SeqLM,
 )
+from transformers.modeling_outputs import BaseModelOutputWithPast
 
 LONG_ROPE = "longrope"  # its factors change for all positions once the text is longer than the original context
 TEXT_NAMES = {  # of tensors in multimodal checkpoints, new and old -> in the text model alone
@@ -108,6 +109,43 @@ def packing_said(how: str, *, unpacked: bool) -> str:
         if unpacked
         else f"The weights are packed by {how}."
     )
+
+
+class Given(BaseModelOutputWithPast):  # type: ignore[misc]
+    """What the layers of a network would give: these rows, and None for whatever else is asked of it."""
+
+    def __getattr__(self, name: str) -> None:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+
+def bodies_of(hf: Any) -> list[Any]:
+    """The modules whose output the head of a network reads: its layers with what is before them. There may be several,
+    one inside the other, since some networks call the inner one past the outer."""
+    head = hf.get_output_embeddings()
+    found = [one for one in (hf.base_model, getattr(hf, "model", None), hf.get_decoder()) if one is not None]
+    parts = list[Any]()
+    for one in found:
+        if one is not hf:
+            parts += bodies_of(one) if any(module is head for module in one.modules()) else [one]
+    return list(dict.fromkeys(parts))
+
+
+def logits_of(hf: Any, last_TD: Tensor, **inputs: Any) -> Tensor:
+    """Logits [T, V] of final-normed rows, with all that a network does to them after its layers: scalings, soft caps,
+    biases. Its own forward makes them of these `inputs`, the rows standing in for what its layers give."""
+    before = {body: body.__dict__.get("forward") for body in bodies_of(hf)}  # accelerate's, of a model that is spread
+    given = Given(last_hidden_state=last_TD[None])
+    try:
+        for body in before:
+            body.forward = lambda *_, **__: given
+        logits: Tensor = hf(**inputs, use_cache=False).logits[0]
+    finally:
+        for body, own in before.items():
+            body.__dict__.pop("forward", None)
+            if own is not None:
+                body.forward = own
+    return logits
 
 
 def size_of(hf: Any) -> tuple[int, int]:

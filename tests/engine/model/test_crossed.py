@@ -10,6 +10,8 @@ from transformers import MBartTokenizer
 from engine.draft import Draft, chain
 from engine.errors import ConfigError, ModelMismatch
 from engine.model import Model, bridge, load_model
+from engine.model.crosswhole import WholeDecoder
+from engine.model.decoder import New
 from engine.model.outline import outline
 from engine.model.seam import Seam
 from engine.runs.preflight import preflight
@@ -67,6 +69,18 @@ def test_other_families_run_through_transformers_and_check_chains(crossed: Cross
     check_equal(model, crossed.plain("bert2bert", layers=1), chain([4, 9, 30]))
     with pytest.raises(ConfigError, match="chains only"):
         model.session(80).forward([*SOURCE, 0, 5], TREE)
+
+
+@pytest.mark.parametrize("family", ["bart", "t5"])
+@torch.inference_mode()
+def test_logits_of_states_are_the_models_own(crossed: Crossed, family: str) -> None:
+    """Biases and scalings after the layers are done to states that are given, too."""
+    decoder = WholeDecoder(crossed.plain(family), 1)
+    cache = decoder.cache(40)
+    decoder.read(cache, torch.tensor(SOURCE))
+    rows = decoder.run(cache, New(torch.tensor([0, *WRITTEN]), None, 0, None), (), 1 + len(WRITTEN))
+    assert near(decoder.head(rows.last), rows.logits) < CLOSE
+    assert near(decoder.hf.get_output_embeddings()(rows.last), rows.logits) > 100 * CLOSE
 
 
 def test_what_was_read_is_not_read_again(crossed: Crossed) -> None:

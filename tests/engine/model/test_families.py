@@ -5,19 +5,20 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BitsAndBytesConfig, LlamaForCausalLM, TorchAoConfig
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig, LlamaForCausalLM, TorchAoConfig
 
 from engine.draft import chain
 from engine.errors import ConfigError, ModelMismatch
 from engine.lab import Lab
-from engine.model import Model, load_model
+from engine.model import Model, Session, load_model
 from engine.model.generic import REFED, GenericDecoder
-from engine.model.layers import EVERYTHING, Sight, sights
-from engine.model.lean import LeanDecoder
+from engine.model.layers import EVERYTHING, Sight, layers_of, sights
+from engine.model.lean import LeanDecoder, lean_from
 from engine.model.network import auto_class, drop_senses
 from engine.model.outline import outline
 from engine.trace.events import RunStarted
@@ -60,6 +61,48 @@ def test_lean_windows_are_slots_and_masks(folders: Mapping[str, Path], kind: str
     check_steps(model, hf)
     decoder.sights = [EVERYTHING] * len(decoder.sights)
     assert apart(model, hf) > 100 * CLOSE
+
+
+HEADED = ("gemma2", "cohere", "llama4_text")  # soft caps, scaled logits, a body that only its head knows
+
+
+@pytest.mark.parametrize("kind", [*HEADED, *(pytest.param(k, marks=pytest.mark.slow) for k in ("gemma3n_text", "opt"))])
+@torch.inference_mode()
+def test_logits_of_states_are_the_models_own(kind: str) -> None:
+    """What follows the layers is done to states that are given as to those of a pass: through transformers and lean."""
+    config = tiny.config_of(kind, 2)
+    torch.manual_seed(0)
+    hf = auto_class(config).from_config(config, dtype=torch.float32).eval()
+    decoder = GenericDecoder(hf, layers_of(config, 512))
+    session = Session(decoder, tiny.VOCAB, torch.device("cpu"), 40)
+    found = session.forward(PROMPT[:5], chain([4, 5]))
+    assert near(decoder.head(found.hidden), found.logits) < 1e-5
+    assert near(session.forward(PROMPT[:5], chain([4, 5])).logits, found.logits) < CLOSE  # nothing stays in the way
+    lean = lean_from(hf)
+    assert (lean is not None) == (kind == "gemma2")
+    assert lean is None or near(lean.head(found.hidden), found.logits) < 1e-5
+
+
+@pytest.mark.slow
+@torch.inference_mode()
+def test_half_types_of_experts_are_rounded_no_worse_than_by_transformers(tmp_path: Path) -> None:
+    """In bf16 near ties between experts fall otherwise, so lean and transformers differ by tenths of the largest logit.
+    Both are as far from transformers in fp32, which the lean forward in fp32 equals."""
+    folder = tiny.make("gpt_oss", tmp_path / "gpt_oss")
+    whole, half = (
+        AutoModelForCausalLM.from_pretrained(folder, dtype=t).eval() for t in (torch.float32, torch.bfloat16)
+    )
+    lean = {t: load_model(folder, "cpu", t) for t in ("float32", "bfloat16")}
+    off: dict[str, list[float]] = {"lean": [], "transformers": []}
+    for seed in range(12):
+        text = [3 + (i * i * 7 + 5 * i + 11 * seed) % 90 for i in range(40)]
+        ids = torch.tensor([text])
+        wanted = whole(input_ids=ids).logits[0]
+        found = {t: model.session(64).forward(text[:1], chain(text[1:])).logits for t, model in lean.items()}
+        assert near(found["float32"], wanted) < CLOSE
+        off["lean"].append(near(found["bfloat16"].float(), wanted))
+        off["transformers"].append(near(half(input_ids=ids).logits[0].float(), wanted))
+    assert mean(off["lean"]) < 1.3 * mean(off["transformers"]), off
 
 
 @torch.inference_mode()
