@@ -19,6 +19,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("target", help="hub id or folder of the target model")
     parser.add_argument("draft", nargs="?", default="", help="hub id or folder of the draft model")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")
+    for role in ("target", "draft"):
+        parser.add_argument(f"--{role}-device", default="", metavar="DEVICE", help=f"where the {role} goes instead")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (default: auto)")
     parser.add_argument(
         "--languages", default="", metavar="SOURCE:TARGET", help="for encoder-decoders of several, such as en_XX:de_DE"
@@ -29,7 +31,8 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Print the findings; status 1 where something speaks against the pair."""
-    found = preflight(args.target, args.draft, args.device, args.dtype, args.languages)
+    apart = {"target_device": args.target_device, "draft_device": args.draft_device}
+    found = preflight(args.target, args.draft, args.device, args.dtype, args.languages, **apart)
     print(json.dumps(asdict(found), indent=1) if args.json else "\n".join(lines(found)))
     return 0 if found.fits else 1
 

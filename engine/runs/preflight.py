@@ -1,6 +1,7 @@
 """What would become of a pair of models, told before any weights are fetched or read: what fits, and why not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -11,10 +12,11 @@ from engine.files.places import locate
 from engine.heads.mtp_load import brings
 from engine.methods import CARDS
 from engine.model import bridge
-from engine.model.devices import pick_device
+from engine.model.devices import homes
 from engine.model.network import packing_said
 from engine.model.outline import POSITIONS, Outline, outline, spoken
 from engine.runs.findings import Finding, Offered, Preflight, Side
+from engine.runs.loading import Wanted, places
 from engine.runs.pair import Pair
 
 TIGHT = 0.8  # share of the memory that is available, from which on it is said to be tight
@@ -22,37 +24,45 @@ CGROUP = Path("/sys/fs/cgroup")  # bounds of a container
 
 
 def preflight(
-    target: str, draft: str = "", device: str = "auto", dtype: str = "auto", languages: str = ""
+    target: str,
+    draft: str = "",
+    device: str = "auto",
+    dtype: str = "auto",
+    languages: str = "",
+    target_device: str = "",
+    draft_device: str = "",
 ) -> Preflight:
-    """What would become of a target, and perhaps a draft, each a folder or hub id; `languages` as `Lab.load` takes
-    them. Of the hub only configuration and tokenizer are fetched.
+    """What would become of a target, and perhaps a draft, each a folder or hub id; devices and `languages` as
+    `Lab.load` takes them. Of the hub only configuration and tokenizer are fetched.
 
     Raises:
         ConfigError: unknown device or dtype.
     """
-    where = pick_device(device)
+    models = {role: ref for role, ref in (("target", target), ("draft", draft)) if ref}
+    asked = {role: place for role, place in (("target", target_device), ("draft", draft_device)) if place}
     found, findings = dict[str, Outline](), list[Finding]()
-    for role, ref in (("target", target), ("draft", draft)):
-        if not ref:
-            continue
+    for place in (device, *asked.values()):
+        homes(place)
+    for role, ref in models.items():
         try:
             name = Path(ref).name if Path(ref).is_absolute() else ref
-            found[role] = outline(locate(ref), device, dtype, name=name, languages=languages)
+            where = str(homes(asked.get(role, device))[0])
+            found[role] = outline(locate(ref), where, dtype, name=name, languages=languages)
             findings += _of(role, found[role])
         except LabError as error:
             findings.append(Finding(role, "against", str(error)))
-    whole = len(found) == 1 + bool(draft)
-    free = available(where)
-    pair = _pair(found) if whole else None
+    pair = _pair(found) if len(found) == len(models) else None
+    chosen = places(Wanted(models, {}, dtype, named=False), device, asked) if pair else {"target": device}
+    rooms = _rooms(found if pair else {}, chosen)
     if pair:
-        findings += [*_tokenizers(pair), _memory(found, free, where)]
+        findings += [*_tokenizers(pair), *_memory(found, rooms)]
     fits = not any(finding.verdict == "against" for finding in findings)
     return Preflight(
         fits=fits,
         models=tuple(_side(role, one) for role, one in found.items()),
         findings=tuple(findings),
         needed=sum(one.memory for one in found.values()),
-        available=free,
+        available=sum(room.free for room in rooms),
         download=sum(one.files.missing for one in found.values()),
         methods=tuple(_methods(pair)) if pair and fits else (),
         languages=languages_of(target),
@@ -131,18 +141,49 @@ def _tokenizers(pair: Pair) -> Iterator[Finding]:
         yield Finding("tokenizers", "note" if found.words() else "good", found.words() or same)
 
 
-def _memory(found: dict[str, Outline], free: int, where: torch.device) -> Finding:
-    need = sum(one.memory for one in found.values())
+@dataclass(frozen=True)
+class _Room:
+    """What a device has free, and what of each role's model would lie there, in bytes."""
+
+    where: torch.device
+    free: int
+    shares: Mapping[str, int]
+
+
+def _rooms(found: Mapping[str, Outline], chosen: Mapping[str, str]) -> list[_Room]:
+    """The devices that models go to. One that is spread lies on each by what is free there, as loading does it."""
+    by_role = {role: homes(place) for role, place in chosen.items()}
+    free = {where: available(where) for devices in by_role.values() for where in devices}
+    shares: dict[torch.device, dict[str, int]] = {where: {} for where in free}
+    left = dict(free)
+    for role, one in found.items():
+        devices = by_role[role]
+        has = [max(left[where], 0) for where in devices] if len(devices) > 1 else [1]
+        for where, part in zip(devices, has, strict=True):
+            shares[where][role] = one.memory * part // max(sum(has), 1)
+            left[where] -= shares[where][role]
+    return [_Room(where, free[where], shares[where]) for where in free]
+
+
+def _memory(found: Mapping[str, Outline], rooms: Sequence[_Room]) -> Iterator[Finding]:
+    """One finding for each device."""
     texts = max(min(one.model.context, POSITIONS) for one in found.values())
-    words = (
-        f"About {sized(need)} of memory for weights and {texts} positions of text; {sized(free)} are available on "
-        f"{where}."
-    )
-    if need > free:
-        return Finding("memory", "against", f"{words} It does not fit: take smaller models or dtype='bfloat16'.")
-    if need > TIGHT * free:
-        return Finding("memory", "note", f"{words} It is tight.")
-    return Finding("memory", "good", words)
+    for room in rooms:
+        need = sum(room.shares.values())
+        parts = [
+            f"{'' if share == found[role].memory else 'a part of '}the {role}" for role, share in room.shares.items()
+        ]
+        whose = f" of {' and '.join(parts)}" if len(rooms) > 1 else ""
+        words = (
+            f"About {sized(need)} of memory for weights{whose} and {texts} positions of text; {sized(room.free)} are "
+            f"available on {room.where}."
+        )
+        if need > room.free:
+            yield Finding("memory", "against", f"{words} It does not fit: take smaller models or dtype='bfloat16'.")
+        elif need > TIGHT * room.free:
+            yield Finding("memory", "note", f"{words} It is tight.")
+        else:
+            yield Finding("memory", "good", words)
 
 
 def _methods(pair: Pair) -> Iterator[Offered]:

@@ -23,7 +23,7 @@ from engine.cli import main
 from engine.errors import AssetError
 from engine.lab import Lab
 from engine.methods import CARDS
-from engine.model import hub
+from engine.model import devices, hub
 from engine.runs import preflight as looking
 from engine.runs.findings import Preflight
 from engine.runs.preflight import preflight, sized
@@ -115,6 +115,47 @@ def test_what_speaks_against_a_pair_is_said(
     monkeypatch.setattr(looking, "available", lambda _: int(found.needed * 1.1))
     tight = preflight(str(folders["llama"]), device="cpu")
     assert tight.fits and "It is tight" in said(tight, "note")
+
+
+def test_memory_is_told_for_each_device(
+    folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where models go as loading would place them: beside each other, apart, spread, or as asked; none of the devices
+    is here."""
+    pair = [str(folders["llama"]), str(folders["smaller"])]
+    one = preflight(pair[0], pair[1], device="cpu").needed // 2
+    free = dict[str, int]()
+    monkeypatch.setattr(devices, "_check", lambda device: None)
+    monkeypatch.setattr("engine.runs.loading.accelerators", lambda: free)
+    monkeypatch.setattr(devices, "accelerators", lambda: free)
+    monkeypatch.setattr(looking, "available", lambda where: free.get(str(where), 10 * one))
+
+    def told(memory: Mapping[str, int], **asked: str) -> tuple[bool, list[str]]:
+        free.clear()
+        free.update(memory)
+        found = preflight(pair[0], "".join(pair[1:]), **asked)
+        return found.fits, [x.words for x in found.findings if x.about == "memory"]
+
+    fits, lines = told({"cuda:0": 10 * one, "cuda:1": 9 * one})
+    assert fits and len(lines) == 1 and lines[0].endswith(f"{sized(10 * one)} are available on cuda:0.")
+    fits, lines = told({"cuda:0": 11 * one // 10, "cuda:1": 11 * one // 10})
+    assert fits and len(lines) == 2 and "weights of the target and" in lines[0] and "on cuda:0" in lines[0]
+    assert "weights of the draft and" in lines[1] and f"{sized(11 * one // 10)} are available on cuda:1" in lines[1]
+    fits, lines = told({"cuda:0": 10 * one, "cuda:1": one // 2}, draft_device="cuda:1")
+    assert not fits and "of the draft" in lines[1] and "It does not fit" in lines[1] and "not fit" not in lines[0]
+    fits, lines = told({"cuda:0": 10 * one}, target_device="cuda:0", draft_device="cpu")
+    assert fits and "of the target" in lines[0] and lines[1].endswith("available on cpu.")
+    third = {f"cuda:{i}": 11 * one // 20 for i in range(3)}  # too little for the weights of one
+    fits, lines = told(third)
+    assert not fits and len(lines) == 3 and "a part of the target and a part of the draft" in " ".join(lines)
+    del pair[1]
+    fits, lines = told(third)
+    assert fits and len(lines) == 2 and all("a part of the target and" in x and "It is tight" in x for x in lines)
+    pair.append(str(folders["smaller"]))
+    free |= {"cuda:0": 10 * one, "cuda:1": one // 2}
+    assert main(["preflight", *pair, "--target-device", "cuda:0", "--draft-device", "cuda:1"]) == 1
+    out = capsys.readouterr().out
+    assert "- memory: About" in out and "available on cuda:1. It does not fit" in out
 
 
 def test_memory_is_that_of_the_container(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
