@@ -40,8 +40,10 @@ def test_a_threshold_set_by_hand_is_labelled():
 
 
 def test_the_case_of_all_methods_has_them_all_in_the_order_of_the_catalogue():
-    """The embedded pair runs every method; after a new one: python -m engine cases record all_methods."""
-    assert [lane.method for lane in get_preset("all_methods").lanes] == [card.name for card in CARDS]
+    """The embedded pair runs every method that needs no source; after a new one: python -m engine cases record
+    all_methods."""
+    runnable = [card.name for card in CARDS if card.writer != "nat"]
+    assert [lane.method for lane in get_preset("all_methods").lanes] == runnable
 
 
 def test_there_are_enough_cases():

@@ -28,7 +28,7 @@ export class CanvasFlow extends LaneFlow {
     this.said = h("span.said", { "aria-live": "polite" });
     this.scale = h("span.scale", { "aria-label": "Colours: the iteration that last wrote a place", role: "img" });
     /** Above the text. */
-    this.bar = h("div.canvasbar", { hidden: true }, this.back, this.said, this.next, this.scale);
+    this.bar = h("div.canvasbar", { hidden: true }, this.back, this.next, this.said, this.scale);
     this.sheet = h("div.canvas", { role: "presentation" });
     this.element.append(this.sheet);
   }
@@ -93,7 +93,7 @@ export class CanvasFlow extends LaneFlow {
     this.scale.title = `${words}. Underlined: written by the iteration that is shown.`;
     this.scale.replaceChildren(
       "written in ",
-      ...scale.map(({ step, words }) => h(`span.k.placed.w${step}`, { text: words })),
+      ...scale.map(({ step, words }) => h(`span.placed.w${step}`, { text: words })),
     );
   }
 

@@ -29,6 +29,8 @@ def run_batch(
     if not prompts:
         raise ConfigError("prompts must hold at least one prompt, and this list is empty.")
     card, options, knobs = asked(pair, method, given)
+    if card.writer == "nat":
+        raise ConfigError(f"{card.title} writes one text at a time, and passes are not joined: run prompts in turn.")
     marked = [
         replace(options, seed=options.seed + row, extras={**(options.extras or {}), "row": row, "batch": len(prompts)})
         for row in range(len(prompts))

@@ -149,6 +149,7 @@ class Pair:
         for need in card.still_needs(knobs):
             if not self.roles(need):
                 what = "draft model" if need == "draft" else need.replace(":", " for ")
+                what = f"network of its own ({need})" if card.writer == "nat" else what
                 return f"{card.title} needs a {what}, and none is loaded with this pair."
         if card.writer in self.bridges():
             return f"{card.title} cannot run: the ids of the {card.writer} model are not the target's."

@@ -17,6 +17,7 @@ import {
 } from "../../app/static/run/canvas.js";
 import { draftedNothing, guaranteeOf } from "../../app/static/run/guarantee.js";
 import { addEvent, makeRun, statsOf } from "../../app/static/run.js";
+import { iterationAt } from "../../app/static/stage/scoreinput.js";
 import { paintIterations, paintSpans } from "../../app/static/stage/trackpaint.js";
 import { trackOf } from "../../app/static/stage/tracks.js";
 import { whyNone } from "../../app/static/stage/treegrid.js";
@@ -178,4 +179,18 @@ test("a row an iteration: full where it wrote, pale where it left, a frame where
     ["--placed-1", "--placed-2", "--placed-2"],
   );
   assert.ok(trackOf("iterations").has(run) && !trackOf("iterations").has(makeRun("other", card("other"))));
+});
+
+test("the pointer finds the iteration of a row", () => {
+  const run = made();
+  const place = {
+    tracks: [
+      { id: "spans", y: 0, height: 18 },
+      { id: "iterations", y: 23, height: 20 },
+    ],
+  };
+  const rows = [10, 23, 32, 33, 42, 43].map((y) => iterationAt(place, run, y, 1)?.round);
+  assert.deepEqual(rows, [undefined, 0, 0, 1, 1, undefined]);
+  assert.deepEqual(iterationAt(place, run, 40, 2), { run: "placed", round: 1, pos: 2, node: null });
+  assert.equal(iterationAt(place, run, 40, 3), null, "there is no such place");
 });

@@ -4,6 +4,7 @@
 
 import { h, ink } from "../dom.js";
 import { download, figureBlob, offer } from "../figure.js";
+import { inPlace } from "../run/canvas.js";
 import { autoWidth, keepAnchor, stepWidth } from "./axis.js";
 import { numbersIn } from "./numbertracks.js";
 import { peakTable } from "./peaktable.js";
@@ -165,12 +166,13 @@ export function mount(element, store, lab) {
     const lane = content.lanes.get(place.key);
     if (!lane) return null;
     const { px } = look;
+    const written = inPlace(lane.run) ? lane.list.at(-1)?.round : ""; // an iteration changes columns that are there
     const tops = place.tracks.map(({ id, y }) => `${id}:${y - place.top}:${content.tops.get(id)}`);
     return {
       key: place.key,
       top: place.top,
       height: place.height,
-      stamp: [px, state.epoch, place.height, look.widest, lane.parts, lane.run.head?.id, tops].join("/"),
+      stamp: [px, state.epoch, place.height, look.widest, lane.parts, lane.run.head?.id, written, tops].join("/"),
       count: lane.shift + lane.list.length,
       px,
       paint: (ctx, left, width, from) => paintBand(ctx, place, lane, { ...look, scroll: left, width }, from),

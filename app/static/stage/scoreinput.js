@@ -3,6 +3,7 @@
 
 import { columnSelection, nodeSelection } from "../columns.js";
 import { makeFilter } from "../filters.js";
+import { cellAt, iterations } from "../run/canvas.js";
 import { placeAt } from "./layout.js";
 
 /**
@@ -28,6 +29,16 @@ import { placeAt } from "./layout.js";
 const choose = (run, column) =>
   column.ghost && column.index !== null ? nodeSelection(run, column.round, column.index) : columnSelection(run, column);
 
+/** The iteration whose row lies at a height of a band, as its place among several at this position; null elsewhere.
+ * @param {import("./layout.js").Place} place @param {Run} run @param {number} y @param {number} pos
+ * @returns {import("../types/store.js").Selection | null} */
+export function iterationAt(place, run, y, pos) {
+  const track = place.tracks.find(({ id }) => id === "iterations");
+  if (!track || y < track.y || y >= track.y + track.height) return null;
+  const round = Math.floor(((y - track.y) / track.height) * iterations(run));
+  return cellAt(run.rounds[round], pos) ? { run: run.key, round, pos, node: null } : null;
+}
+
 /**
  * @param {HTMLElement} scroll
  * @param {HTMLElement} over what has the focus
@@ -44,7 +55,9 @@ export function listen(scroll, over, store, plot, act) {
     const pos = Math.floor((x + scroll.scrollLeft) / px);
     const place = y < 0 || x < 0 ? null : placeAt(content.places, y + scroll.scrollTop);
     const lane = place ? content.lanes.get(place.key) : null;
-    return { x, y, pos, lane, column: lane?.list[pos - lane.shift] ?? null };
+    const column = lane?.list[pos - lane.shift] ?? null;
+    const row = place && lane && column && iterationAt(place, lane.run, y + scroll.scrollTop, column.pos);
+    return { x, y, pos, lane, column, row };
   }
 
   /** @type {{x: number, pos: number, pan: boolean, from: number, range: [number, number] | null} | null} */
@@ -77,12 +90,12 @@ export function listen(scroll, over, store, plot, act) {
       return;
     }
     scroll.classList.toggle("panning", at.y < 0 && at.x >= 0);
-    store.setHover(at.column && at.lane ? columnSelection(at.lane.run, at.column) : null);
+    store.setHover(at.row ?? (at.column && at.lane ? columnSelection(at.lane.run, at.column) : null));
   });
   scroll.addEventListener("pointerup", (event) => {
-    const { lane, column } = under(event);
+    const { lane, column, row } = under(event);
     if (down?.range) store.setFilter("range", makeFilter({ kind: "range", range: down.range }));
-    else if (down && !down.pan && column && lane) store.setCursor(choose(lane.run, column));
+    else if (down && !down.pan && column && lane) store.setCursor(row ?? choose(lane.run, column));
     release();
   });
   scroll.addEventListener("pointercancel", release);

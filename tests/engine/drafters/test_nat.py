@@ -17,6 +17,7 @@ from engine.config import Sampling
 from engine.errors import ConfigError, TraceError
 from engine.lab import Lab
 from engine.methods import CARDS, get_card
+from engine.model.source import SourceSession
 from engine.nat.canvas import Canvas
 from engine.runs.assets import SYSTEMS
 from engine.trace.metrics import metrics
@@ -78,6 +79,18 @@ def test_the_target_is_never_asked_and_nothing_counts_as_a_draft(lab: Lab, trace
     shown = proof("cmlm", {"ar": plain, "cmlm": trace}, {"ar": "AR", "cmlm": "CMLM"}, {"canvas": None})
     assert "wrote without the target" in shown.text and shown.checked == 15 and not shown.faults
     assert list(rounds_df(trace)["x_iteration"]) == [1, 2, 3]
+
+
+def test_no_pass_of_the_target_runs_and_a_method_that_lives_on_begins_anew(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("the target was asked")
+
+    monkeypatch.setattr(SourceSession, "forward", refused)
+    drawn = list(lab.trajectories("cmlm", SOURCE, 2, max_new_tokens=12))
+    assert [trace.token_ids for trace in drawn] == [TEXT, TEXT]
+    assert [event.extras["iteration"] for event in drawn[1].rounds] == [1, 2, 3]
 
 
 def test_sentences_tell_what_each_iteration_did(trace: Trace) -> None:
@@ -178,7 +191,9 @@ def test_who_cannot_run_says_why(zoo: Zoo, lab: Lab) -> None:
     reasons = zoo.lab("llama", draft=None).unavailable()
     for name in SYSTEMS:
         assert "runs on encoder-decoder models: its network reads a source" in reasons[name]
-    assert "cmlm" not in lab.unavailable() and "needs a dat" in lab.unavailable()["dat"]
+    assert "cmlm" not in lab.unavailable() and "needs a network of its own (dat)" in lab.unavailable()["dat"]
+    with pytest.raises(ConfigError, match="one text at a time"):
+        lab.run_batch("cmlm", [SOURCE, SOURCE])
     assert lab.target.seam is not None
     with pytest.raises(ConfigError, match="cannot go on from a beginning"):
         lab.run("cmlm", [*SOURCE, *lab.target.seam.opening, 12, 7])
