@@ -87,7 +87,7 @@ def test_a_source_that_the_encoder_cannot_read_is_skipped(crossed: Crossed) -> N
 def test_a_response_leaves_room_for_the_tokens_of_a_label(crossed: Crossed) -> None:
     lab = crossed.lab("bart", SIGMA)
     done = mined(lab, [5, EOS], 200)
-    assert len(some(lab.target.seam).opening) + len(done.final) == lab.target.context - 1
+    assert len(some(lab.target.seam).opening) + len(done.first) == lab.target.context - 1
 
 
 def test_room_is_that_of_the_source_at_hand(crossed: Crossed) -> None:
