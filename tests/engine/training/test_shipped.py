@@ -137,6 +137,16 @@ def test_the_non_autoregressive_systems_write_as_their_cards_say(role: str) -> N
     assert abs(bleu - told["bleu"]) < 12 and abs(iterations - told["iterations"]) < 2
 
 
+def test_the_judge_of_the_encoder_decoders_accepts_more_on_translations() -> None:
+    lab = Lab.load("crossed", device="cpu", threads=1)
+    accepted = {"sd": 0, "autojudge": 0}
+    for problem in load_problems("translation", "heldout", 4):
+        for method in accepted:
+            trace = lab.run(method, problem.prompt, max_new_tokens=40, record="light", gamma=6)
+            accepted[method] += sum(r.accepted for r in trace.rounds) - len(trace.rounds)
+    assert accepted["autojudge"] > accepted["sd"]
+
+
 @pytest.mark.slow
 def test_the_target_answers_most_word_problems() -> None:
     tokenizer = AutoTokenizer.from_pretrained(ROOT / "target")
