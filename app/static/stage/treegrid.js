@@ -39,8 +39,8 @@ const ROWS = 12; // rows of a small tree before its least probable branches fold
 /** Why no draft covers a position of a run; an empty string when one does.
  * @param {Run} run @param {Round | null} round */
 export function whyNone(run, round) {
-  if (!round) return run.end ? `The text ended at position ${run.tokens.length - 1}.` : "Not decoded yet.";
   if (inPlace(run)) return "Written in place, all places at once: no drafts. Text and Score show its iterations.";
+  if (!round) return run.end ? `The text ended at position ${run.tokens.length - 1}.` : "Not decoded yet.";
   if (round.nodes?.length) return "";
   if (round.drafted)
     return `${count(round.drafted, "draft token")} made; this trace was recorded lightly, without drafts.`;
