@@ -95,7 +95,7 @@ def _record(lab: Lab, case: Preset) -> int:
     for path, trace in zip(paths, traces, strict=True):
         (PRESETS / path).parent.mkdir(parents=True, exist_ok=True)
         trace.save(PRESETS / path)
-    print(f"{case.name}: " + ", ".join(f"{t.head.title} tau {t.metrics()['tau'] or 0:.2f}" for t in traces))
+    print(f"{case.name}: " + ", ".join(f"{t.head.title} {_tau(t)}" for t in traces))
     return 0
 
 
@@ -114,3 +114,8 @@ def _find(lab: Lab, case: Preset, args: argparse.Namespace) -> int:
             return 0
     print(f"{case.name}: none of {args.limit} problems bears out {dict(case.expect)}")
     return 1
+
+
+def _tau(trace: Trace) -> str:
+    tau = trace.metrics()["tau"]
+    return "without a target call" if tau is None else f"tau {tau:.2f}"

@@ -15,7 +15,6 @@ from engine.trace.records import HeadExtras, Pruned, Reason, RoundExtras, Source
 from engine.trace.store import Trace
 
 UNRECORDED = {"expected", "expected_ms", "least", "following"}  # of no recorded case
-UNRECORDED |= {"iteration", "places", "written", "open"}
 FREE = {"pattern"}  # a text for a reader, of any content
 
 
