@@ -14,16 +14,16 @@ from engine.analysis.replay import replay
 from engine.analysis.tables import rounds_df
 from engine.analysis.verdict import verdict
 from engine.config import Sampling
-from engine.errors import ConfigError, TraceError
+from engine.errors import ConfigError, ModelMismatch, TraceError
 from engine.lab import Lab
 from engine.methods import CARDS, get_card
 from engine.model.source import SourceSession
 from engine.nat.canvas import Canvas
-from engine.runs.assets import SYSTEMS
+from engine.runs.assets import LOADERS, SYSTEMS, load_asset
 from engine.trace.metrics import metrics
 from engine.trace.store import Trace
 from tests.engine.crossed import SOURCE, Crossed
-from tests.engine.nat_made import CANVASES, TEXT, playing
+from tests.engine.nat_made import CANVASES, TEXT, Played, playing
 from tests.engine.zoo import EOS, PAD, Zoo
 
 
@@ -213,3 +213,9 @@ def test_every_system_has_a_card_and_an_asset_of_its_name() -> None:
     assert tuple(card.name for card in cards) == SYSTEMS
     assert all(card.needs == (card.name,) and card.writer == "nat" and card.guarantee == "lossy" for card in cards)
     assert [knob.name for knob in get_card("cmlm").knobs] == ["iterations", "lengths"]
+
+
+def test_a_role_takes_no_other_system(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LOADERS, "dat", lambda path, target: Played("cmlm"))
+    with pytest.raises(ModelMismatch, match="holds the system 'cmlm', and 'dat' was asked for"):
+        load_asset("dat", "made", lab.target)
