@@ -225,7 +225,7 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         sampled(),
     ),
     # sessions and drafts
-    (Fault("tree positions off by one", "engine.model.session:Session._layout", "n - 1 + depths", "n + depths"), tree),
+    (Fault("tree positions off by one", "engine.model.session:Session._layout", "n - 1 + depth ", "n + depth "), tree),
     (
         Fault(
             "siblings see each other",
