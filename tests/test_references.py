@@ -30,7 +30,7 @@ FILE = re.compile(
 )
 MODULE = re.compile(r"(?<![\w./\"'@-])((?:engine|app)(?:\.[A-Za-z_]\w*)+)(?![\w(/-])")
 INVENTED = re.compile(
-    r"my_|/NAME|TASK|/X\.|app/docs/page|rules/second|methods/test_recipes|results/page\.json|results/batch-crossed\.json"
+    r"my_|/NAME|TASK|/X\.|app/docs/page|rules/second|methods/test_recipes|results/page\.json"
 )  # files that a recipe tells the reader to write
 
 

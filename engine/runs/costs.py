@@ -125,14 +125,16 @@ class _Drafts:
         session = self.pair.target.session(kit.capacity, method.drafter.taps)
         session.vocab = self.pair.vocab
         self._run = Decoding(method, session, self.pair.target.tokenizer, self.config, kit.streams).run()
-        next(self._run)  # reads the prompt
+        self._first = next(self._run)  # the prompt was read, by heads within it
 
     def round(self) -> None:
-        """Time one more."""
-        found = next(self._run)
+        """Time one more; of a text that ends with its first round, that one."""
+        found = next(self._run, None)
         if not isinstance(found, Round):
             self._fresh()
-            found = next(self._run)
+            found = next(self._run, None)
+        if not isinstance(found, Round):
+            found = self._first
         if isinstance(found, Round):
             self._rounds.append(found)
 

@@ -63,6 +63,14 @@ def test_a_chosen_tree_ends_where_the_text_does(tmp_path: Path, dear: None) -> N
     assert below.pop(str({"total_token": 20})) > 0 and set(below.values()) == {0}
 
 
+def test_costs_can_be_measured_on_a_text_that_ends_at_once(tmp_path: Path) -> None:
+    first = toy_with_heads(tmp_path).run("ar", [1, 2], max_new_tokens=1).token_ids
+    lab = toy_with_heads(tmp_path, stop=list(first))
+    trace = lab.run("eagle3", [1, 2], **TREE)
+    assert trace.token_ids == first and trace.end is not None and trace.end.reason == "eos"
+    assert lab.costs("eagle3").verify(8) > 0
+
+
 def test_costs_are_measured_once_and_only_where_they_are_wanted(toy: Lab) -> None:
     toy.run("sd", "abc", max_new_tokens=4)
     assert not toy.measured
