@@ -19,6 +19,10 @@ const whole = (interval) =>
 const lost = (drop) => (drop ? `${points(drop.mean)} (${points(drop.low)} to ${points(drop.high)})` : "–");
 const points = (/** @type {number | null} */ share) => (100 * (share ?? Number.NaN)).toFixed(1);
 
+/** BLEU, 0 to 100. @param {Interval | null | undefined} score */
+const scored = (score) => (score ? `${one(score.mean)} (${one(score.low)} to ${one(score.high)})` : "–");
+const one = (/** @type {number | null} */ value) => (value ?? Number.NaN).toFixed(1);
+
 /** @param {HTMLElement} spot @param {import("./types/workshop.js").Workshop} ctx */
 export async function drawAccuracy(spot, ctx) {
   const body = await ctx.lab.api.get("evaluations").catch((error) => {
@@ -63,7 +67,8 @@ function about(result, task) {
       ? ""
       : ` Judge: ROC area ${fmt(result.auc)} on unseen prompts, own threshold ${fmt(result.threshold)}. `;
   const how = `${result.problems} held-out problems of ${task}, greedy, ${result.window} tokens drafted a round.`;
-  return `${how} Vertical lines: 95 % intervals (Wilson).${judge} `;
+  const notes = (result.notes ?? []).join(" ");
+  return `${how} Vertical lines: 95 % intervals (Wilson).${judge} ${notes}`;
 }
 
 /** @param {JudgeResult} result */
@@ -84,6 +89,7 @@ function claims(result) {
 
 /** @param {JudgeResult} result */
 function numbers({ rows, groups }) {
+  const bleu = rows.some((row) => row.bleu);
   const cells = (/** @type {JudgedSetting} */ row) => [
     row.name,
     groups[row.group] ?? row.group,
@@ -91,6 +97,7 @@ function numbers({ rows, groups }) {
     row.group === "draft" ? "–" : fmt(row.accepted_per_call),
     whole(row.accuracy),
     lost(row.accuracy_drop),
+    ...(bleu ? [scored(row.bleu), scored(row.bleu_drop)] : []),
   ];
   return h(
     "details.numbers",
@@ -115,6 +122,7 @@ function numbers({ rows, groups }) {
               "accepted a call",
               "solved, 95 % interval",
               "points lost against SD, 95 % interval",
+              ...(bleu ? ["BLEU, 95 % interval", "BLEU lost against SD, 95 % interval"] : []),
             ].map((text) => h("th", { scope: "col" }, text)),
           ),
         ),

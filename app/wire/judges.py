@@ -29,6 +29,8 @@ class JudgedSetting(TypedDict):
     tokens_per_call_by_problem: Mean | None
     accuracy: Mean | None
     accuracy_drop: Mean | None  # against speculative decoding, paired over problems
+    bleu: NotRequired[Mean | None]  # of the corpus, where the task has one
+    bleu_drop: NotRequired[Mean | None]  # against speculative decoding, paired over problems
     same_text_as_sd: float
     tokens_per_s: NotRequired[float]  # where times were taken
     speedup: NotRequired[Mean | None]  # over the target alone

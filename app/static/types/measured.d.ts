@@ -39,6 +39,10 @@ export interface JudgedSetting {
   readonly accuracy: Interval | null;
   /** against speculative decoding, paired over problems */
   readonly accuracy_drop: Interval | null;
+  /** of the corpus, where the task has one */
+  readonly bleu?: Interval | null;
+  /** against speculative decoding, paired over problems */
+  readonly bleu_drop?: Interval | null;
   readonly same_text_as_sd: number;
   /** where times were taken */
   readonly tokens_per_s?: number;
