@@ -281,11 +281,12 @@ def suits(config: Any, device: str) -> bool:
     """Whether a text model's family, rope and windows are among those that the lean forward knows on a kind of device.
     Experts are picked by the host, which only on a CPU waits for nothing."""
     family = FAMILIES.get(config.model_type)
+    if family is None:  # perhaps one of a multimodal model, which has no layers of its own
+        return False
     rope = getattr(config, "rope_parameters", None) or {}
     ropes = [rope[kind] if kind else rope for kind in set(ropes_by_layer(config))]
     return (
-        family is not None
-        and (device == "cpu" or not family.experts)
+        (device == "cpu" or not family.experts)
         and all(one.get("rope_type", "default") in STATIC_ROPE for one in ropes)
         and all(one.get("partial_rotary_factor", 1.0) == 1.0 for one in ropes)
         and getattr(config, family.activation, "") in GATES

@@ -126,7 +126,7 @@ def bodies_of(hf: Any) -> list[Any]:
     found = [one for one in (hf.base_model, getattr(hf, "model", None), hf.get_decoder()) if one is not None]
     parts = list[Any]()
     for one in found:
-        if one is not hf:
+        if one is not hf and one is not head:  # ModernBERT calls its head a decoder
             parts += bodies_of(one) if any(module is head for module in one.modules()) else [one]
     return list(dict.fromkeys(parts))
 
