@@ -36,7 +36,7 @@ class NatMix:
 def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], argparse.ArgumentParser]) -> None:
     """The commands, each with its options."""
     texts = add("nat-texts", write_texts, "write what the encoder-decoder target makes of training sources")
-    texts.add_argument("--items", type=int, default=60_000, help="texts")
+    texts.add_argument("--items", type=int, default=45_000, help="texts")
     texts.add_argument("--seed", type=int, default=0, help="seed of the problems")
 
     train_ = add("nat-train", train, "train a non-autoregressive system; checkpoint and export every two minutes")
