@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
@@ -18,6 +17,7 @@ from engine.files.places import locate
 from engine.training import card, models, record, tokenizer
 from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
+from engine.training.options import parse_mix, say
 from engine.training.requirements import check
 from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
 
@@ -35,7 +35,7 @@ def train(options: argparse.Namespace) -> None:
     work, out = _folders(options)
     words = AutoTokenizer.from_pretrained(options.tokenizer)
     settings = Settings(
-        options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=parse_mix(options.mix)
+        options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=parse_mix(options.mix, Mix)
     )
     trainer = Trainer(settings, words, options.device, options.threads)
     if options.grow:
@@ -47,7 +47,7 @@ def train(options: argparse.Namespace) -> None:
         write_state(trainer, work)
         _publish(trainer, out, options)
 
-    trainer.run(_json_report(trainer) if options.json else _say, save)
+    trainer.run(_json_report(trainer) if options.json else say, save)
 
 
 def _json_report(trainer: Trainer) -> Callable[[str], None]:
@@ -65,7 +65,7 @@ def _json_report(trainer: Trainer) -> Callable[[str], None]:
             "seconds": p.seconds,
             "tokens_per_s": (p.tokens - before.tokens) / seconds if seconds else None,
         }
-        _say(json.dumps(line))
+        say(json.dumps(line))
 
     return report
 
@@ -97,30 +97,12 @@ def evaluate(options: argparse.Namespace) -> None:
         card.write(target_folder, "target", {**shared, "model": target}, command)
         card.write(draft_folder, "draft", {**shared, "model": draft}, command)
         card.write_sums(target_folder.parent)
-    _say(json.dumps(report, indent=1) if options.json else _text(report))
+    say(json.dumps(report, indent=1) if options.json else _text(report))
 
 
 def sums(options: argparse.Namespace) -> None:
     """Write SHA256SUMS over everything shipped."""
     card.write_sums(options.folder)
-
-
-def _say(text: str) -> None:
-    """Write a line to standard output at once."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
-def parse_mix(words: list[str]) -> Mix:
-    """A mix from words like `drills=16`; what is not named keeps its default."""
-    kinds = get_type_hints(Mix)
-    values: dict[str, Any] = {}
-    for word in words:
-        name, _, value = word.partition("=")
-        if name not in kinds:
-            raise SystemExit(f"--mix {word}: there is no {name!r}; there are {', '.join(kinds)}")
-        values[name] = kinds[name](value)
-    return Mix(**values)
 
 
 def _folders(options: argparse.Namespace) -> tuple[Path, Path]:
@@ -134,7 +116,7 @@ def _load(folder: Path) -> LlamaForCausalLM:
 
 def _publish(trainer: Trainer, out: Path, options: argparse.Namespace) -> None:
     hardware = f"{options.device}, {options.threads} threads" if options.device == "cpu" else options.device
-    models.export(trainer.model, trainer.corpus.tokenizer, out, record.describe(trainer, hardware))
+    models.export(trainer.model, trainer.tokenizer, out, record.describe(trainer, hardware))
 
 
 def _text(report: dict[str, Any]) -> str:

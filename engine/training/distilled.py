@@ -6,56 +6,18 @@ Such systems learn poorly from texts with several right wordings; one wording fr
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any
-
-import torch
-from torch import Tensor
 
 from engine.tasks import get_task, split_of
-from engine.training.data import STEPS_A_POOL
+from engine.training.batches import STEPS_A_POOL, Stream, Texts, padded
 
 FAMILY = "translation"
 Pair = tuple[list[int], list[int]]  # ids of a source and of its text, each with its end
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """Sources (B, Z) and targets (B, T), right-padded with 0."""
-
-    source: Tensor
-    target: Tensor
-
-    @property
-    def total(self) -> float:
-        """Tokens to be written."""
-        return float((self.target > 0).sum())
-
-    @property
-    def tokens(self) -> int:
-        """Tokens read and written."""
-        return int((self.source > 0).sum() + (self.target > 0).sum())
-
-    @property
-    def size(self) -> int:
-        """Places, padding included."""
-        return self.source.numel() + self.target.numel()
-
-    def to(self, device: str) -> Texts:
-        """The batch on a device."""
-        return Texts(self.source.to(device), self.target.to(device))
-
-    def loss(self, model: Any) -> Tensor:
-        """What the system wants made small."""
-        given: Tensor = model.loss(self.source, self.target)
-        return given
 
 
 def distil(
@@ -84,49 +46,27 @@ def read(path: Path) -> list[Pair]:
     return [(source, target) for source, target in pairs if target[-1] == source[-1]]
 
 
-class Distilled:
-    """The endless training stream of a seed over a file of pairs; each passage is in another order."""
+class Distilled(Stream[Texts]):
+    """The pairs of a file, one batch a step; each passage is in another order."""
 
     def __init__(self, path: Path, rows: int, seed: int) -> None:
         """`rows`: texts a step."""
+        super().__init__()
         self.pairs, self.rows, self.seed = read(path), rows, seed
-        self._pool = lru_cache(maxsize=1)(self._make_pool)
         self._order = lru_cache(maxsize=2)(self._make_order)
-
-    def batches(self, step: int) -> list[Texts]:
-        """One batch for this step."""
-        pool, place = divmod(step, STEPS_A_POOL)
-        return [self._pool(pool)[place]]
-
-    def digest(self) -> str:
-        """sha256 over the ids of the first steps."""
-        total = hashlib.sha256()
-        for step in range(STEPS_A_POOL):
-            for batch in self.batches(step):
-                total.update(batch.source.numpy().tobytes())
-                total.update(batch.target.numpy().tobytes())
-        return total.hexdigest()
 
     def _make_order(self, epoch: int) -> list[int]:
         order = list(range(len(self.pairs)))
         Random(f"epoch/{self.seed}/{epoch}").shuffle(order)
         return order
 
-    def _make_pool(self, pool: int) -> list[Texts]:
+    def pool(self, number: int) -> list[list[Texts]]:
         n = self.rows * STEPS_A_POOL
         chosen: list[Pair] = []
-        for i in range(pool * n, (pool + 1) * n):
+        for i in range(number * n, (number + 1) * n):
             epoch, place = divmod(i, len(self.pairs))
             chosen.append(self.pairs[self._order(epoch)[place]])
         chosen.sort(key=lambda pair: len(pair[1]))
         chunks = [chosen[i : i + self.rows] for i in range(0, n, self.rows)]
-        Random(f"pool/{self.seed}/{pool}").shuffle(chunks)
-        return [Texts(padded([s for s, _ in chunk]), padded([t for _, t in chunk])) for chunk in chunks]
-
-
-def padded(rows: list[list[int]]) -> Tensor:
-    """Ids [B, longest], padded with 0 on the right."""
-    ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
-    for i, row in enumerate(rows):
-        ids[i, : len(row)] = torch.tensor(row)
-    return ids
+        Random(f"pool/{self.seed}/{number}").shuffle(chunks)
+        return [[Texts(padded([s for s, _ in chunk]), padded([t for _, t in chunk]))] for chunk in chunks]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +19,7 @@ from engine.training.card import write_sums
 from engine.training.headeval import TITLES, evaluate, write_card
 from engine.training.headloop import HeadSettings, HeadTrainer, read_head
 from engine.training.heads import TrainingContext
+from engine.training.options import say
 from engine.training.recipes import RECIPES
 
 ASSETS = Path("assets/tiny")
@@ -178,9 +178,3 @@ def judge_heads(options: argparse.Namespace) -> None:
             )
     if not options.no_cards:
         write_sums(options.folder)
-
-
-def say(text: str) -> None:
-    """Write a line to standard output at once."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()

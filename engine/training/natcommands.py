@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,10 @@ from engine.model import load_model
 from engine.nat.files import SYSTEMS, begin_as, built, save_nat
 from engine.nat.network import Shape
 from engine.training import distilled, nateval, record
+from engine.training.batches import Batch
 from engine.training.card import TRAINING
-from engine.training.sourcecommands import ASSETS, greedy, load, say
+from engine.training.options import say
+from engine.training.sourcecommands import ASSETS, greedy, load
 from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
 
 TEXTS = Path("build/distilled.jsonl")
@@ -86,12 +88,11 @@ class NatTrainer(Trainer):
         self.target, self.texts = load_model(target, "cpu", "float32"), texts
         super().__init__(settings, AutoTokenizer.from_pretrained(target))
 
-    def data(self, tokenizer: PreTrainedTokenizerBase) -> tuple[Any, Callable[[], str]]:
-        """The file of texts, and what tells its sha256."""
-        corpus = distilled.Distilled(self.texts, self.settings.mix.rows, self.settings.seed)
-        return corpus, corpus.digest
+    def data(self) -> distilled.Distilled:
+        """The file of texts."""
+        return distilled.Distilled(self.texts, self.settings.mix.rows, self.settings.seed)
 
-    def built(self, tokenizer: PreTrainedTokenizerBase) -> Any:
+    def built(self) -> Any:
         """The system of these settings, with fresh weights."""
         return built(self.settings.shape, self.target, Shape(), self.settings.seed)
 
@@ -100,7 +101,7 @@ class NatTrainer(Trainer):
         self.model.done = self.progress.done(self.settings)
         return super().step()
 
-    def _gradients(self, batches: list[Any]) -> tuple[float, list[Tensor]]:
+    def _gradients(self, batches: Sequence[Batch]) -> tuple[float, list[Tensor]]:
         with torch.autocast("cpu", torch.bfloat16, enabled=self.settings.mix.half):
             return super()._gradients(batches)
 

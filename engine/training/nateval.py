@@ -20,8 +20,9 @@ from engine.tasks import load_problems
 from engine.training import card
 from engine.training.distilled import FAMILY
 from engine.training.evaluate import EVAL_SEED
+from engine.training.options import say
 from engine.training.requirements import check_nat
-from engine.training.sourcecommands import ASSETS, LONGEST, greedy, load, quality, say
+from engine.training.sourcecommands import ASSETS, LONGEST, greedy, load, quality
 
 SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {  # knobs that are measured; of other kinds the defaults
     "cmlm": ({"iterations": 1}, {"iterations": 4}, {"iterations": 10}),

@@ -17,6 +17,7 @@ from engine.reward.likelihood import load_likelihood, save_likelihood
 from engine.reward.steps import SENTENCES
 from engine.tasks import FAMILIES, Problem, load_problems
 from engine.training.card import write_sums
+from engine.training.options import say
 from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, bounds, read, scores
 from engine.training.rollouts import Labelled, Labeller, Plan, labelled_in
 
@@ -262,8 +263,3 @@ def _told(row: dict[str, Any], name: str) -> str:
 
 def _cell(value: float | int | None) -> str:
     return "" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
-
-
-def say(text: str) -> None:
-    """Write a line to standard output at once."""
-    print(text, flush=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
-from engine.training.data import STEPS_A_POOL
+from engine.training.batches import STEPS_A_POOL
 from engine.training.trainer import Trainer
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import fmean
-from typing import Any, get_type_hints
+from typing import Any
 
 import torch
-from transformers import AutoTokenizer, PegasusForConditionalGeneration, PreTrainedTokenizerBase
+from transformers import AutoTokenizer, PegasusForConditionalGeneration
 
 from engine.heads.parallel import META
 from engine.lab import Lab
@@ -19,8 +18,9 @@ from engine.tasks import SOURCED, get_task, load_problems
 from engine.tasks.references import summarised, translated
 from engine.training import card, models, record
 from engine.training import tokenizer as files
-from engine.training.distilled import padded
+from engine.training.batches import padded
 from engine.training.evaluate import EVAL_SEED, Metrics, rounds_of
+from engine.training.options import parse_mix, say
 from engine.training.requirements import check_sourced
 from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
 from engine.training.trainer import Settings, read_settings, read_state, write_state
@@ -74,9 +74,8 @@ def train(options: argparse.Namespace) -> None:
     """Train to the end of the budget, with a checkpoint and an export every two minutes."""
     torch.set_num_threads(1)
     words = AutoTokenizer.from_pretrained(options.tokenizer)
-    settings = Settings(
-        options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=parse_mix(options.mix)
-    )
+    mix = parse_mix(options.mix, SourceMix)
+    settings = Settings(options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=mix)
     trainer = SourceTrainer(settings, words, options.device, options.threads)
     work = _work(options)
     if options.resume:
@@ -192,18 +191,6 @@ def quality(family: str, texts: list[str], wanted: list[str]) -> dict[str, float
     return {"exact": exact} | {name: float(c.score(c.counts.sum(0))) for name, c in scores.items()}
 
 
-def parse_mix(words: list[str]) -> SourceMix:
-    """A mix from words like `summaries=8`; what is not named keeps its default."""
-    kinds = get_type_hints(SourceMix)
-    values: dict[str, Any] = {}
-    for word in words:
-        name, _, value = word.partition("=")
-        if name not in kinds:
-            raise SystemExit(f"--mix {word}: there is no {name!r}; there are {', '.join(kinds)}")
-        values[name] = kinds[name](value)
-    return SourceMix(**values)
-
-
 def _work(options: argparse.Namespace) -> Path:
     work: Path = options.work or Path("build") / options.shape
     return work
@@ -220,14 +207,7 @@ def load(folder: Path) -> PegasusForConditionalGeneration:
 def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:
     hardware = f"{options.device}, {options.threads} threads" if options.device == "cpu" else options.device
     out = options.out or ASSETS / options.shape
-    words: PreTrainedTokenizerBase = trainer.corpus.tokenizer
     begun = f"--encoder {ASSETS / options.encoder.name}" if options.encoder else ""
-    models.export(trainer.model, words, out, record.describe(trainer, hardware, "source-train", begun))
+    models.export(trainer.model, trainer.tokenizer, out, record.describe(trainer, hardware, "source-train", begun))
     if masks := trainer.settings.mix.masks:
-        (out / META).write_text(json.dumps({"mask": words.pad_token_id, "masks": masks}) + "\n")
-
-
-def say(text: str) -> None:
-    """Write a line to standard output at once."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+        (out / META).write_text(json.dumps({"mask": trainer.tokenizer.pad_token_id, "masks": masks}) + "\n")

@@ -5,18 +5,12 @@ They are built as Pegasus is (norms before each part, fixed positions), which tr
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice
 from random import Random
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from torch import Tensor, nn
+from torch import nn
 from transformers import (
     PegasusConfig,
     PegasusForConditionalGeneration,
@@ -24,9 +18,9 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from engine.tasks import SOURCED, Problem, get_task, load_problems, split_of
-from engine.tasks.problem import accent
-from engine.training.data import STEPS_A_POOL
+from engine.tasks import SOURCED, Problem, load_problems
+from engine.training.batches import Pairs, ProblemStream, padded
+from engine.training.tokenizer import learnt
 from engine.training.trainer import Trainer
 
 PAD, EOS = "<pad>", "</s>"  # ids 0 and 1; a text begins behind <pad>
@@ -54,94 +48,25 @@ class SourceMix:
     masks: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Sources (B, S); what the decoder reads and is to write (B, T), right-padded with 0; the weight of each token
-    (B, T) that is written."""
-
-    source: Tensor
-    read: Tensor
-    target: Tensor
-    weights: Tensor
-
-    @property
-    def total(self) -> float:
-        """Weight of all that is predicted."""
-        return float(self.weights.sum())
-
-    @property
-    def tokens(self) -> int:
-        """Tokens read and written."""
-        return int((self.source > 0).sum() + (self.target > 0).sum())
-
-    @property
-    def size(self) -> int:
-        """Places, padding included."""
-        return self.source.numel() + self.target.numel()
-
-    def to(self, device: str) -> Pairs:
-        """The batch on a device."""
-        return Pairs(self.source.to(device), self.read.to(device), self.target.to(device), self.weights.to(device))
-
-    def loss(self, model: Any) -> Tensor:
-        """Sum of weight times cross-entropy."""
-        with torch.autocast(self.source.device.type, torch.bfloat16, enabled=self.source.is_cuda):
-            logits = model(
-                input_ids=self.source,
-                attention_mask=(self.source > 0).long(),
-                decoder_input_ids=self.read,
-                use_cache=False,
-            ).logits
-        each = F.cross_entropy(logits.float().flatten(0, 1), self.target.flatten(), reduction="none")
-        return (each * self.weights.flatten()).sum()
-
-
 Row = tuple[list[int], list[int], list[int], list[float]]
 
 
-class SourceCorpus:
-    """The endless training stream of a seed: `corpus.batches(step)` are one step's batches."""
+class SourceCorpus(ProblemStream[Row, Pairs]):
+    """Problems with a source."""
+
+    FAMILIES = SOURCED
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, mix: SourceMix, seed: int) -> None:
-        self.tokenizer, self.mix, self.seed = tokenizer, mix, seed
-        self._pool = lru_cache(maxsize=1)(self._make_pool)
+        super().__init__(tokenizer, mix, seed)
+        self.mix = mix
 
-    def batches(self, step: int) -> list[Pairs]:
-        """One batch a family for this step."""
-        pool, place = divmod(step, STEPS_A_POOL)
-        return self._pool(pool)[place]
+    def row(self, problem: Problem, rng: Random) -> Row:
+        row = encode(self.tokenizer, problem, self.mix)
+        return masked(row, self.mix.masks, rng) if self.mix.masks else row
 
-    def _make_pool(self, pool: int) -> list[list[Pairs]]:
-        steps: list[list[Pairs]] = [[] for _ in range(STEPS_A_POOL)]
-        for family in SOURCED:
-            n: int = getattr(self.mix, family)
-            if n == 0:
-                continue
-            rng = Random(f"pool/{self.seed}/{family}/{pool}")
-            rows = sorted(islice(self._rows(family, rng), n * STEPS_A_POOL), key=lambda row: len(row[0]))
-            chunks = [rows[i : i + n] for i in range(0, len(rows), n)]
-            rng.shuffle(chunks)
-            for step, chunk in zip(steps, chunks, strict=True):
-                step.append(collate(chunk))
-        return steps
-
-    def _rows(self, family: str, rng: Random) -> Iterator[Row]:
-        while True:
-            with accent(self.mix.accent):
-                problem = get_task(family).generate(rng)
-            if split_of(problem.key) == "train":
-                row = encode(self.tokenizer, problem, self.mix)
-                yield masked(row, self.mix.masks, rng) if self.mix.masks else row
-
-
-def digest(tokenizer: PreTrainedTokenizerBase, mix: SourceMix, seed: int) -> str:
-    """sha256 over the ids and weights of the first steps: generator, tokenizer, mix and seed."""
-    corpus, total = SourceCorpus(tokenizer, mix, seed), hashlib.sha256()
-    for step in range(STEPS_A_POOL):
-        for batch in corpus.batches(step):
-            for x in (batch.source, batch.read, batch.target, batch.weights):
-                total.update(x.numpy().tobytes())
-    return total.hexdigest()
+    def collate(self, rows: list[Row]) -> Pairs:
+        source, read, target = (padded([row[i] for row in rows]) for i in (0, 1, 2))
+        return Pairs(source, read, target, padded([row[3] for row in rows], torch.float))
 
 
 def encode(tokenizer: PreTrainedTokenizerBase, problem: Problem, mix: SourceMix) -> Row:
@@ -167,19 +92,6 @@ def masked(row: Row, masks: int, rng: Random) -> Row:
     end = min(len(written), known + masks + 1)
     hidden = [*read[: known + 1], *[read[0]] * (end - known - 1)]
     return source, hidden, written[:end], [0.0] * known + weights[known:end]
-
-
-def collate(rows: list[Row]) -> Pairs:
-    """Pad rows on the right; padding weighs nothing."""
-    widths = [max(len(row[i]) for row in rows) for i in (0, 1, 2)]
-    source, read, target = (torch.zeros(len(rows), width, dtype=torch.long) for width in widths)
-    weights = torch.zeros(len(rows), widths[2])
-    for i, (given, before, written, weighed) in enumerate(rows):
-        source[i, : len(given)] = torch.tensor(given)
-        read[i, : len(before)] = torch.tensor(before)
-        target[i, : len(written)] = torch.tensor(written)
-        weights[i, : len(written)] = torch.tensor(weighed)
-    return Pairs(source, read, target, weights)
 
 
 def build(shape: str, tokenizer: PreTrainedTokenizerBase, seed: int) -> PegasusForConditionalGeneration:
@@ -214,14 +126,13 @@ def build(shape: str, tokenizer: PreTrainedTokenizerBase, seed: int) -> PegasusF
 class SourceTrainer(Trainer):
     """Trains an encoder-decoder: the loop, the optimisers and the checkpoints are those of the other models."""
 
-    def data(self, tokenizer: PreTrainedTokenizerBase) -> tuple[Any, Callable[[], str]]:
-        """The corpus of these settings, and what tells its sha256."""
-        s = self.settings
-        return SourceCorpus(tokenizer, s.mix, s.seed), lambda: digest(tokenizer, s.mix, s.seed)
+    def data(self) -> SourceCorpus:
+        """The corpus of these settings."""
+        return SourceCorpus(self.tokenizer, self.settings.mix, self.settings.seed)
 
-    def built(self, tokenizer: PreTrainedTokenizerBase) -> Any:
+    def built(self) -> Any:
         """The model of these settings, with fresh weights."""
-        return build(self.settings.shape, tokenizer, self.settings.seed)
+        return build(self.settings.shape, self.tokenizer, self.settings.seed)
 
     def begin_as(self, other: PegasusForConditionalGeneration) -> None:
         """Start with the encoder and the embeddings of another model of the same width.
@@ -242,32 +153,6 @@ class SourceTrainer(Trainer):
 
 def train_tokenizer(seed: int = 0) -> PreTrainedTokenizerFast:
     """Learn the merges from the training split; a text ends with `</s>`, and source and target are cut alike."""
-    core = Tokenizer(models.BPE())
-    core.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    )
-    core.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY,
-        special_tokens=[PAD, EOS],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    core.train_from_iterator(_texts(seed), trainer)
-    core.post_processor = processors.TemplateProcessing(
-        single=f"$A {EOS}", pair=f"$A {EOS} $B {EOS}", special_tokens=[(EOS, core.token_to_id(EOS))]
-    )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=core,
-        pad_token=PAD,
-        eos_token=EOS,
-        model_max_length=512,
-        clean_up_tokenization_spaces=False,
-    )
-
-
-def _texts(seed: int) -> Iterator[str]:
-    for family in SOURCED:
-        for problem in load_problems(family, "train", SAMPLE[family], seed):
-            yield problem.prompt
-            yield problem.solution
+    problems = (p for family in SOURCED for p in load_problems(family, "train", SAMPLE[family], seed))
+    names = {"pad_token": PAD, "eos_token": EOS}
+    return learnt(problems, VOCABULARY, names, f"$A {EOS}", f"$A {EOS} $B {EOS}", model_max_length=512)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
-from engine.training.data import Corpus, Mix, digest
+from engine.training.batches import Batch, Stream
+from engine.training.data import Corpus, Mix
 from engine.training.models import build, grown
 
 CHECKPOINT = "checkpoint.pt"
@@ -64,8 +65,9 @@ class Trainer:
         """
         self.settings, self.device, self.threads = settings, device, threads
         self.pool = ThreadPoolExecutor(threads)
-        self.corpus, self.digest = self.data(tokenizer)
-        self.model: Any = self.built(tokenizer).to(device)
+        self.tokenizer = tokenizer
+        self.corpus = self.data()
+        self.model: Any = self.built().to(device)
         self.parameters = [p for p in self.model.parameters() if p.requires_grad]
         matrices = [p for layers in self.stacks() for p in layers.parameters() if p.ndim == 2]
         chosen = {id(p) for p in matrices}
@@ -77,14 +79,13 @@ class Trainer:
         self.progress = Progress()
         self.history = [self._leg()]
 
-    def data(self, tokenizer: PreTrainedTokenizerBase) -> tuple[Any, Callable[[], str]]:
-        """The corpus of these settings, and what tells its sha256."""
-        s = self.settings
-        return Corpus(tokenizer, s.mix, s.seed), lambda: digest(tokenizer, s.mix, s.seed)
+    def data(self) -> Stream[Any]:
+        """The corpus of these settings."""
+        return Corpus(self.tokenizer, self.settings.mix, self.settings.seed)
 
-    def built(self, tokenizer: PreTrainedTokenizerBase) -> Any:
+    def built(self) -> Any:
         """The model of these settings, with fresh weights."""
-        return build(self.settings.shape, tokenizer, self.settings.seed)
+        return build(self.settings.shape, self.tokenizer, self.settings.seed)
 
     def stacks(self) -> list[nn.ModuleList]:
         """The layers whose matrices Muon trains."""
@@ -94,7 +95,7 @@ class Trainer:
         """The settings that hold from the present step on, and a digest of their data; a resumed run has several
         legs."""
         settings = self.settings
-        return {"from_step": self.progress.step, "settings": asdict(settings), "data_sha256": self.digest()}
+        return {"from_step": self.progress.step, "settings": asdict(settings), "data_sha256": self.corpus.digest()}
 
     def step(self) -> float:
         """One update; returns its weighted loss in nats a token."""
@@ -116,7 +117,7 @@ class Trainer:
         self.progress.loss = loss if self.progress.step == 1 else 0.98 * self.progress.loss + 0.02 * loss
         return loss
 
-    def _gradients(self, batches: list[Any]) -> tuple[float, list[Tensor]]:
+    def _gradients(self, batches: Sequence[Batch]) -> tuple[float, list[Tensor]]:
         """Summed loss and its gradients; runs on a worker thread."""
         value, sums = 0.0, list[Tensor]()
         for batch in batches:
@@ -182,11 +183,10 @@ class Trainer:
     def grow(self, state: dict[str, Any]) -> None:
         """Take over the `state` of a shallower model: its function and its place, with fresh optimisers and silent new
         layers."""
-        small = build(state["settings"]["shape"], self.corpus.tokenizer, self.settings.seed)
+        small = build(state["settings"]["shape"], self.tokenizer, self.settings.seed)
         small.load_state_dict(state["model"])
-        self.model.load_state_dict(
-            grown(small, self.settings.shape, self.corpus.tokenizer, self.settings.seed).state_dict()
-        )
+        big = grown(small, self.settings.shape, self.tokenizer, self.settings.seed)
+        self.model.load_state_dict(big.state_dict())
         self._follow(state)
 
     def _follow(self, state: dict[str, Any]) -> None:
@@ -197,9 +197,9 @@ class Trainer:
             self.history.append(self._leg())
 
 
-def _shares(batches: list[Any], n: int) -> list[list[Any]]:
+def _shares(batches: Sequence[Batch], n: int) -> list[list[Batch]]:
     """Deal the batches to `n` workers so that each reads about as many tokens."""
-    shares: list[list[Any]] = [[] for _ in range(n)]
+    shares: list[list[Batch]] = [[] for _ in range(n)]
     for batch in sorted(batches, key=lambda b: -b.size):
         min(shares, key=lambda share: sum(b.size for b in share)).append(batch)
     return [share for share in shares if share]

@@ -16,7 +16,7 @@ from engine.nat.files import begin_as, built, load_nat, save_nat
 from engine.nat.network import Shape
 from engine.nat.rewrite import RewriteNat
 from engine.nat.system import END, PAD
-from engine.training.distilled import padded
+from engine.training.batches import padded
 from tests.engine.crossed import SOURCE, Crossed
 
 SHAPE = Shape(width=32, layers=2, heads=2, step=48, places=160)

@@ -19,7 +19,7 @@ from engine.nat.glancing import glance, spread
 from engine.nat.glat_ctc import align, collapse
 from engine.nat.network import Shape
 from engine.nat.system import END, PAD
-from engine.training.distilled import padded
+from engine.training.batches import padded
 from tests.engine.crossed import SOURCE, Crossed
 
 SHAPE = Shape(width=32, layers=2, heads=2, step=48, places=60)

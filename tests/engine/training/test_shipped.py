@@ -15,13 +15,12 @@ from engine.model import load_model
 from engine.model.load import hash_of
 from engine.nat.files import load_nat
 from engine.tasks import SOURCED, get_task, load_problems
-from engine.training.data import Mix, digest
+from engine.training.data import Corpus, Mix
 from engine.training.evaluate import EVAL_SEED
 from engine.training.nateval import SETTINGS, named, texts_of
 from engine.training.probe import complete
 from engine.training.sourcecommands import quality
-from engine.training.sourced import SourceMix
-from engine.training.sourced import digest as source_digest
+from engine.training.sourced import SourceCorpus, SourceMix
 
 ASSETS = Path("assets")
 ROOT, CROSSED = ASSETS / "tiny", ASSETS / "crossed"
@@ -51,10 +50,8 @@ def test_all_embedded_assets_are_small() -> None:
 def test_the_corpus_has_not_changed_since_the_model_was_trained(role: str) -> None:
     training = json.loads((ROOT / role / "training.json").read_text())
     tokenizer = AutoTokenizer.from_pretrained(ROOT / role)
-    assert (
-        digest(tokenizer, Mix(**training["settings"]["mix"]), training["settings"]["seed"])
-        == training["data_sha256"][-1]
-    )
+    mix, seed = Mix(**training["settings"]["mix"]), training["settings"]["seed"]
+    assert Corpus(tokenizer, mix, seed).digest() == training["data_sha256"][-1]
 
 
 @pytest.mark.slow
@@ -63,7 +60,7 @@ def test_the_corpus_of_the_encoder_decoders_has_not_changed(role: str) -> None:
     training = json.loads((CROSSED / role / "training.json").read_text())
     tokenizer = AutoTokenizer.from_pretrained(CROSSED / role)
     mix, seed = SourceMix(**training["settings"]["mix"]), training["settings"]["seed"]
-    assert source_digest(tokenizer, mix, seed) == training["data_sha256"][-1]
+    assert SourceCorpus(tokenizer, mix, seed).digest() == training["data_sha256"][-1]
 
 
 FOLDERS = [*(ROOT / role for role in ROLES), *(CROSSED / role for role in (*SOURCE_ROLES, *NAT_ROLES))]

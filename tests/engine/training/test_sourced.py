@@ -15,8 +15,9 @@ from engine.heads.parallel import META
 from engine.lab import Lab
 from engine.tasks import load_problems
 from engine.training import sourced
+from engine.training.options import parse_mix
 from engine.training.requirements import check_sourced
-from engine.training.sourcecommands import evaluate, export, greedy, parse_mix, train
+from engine.training.sourcecommands import evaluate, export, greedy, train
 from engine.training.sourced import SourceCorpus, SourceMix, SourceTrainer, encode, masked, train_tokenizer
 from engine.training.trainer import Settings, read_settings, read_state, write_state
 
@@ -150,5 +151,5 @@ def test_what_was_asked_of_the_pair_is_held_against_what_was_measured() -> None:
 
 def test_a_mix_of_an_unknown_name() -> None:
     with pytest.raises(SystemExit, match="there is no 'poems'"):
-        parse_mix(["poems=1"])
-    assert parse_mix(["summaries=2", "choice_weight=1"]) == SourceMix(summaries=2, choice_weight=1.0)
+        parse_mix(["poems=1"], SourceMix)
+    assert parse_mix(["summaries=2", "choice_weight=1"], SourceMix) == SourceMix(summaries=2, choice_weight=1.0)

@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 
 from engine.tasks import load_problems
 from engine.training import models
-from engine.training.data import Corpus, Mix, digest, encode
+from engine.training.data import Corpus, Mix, encode
 from engine.training.record import describe
 from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
 from tests.modes import alike
@@ -31,7 +31,7 @@ def test_batches_depend_on_the_step_alone(words: PreTrainedTokenizerBase) -> Non
     first.batches(0)
     for a, b in zip(first.batches(17), second.batches(17), strict=True):
         assert torch.equal(a.ids, b.ids) and torch.equal(a.weights, b.weights)
-    assert digest(words, MIX, 0) == digest(words, MIX, 0) != digest(words, MIX, 1)
+    assert first.digest() == second.digest() != Corpus(words, MIX, 1).digest()
 
 
 def test_padding_and_prompts_weigh_little(words: PreTrainedTokenizerBase) -> None:
