@@ -63,7 +63,6 @@ def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
         max_nodes=args.max_nodes,
     )
     loaders = model_loaders(args)
-    usual = {"device": args.device, "dtype": args.dtype, "threads": args.threads}
     service = Service(
         CARDS,
         loaders,
@@ -71,7 +70,7 @@ def assemble(args: argparse.Namespace) -> tuple[Service, PresetCatalogue]:
         limits,
         turns=zerogpu.borrowed() if zerogpu.here() else None,
         eager=not args.lazy,
-        opener=None if args.public or zerogpu.here() else opener(load, **usual),
+        opener=None if args.public or zerogpu.here() else opener(load, **usual(args)),
     )
     if zerogpu.here():
         zerogpu.prepare({name: service.lab(name) for name in loaders})
@@ -88,19 +87,22 @@ def model_loaders(args: argparse.Namespace) -> dict[str, Callable[[], LabLike]]:
     Heads and other assets of the flags go with the flags' target, or with the presets' pairs where there is none.
     """
     loaders: dict[str, Callable[[], LabLike]] = {}
-    usual: dict[str, str] = {"device": args.device, "dtype": args.dtype, "threads": args.threads}
     heads: dict[str, str] = dict(args.asset) | ({"eagle": args.eagle} if args.eagle else {})
-    apart = {"target_device": args.target_device, "draft_device": args.draft_device}
     if args.target:
         name = f"{args.target} + {args.draft}" if args.draft else str(args.target)
         loaders[name] = partial(
-            load, target=args.target, draft=args.draft, languages=args.languages, **usual, **apart, **heads
+            load, target=args.target, draft=args.draft, languages=args.languages, **usual(args), **heads
         )
     for preset in list_presets():
         if preset.kind == "pair":
-            where = usual | {"device": zerogpu.device(preset.models, args.device)}
+            where = zerogpu.placed(preset.models, usual(args))
             loaders[preset.name] = partial(load, preset=preset.name, **where, **({} if args.target else heads))
     return loaders
+
+
+def usual(args: argparse.Namespace) -> dict[str, str]:
+    """What holds for all models that this server loads, whoever names them: devices, dtype and threads."""
+    return {name: getattr(args, name) for name in ("device", "target_device", "draft_device", "dtype", "threads")}
 
 
 def load(**given: str | None) -> LabLike:
@@ -146,7 +148,7 @@ def parser(prog: str = "python -m app") -> argparse.ArgumentParser:
     for role in ("target", "draft"):
         flags.add_argument(
             f"--{role}-device",
-            default=env(f"DRAFTSCOPE_{role.upper()}_DEVICE"),
+            default=env(f"DRAFTSCOPE_{role.upper()}_DEVICE", ""),
             help=f"device of the {role} alone; several GPUs with commas between share its layers",
         )
     flags.add_argument("--dtype", default=env("DRAFTSCOPE_DTYPE", "auto"), help="auto, float32, bfloat16, float16")

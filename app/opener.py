@@ -38,11 +38,12 @@ class Opener:
 
 
 def opener(load: Callable[..., LabLike], **usual: str) -> Opener:
-    """The engine's own ways; `load` is what loads a lab, and `usual` this server's device, dtype and threads."""
+    """The engine's own ways; `load` is what loads a lab, and `usual` this server's devices, dtype and threads."""
+    alike = {name: value for name, value in usual.items() if name != "threads"}  # of a look and of loading
 
     def look(pair: Pair) -> Preflight:
         module = import_module("engine.runs.preflight")  # torch comes with it
-        found: Preflight = module.preflight(pair.target, pair.draft, usual["device"], usual["dtype"], pair.languages)
+        found: Preflight = module.preflight(**pair.models, languages=pair.languages, **alike)
         return found
 
     return Opener(

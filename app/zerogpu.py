@@ -14,6 +14,7 @@ from app.turns import LabLike, Turns, in_turns
 
 LABS: dict[str, LabLike] = {}  # filled before the fork
 SECONDS_PER_TOKEN = 0.06
+DEVICES = ("device", "target_device", "draft_device")
 
 
 def here() -> bool:
@@ -21,10 +22,11 @@ def here() -> bool:
     return os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "true", "t")
 
 
-def device(models: Mapping[str, str], wanted: str) -> str:
-    """Where a preset's models go: on a ZeroGPU Space those of this repository (`assets/...`) stay on the CPU."""
+def placed(models: Mapping[str, str], usual: Mapping[str, str]) -> dict[str, str]:
+    """What a preset's models are loaded with: the usual, but on a ZeroGPU Space those of this repository (`assets/...`)
+    stay on the CPU."""
     embedded = bool(models) and all(ref.startswith("assets/") for ref in models.values())
-    return "cpu" if here() and embedded else wanted
+    return {**usual, **(dict.fromkeys(DEVICES, "cpu") if here() and embedded else {})}
 
 
 def prepare(labs: Mapping[str, LabLike]) -> None:

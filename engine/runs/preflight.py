@@ -52,7 +52,7 @@ def preflight(
         except LabError as error:
             findings.append(Finding(role, "against", str(error)))
     pair = _pair(found) if len(found) == len(models) else None
-    chosen = places(Wanted(models, {}, dtype, named=False), device, asked) if pair else {"target": device}
+    chosen = places(Wanted(models, {}, dtype, named=False), device, asked) if pair else {"target": asked.get("target", device)}
     rooms = _rooms(found if pair else {}, chosen)
     if pair:
         findings += [*_tokenizers(pair), *_memory(found, rooms)]

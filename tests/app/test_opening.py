@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,9 +20,14 @@ from app.routes import catalogue_json
 from app.service import Service
 from engine import progress
 from engine.errors import AssetError, ConfigError
+from engine.model import devices
+from engine.runs import loading
+from engine.runs import preflight as looking
 from engine.runs.findings import Preflight
 from tests.app.fakes import FakeLab, sentence
 from tests.app.synthetic import CARDS
+from tests.engine.devices.pretend import pretended
+from tests.engine.zoo import make_model
 
 LOOK = Preflight(True, (), (), 10, 20, 5, ())
 PAIR = {"target": "a/big", "draft": "a/small"}
@@ -74,6 +80,34 @@ def test_a_public_server_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.zerogpu.borrowed", lambda: None)
     monkeypatch.setattr("app.__main__.load", lambda **_: FakeLab())
     assert assemble(parser().parse_args(["--lazy"]))[0].closed != ""
+
+
+def test_a_pair_goes_where_the_server_was_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the flags to the weights of both models, on devices that are pretended; the look tells the memory of these."""
+    folder = str(make_model(tmp_path / "model", layers=1))
+    monkeypatch.setattr(devices, "_check", lambda device: None)
+    for module in (devices, loading):
+        monkeypatch.setattr(module, "accelerators", dict)  # "auto" is the CPU, wherever this runs
+    monkeypatch.setattr(looking, "available", lambda where: 10**9 if where.type == "cpu" else (1 + where.index) * 10**9)
+
+    def placed(*flags: str) -> tuple[list[str], list[str]]:
+        """Devices of target and draft as loaded, and what is said of memory before."""
+        service, _ = assemble(parser().parse_args([*flags, "--lazy", "--threads", "1", "--dtype", "float32"]))
+        job, opener = opening.parse(service, {"target": folder, "draft": folder})
+        told = [one.words for one in opener.look(job).findings if one.about == "memory"]
+        with pretended():
+            lab: Any = opener.load(job)
+            return [str(model.device) for model in (lab.target, lab.models["draft"])], told
+
+    homes, told = placed("--target-device", "cuda:1", "--draft-device", "cpu")
+    assert homes == ["cuda:1", "cpu"] and len(told) == 2
+    assert "of the target and" in told[0] and told[0].endswith("2.0 GB are available on cuda:1.")
+    assert "of the draft and" in told[1] and told[1].endswith("1.0 GB are available on cpu.")
+    homes, told = placed("--device", "cuda:0", "--draft-device", "cuda:1")
+    assert homes == ["cuda:0", "cuda:1"] and [words[-7:] for words in told] == ["cuda:0.", "cuda:1."]
+    homes, told = placed("--device", "cuda:0")
+    assert homes == ["cuda:0", "cuda:0"] and len(told) == 1
+    assert placed()[0] == ["cpu", "cpu"]
 
 
 def test_new_models_stand_beside_the_old_and_replace_those_opened_before() -> None:

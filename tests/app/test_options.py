@@ -45,13 +45,14 @@ def test_heads_go_with_the_target_of_the_flags(loaded: Any) -> None:
         "judge": "own",
         "judge:code": "a=b",
         "device": "auto",
-        "target_device": None,
-        "draft_device": None,
+        "target_device": "",
+        "draft_device": "",
         "dtype": "auto",
         "threads": "auto",
         "languages": "en_XX:de_DE",
     }
-    assert found["tiny"] == {"preset": "tiny", "device": "auto", "dtype": "auto", "threads": "auto"}
+    usual = {"device": "auto", "target_device": "", "draft_device": "", "dtype": "auto", "threads": "auto"}
+    assert found["tiny"] == {"preset": "tiny", **usual}
 
 
 def test_without_a_target_heads_go_with_the_presets(loaded: Any) -> None:

@@ -30,9 +30,11 @@ def test_the_embedded_pair_stays_on_the_cpu_of_such_a_space(monkeypatch):
         {"target": "org/model", "draft": "assets/tiny/draft"},
     )
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
-    assert [zerogpu.device(m, "auto") for m in (ours, others, {})] == ["cpu", "auto", "auto"]
+    usual = {"device": "auto", "target_device": "", "draft_device": "cuda:1", "threads": "1"}
+    stays = usual | {"device": "cpu", "target_device": "cpu", "draft_device": "cpu"}
+    assert [zerogpu.placed(m, usual) for m in (ours, others, {})] == [stays, usual, usual]
     monkeypatch.delenv("SPACES_ZERO_GPU")
-    assert zerogpu.device(ours, "auto") == "auto"
+    assert zerogpu.placed(ours, usual) == usual
 
 
 def test_heads_are_loaded_before_anything_is_borrowed(monkeypatch):
