@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.analysis.labels import word
+from engine.errors import ConfigError
 from engine.trace.store import Trace
 
 Knobs = Mapping[str, Any]
@@ -13,6 +14,25 @@ Knobs = Mapping[str, Any]
 def task_of(trace: Trace) -> str:
     """The task a run belongs to, as its recording said."""
     return str(trace.head.extras.get("task") or "own prompts")
+
+
+def by_target(runs: Iterable[Trace]) -> dict[str, list[Trace]]:
+    """Runs by the id of their target, those of most runs first."""
+    found = defaultdict[str, list[Trace]](list)
+    for trace in runs:
+        found[str(trace.head.models.get("target", {}).get("id", "?"))].append(trace)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+def one_target(runs: Mapping[str, int], choose: str = "pool those of one at a time") -> None:
+    """See that runs are comparable; `runs` counts those of each target.
+
+    Raises:
+        ConfigError: they are of several targets: which, how many of each, and what to do.
+    """
+    if len(runs) > 1:
+        counts = ", ".join(f"{n} of {target}" for target, n in runs.items())
+        raise ConfigError(f"These runs are of different targets ({counts}): {choose}.")
 
 
 def by_method(kept: Sequence[Trace], usual: Mapping[str, Knobs]) -> dict[str, list[Trace]]:

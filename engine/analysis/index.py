@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from engine.analysis.grouping import task_of
+from engine.analysis.grouping import one_target, task_of
 from engine.analysis.intervals import quotient_interval
 from engine.errors import TraceError
 from engine.files.written import writable
@@ -161,10 +161,12 @@ def pool(frame: pd.DataFrame) -> dict[str, Any]:
     quotients of sums over runs (linearised; there are many).
 
     Raises:
-        TraceError: no run.
+        TraceError: no run. ConfigError: runs of different targets.
     """
     if frame.empty:
         raise TraceError("The index names no run.")
+    targets = frame["target"].value_counts()
+    one_target({str(target): int(n) for target, n in targets.items()})
     frame = frame.assign(again=frame.groupby(["label", *PAIR[:-1]], sort=False).cumcount())
     tasks = list(dict.fromkeys(frame["task"]))
     sections = [_section(task, frame[frame["task"] == task]) for task in tasks]
@@ -173,7 +175,7 @@ def pool(frame: pd.DataFrame) -> dict[str, Any]:
     return {
         "kind": "pooled",
         "schema": 1,
-        "target": {"id": " and ".join(sorted(set(frame["target"])))},
+        "target": {"id": str(targets.index[0])},
         "device": " and ".join(sorted(set(frame["device"]))),
         "dtype": " and ".join(sorted(set(frame["dtype"]))),
         "runs": len(frame),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.analysis import heterospec as paper
-from engine.analysis.grouping import Knobs, by_method, pair_names, task_of
+from engine.analysis.grouping import Knobs, by_method, by_target, one_target, pair_names, task_of
 from engine.analysis.intervals import Interval, mean_interval, ratio_interval, speedup_interval
 from engine.analysis.quality import quality
 from engine.errors import ConfigError
@@ -38,11 +38,7 @@ def pool(
     kept = list(traces)
     if not kept:
         raise ConfigError("There is no run to pool.")
-    targets = {str(t.head.models.get("target", {}).get("id", "?")) for t in kept}
-    if len(targets) > 1:
-        raise ConfigError(
-            f"These runs are of different targets ({', '.join(sorted(targets))}): pool those of one at a time."
-        )
+    one_target({target: len(runs) for target, runs in by_target(kept).items()})
     groups = by_method(kept, usual or {})
     tasks = list(dict.fromkeys(task_of(t) for t in kept))
     sections = [

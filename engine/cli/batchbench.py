@@ -63,7 +63,7 @@ def bench_batches(args: argparse.Namespace, given: Sequence[Prompt]) -> int:
 
 def tell(args: argparse.Namespace, result: dict[str, Any], text: Callable[[dict[str, Any]], str]) -> None:
     """Print a result as text or JSON, and write it where that was asked for."""
-    told = json.dumps(result, indent=1)
+    told = json.dumps(result, indent=1, allow_nan=False)
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         args.out.write_text(told + "\n", "utf-8")

@@ -2,7 +2,6 @@
 `--batch` speeds by the number of prompts decoded together."""
 
 import argparse
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -237,7 +236,7 @@ def _text(result: dict[str, Any]) -> str:
         "",
         "target calls, tokens verified, tokens a call",
         *(
-            f"  {n:28} {c['calls']:6} {c['verify_tokens']:8} {c['tau'] or math.inf:8.2f}"
+            f"  {n:28} {c['calls']:6} {c['verify_tokens']:8} " + (f"{c['tau']:8.2f}" if c["calls"] else "no calls")
             for n, c in result["counts"].items()
         ),
         "",

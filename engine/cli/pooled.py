@@ -1,4 +1,7 @@
-"""`pooled`: reduce folders of traces to the figures and tables of HeteroSpec, in one small JSON file for the page."""
+"""`pooled`: reduce folders of traces to the figures and tables of HeteroSpec, in one small JSON file for the page.
+
+Runs of several targets are pooled target by target.
+"""
 
 import argparse
 import json
@@ -6,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.analysis.grouping import by_target, one_target
 from engine.analysis.pool import RECORDED, pool
 from engine.analysis.reading import read_run
 from engine.cli.progress import track
-from engine.errors import ConfigError
+from engine.errors import ConfigError, unknown
 from engine.methods import CARDS
 from engine.strata.learning import study
 
@@ -26,15 +30,38 @@ def add_parser(subparsers: Any) -> None:
         metavar="FOLDER",
         help="traces, also in folders below; `compare --out` writes them",
     )
+    parser.add_argument(
+        "--target",
+        metavar="ID",
+        help="only runs of this target, as its traces name it (default: those of each, in turn)",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help=f"write JSON there (the page shows {RECORDED.name})")
     parser.add_argument("--json", action="store_true", help="the same JSON instead of tables")
     parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Read, pool, print the tables; write the file on demand."""
+    """Read, pool, print the tables of each target; JSON and the file on demand, of one target.
+
+    Raises:
+        ConfigError: no traces, none of the target asked for, or JSON of several targets.
+    """
     files = [path for folder in args.folders for path in traces_in(folder)]
-    found = pool((read_run(path) for path in track(files, "traces", quiet=not sys.stderr.isatty())), usual(), study)
+    runs = by_target(read_run(path) for path in track(files, "traces", quiet=not sys.stderr.isatty()))
+    if args.target and args.target not in runs:
+        raise ConfigError(unknown("target", args.target, runs))
+    chosen = {args.target: runs[args.target]} if args.target else runs
+    if args.json or args.out:
+        one_target({target: len(own) for target, own in chosen.items()}, "for JSON name one with --target")
+    for target, own in chosen.items():
+        found = pool(own, usual(), study)
+        if len(chosen) > 1:
+            print(f"\n{target}: {len(own)} run{'s' * (len(own) != 1)}")
+        _tell(args, found)
+    return 0
+
+
+def _tell(args: argparse.Namespace, found: dict[str, Any]) -> None:
     found["commands"].append(args.given)
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     if args.out:
@@ -42,10 +69,9 @@ def handle(args: argparse.Namespace) -> int:
         args.out.write_text(text + "\n", encoding="utf-8")
     if args.json:
         print(text)
-        return 0
+        return
     for section in found["sections"]:
         print(_as_text(section))
-    return 0
 
 
 def usual() -> dict[str, dict[str, Any]]:

@@ -52,7 +52,8 @@ def preflight(
         except LabError as error:
             findings.append(Finding(role, "against", str(error)))
     pair = _pair(found) if len(found) == len(models) else None
-    chosen = places(Wanted(models, {}, dtype, named=False), device, asked) if pair else {"target": asked.get("target", device)}
+    first = {"target": asked.get("target", device)}  # where there is nothing to place
+    chosen = places(Wanted(models, {}, dtype, named=False), device, asked) if pair else first
     rooms = _rooms(found if pair else {}, chosen)
     if pair:
         findings += [*_tokenizers(pair), *_memory(found, rooms)]

@@ -17,4 +17,7 @@ def test_an_index_of_runs_is_opened(service):
     found = http.post("/lab/pooled", content=framed(**{"index.parquet": table})).json()
     assert [row["label"] for row in found["sections"][0]["methods"]] == ["Plain decoding", "Chain of candidates"]
     assert [one["file"] for one in found["named"]] == ["plain.jsonl", "chain.jsonl"] and found["plots"]["sections"]
+    rows[1]["target"] = "another"
+    refused = http.post("/lab/pooled", content=framed(**{"index.parquet": pd.DataFrame(rows).to_parquet()}))
+    assert refused.status_code == 400 and "different targets (1 of made-up, 1 of another)" in refused.json()["error"]
     assert "no Parquet" in http.post("/lab/pooled", content=framed(x=b"PAR1")).json()["error"]

@@ -114,8 +114,8 @@ def test_granularity_is_asked_or_told_why_not() -> None:
 def test_what_cannot_be_pooled() -> None:
     with pytest.raises(ConfigError, match="no run"):
         pool([])
-    with pytest.raises(ConfigError, match="different targets"):
-        pool([plain(3), plain(3, target="other")])
+    with pytest.raises(ConfigError, match=r"different targets \(2 of other, 1 of t\): pool those of one at"):
+        pool([plain(3), plain(3, target="other"), plain(3, target="other")])
     section = pool([plain(3, prompt="a"), run("eagle", [(1, 1, None)], prompt="b")])["sections"][0]
     assert not section["even"] and section["prompts"] == 2
 

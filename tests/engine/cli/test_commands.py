@@ -15,6 +15,7 @@ from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.loop import Decoding
 from engine.tasks import load_problems
+from engine.trace.store import Trace
 from tests.engine.zoo import Zoo
 
 SHORT = ("--max-new-tokens", "6")
@@ -166,6 +167,19 @@ def test_compare_pools_prompts_and_pooled_reads_its_traces(
     assert "sd:gamma=2" in capsys.readouterr().out
     assert main(["pooled", str(out.parent), "--out", str(tmp_path / "pooled.json")]) == 0
     assert len(json.loads((tmp_path / "pooled.json").read_text())["sections"]) == 1
+    capsys.readouterr()
+    copy = Trace.load(next(out.glob("*.jsonl.gz")))
+    copy.head.models["target"]["id"] = "another"
+    copy.save(out / "another.jsonl.gz")
+    assert (
+        "6 of" in (why := refused(capsys, "pooled", str(out), "--json")) and "1 of another): for JSON name one" in why
+    )
+    assert "'anothre'" in refused(capsys, "pooled", str(out), "--target", "anothre")
+    assert main(["pooled", str(out), "--target", "another", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == 1
+    assert main(["pooled", str(out)]) == 0
+    told = capsys.readouterr().out
+    assert told.index(": 6 runs") < told.index("another: 1 run\n") and told.count("tau") == 2
     prompts.write_text('{"words": "abc"}\n')
     assert "prompt field" in refused(capsys, *given)
     assert "no file" in refused(capsys, "compare", "--methods", "ar", "--prompts", str(tmp_path / "none"), *pair)
@@ -217,7 +231,8 @@ def test_calibrate_averages_the_largest_entropies(
 
 
 def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["bench", *pair, "--items", "1", *SHORT, "--repetitions", "1", "--methods", "sd,pld", "--no-lookups"]
+    given = ["bench", *pair, "--items", "1", *SHORT, "--repetitions", "1", "--no-lookups"]
+    given += ["--methods", "sd,pld,draft_alone"]
     assert main([*given, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {"ar / hf generate", "sd / hf assisted 5", "sd / ar", "pld / ar"} <= found["ratios"].keys()
@@ -228,6 +243,14 @@ def test_bench_reports_ratios_and_counts(pair: list[str], capsys: pytest.Capture
     assert main([*given, "--no-transformers"]) == 0
     told = capsys.readouterr().out
     assert "ratios of tokens per second" in told and "quality" not in told
+    counted = told.partition("tokens a call\n")[2].splitlines()
+    assert counted[0].split() == ["ar", "6", "6", "1.00"] and counted[3].split() == [
+        "draft_alone",
+        "0",
+        "0",
+        "no",
+        "calls",
+    ]
     assert "task" in refused(capsys, "bench", *pair, "--task", "poems")
 
 

@@ -143,6 +143,7 @@ def test_memory_is_told_for_each_device(
     assert "weights of the draft and" in lines[1] and f"{sized(11 * one // 10)} are available on cuda:1" in lines[1]
     fits, lines = told({"cuda:0": 10 * one, "cuda:1": one // 2}, draft_device="cuda:1")
     assert not fits and "of the draft" in lines[1] and "It does not fit" in lines[1] and "not fit" not in lines[0]
+    assert preflight(pair[0], "no such id/at all/", target_device="cuda:1").available == one // 2
     fits, lines = told({"cuda:0": 10 * one}, target_device="cuda:0", draft_device="cpu")
     assert fits and "of the target" in lines[0] and lines[1].endswith("available on cpu.")
     third = {f"cuda:{i}": 11 * one // 20 for i in range(3)}  # too little for the weights of one
