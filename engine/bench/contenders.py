@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM
 from engine.bench.contest import Contender, Lap
 from engine.config import Card
 from engine.lab import Lab
-from engine.model.load import DTYPES
+from engine.model.devices import DTYPES
 from engine.runs.running import prepare
 from engine.trace.outcome import calls
 from engine.trace.store import Trace

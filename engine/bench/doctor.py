@@ -21,12 +21,11 @@ from engine.heads.graphs import Levels
 from engine.heads.treemask import TreeMask
 from engine.model import Model, Session
 from engine.model.decoder import Decoder
-from engine.model.devices import KINDS, accelerators, synchronise
+from engine.model.devices import DTYPES, KINDS, accelerators, synchronise
 from engine.model.generic import GenericDecoder
 from engine.model.graphs import Again, Capturer, CudaCapturer, GraphedDecoder, obstacle
 from engine.model.layers import layers_of
 from engine.model.lean import LeanDecoder
-from engine.model.load import DTYPES
 from engine.model.trial import CLOSE, ROUGH
 
 TEXT = 24  # tokens of the text that paths are compared on

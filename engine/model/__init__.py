@@ -2,7 +2,8 @@
 caches known."""
 
 from engine.model.bridge import Bridge, BridgedSession, bridge
-from engine.model.load import Model, load_model
+from engine.model.load import load_model
+from engine.model.model import Model
 from engine.model.session import Forward, Session
 from engine.model.tokens import Tokenizer
 

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from engine.draft import EMPTY, Draft
 from engine.errors import ConfigError, ModelMismatch
-from engine.model.load import Model
+from engine.model.model import Model
 from engine.model.session import Forward, Session
 from engine.model.tokens import Tokenizer, byte_alphabet, common_prefix
 

@@ -1,15 +1,17 @@
-"""Devices: which there are, how much memory they have left, and which of them a model's weights go to.
+"""Devices: which there are, how much memory they have left, which of them a model's weights go to, and of what dtype.
 
 The choice itself is a function of numbers (`place`), so that it is tested where there is no accelerator.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 
 from engine.errors import ConfigError, unknown
 
 ROOM = 1.15  # of a model's weights: what its cache, masks and rows take besides, at least
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 KINDS = ("cuda", "xpu", "mps")
 
 
@@ -101,6 +103,26 @@ def homes(device: str) -> list[torch.device]:
 def free(device: torch.device) -> int:
     """Bytes of memory that a GPU has left."""
     return int(getattr(torch, device.type).mem_get_info(device)[0])
+
+
+def placement(places: Sequence[torch.device]) -> dict[str, Any]:
+    """Where transformers puts the layers: all in one place, or spread over several GPUs."""
+    if len(places) == 1:
+        return {"device_map": {"": places[0]}}
+    return {"device_map": "auto", "max_memory": {place.index or 0: free(place) for place in places}}
+
+
+def dtype_on(device: torch.device, dtype: str) -> "torch.dtype | str":
+    """What "auto" means on a device, or the dtype of that name.
+
+    Raises:
+        ConfigError: unknown dtype.
+    """
+    if dtype == "auto":
+        return torch.float32 if device.type == "cpu" else "auto"
+    if dtype not in DTYPES:
+        raise ConfigError(unknown("dtype", dtype, ("auto", *DTYPES)))
+    return DTYPES[dtype]
 
 
 def synchronise(devices: Iterable[torch.device]) -> None:

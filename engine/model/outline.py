@@ -15,9 +15,11 @@ from transformers.quantizers import AutoHfQuantizer
 from engine.errors import AssetError, LabError, ModelMismatch
 from engine.files.documents import read_object
 from engine.model import lean, network
-from engine.model.devices import pick_device
+from engine.model.assembly import assembled
+from engine.model.devices import dtype_on, pick_device
 from engine.model.hub import Glance, glance, missing, unpackable
-from engine.model.load import Model, assembled, dtype_on, ways_to_load
+from engine.model.load import ways_to_load
+from engine.model.model import Model
 from engine.model.products import second
 from engine.model.seq2seq import codes_of
 from engine.model.unpacking import packing_of

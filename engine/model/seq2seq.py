@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from engine.errors import ConfigError, ModelMismatch, unknown
-from engine.model.crossed import RELATIVE, CrossDecoder, crossed_from
+from engine.model.crossed import CrossDecoder, crossed_from
+from engine.model.crossweights import RELATIVE
 from engine.model.crosswhole import WholeDecoder
 from engine.model.network import context_of
 from engine.model.seam import Seam

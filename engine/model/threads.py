@@ -17,7 +17,7 @@ import torch
 
 from engine.draft import EMPTY, Draft, chain
 from engine.errors import ConfigError
-from engine.model.load import Model
+from engine.model.model import Model
 from engine.model.session import Session
 
 AUTO = "auto"

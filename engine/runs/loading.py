@@ -12,9 +12,9 @@ from engine.heads.mtp_load import brings
 from engine.judge.client import Endpoint
 from engine.judge.served import served_model
 from engine.model import Model, bridge, load_model
+from engine.model.checkpoint import weight_bytes
 from engine.model.devices import accelerators, place
 from engine.model.hub import fetch
-from engine.model.load import weight_bytes
 from engine.progress import loading, size_of
 from engine.runs.assets import LOADERS
 

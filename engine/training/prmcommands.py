@@ -12,7 +12,7 @@ import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
 
 from engine.model import load_model
-from engine.model.load import revision_of
+from engine.model.checkpoint import revision_of
 from engine.reward.likelihood import load_likelihood, save_likelihood
 from engine.reward.steps import SENTENCES
 from engine.tasks import FAMILIES, Problem, load_problems

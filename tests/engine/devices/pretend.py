@@ -216,5 +216,5 @@ def loaded(path: Path, place: str, apart: str = "cuda:1") -> Model:
         return load_model(path, place, "float32")
     layers = AutoConfig.from_pretrained(path).num_hidden_layers
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(load, "_placement", lambda places: {"device_map": spread(layers, *map(str, places))})
+        patch.setattr(load, "placement", lambda places: {"device_map": spread(layers, *map(str, places))})
         return load_model(path, f"cuda:0,{apart}", "float32")

@@ -187,7 +187,7 @@ def test_towers_are_dropped_where_no_text_model_stands_alone() -> None:
 def test_offloaded_weights_run_and_are_counted(folders: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     whole = load_model(folders["llama"], "cpu")
     places = {"model.embed_tokens": "cpu", "model.rotary_emb": "cpu", "model.norm": "cpu", "lm_head": "cpu"}
-    monkeypatch.setattr("engine.model.load._placement", lambda *_: {"device_map": places | {"model.layers": "disk"}})
+    monkeypatch.setattr("engine.model.load.placement", lambda *_: {"device_map": places | {"model.layers": "disk"}})
     model = load_model(folders["llama"], "cpu")
     assert not model.lean and any(p.is_meta for p in known(GenericDecoder, model.decoder).hf.parameters())
     assert (model.parameters, model.bytes, model.device) == (whole.parameters, whole.bytes, torch.device("cpu"))

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from engine.errors import ModelMismatch
 from engine.lab import Lab
 from engine.model import load_model
-from engine.model.load import weight_bytes
+from engine.model.checkpoint import weight_bytes
 from engine.model.outline import outline
 from tests.engine.model import tiny
 from tests.engine.model.families import PROMPT, TREE, plain_model, written

@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from engine.lab import Lab
 from engine.model import load_model
-from engine.model.load import hash_of
+from engine.model.checkpoint import hash_of
 from engine.nat.files import load_nat
 from engine.tasks import SOURCED, get_task, load_problems
 from engine.training.data import Corpus, Mix

@@ -1,0 +1,80 @@
+"""What a checkpoint's files tell: which weights they are, how large, and whether a network got all of them."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig
+
+from engine import progress
+from engine.errors import AssetError, ModelMismatch
+from engine.model import network
+from engine.model.devices import DTYPES
+from engine.model.hub import commit_of, missing, zeros
+from engine.model.unpacking import packing_of
+from engine.progress import size_of
+
+
+def revision_of(path: str | Path) -> str:
+    """sha256 of the weights in a folder, or the commit of a hub checkpoint."""
+    return hash_of(path) or commit_of(str(path))
+
+
+def hash_of(path: str | Path) -> str:
+    """sha256 of the weights in a folder, empty for what is none; the bytes that are read are told."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return ""
+    digest = hashlib.sha256()
+    for file in sorted(folder.glob("*.safetensors")):
+        with file.open("rb") as handle:
+            while block := handle.read(1 << 20):
+                digest.update(block)
+                progress.advance(len(block))
+    return "sha256:" + digest.hexdigest()[:16]
+
+
+def weight_bytes(ref: str, dtype: str = "auto") -> int:
+    """Bytes that the weights of a checkpoint take, before they are loaded.
+
+    Raises:
+        AssetError: there is no such model. ModelMismatch: its weights are packed in a way that is not understood.
+    """
+    stored = size_of(ref)
+    try:
+        config = AutoConfig.from_pretrained(ref, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise AssetError(missing(ref, error)) from error
+    if stored and dtype == "auto" and packing_of(config, ref) is None:
+        return stored
+    kept = DTYPES.get(dtype) or getattr(network.text_config(config), "dtype", None) or torch.float32
+    return network.count(config) * int(kept.itemsize)
+
+
+def complete(info: Any, name: str) -> None:
+    """Refuse weights that transformers would have filled in at random.
+
+    Raises:
+        AssetError: tensors are missing, or of another shape than the configuration says.
+    """
+    lost = sorted(str(key) for kind in ("missing_keys", "mismatched_keys") for key in info.get(kind) or ())
+    if lost:
+        raise AssetError(
+            f"The weights of {name} are not complete: {len(lost)} tensors are missing or misshapen, such as {lost[0]}."
+        )
+
+
+def all_taken(info: Any, hf: Any, path: str, name: str) -> None:
+    """Refuse packed weights with tensors beside them that the plain modules have no place for, such as AWQ's scales of
+    activations; biases of nothing but zeros, as AutoGPTQ gives every layer, are none.
+
+    Raises:
+        ModelMismatch: with the name of one.
+    """
+    modules = {at for at, _ in hf.named_modules()}
+    besides = {str(key) for key in info.get("unexpected_keys") or () if str(key).rpartition(".")[0] in modules}
+    if besides and (odd := sorted(besides - zeros(path, besides))):
+        raise ModelMismatch(
+            f"{name} cannot be unpacked: {odd[0]} stands beside its packed weights, and its type has no place for it."
+        )
