@@ -5,6 +5,7 @@ A part stands between `<!-- begin:NAME -->` and `<!-- end:NAME -->`. A test hold
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def filled(text: str) -> str:
     """The text with all its parts made anew."""
     parts = {
         "methods": methods(),
-        "embedded": embedded(ROOT / "assets" / "tiny") + sourced(ROOT / "assets" / "crossed"),
+        "embedded": embedded(ROOT / "assets" / "tiny", ROOT / "assets" / "crossed"),
         "bench": bench(BENCH),
         "quality": quality(QUALITY),
         "page": page(PAGE),
@@ -75,67 +76,78 @@ def methods() -> str:
     )
 
 
-def embedded(folder: Path) -> str:
-    """What the embedded models reached, from their cards."""
+Cell = Callable[[dict[str, Any]], str]  # of what a card says of its evaluation
+
+
+def embedded(tiny: Path, crossed: Path) -> str:
+    """What the embedded models of both families reached, from their cards."""
+    if not all((tiny / role / "card.json").is_file() for role in ("target", "draft")):
+        return "Not evaluated yet: run `python -m engine.training eval`.\n"
+    cards = {role: _card(tiny / role) for role in ("target", "draft")}
     lines = ["Measured by `python -m engine.training eval` on held-out problems, fp32, greedy:", ""]
-    lines += [
-        "| model | parameters | arithmetic answered | functions that pass | sentences, BLEU |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    pair: dict[str, Any] = {}
-    for role in ("target", "draft"):
-        path = folder / role / "card.json"
-        if not path.is_file():
-            return "Not evaluated yet: run `python -m engine.training eval`.\n"
-        card = json.loads(path.read_text(encoding="utf-8"))
-        found, pair = card["evaluation"]["model"], card["evaluation"]["pair"]
-        lines.append(
-            f"| {role} | {card['training']['parameters'] / 1e6:.2f} M | {found['arithmetic']['accuracy']:.1%} | "
-            f"{found['functions']['accuracy']:.1%} | {found['sentences']['bleu']:.1f} |"
-        )
-    rates = ", ".join(
-        f"{family} {row['accept_rate_tested']:.1%} (tau {row['tau']:.2f})" for family, row in pair.items()
+    lines += _reached(
+        cards,
+        {
+            "arithmetic answered": _score("arithmetic", "accuracy", ".1%"),
+            "functions that pass": _score("functions", "accuracy", ".1%"),
+            "sentences, BLEU": _score("sentences", "bleu", ".1f"),
+        },
     )
+    evaluation = cards["draft"]["evaluation"]
+    rates = _pair(evaluation, lambda row: f"{row['accept_rate_tested']:.1%} (tau {row['tau']:.2f})")
     lines += [
         "",
         "Greedy chains of five: share of tested draft tokens that the target accepts, and tokens a target call: "
         f"{rates}.",
     ]
-    missed = [c["what"] + f": {c['value']:.3f}" for c in card["evaluation"]["checks"] if not c["met"]]
+    missed = [c["what"] + f": {c['value']:.3f}" for c in evaluation["checks"] if not c["met"]]
     lines += ["", "Set out to reach and missed: " + "; ".join(missed) + "."] if missed else []
-    return "\n".join(lines) + "\n"
 
-
-def sourced(folder: Path) -> str:
-    """What the encoder-decoder models reached, from their cards."""
-    cards = {
-        role: json.loads((folder / f"source_{role}" / "card.json").read_text(encoding="utf-8"))
-        for role in ("target", "draft", "parallel")
-    }
-    lines = [
-        "",
-        f"The encoder-decoder pair (`--preset crossed`), measured by `{cards['target']['evaluation']['command']}`:",
-        "",
-        "| model | parameters | translation, BLEU | summaries, ROUGE-L | tested tokens accepted | tau |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for role, card in cards.items():
-        found, pair = card["evaluation"].get("model"), card["evaluation"].get("pair")
-        cells = [
-            f"{card['training']['parameters'] / 1e6:.2f} M",
-            f"{found['translation']['bleu']:.1f}" if found else "",
-            f"{found['summaries']['rougeL']:.1f}" if found else "",
-            ", ".join(f"{family} {row['accept_rate_tested']:.1%}" for family, row in pair.items()) if pair else "",
-            ", ".join(f"{family} {row['tau']:.2f}" for family, row in pair.items()) if pair else "",
-        ]
-        lines.append(f"| {role} | {' | '.join(cells)} |")
-    heads = json.loads((folder / "blockwise" / "card.json").read_text(encoding="utf-8"))
-    found = {family: row for family, row in heads["evaluation"].items() if family != "command"}
-    taus = ", ".join(f"{family} {row['tau_10']:.2f} and {row['tau_25']:.2f}" for family, row in found.items())
-    lines.append(
-        f"| blockwise heads | {heads['training']['parameters'] / 1e6:.2f} M | | | | blocks of 10 and 25: {taus} |"
+    cards = {role: _card(crossed / f"source_{role}") for role in ("target", "draft", "parallel")}
+    command = cards["target"]["evaluation"]["command"]
+    lines += ["", f"The encoder-decoder pair (`--preset crossed`), measured by `{command}`:", ""]
+    lines += _reached(
+        cards,
+        {
+            "translation, BLEU": _score("translation", "bleu", ".1f"),
+            "summaries, ROUGE-L": _score("summaries", "rougeL", ".1f"),
+            "tested tokens accepted": lambda of: _pair(of, lambda row: f"{row['accept_rate_tested']:.1%}"),
+            "tau": lambda of: _pair(of, lambda row: f"{row['tau']:.2f}"),
+        },
     )
+    heads = _card(crossed / "blockwise")
+    found = {"pair": {family: row for family, row in heads["evaluation"].items() if family != "command"}}
+    taus = _pair(found, lambda row: f"{row['tau_10']:.2f} and {row['tau_25']:.2f}")
+    lines.append(f"| blockwise heads | {_size(heads)} | | | | blocks of 10 and 25: {taus} |")
     return "\n".join(lines) + "\n"
+
+
+def _card(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _size(card: dict[str, Any]) -> str:
+    return f"{card['training']['parameters'] / 1e6:.2f} M"
+
+
+def _reached(cards: dict[str, Any], columns: dict[str, Cell]) -> list[str]:
+    """A table of models: their sizes, and what their evaluations say in each column."""
+    lines = [f"| model | parameters | {' | '.join(columns)} |", "| --- " * (2 + len(columns)) + "|"]
+    for role, card in cards.items():
+        cells = [role, _size(card), *(cell(card["evaluation"]) for cell in columns.values())]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _score(family: str, name: str, form: str) -> Cell:
+    """What a model reached alone on a family of tasks; empty for what writes nothing alone."""
+    return lambda of: format(of["model"][family][name], form) if "model" in of else ""
+
+
+def _pair(evaluation: dict[str, Any], said: Cell) -> str:
+    """What is said of drafting for the target on each family of tasks; empty for what does not draft."""
+    return ", ".join(f"{family} {said(row)}" for family, row in evaluation.get("pair", {}).items())
 
 
 def numbers() -> str:
