@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.heads.block import Block, Spec, shapes
+from engine.heads.graphs import Slots
 from engine.heads.lean import LeanBlock, Memory, Norm, Spoken
 from engine.model.decoder import Decoder
 from engine.model.products import Product
@@ -139,7 +140,7 @@ class EagleHead:
         return F.linear(normed, w["lm_head.weight"])
 
     def run(
-        self, memory: Memory, ids_T: Tensor, hidden_TD: Tensor, where: slice, at: int, mask: Tensor | None = None
+        self, memory: Slots, ids_T: Tensor, hidden_TD: Tensor, where: slice, at: int, mask: Tensor | None = None
     ) -> Tensor:
         """The head's next hidden rows [T, D], before any norm, after the target's tokens `ids_T`; keys and values go to
         the memory from slot `at`. See `Memory.attend` for `where` and `mask`."""
@@ -168,7 +169,7 @@ class Lean:
         self.lm_head = Product(self.norm_last.into(transposed(w["lm_head.weight"])))
 
     def run(
-        self, memory: Memory, ids_T: Tensor, hidden_TD: Tensor, where: slice, at: int, mask: Tensor | None
+        self, memory: Slots, ids_T: Tensor, hidden_TD: Tensor, where: slice, at: int, mask: Tensor | None
     ) -> Tensor:
         """See `EagleHead.run`."""
         if self.regresses:

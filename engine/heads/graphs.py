@@ -10,9 +10,9 @@ Dimension key: T rows of a level, R rows of a size, S slots of a size, D head wi
 
 import weakref
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -22,8 +22,20 @@ from engine.model.decoder import Decoder
 from engine.model.graphs import ROWS, SLOTS, SPARE, Capturer, GraphedDecoder
 
 ROOM = 256  # slots for trees beyond those of a run's tokens
-Level = Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]]  # memory, ids, hidden rows -> hidden rows, logits
 Replay = Callable[[], None]
+
+
+class Slots(Protocol):
+    """What a level asks of a memory."""
+
+    def reserve(self, slots: int) -> None:
+        """See `Memory.reserve`."""
+
+    def attend(self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None, /) -> Tensor:
+        """See `Memory.attend`."""
+
+
+Level = Callable[[Slots, Tensor, Tensor], tuple[Tensor, Tensor]]  # memory, ids, hidden rows -> hidden rows, logits
 
 
 @dataclass(eq=False)
@@ -55,7 +67,7 @@ class Levels:
         self.capturer, self.why_not = capturer, ""
         self.captured = self.replayed = 0
         self._spare: list[tuple[int, Memory]] = []
-        self._rows: dict[Any, tuple[Tensor, Replay, tuple[Tensor, ...]]] = {}
+        self._rows: dict[tuple[Hashable, int, int], tuple[Tensor, Replay, tuple[Tensor, ...]]] = {}
 
     def memory(self, owner: object, make: Callable[[int], Memory], capacity: int) -> Memory:
         """A memory of the next size, which `owner` has until it goes; that of an ended run where one is left."""
@@ -112,7 +124,7 @@ class Levels:
         hidden, logits = held.results
         return hidden[:T].clone(), logits[:T].clone()
 
-    def rows(self, name: Any, work: Callable[[Tensor], Tensor], x_TE: Tensor) -> Tensor:
+    def rows(self, name: Hashable, work: Callable[[Tensor], Tensor], x_TE: Tensor) -> Tensor:
         """What a head without a memory makes of some rows [T, ...]; `name` tells its products apart."""
         T = len(x_TE)
         place = bisect_left(ROWS, T)
@@ -151,15 +163,15 @@ def why_not(decoder: Decoder, head: object) -> str:
     return f"The levels of its head are not captured: {reason}." if reason else ""
 
 
-_KEPT: "weakref.WeakKeyDictionary[Any, Levels]" = weakref.WeakKeyDictionary()  # by head
-
-
 class Head(Protocol):
     """What is asked of any head."""
 
     @property
     def uncaptured(self) -> str:
         """Why its levels cannot be captured, as the end of a sentence; empty when they can."""
+
+
+_KEPT: "weakref.WeakKeyDictionary[Head, Levels]" = weakref.WeakKeyDictionary()
 
 
 def levels_of(decoder: Decoder, head: Head) -> Levels | None:

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.heads.block import Block, Spec, shapes
+from engine.heads.graphs import Slots
 from engine.heads.lean import LeanBlock, Memory, Norm, Spoken
 from engine.model.decoder import Decoder
 from engine.model.products import Product
@@ -79,7 +80,7 @@ class LlamaLayer:
         """What the attention reads [T, D]."""
         return F.rms_norm(x_TD, (self.spec.width,), self.norm, self.spec.eps)
 
-    def run(self, memory: Memory, x_TD: Tensor, at: int) -> Tensor:
+    def run(self, memory: Slots, x_TD: Tensor, at: int) -> Tensor:
         (block, norm, qkv), end = self._lean, at + len(x_TD)
         memory.reserve(end)
         return block.close(x_TD, memory.attend(qkv(norm(x_TD), block.bias), slice(at, end), at))

@@ -8,7 +8,6 @@ not kept twice.
 
 import platform
 from functools import cache
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,7 +22,7 @@ class Product:
     def __init__(self, weight_IO: Tensor) -> None:
         self.weight = weight_IO
         twice = second(weight_IO.numel(), weight_IO.dtype, weight_IO.device)
-        self.blocks: Any = in_blocks(weight_IO) if twice else None
+        self.blocks = in_blocks(weight_IO) if twice else None
         self.rows = max(2, -(-WORK // max(1, weight_IO.numel())))
 
     def __call__(self, x_TI: Tensor, bias_O: Tensor | None = None) -> Tensor:
@@ -48,9 +47,10 @@ def second(size: int, dtype: torch.dtype, device: torch.device) -> int:
     return size_B if suits and size >= LEAST and size_B <= BYTES and blocks_work() else 0
 
 
-def in_blocks(weight_IO: Tensor) -> Any:
+def in_blocks(weight_IO: Tensor) -> Tensor:
     """The matrix as oneDNN wants it for small numbers of rows; a copy."""
-    return torch.ops.mkldnn._reorder_linear_weight(weight_IO.t().contiguous(), 8)
+    blocks: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight_IO.t().contiguous(), 8)
+    return blocks
 
 
 @cache

@@ -9,7 +9,7 @@ Dimension key as in decoder.py; B places, n sequences of a pass, N rows of all o
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -117,7 +117,7 @@ class Padded:
     `see` [n, T, S]: which slots each row sees; `pos` [n, T] and `kpos` [n, S]: positions of rows and of slots.
     """
 
-    def __init__(self, layout: Layout[Any], short: Sequence[int]) -> None:
+    def __init__(self, layout: Layout[P], short: Sequence[int]) -> None:
         news, sizes = [layout.parts[i].new for i in short], [layout.sizes[i] for i in short]
         firsts, places = [layout.spans[i][0] for i in short], [layout.parts[i].cache.place for i in short]
         device = layout.pos.device

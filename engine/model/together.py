@@ -6,12 +6,12 @@ are run as one, and their rows go on. So no session, drafter, shape or rule know
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from greenlet import getcurrent, greenlet
 from torch import Tensor
 
-from engine.model.crossed import CrossDecoder
+from engine.model.crossed import CrossCache, CrossDecoder
 from engine.model.crosspacked import CrossPacking
 from engine.model.decoder import Cache, Decoder, New, Rows
 from engine.model.graphs import GraphedDecoder
@@ -23,7 +23,14 @@ T = TypeVar("T")
 MOST = 2048  # rows of a joined pass; of long prompts some wait for the next
 
 
-class Joins(Protocol):
+class PlacedCache(Cache, Placed, Protocol):
+    """A cache at its place in a slab."""
+
+
+P = TypeVar("P", bound=PlacedCache)
+
+
+class Joins(Protocol[P]):
     """Runs passes of one decoder over several sequences at once."""
 
     @property
@@ -33,19 +40,19 @@ class Joins(Protocol):
     def bytes(self, slots: int) -> int:
         """What the keys and values of one sequence take."""
 
-    def caches(self, places: int, slots: int) -> Sequence[Any]:
+    def caches(self, places: int, slots: int) -> Sequence[P]:
         """Empty caches for so many sequences, each good for the decoder too."""
 
-    def run(self, parts: Sequence[Part[Any]], taps: Sequence[int]) -> list[Rows]:
+    def run(self, parts: Sequence[Part[P]], taps: Sequence[int]) -> list[Rows]:
         """One pass over the rows of all parts, whose caches lie in one slab; all leave out the same layers."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Ask:
+class Ask(Generic[P]):
     """A pass that a row wants."""
 
-    decoder: "JoinedDecoder"
-    cache: Placed
+    decoder: "JoinedDecoder[P]"
+    cache: P
     new: New
     taps: tuple[int, ...]
     want: int
@@ -55,6 +62,9 @@ class Ask:
         """Passes of one kind can be joined; false comes before true."""
         skip = tuple(sorted(self.new.skip))
         return self.decoder.waits and not skip, id(self.cache.slab), skip, self.taps
+
+
+Waiting = Ask[Any]  # of whatever model: those that are joined have one decoder
 
 
 @dataclass(eq=False)
@@ -69,7 +79,7 @@ class Crew:
         """What the tasks return, in their order. An error in one ends all."""
         self._rows = [greenlet(task) for task in tasks]
         results: dict[int, T] = {}
-        waiting: dict[int, Ask] = {}
+        waiting: dict[int, Waiting] = {}
 
         def go(i: int, resume: Callable[..., Any], *given: Any) -> None:
             waiting.pop(i, None)
@@ -99,14 +109,14 @@ class Crew:
                     row.throw()
         return [results[i] for i in range(len(tasks))]
 
-    def ask(self, ask: Ask) -> Rows:
+    def ask(self, ask: Ask[P]) -> Rows:
         """The rows of a pass; run at once for who is no row."""
         here = getcurrent()
         if here not in self._rows or here.parent is None:
             return self._pass([ask])[0]
         return cast(Rows, here.parent.switch(ask))
 
-    def _pass(self, asks: Sequence[Ask]) -> list[Rows]:
+    def _pass(self, asks: Sequence[Ask[P]]) -> list[Rows]:
         self.passes += 1
         self.asked += len(asks)
         packing, taps = asks[0].decoder.packing, asks[0].taps
@@ -115,7 +125,7 @@ class Crew:
         return packing.run([Part(ask.cache, ask.new, ask.want) for ask in asks], taps)
 
 
-def _next(waiting: dict[int, Ask]) -> list[int]:
+def _next(waiting: dict[int, Waiting]) -> list[int]:
     """Rows whose passes are run next as one: drafts before what waits for all drafts, and no more than fit."""
     kind = min(ask.kind for ask in waiting.values())
     chosen, size = list[int](), 0
@@ -128,28 +138,28 @@ def _next(waiting: dict[int, Ask]) -> list[int]:
     return chosen
 
 
-class JoinedDecoder:
+class JoinedDecoder(Generic[P]):
     """A decoder for the rows of a crew. `waits`: its passes come when no row wants another one's, so that the rows of a
     batch are verified together, however long each drafted."""
 
-    def __init__(self, packing: Joins, crew: Crew, places: int, slots: int, waits: bool) -> None:
+    def __init__(self, packing: Joins[P], crew: Crew, places: int, slots: int, waits: bool) -> None:
         """Sequences have room for `slots` slots, or more where they ask for it; so many `places` are made at a time."""
         self.packing, self.crew, self.waits = packing, crew, waits
         self.only_chains = packing.decoder.only_chains
         self._places, self._slots = places, slots
-        self._free: dict[int, list[Any]] = {}
+        self._free: dict[int, list[P]] = {}
 
-    def cache(self, capacity: int) -> Cache:
+    def cache(self, capacity: int) -> P:
         """The next free place among those of this size."""
         size = max(capacity, self._slots)
         if not self._free.get(size):
             self._free[size] = list(self.packing.caches(self._places, size))
-        return cast(Cache, self._free[size].pop(0))
+        return self._free[size].pop(0)
 
-    def run(self, cache: Any, new: New, taps: Sequence[int], want: int) -> Rows:
+    def run(self, cache: P, new: New, taps: Sequence[int], want: int) -> Rows:
         return self.crew.ask(Ask(self, cache, new, tuple(taps), want))
 
-    def read(self, cache: Any, source_S: Tensor) -> None:
+    def read(self, cache: CrossCache, source_S: Tensor) -> None:
         """Of an encoder-decoder: encode the source of one row, at once and alone."""
         cast(CrossDecoder, self.packing.decoder).read(cache, source_S)
 
@@ -160,7 +170,7 @@ class JoinedDecoder:
         return self.packing.decoder.embed(ids_T)
 
 
-def packing_of(decoder: Decoder, source: int = 0) -> Joins | None:
+def packing_of(decoder: Decoder, source: int = 0) -> Joins[Any] | None:
     """What joins the passes of a decoder; None where it runs one sequence at a time: through transformers, on a server,
     or with its layers on several devices. `source`: tokens of the longest source that is read."""
     if isinstance(decoder, CrossDecoder):
