@@ -95,11 +95,12 @@ on a CPU. Windows and chunks are {window} positions there and the text has {leng
 Encoder-decoder models read a source first ([0018](design/0018-encoder-decoder.md)); theirs has {source} tokens, and they
 write {short}. Types whose sources are sounds or pictures are not tried.
 
-Packed weights: GPTQ (2, 4, 8 bits, with `desc_act`, both versions), AWQ (4 bits, "gemm") and compressed-tensors
-(`pack-quantized`, weights alone) are unpacked at load without any further package, FP8 where no device computes in it: what
-runs are the plain matrices, on the same path as the type's plain checkpoints, with their memory
-(`tests/engine/model/test_unpacking.py`). torchao and bitsandbytes in 4 bits run packed where their package is there; all other
-ways, and other varieties of these, are refused with the reason.
+Packed weights: GPTQ (2, 3, 4, 8 bits in both versions, 2 to 8 in planes, with `desc_act` and `dynamic`), AWQ (4 bits,
+"gemm"), AutoRound (in the layouts of these two, with `extra_config`) and compressed-tensors (`pack-quantized` of 2 to 8 bits,
+weights alone) are unpacked at load without any further package, FP8 where no device computes in it, and MXFP4: what runs
+are the plain matrices, on the same path as the type's plain checkpoints, with their memory
+(`tests/engine/model/test_unpacking.py`). BitNet's run packed, torchao's and bitsandbytes' (4 bits) where their package is
+there; all other ways, and other varieties of these, are refused with the reason.
 
 *lean* is the engine's own forward (`engine/model/lean.py`), *generic* goes through transformers itself. Chains only means
 that some layers keep one running state: methods that draft trees draft chains there, and beam search is refused.

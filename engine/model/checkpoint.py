@@ -11,9 +11,12 @@ from engine import progress
 from engine.errors import AssetError, ModelMismatch
 from engine.model import network
 from engine.model.devices import DTYPES
-from engine.model.hub import commit_of, missing, zeros
+from engine.model.fewbits import Packing
+from engine.model.hub import commit_of, missing, unpackable, zeros
 from engine.model.unpacking import packing_of
 from engine.progress import size_of
+
+SCALES = ("scales", "weight_scale", "weight_scale_inv", "weight_scale_2", "input_scale", "SCB")  # of packed weights
 
 
 def revision_of(path: str | Path) -> str:
@@ -65,16 +68,20 @@ def complete(info: Any, name: str) -> None:
         )
 
 
-def all_taken(info: Any, hf: Any, path: str, name: str) -> None:
-    """Refuse packed weights with tensors beside them that the plain modules have no place for, such as AWQ's scales of
-    activations; biases of nothing but zeros, as AutoGPTQ gives every layer, are none.
+def all_taken(info: Any, hf: Any, path: str, name: str, how: str, packing: Packing | None) -> None:
+    """Refuse weights that are unpacked here with tensors beside them that the plain modules have no place for, such as
+    AWQ's scales of activations; biases of nothing but zeros, as AutoGPTQ gives every layer, are none. And weights whose
+    configuration says nothing of their packing (`how` is empty), with scales beside them.
 
     Raises:
         ModelMismatch: with the name of one.
     """
     modules = {at for at, _ in hf.named_modules()}
     besides = {str(key) for key in info.get("unexpected_keys") or () if str(key).rpartition(".")[0] in modules}
-    if besides and (odd := sorted(besides - zeros(path, besides))):
+    if packing and besides and (odd := sorted(besides - zeros(path, besides))):
         raise ModelMismatch(
             f"{name} cannot be unpacked: {odd[0]} stands beside its packed weights, and its type has no place for it."
         )
+    if not how and (odd := sorted(key for key in besides if key.rpartition(".")[2] in SCALES)):
+        reason = ValueError(f"its configuration does not say how, and there is {odd[0]}")
+        raise ModelMismatch(unpackable(name, how, reason))

@@ -98,9 +98,9 @@ def missing(ref: str, error: Exception) -> str:
 def unpackable(name: str, how: str, error: Exception) -> str:
     """Why packed weights cannot be loaded, and what can be."""
     return (
-        f"{name} is packed by {how}, which cannot be loaded here: {first_line(error).rstrip('.')}. "
-        "The same model unpacked can be, or one packed in 4 bits by GPTQ, AWQ or compressed-tensors, by FP8, or by "
-        "torchao or bitsandbytes (4 bits) once installed."
+        f"{name} is packed {f'by {how}, which' if how else 'in a way that'} cannot be loaded here: "
+        f"{first_line(error).rstrip('.')}. The same model unpacked can be, or one packed by GPTQ, AWQ, AutoRound or "
+        "compressed-tensors, by FP8, or by torchao or bitsandbytes (4 bits) once installed."
     )
 
 

@@ -13,10 +13,11 @@ from engine.model import network
 from engine.model.assembly import assembled
 from engine.model.checkpoint import all_taken, complete, hash_of, revision_of, weight_bytes
 from engine.model.devices import DTYPES, dtype_on, homes, placement
+from engine.model.fewbits import Packing
 from engine.model.graphs import SWITCH
 from engine.model.hub import commit_of, missing, unpackable
 from engine.model.model import Model
-from engine.model.unpacking import Packing, packing_of, unpacking
+from engine.model.unpacking import packing_of, unpacking
 
 __all__ = ["DTYPES", "Model", "hash_of", "load_model", "revision_of", "ways_to_load", "weight_bytes"]
 
@@ -66,13 +67,12 @@ def load_model(
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
             raise EngineFault(f"{name} does not fit the memory of {where}. Use a smaller model.") from None
+        reason = _reason(error, packing)
         if config is not None and (how := network.packed(config)):
-            reason = ValueError(packing.faults[0]) if packing and packing.faults else error
             raise ModelMismatch(unpackable(name, how, reason)) from error
-        raise AssetError(missing(path, error)) from error
+        raise AssetError(missing(path, reason)) from error
     complete(info, name)
-    if packing:
-        all_taken(info, hf, path, name)
+    all_taken(info, hf, path, name, network.packed(config), packing)
     hf.eval().requires_grad_(False)
     found = revision or commit_of(path)
     return assembled(name, hf, tokenizer, config, found, languages=languages, graphs=graphs)
@@ -109,3 +109,12 @@ def _weights(path: str, name: str, config: Any, packing: Packing | None, **where
         if not info.get("missing_keys"):
             break
     return hf, info
+
+
+def _reason(error: Exception, packing: Packing | None) -> Exception:
+    """What went wrong while weights were read, where transformers does not say it itself."""
+    if packing and packing.faults:
+        return ValueError(packing.faults[0])
+    if "ignore_mismatched_sizes" in str(error):
+        return ValueError("its tensors have other shapes than its configuration says")
+    return error

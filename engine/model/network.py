@@ -95,10 +95,20 @@ def quantised(hf: Any) -> str:
     return str(getattr(kind, "value", kind))
 
 
+def packing_config(config: Any) -> Any:
+    """What a configuration, or its text part's, says of packed weights; None for plain ones."""
+    parts = (config, text_config(config))
+    return next((found for part in parts if (found := getattr(part, "quantization_config", None))), None)
+
+
 def packed(config: Any) -> str:
     """How a checkpoint's weights are packed, by its configuration; empty for plain ones."""
-    about = getattr(config, "quantization_config", None) or {}
-    kind = about.get("quant_method", "") if isinstance(about, dict) else getattr(about, "quant_method", "")
+    about = packing_config(config) or {}
+    if isinstance(about, dict):
+        early = "bitsandbytes" if about.get("load_in_4bit") or about.get("load_in_8bit") else ""
+        kind = about.get("quant_method") or early
+    else:
+        kind = getattr(about, "quant_method", "")
     return str(getattr(kind, "value", kind))
 
 

@@ -63,7 +63,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         config: Any = AutoConfig.from_pretrained(files.folder, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False)
         packing = network.packed(config)
-        unpacked = bool(packing) and _unpacks(config, name, where)
+        unpacked = _unpacks(config, name, where)
         hf = _network(config, name, wanted)
         model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
     except LabError:
@@ -140,8 +140,10 @@ def _unpacks(config: Any, name: str, device: torch.device) -> bool:
     """
     if packing_of(config, name):
         return True
+    if not network.packed(config):
+        return False
     try:
-        quantizer = AutoHfQuantizer.from_config(config.quantization_config, pre_quantized=True)
+        quantizer = AutoHfQuantizer.from_config(network.packing_config(config), pre_quantized=True)
         quantizer.validate_environment(device_map={"": device})
     except Exception as error:  # each way of packing has its own kinds
         raise ModelMismatch(unpackable(name, network.packed(config), error)) from error

@@ -201,7 +201,7 @@ def test_packed_weights_that_cannot_be_loaded_are_refused_in_words(folders: Mapp
     packing = {"quant_method": "aqlm", "in_group_size": 8}
     file.write_text(json.dumps(json.loads(file.read_text()) | {"quantization_config": packing}))
     words = (
-        "packed by aqlm, which cannot be loaded here.*pip install aqlm.*model unpacked can be, or one packed in 4 bits"
+        "packed by aqlm, which cannot be loaded here.*pip install aqlm.*model unpacked can be, or one packed by GPTQ"
     )
     with pytest.raises(ModelMismatch, match=words):
         load_model(tmp_path / "packed", "cpu")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers.quantizers.auto import AUTO_QUANTIZATION_CONFIG_MAPPING
 
 from engine.errors import ModelMismatch
 from engine.lab import Lab
@@ -21,16 +22,17 @@ from engine.model import load_model
 from engine.model.checkpoint import weight_bytes
 from engine.model.outline import outline
 from tests.engine.model import tiny
-from tests.engine.model.families import PROMPT, TREE, plain_model, written
+from tests.engine.model.families import CLOSE, PROMPT, TREE, apart, plain_model, written
 
 Tensors = dict[str, torch.Tensor]
 Made = tuple[np.ndarray, Tensors]  # a matrix [O, I] in fp64, and what stands for it
+Maker = Callable[[str, int, int], Made | None]  # of a weight's name, outputs and inputs; None: it stays plain
 PACKED = re.compile(r"\.(layers|h)\.0\..*(proj|w[123]|c_attn|c_fc)\.weight$")
 RNG = np.random.default_rng(14)
 
 
 def words(rows: np.ndarray, bits: int, order: tuple[int, ...] = ()) -> torch.Tensor:
-    """Each row's numbers in int32, the first in the lowest bits, or in the given order."""
+    """Each row's numbers in int32, as many as have room, the first in the lowest bits, or in the given order."""
     n = 32 // bits
     order = order or tuple(range(n))
     packed = np.zeros((len(rows), -(-rows.shape[1] // n)), dtype=np.uint32)
@@ -42,6 +44,24 @@ def words(rows: np.ndarray, bits: int, order: tuple[int, ...] = ()) -> torch.Ten
                 word |= number << (bits * place)
             packed[r, at] = word
     return torch.from_numpy(packed.view(np.int32))
+
+
+def stream(rows: np.ndarray, bits: int, less: int = 0) -> torch.Tensor:
+    """Each row's numbers bit after bit, the first in the lowest, cut into int32; from each of these `less` is taken."""
+    strings = ["".join(f"{int(number):0{bits}b}" for number in reversed(row)) for row in rows]
+    found = [[int(one[max(end - 32, 0) : end], 2) for end in range(len(one), 0, -32)] for one in strings]
+    return torch.from_numpy((np.array(found, dtype=np.int64) - less).astype(np.uint32).view(np.int32))
+
+
+def planes(rows: np.ndarray, bits: int) -> torch.Tensor:
+    """As `gptq_p` lays 32 numbers of 3 bits: the lower two of each, one after another, then the highest of each."""
+    assert bits == 3
+    parts = [part for block in np.split(rows, rows.shape[1] // 32, axis=1) for part in planes_of(block)]
+    return torch.cat(parts, 1)
+
+
+def planes_of(block: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    return stream(block % 4, 2), stream(block // 4, 1)
 
 
 def drawn(outputs: int, inputs: int, group: int, bits: int = 4, zero: int | None = None) -> tuple[Any, ...]:
@@ -63,17 +83,30 @@ def meant(q: np.ndarray, zeros: np.ndarray, scales: np.ndarray, at: np.ndarray) 
     )
 
 
-def gptq(outputs: int, inputs: int, bits: int = 4, version: int = 1, shuffled: bool = False) -> Made:
-    """The first version stores zero points less one and so cannot store 0; `desc_act` shuffles the groups."""
-    q, zeros, scales, at = drawn(outputs, inputs, 32, bits)
-    zeros = np.maximum(zeros, 1) if version == 1 else zeros
+def gptq(
+    outputs: int,
+    inputs: int,
+    bits: int = 4,
+    version: int = 1,
+    shuffled: bool = False,
+    group: int = 32,
+    sym: bool = False,
+    told: bool = True,
+    lay: Callable[[np.ndarray, int], torch.Tensor] = stream,
+) -> Made:
+    """The first version takes 1 from every zero point: from a whole int32 at once, or, of 3 bits, from each, where a 0
+    becomes 7. `desc_act` shuffles the groups; `told`: there is `g_idx`. Symmetric ones (AutoRound's full range) have a
+    zero point in the middle, and scales of either sign."""
+    q, zeros, scales, at = drawn(outputs, inputs, group, bits, 2 ** (bits - 1) if sym else None)
+    scales = scales * RNG.choice([-1, 1], scales.shape).astype(np.float16) if sym else scales
     at = RNG.permutation(at) if shuffled else at
-    stored = zeros - 1 if version == 1 else zeros
+    less = sum(1 << place for place in range(0, 32, bits)) if version == 1 and bits != 3 else 0
+    stored = (zeros - 1) % 8 if version == 1 and bits == 3 else zeros
     return meant(q, zeros, scales, at), {
-        "qweight": words(q.T, bits).t().contiguous(),
-        "qzeros": words(stored, bits),
+        "qweight": lay(q.T, bits).t().contiguous(),
+        "qzeros": stream(stored, bits, less) if lay is stream else lay(stored, bits),
         "scales": torch.from_numpy(scales),
-        "g_idx": torch.from_numpy(at.astype(np.int32)),
+        **({"g_idx": torch.from_numpy(at.astype(np.int32))} if told else {}),
     }
 
 
@@ -105,6 +138,10 @@ def compressed(outputs: int, inputs: int, bits: int = 4, group: int = 32, asym: 
     return meant(q - half, zeros - half, scales, at), stored
 
 
+def every(pack: Callable[..., Made], **options: Any) -> Maker:
+    return lambda name, outputs, inputs: pack(outputs, inputs, **options)
+
+
 def ct(**weights: Any) -> dict[str, Any]:
     about = {"num_bits": 4, "type": "int", "symmetric": True, "strategy": "group", "group_size": 32} | weights
     return {
@@ -115,33 +152,108 @@ def ct(**weights: Any) -> dict[str, Any]:
     }
 
 
+def by_name(**ways: Mapping[str, Any] | None) -> Maker:
+    """GPTQ as `every` says, except for layers whose names hold one of the others; None leaves them plain."""
+
+    def make(name: str, outputs: int, inputs: int) -> Made | None:
+        how = next((how for part, how in ways.items() if part in name), ways["every"])
+        return None if how is None else gptq(outputs, inputs, **how)
+
+    return make
+
+
+def auto_round(packing_format: str, **about: Any) -> dict[str, Any]:
+    """As AutoRound writes it: which layers, and what some have instead, by names and by regular expressions."""
+    return {
+        "quant_method": "auto-round",
+        "packing_format": packing_format,
+        "bits": 4,
+        "group_size": 32,
+        "sym": True,
+        "data_type": "int",
+        "autoround_version": "0.14.2",
+        "block_name_to_quantize": "model.layers",
+        "extra_config": {
+            "model.layers.0.self_attn.v_proj": {"bits": 16, "data_type": "float"},
+            r".*mlp\.down_proj$": {"bits": 8, "group_size": 16},
+        },
+    } | about
+
+
 GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 32, "desc_act": False, "sym": False}
 AWQ = {"quant_method": "awq", "bits": 4, "group_size": 32, "version": "gemm", "zero_point": True}
-WAYS: dict[str, tuple[dict[str, Any], Callable[[int, int], Made]]] = {
-    "gptq": (GPTQ, gptq),
+OLD = {"quant_method": "intel/auto-round", "backend": "auto_round:gptq:exllamav2", "packing_format": None}
+DYNAMIC = {
+    "-:.*k_proj": {},
+    r"+:.*\.down_proj": {"bits": 8, "group_size": 16, "sym": True},
+    r".*\.0\.self_attn\.o_proj": {"bits": 3, "desc_act": True},
+}
+V2: dict[str, Any] = {"version": 2, "told": False, "sym": True}
+WAYS: dict[str, tuple[dict[str, Any], Maker]] = {
+    "gptq": (GPTQ, every(gptq)),
     "gptq v2, desc_act": (
         GPTQ | {"checkpoint_format": "gptq_v2", "desc_act": True},
-        lambda o, i: gptq(o, i, version=2, shuffled=True),
+        every(gptq, version=2, shuffled=True),
     ),
-    "gptq, 8 bits": (GPTQ | {"bits": 8}, lambda o, i: gptq(o, i, bits=8)),
-    "awq": (AWQ, awq),
-    "compressed-tensors": (ct(), compressed),
-    "compressed-tensors, asymmetric": (ct(symmetric=False, actorder="group"), lambda o, i: compressed(o, i, asym=True)),
+    "gptq, 8 bits": (GPTQ | {"bits": 8}, every(gptq, bits=8)),
+    "gptq, 3 bits": (GPTQ | {"bits": 3}, every(gptq, bits=3)),
+    "gptq, 3 bits in planes": (
+        GPTQ | {"bits": 3, "format": "gptq_p", "checkpoint_format": "gptq_p"},
+        every(gptq, bits=3, version=2, lay=planes),
+    ),
+    "gptq, layers that differ": (
+        GPTQ | {"dynamic": DYNAMIC},
+        by_name(k_proj=None, down_proj={"bits": 8, "group": 16}, o_proj={"bits": 3, "shuffled": True}, every={}),
+    ),
+    "awq": (AWQ, every(awq)),
+    "auto-round": (
+        auto_round("auto_round:auto_gptq"),
+        by_name(
+            v_proj=None,
+            down_proj={"bits": 8, "group": 16, "told": False, "sym": True},
+            every={"told": False, "sym": True},
+        ),
+    ),
+    "auto-round, zero points as they are": (
+        auto_round("auto_round:gptqmodel", sym=False),
+        by_name(v_proj=None, down_proj=V2 | {"bits": 8, "group": 16}, every=V2 | {"sym": False}),
+    ),
+    "auto-round, 3 bits for exllamav2": (
+        auto_round("auto_round:exllamav2", bits=3, group_size=-1, extra_config=None),
+        lambda name, o, i: gptq(o, i, bits=3, group=i, **V2),
+    ),
+    "auto-round, awq": (auto_round("auto_round:auto_awq", extra_config={}), every(awq)),
+    "auto-round of 2024": (auto_round("", extra_config=None) | OLD, every(gptq, told=False)),
+    "compressed-tensors": (ct(), every(compressed)),
+    "compressed-tensors, asymmetric": (ct(symmetric=False, actorder="group"), every(compressed, asym=True)),
     "compressed-tensors, a scale for each output": (
         ct(strategy="channel", group_size=None, num_bits=8),
-        lambda o, i: compressed(o, i, bits=8, group=i),
+        lambda name, o, i: compressed(o, i, bits=8, group=i),
+    ),
+    "compressed-tensors, layers that differ": (
+        ct()
+        | {
+            "config_groups": ct()["config_groups"]
+            | {"group_1": ct(num_bits=3, group_size=16)["config_groups"]["group_0"]}
+        },
+        lambda name, o, i: compressed(o, i, bits=3, group=16) if "mlp" in name else compressed(o, i),
     ),
 }
 
 
-def packed(plain: Path, folder: Path, about: Mapping[str, Any], make: Callable[[int, int], Made]) -> tuple[Path, Path]:
+def packed(
+    plain: Path, folder: Path, about: Mapping[str, Any], make: Maker, which: re.Pattern[str] = PACKED
+) -> tuple[Path, Path]:
     """A checkpoint with its projections packed, and one of the matrices that they stand for."""
     with_bits, dense = (Path(shutil.copytree(plain, folder / name)) for name in ("packed", "meant"))
     weights = load_file(plain / "model.safetensors")
     stored = dict(weights)
-    for name in [name for name in weights if PACKED.search(name)]:
-        turned = ".c_" in name  # GPT-2 holds its matrices [I, O]
-        matrix, parts = make(*(weights[name].t() if turned else weights[name]).shape)
+    for name in [name for name in weights if which.search(name)]:
+        turned = ".c_" in name or "embed" in name  # GPT-2 holds its matrices [I, O], and so do tables of embeddings
+        made = make(name, *(weights[name].t() if turned else weights[name]).shape)
+        if made is None:
+            continue
+        matrix, parts = made
         weights[name] = torch.from_numpy(matrix.T.copy() if turned else matrix).float()
         del stored[name]
         stored |= {name.removesuffix("weight") + part: x for part, x in parts.items()}
@@ -162,10 +274,10 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.make("llama", tmp_path_factory.mktemp("plain") / "llama", layers=1)
 
 
-MORE = ("gptq, 8 bits", "compressed-tensors, a scale for each output")
+SOME = ("gptq v2, desc_act", "gptq, layers that differ", "awq", "auto-round", "compressed-tensors, asymmetric")
 
 
-@pytest.mark.parametrize("way", [pytest.param(way, marks=[pytest.mark.slow] * (way in MORE)) for way in WAYS])
+@pytest.mark.parametrize("way", [pytest.param(way, marks=[pytest.mark.slow] * (way not in SOME)) for way in WAYS])
 @torch.inference_mode()
 def test_packed_weights_run_as_the_matrices_that_they_stand_for(plain: Path, tmp_path: Path, way: str) -> None:
     about, make = WAYS[way]
@@ -208,12 +320,112 @@ def test_parts_of_models_are_unpacked(tmp_path: Path, kind: str, way: str) -> No
     assert torch.equal(found, wanted)
 
 
+FP4 = (0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6)  # of the OCP Microscaling formats
+
+
+@torch.inference_mode()
+def test_mxfp4_of_gpt_oss_is_unpacked(tmp_path: Path) -> None:
+    """As published: numbers of four bits, two in a byte, and a power of two for each 32 of an input; by transformers."""
+    plain = tiny.make("gpt_oss", tmp_path / "plain", layers=1)
+    with_bits, weights = Path(shutil.copytree(plain, tmp_path / "packed")), load_file(plain / "model.safetensors")
+    stored = dict(weights)
+    for name in [name for name in weights if re.search(r"experts\.\w+_proj$", name)]:
+        experts, inputs, outputs = weights[name].shape
+        codes = RNG.integers(0, 16, (experts, outputs, inputs // 32, 32))
+        powers = RNG.integers(122, 126, (experts, outputs, inputs // 32))
+        matrix = np.take(FP4, codes) * 2.0 ** (powers - 127)[..., None]
+        weights[name] = torch.from_numpy(matrix.reshape(experts, outputs, inputs)).float().mT.contiguous()
+        del stored[name]
+        blocks = codes[..., 0::2] + 16 * codes[..., 1::2]
+        stored |= {f"{name}_blocks": torch.from_numpy(blocks.astype(np.uint8))}
+        stored |= {f"{name}_scales": torch.from_numpy(powers.astype(np.uint8))}
+    save_file(stored, with_bits / "model.safetensors", {"format": "pt"})
+    save_file(weights, plain / "model.safetensors", {"format": "pt"})
+    configured(with_bits, {"quant_method": "mxfp4", "modules_to_not_convert": ["self_attn", "router", "lm_head"]})
+    model, whole = load_model(with_bits, "cpu"), load_model(plain, "cpu")
+    found, wanted = (one.session(80).forward(PROMPT, TREE).logits for one in (model, whole))
+    assert model.lean and torch.equal(found, wanted) and model.bytes == whole.bytes
+    assert model.notes == ("The weights are stored packed by mxfp4 and unpacked at load.",)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("g++"), reason="transformers compiles what unpacks them")
+def test_weights_of_bitnet_run_packed(tmp_path: Path) -> None:
+    """-1, 0 and 1, four in a byte, row r of each quarter of the outputs in the r-th byte; by transformers."""
+    folder = tiny.make("bitnet", tmp_path, layers=1)
+    weights = load_file(folder / "model.safetensors")
+    for name in [name for name in weights if name.endswith("proj.weight")]:
+        quarters = np.split(RNG.integers(0, 3, tuple(weights[name].shape)), 4)
+        stored = np.sum([one << 2 * i for i, one in enumerate(quarters)], axis=0)
+        weights[name] = torch.from_numpy(stored.astype(np.uint8))
+        weights[name.replace("weight", "weight_scale")] = torch.tensor([3.0])
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    configured(folder, {"quant_method": "bitnet", "modules_to_not_convert": ["lm_head"]})
+    model = load_model(folder, "cpu")
+    assert not model.lean and apart(model, plain_model(folder)) <= CLOSE
+    assert model.notes == ("The weights are packed by bitnet.",)
+
+
+@pytest.mark.slow
+@torch.inference_mode()
+def test_tables_and_heads_are_unpacked(plain: Path, tmp_path: Path) -> None:
+    """GPTQModel packs the output head, and the table of embeddings, where asked."""
+    which = re.compile(r"proj\.weight|lm_head|embed")
+    folder, dense = packed(plain, tmp_path, GPTQ | {"lm_head": True}, every(gptq), which)
+    found, wanted = (load_model(one, "cpu").session(80).forward(PROMPT, TREE).logits for one in (folder, dense))
+    assert torch.equal(found, wanted)
+
+
+UNKNOWN = ("exl2", "modelopt", "quip", "unpacked")
+
+
+@pytest.mark.parametrize("how", sorted({*AUTO_QUANTIZATION_CONFIG_MAPPING, *UNKNOWN}))
+def test_every_way_of_packing_loads_or_is_refused_in_words(plain: Path, tmp_path: Path, how: str) -> None:
+    """By its name alone, over plain weights: what needs a package, a GPU or other tensors says so; what nobody knows is
+    not taken for plain."""
+    method, bits = (how.split("_")[0], how[-4:]) if how.startswith("bits") else (how, "")
+    folder = configured(
+        Path(shutil.copytree(plain, tmp_path / "odd")),
+        {"quant_method": method} | ({f"load_in_{bits}": True} if bits else {}),
+    )
+    words = f"odd is packed by {method}, which cannot be loaded here: .{{20,}}[.] The same model unpacked can be"
+    try:
+        model = load_model(folder, "cpu")
+    except ModelMismatch as refused:
+        assert re.match(words, str(refused)) and "ignore_mismatched_sizes" not in str(refused)
+    else:
+        assert how not in UNKNOWN and any(f"packed by {method}" in note for note in model.notes)
+        assert outline(str(folder), "cpu").packing == method
+
+
+def test_scales_without_a_word_about_packing_are_refused(plain: Path, tmp_path: Path) -> None:
+    """As of checkpoints in FP8 whose packing is told in a file of their own: their weights are no plain ones."""
+    folder = Path(shutil.copytree(plain, tmp_path / "odd"))
+    weights, at = load_file(folder / "model.safetensors"), "model.layers.0.mlp.down_proj"
+    weights |= {f"{at}.weight": weights[f"{at}.weight"].to(torch.float8_e4m3fn), f"{at}.weight_scale": torch.ones(())}
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(
+        ModelMismatch, match=f"odd is packed in a way .* does not say how, and there is {at}.weight_scale"
+    ):
+        load_model(folder, "cpu")
+
+
 REFUSED: dict[str, dict[str, Any]] = {
-    "3 bits, where 2 or 4 or 8 are understood": GPTQ | {"bits": 3},
-    "laid out for marlin, where gptq and gptq_v2": GPTQ | {"checkpoint_format": "marlin"},
+    "5 bits, where 2 or 3 or 4 or 8 are understood": GPTQ | {"bits": 5},
+    "6 bits, where 2 or 3": GPTQ | {"dynamic": {"+:.*mlp": {"bits": 6}}},
+    "laid out for marlin, where gptq, gptq_v2 and gptq_p are": GPTQ | {"checkpoint_format": "marlin"},
+    "laid out in several ways: gptq, gptq_v2": GPTQ | {"format": "gptq_v2", "checkpoint_format": "gptq"},
+    "would have to be turned, too .rotation.": GPTQ | {"rotation": "hadamard"},
+    "laid out for auto_round:fp8_static, where auto_round, auto_round:auto": auto_round("auto_round:fp8_static"),
+    "would have to be turned, too .spinquant_config.": auto_round("auto_round", spinquant_config={"r1": True}),
+    "its numbers are mx_fp, where int is": auto_round(
+        "auto_round", extra_config={"a": {"bits": 4, "data_type": "mx_fp"}}
+    ),
+    "its layers would have to be rounded": auto_round("auto_round", act_bits=8),
+    "its quantization_config names no quant_method": {"bits": 4, "group_size": 64},
     "laid out for gemv, where gemm is": AWQ | {"version": "gemv"},
     "8 bits, where 4 are": AWQ | {"bits": 8},
-    "3 bits of int": ct(num_bits=3),
+    "9 bits of int, where 2 to 8": ct(num_bits=9),
     "scales go by tensor": ct(strategy="tensor"),
     "its keys and values would have to be rounded": ct() | {"kv_cache_scheme": {"num_bits": 8}},
     "invalid literal": GPTQ | {"bits": "four"},
@@ -240,9 +452,11 @@ def test_what_does_not_fit_is_refused_in_words(plain: Path, tmp_path: Path) -> N
         with pytest.raises(ModelMismatch, match=words):
             load_model(folder, "cpu")
 
+    halved, zeros = (weights[f"{at}.{part}"][:2].contiguous() for part in ("scales", "qzeros"))
     wrong(
         {f"{at}.scales": weights[f"{at}.scales"][:, :8].contiguous()}, "down_proj: 96 inputs and 64 outputs do not fit"
     )
+    wrong({f"{at}.g_idx": None, f"{at}.scales": halved, f"{at}.qzeros": zeros}, "of 32 inputs of a group none fits")
     wrong({f"{at}.qzeros": None}, "down_proj: qzeros is missing")
     wrong({f"{at}.g_idx": weights[f"{at}.g_idx"] + 1}, "4 groups, and there are scales for 3")
     wrong({f"{at}.qweight": weights[f"{at}.qweight"].float()}, "where a matrix of int32 is understood")

@@ -89,11 +89,11 @@ def test_what_speaks_against_a_pair_is_said(
         file.write_text(json.dumps(json.loads(file.read_text()) | values))
         return str(folder)
 
-    gptq = {"quant_method": "gptq", "bits": 3, "group_size": 32}
+    gptq = {"quant_method": "gptq", "bits": 5, "group_size": 32}
     wrong = {
         changed("nonsense", model_type="nonsense"): "nonsense",
         changed("sees", model_type="clip"): "no model that writes text",
-        changed("packed", quantization_config=gptq): "packed by gptq, which cannot be loaded here: 3 bits",
+        changed("packed", quantization_config=gptq): "packed by gptq, which cannot be loaded here: 5 bits",
         str(tmp_path / "nowhere"): "Neither a folder here nor a model that the hub gives",
         "no such id/at all/": "A hub id is one or two names",
     }
