@@ -259,6 +259,18 @@ def block_of(config: Mapping[str, Any], width: int) -> Spec:
     )
 
 
+def configured(spec: Spec) -> dict[str, Any]:
+    """The sizes of a block in the words of a configuration, as `block_of` reads them; its rotation is plain."""
+    return {
+        "intermediate_size": spec.mlp,
+        "num_attention_heads": spec.heads,
+        "num_key_value_heads": spec.kv_heads,
+        "head_dim": spec.channels,
+        "rms_norm_eps": spec.eps,
+        "rope_theta": spec.theta,
+    }
+
+
 def _some(names: list[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 

@@ -36,6 +36,19 @@ def wanted(heads: int, layers: int, width: int, vocab: int, bottleneck: int = 0)
     return named
 
 
+def configuration(heads: int, width: int, vocab: int, bottleneck: int = 0) -> dict[str, Any]:
+    """The configuration of heads of one block each; with a `bottleneck` they share the target's output matrix."""
+    shared = {SHARED: True, BOTTLENECK: bottleneck} if bottleneck else {}
+    return {
+        "model_type": "medusa",
+        "medusa_num_heads": heads,
+        "medusa_num_layers": 1,
+        "hidden_size": width,
+        "vocab_size": vocab,
+        **shared,
+    }
+
+
 class MedusaHead:
     """Weights and pure functions."""
 

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engine.heads.medusa import BOTTLENECK, SHARED, MedusaHead, wanted
+from engine.heads.medusa import MedusaHead, configuration, wanted
 from engine.training.features import Batch
 from engine.training.heads import Params, TrainingContext, rows_of
 
@@ -19,15 +19,7 @@ class BlockwiseRecipe:
     def __init__(self, context: TrainingContext) -> None:
         self.context = context
         self.frozen: Params = {}
-        self.config = {
-            "model_type": "medusa",
-            "medusa_num_heads": context.heads,
-            "medusa_num_layers": 1,
-            "hidden_size": context.model.width,
-            "vocab_size": context.model.vocab,
-            SHARED: True,
-            BOTTLENECK: context.bottleneck,
-        }
+        self.config = configuration(context.heads, context.model.width, context.model.vocab, context.bottleneck)
 
     def start(self) -> Params:
         """Blocks that add nothing yet: every head says what the target says of the next token."""

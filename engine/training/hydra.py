@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.heads.block import Spec, rope
+from engine.heads.files import configured
 from engine.heads.hydra import HydraHead, wanted
 from engine.training.features import Batch
 from engine.training.heads import Params, TrainingContext, rows_of, soft_loss
@@ -32,12 +33,7 @@ class HydraRecipe:
             "grounded_heads": True,
             "hidden_size": model.width,
             "vocab_size": model.vocab,
-            "intermediate_size": self.spec.mlp,
-            "num_attention_heads": self.spec.heads,
-            "num_key_value_heads": self.spec.kv_heads,
-            "head_dim": self.spec.channels,
-            "rms_norm_eps": self.spec.eps,
-            "rope_theta": self.spec.theta,
+            **configured(self.spec),
         }
         self.cos, self.sin = rope(self.spec, model.context, context.matrix())
 

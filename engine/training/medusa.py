@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
-from engine.heads.medusa import MedusaHead, wanted
+from engine.heads.medusa import MedusaHead, configuration, wanted
 from engine.training.features import Batch
 from engine.training.heads import Params, TrainingContext, rows_of
 
@@ -19,13 +19,7 @@ class MedusaRecipe:
     def __init__(self, context: TrainingContext) -> None:
         self.context = context
         self.frozen: Params = {}
-        self.config = {
-            "model_type": "medusa",
-            "medusa_num_heads": context.heads,
-            "medusa_num_layers": 1,
-            "hidden_size": context.model.width,
-            "vocab_size": context.model.vocab,
-        }
+        self.config = configuration(context.heads, context.model.width, context.model.vocab)
 
     def start(self) -> Params:
         """Medusa-1's first weights: the block adds nothing, the output matrix is the target's."""

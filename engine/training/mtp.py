@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.heads.block import Spec, rope
+from engine.heads.files import configured
 from engine.heads.mtp import LlamaLayer, MtpHead, joints
 from engine.training.eagle import attend
 from engine.training.features import Batch
@@ -35,12 +36,7 @@ class MtpRecipe:
             "num_hidden_layers": model.layers,
             "hidden_size": model.width,
             "vocab_size": model.vocab,
-            "intermediate_size": self.spec.mlp,
-            "num_attention_heads": self.spec.heads,
-            "num_key_value_heads": self.spec.kv_heads,
-            "head_dim": self.spec.channels,
-            "rms_norm_eps": self.spec.eps,
-            "rope_theta": self.spec.theta,
+            **configured(self.spec),
             "max_position_embeddings": model.context,
         }
         self.cos, self.sin = rope(self.spec, model.context + STEPS, context.matrix())
