@@ -11,13 +11,16 @@ import torch
 from scipy.stats import chi2
 
 from engine.config import Sampling
+from engine.drafters.medusa import Medusa
 from engine.errors import ConfigError, TraceError
 from engine.lab import Lab
 from engine.sampling import distribution
 from engine.trace.store import Trace
 from tests.engine.crossed import LEAN, SOURCE, TIED, Crossed, generated, plain_logits
+from tests.engine.drafters.heads import decoding
 from tests.engine.heads import made
 from tests.engine.zoo import EOS
+from tests.typed import known
 
 TOKENS = 16
 LOSSLESS: list[tuple[str, dict[str, Any]]] = [
@@ -129,6 +132,19 @@ def check_heads(crossed: Crossed, family: str, folder: Path, n: int = 5) -> None
 
 def test_heads_stand_on_the_decoders_states(crossed: Crossed, tmp_path: Path) -> None:
     check_heads(crossed, "bart", tmp_path, 2)
+
+
+def test_heads_pass_over_the_rows_of_a_source(crossed: Crossed, tmp_path: Path) -> None:
+    """They follow the decoder's rows, each once: as many as tokens before the root, a source's among them."""
+    lab = crossed.lab("bart", sigma=-1, vocab=12)
+    lab.asset_paths["medusa"] = str(made.medusa(tmp_path, lab.target))
+    run = decoding(lab, "blockwise", [5, 9, 3, 7, 6, EOS, EOS], 6)
+    drafter, rounds = known(Medusa, run.method.drafter), run.run()
+    with torch.inference_mode():
+        for _ in range(3):
+            before = len(run.tokens)
+            next(rounds)
+            assert drafter.follower.count == before - 1
 
 
 @pytest.mark.slow
