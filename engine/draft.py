@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from engine.parents import depths_of, in_order, kids_of
 from engine.trace.events import Cell
 from engine.trace.records import Pruned, RoundExtras, Source
 
@@ -62,7 +63,7 @@ class Draft:
     extras: RoundExtras = field(default_factory=RoundExtras)  # numbers of this round for the trace, e.g. chosen k
 
     def __post_init__(self) -> None:
-        if len(self.parents) != len(self.tokens) or any(not -1 <= p < i for i, p in enumerate(self.parents)):
+        if len(self.parents) != len(self.tokens) or not in_order(self.parents):
             raise ValueError("a draft needs one parent a token, each before its child")
 
     def __len__(self) -> int:
@@ -71,18 +72,12 @@ class Draft:
     @cached_property
     def depths(self) -> tuple[int, ...]:
         """Depth of each node [N]; children of the root have 1."""
-        depths: list[int] = []
-        for parent in self.parents:
-            depths.append(1 if parent < 0 else depths[parent] + 1)
-        return tuple(depths)
+        return depths_of(self.parents)
 
     @cached_property
     def kids(self) -> tuple[tuple[int, ...], ...]:
         """Children of the root (entry 0) and of node i (entry i + 1), in proposal order."""
-        kids: list[list[int]] = [[] for _ in range(len(self) + 1)]
-        for i, parent in enumerate(self.parents):
-            kids[parent + 1].append(i)
-        return tuple(map(tuple, kids))
+        return kids_of(self.parents)
 
     @property
     def levels(self) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 from engine.errors import AssetError, unknown
 from engine.files.documents import fits, read_object
 from engine.files.written import write
+from engine.parents import depths_of, in_order, kids_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "assets" / "trees"
 MOST = 4096  # nodes that a template file may hold
@@ -31,7 +32,7 @@ class Template:
     card: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        if len(self.parents) != len(self.ranks) or any(not -1 <= p < i for i, p in enumerate(self.parents)):
+        if len(self.parents) != len(self.ranks) or not in_order(self.parents):
             raise ValueError("a template needs one rank a node, and each parent before its child")
         keys = list(zip(self.depths, self.parents, self.ranks, strict=True))
         if any(rank < 0 for rank in self.ranks) or any(a >= b for a, b in pairwise(keys)):
@@ -43,18 +44,12 @@ class Template:
     @cached_property
     def depths(self) -> tuple[int, ...]:
         """Depth of each node; children of the root have 1."""
-        depths: list[int] = []
-        for parent in self.parents:
-            depths.append(1 if parent < 0 else depths[parent] + 1)
-        return tuple(depths)
+        return depths_of(self.parents)
 
     @cached_property
     def kids(self) -> tuple[tuple[int, ...], ...]:
         """Children of the root (entry 0) and of node i (entry i + 1), by rank."""
-        kids: list[list[int]] = [[] for _ in range(len(self) + 1)]
-        for i, parent in enumerate(self.parents):
-            kids[parent + 1].append(i)
-        return tuple(map(tuple, kids))
+        return kids_of(self.parents)
 
     @property
     def depth(self) -> int:
