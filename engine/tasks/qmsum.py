@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.tasks.problem import Problem
 from engine.tasks.rows import words
+from engine.tasks.texts import same_words
 
 FAMILY = "qmsum"
 PROMPT = "{source}\n\nSummarize what this part of a meeting says about the question.\nQuestion: {query}\nSummary:"
@@ -26,9 +27,7 @@ def extract(text: str) -> str | None:
     return next((part.strip() for part in text.split("\n\n") if part.strip()), None)
 
 
-def equivalent(a: str | None, b: str | None) -> bool:
-    """Equal as text but for spaces."""
-    return a is not None and b is not None and a.split() == b.split()
+equivalent = same_words
 
 
 def score(problem: Problem, text: str) -> float:

@@ -25,6 +25,7 @@ from engine.tasks.lexicon import (
     Verb,
 )
 from engine.tasks.problem import Measure, Problem, Writer
+from engine.tasks.texts import first_line, sentence_bleu
 
 FAMILY = "sentences"
 ABOUT = "an English sentence to translate into German"
@@ -157,9 +158,7 @@ def _phrase(rng: Random, nouns: tuple[Noun, ...], plural: bool | None = None) ->
     return Phrase(rng.choice(nouns), article, adjective, many)
 
 
-def extract(text: str) -> str | None:
-    """The first non-empty line of `text`, or None."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), None)
+extract, score = first_line, sentence_bleu
 
 
 def equivalent(a: str | None, b: str | None) -> bool:
@@ -171,12 +170,6 @@ def _canonical(text: str) -> list[str]:
     text = text.replace("mit Freude", "gern").strip()
     words = re.findall(r"\w+|[^\w\s]", text)
     return [_CANONICAL.get(w, _CANONICAL.get(w.capitalize(), w)) for w in words]
-
-
-def score(problem: Problem, text: str) -> float:
-    """Sentence BLEU of `text` against the canonical reference, from 0 to 1."""
-    translation = extract(text) or ""
-    return float(sacrebleu.sentence_bleu(translation, [problem.answer]).score) / 100
 
 
 def corpus_scores(problems: list[Problem], texts: list[str]) -> dict[str, float]:

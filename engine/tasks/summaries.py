@@ -12,6 +12,7 @@ from functools import partial
 from random import Random
 
 from engine.tasks.problem import Measure, Problem, Writer
+from engine.tasks.texts import first_line, same_words
 
 FAMILY = "summaries"
 ABOUT = "a short report to sum up in one sentence"
@@ -135,14 +136,7 @@ def _numbers(rng: Random) -> dict[str, int]:
     return {"n": rng.randint(2, 9), "m": rng.randint(11, 99)}
 
 
-def extract(text: str) -> str | None:
-    """The first non-empty line of `text`, or None."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), None)
-
-
-def equivalent(a: str | None, b: str | None) -> bool:
-    """Equal as text but for spaces."""
-    return a is not None and b is not None and a.split() == b.split()
+extract, equivalent = first_line, same_words
 
 
 def score(problem: Problem, text: str) -> float:

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-import sacrebleu
-
 from engine.tasks.inflection import PRONOUNS, Phrase, Pronoun
 from engine.tasks.problem import Measure, Problem, Writer
+from engine.tasks.texts import first_line, same_words, sentence_bleu
 from engine.tasks.vocabulary import (
     ADJECTIVES,
     ANIMALS,
@@ -317,19 +316,7 @@ def _owner(rng: Random) -> Phrase:
     return Phrase(rng.choice(PEOPLE), rng.choice(("the", "my", "a")), (), False)
 
 
-def extract(text: str) -> str | None:
-    """The first non-empty line of `text`, or None."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), None)
-
-
-def equivalent(a: str | None, b: str | None) -> bool:
-    """Equal as text but for spaces."""
-    return a is not None and b is not None and a.split() == b.split()
-
-
-def score(problem: Problem, text: str) -> float:
-    """Sentence BLEU of `text` against the canonical translation, from 0 to 1."""
-    return float(sacrebleu.sentence_bleu(extract(text) or "", [problem.answer]).score) / 100
+extract, equivalent, score = first_line, same_words, sentence_bleu
 
 
 def word_forms(sentences: int = 60_000, seed: int = 0) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import Any
 from engine.errors import ConfigError
 from engine.tasks.problem import Problem
 from engine.tasks.rows import wanted, words
+from engine.tasks.texts import first_line, same_words
 
 FAMILY = "wmt_en_de"
 PROMPT = "Translate English to German.\nEnglish: {source}\nGerman:"
@@ -27,14 +28,7 @@ def problem(row: dict[str, Any]) -> Problem:
     return Problem(FAMILY, source, PROMPT.format(source=source), f" {reference}", reference)
 
 
-def extract(text: str) -> str | None:
-    """The first line that is not empty, or None."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), None)
-
-
-def equivalent(a: str | None, b: str | None) -> bool:
-    """Equal as text but for spaces."""
-    return a is not None and b is not None and a.split() == b.split()
+extract, equivalent = first_line, same_words
 
 
 def score(problem: Problem, text: str) -> float:
