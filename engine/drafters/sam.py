@@ -6,7 +6,7 @@ from typing import ClassVar
 from engine.config import Knob
 from engine.draft import Draft, chain
 from engine.lookup.history import SCOPE, entries_knob
-from engine.lookup.matches import Matches
+from engine.lookup.matches import LEN_BIAS, STATIC, Matches
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome
 from engine.trace.records import RoundExtras
 
@@ -22,17 +22,8 @@ class Sam:
     NAME: ClassVar[str] = "sam"
     KNOBS: ClassVar[tuple[Knob, ...]] = (
         Knob("alpha", 4.0, "drafted tokens for each token that matched", 0.0, 64.0, 0.5, origin="code"),
-        Knob(
-            "len_bias",
-            5,
-            "how much shorter a match in the static automaton counts",
-            0,
-            1000,
-            1,
-            "tokens",
-            origin="code",
-        ),
-        Knob("static", True, "use the static automaton, where one is loaded"),
+        LEN_BIAS,
+        STATIC,
         Knob(
             "static_draft",
             "first",

@@ -8,7 +8,7 @@ from engine.config import Knob
 from engine.draft import Draft, chain
 from engine.lookup.adjacency import Adjacency, fill, places_of, sources_of
 from engine.lookup.history import SCOPE, entries_knob
-from engine.lookup.matches import Matches
+from engine.lookup.matches import LEN_BIAS, STATIC, Matches
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.trace.records import RoundExtras
 
@@ -30,17 +30,8 @@ class SamRecycle:
             origin="code",
         ),
         Knob("n_predicts", 39, "most tokens copied", 1, 512, 1, "tokens", origin="code"),
-        Knob(
-            "len_bias",
-            5,
-            "how much shorter a match in the static automaton counts",
-            0,
-            1000,
-            1,
-            "tokens",
-            origin="code",
-        ),
-        Knob("static", True, "use the static automaton, where one is loaded"),
+        LEN_BIAS,
+        STATIC,
         Knob(
             "climb",
             True,

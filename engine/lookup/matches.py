@@ -4,9 +4,15 @@ compares."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.config import Knob
 from engine.lookup.memory import DynamicMemory
 from engine.lookup.static import StaticAutomaton
 from engine.trace.records import Source
+
+LEN_BIAS = Knob(
+    "len_bias", 5, "how much shorter a match in the static automaton counts", 0, 1000, 1, "tokens", origin="code"
+)
+STATIC = Knob("static", True, "use the static automaton, where one is loaded")
 
 
 @dataclass(frozen=True, slots=True)
