@@ -133,20 +133,22 @@ def share_above(
 
     Both are joined linearly between their points, the higher of points with equal x; None without a common range.
     """
-    a, b = _joined(upper), _joined(lower)
-    if len(a[0]) < 2 or len(b[0]) < 2:
-        return None
-    low, high = max(a[0][0], b[0][0]), min(a[0][-1], b[0][-1])
-    if not high > low:
-        return None
-    x = np.linspace(low, high, points)
-    return float((np.interp(x, *a) >= np.interp(x, *b) - 1e-12).mean())
+    both = _over_common(upper, lower, points)
+    return None if both is None else float((both[0] >= both[1] - 1e-12).mean())
 
 
 def mean_gap(
     upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], points: int = 400
 ) -> float | None:
     """Mean difference of height of two curves over their common range of x; None without one."""
+    both = _over_common(upper, lower, points)
+    return None if both is None else float((both[0] - both[1]).mean())
+
+
+def _over_common(
+    upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], points: int
+) -> tuple[Floats, Floats] | None:
+    """Heights of two curves at so many places of their common range of x; None without one."""
     a, b = _joined(upper), _joined(lower)
     if len(a[0]) < 2 or len(b[0]) < 2:
         return None
@@ -154,7 +156,7 @@ def mean_gap(
     if not high > low:
         return None
     x = np.linspace(low, high, points)
-    return float((np.interp(x, *a) - np.interp(x, *b)).mean())
+    return np.interp(x, *a), np.interp(x, *b)
 
 
 def _joined(curve: Sequence[tuple[float, float]]) -> tuple[Floats, Floats]:
