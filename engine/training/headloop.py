@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from engine.training.budget import Progress, read_checkpoint, update, write_checkpoint
 from engine.training.heads import Params, Recipe, TrainingContext
 from engine.training.recipes import RECIPES
 
@@ -37,16 +37,6 @@ class HeadSettings:
     target: str = ""  # folder; "" is the embedded decoder-only target
 
 
-@dataclass(slots=True)
-class HeadProgress:
-    """How far a run is."""
-
-    step: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-    loss: float = 0.0
-
-
 class HeadTrainer:
     """A recipe, its parameters and optimisers; `run` trains to the end of the budget."""
 
@@ -62,7 +52,7 @@ class HeadTrainer:
             torch.optim.Muon(matrices, lr=settings.matrix_lr, weight_decay=0.0),
             torch.optim.AdamW(others, lr=settings.other_lr, betas=settings.betas, weight_decay=0.0),
         ]
-        self.progress, self.numbers = HeadProgress(), dict[str, float]()
+        self.progress, self.numbers = Progress(), dict[str, float]()
         self.legs: list[dict[str, Any]] = []  # runs whose weights this one started from
 
     def start_from(self, state: dict[str, Any]) -> None:
@@ -87,8 +77,7 @@ class HeadTrainer:
 
     def done(self) -> float:
         """Share of the budget that is used, 0 to 1."""
-        s, p = self.settings, self.progress
-        return min(1.0, p.step / s.steps if s.steps else p.seconds / (s.minutes * 60))
+        return self.progress.done(self.settings)
 
     def step(self) -> float:
         """One update; returns its loss in nats."""
@@ -98,14 +87,8 @@ class HeadTrainer:
         loss, numbers = self.recipe.loss(self.params, batch)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.params.values(), s.clip)
-        factor = min(1.0, (p.step + 1) / s.warmup_steps) * (
-            1.0 if self.done() < s.flat else max(0.01, (1 - self.done()) / (1 - s.flat))
-        )
-        for optimiser, lr in zip(self.optimisers, (s.matrix_lr, s.other_lr), strict=True):
-            for group in optimiser.param_groups:
-                group["lr"] = lr * factor
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
+        factor = p.factor(s)
+        update(zip(self.optimisers, (s.matrix_lr * factor, s.other_lr * factor), strict=True))
         p.step += 1
         p.tokens += int((batch.size - batch.start).sum())
         keep = 0.0 if p.step == 1 else 0.97
@@ -115,19 +98,7 @@ class HeadTrainer:
 
     def run(self, report: Callable[[str], None], save: Callable[[], None], every_s: float = 120.0) -> None:
         """Train to the end of the budget; call `save` every `every_s` seconds and at the end."""
-        began = last = time.perf_counter()
-        saved = 0.0
-        while self.done() < 1.0:
-            self.step()
-            now = time.perf_counter()
-            self.progress.seconds += now - last
-            last = now
-            if self.progress.step % 20 == 0:
-                report(self.line())
-            if now - began - saved > every_s:
-                saved = now - began
-                save()
-        save()
+        self.progress.run(self.settings, self.step, lambda: report(self.line()), save, every_s)
 
     def line(self) -> str:
         """Progress in one line."""
@@ -156,18 +127,14 @@ class HeadTrainer:
                 self.params[name].copy_(value)
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
-        self.progress, self.numbers = HeadProgress(**state["progress"]), dict(state["numbers"])
+        self.progress, self.numbers = Progress(**state["progress"]), dict(state["numbers"])
         self.legs = state["legs"]
 
     def save(self, folder: Path) -> None:
         """Write the checkpoint; it appears complete or not at all."""
-        folder.mkdir(parents=True, exist_ok=True)
-        fresh = folder / (CHECKPOINT + ".new")
-        torch.save(self.state(), fresh)
-        fresh.replace(folder / CHECKPOINT)
+        write_checkpoint(self.state(), folder / CHECKPOINT)
 
 
 def read_head(folder: Path) -> dict[str, Any]:
     """The checkpoint of a folder."""
-    state: dict[str, Any] = torch.load(folder / CHECKPOINT, map_location="cpu", weights_only=True)
-    return state
+    return read_checkpoint(folder / CHECKPOINT)

@@ -16,6 +16,7 @@ from torch import Tensor
 from engine.analysis.judge import roc
 from engine.model import Model
 from engine.reward.likelihood import features, survival, tokens_of
+from engine.training.budget import write_checkpoint
 from engine.training.rollouts import Labelled
 
 CHECKPOINT = "prm.pt"
@@ -114,10 +115,7 @@ class PrmTrainer:
 
     def save(self, folder: Path) -> None:
         """Write the checkpoint; it appears complete or not at all."""
-        folder.mkdir(parents=True, exist_ok=True)
-        fresh = folder / (CHECKPOINT + ".new")
-        torch.save(self.state(), fresh)
-        fresh.replace(folder / CHECKPOINT)
+        write_checkpoint(self.state(), folder / CHECKPOINT)
 
 
 def scores(data: Responses, weight_F: Tensor, bias: float) -> list[float]:

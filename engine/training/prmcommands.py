@@ -16,6 +16,7 @@ from engine.model.checkpoint import revision_of
 from engine.reward.likelihood import load_likelihood, save_likelihood
 from engine.reward.steps import SENTENCES
 from engine.tasks import FAMILIES, Problem, load_problems
+from engine.training.budget import read_checkpoint
 from engine.training.card import write_sums
 from engine.training.options import say
 from engine.training.prm import CHECKPOINT, HALF, PrmSettings, PrmTrainer, area, bounds, read, scores
@@ -85,7 +86,7 @@ def make(options: argparse.Namespace) -> None:
     target = load_model(options.target, device="cpu", dtype="float32")
     trainer = PrmTrainer(PrmSettings(options.updates, options.lr, options.decay), read(target, known["train"]))
     if options.resume:
-        trainer.load(torch.load(options.work / CHECKPOINT, map_location="cpu", weights_only=True))
+        trainer.load(read_checkpoint(options.work / CHECKPOINT))
     trainer.run(say, lambda: trainer.save(options.work))
     meta = {"target": target.revision, "task": options.task, "step_delimiters": list(SENTENCES)}
     save_likelihood(options.out, *trainer.line(), meta)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
 from engine.training.batches import Batch, Stream
+from engine.training.budget import Progress, read_checkpoint, update, write_checkpoint
 from engine.training.data import Corpus, Mix
 from engine.training.models import build, grown
 
@@ -35,22 +36,6 @@ class Settings:
     flat: float = 0.3  # share of the budget before the learning rate falls, in a line, to nothing
     clip: float = 1.0
     mix: Any = field(default_factory=Mix)  # a dataclass: what a step holds
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far a run is: steps taken, tokens seen (without padding), seconds spent."""
-
-    step: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-    loss: float = 0.0
-
-    def done(self, settings: Settings) -> float:
-        """Share of the budget that is used, 0 to 1."""
-        by_time = self.seconds / (settings.minutes * 60)
-        by_step = self.step / settings.steps if settings.steps else 0.0
-        return min(1.0, by_step if settings.steps else by_time)
 
 
 class Trainer:
@@ -106,12 +91,9 @@ class Trainer:
         for i, p in enumerate(self.parameters):
             p.grad = torch.stack([grads[i] for _, grads in results]).sum(0).div_(total)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
-        factor = self._factor()
-        for optimiser, lr in zip(self.optimisers, (self.settings.matrix_lr, self.settings.other_lr), strict=True):
-            for group in optimiser.param_groups:
-                group["lr"] = lr * factor
-            optimiser.step()
-            optimiser.zero_grad(set_to_none=True)
+        factor = self.progress.factor(self.settings, self.history[-1]["from_step"])
+        rates = self.settings.matrix_lr * factor, self.settings.other_lr * factor
+        update(zip(self.optimisers, rates, strict=True))
         self.progress.step += 1
         self.progress.tokens += sum(batch.tokens for batch in batches)
         self.progress.loss = loss if self.progress.step == 1 else 0.98 * self.progress.loss + 0.02 * loss
@@ -130,28 +112,15 @@ class Trainer:
                 sums = grads
         return value, sums
 
-    def _factor(self) -> float:
-        done, flat = self.progress.done(self.settings), self.settings.flat
-        start: int = self.history[-1]["from_step"]
-        warm = min(1.0, (self.progress.step - start + 1) / self.settings.warmup_steps)
-        return warm * (1.0 if done < flat else max(0.01, (1 - done) / (1 - flat)))
-
     def run(self, report: Callable[[str], None], save: Callable[[], None], every_s: float = 120.0) -> None:
         """Train to the end of the budget; call `save` every `every_s` seconds and at the end."""
-        last, saved, first = time.perf_counter(), 0.0, self.progress.tokens
-        began = last
+        began, first = time.perf_counter(), self.progress.tokens
+
+        def tell() -> None:
+            report(self._line((self.progress.tokens - first) / (time.perf_counter() - began)))
+
         self.model.train()
-        while self.progress.done(self.settings) < 1.0:
-            self.step()
-            now = time.perf_counter()
-            self.progress.seconds += now - last
-            last = now
-            if self.progress.step % 20 == 0:
-                report(self._line((self.progress.tokens - first) / (now - began)))
-            if now - began - saved > every_s:
-                saved = now - began
-                save()
-        save()
+        self.progress.run(self.settings, self.step, tell, save, every_s)
 
     def _line(self, speed: float) -> str:
         p, done = self.progress, self.progress.done(self.settings)
@@ -207,10 +176,7 @@ def _shares(batches: Sequence[Batch], n: int) -> list[list[Batch]]:
 
 def write_state(trainer: Trainer, folder: Path) -> None:
     """Write the checkpoint and its progress atomically."""
-    folder.mkdir(parents=True, exist_ok=True)
-    fresh = folder / (CHECKPOINT + ".new")
-    torch.save(trainer.state(), fresh)
-    fresh.replace(folder / CHECKPOINT)
+    write_checkpoint(trainer.state(), folder / CHECKPOINT)
     run = {"settings": asdict(trainer.settings), "progress": asdict(trainer.progress)}
     (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
 
@@ -223,5 +189,4 @@ def read_settings(folder: Path, mix: type[Any] = Mix) -> Settings:
 
 def read_state(folder: Path) -> dict[str, Any]:
     """The checkpoint of a folder, as `Trainer.load` takes it."""
-    state: dict[str, Any] = torch.load(folder / CHECKPOINT, map_location="cpu", weights_only=True)
-    return state
+    return read_checkpoint(folder / CHECKPOINT)

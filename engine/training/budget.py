@@ -1,0 +1,91 @@
+"""How a run of training goes: a budget of minutes or steps, a schedule that follows it, checkpoints on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+
+class Budget(Protocol):
+    """Settings of a run. The learning rate follows whichever budget is given: steps, else minutes."""
+
+    @property
+    def minutes(self) -> float: ...
+    @property
+    def steps(self) -> int | None: ...
+    @property
+    def warmup_steps(self) -> int: ...
+    @property
+    def flat(self) -> float:
+        """Share of the budget before the learning rate falls, in a line, to nothing."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is: steps taken, tokens seen (without padding), seconds spent."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    loss: float = 0.0
+
+    def done(self, budget: Budget) -> float:
+        """Share of the budget that is used, 0 to 1."""
+        return min(1.0, self.step / budget.steps if budget.steps else self.seconds / (budget.minutes * 60))
+
+    def factor(self, budget: Budget, start: int = 0) -> float:
+        """What learning rates are multiplied by in the next step; they rise first, from step `start` on."""
+        done, flat = self.done(budget), budget.flat
+        warm = min(1.0, (self.step - start + 1) / budget.warmup_steps)
+        return warm * (1.0 if done < flat else max(0.01, (1 - done) / (1 - flat)))
+
+    def run(
+        self,
+        budget: Budget,
+        step: Callable[[], object],
+        report: Callable[[], None],
+        save: Callable[[], None],
+        every_s: float,
+    ) -> None:
+        """Take steps to the end of the budget; `save` every `every_s` seconds and at the end."""
+        began = last = time.perf_counter()
+        saved = 0.0
+        while self.done(budget) < 1.0:
+            step()
+            now = time.perf_counter()
+            self.seconds += now - last
+            last = now
+            if self.step % 20 == 0:
+                report()
+            if now - began - saved > every_s:
+                saved = now - began
+                save()
+        save()
+
+
+def update(optimisers: Iterable[tuple[torch.optim.Optimizer, float]]) -> None:
+    """One update of each optimiser, with its learning rate; gradients are dropped."""
+    for optimiser, lr in optimisers:
+        for group in optimiser.param_groups:
+            group["lr"] = lr
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+
+
+def write_checkpoint(state: dict[str, Any], file: Path) -> None:
+    """Write a state; the file appears complete or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    fresh = file.with_name(file.name + ".new")
+    torch.save(state, fresh)
+    fresh.replace(file)
+
+
+def read_checkpoint(file: Path) -> dict[str, Any]:
+    """The state in a file."""
+    state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+    return state
