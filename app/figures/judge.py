@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures.theme import COLOURS, captioned, figure, vertical
+from app.figures.theme import COLOURS, captioned, figure, vertical, whiskers
 from engine.analysis import judge
 
 THRESHOLD = "threshold"  # the mark that the page's slider moves
@@ -111,13 +111,7 @@ def reliability(scores: Scores, labels: Labels) -> go.Figure:
         y=[share.mean for _, share in filled],
         mode="markers",
         marker={"color": COLOURS["judge"], "size": 8},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [(share.high or 0.0) - share.mean for _, share in filled],
-            "arrayminus": [share.mean - (share.low or 0.0) for _, share in filled],
-            "thickness": 1,
-        },
+        error_y=whiskers(((share.mean, share.low, share.high) for _, share in filled), thickness=1),
         customdata=[b.n for b, _ in filled],
         hovertemplate="mean score %{x:.2f}: %{y:.1%} of %{customdata} swaps important<extra></extra>",
     )
@@ -149,21 +143,15 @@ def accuracy(result: Mapping[str, Any], task: str) -> go.Figure:
 
 
 def _settings(drawn: go.Figure, name: str, rows: Sequence[Mapping[str, Any]], style: Mapping[str, Any]) -> None:
-    colour = COLOURS[style["colour"]]
+    colour, shares = COLOURS[style["colour"]], [row["accuracy"] for row in rows]
     drawn.add_scatter(
         x=[row["tokens_per_call"] for row in rows],
-        y=[row["accuracy"]["mean"] for row in rows],
+        y=[solved["mean"] for solved in shares],
         name=name,
         mode="lines+markers" if "dash" in style else "markers",
         line={"color": colour, "dash": style.get("dash", "solid")},
         marker={"color": colour, "symbol": style["symbol"], "size": style.get("size", 8)},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [row["accuracy"]["high"] - row["accuracy"]["mean"] for row in rows],
-            "arrayminus": [row["accuracy"]["mean"] - row["accuracy"]["low"] for row in rows],
-            "thickness": 1,
-        },
+        error_y=whiskers(((solved["mean"], solved["low"], solved["high"]) for solved in shares), thickness=1),
         text=[row["name"] for row in rows],
         customdata=[[row["accuracy"]["low"], row["accuracy"]["high"], row["accepted_per_call"]] for row in rows],
         hovertemplate="%{text}: solved %{y:.1%} (%{customdata[0]:.1%} to %{customdata[1]:.1%}), %{x:.2f} tokens and "

@@ -7,13 +7,14 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures.theme import COLOURS, figure
+from app.figures.theme import COLOURS, figure, whiskers
 
 INKS = ("draft", "target", "judge", "neutral", "draft-2", "target-2", "ink-3", "ink")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
 DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 250
 FITS = 18  # characters of an axis title along the height of a small multiple
+BARS = {"thickness": 1.2, "width": 3}  # of intervals
 Cell = Mapping[str, Any] | float | None
 Row = tuple[str, Sequence[Cell]]
 
@@ -75,7 +76,7 @@ def beside(title: str, quality: str, rows: Sequence[tuple[str, Cell, Cell]]) -> 
             mode="markers",
             showlegend=False,
             marker={"color": COLOURS[ink], "size": 7},
-            error_x=_whiskers(means, low, high, COLOURS[ink]),
+            error_x=whiskers(zip(means, low, high, strict=True), **BARS, color=COLOURS[ink]),
             customdata=[list(pair) for pair in zip(low, high, strict=True)],
             hovertemplate="%{y}: %{x:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})<extra></extra>",
         )
@@ -92,18 +93,6 @@ def _level(value: float, axis: str) -> dict[str, Any]:
     """A line at plain decoding's value."""
     line = {"color": COLOURS["ink-3"], "width": 1, "dash": "dot"}
     return {"type": "line", "xref": axis, "yref": "paper", "x0": value, "x1": value, "y0": 0, "y1": 1, "line": line}
-
-
-def _whiskers(means: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> dict[str, Any]:
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [top - mean for mean, top in zip(means, high, strict=True)],
-        "arrayminus": [mean - bottom for mean, bottom in zip(means, low, strict=True)],
-        "thickness": 1.2,
-        "width": 3,
-        "color": colour,
-    }
 
 
 def _empty(told: Mapping[str, Any], rows: int) -> go.Figure:
@@ -124,7 +113,7 @@ def _add(drawn: go.Figure, name: str, x: Sequence[Any], cells: Sequence[Cell], o
         mode=mode,
         marker={"color": colour, "symbol": SYMBOLS[(place + place // len(INKS)) % len(SYMBOLS)], "size": 8},
         line={"color": colour, "width": 1.6, "dash": DASHES[place // len(INKS) % len(DASHES)]},
-        error_y=_whiskers(means, low, high, colour),
+        error_y=whiskers(zip(means, low, high, strict=True), **BARS, color=colour),
         customdata=[list(pair) for pair in zip(low, high, strict=True)],
         hovertemplate="%{x}: %{y:.4g} (%{customdata[0]:.4g} to %{customdata[1]:.4g})"
         if any(isinstance(cell, Mapping) and cell["low"] is not None for cell in cells)

@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from app.figures.theme import COLOURS, captioned, figure, vertical
+from app.figures.theme import COLOURS, captioned, figure, vertical, whiskers
 
 QUARTER = 0.25
 FEW = 3  # rounds below which a bar is pale
@@ -208,14 +208,9 @@ def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False)
         y=[row["label"] for row, _ in rows],
         orientation="h",
         marker_color=[COLOURS["neutral" if row["guarantee"] == "reference" else "draft-2"] for row, _ in rows],
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [_beyond(value["high"], value["mean"]) for _, value in rows],
-            "arrayminus": [_beyond(value["mean"], value["low"]) for _, value in rows],
-            "color": COLOURS["ink"],
-            "thickness": 1.2,
-        },
+        error_x=whiskers(
+            ((value["mean"], value["low"], value["high"]) for _, value in rows), color=COLOURS["ink"], thickness=1.2
+        ),
         customdata=[[value["low"], value["high"], value["n"]] for _, value in rows],
         hovertemplate=(
             "%{y}: %{x:.4g} (95 % %{customdata[0]:.4g} to %{customdata[1]:.4g}, n = %{customdata[2]})<extra></extra>"
@@ -224,7 +219,3 @@ def spread(methods: Sequence[Numbers], title: str, name: str, one: bool = False)
     if one:
         vertical(drawn, 1.0)
     return drawn.update_layout(showlegend=False)
-
-
-def _beyond(high: float | None, low: float | None) -> float:
-    return 0.0 if high is None or low is None else high - low

@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures.theme import captioned, figure, look
+from app.figures.theme import captioned, figure, look, whiskers
 
 Row = Mapping[str, Any]
 
@@ -31,7 +31,7 @@ def passes(rows: Sequence[Row]) -> go.Figure:
     drawn = figure("Tokens a verify pass", "tokens a pass", "", height=120 + 34 * len(rows))
     for place, row in enumerate(rows):
         told = row["tau"]
-        arms = {} if told["low"] is None else _arms([told["mean"]], [told["low"]], [told["high"]])
+        arms = {} if told["low"] is None else whiskers([(told["mean"], told["low"], told["high"])], thickness=1.2)
         bar = {"x": [told["mean"]], "y": [row["label"]], "marker_color": look(place).colour}
         drawn.add_bar(orientation="h", name=row["label"], **bar, **({"error_x": arms} if arms else {}))
     return drawn.update_layout(showlegend=False).update_yaxes(autorange="reversed")
@@ -42,18 +42,9 @@ def positions(rows: Sequence[Row]) -> go.Figure:
     drawn = figure("Acceptance by position in the draft", "position in the draft", "share of calls with a draft")
     for place, row in enumerate(rows):
         told, looks = row["accept_by_depth"], look(place)
-        arms = {} if None in told["low"] else {"error_y": _arms(told["marginal"], told["low"], told["high"])}
+        ends = zip(told["marginal"], told["low"], told["high"], strict=True)
+        arms = {} if None in told["low"] else {"error_y": whiskers(ends, thickness=1.2)}
         drawn.add_scatter(
             x=told["depth"], y=told["marginal"], name=row["label"], line=looks.line, marker=looks.marker, **arms
         )
     return drawn.update_yaxes(tickformat=".0%", range=[0, 1.02]).update_xaxes(dtick=1)
-
-
-def _arms(means: Sequence[float], low: Sequence[float], high: Sequence[float]) -> dict[str, Any]:
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [b - a for a, b in zip(means, high, strict=True)],
-        "arrayminus": [a - b for a, b in zip(means, low, strict=True)],
-        "thickness": 1.2,
-    }

@@ -106,6 +106,18 @@ def vertical(drawn: go.Figure, x: float, text: str = "", name: str = "", colour:
         )
 
 
+def whiskers(told: Iterable[tuple[float, float | None, float | None]], **style: Any) -> dict[str, Any]:
+    """Error bars of means with the ends of their intervals, low and high; none where an end is missing."""
+    rows = list(told)
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [0.0 if high is None else high - mean for mean, _, high in rows],
+        "arrayminus": [0.0 if low is None else mean - low for mean, low, _ in rows],
+        **style,
+    }
+
+
 def captioned(drawn: Iterable[tuple[go.Figure, str]]) -> list[dict[str, Any]]:
     """Figures with their captions, in JSON types."""
     return [{"figure": figure.to_plotly_json(), "caption": caption} for figure, caption in drawn]

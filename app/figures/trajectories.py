@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures.theme import figure, look
+from app.figures.theme import figure, look, whiskers
 
 TOKENS = "tokens a target call"
 
@@ -39,13 +39,7 @@ def by_trajectory(part: Mapping[str, Any], names: Mapping[str, str]) -> go.Figur
             names.get(method, method),
             [cell["trajectory"] for cell in cells],
             [tau["mean"] for tau in taus],
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": [0.0 if tau["high"] is None else tau["high"] - tau["mean"] for tau in taus],
-                "arrayminus": [0.0 if tau["low"] is None else tau["mean"] - tau["low"] for tau in taus],
-                "thickness": 1,
-            },
+            error_y=whiskers(((tau["mean"], tau["low"], tau["high"]) for tau in taus), thickness=1),
             customdata=[[tau["low"], tau["high"], tau["n"]] for tau in taus],
             hovertemplate="trajectory %{x}: %{y:.2f} (95 % %{customdata[0]:.2f} to %{customdata[1]:.2f}, "
             "%{customdata[2]} problems)",
