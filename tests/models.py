@@ -87,7 +87,9 @@ on a CPU. Windows and chunks are {window} positions there and the text has {leng
 
 - **exact**: `{methods}` write at temperature 0 the {tokens} tokens that `generate` writes, and logits of a draft tree (of
   a chain where only chains can be checked), and of what follows after a part of it was accepted, are within {close:g} of
-  plain forwards, relative to the largest logit. The number is the largest difference seen.
+  plain forwards, relative to the largest logit. The number is the largest difference seen. Where it is larger, the same
+  is run with every number in float64, transformers' own states too, and has to be within {fine:g} there: what differed
+  was then the rounding of a plain forward, which sums a text in another order than its pieces.
 - **refused**: loading ends with the sentence given. Whatever passes the other checks stands a trial at load: run in
   pieces it must give what it gives at once.
 - **not tried**: no tiny checkpoint could be made, with the reason.
@@ -165,6 +167,7 @@ def page(found: Iterable[families.Outcome], kept: Mapping[str, str]) -> str:
         source=len(SOURCE),
         short=readers.TOKENS,
         close=families.CLOSE,
+        fine=families.FINE,
         count=count,
     )
     table = "| type | | path | difference | limits |\n|---|---|---|---|---|\n"
@@ -201,7 +204,8 @@ def _line(o: families.Outcome) -> str:
     if o.refused:
         return f"| {o.kind} | refused | | | {_cell(o.refused)} |"
     words = "exact" if o.exact else f"not exact ({', '.join(o.equal) or 'no method'} equal)"
-    return f"| {o.kind} | {words} | {'lean' if o.lean else 'generic'} | {o.off:.1e} | {_cell(' '.join(o.notes))} |"
+    notes = [*o.notes, *([] if o.doubled is None else [f"The difference is {o.doubled:.1e} in float64."])]
+    return f"| {o.kind} | {words} | {'lean' if o.lean else 'generic'} | {o.off:.1e} | {_cell(' '.join(notes))} |"
 
 
 def _cell(words: str) -> str:

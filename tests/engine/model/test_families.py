@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -16,14 +17,25 @@ from engine.draft import chain
 from engine.errors import ConfigError, ModelMismatch
 from engine.lab import Lab
 from engine.model import Model, Session, load_model
-from engine.model.generic import REFED, GenericDecoder
+from engine.model.generic import REFED, GenericCache, GenericDecoder
 from engine.model.layers import EVERYTHING, Sight, layers_of, sights
 from engine.model.lean import LeanDecoder, lean_from
 from engine.model.network import auto_class, drop_senses
 from engine.model.outline import outline
 from engine.trace.events import RunStarted
 from tests.engine.model import readers, tiny
-from tests.engine.model.families import CLOSE, PROMPT, TREE, apart, near, plain_model
+from tests.engine.model.families import (
+    CLOSE,
+    FINE,
+    METHODS,
+    PROMPT,
+    TREE,
+    Outcome,
+    apart,
+    apart_in_doubles,
+    near,
+    plain_model,
+)
 from tests.engine.zoo import save_tokenizer
 from tests.models import COMMON, FILE, tried
 from tests.typed import known
@@ -267,8 +279,7 @@ def test_the_table_shows_what_people_use() -> None:
     said = {kind.strip(): state.strip() for kind, state in lines}
     assert len(COMMON) == len(set(COMMON)) == 50
     assert sum(said.get(kind) == "exact" for kind in COMMON) >= 48
-    rounded = {"kimi_linear"}  # writes what it should; its running state is off by 1.2e-4
-    assert {kind for kind, state in said.items() if state.startswith("not exact")} <= rounded
+    assert not [kind for kind, state in said.items() if state.startswith("not exact")]
 
 
 @pytest.mark.slow
@@ -277,6 +288,22 @@ def test_the_table_shows_what_people_use() -> None:
 def test_types_in_common_use_are_as_the_table_says(kind: str, tmp_path: Path) -> None:
     outcome = tried(kind, tmp_path / kind)
     assert f"| {kind} | {'exact' if outcome.exact else 'refused'} |" in FILE.read_text(encoding="utf-8"), outcome
+
+
+def test_a_large_difference_has_to_be_rounding_alone() -> None:
+    outcome = Outcome("kimi_linear", off=1.5 * CLOSE, equal=METHODS)
+    assert not outcome.exact and replace(outcome, doubled=FINE).exact
+    assert not replace(outcome, doubled=2 * FINE).exact and not replace(outcome, doubled=FINE, equal=METHODS[:2]).exact
+
+
+@pytest.mark.slow
+def test_what_is_rounding_alone_goes_away_in_float64(tmp_path: Path) -> None:
+    """Kimi Linear's plain forward sums a text in another order than its pieces; transformers holds its states in fp32.
+    States that are not set back are no rounding: they show in float64 as well."""
+    hf = plain_model(tiny.make("kimi_linear", tmp_path, layers=2))
+    assert apart_in_doubles(hf) <= FINE
+    with patch.object(GenericCache, "back", lambda cache, n: n):
+        assert apart_in_doubles(hf) > CLOSE
 
 
 def test_mt5_runs_though_its_configuration_lacks_what_t5s_has(tmp_path: Path) -> None:
