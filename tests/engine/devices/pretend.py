@@ -18,8 +18,16 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode, _pop_mode_temporarily
 from transformers import AutoConfig
 
+from engine.drafters import DRAFTERS
+from engine.files.places import locate
+from engine.files.presets import get_preset
+from engine.lab import Lab
+from engine.methods import CARDS
 from engine.model import Model, devices, load, load_model
+from engine.parts import decoder_only
+from engine.rules import RULES
 from engine.sampling import NARROW
+from engine.shapes import SHAPES
 
 CPU = torch.device("cpu")
 READS = {  # methods and functions that give the host a value of a tensor
@@ -38,6 +46,19 @@ READS = {  # methods and functions that give the host a value of a tensor
     *("__bool__", "__int__", "__float__", "__index__", "__contains__", "__array__"),
 }
 COPIES = {"copy_", "set_", "type_as"}  # take from one device to another
+ASKED = {"_parse_to", "_has_compatible_shallow_copy_type"}  # by `Module.to`, which calls `Tensor.to` then
+PROMPTS = {
+    "tiny": "Question: Mia has 34 pens. She buys 3 bags with 12 in each. How many pens does Mia have now?\nAnswer:",
+    "crossed": "Translate: This cousin forgets to cook the bright wallet in the city.",
+}
+EMBEDDED = {  # embedded pair -> the methods that run on its kind of models
+    "tiny": [card.name for card in CARDS if card.writer != "nat"],
+    "crossed": [
+        card.name
+        for card in CARDS
+        if not any(map(decoder_only, (DRAFTERS[card.drafter], SHAPES[card.shape], RULES[card.rule])))
+    ],
+}
 ROOT = str(Path(__file__).resolve().parents[3])
 
 
@@ -57,6 +78,8 @@ class Pretend(TorchFunctionMode):
     ) -> Any:
         kwargs = dict(kwargs or {})
         name, owner = getattr(func, "__name__", ""), getattr(func, "__self__", None)
+        if name in ASKED:
+            return func(*args, **kwargs)
         if owner is torch.Tensor.device:
             return device_of(args[0])
         if owner is torch.Tensor.is_cuda:
@@ -218,3 +241,12 @@ def loaded(path: Path, place: str, apart: str = "cuda:1") -> Model:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "placement", lambda places: {"device_map": spread(layers, *map(str, places))})
         return load_model(path, f"cuda:0,{apart}", "float32")
+
+
+def embedded(name: str, target: str, draft: str) -> Lab:
+    """An embedded pair with all its heads, its models on pretended devices."""
+    preset = get_preset(name)
+    models = [
+        loaded(Path(locate(preset.models[role])), place) for role, place in (("target", target), ("draft", draft))
+    ]
+    return Lab(models[0], {"draft": models[1]}, dict(preset.assets), name)

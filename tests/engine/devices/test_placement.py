@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine.files.places import locate
-from engine.files.presets import get_preset
 from engine.lab import Lab
 from engine.methods import CARDS
-from engine.runs.pair import Pair
-from tests.engine.devices.pretend import MixedDevices, Pretend, loaded, pretended
+from tests.engine.devices.pretend import EMBEDDED, PROMPTS, MixedDevices, Pretend, embedded, loaded, pretended
 from tests.engine.drafters.heads import headed
 from tests.engine.zoo import Zoo
 
@@ -24,7 +21,6 @@ LAYOUTS = {
     "spread": ("spread", "cuda:1"),
     "narrow": ("mps:0", "mps:0"),  # no fp64, no complex numbers
 }
-PROMPT = "Question: Mia has 34 pens. She buys 3 bags with 12 in each. How many pens does Mia have now?\nAnswer:"
 WAYS = [(t, r) for t in (0.0, 0.8) for r in ("full", "light")]
 
 
@@ -99,20 +95,26 @@ def test_the_mode_has_devices_without_float64(devices: Pretend) -> None:
             make()
 
 
-@pytest.fixture(scope="module", params=LAYOUTS)
-def family(request: pytest.FixtureRequest) -> Iterator[Pair]:
-    """The embedded pair with all its heads, placed as a layout says."""
-    preset = get_preset("tiny")
+ON = [(layout, pair) for pair in EMBEDDED for layout in LAYOUTS if (layout, pair) != ("spread", "crossed")]
+
+
+def test_every_method_runs_on_an_embedded_pair() -> None:
+    assert {method for methods in EMBEDDED.values() for method in methods} == {card.name for card in CARDS}
+
+
+@pytest.fixture(scope="module", params=ON, ids="-".join)
+def family(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    """An embedded pair with all its heads, placed as a layout says."""
+    layout, pair = request.param
     with pretended():
-        target, draft = (
-            loaded(Path(locate(preset.models[role])), place)
-            for role, place in zip(("target", "draft"), LAYOUTS[request.param], strict=True)
-        )
-        yield Lab(target, {"draft": draft}, dict(preset.assets), "tiny")
+        yield embedded(pair, *LAYOUTS[layout])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [card.name for card in CARDS])
-def test_every_method_on_the_embedded_pair(family: Lab, method: str) -> None:
+def test_every_method_on_the_embedded_pairs(family: Lab, method: str) -> None:
+    if method not in EMBEDDED[str(family.preset)]:
+        assert family.unavailable()[method]
+        return
     for temperature, record in WAYS:
-        run(family, method, PROMPT, 16, temperature, record)
+        run(family, method, PROMPTS[str(family.preset)], 16, temperature, record)

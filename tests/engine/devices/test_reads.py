@@ -7,29 +7,24 @@ from typing import Any
 import pytest
 
 from engine.config import Card
-from engine.files.places import locate
-from engine.files.presets import get_preset
 from engine.lab import Lab
 from engine.methods import CARDS, get_card
 from engine.shapes import SHAPES
 from engine.trace.events import Round
-from tests.engine.devices.pretend import Pretend, loaded, pretended
+from tests.engine.devices.pretend import EMBEDDED, PROMPTS, Pretend, embedded, loaded, pretended
 from tests.engine.drafters.heads import headed
 from tests.engine.zoo import Zoo
 
-PROMPT = "Question: Mia has 34 pens. She buys 3 bags with 12 in each. How many pens does Mia have now?\nAnswer:"
 LIGHT, FULL = {"chain": 3, "tree": 6}, 12
 LOOKS = {"adaedl": 2, "rsd": 1, "adaedl_eagle": 1}  # reads a step of methods that decide after each whether to go on
 APART = {"autojudge": 1}  # the judge's scores: its draft pass is run only where a token was rejected
 
 
-@pytest.fixture(scope="module")
-def family() -> Iterator[tuple[Lab, Pretend]]:
-    """The embedded pair, all on one pretended device."""
-    preset = get_preset("tiny")
+@pytest.fixture(scope="module", params=EMBEDDED)
+def family(request: pytest.FixtureRequest) -> Iterator[tuple[Lab, Pretend]]:
+    """An embedded pair, all on one pretended device."""
     with pretended() as mode:
-        target, draft = (loaded(Path(locate(preset.models[role])), "cuda:0") for role in ("target", "draft"))
-        yield Lab(target, {"draft": draft}, dict(preset.assets), "tiny"), mode
+        yield embedded(request.param, "cuda:0", "cuda:0"), mode
 
 
 def kind(card: Card) -> str:
@@ -73,4 +68,20 @@ def test_rounds_of_a_chain_and_a_tree(zoo: Zoo, tmp_path: Path) -> None:
 @pytest.mark.parametrize("temperature", (0.0, 0.8))
 @pytest.mark.parametrize("method", [card.name for card in CARDS])
 def test_rounds_of_every_method(family: tuple[Lab, Pretend], method: str, temperature: float) -> None:
-    check(*family, method, PROMPT, temperature)
+    lab, mode = family
+    pair = str(lab.preset)
+    if method not in EMBEDDED[pair]:
+        assert lab.unavailable()[method]
+    elif get_card(method).writer == "nat":
+        check_iterations(lab, mode, method, PROMPTS[pair], temperature)
+    else:
+        check(lab, mode, method, PROMPTS[pair], temperature)
+
+
+def check_iterations(lab: Lab, mode: Pretend, method: str, prompt: str, temperature: float) -> None:
+    """The bound of a network that writes all places at once: its rounds are iterations, and the first may hold the
+    work of all."""
+    for record in ("light", "full"):
+        before = len(mode.reads)
+        trace = lab.run(method, prompt, max_new_tokens=32, temperature=temperature, record=record)
+        assert trace.rounds and len(mode.reads) - before <= FULL * len(trace.rounds), mode.reads[before:]
