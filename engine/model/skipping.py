@@ -16,16 +16,16 @@ class Skipper:
         body = hf.get_decoder() if hasattr(hf, "get_decoder") else hf
         stacks = [m for m in body.modules() if isinstance(m, nn.ModuleList) and len(m) == number]
         self.layers: list[Any] = list(stacks[0]) if stacks else []
-        self._tuples = False
+        self._more: int | None = None  # what a layer returns beside its rows; None where it returns them alone
         if self.layers:
             self._watch = self.layers[0].register_forward_hook(self._note)
 
     def _note(self, layer: Any, given: Any, output: Any) -> None:
-        self._tuples = isinstance(output, tuple)
+        self._more = len(output) - 1 if isinstance(output, tuple) else None
         self._watch.remove()
 
     def _pass(self, hidden_states: Any, *args: Any, **more: Any) -> Any:
-        return (hidden_states,) if self._tuples else hidden_states
+        return hidden_states if self._more is None else (hidden_states, *[None] * self._more)
 
     @contextmanager
     def without(self, skip: frozenset[int]) -> Iterator[None]:

@@ -10,8 +10,11 @@ from engine.config import Sampling
 from engine.draft import chain
 from engine.drafters.layer_skip import kept_layers
 from engine.errors import ConfigError
+from engine.lab import Lab
+from engine.model import load_model
 from engine.parts import writing
 from engine.sampling import distribution, pick
+from tests.engine.model import tiny
 from tests.engine.zoo import Zoo
 
 PROMPT = [5, 9, 33, 7, 60]
@@ -79,6 +82,14 @@ def test_the_committed_cache_is_untouched(zoo: Zoo, family: str) -> None:
         assert torch.allclose(a.logits, b.logits, atol=1e-5) and mixed.cached == plain.cached
         text = [*text, more[0], 70]  # the first held, then a correction
     assert plain.fed == mixed.fed
+
+
+@pytest.mark.parametrize("kind", ["bamba", "gptj"])
+def test_layers_return_what_they_like(kind: str, tmp_path: Path) -> None:
+    """Rows alone, or with some things beside them: whoever calls a layer unpacks as many."""
+    lab = Lab(load_model(tiny.make(kind, tmp_path / kind, layers=2), "cpu"))
+    plain = lab.run("ar", PROMPT, max_new_tokens=6).token_ids
+    assert lab.run("layer_skip", PROMPT, max_new_tokens=6, layers="first:1").token_ids == plain
 
 
 def test_skimmed_rows_serve_the_next_and_no_other(zoo: Zoo) -> None:
