@@ -10,10 +10,12 @@ from safetensors import safe_open
 
 from engine import progress
 from engine.errors import AssetError
+from engine.files.documents import read_object
 
 ID = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")  # configuration and tokenizer
 WEIGHTS = ("model.safetensors", "model-*.safetensors")
+TEMPLATE = "chat_template.json"
 WITHIN = ("*/*",)  # copies of the same in other formats
 
 
@@ -81,10 +83,26 @@ def fetch(ref: str, what: str, step: int = 1, of: int = 1) -> None:
 
 def commit_of(ref: str) -> str:
     """The commit of what was fetched of a hub id; empty where nothing was."""
+    file = _fetched(ref, "config.json")
+    return "" if file is None else file.parent.name
+
+
+def template_beside(ref: str) -> str:
+    """The chat template that multimodal checkpoints keep beside their tokenizer; empty where there is none.
+
+    Raises:
+        AssetError: the file is damaged.
+    """
+    file = Path(ref) / TEMPLATE if is_folder(ref) else _fetched(ref, TEMPLATE)
+    return str(read_object(file).get("chat_template") or "") if file is not None and file.is_file() else ""
+
+
+def _fetched(ref: str, name: str) -> Path | None:
+    """A file of a hub id that was fetched before."""
     from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415  (only for hub ids)
 
-    file = try_to_load_from_cache(ref, "config.json") if ID.fullmatch(ref) else None
-    return Path(file).parent.name if isinstance(file, str) else ""
+    file = try_to_load_from_cache(ref, name) if ID.fullmatch(ref) else None
+    return Path(file) if isinstance(file, str) else None
 
 
 def missing(ref: str, error: Exception) -> str:

@@ -15,7 +15,7 @@ from engine.model.checkpoint import all_taken, complete, hash_of, revision_of, w
 from engine.model.devices import DTYPES, dtype_on, homes, placement
 from engine.model.fewbits import Packing
 from engine.model.graphs import SWITCH
-from engine.model.hub import commit_of, missing, unpackable
+from engine.model.hub import commit_of, missing, template_beside, unpackable
 from engine.model.model import Model
 from engine.model.unpacking import packing_of, unpacking
 
@@ -58,6 +58,7 @@ def load_model(
         packing = packing_of(config, name)
         hf, info = _weights(path, name, config, packing, dtype=wanted, **placement([where, *further]))
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+        tokenizer.chat_template = tokenizer.chat_template or template_beside(path) or None
     except torch.OutOfMemoryError:
         raise EngineFault(
             f"{name} does not fit the memory of {where}. Use a smaller model, dtype='bfloat16', or the CPU."

@@ -70,9 +70,32 @@ class Tokenizer:
     def _chat(self, *said: str) -> list[int]:
         if not getattr(self.hf, "chat_template", None):
             raise ConfigError("This model's tokenizer has no chat template: run with chat off.")
-        messages = [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(said)]
-        text = self.hf.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        text = self._rendered(said)
         return list(self.hf(text, add_special_tokens=False)["input_ids"])
+
+    def _rendered(self, said: Sequence[str]) -> str:
+        """What the chat template makes of turns. Templates of multimodal models know a turn as a list of parts, and
+        leave out or refuse plain text, others the reverse: the first way is taken that shows all that was said.
+
+        Raises:
+            ConfigError: the template refuses both.
+        """
+        found, refusal = list[str](), ""
+        for parted in (False, True):
+            turns = [[{"type": "text", "text": text}] if parted else text for text in said]
+            messages = [{"role": ("user", "assistant")[i % 2], "content": turn} for i, turn in enumerate(turns)]
+            try:
+                text = self.hf.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            except Exception as error:  # whatever a template's own code raises
+                refusal = refusal or str(error)
+                continue
+            shown = all(one.strip() in text for one in said)
+            if shown and not (parted and any(str(turn) in text for turn in turns)):
+                return cast(str, text)
+            found.append(text)
+        if not found:
+            raise ConfigError(f"The chat template of this model's tokenizer cannot be filled ({refusal[:200]}).")
+        return found[0]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids, special tokens left out."""

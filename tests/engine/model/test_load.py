@@ -130,3 +130,14 @@ def test_every_stop_id_of_every_file_counts(source: Path, tmp_path: Path) -> Non
         (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [7, 9]}))
 
     assert load_model(edited(source, tmp_path / "copy", edit), "cpu").tokenizer.stop_ids == {EOS, 7, 9}
+
+
+def test_a_chat_template_may_lie_beside_the_tokenizer(source: Path, tmp_path: Path) -> None:
+    """As multimodal checkpoints keep it."""
+
+    def edit(folder: Path) -> None:
+        told = {"chat_template": "{% for m in messages %}[{{ m['content'] }}]{% endfor %}"}
+        (folder / "chat_template.json").write_text(json.dumps(told))
+
+    tokenizer = load_model(edited(source, tmp_path / "copy", edit), "cpu").tokenizer
+    assert tokenizer.decode(tokenizer.encode("hi", chat=True)) == "[hi]"

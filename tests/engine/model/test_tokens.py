@@ -64,6 +64,26 @@ def test_chat_needs_a_template(plain: Tokenizer, tmp_path: Path) -> None:
     hf.chat_template = "{% for m in messages %}[{{ m['role'][0] }}:{{ m['content'] }}]{% endfor %}{% if add_generation_prompt %}>{% endif %}"
     chatty = Tokenizer(hf, [EOS])
     assert chatty.decode(chatty.encode("hi", chat=True)) == "[u:hi]>"
+    hf.chat_template = "{% for m in messages %}[{{ m['content'] | upper }}]{% endfor %}"
+    assert chatty.decode(chatty.encode("hi", chat=True)) == "[HI]"
+    hf.chat_template = "{{ raise_exception('only of three') }}"
+    with pytest.raises(ConfigError, match="cannot be filled .only of three"):
+        chatty.encode("hi", chat=True)
+
+
+PARTED = (  # as SmolVLM's, which leaves plain text out, and as one that refuses it
+    "{% for m in messages %}[{% for part in m['content'] %}{% if part['type'] == 'text' %}{{ part['text'] }}{% endif %}"
+    "{% endfor %}]{% endfor %}",
+    "{% for m in messages %}[{{ m['content'][0]['text'] + '' }}]{% endfor %}",
+)
+
+
+@pytest.mark.parametrize("template", PARTED)
+def test_chat_templates_of_multimodal_models_are_given_parts(template: str, tmp_path: Path) -> None:
+    hf = save_tokenizer(tmp_path, 96)
+    hf.chat_template = template
+    chatty = Tokenizer(hf, [EOS])
+    assert chatty.decode(chatty.conversation(["hi", "so", "go on"], chat=True)) == "[hi][so][go on]"
 
 
 def test_pieces_show_single_tokens(plain: Tokenizer, bytewise: Tokenizer) -> None:
