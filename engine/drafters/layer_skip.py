@@ -60,6 +60,8 @@ class LayerSkip:
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         layers = kit.target.layers
+        if not kit.target.layerwise:
+            raise ConfigError(f"The layers of {kit.target.name} cannot be left out one by one.")
         self.skip = frozenset(range(layers)) - kept_layers(str(knobs["layers"]), layers)
         self.stops = frozenset(kit.target.tokenizer.stop_ids)
 

@@ -112,6 +112,11 @@ class GenericDecoder:
         """A running state has one past, so the branches of a tree cannot share it."""
         return self.layers.keeps_states
 
+    @property
+    def layerwise(self) -> bool:
+        """Whether its layers were found; some networks keep two and two together."""
+        return bool(self._skipper.layers)
+
     def cache(self, capacity: int) -> GenericCache:
         return GenericCache(self.layers)
 

@@ -41,6 +41,11 @@ class Model:
         return self.decoder.only_chains
 
     @property
+    def layerwise(self) -> bool:
+        """Whether single layers can be left out of a pass."""
+        return bool(getattr(self.decoder, "layerwise", True))
+
+    @property
     def longest(self) -> int:
         """Most tokens of a sequence, a source included."""
         return self.context + self.source_context

@@ -13,9 +13,9 @@ class Skipper:
     def __init__(self, hf: Any, layers: int = 0) -> None:
         """`layers` of the decoder; 0 where the configuration says it."""
         number = layers or hf.config.get_text_config().num_hidden_layers
-        body = hf.get_decoder() if hasattr(hf, "get_decoder") else hf
-        stacks = [m for m in body.modules() if isinstance(m, nn.ModuleList) and len(m) == number]
-        self.layers: list[Any] = list(stacks[0]) if stacks else []
+        bodies = [hf.get_decoder(), hf] if hasattr(hf, "get_decoder") else [hf]  # ModernBERT calls its head a decoder
+        stacks = (m for body in bodies for m in body.modules() if isinstance(m, nn.ModuleList) and len(m) == number)
+        self.layers: list[Any] = list(next(stacks, ()))
         self._more: int | None = None  # what a layer returns beside its rows; None where it returns them alone
         if self.layers:
             self._watch = self.layers[0].register_forward_hook(self._note)

@@ -84,12 +84,20 @@ def test_the_committed_cache_is_untouched(zoo: Zoo, family: str) -> None:
     assert plain.fed == mixed.fed
 
 
-@pytest.mark.parametrize("kind", ["bamba", "gptj"])
+@pytest.mark.parametrize("kind", ["bamba", "modernbert-decoder"])
 def test_layers_return_what_they_like(kind: str, tmp_path: Path) -> None:
-    """Rows alone, or with some things beside them: whoever calls a layer unpacks as many."""
+    """Rows alone, or with some things beside them: whoever calls a layer unpacks as many. And they lie where they
+    like."""
     lab = Lab(load_model(tiny.make(kind, tmp_path / kind, layers=2), "cpu"))
     plain = lab.run("ar", PROMPT, max_new_tokens=6).token_ids
     assert lab.run("layer_skip", PROMPT, max_new_tokens=6, layers="first:1").token_ids == plain
+
+
+def test_layers_that_cannot_be_found_are_said(tmp_path: Path) -> None:
+    """LongCat keeps them two and two together."""
+    lab = Lab(load_model(tiny.make("longcat_flash", tmp_path / "longcat"), "cpu"))
+    with pytest.raises(ConfigError, match="longcat cannot be left out one by one"):
+        lab.run("layer_skip", PROMPT, max_new_tokens=6)
 
 
 def test_skimmed_rows_serve_the_next_and_no_other(zoo: Zoo) -> None:
