@@ -204,6 +204,10 @@ def test_offloaded_weights_run_and_are_counted(folders: Mapping[str, Path], monk
     assert not model.lean and any(p.is_meta for p in known(GenericDecoder, model.decoder).hf.parameters())
     assert (model.parameters, model.bytes, model.device) == (whole.parameters, whole.bytes, torch.device("cpu"))
     assert near(model.session(60).forward(PROMPT, TREE).logits, whole.session(60).forward(PROMPT, TREE).logits) <= CLOSE
+    text = Lab(whole).run("ar", PROMPT, max_new_tokens=4).token_ids
+    for method in ("layer_skip", "ar"):  # a layer that was left out finds its weights again
+        knobs = {"layers": "first:1"} if method == "layer_skip" else {}
+        assert Lab(model).run(method, PROMPT, max_new_tokens=4, **knobs).token_ids == text
 
 
 def test_packed_weights_that_cannot_be_loaded_are_refused_in_words(folders: Mapping[str, Path], tmp_path: Path) -> None:
