@@ -72,8 +72,8 @@ class Eagle2:
         m, start = len(fresh), self.memory.length
         self.memory.reserve(start + m)
         ids = torch.tensor(context.tokens[first + 1 : first + 1 + m], device=fresh.device)
-        out = self.head.run(self.memory, ids, self.head.feature(fresh), slice(start, start + m), start)
-        self.memory.length, self._next = start + m, out[-1:]
+        self._next = self.head.read(self.memory, ids, fresh, start)
+        self.memory.length = start + m
 
     def _grow(self, context: Context, shape: TreeShape, plan: Plan, hidden: Tensor) -> Draft:
         grown = Growth(plan.width, hidden.device, self.names, self.vocab)

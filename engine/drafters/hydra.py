@@ -58,7 +58,7 @@ class Hydra:
         fresh = self.follower.fresh(last, context.path, len(context.tokens), None if last is None else last.last)
         if fresh is None:
             return
-        self._prefix = self.head.prefix(self.memory, fresh)[-1:]
+        self._prefix = self.head.prefix(self.memory, fresh)
 
     def _logits(self, inputs_PE: Tensor, level: int) -> Tensor:
         """Raw logits [P, V] of one head."""

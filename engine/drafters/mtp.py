@@ -58,8 +58,8 @@ class Mtp:
         if fresh is not None:
             first = self._read + 1
             ids = torch.tensor(context.tokens[first : first + len(fresh)], device=self.device)
-            state = self.head.run(self.memory, ids, fresh, self._read)
-            self._read, self._state = self._read + len(fresh), state[-1:]
+            self._state = self.head.run(self.memory, ids, fresh, self._read, last=True)
+            self._read += len(fresh)
         if self._state is None:
             return EMPTY
         self._reached, self._root, self._level = self._state, len(context.tokens), 0

@@ -109,10 +109,14 @@ class EagleHead:
         are."""
         if self.kind == "eagle2":
             return states_TF
-        if self.spec.norm_taps:
-            norm = self.weights["input_norm.weight"]
-            states_TF = F.rms_norm(states_TF, norm.shape, norm, self.spec.block.eps)
-        return F.linear(states_TF, self.weights["fc.weight"], self.weights.get("fc.bias"))
+        return F.linear(self.taps(states_TF), self.weights["fc.weight"], self.weights.get("fc.bias"))
+
+    def taps(self, states_TF: Tensor) -> Tensor:
+        """What `fc` of EAGLE-3 mixes [T, F]: the taps as they are, or normed."""
+        if not self.spec.norm_taps:
+            return states_TF
+        norm = self.weights["input_norm.weight"]
+        return F.rms_norm(states_TF, norm.shape, norm, self.spec.block.eps)
 
     def mix(self, embedded_TD: Tensor, hidden_TD: Tensor) -> tuple[Tensor, Tensor]:
         """The residual [T, D] and the attention's input: `fc` of both (EAGLE-2), or both normed side by side [T, 2D]
@@ -146,6 +150,13 @@ class EagleHead:
         the memory from slot `at`. See `Memory.attend` for `where` and `mask`."""
         return self.lean.run(memory, ids_T, hidden_TD, where, at, mask)
 
+    def read(self, memory: Memory, ids_T: Tensor, states_TF: Tensor, at: int) -> Tensor:
+        """The hidden row [1, D] after the last of some committed tokens with the target's features, which are written
+        to the memory from slot and position `at` on. Of the others nothing but keys and values is ever asked, so only
+        those are made."""
+        hidden = states_TF if self.kind == "eagle2" else self.lean.mixture(self.taps(states_TF), self.lean.bias)
+        return self.lean.run(memory, ids_T, hidden, slice(at, at + len(ids_T)), at, None, last=True)
+
 
 class Lean:
     """The products of a head, in which a token's own part is known beforehand: the input is a sum of what the token
@@ -165,13 +176,22 @@ class Lean:
         self.normed = w["midlayer.hidden_norm.weight"] if head.spec.norm_first else None
         token, hidden = self.block.qkv.chunk(2)
         self.hidden = Product(self.norm_hidden.into(hidden))
+        self.mixture, self.bias = Product(transposed(w["fc.weight"])), w.get("fc.bias")
         self.spoken = Spoken(head.embed, self.norm_token, self.norm_token.into(token), self.block.bias, head.spec.vocab)
         self.lm_head = Product(self.norm_last.into(transposed(w["lm_head.weight"])))
 
     def run(
-        self, memory: Slots, ids_T: Tensor, hidden_TD: Tensor, where: slice, at: int, mask: Tensor | None
+        self,
+        memory: Slots,
+        ids_T: Tensor,
+        hidden_TD: Tensor,
+        where: slice,
+        at: int,
+        mask: Tensor | None,
+        *,
+        last: bool = False,
     ) -> Tensor:
-        """See `EagleHead.run`."""
+        """See `EagleHead.run`, and with `last` `EagleHead.read`."""
         if self.regresses:
             x = self.hidden.onto(self.spoken(ids_T), hidden_TD)
             qkv = self.qkv(x, self.block.bias)
@@ -179,7 +199,8 @@ class Lean:
             x, qkv = hidden_TD, self.hidden.onto(self.spoken(ids_T), self.norm_hidden(hidden_TD))
             if self.normed is not None:
                 x = F.rms_norm(x, self.normed.shape, self.normed, self.norm_hidden.eps)
-        return self.block.close(x, memory.attend(qkv, where, at, mask))
+        attended = memory.attend(qkv, where, at, mask, last=last)
+        return self.block.close(x[-1:] if last else x, attended)
 
     def logits(self, hidden_TD: Tensor) -> Tensor:
         """Raw logits [T, V'] of EAGLE-3's own output head."""

@@ -54,8 +54,10 @@ class Buffers:
     def reserve(self, slots: int) -> None:
         """Nothing: there is room."""
 
-    def attend(self, qkv_RO: Tensor, where: slice, at: int, mask: Tensor | None = None) -> Tensor:
-        """`Memory.attend`, with places and mask from the buffers whatever is given."""
+    def attend(
+        self, qkv_RO: Tensor, where: slice, at: int, mask: Tensor | None = None, *, last: bool = False
+    ) -> Tensor:
+        """`Memory.attend` of all rows, with places and mask from the buffers whatever is given."""
         index = self.start + torch.arange(len(self.ids), device=self.ids.device)
         return self.memory.attend_at(qkv_RO, self.pos, index, self.mask)
 

@@ -83,12 +83,13 @@ class HydraHead:
         return F.rms_norm(state_TD, (self.spec.width,), self.weights[f"{PREFIX}.{name}.weight"], self.spec.eps)
 
     def prefix(self, memory: Memory, states_TD: Tensor) -> Tensor:
-        """Prefix embeddings [T, D] of new committed states, whose keys and values join the memory."""
+        """Prefix embedding [1, D] of the last of new committed states; the keys and values of all of them join the
+        memory."""
         (block, norm, qkv), at = self._lean, memory.length
         memory.length = end = at + len(states_TD)
         memory.reserve(end)
-        attended = memory.attend(qkv(norm(states_TD), block.bias), slice(at, end), at)
-        return self.normed(block.close(states_TD, attended), "norm")
+        attended = memory.attend(qkv(norm(states_TD), block.bias), slice(at, end), at, last=True)
+        return self.normed(block.close(states_TD[-1:], attended), "norm")
 
     def logits(self, inputs_TE: Tensor, head: int) -> Tensor:
         """Raw logits [T, V] of head i from (prefix embedding, root, i draft tokens) side by side, [T, (i + 2) D]."""

@@ -135,15 +135,20 @@ class Memory:
             self._tables()
             self.levels = {}
 
-    def attend(self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None) -> Tensor:
-        """Attention of projected rows at positions `where`, whose keys and values go to slots from `at` on [T, H * C].
+    def attend(
+        self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None, *, last: bool = False
+    ) -> Tensor:
+        """Attention of projected rows at positions `where`, whose keys and values go to slots from `at` on [T, H * C];
+        with `last` that of the last row alone [1, H * C].
 
         The additive `mask` [T, at + T] says which slots a row sees; without one it is all up to its own.
         """
         T = len(qkv_TO)
         qkv = self._turned(qkv_TO, where)
         self._kv[at : at + T] = qkv[:, self.spec.heads :]
-        if mask is None and at and T > 1:
+        if last:
+            qkv, mask = qkv[-1:], None if mask is None else mask[-1:]
+        elif mask is None and at and T > 1:
             mask = later(T, at, qkv)
         return self._look(qkv, at + T, mask)
 

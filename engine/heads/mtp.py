@@ -32,9 +32,9 @@ class Head(Protocol):
     def memory(self, capacity: int) -> Any:
         """An empty cache for one run."""
 
-    def run(self, memory: Any, ids_T: Tensor, state_TD: Tensor, at: int) -> Tensor:
-        """States [T, D] after the tokens `ids_T`, given the states before them; their keys go to slots from `at` on,
-        and what was there is forgotten."""
+    def run(self, memory: Any, ids_T: Tensor, state_TD: Tensor, at: int, *, last: bool = False) -> Tensor:
+        """States [T, D] after the tokens `ids_T`, given the states before them, or with `last` the last of these [1,
+        D]; their keys go to slots from `at` on, and what was there is forgotten."""
 
     def logits(self, state_TD: Tensor) -> Tensor:
         """Raw logits [T, V]."""
@@ -46,8 +46,9 @@ class Layer(Protocol):
     def memory(self, capacity: int) -> Any:
         """An empty cache for one run."""
 
-    def run(self, memory: Any, x_TD: Tensor, at: int) -> Tensor:
-        """The layer's output rows [T, D]; row i is at position `at` + i and sees all before it."""
+    def run(self, memory: Any, x_TD: Tensor, at: int, *, last: bool = False) -> Tensor:
+        """The layer's output rows [T, D], or with `last` the last of them [1, D]; row i is at position `at` + i and
+        sees all before it."""
 
 
 class LlamaLayer:
@@ -80,10 +81,11 @@ class LlamaLayer:
         """What the attention reads [T, D]."""
         return F.rms_norm(x_TD, (self.spec.width,), self.norm, self.spec.eps)
 
-    def run(self, memory: Slots, x_TD: Tensor, at: int) -> Tensor:
+    def run(self, memory: Slots, x_TD: Tensor, at: int, *, last: bool = False) -> Tensor:
         (block, norm, qkv), end = self._lean, at + len(x_TD)
         memory.reserve(end)
-        return block.close(x_TD, memory.attend(qkv(norm(x_TD), block.bias), slice(at, end), at))
+        attended = memory.attend(qkv(norm(x_TD), block.bias), slice(at, end), at, last=last)
+        return block.close(x_TD[-1:] if last else x_TD, attended)
 
 
 JOINTS = ("enorm.weight", "hnorm.weight", "eh_proj.weight", "norm.weight")  # around the layer, as DeepSeek names them
@@ -142,10 +144,11 @@ class MtpHead:
         """States [T, D] from the layer's output, normed as the target's final ones."""
         return self._norm(x_TD, "norm.weight")
 
-    def run(self, memory: Any, ids_T: Tensor, state_TD: Tensor, at: int) -> Tensor:
-        """States [T, D] after the tokens `ids_T`, given the states before them; their keys go to slots from `at` on."""
+    def run(self, memory: Any, ids_T: Tensor, state_TD: Tensor, at: int, *, last: bool = False) -> Tensor:
+        """States [T, D] after the tokens `ids_T`, given the states before them; their keys go to slots from `at` on.
+        With `last` the last of them [1, D]: of the others keys and values are made, and nothing else."""
         spoken, norm, mixture = self._lean
-        return self.close(self.layer.run(memory, mixture.onto(spoken(ids_T), norm(state_TD)), at))
+        return self.close(self.layer.run(memory, mixture.onto(spoken(ids_T), norm(state_TD)), at, last=last))
 
     def logits(self, state_TD: Tensor) -> Tensor:
         """Raw logits [T, V], from the target's own head."""

@@ -43,7 +43,7 @@ class WrappedHead:
         """An empty cache for one run."""
         return MtpCache(config=self.model.config)
 
-    def run(self, memory: MtpCache, ids_T: Tensor, state_TD: Tensor, at: int) -> Tensor:
+    def run(self, memory: MtpCache, ids_T: Tensor, state_TD: Tensor, at: int, *, last: bool = False) -> Tensor:
         """States [T, D] after the tokens `ids_T`, given the states before them; see `MtpHead.run`."""
         for layer in memory.layers:
             surplus = layer.get_seq_length() - at
@@ -53,7 +53,7 @@ class WrappedHead:
         out: Tensor = self.model.forward_layer(
             0, state_TD.unsqueeze(0), positions, memory, input_ids=ids_T.unsqueeze(0)
         )
-        return out[0]
+        return out[0, -1:] if last else out[0]
 
     def logits(self, state_TD: Tensor) -> Tensor:
         """Raw logits [T, V], from the target's own head."""

@@ -50,7 +50,7 @@ def test_hydra_scores_follow_the_draft_tokens_before(lab: Lab) -> None:
             before = list(run.tokens)
             next(rounds)
             states = lab.target.session(64).forward(before[:-1]).last
-            prefix = head.prefix(head.memory(len(states)), states)[-1:]
+            prefix = head.prefix(head.memory(len(states)), states)
             for i in range(len(run.draft)):
                 path = run.draft.path_tokens(i)
                 inputs = [prefix, *(lab.target.decoder.embed(torch.tensor([t])) for t in (before[-1], *path[:-1]))]
