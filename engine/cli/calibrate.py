@@ -104,6 +104,8 @@ def _lines(name: str, costs: Costs) -> list[str]:
                 ("start of a draft", costs.start),
                 ("each step", costs.step),
                 ("each further row", costs.row),
+                ("each level, a tree", costs.fork),
+                ("a pass, a tree", costs.spread),
                 ("rest of a round", costs.other),
             )
         ),

@@ -14,11 +14,13 @@ from math import exp
 from engine.costs.curve import Costs
 from engine.trace.records import RoundExtras
 
-Leaf = tuple[int, float]  # a node's depth (1: a child of the root), and the log-probability of its path
 MOST_CHAIN, MOST_LEVELS, MOST_NODES = 32, 16, 64  # what a choice never exceeds
 FIRST_LENGTH = 5  # of a chain about which nothing is known
 HELD = 0.8  # share of draft tokens taken to be accepted before any was tested
-PATIENCE = 8  # rounds without a draft after which one is tried again
+PATIENCE = 8  # rounds without a draft, or without a tree, after which one is tried again
+FAILS, OTHERS = 0.7, 1.0  # what a `TreeChoice` begins with
+SURE = 1e-3  # least chance that a likeliest child is taken to fail with
+TREES = 1  # rounds of a run that are trees before chains are thought of
 EDGES = (0.1, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99, 0.999)  # of the bins in which a drafter's confidence is checked
 
 
@@ -202,11 +204,16 @@ class ChainChoice:
 
 
 class TreeChoice:
-    """How deep a tree grows, which of its branches go on, and how many of its nodes are verified.
+    """How deep a tree grows, which of its branches go on, how many of its nodes are verified, and whether it branches
+    at all.
 
-    A node's chance is the drafter's own for its path, times how much oftener than that such nodes held. The likeliest
-    of a depth are counted apart from the others: where the target is greedy they hold oftener than they say, and the
-    others less often.
+    Nodes are ranked by the chance that the target takes them: the drafter's own, step by step, with what was learnt of
+    it. A node's likeliest child fails so many times as often as the drafter says (seldomer where the target is greedy),
+    and where it fails, the others hold so many times as often.
+
+    The spine of a tree, the likeliest child again and again, is the chain that might have been drafted in its place; so
+    every tree tells what its other branches brought, and what they cost. While that is less than their time could bring
+    elsewhere chains are drafted, and now and then a tree to ask again.
     """
 
     def __init__(self, costs: Costs) -> None:
@@ -216,14 +223,31 @@ class TreeChoice:
     def begin(self) -> None:
         """A new run: nothing is known."""
         self.pace, self._goes_on = Pace(self.costs), Share(HELD)
-        self._first, self._others = Share(1.0, 2.0), Share(1.0, 2.0)
+        self._fails, self._others = Share(FAILS, 3.0), Share(OTHERS, 2.0)
         self._size = Share(8.0, 2.0)  # nodes verified
-        self.start()
+        self._breaks = Share(0.5, 2.0)  # spines of which a node was rejected
+        self._saved = Share(0.5, 0.5)  # tokens that other branches brought behind it
+        self._dearer = Share(0.0, 1e-9)  # milliseconds that they took, a tree
+        self._chains = 0  # rounds since the last tree
+        self._round()
 
-    def start(self) -> None:
-        """A round begins."""
-        self._steps, self._rows, self._least = 0, 0, 0.0
+    def _round(self) -> None:
+        self._steps, self._rows, self._least, self._forks = 0, 0, 0.0, True
         self._following: float | None = None
+
+    def start(self) -> bool:
+        """A round begins; whether its draft is a tree, and not a spine alone."""
+        self._round()
+        worth = self._breaks.value() * self._saved.value()
+        known = self._dearer.tests >= TREES and self._chains < PATIENCE
+        self._forks = not known or worth > self.pace.rate * self._dearer.value()
+        self._chains = 0 if self._forks else self._chains + 1
+        return self._forks
+
+    def trust(self) -> tuple[float, float]:
+        """How many times as often as the drafter says a likeliest child fails, and another holds."""
+        fails = self._fails.value()
+        return fails, fails * self._others.value()
 
     def onward(self, scores: Sequence[float], *, stops: bool, prunes: bool) -> int:
         """How many of the nodes of a level go on, likeliest first, by their log-probabilities; 0 ends the growth.
@@ -233,41 +257,77 @@ class TreeChoice:
         """
         rate = self.pace.rate
         further, row = rate * self.costs.further(1 + round(self._size.value())), rate * self.costs.row
-        gains = [self._goes_on.value() * chance for chance in self.chances([(0, score) for score in scores])]
+        gains = [self._goes_on.value() * exp(score) for score in scores]
         rows = next((n for n, gain in enumerate(gains) if gain <= row + further), len(gains)) if prunes else len(gains)
-        gain, cost = sum(gains[:rows]), rate * self.costs.step + (rows - 1) * row + (rows if prunes else 1) * further
+        step = self.costs.step + (self.costs.fork if self._forks else 0.0)
+        gain, cost = sum(gains[:rows]), rate * step + (rows - 1) * row + (rows if prunes else 1) * further
         if not rows or (stops and gain < cost):
             self._least, self._following = (cost, min(gain, 1.0)) if rows else (row + further, max(gains, default=0.0))
             return 0
         self._steps, self._rows = self._steps + 1, self._rows + rows
         return rows
 
-    def size(self, nodes: Sequence[Leaf]) -> int:
-        """How many of the candidates, likeliest first, are verified; at least one."""
-        return max(1, best_size(self.chances(nodes[:MOST_NODES]), self.pace.rate, self.costs))
+    def size(self, scores: Sequence[float]) -> int:
+        """How many of the candidates, likeliest first, by their log-probabilities, are verified; at least one."""
+        return max(1, best_size([exp(score) for score in scores[:MOST_NODES]], self.pace.rate, self.costs))
 
-    def chances(self, nodes: Sequence[Leaf]) -> list[float]:
-        """That the target takes each of some nodes, of which those of one depth come with the likeliest first."""
-        first, others, seen, found = self._first.value(), self._others.value(), set[int](), list[float]()
-        for depth, score in nodes:
-            found.append(min(1.0, (others if depth in seen else first) * exp(score)))
-            seen.add(depth)
-        return found
-
-    def told(self, nodes: Sequence[Leaf]) -> Told:
-        """This round's choice; `nodes` are those that are verified, likeliest first."""
-        return Told(1 + sum(self.chances(nodes)), self._ms(len(nodes)), self._least, self._following)
+    def told(self, scores: Sequence[float]) -> Told:
+        """This round's choice, by the log-probabilities of the nodes that are verified."""
+        return Told(1 + sum(map(exp, scores)), self._ms(len(scores)), self._least, self._following)
 
     def _ms(self, drafted: int) -> float:
-        return self.costs.round(self._steps if drafted else None, 1 + drafted, self._rows)
+        return self.costs.round(self._steps if drafted else None, 1 + drafted, self._rows if self._forks else None)
 
-    def observe(self, nodes: Sequence[Leaf], path: Sequence[int], emitted: int) -> None:
-        """Learn from a verified round of these nodes, of which those at the places `path` were accepted."""
-        self.pace.add(emitted, self._ms(len(nodes)))
-        self._size.add(len(nodes))
-        likeliest = {depth: place for place, (depth, _) in sorted(enumerate(nodes), key=lambda one: one[1][1])}
-        for place, (depth, score) in enumerate(nodes):
-            share = self._first if likeliest[depth] == place else self._others
-            share.add(float(place in path), exp(score))
-        for depth in range(2, min(len(path) + 1, max(likeliest, default=0)) + 1):
-            self._goes_on.add(float(len(path) >= depth))
+    def observe(
+        self, kids: Sequence[Sequence[int]], scores: Sequence[float], path: Sequence[int], emitted: int
+    ) -> None:
+        """Learn from a verified round: the children of the root (entry 0) and of node i (entry i + 1), likeliest first,
+        the drafter's log-probabilities of the nodes' paths, and the nodes that were accepted."""
+        self.pace.add(emitted, self._ms(len(scores)))
+        self._size.add(len(scores))
+        spine, depth = _spine(kids), _depth(kids)
+        for level in range(2, min(len(path) + 1, depth) + 1):
+            self._goes_on.add(float(len(path) >= level))
+        for at, taken in zip((-1, *path), (*path, -1), strict=True):
+            if kids[at + 1]:
+                self._test(
+                    kids[at + 1], [exp(scores[kid] - (scores[at] if at >= 0 else 0.0)) for kid in kids[at + 1]], taken
+                )
+        if spine:
+            self._compare(len(scores), spine, path)
+
+    def _test(self, kids: Sequence[int], said: Sequence[float], taken: int) -> None:
+        """One accepted node's children, what the drafter said of each, and the one that was taken (-1: none)."""
+        left = max(1 - said[0], SURE)
+        self._fails.add(float(taken != kids[0]), left)
+        if taken != kids[0] and len(kids) > 1:
+            self._others.add(float(taken >= 0), sum(said[1:]) / left)
+
+    def _compare(self, drafted: int, spine: Sequence[int], path: Sequence[int]) -> None:
+        """What a tree brought and cost more than its spine."""
+        held = next(
+            (n for n, (a, b) in enumerate(zip(spine, path, strict=False)) if a != b), min(len(spine), len(path))
+        )
+        broke = held < len(spine)
+        self._breaks.add(float(broke))
+        if self._forks:
+            self._dearer.add(self._ms(drafted) - self.costs.round(self._steps, 1 + len(spine)))
+            if broke:
+                self._saved.add(len(path) - held)
+
+
+def _spine(kids: Sequence[Sequence[int]]) -> list[int]:
+    """The likeliest child of the root, its likeliest child, and so on."""
+    places, at = list[int](), -1
+    while kids[at + 1]:
+        at = kids[at + 1][0]
+        places.append(at)
+    return places
+
+
+def _depth(kids: Sequence[Sequence[int]]) -> int:
+    """Levels of the tree."""
+    level, depth = list(kids[0]), 0
+    while level:
+        level, depth = [kid for node in level for kid in kids[node + 1]], depth + 1
+    return depth

@@ -49,6 +49,8 @@ class Costs:
     step: float  # of each token of a chain, or each level of a tree after the first that goes on with one node
     row: float = 0.0  # of each further node that goes on in a level
     other: float = 0.0  # of a round besides drafting and verifying
+    fork: float = 0.0  # of each level of a tree, more than of a chain with as many rows
+    spread: float = 0.0  # of a pass over a tree, more than over a chain of as many tokens
 
     def verify(self, tokens: int) -> float:
         """A pass of the target over so many tokens, the root included."""
@@ -59,12 +61,18 @@ class Costs:
         return (self.verify(tokens + ahead) - self.verify(tokens)) / ahead
 
     def draft(self, steps: int, rows: int | None = None) -> float:
-        """A draft of so many steps, in which so many nodes (a chain's one a step) went on."""
-        return self.start + steps * self.step + ((steps if rows is None else rows) - steps) * self.row
+        """A draft of so many steps: a chain, or a tree in which so many nodes went on."""
+        return self.start + steps * self.step + (0.0 if rows is None else self.forks(steps, rows))
+
+    def forks(self, steps: int, rows: int) -> float:
+        """What so many levels of a tree in which so many nodes went on cost more than as many steps of a chain."""
+        return steps * self.fork + (rows - steps) * self.row
 
     def round(self, steps: int | None, tokens: int, rows: int | None = None) -> float:
-        """A whole round of so many steps (None drafts nothing) that verifies so many tokens, the root included."""
-        return (0.0 if steps is None else self.draft(steps, rows)) + self.verify(tokens) + self.other
+        """A whole round of so many steps (None drafts nothing) that verifies so many tokens, the root included; `rows`
+        as for `draft`."""
+        spread = 0.0 if steps is None or rows is None else self.spread
+        return (0.0 if steps is None else self.draft(steps, rows)) + self.verify(tokens) + spread + self.other
 
     def to_json(self) -> CostsRecord:
         """JSON types; nanoseconds are kept."""
@@ -74,13 +82,16 @@ class Costs:
             step=round(self.step, 6),
             row=round(self.row, 6),
             other=round(self.other, 6),
+            fork=round(self.fork, 6),
+            spread=round(self.spread, 6),
         )
 
     @classmethod
     def from_json(cls, given: CostsRecord) -> "Costs":
         """What `to_json` gave."""
         passes = tuple((int(n), float(ms)) for n, ms in given["passes"])
-        return cls(Curve(passes), given["start"], given["step"], given["row"], given["other"])
+        tree = given.get("fork", 0.0), given.get("spread", 0.0)
+        return cls(Curve(passes), given["start"], given["step"], given["row"], given["other"], *tree)
 
 
 def rising(samples: Sequence[Sample]) -> tuple[Sample, ...]:

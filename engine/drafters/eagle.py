@@ -76,7 +76,7 @@ class Eagle2:
         self.memory.length = start + m
 
     def _grow(self, context: Context, shape: TreeShape, plan: Plan, hidden: Tensor) -> Draft:
-        grown = Growth(plan.width, hidden.device, self.names, self.vocab)
+        grown = Growth(plan.width, hidden.device, self.names, self.vocab, plan.trust)
         tree_mask = self._mask(plan)
         logits, onward = self._logits(hidden), shape.onward if isinstance(shape, Onward) else None
         asked = False

@@ -31,7 +31,9 @@ class Slots(Protocol):
     def reserve(self, slots: int) -> None:
         """See `Memory.reserve`."""
 
-    def attend(self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None, /) -> Tensor:
+    def attend(
+        self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None, /, *, last: bool = False
+    ) -> Tensor:
         """See `Memory.attend`."""
 
 

@@ -32,6 +32,7 @@ PASSES, ROUNDS = 7, 9  # repetitions of each size, and rounds of each length
 LONG = 0.1  # seconds of a pass from which on fewer must do
 SHORT = {"chain": {"gamma": 1}, "dynamic_tree": {"depth": 0, "tree_top_k": 1, "total_token": 8}}
 DEEP = {"chain": {"gamma": 7}, "dynamic_tree": {"depth": 6, "tree_top_k": 1, "total_token": 8}}
+TWIN = {"dynamic_tree": {"depth": 6, "tree_top_k": 2, "total_token": 8}}
 WIDE = {"dynamic_tree": {"depth": 6, "tree_top_k": 8, "total_token": 8}}
 
 
@@ -78,7 +79,7 @@ def _measured(pair: Pair, card: Card, kind: str, config: RunConfig) -> Costs:
     rounds = ROUNDS if passes.at(1) < 1e3 * LONG else 2
     drafts = {
         name: _Drafts(pair, card, config, knobs[kind])
-        for name, knobs in (("short", SHORT), ("deep", DEEP), ("wide", WIDE))
+        for name, knobs in (("short", SHORT), ("deep", DEEP), ("twin", TWIN), ("wide", WIDE))
         if kind in knobs
     }
     for _ in range(rounds):
@@ -87,13 +88,19 @@ def _measured(pair: Pair, card: Card, kind: str, config: RunConfig) -> Costs:
     short, deep = drafts["short"], drafts["deep"]
     steps = max(deep.steps - short.steps, 1)
     step = max(deep.draft_ms - short.draft_ms, 0.0) / steps
-    wide, row = drafts.get("wide"), 0.0
-    if wide is not None:
-        row = max(wide.draft_ms - deep.draft_ms, 0.0) / max(steps * (WIDE[kind]["tree_top_k"] - 1), 1)
     other = _low([one.other_ms for one in drafts.values()])
     first = short.steps if kind == "chain" else 0
-    start = max(short.draft_ms - first * step, 0.0) + max(deep.slower(passes), 0.0)
-    return Costs(passes, start, step, row, other)
+    behind = max(deep.slower(passes), 0.0)
+    start = max(short.draft_ms - first * step, 0.0) + behind
+    if "wide" not in drafts:
+        return Costs(passes, start, step, other=other)
+    twin, wide = drafts["twin"], drafts["wide"]
+    row = max(wide.draft_ms - twin.draft_ms, 0.0) / max(
+        steps * (WIDE[kind]["tree_top_k"] - TWIN[kind]["tree_top_k"]), 1
+    )
+    fork = max((twin.draft_ms - deep.draft_ms) / steps - row, 0.0)
+    spread = max(_low([twin.slower(passes), wide.slower(passes)]) - behind, 0.0)
+    return Costs(passes, start, step, row, other, fork, spread)
 
 
 def _low(times: Sequence[float]) -> float:

@@ -4,7 +4,6 @@ deep and as large as brings tokens fastest."""
 from dataclasses import replace
 from typing import ClassVar
 
-import numpy as np
 from torch import Tensor
 
 from engine.config import AUTO, Knob
@@ -13,7 +12,7 @@ from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import read
 from engine.strata.metapath import meta_path
 from engine.trace.records import RoundExtras
-from engine.trees.growth import TREE_KNOBS, Growth, Plan, check_size
+from engine.trees.growth import TREE_KNOBS, Growth, Plan, Trust, check_size
 
 CHOSEN = ("total_token", "depth")  # knobs that may be left to the device
 
@@ -42,9 +41,11 @@ class DynamicTree:
             self.choice.begin()
 
     def plan(self, context: Context) -> Plan:
-        if self.choice:
-            self.choice.start()
-        return Plan(min(self.depth + 1, context.room), self.width, min(self.total - 1, context.space))
+        whole = Plan(min(self.depth + 1, context.room), self.width, min(self.total - 1, context.space))
+        if self.choice is None:
+            return whole
+        forks = self.choice.start() or not self.prunes
+        return replace(whole, width=self.width if forks else 1, trust=Trust(*self.choice.trust()))
 
     def admit(self, grown: Growth, logits_RV: Tensor) -> list[int] | None:
         return None
@@ -61,15 +62,9 @@ class DynamicTree:
         """With total_token=auto the number of nodes that is worth verifying."""
         if self.choice is None:
             return plan
-        self._best = self._likeliest(grown, plan.nodes)
-        return replace(plan, nodes=self.choice.size(self._best)) if self.prunes else plan
-
-    def _likeliest(self, grown: Growth, nodes: int) -> list[tuple[int, float]]:
-        """Depth and log-probability of the best candidates."""
         every = grown.candidates()
-        best = every.order[:nodes]
-        depths = np.searchsorted(grown.starts, best, side="right")
-        return list(zip(depths.tolist(), every.scores[best].tolist(), strict=True))
+        self._best: list[float] = every.believed[every.order[: plan.nodes]].tolist()
+        return replace(plan, nodes=self.choice.size(self._best)) if self.prunes else plan
 
     def report(self, grown: Growth, plan: Plan, full: bool) -> RoundExtras:
         """Levels, with auto what was expected, and in a full trace of a tree of full depth the cumulative entropy that
@@ -83,5 +78,4 @@ class DynamicTree:
     def observe(self, outcome: Outcome) -> None:
         if self.choice:
             draft, verdict = outcome.draft, outcome.verdict
-            nodes = list(zip(draft.depths, draft.scores or (), strict=True))
-            self.choice.observe(nodes, verdict.path, len(outcome.emitted))
+            self.choice.observe(draft.kids, draft.scores or (), verdict.path, len(outcome.emitted))

@@ -5,7 +5,7 @@ told by mypy, and so is who asks for one (on the page by tsc). On disk these are
 may hold further names. `engine.trace.bounds` checks the values; a test sees that both know the same names.
 """
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class Tested(TypedDict, total=False):
@@ -145,6 +145,8 @@ class CostsRecord(TypedDict):
     step: float  # of each token of a chain, or each level of a tree after the first
     row: float  # of each further node that goes on in a level
     other: float  # of a round besides drafting and verifying
+    fork: NotRequired[float]  # of each level of a tree, more than of a chain
+    spread: NotRequired[float]  # of a pass over a tree, more than over a chain
 
 
 class HeadExtras(TypedDict, total=False):

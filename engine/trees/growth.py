@@ -7,7 +7,8 @@ vocabulary.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from math import log
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,12 +23,30 @@ from engine.trace.records import Pruned, RoundExtras, Source
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.floating[Any]]
+NEVER = -1 + 1e-6  # one less than the smallest chance
 MOST_PRUNED = 48  # candidates left out that a full trace names, best first
 TREE_KNOBS: tuple[Knob, ...] = (
     Knob("total_token", 60, "tokens verified a round, the root included", 2, 640, 1, "tokens", origin="code"),
     Knob("depth", 7, "levels grown after the first: the tree has one more", 0, 30, 1, "levels", origin="code"),
     Knob("tree_top_k", 10, "children a node, and nodes that go on each level", 1, 64, 1, "nodes", origin="code"),
 )
+
+
+class Trust(NamedTuple):
+    """How far what a drafter says of its candidates is believed: a node's likeliest child fails `fails` times as often
+    as it says, and another child holds `others` times as often, but never oftener than the likeliest."""
+
+    fails: float
+    others: float
+
+    def of(self, values_Rk: Tensor) -> Tensor:
+        """Log-probabilities of children [R, k], the likeliest first, as they are believed."""
+        first_R1 = torch.expm1(values_Rk[:, :1]).mul_(self.fails).clamp_(min=NEVER).log1p_()
+        if values_Rk.shape[1] == 1:
+            return first_R1
+        believed = torch.minimum(values_Rk + log(self.others), first_R1)
+        believed[:, :1] = first_R1
+        return believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +58,7 @@ class Plan:
     nodes: int  # verified, root excluded
     reuse: bool = True  # whether prepared buffers may be kept for the next round of this size
     spared: tuple[str, int] | None = None  # a cause, and how many nodes would be verified if it were not for it
+    trust: Trust | None = None  # by which candidates are ranked; None: by what the drafter says
 
 
 def check_size(knobs: Mapping[str, KnobValue], context: int, only_chains: bool = False) -> tuple[int, int, int]:
@@ -61,12 +81,19 @@ class Growth:
     A level is written down as it comes; what only the finished tree needs is made at the end, for all levels at once.
     """
 
-    def __init__(self, width: int, device: torch.device, names: Tensor | None = None, vocab: int = 0) -> None:
+    def __init__(
+        self,
+        width: int,
+        device: torch.device,
+        names: Tensor | None = None,
+        vocab: int = 0,
+        trust: Trust | None = None,
+    ) -> None:
         """`names` [V'] gives the target's id of each draft id (EAGLE-3's reduced vocabulary); `vocab` the target's
         V."""
-        self.width, self.names, self.vocab = width, names, vocab
+        self.width, self.names, self.vocab, self.trust = width, names, vocab, trust
         self.ids: list[Tensor] = []  # the drafter's own ids of the candidates [M], a level each
-        self.scores: list[Tensor] = []  # cumulative log-probabilities [M]
+        self.scores: list[Tensor] = []  # cumulative log-probabilities [M], as they are believed
         self.logits: list[Tensor] = []  # of the expanded rows [R, V]
         self.values: list[Tensor] = []  # log-probabilities of the children taken [R, k]
         self.picks: list[Tensor] = []  # places of the next frontier within the level's candidates [R]
@@ -100,7 +127,8 @@ class Growth:
         x = wide(logits_RV)
         ids = x.topk(min(self.width, x.shape[-1]), dim=-1).indices
         values = x.log_softmax(-1).gather(-1, ids)
-        scores = (values + self.best.unsqueeze(1)).flatten()
+        believed = values if self.trust is None else self.trust.of(values)
+        scores = (believed + self.best.unsqueeze(1)).flatten()
         order = scores.sort(descending=True, stable=True)  # ties by index: parents stay ahead of their children
         self.starts.append(self.count)
         self.ids.append(ids.flatten())
@@ -137,7 +165,9 @@ class Growth:
 
     def _fetched(self) -> "Candidates":
         kept = [torch.cat([*self.kept_rows.values()])] if self.kept_rows else []
-        scores, tokens, picks, *few = arrays(torch.cat(self.scores), self.tokens, torch.cat(self.picks), *kept)
+        own = [torch.cat([values.flatten() for values in self.values])] if self.trust else []
+        scores, tokens, picks, *few = arrays(torch.cat(self.scores), self.tokens, torch.cat(self.picks), *kept, *own)
+        said = few.pop() if own else None
         parents, rows = np.empty((2, self.count), dtype=np.int64)
         frontier, first, chosen, known = np.full(1, -1), 0, 0, 0
         for level, (start, values) in enumerate(zip(self.starts, self.values, strict=True)):
@@ -146,9 +176,12 @@ class Growth:
                 frontier, known = frontier[few[0][known : known + R]], known + R
             parents[start:end] = frontier.repeat(k)
             rows[start:end] = np.arange(first, first + R).repeat(k)
+            if said is not None and level:
+                said[start:end] += said[parents[start:end]]
             picked = len(self.picks[level])
             frontier, first, chosen = start + picks[chosen : chosen + picked], first + R, chosen + picked
-        return Candidates(tokens, parents, scores, rows, np.argsort(-scores, kind="stable"))
+        order = np.argsort(-scores, kind="stable")
+        return Candidates(tokens, parents, scores if said is None else said, rows, order, scores)
 
     def draft(
         self,
@@ -159,7 +192,8 @@ class Growth:
         source: str = "head",
         extras: RoundExtras | None = None,
     ) -> Draft:
-        """The best `nodes` candidates by cumulative score, in level order; children in the order of their probability.
+        """The best `nodes` candidates by cumulative score, as it is believed, in level order; children in the order of
+        their probability.
 
         With `full` also the logits they came from, their source, and the best of those left out with the cause: that of
         `spared` (see `Plan`) for the nodes it tells of, "rank" for one that was never expanded, else "budget".
@@ -203,9 +237,10 @@ class Candidates:
 
     tokens: Ints  # as the target names them
     parents: Ints  # ids; -1 for the root
-    scores: Floats  # cumulative log-probabilities
+    scores: Floats  # cumulative log-probabilities of the drafter
     rows: Ints  # of all levels' logits: the one that each was taken from
     order: Ints  # ids from the best to the worst; ties by id
+    believed: Floats  # the scores by which they are ordered
 
     def within(self, kept: Ints, some: Ints) -> tuple[list[int], list[int], list[float]]:
         """Tokens, parents and scores of some, whose parents are among the `kept`, which rise, and are named by place

@@ -1,6 +1,7 @@
 """What to draft, against an enumeration of all that could be; and the curve that it rests on."""
 
 import itertools
+from dataclasses import replace
 from math import log
 
 import pytest
@@ -11,6 +12,7 @@ from engine.costs.choose import (
     HELD,
     MOST_CHAIN,
     PATIENCE,
+    TREES,
     ChainChoice,
     Pace,
     TreeChoice,
@@ -130,7 +132,7 @@ def test_a_tree_stops_and_narrows_where_it_costs_more_than_it_brings() -> None:
     assert choice.onward(thin, stops=True, prunes=True) == 0
     assert choice.onward(thin, stops=False, prunes=False) == 2
     assert choice.onward([], stops=True, prunes=True) == choice.onward([], stops=False, prunes=False) == 0
-    told = choice.told([(1, sure[0])])
+    told = choice.told([sure[0]])
     assert told.expected == pytest.approx(1.9) and told.following is not None and told.following < told.least
 
 
@@ -144,14 +146,60 @@ def test_a_branch_goes_on_exactly_when_its_children_bring_more_than_a_row_and_a_
         assert rows == (2 if share > worth else 1), share
 
 
+BUSH: tuple[list[int], ...] = ([0, 1], [2, 3], [], [], [])  # two children of the root, two of the likelier of them
+SAID = [log(p) for p in (0.5, 0.4, 0.25, 0.2)]
+
+
 def test_a_tree_learns_how_far_the_head_is_to_be_trusted() -> None:
-    choice, nodes = TreeChoice(CURVE), [(1, log(0.5)), (1, log(0.4)), (2, log(0.25)), (2, log(0.3))]
-    for _ in range(200):
+    choice = TreeChoice(CURVE)
+    first = choice.trust()
+    for _ in range(400):
         choice.start()
-        choice.observe(nodes, [0, 3], 3)  # the likeliest always hold, the others never
-    assert choice.chances([(1, log(0.5)), (1, log(0.4)), (2, log(0.25))]) == pytest.approx([1, 0, 0.25 / 0.4], abs=0.02)
+        choice.observe(
+            BUSH, SAID, [0, 3], 3
+        )  # of two steps said to fail as often as not one fails, always to the other
+    fails, others = choice.trust()
+    assert fails == pytest.approx(1.0, abs=0.02)  # one of 0.5 + 0.5
+    assert others == pytest.approx(fails * 1 / (0.4 / 0.5), abs=0.02)  # 0.4 of the half that was left was verified
     choice.begin()
-    assert choice.chances([(1, log(0.5)), (1, log(0.4))]) == pytest.approx([0.5, 0.4])
+    assert choice.trust() == first
+    for _ in range(400):
+        choice.start()
+        choice.observe(BUSH, SAID, [0, 2], 3)
+    assert choice.trust()[0] < 0.01  # nothing ever fails
+    assert choice.trust()[1] == pytest.approx(choice.trust()[0])  # and what the others would do nobody learns
+
+
+def drafts(choice: TreeChoice, path: list[int], n: int) -> list[bool]:
+    """Whether each of so many rounds was a tree; a spine alone holds as far as `path` follows it."""
+    forked = list[bool]()
+    for _ in range(n):
+        forked.append(choice.start())
+        choice.onward([log(0.5), log(0.4)] if forked[-1] else [log(0.5)], stops=False, prunes=False)
+        if forked[-1]:
+            choice.observe(BUSH, SAID, path, len(path) + 1)
+        else:
+            held = [node for node, spine in zip(path, [0, 2], strict=False) if node == spine]
+            choice.observe([[0], [1], []], [SAID[0], SAID[2]], list(range(len(held))), len(held) + 1)
+    return forked
+
+
+def test_a_tree_is_drafted_only_while_its_branches_bring_more_than_they_cost() -> None:
+    costs = replace(CURVE, fork=0.05, spread=0.1)
+    assert all(drafts(TreeChoice(costs), [0, 3], 60))  # the other branch brings a token every round
+    spines = drafts(TreeChoice(costs), [0, 2], 60)  # it never does
+    assert spines[:TREES] == [True] * TREES and spines.count(True) == TREES + (60 - TREES) // (PATIENCE + 1)
+    assert not any(all(spines[i : i + 2]) for i in range(TREES, 59))
+    dear = replace(CURVE, fork=9.0)
+    assert drafts(TreeChoice(dear), [0, 3], 60).count(True) < 12  # what they bring is not worth that
+
+
+def test_a_tree_costs_more_than_a_chain_of_its_size() -> None:
+    costs = replace(CURVE, fork=0.2, spread=0.3)
+    assert costs.round(2, 5) == CURVE.round(2, 5)
+    assert costs.round(2, 5, rows=6) == pytest.approx(CURVE.round(2, 5, rows=6) + 2 * 0.2 + 0.3)
+    assert costs.round(None, 1, rows=0) == CURVE.round(None, 1)
+    assert Costs.from_json(costs.to_json()) == costs
 
 
 def test_the_pace_begins_at_that_of_a_drafter_that_is_mostly_right() -> None:

@@ -179,6 +179,10 @@ export interface CostsRecord {
   readonly row: number;
   /** of a round besides drafting and verifying */
   readonly other: number;
+  /** of each level of a tree, more than of a chain */
+  readonly fork?: number;
+  /** of a pass over a tree, more than over a chain */
+  readonly spread?: number;
 }
 
 /** What was noted of a run. */

@@ -54,7 +54,7 @@ def test_a_chosen_tree_ends_where_the_text_does(tmp_path: Path, dear: None) -> N
     for knobs in ({"total_token": 20}, {"total_token": "auto"}, {"depth": "auto"}, TREE):
         rounds = [
             event
-            for seed in range(4)
+            for seed in range(12)
             for event in lab.run("eagle3", [1, 2], seed=seed, temperature=1.0, **knobs).rounds
         ]
         nodes = [(event.nodes, node) for event in rounds for node in event.nodes]

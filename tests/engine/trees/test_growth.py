@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from engine.strata.metapath import meta_path
-from engine.trees.growth import Growth
+from engine.trees.growth import Growth, Trust
 
 CPU = torch.device("cpu")
 
@@ -111,3 +111,29 @@ def test_any_part_of_the_frontier_may_go_on() -> None:
         draft = grown.draft(99)
         below = {draft.tokens[parent] for parent in draft.parents if parent >= 0}
         assert below == {fresh[i] for i in places}
+
+
+@pytest.mark.parametrize("trust", [Trust(0.3, 0.9), Trust(1.0, 1.0), Trust(1.6, 0.1), Trust(0.01, 1.2)])
+def test_candidates_are_ranked_as_they_are_believed_and_told_as_the_drafter_says(trust: Trust) -> None:
+    distributions = table(3, 5, 2)
+    grown = Growth(2, CPU, trust=trust)
+    frontier: dict[tuple[int, ...], tuple[float, float]] = {(): (0.0, 0.0)}
+    want = dict[tuple[int, ...], tuple[float, float]]()
+    for _ in range(3):
+        grown.add(torch.stack([distributions[path] for path in frontier]))
+        level = dict[tuple[int, ...], tuple[float, float]]()
+        for path, (above, said) in frontier.items():
+            top = distributions[path].softmax(-1).topk(2)
+            first, other = top.values.tolist()
+            firm = max(1 - (1 - first) * trust.fails, 1e-6)
+            chances = firm, min(other * trust.others, firm)
+            for token, p, chance in zip(top.indices.tolist(), (first, other), chances, strict=True):
+                level[(*path, token)] = above + math.log(chance), said + math.log(p)
+        want |= level
+        frontier = dict(sorted(level.items(), key=lambda item: -item[1][0])[:2])
+    draft = grown.draft(5)
+    told = {tuple(draft.path_tokens(i)): score for i, score in enumerate(draft.scores or ())}
+    best = sorted(want, key=lambda path: -want[path][0])[:5]
+    assert told == pytest.approx({path: want[path][1] for path in best}, abs=1e-5)
+    believed = grown.candidates().believed
+    assert sorted(believed.tolist()) == pytest.approx(sorted(score for score, _ in want.values()), abs=1e-5)
