@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from engine.training import commands, headcommands, models, natcommands, prmcommands, sourcecommands, strata
+from engine.training.options import add_budget
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -27,10 +28,7 @@ def main(argv: list[str] | None = None) -> None:
     learn.add_argument("--seed", type=int, default=0, help="seed of the corpus")
 
     train = add("train", commands.train, "train a model; checkpoint and export every two minutes")
-    train.add_argument("--minutes", type=float, default=5.0, help="wall-clock budget, minutes")
-    train.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
-    train.add_argument("--seed", type=int, default=0, help="seed of weights and corpus")
-    train.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
+    add_budget(train, "seed of weights and corpus")
     train.add_argument(
         "--mix", nargs="*", default=[], metavar="NAME=N", help="rows a step and loss weights; see data.Mix"
     )

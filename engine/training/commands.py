@@ -17,9 +17,9 @@ from engine.files.places import locate
 from engine.training import card, models, record, tokenizer
 from engine.training.data import Mix
 from engine.training.evaluate import Judge, together
-from engine.training.options import parse_mix, say
+from engine.training.options import hardware, parse_mix, say, settings_of
 from engine.training.requirements import check
-from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
+from engine.training.trainer import Trainer, read_settings, read_state, write_state
 
 ASSETS = Path("assets/tiny")
 
@@ -34,9 +34,7 @@ def train(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     work, out = _folders(options)
     words = AutoTokenizer.from_pretrained(options.tokenizer)
-    settings = Settings(
-        options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=parse_mix(options.mix, Mix)
-    )
+    settings = settings_of(options.shape, options, parse_mix(options.mix, Mix))
     trainer = Trainer(settings, words, options.device, options.threads)
     if options.grow:
         trainer.grow(read_state(options.grow))
@@ -115,8 +113,7 @@ def _load(folder: Path) -> LlamaForCausalLM:
 
 
 def _publish(trainer: Trainer, out: Path, options: argparse.Namespace) -> None:
-    hardware = f"{options.device}, {options.threads} threads" if options.device == "cpu" else options.device
-    models.export(trainer.model, trainer.tokenizer, out, record.describe(trainer, hardware))
+    models.export(trainer.model, trainer.tokenizer, out, record.describe(trainer, hardware(options)))
 
 
 def _text(report: dict[str, Any]) -> str:

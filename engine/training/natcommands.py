@@ -19,7 +19,7 @@ from engine.nat.network import Shape
 from engine.training import distilled, nateval, record
 from engine.training.batches import Batch
 from engine.training.card import TRAINING
-from engine.training.options import say
+from engine.training.options import add_budget, say, settings_of
 from engine.training.sourcecommands import ASSETS, greedy, load
 from engine.training.trainer import Settings, Trainer, read_settings, read_state, write_state
 
@@ -42,10 +42,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     texts.add_argument("--seed", type=int, default=0, help="seed of the problems")
 
     train_ = add("nat-train", train, "train a non-autoregressive system; checkpoint and export every two minutes")
-    train_.add_argument("--minutes", type=float, default=5.0, help="wall-clock budget, minutes")
-    train_.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
-    train_.add_argument("--seed", type=int, default=0, help="seed of weights and order")
-    train_.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
+    add_budget(train_, "seed of weights and order")
     train_.add_argument("--rows", type=int, default=64, help="texts a step")
     train_.add_argument("--half", action="store_true", help="products in bf16, where the processor is fast at them")
     train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
@@ -114,8 +111,7 @@ def train(options: argparse.Namespace) -> None:
     """Train to the end of the budget, with a checkpoint and an export every two minutes."""
     torch.set_num_threads(1)
     mix = NatMix(options.rows, len(distilled.read(options.texts)), options.half)
-    settings = Settings(options.kind, options.minutes, options.steps, options.seed, options.matrix_lr, mix=mix)
-    trainer = NatTrainer(settings, options.target, options.texts)
+    trainer = NatTrainer(settings_of(options.kind, options, mix), options.target, options.texts)
     work = _work(options)
     if options.resume:
         trainer.load(read_state(work))

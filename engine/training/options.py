@@ -1,11 +1,33 @@
-"""What the commands share: a mix from the words of an option, and lines that are told at once."""
+"""What the commands share: the options of a run of training and what they mean, and lines that are told at once."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import Any, TypeVar, get_type_hints
 
+from engine.training.trainer import Settings
+
 Mix = TypeVar("Mix")
+
+
+def add_budget(parser: argparse.ArgumentParser, seed: str) -> None:
+    """How long and how fast a model is trained; `seed` says of what."""
+    parser.add_argument("--minutes", type=float, default=5.0, help="wall-clock budget, minutes")
+    parser.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
+    parser.add_argument("--seed", type=int, default=0, help=seed)
+    parser.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
+
+
+def settings_of(shape: str, options: argparse.Namespace, mix: object) -> Settings:
+    """The settings that the options of `add_budget` ask for."""
+    return Settings(shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=mix)
+
+
+def hardware(options: argparse.Namespace) -> str:
+    """What a model is trained on, as its card tells it."""
+    device: str = options.device
+    return f"{device}, {options.threads} threads" if device == "cpu" else device
 
 
 def parse_mix(words: list[str], kind: type[Mix]) -> Mix:

@@ -20,10 +20,10 @@ from engine.training import card, models, record
 from engine.training import tokenizer as files
 from engine.training.batches import padded
 from engine.training.evaluate import EVAL_SEED, Metrics, rounds_of
-from engine.training.options import parse_mix, say
+from engine.training.options import add_budget, hardware, parse_mix, say, settings_of
 from engine.training.requirements import check_sourced
 from engine.training.sourced import SHAPES, SourceMix, SourceTrainer, train_tokenizer
-from engine.training.trainer import Settings, read_settings, read_state, write_state
+from engine.training.trainer import read_settings, read_state, write_state
 
 ASSETS = Path("assets/crossed")
 LONGEST = 96  # tokens written for one source, in the evaluation
@@ -38,10 +38,7 @@ def register(add: Callable[[str, Callable[[argparse.Namespace], None], str], arg
     learn.add_argument("--seed", type=int, default=0, help="seed of the corpus")
 
     train_ = add("source-train", train, "train an encoder-decoder model; checkpoint and export every two minutes")
-    train_.add_argument("--minutes", type=float, default=5.0, help="wall-clock budget, minutes")
-    train_.add_argument("--steps", type=int, help="budget in steps, instead of minutes")
-    train_.add_argument("--seed", type=int, default=0, help="seed of weights and corpus")
-    train_.add_argument("--matrix-lr", type=float, default=0.02, help="peak learning rate of Muon")
+    add_budget(train_, "seed of weights and corpus")
     train_.add_argument("--mix", nargs="*", default=[], metavar="NAME=N", help="see sourced.SourceMix")
     train_.add_argument("--resume", action="store_true", help="go on from the checkpoint in --work")
     out = add("source-export", export, "write the model of a checkpoint in bf16")
@@ -74,8 +71,7 @@ def train(options: argparse.Namespace) -> None:
     """Train to the end of the budget, with a checkpoint and an export every two minutes."""
     torch.set_num_threads(1)
     words = AutoTokenizer.from_pretrained(options.tokenizer)
-    mix = parse_mix(options.mix, SourceMix)
-    settings = Settings(options.shape, options.minutes, options.steps, options.seed, options.matrix_lr, mix=mix)
+    settings = settings_of(options.shape, options, parse_mix(options.mix, SourceMix))
     trainer = SourceTrainer(settings, words, options.device, options.threads)
     work = _work(options)
     if options.resume:
@@ -205,9 +201,9 @@ def load(folder: Path) -> PegasusForConditionalGeneration:
 
 
 def _publish(trainer: SourceTrainer, options: argparse.Namespace) -> None:
-    hardware = f"{options.device}, {options.threads} threads" if options.device == "cpu" else options.device
     out = options.out or ASSETS / options.shape
     begun = f"--encoder {ASSETS / options.encoder.name}" if options.encoder else ""
-    models.export(trainer.model, trainer.tokenizer, out, record.describe(trainer, hardware, "source-train", begun))
+    told = record.describe(trainer, hardware(options), "source-train", begun)
+    models.export(trainer.model, trainer.tokenizer, out, told)
     if masks := trainer.settings.mix.masks:
         (out / META).write_text(json.dumps({"mask": trainer.tokenizer.pad_token_id, "masks": masks}) + "\n")
