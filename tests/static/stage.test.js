@@ -5,7 +5,8 @@ import { test } from "node:test";
 
 import { autoWidth, cells, keepAnchor, stepWidth, tickStep } from "../../app/static/stage/axis.js";
 import { agreement, bandOf, breadthOf, firstFrom, partsAt, referenceOf, sorted } from "../../app/static/stage/bands.js";
-import { layoutBands, placeAt } from "../../app/static/stage/layout.js";
+import { belowTitle, layoutBands, placeAt } from "../../app/static/stage/layout.js";
+import { paintBand, paintRuler } from "../../app/static/stage/scorepaint.js";
 import { readStage, stagePairs } from "../../app/static/stage/stagelink.js";
 import { columnsIn, dirtyFrom, rowsOf } from "../../app/static/stage/tiles.js";
 import { bars } from "../../app/static/stage/trackpaint.js";
@@ -124,6 +125,60 @@ test("bands stand under one another; a folded one keeps its spans alone", () => 
       assert.ok(track.y >= place.top && track.y + track.height < place.top + place.height);
   assert.equal(placeAt(places, places[1].top + 3).key, "b");
   assert.equal(placeAt(places, height + 1), null);
+});
+
+test("where a title has a line of its own, nothing of its band is painted over it", () => {
+  const { places } = layoutBands(
+    ["a", "b"],
+    () => [{ id: "spans", height: 18 }],
+    (key) => key === "b",
+    { head: 20 },
+  );
+  for (const place of places) {
+    const below = belowTitle(place);
+    assert.deepEqual([below.top - place.top, below.top + below.height], [20, place.top + place.height]);
+    /** @type {number[]} */
+    const tops = [];
+    const down = (/** @type {number} */ _x, /** @type {number} */ y) => tops.push(y);
+    const pen = { fillRect: down, moveTo: down, lineTo: down, fillText: down };
+    const ctx = new Proxy(pen, { get: (own, name) => Reflect.get(own, name) ?? (() => {}), set: () => true });
+    const lane = { list: new Array(9).fill({}), parts: 4, shift: 2, passes: null, whatif: null };
+    const look = { px: 10, scroll: 0, width: 200, ink: String, tops: new Map(), widest: 1 };
+    paintBand(ctx, { ...place, tracks: [] }, lane, look);
+    assert.ok(tops.length > 6 && Math.min(...tops) >= below.top, String(tops));
+  }
+});
+
+test("every number of the ruler is whole, also the last one and those that lie on two tiles", () => {
+  const [tile, digit] = [512, 7];
+  for (const [px, end] of [
+    [10.67, 652],
+    [2.1, 652],
+    [5.12, 1040],
+    [10.26, 520],
+    [28, 900],
+  ]) {
+    /** @type {Map<string, number>} */
+    const seen = new Map(); // pixels of each number that are on a tile
+    for (let from = 0; from < end; from += tile) {
+      const ctx = {
+        textAlign: "left",
+        fillRect() {},
+        fillText(/** @type {string} */ n, /** @type {number} */ x) {
+          const left = from + x - (this.textAlign === "right" ? digit * n.length : 0);
+          const right = left + digit * n.length;
+          assert.ok(right <= end, `${n} ends at ${right} of ${end}`);
+          const on = Math.min(right, from + tile) - Math.max(left, from);
+          seen.set(n, (seen.get(n) ?? 0) + Math.max(0, on));
+        },
+      };
+      paintRuler(ctx, 26, { px, scroll: from, width: tile, ink: String, tops: new Map(), widest: 1 }, end);
+    }
+    const step = tickStep(px);
+    const ticks = Array.from({ length: Math.floor(end / px / step) + 1 }, (_, i) => String(i * step));
+    assert.deepEqual([...seen.keys()], ticks);
+    for (const [n, on] of seen) assert.equal(on, digit * n.length, `${n} at ${px} pixels a position`);
+  }
 });
 
 test("tiles paint new columns alone, all of them when anything else changed, none when nothing did", () => {

@@ -17,6 +17,7 @@ import { agreement } from "./bands.js";
  * @typedef {ReturnType<typeof buildHead>} Head
  */
 
+const TALL = 26; // pixels of a track whose name has room for two lines
 const LONG = 20; // letters of a name that stands in two lines of a folded band
 
 /** @typedef {{calls: number, called: string, tau: number|null, accepted: number|null, perSecond: number|null,
@@ -120,7 +121,11 @@ export function updateHead(item, { place, name, figures, labels, words, nones, n
     ...(place.folded
       ? []
       : place.tracks.flatMap((track, i) => {
-          const label = h("span", {}, word(labels[i], words[i], { tabindex: first ? null : "-1" }));
+          const label = h(
+            track.height >= TALL ? "span.tall" : "span",
+            {},
+            word(labels[i], words[i], { tabindex: first ? null : "-1" }),
+          );
           const none = nones[i] ? h("span.none", { text: nones[i] }) : null;
           for (const told of [label, none])
             if (told) told.style.top = `${track.y - place.top + track.height / 2 - 8}px`;

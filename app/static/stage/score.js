@@ -151,9 +151,9 @@ export function mount(element, store, lab) {
       paper,
       state.hurry,
     );
-    const stamp = `${px}/${state.epoch}`;
+    const stamp = [px, state.epoch, wide].join("/");
     /** @type {Part["paint"]} */
-    const ticks = (ctx, from, width) => paintRuler(ctx, RULER, { ...look, scroll: from, width });
+    const ticks = (ctx, from, width) => paintRuler(ctx, RULER, { ...look, scroll: from, width }, wide);
     ruler.draw(
       [{ key: "", top: 0, height: RULER, stamp, count: 0, px, paint: ticks }],
       { ...seen, top: 0, bottom: 1 },

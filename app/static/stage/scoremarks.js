@@ -2,10 +2,11 @@
 // Marks over the score: the brushed range, what is hovered and what is selected. They scroll with the drawing.
 
 import { h } from "../dom.js";
+import { belowTitle } from "./layout.js";
 
 /**
  * @typedef {{left: number, width: number, top: number, height: number}} Box
- * @typedef {{at: number, shift: number, band: {top: number, height: number} | null,
+ * @typedef {{at: number, shift: number, band: import("./layout.js").Place | null,
  *   round: import("../types/trace.js").Round | null}} Spot a place on the axis; its own band, which stands `shift`
  *   positions to the right, and its round
  */
@@ -40,7 +41,7 @@ export function scoreMarks() {
       const left = (spot?.at ?? 0) * px;
       const width = Math.max(2, px);
       put(column, spot && { left, width, top: 0, height });
-      const band = spot?.band;
+      const band = spot?.band && belowTitle(spot.band);
       put(box, band ? { left: left - 1, width: width + 2, top: band.top + 1, height: band.height - 3 } : null);
       const emitted = spot?.round && (spot.round.tokens?.length ?? spot.round.emitted);
       put(

@@ -3,6 +3,7 @@
 
 import { FONT } from "../draw.js";
 import { tickStep } from "./axis.js";
+import { belowTitle } from "./layout.js";
 import { columnsIn } from "./tiles.js";
 import { trackOf } from "./tracks.js";
 
@@ -18,10 +19,14 @@ import { trackOf } from "./tracks.js";
  * @typedef {{px: number, scroll: number, width: number, ink: Ink, tops: Map<string, number>, widest: number}} Look
  */
 
+const DIGIT = 7; // pixels of one in the ruler, at most
+const NUMBER = 48; // and of a number with its distance from the tick
+
 /** A band's tracks and marks, from a place of the axis on. A beginning that was forced moves the band to the right:
  * from there on everything is painted in the run's positions.
- * @param {Pen} ctx @param {Place} place @param {Lane} lane @param {Look} axis @param {number} [from] */
-export function paintBand(ctx, place, lane, axis, from = 0) {
+ * @param {Pen} ctx @param {Place} whole @param {Lane} lane @param {Look} axis @param {number} [from] */
+export function paintBand(ctx, whole, lane, axis, from = 0) {
+  const place = belowTitle(whole);
   paintGrid(ctx, place, axis);
   const { list, parts, shift } = lane;
   const look = { ...axis, scroll: axis.scroll - shift * axis.px };
@@ -142,18 +147,22 @@ function paintGrid(ctx, place, { px, scroll, width, ink }) {
   ctx.globalAlpha = 1;
 }
 
-/** The ruler of positions. @param {Pen} ctx @param {number} height @param {Look} look */
-export function paintRuler(ctx, height, { px, scroll, width, ink }) {
+/** The ruler of positions. A number stands behind its tick, and before it where it would be cut off.
+ * @param {Pen} ctx @param {number} height @param {Look} look @param {number} end of the drawing, in pixels */
+export function paintRuler(ctx, height, { px, scroll, width, ink }, end) {
   const step = tickStep(px);
+  const last = Math.min(end, scroll + width + NUMBER);
   ctx.font = `11px ${FONT}`;
-  ctx.textAlign = "left";
-  for (let pos = Math.max(0, Math.floor(scroll / px / step)) * step; pos * px - scroll <= width; pos += step) {
+  for (let pos = Math.max(0, Math.floor(scroll / px / step)) * step; pos * px <= last; pos += step) {
     const x = Math.round(pos * px - scroll);
+    const fits = pos * px + 3 + DIGIT * String(pos).length <= end;
     ctx.fillStyle = ink("--line-2");
     ctx.fillRect(x, height - 5, 1, 5);
     ctx.fillStyle = ink("--ink-2");
-    ctx.fillText(String(pos), x + 3, height - 7);
+    ctx.textAlign = fits ? "left" : "right";
+    ctx.fillText(String(pos), x + (fits ? 3 : -3), height - 7);
   }
+  ctx.textAlign = "left";
   ctx.fillStyle = ink("--line-2");
   ctx.fillRect(0, height - 1, width, 1);
 }

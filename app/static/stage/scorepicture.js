@@ -18,7 +18,7 @@ export function scorePicture(element, store, content) {
   const ctx = new SvgContext(LEFT + width, RULER + content.height);
   const look = lookOf(content, { px, scroll: 0, width, ink });
   ctx.translate(LEFT, 0);
-  paintRuler(ctx, RULER, look);
+  paintRuler(ctx, RULER, look, width);
   ctx.translate(0, RULER);
   for (const place of content.places) {
     const lane = content.lanes.get(place.key);
