@@ -1,11 +1,24 @@
 // @ts-check
 // Figures of acceptance: by position in the draft, a round, and by entropy.
 
-import { bar, frame, keyLine, line, marker, pickable, point } from "./charts.js";
+import { bar, frame, goesOn, keyLine, line, marker, pickable, point } from "./charts.js";
 import { count, s } from "./dom.js";
 import { fmt, percent } from "./draw.js";
 import { makeFilter } from "./filterkinds.js";
-import { binned, byPosition, drafted, most, summary, tested, wilson } from "./numbers.js";
+import {
+  acceptedBeyond,
+  acceptedIn,
+  binned,
+  byPosition,
+  depthsBeyond,
+  depthsOf,
+  drafted,
+  most,
+  RARE,
+  summary,
+  tested,
+  wilson,
+} from "./numbers.js";
 
 /**
  * @typedef {import("./figures.js").Figure} Figure
@@ -13,7 +26,18 @@ import { binned, byPosition, drafted, most, summary, tested, wilson } from "./nu
  */
 
 const BIN = 0.5;
+const BEYOND = 40; // pixels behind the end of an axis beyond which some lane goes on
 const FEW = 5; // fewer draft tokens than this are drawn hollow and left out of the line
+
+/** @param {import("./figures.js").Domain} domain */
+const padOf = ({ x, deepest }) => (deepest > x ? BEYOND : undefined);
+
+/** How an axis ends before some lane does, for a caption; empty where it shows all of them.
+ * @param {import("./figures.js").Domain} domain */
+export const endSaid = ({ x, deepest }) =>
+  deepest > x
+    ? ` The axis ends where no method has ${100 * RARE} % of its rounds left; “to ${deepest}” says how far one goes on.`
+    : "";
 
 /** @type {Figure} */
 export const position = {
@@ -24,9 +48,7 @@ export const position = {
     "Bars: rounds that accepted a draft token at this position / rounds with a draft. Squares: accepted / tested " +
     "there (95 % Wilson).",
   needs: drafted,
-  domain: (all) => ({
-    depth: most(all, (rounds) => byPosition(rounds).tested.findLastIndex((count) => count > 0) + 1),
-  }),
+  domain: depthsOf,
   draw({ rounds, width, height, small, title, domain, store }) {
     const { marginal, conditional, accepted, tested: seen, drafting } = byPosition(rounds);
     const chart = frame({
@@ -34,7 +56,7 @@ export const position = {
       height,
       small,
       title,
-      x: [0.5, domain.depth + 0.5],
+      x: [0.5, domain.x + 0.5],
       y: [0, 1],
       xName: "position in the draft",
       yName: "share accepted",
@@ -42,8 +64,9 @@ export const position = {
       yFormat: percent,
       yTicks: [0, 0.25, 0.5, 0.75, 1],
       key: true,
+      rightPad: padOf(domain),
     });
-    marginal.slice(0, domain.depth).forEach((share, i) => {
+    marginal.slice(0, domain.x).forEach((share, i) => {
       const depth = i + 1;
       bar(chart, {
         x0: chart.x(depth - 0.36),
@@ -61,10 +84,10 @@ export const position = {
     });
     line(
       chart,
-      conditional.map((share, i) => /** @type {const} */ ([i + 1, share])),
+      conditional.slice(0, domain.x).map((share, i) => /** @type {const} */ ([i + 1, share])),
       { stroke: "var(--target)" },
     );
-    conditional.forEach((share, i) => {
+    conditional.slice(0, domain.x).forEach((share, i) => {
       if (share === null) return;
       const [low, high] = wilson(accepted[i], seen[i]);
       if (!small)
@@ -89,6 +112,7 @@ export const position = {
         { words: "of all rounds", colour: "--draft-2", shape: "bar" },
         { words: "of those tested", colour: "--target", shape: "square" },
       ]);
+    goesOn(chart, depthsBeyond(rounds, domain.x));
     return chart.figure;
   },
 };
@@ -102,7 +126,7 @@ export const histogram = {
     "Rounds by the number of draft tokens accepted. Tokens a call = accepted + the target's own token, averaged.",
   needs: drafted,
   domain: (all) => ({
-    x: most(all, (rounds) => summary(rounds).histogram.length - 1),
+    ...acceptedIn(all),
     y: Math.max(...all.map((rounds) => Math.max(...summary(rounds).histogram) / Math.max(1, rounds.length))),
   }),
   draw({ rounds, width, height, small, title, domain, store }) {
@@ -119,8 +143,9 @@ export const histogram = {
       yName: "share of rounds",
       xWhole: true,
       yFormat: percent,
+      rightPad: padOf(domain),
     });
-    numbers.histogram.forEach((found, kept) =>
+    numbers.histogram.slice(0, domain.x + 1).forEach((found, kept) =>
       bar(chart, {
         x0: chart.x(kept - 0.4),
         x1: chart.x(kept + 0.4),
@@ -132,6 +157,7 @@ export const histogram = {
       }),
     );
     const mean = numbers.accepted / n;
+    goesOn(chart, acceptedBeyond(rounds, domain.x));
     marker(chart, mean, `mean ${fmt(mean)}; ${fmt(numbers.tau)} tokens a call`, { colour: "--target" });
     return chart.figure;
   },

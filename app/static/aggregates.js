@@ -2,6 +2,7 @@
 // Aggregates: how well does it draft, and is it worth it. Tabs of figures for the selected lane, small multiples for
 // the others.
 
+import { endSaid } from "./acceptfigures.js";
 import { lockedRun, nameOf } from "./columns.js";
 import { count, h } from "./dom.js";
 import { cut, tip } from "./draw.js";
@@ -124,7 +125,7 @@ function show(store, state, parts, catalogue) {
   /** @type {SVGElement | null} */
   const again = focused ? parts.body.querySelector(`[aria-label="${CSS.escape(focused)}"]`) : null;
   again?.focus();
-  parts.caption.replaceChildren(caption(figure, catalogue));
+  parts.caption.replaceChildren(caption(figure, endSaid(domain), catalogue));
   const room = state.room || width;
   const columns = Math.max(1, Math.min(others.length, Math.floor(room / 150)));
   const each = Math.min(230, Math.floor((room - 8 * (columns - 1)) / columns) - 3);
@@ -149,10 +150,10 @@ function show(store, state, parts, catalogue) {
   );
 }
 
-/** A figure's caption, with the formulas of its numbers. @param {Figure} figure
+/** A figure's caption, with the formulas of its numbers. @param {Figure} figure @param {string} more
  * @param {import("./types/wire.js").Catalogue | null | undefined} catalogue */
-function caption(figure, catalogue) {
-  const words = h("span", { text: figure.caption });
+function caption(figure, more, catalogue) {
+  const words = h("span", { text: figure.caption + more });
   const told = known(catalogue?.names, figure.names);
   if (!told.length) return words;
   const names = h("button.v-names", { type: "button", text: "formula and names" });

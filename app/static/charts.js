@@ -146,6 +146,32 @@ export function pickable(figure, group, store, { name, filter }) {
   });
 }
 
+/** Says that a lane goes on beyond the end of the x axis: dashes, and how far.
+ * @param {Frame} chart @param {import("./numbers.js").Beyond} beyond */
+export function goesOn(chart, beyond) {
+  if (!beyond) return;
+  const { figure, right, bottom, small } = chart;
+  const end = Number(figure.getAttribute("width"));
+  const group = s(
+    "g.goeson",
+    {},
+    s("line", {
+      x1: right,
+      x2: small ? end : end - 6,
+      y1: bottom,
+      y2: bottom,
+      stroke: "var(--ink-3)",
+      "stroke-dasharray": "2 2",
+    }),
+  );
+  if (!small) {
+    group.append(label(right + 6, bottom + 13, `to ${beyond.to}`, { "font-size": 10 }));
+    group.append(s("rect", { x: right, y: bottom - 12, width: end - right, height: 28, fill: "transparent" }));
+    tip(group, () => [beyond.of, ...beyond.said]);
+  }
+  figure.append(group);
+}
+
 /** A line through [x, y] pairs; a null y breaks it. @param {Frame} chart
  * @param {(readonly [number, number|null])[]} points @param {import("./types/dom.js").Attributes} [attrs] */
 export function line(chart, points, attrs = {}) {

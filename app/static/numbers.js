@@ -1,6 +1,7 @@
 // @ts-check
 // The numbers of runs, from their rounds alone; pooled over rounds, also over several runs of one method.
 
+import { count } from "./dom.js";
 import { isIteration } from "./run/canvas.js";
 
 /**
@@ -12,6 +13,8 @@ import { isIteration } from "./run/canvas.js";
  * @typedef {ReturnType<typeof summary>} Summary
  */
 
+export const RARE = 0.05; // share of a lane's rounds below which an axis need not show them
+const SHORT = 8; // positions of a draft that are shown always
 const KEPT = new Set(["accepted", "relaxed"]);
 /** @param {number} part @param {number} whole */
 const ratio = (part, whole) => (whole > 0 ? part / whole : null);
@@ -76,6 +79,56 @@ export function byPosition(rounds) {
     marginal: accepted.map((count) => count / drafting.length),
     conditional: accepted.map((count, i) => ratio(count, tested[i])),
   };
+}
+
+/** The last position where a draft token was tested; 0 where none was. @param {{tested: readonly number[]}} found */
+const deepestOf = ({ tested }) => tested.findLastIndex((count) => count > 0) + 1;
+
+/** Where the axis of positions in the draft ends: behind the last position that any lane accepts in at least `RARE` of
+ * its rounds with a draft. A few deep rounds of one lane do not squeeze the others.
+ * @param {(readonly Round[])[]} all
+ * @returns {{x: number, deepest: number}} `deepest`: where the last token was tested */
+export function depthsOf(all) {
+  const found = all.map(byPosition);
+  const deepest = Math.max(1, ...found.map(deepestOf));
+  const usual = Math.max(
+    0,
+    ...found.map((one) => Math.min(deepestOf(one), one.marginal.findLastIndex((share) => share >= RARE) + 2)),
+  );
+  return { x: usual > 1 ? Math.min(deepest, Math.max(usual, SHORT)) : deepest, deepest };
+}
+
+/** The same for the axis of draft tokens that a round accepts. @param {(readonly Round[])[]} all */
+export function acceptedIn(all) {
+  const deepest = most(all, (rounds) => summary(rounds).histogram.length - 1);
+  return { x: Math.min(deepest, depthsOf(all).x), deepest };
+}
+
+/** How far a lane goes on beyond the end of an axis, and its numbers there; null where it does not.
+ * @typedef {{to: number, of: string, said: string[]} | null} Beyond */
+
+/** Positions in the draft, equal neighbours together: "18 to 27 accepted in 2".
+ * @param {readonly Round[]} rounds @param {number} end @returns {Beyond} */
+export function depthsBeyond(rounds, end) {
+  const found = byPosition(rounds);
+  const to = deepestOf(found);
+  /** @type {string[]} */
+  const said = [];
+  for (let from = end + 1; from <= to; ) {
+    let last = from;
+    while (last < to && found.accepted[last] === found.accepted[from - 1]) last += 1;
+    said.push(`${from === last ? from : `${from} to ${last}`} accepted in ${found.accepted[from - 1]}`);
+    from = last + 1;
+  }
+  return said.length ? { to, of: `of ${count(found.drafting, "round")} with a draft`, said } : null;
+}
+
+/** Numbers of accepted draft tokens: "28 accepted in 1". @param {readonly Round[]} rounds @param {number} end
+ * @returns {Beyond} */
+export function acceptedBeyond(rounds, end) {
+  const { histogram, rounds: n } = summary(rounds);
+  const said = histogram.flatMap((found, kept) => (kept > end && found ? [`${kept} accepted in ${found}`] : []));
+  return said.length ? { to: histogram.length - 1, of: `of ${count(n, "round")}`, said } : null;
 }
 
 /** Counts and times. @param {readonly Round[]} rounds */

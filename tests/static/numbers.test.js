@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  acceptedBeyond,
+  acceptedIn,
   binned,
   byPosition,
+  depthsBeyond,
+  depthsOf,
   incomparable,
   lengthCurve,
   plainOf,
@@ -30,6 +34,30 @@ test("acceptance by position: what was drafted, what was tested, what held", () 
   assert.deepEqual(found.tested, [4, 2, 1]);
   assert.deepEqual(found.marginal, [3 / 4, 1 / 4, 1 / 4]);
   assert.deepEqual(found.conditional, [3 / 4, 1 / 2, 1]);
+});
+
+test("an axis of positions ends where no lane has a twentieth of its rounds left; the numbers behind are told", () => {
+  const shallow = new Array(10).fill(0).map((_, i) => round({ drafted: 5, accepted: i % 6 }));
+  const solid = new Array(10).fill(0).map((_, i) => round({ drafted: 12, accepted: i < 5 ? 12 : 0 }));
+  const deep = new Array(50).fill(0).map((_, i) => round({ drafted: 30, accepted: i === 0 ? 20 : i === 1 ? 28 : 0 }));
+  assert.deepEqual(depthsOf([shallow, solid, deep]), { x: 12, deepest: 29 });
+  assert.deepEqual(depthsOf([shallow, deep]), { x: 8, deepest: 29 }, "eight positions are shown always");
+  assert.deepEqual(depthsOf([shallow]), { x: 5, deepest: 5 });
+  assert.deepEqual(depthsOf([deep]), { x: 29, deepest: 29 }, "a lane with nothing else to show shows that");
+  assert.deepEqual(depthsOf([[round()]]), { x: 1, deepest: 1 });
+  assert.deepEqual(acceptedIn([shallow, solid, deep]), { x: 12, deepest: 28 });
+  assert.deepEqual(depthsBeyond(deep, 12), {
+    to: 29,
+    of: "of 50 rounds with a draft",
+    said: ["13 to 20 accepted in 2", "21 to 28 accepted in 1", "29 accepted in 0"],
+  });
+  assert.equal(depthsBeyond(solid, 12), null);
+  assert.deepEqual(acceptedBeyond(deep, 12), {
+    to: 28,
+    of: "of 50 rounds",
+    said: ["20 accepted in 1", "28 accepted in 1"],
+  });
+  assert.equal(acceptedBeyond(shallow, 12), null);
 });
 
 test("a draft that ends with its last candidate accepted was not rejected", () => {

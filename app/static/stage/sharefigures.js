@@ -7,13 +7,23 @@ import { count, s } from "../dom.js";
 import { fmt, label, linear, percent } from "../draw.js";
 import { FIGURES } from "../figures.js";
 import { makeFilter } from "../filterkinds.js";
-import { byPosition, drafting, sizeOf, summary, tcrOf, tested, timesOf } from "../numbers.js";
+import {
+  acceptedBeyond,
+  byPosition,
+  depthsBeyond,
+  drafting,
+  sizeOf,
+  summary,
+  tcrOf,
+  tested,
+  timesOf,
+} from "../numbers.js";
 
 /**
  * @typedef {import("../types/trace.js").Round} Round
  * @typedef {import("../figures.js").Figure} Figure
  * @typedef {Omit<Figure, "names"> & {none: string, of: (rounds: readonly Round[]) => string,
- *   says?: (rounds: readonly Round[]) => string}} Share
+ *   says?: (rounds: readonly Round[], domain: import("../figures.js").Domain) => string}} Share
  *   `of`: the denominator in words; `says`: what the figure shows, in a sentence
  */
 
@@ -200,8 +210,11 @@ const time = {
   },
 };
 
+/** The numbers beyond the end of an axis, in a sentence. @param {import("../numbers.js").Beyond} beyond */
+const beyondSaid = (beyond) => (beyond ? `Beyond the axis, ${beyond.of}: ${beyond.said.join(", ")}.` : "");
+
 /** A figure of the aggregates as a share.
- * @param {string} id @param {Pick<Share, "none" | "of"> & {name?: string}} more @returns {Share} */
+ * @param {string} id @param {Pick<Share, "none" | "of" | "says"> & {name?: string}} more @returns {Share} */
 function share(id, more) {
   const figure = FIGURES.find((one) => one.id === id);
   if (!figure) throw new Error(`no figure ${id}`);
@@ -214,11 +227,13 @@ export const SHARES = [
     name: "Acceptance by depth",
     none: "No draft tokens.",
     of: (rounds) => `of ${count(byPosition(rounds).drafting, "round")} with a draft`,
+    says: (rounds, { x }) => beyondSaid(depthsBeyond(rounds, x)),
   }),
   share("accepted", {
     name: "Accepted a round",
     none: "No draft tokens.",
     of: (rounds) => `of ${count(rounds.length, "round")}`,
+    says: (rounds, { x }) => beyondSaid(acceptedBeyond(rounds, x)),
   }),
   tcr,
   share("entropy", {

@@ -1,6 +1,7 @@
 // @ts-check
 // Shares: small multiples, one a method, on the same axes.
 
+import { endSaid } from "../acceptfigures.js";
 import { nameOf } from "../columns.js";
 import { h } from "../dom.js";
 import { figuresIn, offer, stack } from "../figure.js";
@@ -53,10 +54,6 @@ export function mount(element, store, lab) {
     const which = chosen ?? (runs.length > MANY ? SHARES[0].id : "all");
     for (const tab of tabs) tab.setAttribute("aria-pressed", String(tab.dataset.share === which));
     const figures = which === "all" ? SHARES : SHARES.filter(({ id }) => id === which);
-    caption.textContent =
-      figures.length === 1
-        ? figures[0].caption
-        : "One row a method; the axes of a column are the same for all methods.";
     const drafts = (/** @type {any[]} */ rounds) => rounds.some((round) => round.drafted > 0);
     const rows = runs.map((run) => ({ run, rounds: roundsOf(store, [run]) }));
     const room = width || 900;
@@ -71,11 +68,18 @@ export function mount(element, store, lab) {
         figure.domain(rows.filter(({ rounds }) => rounds.length && figure.needs(rounds)).map(({ rounds }) => rounds)),
       ]),
     );
+    const ends = [...domains.values()].map(endSaid).find(Boolean) ?? "";
+    caption.textContent =
+      (figures.length === 1
+        ? figures[0].caption
+        : "One row a method; the axes of a column are the same for all methods.") + ends;
     grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
     /** @param {{run: Run, rounds: Round[]}} row @param {import("./sharefigures.js").Share} figure */
     const cell = ({ run, rounds }, figure) => {
       const title = which === "all" ? figure.name : nameOf(store, run);
       const drawn = rounds.length > 0 && figure.needs(rounds);
+      const domain = domains.get(figure.id) ?? {};
+      const said = drawn && figure.says?.(rounds, domain);
       return h(
         "figure.share",
         { "data-run": run.key, "data-figure": figure.id },
@@ -87,12 +91,12 @@ export function mount(element, store, lab) {
               height: HEIGHT,
               small: false,
               title: `${nameOf(store, run)}: ${figure.name}`,
-              domain: domains.get(figure.id) ?? {},
+              domain,
               store,
               run,
             })
           : h("p.v-empty", { text: figure.none }),
-        drawn && which !== "all" && figure.says ? h("p.says", { text: figure.says(rounds) }) : null,
+        said && which !== "all" ? h("p.says", { text: said }) : null,
       );
     };
     grid.replaceChildren(
