@@ -131,6 +131,15 @@ def zeros(ref: str, names: Collection[str]) -> set[str]:
     return found
 
 
+def headers(files: Glance) -> dict[str, tuple[int, ...]]:
+    """Shapes of the tensors of a checkpoint that is here, as its files tell without being read through."""
+    found = dict[str, tuple[int, ...]]()
+    for file in files.weights:
+        with safe_open(files.folder / file, framework="pt") as tensors:
+            found |= {name: tuple(tensors.get_slice(name).get_shape()) for name in tensors.keys()}  # noqa: SIM118
+    return found
+
+
 def first_line(error: Exception) -> str:
     """The first line of what an error says, or its kind."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]

@@ -68,7 +68,7 @@ def load_model(
     except Exception as error:  # transformers and safetensors raise whatever they like on damaged files
         if isinstance(error, MemoryError) or "allocate memory" in str(error):
             raise EngineFault(f"{name} does not fit the memory of {where}. Use a smaller model.") from None
-        reason = _reason(error, packing)
+        reason = reason_of(error, packing)
         if config is not None and (how := network.packed(config)):
             raise ModelMismatch(unpackable(name, how, reason)) from error
         raise AssetError(missing(path, reason)) from error
@@ -112,10 +112,12 @@ def _weights(path: str, name: str, config: Any, packing: Packing | None, **where
     return hf, info
 
 
-def _reason(error: Exception, packing: Packing | None) -> Exception:
+def reason_of(error: Exception, packing: Packing | None = None) -> Exception:
     """What went wrong while weights were read, where transformers does not say it itself."""
     if packing and packing.faults:
         return ValueError(packing.faults[0])
+    if "backend tokenizer" in str(error):
+        return ValueError("its tokenizer (tokenizer.json) is missing or damaged")
     if "ignore_mismatched_sizes" in str(error):
         return ValueError("its tensors have other shapes than its configuration says")
     return error

@@ -16,9 +16,10 @@ from engine.errors import AssetError, LabError, ModelMismatch
 from engine.files.documents import read_object
 from engine.model import lean, network
 from engine.model.assembly import assembled
+from engine.model.checkpoint import complete
 from engine.model.devices import dtype_on, pick_device
-from engine.model.hub import Glance, glance, missing, unpackable
-from engine.model.load import ways_to_load
+from engine.model.hub import Glance, glance, headers, missing, unpackable
+from engine.model.load import reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import second
 from engine.model.seq2seq import codes_of
@@ -65,11 +66,13 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         packing = network.packed(config)
         unpacked = _unpacks(config, name, where)
         hf = _network(config, name, wanted)
+        if not packing and not files.missing:
+            _filled(files, config, name)
         model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
     except LabError:
         raise
     except Exception as error:  # transformers raises whatever it likes on damaged files
-        raise AssetError(missing(ref, error)) from error
+        raise AssetError(missing(ref, reason_of(error))) from error
     plain = unpacked or not packing
     suits = plain and (model.lean if model.seam else lean.suits(hf.config, where.type))
     return Outline(
@@ -110,6 +113,29 @@ def _network(config: Any, name: str, dtype: "torch.dtype | str") -> Any:
     own = getattr(network.text_config(config), "dtype", None) or torch.float32
     with torch.device("meta"):
         return auto.from_config(part, dtype=own if dtype == "auto" else dtype)
+
+
+def _filled(files: Glance, config: Any, name: str) -> None:
+    """See that files give a network all its weights, as loading would, by what their headers say of them.
+
+    Raises:
+        AssetError: some are missing. And whatever safetensors and transformers raise of damaged and misshapen ones.
+    """
+    shapes = headers(files)
+    for auto, part, names in ways_to_load(config, name):
+        with torch.device("meta"):
+            kind = type(auto.from_config(part))
+        _, info = kind.from_pretrained(
+            None,
+            config=part,
+            state_dict={tensor: torch.empty(shape, device="meta") for tensor, shape in shapes.items()},
+            key_mapping=names or None,
+            device_map={"": "meta"},
+            output_loading_info=True,
+        )
+        if not info.get("missing_keys"):
+            break
+    complete(info, name)
 
 
 def _whole(ref: str, files: Glance) -> None:
@@ -167,8 +193,12 @@ def _blocks(hf: Any, device: torch.device) -> int:
 
 
 def _a_position(text: Any, size: int) -> int:
-    """Bytes of keys and values of one position in all layers, `size` a number."""
-    heads = int(getattr(text, "num_attention_heads", None) or 1)
-    kv = int(getattr(text, "num_key_value_heads", None) or heads)
-    channels = int(getattr(text, "head_dim", None) or text.hidden_size // heads)
-    return 2 * int(text.num_hidden_layers) * kv * channels * size
+    """Bytes of keys and values of one position in all layers, `size` a number; layers may differ (Gemma 4)."""
+    return sum(2 * heads * channels * size for heads, channels in map(_keys, text.per_layer_config))
+
+
+def _keys(layer: Any) -> tuple[int, int]:
+    """How many keys one layer has of a position, and how wide they are."""
+    heads = int(getattr(layer, "num_attention_heads", None) or 1)
+    kv = int(getattr(layer, "num_key_value_heads", None) or heads)
+    return kv, int(getattr(layer, "head_dim", None) or layer.hidden_size // heads)

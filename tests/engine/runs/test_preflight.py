@@ -24,6 +24,7 @@ from engine.errors import AssetError
 from engine.lab import Lab
 from engine.methods import CARDS
 from engine.model import devices, hub
+from engine.model.outline import POSITIONS
 from engine.runs import preflight as looking
 from engine.runs.findings import Preflight
 from engine.runs.preflight import preflight, sized
@@ -35,17 +36,19 @@ from tests.engine.zoo import save_tokenizer
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     root = tmp_path_factory.mktemp("looked")
-    made = {kind: tiny.make(kind, root / kind, layers=2) for kind in ("llama", "lfm2", "llava")}
+    made = {kind: tiny.make(kind, root / kind, layers=2) for kind in ("llama", "lfm2", "llava", "gemma4_text")}
     shutil.copytree(made["llama"], root / "smaller")
     save_tokenizer(root / "smaller", 40)  # half of the pieces: another tokenizer
     return made | {"smaller": root / "smaller"}
 
 
 def emptied(folder: Path, to: Path) -> Path:
-    """A model whose weights nobody can read: as many bytes, all of them zero."""
+    """A model whose weights nobody can read: names and shapes, and zeros for every number."""
     shutil.copytree(folder, to)
     weights = to / "model.safetensors"
-    weights.write_bytes(bytes(weights.stat().st_size))
+    data = weights.read_bytes()
+    begin = 8 + int.from_bytes(data[:8], "little")
+    weights.write_bytes(data[:begin] + bytes(len(data) - begin))
     return to
 
 
@@ -54,7 +57,8 @@ def said(found: Preflight, verdict: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("target", "draft"), [("llama", "llama"), ("lfm2", "smaller"), ("llava", ""), ("llama", "smaller")]
+    ("target", "draft"),
+    [("llama", "llama"), ("lfm2", "smaller"), ("llava", ""), ("llama", "smaller"), ("gemma4_text", "")],
 )
 def test_a_look_tells_what_loading_does(folders: Mapping[str, Path], tmp_path: Path, target: str, draft: str) -> None:
     """Sizes, notes, the mapping of ids, and for each method why not and how otherwise: the loaded pair says the same."""
@@ -73,6 +77,12 @@ def test_a_look_tells_what_loading_does(folders: Mapping[str, Path], tmp_path: P
         assert (side.context, side.dtype, side.lean) == (model.context, model.dtype, model.lean)
         assert side.weights == model.bytes and side.download == 0
         assert set(model.notes) <= {one.words for one in found.findings if one.about == side.role}
+    cache = lab.target.session(8)
+    cache.forward([5, 6, 7])
+    if not (lab.target.lean or lab.target.only_chains):
+        held = sum(x.numel() * 4 for layer in cache._cache.kv.layers for x in (layer.keys, layer.values))
+        text = min(lab.target.context, POSITIONS)
+        assert found.needed == found.models[0].weights + held // 3 * text  # of one position, layers that differ too
     for role in lab.models:
         assert (lab.bridge(role).words() or "One tokenizer") in said(found, "note") + said(found, "good")
     told = {one.name: (one.against, one.here) for one in found.methods}
@@ -93,16 +103,21 @@ def test_what_speaks_against_a_pair_is_said(
     wrong = {
         changed("nonsense", model_type="nonsense"): "nonsense",
         changed("sees", model_type="clip"): "no model that writes text",
+        changed("wide", hidden_size=128): "its tensors have other shapes than its configuration says",
+        changed("deep", num_hidden_layers=3): "9 tensors are missing or misshapen, such as model.layers.2.",
         changed("packed", quantization_config=gptq): "packed by gptq, which cannot be loaded here: 5 bits",
         str(tmp_path / "nowhere"): "Neither a folder here nor a model that the hub gives",
         "no such id/at all/": "A hub id is one or two names",
     }
     (Path(changed("bare")) / "model.safetensors").unlink()
+    half = Path(changed("half")) / "model.safetensors"
+    half.write_bytes(half.read_bytes()[:-1])
     sharded = Path(changed("sharded"))
     index = {"weight_map": {"a": "model.safetensors", "b": "model-00002-of-00002.safetensors"}}
     (sharded / "model.safetensors.index.json").write_text(json.dumps(index))
     wrong |= {
         str(tmp_path / "bare"): "has no model.safetensors",
+        str(tmp_path / "half"): "file not fully covered",
         str(sharded): "lacks model-00002-of-00002.safetensors.",
     }
     for ref, words in wrong.items():
