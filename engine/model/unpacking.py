@@ -83,7 +83,7 @@ def _awq(about: Mapping[str, Any]) -> Packing:
         ValueError: what is not understood.
     """
     keys = ("version", "format", "checkpoint_format")
-    return _packing({"group_size": 128, **about}, about.get("dynamic"), lambda one: _layouts(one, keys, ("gemm",)))
+    return _packing({"q_group_size": 128, **about}, about.get("dynamic"), lambda one: _layouts(one, keys, ("gemm",)))
 
 
 def _auto_round(about: Mapping[str, Any]) -> Packing:
@@ -121,7 +121,8 @@ def _packing(
     """
     if turned := next((name for name in TURNED if about.get(name)), ""):
         raise ValueError(f"what goes into its layers would have to be turned, too ({turned})")
-    some = [{**about, **(one or {})} for name, one in (overrides or {}).items() if not name.startswith("-:")]
+    others = [one or {} for name, one in (overrides or {}).items() if not name.startswith("-:")]
+    some = [{**about, **{key: value for key, value in one.items() if value is not None}} for one in others]
     ways = [about, *(one for one in some if _size(one) <= 8)]
     layouts = sorted({layout for one in ways for layout in layouts_of(one)})
     if len(layouts) > 1:

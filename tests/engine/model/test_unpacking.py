@@ -174,7 +174,8 @@ def auto_round(packing_format: str, **about: Any) -> dict[str, Any]:
         "autoround_version": "0.14.2",
         "block_name_to_quantize": "model.layers",
         "extra_config": {
-            "model.layers.0.self_attn.v_proj": {"bits": 16, "data_type": "float"},
+            "model.layers.0.self_attn.v_proj": {"bits": 16, "data_type": "float", "group_size": None},
+            "lm_head": {"bits": 4, "group_size": None, "act_bits": None},
             r".*mlp\.down_proj$": {"bits": 8, "group_size": 16},
         },
     } | about
@@ -206,6 +207,7 @@ WAYS: dict[str, tuple[dict[str, Any], Maker]] = {
         by_name(k_proj=None, down_proj={"bits": 8, "group": 16}, o_proj={"bits": 3, "shuffled": True}, every={}),
     ),
     "awq": (AWQ, every(awq)),
+    "awq, by earlier names": ({"quant_method": "awq", "w_bit": 4, "q_group_size": 32, "version": "GEMM"}, every(awq)),
     "auto-round": (
         auto_round("auto_round:auto_gptq"),
         by_name(
