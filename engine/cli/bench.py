@@ -1,5 +1,6 @@
 """`bench`: against transformers, methods against `ar`, what recording, lookups and trees cost, the physical limit; with
-`--batch` speeds by the number of prompts decoded together."""
+`--batch` speeds by the number of prompts decoded together; with `--auto` settings left to the device against fixed
+ones."""
 
 import argparse
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from engine.bench.bookkeeping import bookkeeping
 from engine.bench.busy import beside
 from engine.bench.contenders import bandwidth, kept, ours, theirs
 from engine.bench.contest import Contender, Lap, Times, contest
+from engine.cli.autobench import TASKS, bench_auto
 from engine.cli.batchbench import SIZES, bench_batches, tell
 from engine.cli.compare import quality_lines
 from engine.cli.options import COUNT, add_models, add_prompts, load_lab, prompts
@@ -74,6 +76,12 @@ def add_parser(subparsers: Any) -> None:
         help="instead of all that: tokens per second and latency by the number of prompts decoded together, and where "
         f"speculation stops paying (usual sizes: 1,2,4,8,16; methods: {', '.join(METHODS)})",
     )
+    parser.add_argument(
+        "--auto",
+        action="store_true",
+        help="instead of all that: settings that are left to the device (sd:gamma=auto) against fixed ones of the same "
+        f"methods, on a --task or on {', '.join(TASKS)}",
+    )
     parser.add_argument("--no-transformers", action="store_true", help="leave out the contests against transformers")
     parser.add_argument("--no-lookups", action="store_true", help="leave out the cost of the lookup structures")
     parser.add_argument(
@@ -89,6 +97,8 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Run the contests and print their ratios."""
+    if args.auto:
+        return bench_auto(args)
     given = prompts(args)
     if args.batch:
         return bench_batches(args, given)

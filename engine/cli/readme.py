@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS
 from engine.analysis.names import NAMES
+from engine.cli.autobench import LEAST as LEFT
 from engine.files.places import ROOT
 from engine.methods import CARDS
 from engine.papers.systems import FOLDER as QUALITY
@@ -19,6 +20,7 @@ from engine.papers.systems import Systems, command, recorded
 README = ROOT / "README.md"
 NUMBERS = ROOT / "docs" / "numbers.md"
 BENCH = ROOT / "docs" / "results" / "bench.json"
+AUTO = ROOT / "docs" / "results" / "auto.json"
 PAGE = ROOT / "docs" / "results" / "page.json"
 LEAST = {
     "ar / hf generate": 1.2,
@@ -59,6 +61,7 @@ def filled(text: str) -> str:
         "methods": methods(),
         "embedded": embedded(ROOT / "assets" / "tiny", ROOT / "assets" / "crossed"),
         "bench": bench(BENCH),
+        "left": left(AUTO),
         "quality": quality(QUALITY),
         "page": page(PAGE),
     }
@@ -247,6 +250,31 @@ def bench(path: Path) -> str:
         f"measured on the spot, there would be {found['limit_tokens_per_s']:.0f} tokens/s; "
         f"`ar` reaches {found['ar_share_of_limit']:.0%} of that.",
     ]
+    return "\n".join(lines) + "\n"
+
+
+def left(path: Path) -> str:
+    """The last recorded comparison of settings left to the device with fixed ones."""
+    if not path.is_file():
+        return "Not measured yet: run `python -m engine bench --auto`.\n"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    lines = [
+        f"Recorded by `python -m engine bench --auto --threads {found['threads']} --json > "
+        f"docs/results/{path.name}`: {found['dtype']} on {found['device']}, threads: {found['threads']}, held-out "
+        f"prompts, greedy, {found['repetitions']} interleaved repetitions of each task; median with the smallest "
+        "and largest.",
+        "",
+        "| left to the device | task | times `ar` | best fixed setting | times that | set out to reach |",
+        "| --- | --- | --: | --- | --- | --- |",
+    ]
+    for task, part in found["tasks"].items():
+        for row in part["auto"]:
+            best, ar = row["over_best"], row["over_ar"]
+            reached = "reached" if best["median"] >= LEFT else "**missed**"
+            lines.append(
+                f"| `{row['auto']}` | {task} | {ar['median']:.2f} | `{row['best']}` | {best['median']:.2f} "
+                f"({best['low']:.2f} to {best['high']:.2f}) | at least {LEFT:g}: {reached} |"
+            )
     return "\n".join(lines) + "\n"
 
 
