@@ -154,6 +154,6 @@ def _chosen(event: Round) -> str:
         return ""
     what = "draft token" if event.levels == event.drafted else "level"
     return (
-        f" Drafting stopped there: one more {what} would bring {number(following, least)} tokens, and its time "
+        f" Drafting stopped there: one more {what} could bring {number(following, least)} tokens, and its time "
         f"is worth {number(least, following)}."
     )

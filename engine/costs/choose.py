@@ -17,7 +17,11 @@ from engine.trace.records import RoundExtras
 MOST_CHAIN, MOST_LEVELS, MOST_NODES = 32, 16, 64  # what a choice never exceeds
 FIRST_LENGTH = 5  # of a chain about which nothing is known
 HELD = 0.8  # share of draft tokens taken to be accepted before any was tested
-PATIENCE = 8  # rounds without a draft, or without a tree, after which one is tried again
+CHAIN_HELD = 0.9  # the same, where the pace of chains begins: tokens of which a drafter is not sure are not among them
+MEMORY = 0.8  # weight of the past in the pace of chains, each round
+TRUST = 0.75  # an untested confidence is raised to this power: the likeliest token holds oftener than it says
+PAUSE, LONGEST = 16, 64  # rounds without a draft before one is tried again: at first, and at most
+PATIENCE = 8  # rounds without a tree after which one is tried again
 FAILS, OTHERS = 0.7, 1.0  # what a `TreeChoice` begins with
 SURE = 1e-3  # least chance that a likeliest child is taken to fail with
 TREES = 1  # rounds of a run that are trees before chains are thought of
@@ -76,20 +80,22 @@ class Share:
 @dataclass
 class Pace:
     """Tokens a millisecond so far, by what rounds cost according to the curve; it begins as if there had been one round
-    of the chain that is best where the share `HELD` of draft tokens hold."""
+    of the chain that is best where the share `held` of draft tokens hold. Earlier rounds weigh `memory` times less."""
 
     costs: Costs
+    held: float = HELD
+    memory: float = 1.0
     tokens: float = field(init=False)
     ms: float = field(init=False)
 
     def __post_init__(self) -> None:
-        length = best_length([HELD] * MOST_LEVELS, self.costs)
-        self.tokens = sum(HELD**place for place in range(length + 1))
+        length = best_length([self.held] * MOST_LEVELS, self.costs)
+        self.tokens = sum(self.held**place for place in range(length + 1))
         self.ms = self.costs.round(length or None, length + 1)
 
-    def add(self, tokens: int, ms: float) -> None:
+    def add(self, tokens: float, ms: float) -> None:
         """A round."""
-        self.tokens, self.ms = self.tokens + tokens, self.ms + ms
+        self.tokens, self.ms = self.memory * self.tokens + tokens, self.memory * self.ms + ms
 
     @property
     def rate(self) -> float:
@@ -117,42 +123,47 @@ class Told:
 
 
 class ChainChoice:
-    """The length of a chain. A drafter that shows its confidence before each token is asked token by token; of one that
-    does not, the length is set before the round from how far earlier drafts held."""
+    """The length of a chain. A drafter that asks before each token is told token by token, by its confidence; of one
+    that does not, the length is set before the round from how far earlier drafts held.
+
+    Rounds without a draft follow where drafts have been slower than plain decoding; they double where a new one is too.
+    """
 
     def __init__(self, costs: Costs) -> None:
         self.costs = costs
+        self._plain = 1 / costs.round(None, 1)
         self.begin()
 
     def begin(self) -> None:
         """A new run: nothing is known."""
-        self.pace, self._any = Pace(self.costs), Share(HELD)
-        self._bins = [Share(0.5) for _ in range(len(EDGES) + 1)]
+        self.pace = Pace(self.costs, CHAIN_HELD, MEMORY)  # of the rounds that draft
+        self._any = Share(HELD)
+        self._bins = [Share(0.5, 1.0) for _ in range(len(EDGES) + 1)]
         self._depths = [Share(HELD, 2.0) for _ in range(MOST_CHAIN)]
-        self._asks: bool | None = None  # whether the drafter shows its confidence; None: no draft yet
-        self._pauses = 0  # rounds since the last draft
-        self._round()
+        self._pause = PAUSE  # how long the next one is
+        self._left = 0 if self._pays else PAUSE  # rounds of this one
+        self._round(stepwise=True)
 
-    def _round(self) -> None:
+    def _round(self, stepwise: bool) -> None:
+        self._stepwise, self._asked = stepwise, 0
         self._shares, self._chances, self._reached = list[float](), list[float](), 1.0
         self._least = 0.0
         self._following: float | None = None
 
-    def limit(self) -> int:
-        """Most tokens of this round's draft."""
-        self._round()
-        length = self._planned()
-        self._pauses = 0 if length else self._pauses + 1
-        if self._pauses < PATIENCE:
-            return length
-        self._pauses = 0
-        return 1
+    @property
+    def _pays(self) -> bool:
+        return self.pace.rate > self._plain
 
-    def _planned(self) -> int:
-        if self._asks is None:
-            return FIRST_LENGTH
-        best = best_length(self._known(), self.costs)
-        return MOST_CHAIN if best and self._asks else best
+    def limit(self, *, stepwise: bool = False) -> int:
+        """Most tokens of this round's draft; `stepwise` says that its drafter makes them one by one, and asks before
+        each."""
+        self._round(stepwise)
+        if self._left:
+            self._left -= 1
+            return 0
+        if stepwise:
+            return MOST_CHAIN
+        return max(1, best_length(self._known(), self.costs)) if self._any.tests else FIRST_LENGTH
 
     def _known(self) -> list[float]:
         """By place the chance that a draft token holds where those before it did."""
@@ -161,8 +172,8 @@ class ChainChoice:
 
     def more(self, drafted: int, share: float) -> bool:
         """Whether the next token, of which the drafter is so sure, joins the draft: its own time is spent."""
-        self._asks = True
-        chance = self._bins[bisect_right(EDGES, share)].value(share)
+        self._asked = drafted + 1
+        chance = self._bins[bisect_right(EDGES, share)].value(share**TRUST)
         self._least, following = self._worth(drafted, 0.0), self._reached * chance
         if drafted and following < self._least:
             self._following = following
@@ -173,14 +184,16 @@ class ChainChoice:
         return True
 
     def ends(self, drafted: int) -> bool:
-        """Whether another step would cost more than it can bring."""
-        self._least, following = self._worth(drafted, self.costs.step), self._reached * self._any.value()
-        self._following = following if following < self._least else None
+        """Whether another step would cost more than it can bring, which is a token if all before it hold."""
+        if not self._stepwise:  # nothing is saved
+            return False
+        self._least = self._worth(drafted, self.costs.step)
+        self._following = self._reached if self._reached < self._least else None
         return self._following is not None
 
     def _worth(self, drafted: int, step: float) -> float:
         """The chance from which on one more token, and so much drafting, is worth its time."""
-        return self.pace.rate * (step + self.costs.further(drafted + 1))
+        return max(self.pace.rate, self._plain) * (step + self.costs.further(drafted + 1))
 
     def told(self, drafted: int) -> Told:
         """This round's choice."""
@@ -190,10 +203,11 @@ class ChainChoice:
             tokens += reached
         return Told(tokens, self.costs.round(drafted or None, drafted + 1), self._least, self._following)
 
-    def observe(self, drafted: int, accepted: int, emitted: int) -> None:
-        """Learn from a verified round."""
-        self.pace.add(emitted, self.costs.round(drafted or None, drafted + 1))
-        self._asks = self._asks or (False if drafted else self._asks)
+    def observe(self, drafted: int, accepted: int) -> None:
+        """Learn from a verified round. The pace takes the tokens that were expected, which scatter less than those that
+        came; how often the expectation is wrong is learnt with the chances."""
+        if drafted:
+            self.pace.add(self.told(drafted).expected, self.costs.round(max(drafted, self._asked), drafted + 1))
         for place in range(min(accepted + 1, drafted)):
             held = float(place < accepted)
             self._any.add(held)
@@ -201,6 +215,9 @@ class ChainChoice:
                 self._depths[place].add(held)
             if place < len(self._shares):
                 self._bins[bisect_right(EDGES, self._shares[place])].add(held)
+        if drafted:
+            self._left = 0 if self._pays else self._pause
+            self._pause = PAUSE if self._pays else min(2 * self._pause, LONGEST)
 
 
 class TreeChoice:

@@ -46,7 +46,7 @@ class Parallel:
         def after(tokens: list[int]) -> Tensor:
             return rows[len(tokens) - start][None]
 
-        return write_chain(context, shape, n, self.stops, after, self._source)
+        return write_chain(context, shape, n, self.stops, after, self._source, limit=n)
 
     @staticmethod
     def _source() -> dict[str, Any]:

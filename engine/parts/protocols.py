@@ -193,6 +193,14 @@ class Ending(Protocol):
 
 
 @runtime_checkable
+class Stepwise(Protocol):
+    """What a chain shape has besides where it need not know how long a draft gets before it is begun."""
+
+    def stepwise(self) -> int:
+        """In place of `limit`: most tokens of a draft that is made token by token, each of which is asked for first."""
+
+
+@runtime_checkable
 class Onward(Protocol):
     """What a tree shape has besides where it looks at a level before the next is run."""
 

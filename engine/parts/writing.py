@@ -13,7 +13,7 @@ from torch import Tensor
 from engine.draft import EMPTY, Draft, chain
 from engine.errors import EngineFault
 from engine.model.session import NAN
-from engine.parts.protocols import ChainShape, Context, Ending
+from engine.parts.protocols import ChainShape, Context, Ending, Stepwise
 from engine.sampling import distribution, drawn, first_argmax, pick, read
 
 
@@ -54,16 +54,19 @@ def write_chain(
     after: Callable[[list[int]], Tensor],
     source: Callable[[], dict[str, Any]],
     onward: Ahead | None = None,
+    limit: int | None = None,
 ) -> Draft:
-    """A chain of at most `shape.limit()` tokens, and at most the context's room and space and what is `left`; a token
-    that ends the text (`stops`) ends it, and where the shape asks for it the end of a step.
+    """A chain of at most `limit` tokens (else as many as the shape allows), and at most the context's room and space
+    and what is `left`; a token that ends the text (`stops`) ends it, and where the shape asks for it the end of a step.
 
     Each is the argmax when greedy, else a draw from the processed distribution. `after` gives the raw logits [1, V]
     behind a sequence, and is asked with one token more each time; `source` where the last token came from. On another
     device than the CPU, a shape that does not look at logits has the chain written `onward`, without a stop; the tokens
     are then read all at once.
     """
-    limit = min(shape.limit(), context.room, context.space, left)
+    if limit is None:
+        limit = shape.stepwise() if isinstance(shape, Stepwise) else shape.limit()
+    limit = min(limit, context.room, context.space, left)
     if limit < 1:
         return EMPTY
     row = after(list(context.tokens))

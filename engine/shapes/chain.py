@@ -35,6 +35,9 @@ class Chain:
     def limit(self) -> int:
         return self.choice.limit() if self.choice else self.gamma
 
+    def stepwise(self) -> int:
+        return self.choice.limit(stepwise=True) if self.choice else self.gamma
+
     def more(self, drafted: int, logits_V: Tensor) -> bool:
         return self.choice is None or self.choice.more(drafted, surest(logits_V))
 
@@ -48,4 +51,4 @@ class Chain:
 
     def observe(self, outcome: Outcome) -> None:
         if self.choice:
-            self.choice.observe(len(outcome.draft), len(outcome.verdict.path), len(outcome.emitted))
+            self.choice.observe(len(outcome.draft), len(outcome.verdict.path))

@@ -8,9 +8,12 @@ import pytest
 import torch
 
 from engine.config import Card
+from engine.costs import Costs, Curve
+from engine.costs.choose import FIRST_LENGTH, ChainChoice
 from engine.errors import AssetError, ModelMismatch
 from engine.heads.parallel import META, load_parallel
 from engine.lab import Lab
+from engine.runs import costs as measuring
 from tests.engine.crossed import SOURCE, Crossed, make_model, plain_logits
 from tests.engine.zoo import EOS, PAD
 
@@ -56,6 +59,22 @@ def test_greedy_text_is_the_targets_and_sampled_runs_draw(lab: Lab) -> None:
     assert all(node.q is not None and 0 < node.q <= 1 for round_ in drawn.rounds for node in round_.nodes)
     loose = lab.run(card(lab, "gap", top_beta=96, tau_base=10.0), SOURCE, max_new_tokens=12)
     assert max(round_.accepted for round_ in loose.rounds) > 1
+
+
+def test_a_chosen_length_is_asked_for_once_a_round_before_the_pass(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = Costs(Curve(((1, 2.0), (16, 4.0))), start=0.5, step=0.01)
+    monkeypatch.setattr(measuring, "_measured", lambda *_: costs)
+    asked, limit = list[int](), ChainChoice.limit
+
+    def spy(self: ChainChoice, *, stepwise: bool = False) -> int:
+        assert not stepwise  # its steps are spent by then
+        asked.append(limit(self))
+        return asked[-1]
+
+    monkeypatch.setattr(ChainChoice, "limit", spy)
+    trace = lab.run(card(lab), SOURCE, max_new_tokens=12, gamma="auto")
+    assert len(asked) == len(trace.rounds) and asked[0] == FIRST_LENGTH
+    assert all(round_.drafted <= most for round_, most in zip(trace.rounds, asked, strict=True))
 
 
 def test_what_cannot_be_a_parallel_drafter(crossed: Crossed, tmp_path: Path) -> None:

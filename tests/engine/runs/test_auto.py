@@ -8,6 +8,7 @@ import pytest
 from engine.analysis.explain import why
 from engine.config import Sampling
 from engine.costs import Costs, Curve
+from engine.costs.choose import ChainChoice
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.runs import costs as measuring
@@ -36,6 +37,22 @@ def test_greedy_text_is_the_targets_and_the_trace_tells_the_choice(toy: Lab, dea
     assert 0 <= (stopped.extras["following"] or 0) < stopped.extras["least"]
     assert "Drafting stopped there" in why(trace.head, stopped)
     assert all(event.extras["expected_ms"] > 2 and 1 <= event.extras["expected"] <= event.drafted + 1 for event in told)
+
+
+def test_the_length_is_asked_for_once_a_round_and_first_of_drafters_that_write_at_once(
+    toy: Lab, dear: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, limit = list[bool](), ChainChoice.limit
+
+    def spy(self: ChainChoice, *, stepwise: bool = False) -> int:
+        asked.append(stepwise)
+        return limit(self, stepwise=stepwise)
+
+    monkeypatch.setattr(ChainChoice, "limit", spy)
+    for method, stepwise in (("sd", True), ("layer_skip", True), ("pld", False)):
+        asked.clear()
+        trace = toy.run(method, "abcab", max_new_tokens=12, gamma="auto")
+        assert asked == [stepwise] * len(trace.rounds)
 
 
 def test_a_tree_is_chosen_too(tmp_path: Path, dear: None) -> None:
