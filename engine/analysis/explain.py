@@ -148,12 +148,20 @@ def _round(event: Round) -> str:
 
 
 def _chosen(event: Round) -> str:
-    """Why a draft whose length was chosen for speed ended where it did; empty where something else ended it."""
+    """Why a draft that was chosen for speed has no branches, and why it ended where it did; empty where something else
+    ended it."""
     least, following = event.extras.get("least"), event.extras.get("following")
+    bring, must = event.extras.get("branches"), event.extras.get("branches_least")
+    told = ""
+    if bring is not None and must is not None:
+        told = (
+            f" It has no branches: by earlier rounds they would bring {number(bring, must)} tokens, and their time is "
+            f"worth {number(must, bring)}."
+        )
     if least is None or following is None:
-        return ""
+        return told
     what = "draft token" if event.levels == event.drafted else "level"
-    return (
+    return told + (
         f" Drafting stopped there: one more {what} could bring {number(following, least)} tokens, and its time "
         f"is worth {number(least, following)}."
     )

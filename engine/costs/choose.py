@@ -111,15 +111,19 @@ class Told:
     expected_ms: float
     least: float  # chance from which on one more draft token would have been worth its time
     following: float | None  # and the one that it had; None where something else ended the draft
+    branches: tuple[float, float] | None = None  # tokens that they would bring, and would have to; None of a tree
 
     def extras(self) -> RoundExtras:
         """The names of a round's extras."""
-        return {
+        found: RoundExtras = {
             "expected": self.expected,
             "expected_ms": self.expected_ms,
             "least": self.least,
             "following": self.following,
         }
+        if self.branches is not None:
+            found["branches"], found["branches_least"] = self.branches
+        return found
 
 
 class ChainChoice:
@@ -249,17 +253,22 @@ class TreeChoice:
         self._round()
 
     def _round(self) -> None:
-        self._steps, self._rows, self._least, self._forks = 0, 0, 0.0, True
+        self._steps, self._rows, self._least = 0, 0, 0.0
         self._following: float | None = None
+        self._spine: tuple[float, float] | None = None  # where a chain is drafted what branches would bring, and must
 
     def start(self) -> bool:
         """A round begins; whether its draft is a tree, and not a spine alone."""
         self._round()
-        worth = self._breaks.value() * self._saved.value()
-        known = self._dearer.tests >= TREES and self._chains < PATIENCE
-        self._forks = not known or worth > self.pace.rate * self._dearer.value()
+        bring, must = self._breaks.value() * self._saved.value(), self.pace.rate * self._dearer.value()
+        if self._dearer.tests >= TREES and self._chains < PATIENCE and bring <= must:
+            self._spine = bring, must
         self._chains = 0 if self._forks else self._chains + 1
         return self._forks
+
+    @property
+    def _forks(self) -> bool:
+        return self._spine is None
 
     def trust(self) -> tuple[float, float]:
         """How many times as often as the drafter says a likeliest child fails, and another holds."""
@@ -290,7 +299,7 @@ class TreeChoice:
 
     def told(self, scores: Sequence[float]) -> Told:
         """This round's choice, by the log-probabilities of the nodes that are verified."""
-        return Told(1 + sum(map(exp, scores)), self._ms(len(scores)), self._least, self._following)
+        return Told(1 + sum(map(exp, scores)), self._ms(len(scores)), self._least, self._following, self._spine)
 
     def _ms(self, drafted: int) -> float:
         return self.costs.round(self._steps if drafted else None, 1 + drafted, self._rows if self._forks else None)

@@ -344,7 +344,7 @@ EXTRAS = (
     | _each(_share, "mean_confidence", "judge_threshold", "reward", "following")
     | _each(_real, "lambda", "rating", "score")
     | _each(_time, "early_ms")
-    | _each(_distance, "expected", "expected_ms", "least")
+    | _each(_distance, "expected", "expected_ms", "least", "branches", "branches_least")
     | {"where": _text, "phi": _sum_of_entropies, "stop_entropy": _sum_of_entropies, "meta_path": _tokens}
 )
 PRUNED: dict[str, Check] = {"token": _token, "parent": _candidate, "score": _real, "cause": _text}

@@ -131,6 +131,8 @@ class RoundExtras(_Named, total=False):
     expected_ms: float  # and its time, by what was measured
     least: float  # chance from which on one more draft token, or level, would have been worth its time
     following: float | None  # and the one that it had; None where something else ended the draft
+    branches: float  # tokens a round that branches would bring, where a chain was chosen in place of a tree
+    branches_least: float  # and what their time would have to bring
     iteration: int  # of a text that is written in place, from 1
     places: int  # that the text has after it
     written: int  # of these, how many it wrote

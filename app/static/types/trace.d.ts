@@ -157,6 +157,10 @@ export interface RoundExtras {
   readonly least?: number;
   /** and the one that it had; None where something else ended the draft */
   readonly following?: number | null;
+  /** tokens a round that branches would bring, where a chain was chosen in place of a tree */
+  readonly branches?: number;
+  /** and what their time would have to bring */
+  readonly branches_least?: number;
   /** of a text that is written in place, from 1 */
   readonly iteration?: number;
   /** that the text has after it */

@@ -1,6 +1,7 @@
 """Settings that are left to the device: the text is the target's own, and the trace tells what was chosen and why."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,8 +62,21 @@ def test_a_tree_is_chosen_too(tmp_path: Path, dear: None) -> None:
     for knobs in (TREE, {"total_token": "auto"}, {"depth": "auto"}):
         trace = lab.run("eagle3", [1, 2], max_new_tokens=40, **knobs)
         assert trace.token_ids == want and all(event.fed == event.extras["n_verify"] for event in trace.rounds[1:-1])
-    sizes = [event.drafted for event in lab.run("eagle3", [1, 2], max_new_tokens=40, **TREE).rounds]
+    rounds = lab.run("eagle3", [1, 2], max_new_tokens=40, **TREE).rounds
+    sizes = [event.drafted for event in rounds]
     assert max(sizes) <= 20 and len(set(sizes)) > 1
+
+
+def test_a_chain_in_place_of_a_tree_is_told_with_what_branches_would_bring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "_measured", lambda *_: replace(DEAR, fork=3.0, spread=3.0))
+    trace = toy_with_heads(tmp_path).run("eagle3", [1, 2], max_new_tokens=40, **TREE)
+    chains = [event for event in trace.rounds if "branches" in event.extras]
+    assert chains and all(event.levels == event.drafted for event in chains)
+    assert all(event.extras["branches"] <= event.extras["branches_least"] for event in chains)
+    assert any(event.levels < event.drafted for event in trace.rounds if "branches" not in event.extras)
+    assert "It has no branches: by earlier rounds they would bring" in why(trace.head, chains[0])
 
 
 def test_a_chosen_tree_ends_where_the_text_does(tmp_path: Path, dear: None) -> None:
