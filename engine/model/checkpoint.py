@@ -49,9 +49,11 @@ def weight_bytes(ref: str, dtype: str = "auto") -> int:
         config = AutoConfig.from_pretrained(ref, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise AssetError(missing(ref, error)) from error
-    if stored and dtype == "auto" and packing_of(config, ref) is None:
+    text = network.text_config(config)  # of a multimodal model the rest is not loaded
+    whole = text is config or network.packed(config)
+    if stored and dtype == "auto" and whole and packing_of(config, ref) is None:
         return stored
-    kept = DTYPES.get(dtype) or getattr(network.text_config(config), "dtype", None) or torch.float32
+    kept = DTYPES.get(dtype) or getattr(text, "dtype", None) or torch.float32
     return network.count(config) * int(kept.itemsize)
 
 

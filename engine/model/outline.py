@@ -26,6 +26,7 @@ from engine.model.seq2seq import codes_of
 from engine.model.unpacking import packing_of
 from engine.model.weights import FAMILIES, sizes
 
+Shapes = dict[str, tuple[int, ...]]  # of tensors by name
 POSITIONS = 4096  # of a text, at most, that memory is reckoned for
 
 
@@ -65,9 +66,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         tokenizer = AutoTokenizer.from_pretrained(files.folder, trust_remote_code=False)
         packing = network.packed(config)
         unpacked = _unpacks(config, name, where)
-        hf = _network(config, name, wanted)
-        if not packing and not files.missing:
-            _filled(files, config, name)
+        hf = _network(config, name, wanted, None if packing or files.missing else headers(files))
         model = assembled(name, hf, tokenizer, config, "", trial=False, languages=languages)
     except LabError:
         raise
@@ -103,29 +102,20 @@ def spoken(ref: str) -> tuple[str, ...]:
         raise AssetError(missing(ref, error)) from error
 
 
-def _network(config: Any, name: str, dtype: "torch.dtype | str") -> Any:
-    """The network without weights; "auto" is the checkpoint's own dtype.
+def _network(config: Any, name: str, dtype: "torch.dtype | str", shapes: Shapes | None) -> Any:
+    """The network without weights; "auto" is the checkpoint's own dtype. With the `shapes` of its tensors it is seen
+    that they are all there, as loading sees it.
 
     Raises:
-        ModelMismatch: as `ways_to_load`.
+        ModelMismatch: as `ways_to_load`. AssetError: tensors are missing. And what transformers raises of others.
     """
-    auto, part, _ = ways_to_load(config, name)[0]
     own = getattr(network.text_config(config), "dtype", None) or torch.float32
-    with torch.device("meta"):
-        return auto.from_config(part, dtype=own if dtype == "auto" else dtype)
-
-
-def _filled(files: Glance, config: Any, name: str) -> None:
-    """See that files give a network all its weights, as loading would, by what their headers say of them.
-
-    Raises:
-        AssetError: some are missing. And whatever safetensors and transformers raise of damaged and misshapen ones.
-    """
-    shapes = headers(files)
     for auto, part, names in ways_to_load(config, name):
         with torch.device("meta"):
-            kind = type(auto.from_config(part))
-        _, info = kind.from_pretrained(
+            hf = auto.from_config(part, dtype=own if dtype == "auto" else dtype)
+        if shapes is None:
+            return hf
+        _, info = type(hf).from_pretrained(
             None,
             config=part,
             state_dict={tensor: torch.empty(shape, device="meta") for tensor, shape in shapes.items()},
@@ -136,6 +126,7 @@ def _filled(files: Glance, config: Any, name: str) -> None:
         if not info.get("missing_keys"):
             break
     complete(info, name)
+    return hf
 
 
 def _whole(ref: str, files: Glance) -> None:

@@ -17,6 +17,7 @@ from engine.draft import chain
 from engine.errors import ConfigError, ModelMismatch
 from engine.lab import Lab
 from engine.model import Model, Session, load_model
+from engine.model.checkpoint import weight_bytes
 from engine.model.generic import REFED, GenericCache, GenericDecoder
 from engine.model.layers import EVERYTHING, Sight, layers_of, sights
 from engine.model.lean import LeanDecoder, lean_from
@@ -186,6 +187,7 @@ def test_of_a_multimodal_model_the_text_part_loads(folders: Mapping[str, Path]) 
     assert model.lean and apart(model, whole) <= CLOSE
     text = sum(p.numel() for p in (*whole.model.language_model.parameters(), whole.lm_head.weight))
     assert model.parameters == text < sum(p.numel() for p in whole.parameters())
+    assert weight_bytes(str(folders["llava"])) == model.bytes  # before it is loaded too
     assert model.describe()["notes"] == ["Text only: the parts that see or hear are not used."]
 
 

@@ -36,7 +36,9 @@ from tests.engine.zoo import save_tokenizer
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     root = tmp_path_factory.mktemp("looked")
-    made = {kind: tiny.make(kind, root / kind, layers=2) for kind in ("llama", "lfm2", "llava", "gemma4_text")}
+    made = {
+        kind: tiny.make(kind, root / kind, layers=2) for kind in ("llama", "lfm2", "llava", "gemma4_text", "mistral3")
+    }
     shutil.copytree(made["llama"], root / "smaller")
     save_tokenizer(root / "smaller", 40)  # half of the pieces: another tokenizer
     return made | {"smaller": root / "smaller"}
@@ -58,7 +60,14 @@ def said(found: Preflight, verdict: str) -> str:
 
 @pytest.mark.parametrize(
     ("target", "draft"),
-    [("llama", "llama"), ("lfm2", "smaller"), ("llava", ""), ("llama", "smaller"), ("gemma4_text", "")],
+    [
+        ("llama", "llama"),
+        ("lfm2", "smaller"),
+        ("llava", ""),
+        ("llama", "smaller"),
+        ("gemma4_text", ""),
+        ("mistral3", ""),
+    ],
 )
 def test_a_look_tells_what_loading_does(folders: Mapping[str, Path], tmp_path: Path, target: str, draft: str) -> None:
     """Sizes, notes, the mapping of ids, and for each method why not and how otherwise: the loaded pair says the same."""
