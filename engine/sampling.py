@@ -59,8 +59,7 @@ def first_argmax(x_MV: Tensor) -> Tensor:
 
 def surest(logits_V: Tensor) -> float:
     """The largest probability of softmax(logits)."""
-    x = wide(logits_V)
-    return float((x.amax(-1) - x.logsumexp(-1)).exp())
+    return float(torch.softmax(wide(logits_V), -1).amax())
 
 
 def entropy(logits_MV: Tensor, temperature: float = 1.0) -> Tensor:

@@ -58,6 +58,9 @@ class Costs:
 
     def further(self, tokens: int, ahead: int = 8) -> float:
         """One more token in a pass over so many: the mean over the next few, since measured curves have steps."""
+        whole = self.passes.whole
+        if tokens + ahead < len(whole):
+            return (whole[tokens + ahead] - whole[tokens]) / ahead
         return (self.verify(tokens + ahead) - self.verify(tokens)) / ahead
 
     def draft(self, steps: int, rows: int | None = None) -> float:
