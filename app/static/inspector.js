@@ -2,7 +2,7 @@
 // The round inspector: why this token; first a sentence, then the two distributions and the draw.
 
 import { barFigure, barRows, cutAt } from "./bars.js";
-import { nodeSelection, samples } from "./columns.js";
+import { nameOf, nodeSelection, samples } from "./columns.js";
 import { h, s } from "./dom.js";
 import { pieceOf, rich, SIGNS, sign } from "./draw.js";
 import { figuresIn, offer, stack } from "./figure.js";
@@ -107,7 +107,7 @@ function show(store, parts, lab, continuing) {
     for (const part of [which, from, flags, bars, others, formula, strip, numbers]) part.replaceChildren();
     return;
   }
-  showSentence(parts, it);
+  showSentence(store, parts, it);
   showPassage(store, parts, it, lab);
   parts.flags.replaceChildren(...flagLines(it.run, it.pos, lab));
   showDistributions(store, parts, it);
@@ -115,8 +115,8 @@ function show(store, parts, lab, continuing) {
   showFormula(parts.formula, it);
 }
 
-/** The token, its place, and why. @param {Parts} parts @param {Subject} it */
-function showSentence(parts, it) {
+/** The token, whose it is, its place, and why. @param {Store} store @param {Parts} parts @param {Subject} it */
+function showSentence(store, parts, it) {
   const { run, round, node, token, own, cell } = it;
   const state = cell ? "placed" : token && token.node == null ? token.origin : node?.state;
   const shownToken = cell ? cell.token : token ? token.token : node?.token;
@@ -131,7 +131,7 @@ function showSentence(parts, it) {
   );
   const which = node && !own ? `, draft token ${(it.index ?? 0) + 1} of ${round.nodes.length}` : "";
   const when = cell ? `iteration ${round.extras.iteration}` : `round ${it.roundIndex}`;
-  parts.place.textContent = `${when}, position ${it.pos}${which}`;
+  parts.place.textContent = `${nameOf(store, run)}: ${when}, position ${it.pos}${which}`;
   parts.why.replaceChildren(
     ...rich(cell?.why ?? token?.why ?? (token && token.node == null ? null : node?.why) ?? neutral(it, state)),
   );

@@ -28,6 +28,8 @@ const SIGNS = {
   "not testable here": "∅",
   "nothing to measure": "·",
 };
+/** Whether a paper's entry counts it. @param {string} name */
+const COUNTED = (name) => !["nothing to measure", "not testable here", "to do"].includes(name);
 const OUTCOMES = { holds: "✓", fails: "✗", open: "?", missing: "…" };
 /** Papers that were opened. @type {Map<string, PaperShown>} */
 const kept = new Map();
@@ -47,7 +49,13 @@ export async function drawPapers(element, store, lab) {
   const detail = h("article.paper-item", { tabindex: "-1", "aria-label": "Table or figure" });
   const wrong = h("p.warn", { role: "alert", hidden: true });
   const about = h("p.quiet.paper-about");
-  element.append(bar, wrong, about, h("div.paper-room", {}, items, detail));
+  const signs = Object.entries(SIGNS).filter(([name]) => COUNTED(name));
+  const legend = h(
+    "p.quiet.paper-signs",
+    {},
+    signs.map(([name, sign]) => h("span", {}, `${sign} ${name}`)),
+  );
+  element.append(bar, legend, wrong, about, h("div.paper-room", {}, items, detail));
   let drawn = "";
 
   /** Show what the store names. */
@@ -120,7 +128,7 @@ const counts = ({ verdicts }) =>
     "span.counts",
     {},
     Object.keys(SIGNS)
-      .filter((name) => verdicts[name] && name !== "nothing to measure" && name !== "not testable here")
+      .filter((name) => verdicts[name] && COUNTED(name))
       .map((name) => h("span", { "data-verdict": name, title: name }, `${SIGNS[name]} ${verdicts[name]}`)),
   );
 

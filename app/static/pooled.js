@@ -74,7 +74,7 @@ export function drawPooled(body, store, lab) {
    * @param {boolean} own @param {() => Promise<Pooled>} ask */
   async function take(own, ask) {
     wrong.hidden = true;
-    busy.textContent = own ? "Reading …" : "";
+    busy.textContent = "Reading …";
     try {
       Object.assign(state, { found: await ask(), own });
       draw();

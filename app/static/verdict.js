@@ -149,7 +149,7 @@ function how(store, run, baseline) {
     return `Recorded${day ? ` ${day}` : ""}${on || " on an unnamed device"}${turns}; prefill excluded.${lossy}`;
   }
   if (store.status.opened) return `Opened from a file${day ? `, made ${day}` : ""}${on}; prefill excluded.${lossy}`;
-  const measured = baseline ? "Measured with rounds in turns, never two at once" : "Measured";
+  const measured = baseline ? `Measured with rounds in turns, never two at once${on && ","}` : "Measured";
   return `${measured}${on}; prefill and drawing excluded.${lossy}`;
 }
 

@@ -100,7 +100,7 @@ function show(store, state, parts) {
   if (!run) {
     parts.about.textContent = "";
     parts.empty.textContent = store.lanes.length
-      ? "No lane samples by the exact rule, or has a rule that compares recorded numbers with a threshold."
+      ? "Nothing to move: no run here is sampled by the exact rule, and none has a rule with thresholds."
       : "Thresholds and the temperature of a run can be moved here, without a model.";
     return;
   }

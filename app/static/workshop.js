@@ -31,6 +31,9 @@ const TABS = [
 ];
 /** @param {string} id */
 const isTab = (id) => TABS.some(([known]) => known === id);
+const LEAD =
+  "A mismatch is a place where the draft model would write another token than the target wrote. Mining puts that token " +
+  "there and lets the target go on: the mismatch is important if the final answer changes.";
 const ALL = "all recorded";
 const FILTERED = new Set(["mismatches", "table"]);
 
@@ -105,6 +108,7 @@ export function drawWorkshop(body, store, lab, wanted) {
   const root = h(
     "div.workshop.v-view",
     {},
+    h("p", {}, LEAD),
     h(
       "div.row.tools",
       {},

@@ -392,7 +392,7 @@ def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(vis
     told, link = words.text_content(), page.url
     page.goto(link.split("?")[0] + "?trace=copying")
     page.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
-    expect(page.locator(".v-whatif .v-empty")).to_contain_text("No lane samples")
+    expect(page.locator(".v-whatif .v-empty")).to_contain_text("Nothing to move")
     page.goto(link)
     expect(words).to_have_text(told)
     expect(slider).to_have_value("0.4")

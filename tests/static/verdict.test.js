@@ -31,7 +31,7 @@ function page(verdicts, head = {}, status = {}) {
 test("the engine's sentence, its cause and how it was measured", () => {
   const said = verdict(page({ chain: CHAIN }));
   assert.deepEqual([said.line, said.cause, said.id], [CHAIN.line, `${CHAIN.why} `, "pays-off"]);
-  assert.match(said.how, /^Measured with rounds in turns, never two at once on cpu, float32; prefill and drawing/);
+  assert.match(said.how, /^Measured with rounds in turns, never two at once, on cpu, float32; prefill and drawing/);
 });
 
 test("where no speed is claimed, the reason is told instead", () => {

@@ -56,6 +56,6 @@ export function goButtons(store, lab, go) {
 
   store.on("status", draw);
   session.on("ran", draw);
-  const again = h("div.repeat", {}, repeat, often, h("span", { "aria-hidden": "true" }, "×"));
+  const again = h("div.repeat", {}, repeat, h("span", { "aria-hidden": "true" }, "×"), often);
   return { element: h("div.go", {}, run, step, stop, again), waits, draw };
 }
