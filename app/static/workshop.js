@@ -32,8 +32,8 @@ const TABS = [
 /** @param {string} id */
 const isTab = (id) => TABS.some(([known]) => known === id);
 const LEAD =
-  "A mismatch is a place where the draft model would write another token than the target wrote. Mining puts that token " +
-  "there and lets the target go on: the mismatch is important if the final answer changes.";
+  "A mismatch is a place where the draft model would write another token than the target wrote. Mining puts that " +
+  "token there and lets the target go on: the mismatch is important if the final answer changes.";
 const ALL = "all recorded";
 const FILTERED = new Set(["mismatches", "table"]);
 

@@ -47,7 +47,9 @@ def _both(scene: Scene) -> str:
     """What either model gives the draft token."""
     p, q = scene.reason.get("p", scene.node.p), scene.reason.get("q", scene.node.q)
     if q is None:
-        return f"{scene.piece} was looked up, target {number(p)}"
+        text = (scene.node.source or {}).get("kind") == "text"
+        origin = "cut from the draft model's text" if text else "looked up"
+        return f"{scene.piece} was {origin}, target {number(p)}"
     return f"draft gave {scene.piece} {number(q, p)}, target {number(p, q)}"
 
 

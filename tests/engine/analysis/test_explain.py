@@ -116,6 +116,8 @@ def test_looked_up_draft_tokens_have_no_draft_probability() -> None:
     event = chain(0, 0, "r", [CAT], DOG)
     event.nodes[0].q, event.nodes[0].reason = None, {"id": "greedy_mismatch", "choice": DOG}
     assert "`cat` was looked up, target 0.40" in why(head(), event, node=0) != said
+    event.nodes[0].source = {"kind": "text", "role": "draft", "step": 0}
+    assert "`cat` was cut from the draft model's text, target 0.40" in why(head(), event, node=0)
 
 
 def test_tree_rules() -> None:
