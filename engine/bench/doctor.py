@@ -10,23 +10,27 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM
+from transformers import AutoConfig
 
 from engine import __version__
 from engine.bench.contenders import bandwidth
 from engine.draft import Draft, chain
+from engine.errors import ConfigError
 from engine.heads.block import Spec
 from engine.heads.eagle import EagleHead, EagleSpec, wanted
 from engine.heads.graphs import Levels
 from engine.heads.treemask import TreeMask
 from engine.model import Model, Session
 from engine.model.decoder import Decoder
-from engine.model.devices import DTYPES, KINDS, accelerators, synchronise
+from engine.model.devices import DTYPES, KINDS, accelerators, placement, synchronise
 from engine.model.generic import GenericDecoder
 from engine.model.graphs import Again, Capturer, CudaCapturer, GraphedDecoder, obstacle
 from engine.model.layers import layers_of
 from engine.model.lean import LeanDecoder
+from engine.model.load import weights
+from engine.model.network import text_config
 from engine.model.trial import CLOSE, ROUGH
+from engine.model.unpacking import packing_of
 
 TEXT = 24  # tokens of the text that paths are compared on
 LAUNCHES, PASSES = 2000, 20
@@ -70,7 +74,13 @@ class Report:
 
 
 def examine(model: Model, folder: str) -> Report:
-    """The report of the machine, by a model that is loaded on the device in question; `folder` holds its checkpoint."""
+    """The report of the machine, by a model that is loaded on the device in question; `folder` holds its checkpoint.
+
+    Raises:
+        ConfigError: the model is an encoder-decoder.
+    """
+    if model.seam:
+        raise ConfigError("The doctor examines a machine by a decoder-only model: give one, or the embedded pair.")
     checks = tuple(_checks(model, folder))
     return Report(_about(model), checks, dict(_figures(model)))
 
@@ -96,11 +106,13 @@ def _checks(model: Model, folder: str) -> Iterator[Check]:
         there = torch.backends.mps.is_available() if kind == "mps" else getattr(torch, kind).is_available()
         yield Check(f"device {kind}", "ok" if there else "not here", "torch sees it" if there else "torch sees none")
     ids = [(97 + 7919 * i) % model.vocab for i in range(TEXT)]
-    hf = AutoModelForCausalLM.from_pretrained(folder, dtype=DTYPES[model.dtype], use_safetensors=True)
-    hf = hf.eval().to(model.device)
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    where = {"dtype": DTYPES[model.dtype], **placement(model.devices)}
+    hf, _ = weights(folder, model.name, config, packing_of(config, model.name), **where)
+    hf.eval()
     whole = hf(input_ids=torch.tensor([ids], device=model.device)).logits[0, -1, : model.vocab]
     limit = CLOSE.get(DTYPES[model.dtype], ROUGH)
-    paths: dict[str, Decoder] = {"generic": GenericDecoder(hf, layers_of(hf.config, model.context))}
+    paths: dict[str, Decoder] = {"generic": GenericDecoder(hf, layers_of(text_config(hf.config), model.context))}
     lean = model.decoder.lean if isinstance(model.decoder, GraphedDecoder) else model.decoder
     if isinstance(lean, LeanDecoder):
         paths["lean"] = lean
@@ -144,8 +156,8 @@ def _levels(name: str, lean: LeanDecoder, vocab: int, capturer: Capturer, limit:
     spec = EagleSpec("eagle2", Spec(D, 2 * D, lean.heads, lean.kv, lean.channels), D, vocab, vocab)
     rng = torch.Generator().manual_seed(0)
     shapes = {name: shape for name, shape in wanted(spec).items() if name != "embed_tokens.weight"}
-    weights = {name: (torch.randn(shape, generator=rng) * D**-0.5).to(like) for name, shape in shapes.items()}
-    head, levels = EagleHead(spec, weights, lean), Levels(capturer)
+    random = {name: (torch.randn(shape, generator=rng) * D**-0.5).to(like) for name, shape in shapes.items()}
+    head, levels = EagleHead(spec, random, lean), Levels(capturer)
     plain, static = head.memory(2 * TEXT), levels.memory(head, head.memory, 2 * TEXT)
     ids, hidden = torch.arange(TEXT, device=like.device) % vocab, like[:TEXT]
     for memory in (plain, static):

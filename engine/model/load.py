@@ -56,7 +56,7 @@ def load_model(
         revision = hash_of(path)
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         packing = packing_of(config, name)
-        hf, info = _weights(path, name, config, packing, dtype=wanted, **placement([where, *further]))
+        hf, info = weights(path, name, config, packing, dtype=wanted, **placement([where, *further]))
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
         tokenizer.chat_template = tokenizer.chat_template or template_beside(path) or None
     except torch.OutOfMemoryError:
@@ -91,7 +91,7 @@ def ways_to_load(config: Any, name: str) -> list[tuple[Any, Any, dict[str, str]]
     return ways
 
 
-def _weights(path: str, name: str, config: Any, packing: Packing | None, **where: Any) -> tuple[Any, Any]:
+def weights(path: str, name: str, config: Any, packing: Packing | None, **where: Any) -> tuple[Any, Any]:
     """The network with its weights, and what transformers says of its tensors.
 
     Raises:

@@ -7,7 +7,9 @@ import pytest
 
 from engine.bench.doctor import examine
 from engine.cli import main
+from engine.errors import ConfigError
 from engine.model import Model, load_model
+from tests.engine.model import readers, tiny
 from tests.engine.zoo import Zoo
 
 
@@ -43,6 +45,14 @@ def test_a_wrong_path_is_told(zoo: Zoo, short: None) -> None:
         "lean against eager",
         "static pass, not captured against eager",
     }
+
+
+def test_multimodal_models_are_examined_by_their_text_part_and_readers_not(short: None, tmp_path: Path) -> None:
+    gemma = tiny.make("gemma3", tmp_path / "gemma3", layers=2)
+    report = examine(load_model(gemma, "cpu"), str(gemma))
+    assert report.well and {c.state for c in report.checks if "eager" in c.name} == {"ok"}
+    with pytest.raises(ConfigError, match="decoder-only"):
+        examine(load_model(readers.make("t5", tmp_path / "t5"), "cpu"), str(tmp_path / "t5"))
 
 
 def test_what_is_not_captured_is_told(zoo: Zoo, short: None, monkeypatch: pytest.MonkeyPatch) -> None:

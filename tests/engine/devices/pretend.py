@@ -198,7 +198,7 @@ def pretended() -> Iterator[Pretend]:
     """
     mode = Pretend()
     with pytest.MonkeyPatch.context() as patch:
-        plain = load._weights
+        plain = load.weights
 
         def weights(path: str, name: str, config: Any, packing: Any, **where: Any) -> Any:
             places: dict[str, Any] = where.pop("device_map")
@@ -207,7 +207,7 @@ def pretended() -> Iterator[Pretend]:
             settle(hf, places)
             return hf, info
 
-        patch.setattr(load, "_weights", weights)
+        patch.setattr(load, "weights", weights)
         patch.setattr(devices, "_check", lambda device: None)
         for kind in (torch.cuda, torch.xpu, torch.mps):
             patch.setattr(kind, "synchronize", lambda device=None: None)
