@@ -24,7 +24,6 @@ PAUSE, LONGEST = 16, 64  # rounds without a draft before one is tried again: at 
 PATIENCE = 8  # rounds without a tree after which one is tried again
 FAILS, OTHERS = 0.7, 1.0  # what a `TreeChoice` begins with
 SURE = 1e-3  # least chance that a likeliest child is taken to fail with
-TREES = 1  # rounds of a run that are trees before chains are thought of
 EDGES = (0.1, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99, 0.999)  # of the bins in which a drafter's confidence is checked
 
 
@@ -233,8 +232,8 @@ class TreeChoice:
     and where it fails, the others hold so many times as often.
 
     The spine of a tree, the likeliest child again and again, is the chain that might have been drafted in its place; so
-    every tree tells what its other branches brought, and what they cost. While that is less than their time could bring
-    elsewhere chains are drafted, and now and then a tree to ask again.
+    every tree tells what its other branches can bring, and what they cost. While that is less than their time could
+    bring elsewhere chains are drafted, and now and then a tree to ask again.
     """
 
     def __init__(self, costs: Costs) -> None:
@@ -246,9 +245,8 @@ class TreeChoice:
         self.pace, self._goes_on = Pace(self.costs), Share(HELD)
         self._fails, self._others = Share(FAILS, 3.0), Share(OTHERS, 2.0)
         self._size = Share(8.0, 2.0)  # nodes verified
-        self._breaks = Share(0.5, 2.0)  # spines of which a node was rejected
-        self._saved = Share(0.5, 0.5)  # tokens that other branches brought behind it
-        self._dearer = Share(0.0, 1e-9)  # milliseconds that they took, a tree
+        self._branches = Share(1.0, 1.0)  # tokens that others than the spine's nodes were expected to bring, a tree
+        self._dearer = Share(0.0, 1e-9)  # milliseconds that they took
         self._chains = 0  # rounds since the last tree
         self._round()
 
@@ -260,8 +258,8 @@ class TreeChoice:
     def start(self) -> bool:
         """A round begins; whether its draft is a tree, and not a spine alone."""
         self._round()
-        bring, must = self._breaks.value() * self._saved.value(), self.pace.rate * self._dearer.value()
-        if self._dearer.tests >= TREES and self._chains < PATIENCE and bring <= must:
+        bring, must = self._branches.value(), self.pace.rate * self._dearer.value()
+        if self._dearer.tests and self._chains < PATIENCE and bring <= must:
             self._spine = bring, must
         self._chains = 0 if self._forks else self._chains + 1
         return self._forks
@@ -297,21 +295,27 @@ class TreeChoice:
         """How many of the candidates, likeliest first, by their log-probabilities, are verified; at least one."""
         return max(1, best_size([exp(score) for score in scores[:MOST_NODES]], self.pace.rate, self.costs))
 
-    def told(self, scores: Sequence[float]) -> Told:
-        """This round's choice, by the log-probabilities of the nodes that are verified."""
-        return Told(1 + sum(map(exp, scores)), self._ms(len(scores)), self._least, self._following, self._spine)
+    def told(self, chances: Sequence[float]) -> Told:
+        """This round's choice, by the chances of the nodes that are verified."""
+        return Told(1 + sum(chances), self._ms(len(chances)), self._least, self._following, self._spine)
 
     def _ms(self, drafted: int) -> float:
         return self.costs.round(self._steps if drafted else None, 1 + drafted, self._rows if self._forks else None)
 
     def observe(
-        self, kids: Sequence[Sequence[int]], scores: Sequence[float], path: Sequence[int], emitted: int
+        self,
+        kids: Sequence[Sequence[int]],
+        scores: Sequence[float],
+        chances: Sequence[float],
+        path: Sequence[int],
+        emitted: int,
     ) -> None:
-        """Learn from a verified round: the children of the root (entry 0) and of node i (entry i + 1), likeliest first,
-        the drafter's log-probabilities of the nodes' paths, and the nodes that were accepted."""
+        """Learn from a verified round: the children of the root (entry 0) and of node i (entry i + 1), likeliest first;
+        the drafter's log-probabilities of the nodes' paths, and the chances by which they were ranked; the nodes that
+        were accepted."""
         self.pace.add(emitted, self._ms(len(scores)))
         self._size.add(len(scores))
-        spine, depth = _spine(kids), _depth(kids)
+        depth = _depth(kids)
         for level in range(2, min(len(path) + 1, depth) + 1):
             self._goes_on.add(float(len(path) >= level))
         for at, taken in zip((-1, *path), (*path, -1), strict=True):
@@ -319,8 +323,8 @@ class TreeChoice:
                 self._test(
                     kids[at + 1], [exp(scores[kid] - (scores[at] if at >= 0 else 0.0)) for kid in kids[at + 1]], taken
                 )
-        if spine:
-            self._compare(len(scores), spine, path)
+        if scores and self._forks:
+            self._compare(_spine(kids), chances)
 
     def _test(self, kids: Sequence[int], said: Sequence[float], taken: int) -> None:
         """One accepted node's children, what the drafter said of each, and the one that was taken (-1: none)."""
@@ -329,17 +333,10 @@ class TreeChoice:
         if taken != kids[0] and len(kids) > 1:
             self._others.add(float(taken >= 0), sum(said[1:]) / left)
 
-    def _compare(self, drafted: int, spine: Sequence[int], path: Sequence[int]) -> None:
-        """What a tree brought and cost more than its spine."""
-        held = next(
-            (n for n, (a, b) in enumerate(zip(spine, path, strict=False)) if a != b), min(len(spine), len(path))
-        )
-        broke = held < len(spine)
-        self._breaks.add(float(broke))
-        if self._forks:
-            self._dearer.add(self._ms(drafted) - self.costs.round(self._steps, 1 + len(spine)))
-            if broke:
-                self._saved.add(len(path) - held)
+    def _compare(self, spine: Sequence[int], chances: Sequence[float]) -> None:
+        """What a tree was expected to bring more than its spine, which scatters less than what came, and its cost."""
+        self._branches.add(sum(chances) - sum(chances[node] for node in spine))
+        self._dearer.add(self._ms(len(chances)) - self.costs.round(self._steps, 1 + len(spine)))
 
 
 def _spine(kids: Sequence[Sequence[int]]) -> list[int]:

@@ -4,6 +4,7 @@ deep and as large as brings tokens fastest."""
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
 from torch import Tensor
 
 from engine.config import AUTO, Knob
@@ -44,6 +45,7 @@ class DynamicTree:
         whole = Plan(min(self.depth + 1, context.room), self.width, min(self.total - 1, context.space))
         if self.choice is None:
             return whole
+        self._chances = list[float]()
         forks = self.choice.start() or not self.prunes
         return replace(whole, width=self.width if forks else 1, trust=Trust(*self.choice.trust()))
 
@@ -63,13 +65,17 @@ class DynamicTree:
         if self.choice is None:
             return plan
         every = grown.candidates()
-        self._best: list[float] = every.believed[every.order[: plan.nodes]].tolist()
-        return replace(plan, nodes=self.choice.size(self._best)) if self.prunes else plan
+        best: list[float] = every.believed[every.order[: plan.nodes]].tolist()
+        return replace(plan, nodes=self.choice.size(best)) if self.prunes else plan
 
     def report(self, grown: Growth, plan: Plan, full: bool) -> RoundExtras:
         """Levels, with auto what was expected, and in a full trace of a tree of full depth the cumulative entropy that
         HeteroSpec's strata are learnt from."""
-        told: RoundExtras = self.choice.told(self._best[: plan.nodes]).extras() if self.choice else {}
+        told: RoundExtras = {}
+        if self.choice:
+            every = grown.candidates()
+            self._chances = np.exp(every.believed[np.sort(every.order[: plan.nodes])]).tolist()
+            told = self.choice.told(self._chances).extras()
         if not full or grown.levels <= self.depth:
             return {**told, "levels": grown.levels}
         phi, path = meta_path(grown, grown.width)
@@ -78,4 +84,4 @@ class DynamicTree:
     def observe(self, outcome: Outcome) -> None:
         if self.choice:
             draft, verdict = outcome.draft, outcome.verdict
-            self.choice.observe(draft.kids, draft.scores or (), verdict.path, len(outcome.emitted))
+            self.choice.observe(draft.kids, draft.scores or (), self._chances, verdict.path, len(outcome.emitted))

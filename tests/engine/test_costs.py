@@ -3,7 +3,7 @@
 import itertools
 import random
 from dataclasses import replace
-from math import log
+from math import exp, log
 
 import pytest
 
@@ -16,7 +16,6 @@ from engine.costs.choose import (
     MOST_CHAIN,
     PATIENCE,
     PAUSE,
-    TREES,
     TRUST,
     ChainChoice,
     Pace,
@@ -254,7 +253,7 @@ def test_a_tree_stops_and_narrows_where_it_costs_more_than_it_brings() -> None:
     assert choice.onward(thin, stops=True, prunes=True) == 0
     assert choice.onward(thin, stops=False, prunes=False) == 2
     assert choice.onward([], stops=True, prunes=True) == choice.onward([], stops=False, prunes=False) == 0
-    told = choice.told([sure[0]])
+    told = choice.told([exp(sure[0])])
     assert told.expected == pytest.approx(1.9) and told.following is not None and told.following < told.least
 
 
@@ -270,6 +269,7 @@ def test_a_branch_goes_on_exactly_when_its_children_bring_more_than_a_row_and_a_
 
 BUSH: tuple[list[int], ...] = ([0, 1], [2, 3], [], [], [])  # two children of the root, two of the likelier of them
 SAID = [log(p) for p in (0.5, 0.4, 0.25, 0.2)]
+CHANCES = [exp(score) for score in SAID]
 
 
 def test_a_tree_learns_how_far_the_head_is_to_be_trusted() -> None:
@@ -277,9 +277,7 @@ def test_a_tree_learns_how_far_the_head_is_to_be_trusted() -> None:
     first = choice.trust()
     for _ in range(400):
         choice.start()
-        choice.observe(
-            BUSH, SAID, [0, 3], 3
-        )  # of two steps said to fail as often as not one fails, always to the other
+        choice.observe(BUSH, SAID, CHANCES, [0, 3], 3)  # of two steps that may fail one does, to the other child
     fails, others = choice.trust()
     assert fails == pytest.approx(1.0, abs=0.02)  # one of 0.5 + 0.5
     assert others == pytest.approx(fails * 1 / (0.4 / 0.5), abs=0.02)  # 0.4 of the half that was left was verified
@@ -287,33 +285,32 @@ def test_a_tree_learns_how_far_the_head_is_to_be_trusted() -> None:
     assert choice.trust() == first
     for _ in range(400):
         choice.start()
-        choice.observe(BUSH, SAID, [0, 2], 3)
+        choice.observe(BUSH, SAID, CHANCES, [0, 2], 3)
     assert choice.trust()[0] < 0.01  # nothing ever fails
     assert choice.trust()[1] == pytest.approx(choice.trust()[0])  # and what the others would do nobody learns
 
 
-def drafts(choice: TreeChoice, path: list[int], n: int) -> list[bool]:
-    """Whether each of so many rounds was a tree; a spine alone holds as far as `path` follows it."""
+def drafts(choice: TreeChoice, chances: list[float], n: int) -> list[bool]:
+    """Whether each of so many rounds was a tree, of nodes with such chances; the spine always holds."""
     forked = list[bool]()
     for _ in range(n):
         forked.append(choice.start())
         choice.onward([log(0.5), log(0.4)] if forked[-1] else [log(0.5)], stops=False, prunes=False)
         if forked[-1]:
-            choice.observe(BUSH, SAID, path, len(path) + 1)
+            choice.observe(BUSH, SAID, chances, [0, 2], 3)
         else:
-            held = [node for node, spine in zip(path, [0, 2], strict=False) if node == spine]
-            choice.observe([[0], [1], []], [SAID[0], SAID[2]], list(range(len(held))), len(held) + 1)
+            choice.observe([[0], [1], []], [SAID[0], SAID[2]], [chances[0], chances[2]], [0, 1], 3)
     return forked
 
 
 def test_a_tree_is_drafted_only_while_its_branches_bring_more_than_they_cost() -> None:
-    costs = replace(CURVE, fork=0.05, spread=0.1)
-    assert all(drafts(TreeChoice(costs), [0, 3], 60))  # the other branch brings a token every round
-    spines = drafts(TreeChoice(costs), [0, 2], 60)  # it never does
-    assert spines[:TREES] == [True] * TREES and spines.count(True) == TREES + (60 - TREES) // (PATIENCE + 1)
-    assert not any(all(spines[i : i + 2]) for i in range(TREES, 59))
-    dear = replace(CURVE, fork=9.0)
-    assert drafts(TreeChoice(dear), [0, 3], 60).count(True) < 12  # what they bring is not worth that
+    costs = replace(CURVE, fork=0.2, spread=0.3)
+    assert all(drafts(TreeChoice(costs), [0.9, 0.9, 0.8, 0.8], 60))
+    spines = drafts(TreeChoice(costs), [0.9, 0.01, 0.8, 0.01], 60)  # the others are next to nothing
+    first = spines.index(False)
+    assert 0 < first < 5 and set(spines[first : first + PATIENCE]) == {False} and spines[first + PATIENCE]
+    assert not any(all(spines[i : i + 2]) for i in range(first, 59))
+    assert not all(drafts(TreeChoice(replace(costs, fork=9.0)), [0.9, 0.9, 0.8, 0.8], 60))
 
 
 def test_a_tree_costs_more_than_a_chain_of_its_size() -> None:
