@@ -19,7 +19,7 @@ from engine.lab import Lab
 from engine.methods import get_card
 
 TASKS = ("arithmetic", "functions", "sentences")
-CHAINS, STEPS = (3, 5, 7, 10, 16), (4, 7, 9)  # lengths of chains of a draft model, and of an MTP head
+CHAINS, STEPS = (3, 5, 7, 10, 16, 31), (4, 7, 9, 16, 31)  # lengths of chains of a draft model, and of an MTP head
 TREES = ((8, 3), (12, 3), (16, 5), (16, 9), (24, 7), (60, 7))  # nodes with the root, levels after the first
 SPINES = ((6, 5), (10, 9))  # the same of trees without branches
 GRID = (
