@@ -21,7 +21,7 @@ CHAIN_HELD = 0.9  # the same, where the pace of chains begins: tokens of which a
 MEMORY = 0.8  # weight of the past in the pace of chains, each round
 TRUST = 0.75  # an untested confidence is raised to this power: the likeliest token holds oftener than it says
 PAUSE, LONGEST = 16, 64  # rounds without a draft before one is tried again: at first, and at most
-PATIENCE = 8  # rounds without a tree after which one is tried again
+PATIENCE = 16  # rounds without a tree after which one is tried again
 FAILS, OTHERS = 0.7, 1.0  # what a `TreeChoice` begins with
 SURE = 1e-3  # least chance that a likeliest child is taken to fail with
 EDGES = (0.1, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99, 0.999)  # of the bins in which a drafter's confidence is checked
@@ -251,6 +251,11 @@ class TreeChoice:
         self._round()
 
     def _round(self) -> None:
+        rate, goes_on = self.pace.rate, self._goes_on.value()
+        self._further = rate * self.costs.further(
+            1 + round(self._size.value())
+        )  # tokens that verifying a node must bring
+        self._row, self._level, self._gain = rate * self.costs.row, rate * self.costs.step, goes_on
         self._steps, self._rows, self._least = 0, 0, 0.0
         self._following: float | None = None
         self._spine: tuple[float, float] | None = None  # where a chain is drafted what branches would bring, and must
@@ -261,6 +266,8 @@ class TreeChoice:
         bring, must = self._branches.value(), self.pace.rate * self._dearer.value()
         if self._dearer.tests and self._chains < PATIENCE and bring <= must:
             self._spine = bring, must
+        else:
+            self._level += self.pace.rate * self.costs.fork
         self._chains = 0 if self._forks else self._chains + 1
         return self._forks
 
@@ -273,27 +280,25 @@ class TreeChoice:
         fails = self._fails.value()
         return fails, fails * self._others.value()
 
-    def onward(self, scores: Sequence[float], *, stops: bool, prunes: bool) -> int:
-        """How many of the nodes of a level go on, likeliest first, by their log-probabilities; 0 ends the growth.
+    def onward(self, chances: Sequence[float], *, stops: bool, prunes: bool) -> int:
+        """How many of the nodes of a level go on, likeliest first, by their chances; 0 ends the growth.
 
         With `prunes` those do whose children bring more than a row of the level and a node that is verified cost; with
         `stops` growth ends when a level costs more than it can bring.
         """
-        rate = self.pace.rate
-        further, row = rate * self.costs.further(1 + round(self._size.value())), rate * self.costs.row
-        gains = [self._goes_on.value() * exp(score) for score in scores]
+        further, row = self._further, self._row
+        gains = [self._gain * chance for chance in chances]
         rows = next((n for n, gain in enumerate(gains) if gain <= row + further), len(gains)) if prunes else len(gains)
-        step = self.costs.step + (self.costs.fork if self._forks else 0.0)
-        gain, cost = sum(gains[:rows]), rate * step + (rows - 1) * row + (rows if prunes else 1) * further
+        gain, cost = sum(gains[:rows]), self._level + (rows - 1) * row + (rows if prunes else 1) * further
         if not rows or (stops and gain < cost):
             self._least, self._following = (cost, min(gain, 1.0)) if rows else (row + further, max(gains, default=0.0))
             return 0
         self._steps, self._rows = self._steps + 1, self._rows + rows
         return rows
 
-    def size(self, scores: Sequence[float]) -> int:
-        """How many of the candidates, likeliest first, by their log-probabilities, are verified; at least one."""
-        return max(1, best_size([exp(score) for score in scores[:MOST_NODES]], self.pace.rate, self.costs))
+    def size(self, chances: Sequence[float]) -> int:
+        """How many of the candidates, likeliest first, by their chances, are verified; at least one."""
+        return max(1, best_size(chances[:MOST_NODES], self.pace.rate, self.costs))
 
     def told(self, chances: Sequence[float]) -> Told:
         """This round's choice, by the chances of the nodes that are verified."""
@@ -309,15 +314,18 @@ class TreeChoice:
         chances: Sequence[float],
         path: Sequence[int],
         emitted: int,
+        *,
+        deeper: bool,
     ) -> None:
         """Learn from a verified round: the children of the root (entry 0) and of node i (entry i + 1), likeliest first;
         the drafter's log-probabilities of the nodes' paths, and the chances by which they were ranked; the nodes that
-        were accepted."""
+        were accepted, and whether any was deeper than these."""
         self.pace.add(emitted, self._ms(len(scores)))
         self._size.add(len(scores))
-        depth = _depth(kids)
-        for level in range(2, min(len(path) + 1, depth) + 1):
-            self._goes_on.add(float(len(path) >= level))
+        for _ in path[1:]:
+            self._goes_on.add(1.0)
+        if path and deeper:
+            self._goes_on.add(0.0)
         for at, taken in zip((-1, *path), (*path, -1), strict=True):
             if kids[at + 1]:
                 self._test(
@@ -346,11 +354,3 @@ def _spine(kids: Sequence[Sequence[int]]) -> list[int]:
         at = kids[at + 1][0]
         places.append(at)
     return places
-
-
-def _depth(kids: Sequence[Sequence[int]]) -> int:
-    """Levels of the tree."""
-    level, depth = list(kids[0]), 0
-    while level:
-        level, depth = [kid for node in level for kid in kids[node + 1]], depth + 1
-    return depth

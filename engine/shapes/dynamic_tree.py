@@ -2,6 +2,7 @@
 deep and as large as brings tokens fastest."""
 
 from dataclasses import replace
+from math import exp
 from typing import ClassVar
 
 import numpy as np
@@ -45,9 +46,10 @@ class DynamicTree:
         whole = Plan(min(self.depth + 1, context.room), self.width, min(self.total - 1, context.space))
         if self.choice is None:
             return whole
-        self._chances = list[float]()
-        forks = self.choice.start() or not self.prunes
-        return replace(whole, width=self.width if forks else 1, trust=Trust(*self.choice.trust()))
+        self._trust, self._chances, self._said = Trust(*self.choice.trust()), list[float](), 0.0
+        if (self.choice.start() or not self.prunes) and self.width > 1:
+            return replace(whole, trust=self._trust)
+        return replace(whole, width=1)
 
     def admit(self, grown: Growth, logits_RV: Tensor) -> list[int] | None:
         return None
@@ -55,26 +57,44 @@ class DynamicTree:
     def onward(self, grown: Growth) -> list[int] | None:
         if self.choice is None:
             return None
-        scores, tokens = read(grown.best, grown.fresh)
+        if grown.width == 1:
+            chances, tokens = [self._follow(grown)], grown.fresh.tolist()
+        else:
+            scores, tokens = read(grown.best, grown.fresh)
+            chances = list(map(exp, scores))
         open_ = [place for place, token in enumerate(tokens) if token not in self.ends]  # nothing follows an end
-        rows = self.choice.onward([scores[place] for place in open_], stops=self.stops, prunes=self.prunes)
-        return None if rows == len(scores) else open_[:rows]
+        rows = self.choice.onward([chances[place] for place in open_], stops=self.stops, prunes=self.prunes)
+        return None if rows == len(chances) else open_[:rows]
+
+    def _follow(self, grown: Growth) -> float:
+        """The chance of a chain's last node, which is asked for on the host alone: nothing is ranked by it."""
+        said: float = grown.best.item()
+        above = self._chances[-1] if self._chances else 1.0
+        self._chances.append(above * self._trust.likeliest(exp(said - self._said)))
+        self._said = said
+        return self._chances[-1]
 
     def settle(self, grown: Growth, plan: Plan) -> Plan:
         """With total_token=auto the number of nodes that is worth verifying."""
         if self.choice is None:
             return plan
-        every = grown.candidates()
-        best: list[float] = every.believed[every.order[: plan.nodes]].tolist()
-        return replace(plan, nodes=self.choice.size(best)) if self.prunes else plan
+        if grown.width == 1:
+            if len(self._chances) < grown.levels:
+                self._follow(grown)
+        else:
+            every = grown.candidates()
+            self._chances = np.exp(every.believed[every.order[: plan.nodes]]).tolist()
+        return replace(plan, nodes=self.choice.size(self._chances[: plan.nodes])) if self.prunes else plan
 
     def report(self, grown: Growth, plan: Plan, full: bool) -> RoundExtras:
         """Levels, with auto what was expected, and in a full trace of a tree of full depth the cumulative entropy that
         HeteroSpec's strata are learnt from."""
         told: RoundExtras = {}
         if self.choice:
-            every = grown.candidates()
-            self._chances = np.exp(every.believed[np.sort(every.order[: plan.nodes])]).tolist()
+            if grown.width > 1:  # as the draft has its nodes
+                every = grown.candidates()
+                self._chances = np.exp(every.believed[np.sort(every.order[: plan.nodes])]).tolist()
+            self._chances = self._chances[: plan.nodes]
             told = self.choice.told(self._chances).extras()
         if not full or grown.levels <= self.depth:
             return {**told, "levels": grown.levels}
@@ -83,5 +103,6 @@ class DynamicTree:
 
     def observe(self, outcome: Outcome) -> None:
         if self.choice:
-            draft, verdict = outcome.draft, outcome.verdict
-            self.choice.observe(draft.kids, draft.scores or (), self._chances, verdict.path, len(outcome.emitted))
+            draft, path = outcome.draft, outcome.verdict.path
+            scores, deeper = draft.scores or (), draft.levels > len(path)
+            self.choice.observe(draft.kids, scores, self._chances, path, len(outcome.emitted), deeper=deeper)

@@ -39,6 +39,10 @@ class Trust(NamedTuple):
     fails: float
     others: float
 
+    def likeliest(self, said: float) -> float:
+        """The chance that a likeliest child holds, which the drafter says is `said`."""
+        return max(1 - (1 - said) * self.fails, 1 + NEVER)
+
     def of(self, values_Rk: Tensor) -> Tensor:
         """Log-probabilities of children [R, k], the likeliest first, as they are believed."""
         first_R1 = torch.expm1(values_Rk[:, :1]).mul_(self.fails).clamp_(min=NEVER).log1p_()
@@ -101,6 +105,7 @@ class Growth:
         self.kept_rows: dict[int, Tensor] = {}  # by level: frontier rows of before that alone had children there
         self.starts: list[int] = []  # id of the first candidate of each level
         self.count = 0
+        self._fresh: Tensor | None = None
         self._candidates: Candidates | None = None
 
     @property
@@ -115,7 +120,7 @@ class Growth:
 
     def narrow(self, places: Sequence[int]) -> None:
         """Let only these of the frontier go on, which rise."""
-        n = len(places)
+        n, self._fresh = len(places), None
         if places[-1] == n - 1:  # the first ones, as mostly
             self.picks[-1], self.best = self.picks[-1][:n], self.best[:n]
             return
@@ -138,6 +143,7 @@ class Growth:
         self.picks.append(order.indices[: self.width])
         self.best = order.values[: self.width]
         self.count += len(scores)
+        self._fresh = None
 
     @property
     def rows(self) -> Tensor:
@@ -147,7 +153,9 @@ class Growth:
     @property
     def fresh(self) -> Tensor:
         """Tokens of the frontier, as the target names them [R]."""
-        return self._named(self.ids[-1].index_select(0, self.picks[-1]))
+        if self._fresh is None:
+            self._fresh = self._named(self.ids[-1].index_select(0, self.picks[-1]))
+        return self._fresh
 
     def _named(self, ids: Tensor) -> Tensor:
         return ids if self.names is None else self.names.index_select(0, ids)
@@ -164,6 +172,10 @@ class Growth:
         return self._candidates
 
     def _fetched(self) -> "Candidates":
+        if self.width == 1 and not self.kept_rows and self.trust is None:  # a chain is in order as it is
+            scores, tokens = arrays(torch.cat(self.scores), self.tokens)
+            every = np.arange(self.count)
+            return Candidates(tokens, every - 1, scores, every, every, scores)
         kept = [torch.cat([*self.kept_rows.values()])] if self.kept_rows else []
         own = [torch.cat([values.flatten() for values in self.values])] if self.trust else []
         scores, tokens, picks, *few = arrays(torch.cat(self.scores), self.tokens, torch.cat(self.picks), *kept, *own)

@@ -247,13 +247,13 @@ def test_what_is_learnt_ends_with_the_run() -> None:
 
 def test_a_tree_stops_and_narrows_where_it_costs_more_than_it_brings() -> None:
     choice = TreeChoice(CURVE)
-    sure, thin = [log(p) for p in (0.9, 0.05, 0.01)], [log(p) for p in (0.03, 0.01)]
+    sure, thin = [0.9, 0.05, 0.01], [0.03, 0.01]
     assert choice.onward(sure, stops=True, prunes=True) == 1
     assert choice.onward(sure, stops=True, prunes=False) == 3
     assert choice.onward(thin, stops=True, prunes=True) == 0
     assert choice.onward(thin, stops=False, prunes=False) == 2
     assert choice.onward([], stops=True, prunes=True) == choice.onward([], stops=False, prunes=False) == 0
-    told = choice.told([exp(sure[0])])
+    told = choice.told([sure[0]])
     assert told.expected == pytest.approx(1.9) and told.following is not None and told.following < told.least
 
 
@@ -263,7 +263,7 @@ def test_a_branch_goes_on_exactly_when_its_children_bring_more_than_a_row_and_a_
         choice.pace.rate * (CURVE.row + CURVE.further(9)) / HELD
     )  # 8 nodes and the root, as if there had been rounds
     for share in (0.5 * worth, 0.99 * worth, 1.01 * worth, 2 * worth):
-        rows = choice.onward([log(0.9), log(share)], stops=False, prunes=True)
+        rows = choice.onward([0.9, share], stops=False, prunes=True)
         assert rows == (2 if share > worth else 1), share
 
 
@@ -277,7 +277,7 @@ def test_a_tree_learns_how_far_the_head_is_to_be_trusted() -> None:
     first = choice.trust()
     for _ in range(400):
         choice.start()
-        choice.observe(BUSH, SAID, CHANCES, [0, 3], 3)  # of two steps that may fail one does, to the other child
+        choice.observe(BUSH, SAID, CHANCES, [0, 3], 3, deeper=False)  # one of two steps fails, to the other child
     fails, others = choice.trust()
     assert fails == pytest.approx(1.0, abs=0.02)  # one of 0.5 + 0.5
     assert others == pytest.approx(fails * 1 / (0.4 / 0.5), abs=0.02)  # 0.4 of the half that was left was verified
@@ -285,7 +285,7 @@ def test_a_tree_learns_how_far_the_head_is_to_be_trusted() -> None:
     assert choice.trust() == first
     for _ in range(400):
         choice.start()
-        choice.observe(BUSH, SAID, CHANCES, [0, 2], 3)
+        choice.observe(BUSH, SAID, CHANCES, [0, 2], 3, deeper=False)
     assert choice.trust()[0] < 0.01  # nothing ever fails
     assert choice.trust()[1] == pytest.approx(choice.trust()[0])  # and what the others would do nobody learns
 
@@ -295,11 +295,11 @@ def drafts(choice: TreeChoice, chances: list[float], n: int) -> list[bool]:
     forked = list[bool]()
     for _ in range(n):
         forked.append(choice.start())
-        choice.onward([log(0.5), log(0.4)] if forked[-1] else [log(0.5)], stops=False, prunes=False)
+        choice.onward([0.5, 0.4] if forked[-1] else [0.5], stops=False, prunes=False)
         if forked[-1]:
-            choice.observe(BUSH, SAID, chances, [0, 2], 3)
+            choice.observe(BUSH, SAID, chances, [0, 2], 3, deeper=False)
         else:
-            choice.observe([[0], [1], []], [SAID[0], SAID[2]], [chances[0], chances[2]], [0, 1], 3)
+            choice.observe([[0], [1], []], [SAID[0], SAID[2]], [chances[0], chances[2]], [0, 1], 3, deeper=False)
     return forked
 
 
