@@ -13,9 +13,9 @@ from time import perf_counter
 
 import torch
 
-from engine.config import Card, KnobValue, RunConfig
+from engine.config import AUTO, Card, KnobValue, RunConfig
 from engine.costs import Costs, Curve
-from engine.costs.choose import MOST_NODES
+from engine.costs.choose import MOST_NODES, TreeChoice
 from engine.costs.curve import rising
 from engine.draft import chain
 from engine.loop import Decoding
@@ -30,10 +30,15 @@ from engine.trace.events import Round
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, MOST_NODES)  # tokens of a measured pass
 PASSES, ROUNDS = 7, 9  # repetitions of each size, and rounds of each length
 LONG = 0.1  # seconds of a pass from which on fewer must do
-SHORT = {"chain": {"gamma": 1}, "dynamic_tree": {"depth": 0, "tree_top_k": 1, "total_token": 8}}
-DEEP = {"chain": {"gamma": 7}, "dynamic_tree": {"depth": 6, "tree_top_k": 1, "total_token": 8}}
-TWIN = {"dynamic_tree": {"depth": 6, "tree_top_k": 2, "total_token": 8}}
-WIDE = {"dynamic_tree": {"depth": 6, "tree_top_k": 8, "total_token": 8}}
+SHORT, DEEP, WIDE = 1, 7, 8  # levels of measured drafts, and nodes that go on in each level of a wide one
+NODES = 7  # of a measured tree that are verified
+AS_CHOSEN: dict[str, dict[str, KnobValue]] = {
+    "chain": {},
+    "dynamic_tree": {"depth": AUTO, "total_token": AUTO, "tree_top_k": 10},
+}
+
+
+NOTHING = Costs(Curve(((1, 1.0),)), 0.0, 0.0)  # by which a planted choice need not choose
 
 
 def costs_of(pair: Pair, card: Card, config: RunConfig) -> Costs:
@@ -77,29 +82,24 @@ def passes_of(target: Model, prompt: Sequence[int]) -> Curve:
 def _measured(pair: Pair, card: Card, kind: str, config: RunConfig) -> Costs:
     passes = passes_of(pair.target, config.prompt_ids)
     rounds = ROUNDS if passes.at(1) < 1e3 * LONG else 2
-    drafts = {
-        name: _Drafts(pair, card, config, knobs[kind])
-        for name, knobs in (("short", SHORT), ("deep", DEEP), ("twin", TWIN), ("wide", WIDE))
-        if kind in knobs
-    }
+    sizes = [(SHORT, 0), (DEEP, 0), *([] if kind == "chain" else [(DEEP, 1), (DEEP, WIDE)])]
+    drafts = [_Drafts(pair, card, config, kind, *size) for size in sizes]
     for _ in range(rounds):
-        for one in drafts.values():
+        for one in drafts:
             one.round()
-    short, deep = drafts["short"], drafts["deep"]
+    short, deep, *trees = drafts
     steps = max(deep.steps - short.steps, 1)
     step = max(deep.draft_ms - short.draft_ms, 0.0) / steps
-    other = _low([one.other_ms for one in drafts.values()])
+    other = _low([one.other_ms for one in drafts])
     first = short.steps if kind == "chain" else 0
     behind = max(deep.slower(passes), 0.0)
     start = max(short.draft_ms - first * step, 0.0) + behind
-    if "wide" not in drafts:
+    if not trees:
         return Costs(passes, start, step, other=other)
-    twin, wide = drafts["twin"], drafts["wide"]
-    row = max(wide.draft_ms - twin.draft_ms, 0.0) / max(
-        steps * (WIDE[kind]["tree_top_k"] - TWIN[kind]["tree_top_k"]), 1
-    )
-    fork = max((twin.draft_ms - deep.draft_ms) / steps - row, 0.0)
-    spread = max(_low([twin.slower(passes), wide.slower(passes)]) - behind, 0.0)
+    thin, wide = trees
+    row = max(wide.draft_ms - thin.draft_ms, 0.0) / (steps * (WIDE - 1))
+    fork = max(thin.draft_ms - deep.draft_ms, 0.0) / steps
+    spread = max(_low([thin.slower(passes), wide.slower(passes)]) - behind, 0.0)
     return Costs(passes, start, step, row, other, fork, spread)
 
 
@@ -115,20 +115,50 @@ def _now(target: Model) -> float:
     return perf_counter()
 
 
-class _Drafts:
-    """A run of the method at a fixed length, whose rounds are timed; it starts anew where it ends."""
+class _Planted(TreeChoice):
+    """A choice that is the same every round, so that what is timed is the very code that chooses: so many levels in
+    which so many nodes go on (0: a spine alone)."""
 
-    def __init__(self, pair: Pair, card: Card, config: RunConfig, knobs: dict[str, int]) -> None:
-        self.pair, self.card = pair, card
-        own: dict[str, KnobValue] = {**config.knobs, **knobs}
+    def __init__(self, levels: int, rows: int) -> None:
+        self.levels, self.rows = levels, rows
+        super().__init__(NOTHING)
+
+    def start(self) -> bool:
+        super().start()
+        return self.rows > 0
+
+    def onward(self, chances: Sequence[float], *, stops: bool, prunes: bool) -> int:
+        super().onward(chances, stops=stops, prunes=prunes)
+        self.grown += 1
+        return min(self.rows or 1, len(chances)) if self.grown < self.levels else 0
+
+    def _round(self) -> None:
+        super()._round()
+        self.grown = 0
+
+    def size(self, chances: Sequence[float]) -> int:
+        super().size(chances)
+        return min(NODES, len(chances))
+
+
+class _Drafts:
+    """A run of the method with drafts of so many levels, whose rounds are timed; it starts anew where it ends. So many
+    `rows` go on in each level of a tree; 0 is a chain."""
+
+    def __init__(self, pair: Pair, card: Card, config: RunConfig, kind: str, levels: int, rows: int) -> None:
+        self.pair, self.card, self.levels, self.rows = pair, card, levels, rows
+        self.planted = kind != "chain"
+        own: dict[str, KnobValue] = {**config.knobs, **AS_CHOSEN[kind]} | ({} if self.planted else {"gamma": levels})
         self.config = replace(config, knobs=own, record="light", stop=(), max_new_tokens=max(config.max_new_tokens, 32))
         self._rounds: list[Round] = []
         self._fresh()
 
     def _fresh(self) -> None:
         kit = self.pair.kit(self.card, self.config)
-        kit.streams = Streams(0)
+        kit.streams, kit.costs = Streams(0), NOTHING
         method = build(self.card, kit, self.config.knobs)
+        if self.planted:
+            method.shape.choice, method.shape.ends = _Planted(self.levels, self.rows), frozenset()
         session = self.pair.target.session(kit.capacity, method.drafter.taps)
         session.vocab = self.pair.vocab
         self._run = Decoding(method, session, self.pair.target.tokenizer, self.config, kit.streams).run()
@@ -148,8 +178,7 @@ class _Drafts:
     @property
     def _whole(self) -> list[Round]:
         """Rounds that drafted as much as any."""
-        most = max((found.levels for found in self._rounds), default=0)
-        return [found for found in self._rounds if found.levels == most]
+        return [found for found in self._rounds if _grown(found) == self.steps]
 
     @property
     def draft_ms(self) -> float:
@@ -169,4 +198,9 @@ class _Drafts:
     @property
     def steps(self) -> int:
         """Levels of these drafts."""
-        return max((found.levels for found in self._rounds), default=0)
+        return max(map(_grown, self._rounds), default=0)
+
+
+def _grown(found: Round) -> int:
+    """Levels that were drafted; of a tree perhaps more than were verified."""
+    return found.extras.get("levels", found.levels)

@@ -102,6 +102,21 @@ def test_costs_can_be_measured_on_a_text_that_ends_at_once(tmp_path: Path) -> No
     assert lab.costs("eagle3").verify(8) > 0
 
 
+def test_drafts_of_every_size_are_timed_wherever_the_text_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = dict[tuple[int, int], int]()
+    timed = measuring._Drafts.round
+
+    def watched(self: measuring._Drafts) -> None:
+        timed(self)
+        seen[self.levels, self.rows] = self.steps
+
+    monkeypatch.setattr(measuring._Drafts, "round", watched)
+    lab = toy_with_heads(tmp_path, stop=[0, 1, 2, 3])
+    costs = lab.costs("eagle3", max_new_tokens=40)
+    assert seen == {(1, 0): 1, (7, 0): 7, (7, 1): 7, (7, 8): 7}
+    assert costs.step > 0 and costs.row >= 0 and costs.fork >= 0 and costs.spread >= 0
+
+
 def test_costs_are_measured_once_and_only_where_they_are_wanted(toy: Lab) -> None:
     toy.run("sd", "abc", max_new_tokens=4)
     assert not toy.measured
