@@ -10,6 +10,11 @@ from engine.analysis.scene import Scene, share
 from engine.analysis.words import number
 from engine.trace.events import Node, TopN
 
+# how a draft token without a draft probability came about, by the kind of its source; another was made by a model or
+# came from who knows where
+LOOKED_UP = ("ngram", "table", "automaton", "adjacency", "counts")
+ORIGINS = dict.fromkeys(LOOKED_UP, "looked up") | {"text": "cut from the draft model's text"}
+
 
 def neutral(scene: Scene) -> str:
     """For a decision of unknown kind, or none recorded."""
@@ -47,8 +52,8 @@ def _both(scene: Scene) -> str:
     """What either model gives the draft token."""
     p, q = scene.reason.get("p", scene.node.p), scene.reason.get("q", scene.node.q)
     if q is None:
-        text = (scene.node.source or {}).get("kind") == "text"
-        origin = "cut from the draft model's text" if text else "looked up"
+        kind = str((scene.node.source or {}).get("kind", ""))
+        origin = ORIGINS.get(kind, "drafted with a probability that was not recorded")
         return f"{scene.piece} was {origin}, target {number(p)}"
     return f"draft gave {scene.piece} {number(q, p)}, target {number(p, q)}"
 

@@ -115,7 +115,13 @@ def test_looked_up_draft_tokens_have_no_draft_probability() -> None:
     said = one("r", {"id": "greedy_mismatch", "choice": DOG}, top_target=TOP)
     event = chain(0, 0, "r", [CAT], DOG)
     event.nodes[0].q, event.nodes[0].reason = None, {"id": "greedy_mismatch", "choice": DOG}
-    assert "`cat` was looked up, target 0.40" in why(head(), event, node=0) != said
+    unknown = "`cat` was drafted with a probability that was not recorded, target 0.40"
+    assert unknown in why(head(), event, node=0) != said
+    event.nodes[0].source = {"kind": "model", "role": "draft"}
+    assert unknown in why(head(), event, node=0), "what a model drafted was not looked up"
+    for kind in ("ngram", "table", "automaton", "adjacency", "counts"):
+        event.nodes[0].source = {"kind": kind}
+        assert "`cat` was looked up, target 0.40" in why(head(), event, node=0)
     event.nodes[0].source = {"kind": "text", "role": "draft", "step": 0}
     assert "`cat` was cut from the draft model's text, target 0.40" in why(head(), event, node=0)
 
@@ -156,7 +162,7 @@ def test_the_last_of_several_refusals_explains_the_correction() -> None:
     event = trace.rounds[0]
     event.nodes.append(Node(CAT, 3, 3, "rejected", reason={"id": "greedy_mismatch", "choice": LINE}))
     event.nodes[4].reason = {"id": "greedy_mismatch", "choice": LINE}
-    assert "`cat` was looked up" in why(trace.head, event, token=2)
+    assert "`cat` was drafted" in why(trace.head, event, token=2)
 
 
 def test_a_veto_beside_the_path_does_not_claim_the_correction() -> None:
