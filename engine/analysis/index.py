@@ -51,6 +51,7 @@ SCHEMA = pa.schema(
     + [(name, pa.float64()) for name in TIMES]
 )
 PAIR = ["task", "asked", "temperature", "limit", "repeat", "again"]  # what two runs on one prompt share
+PLACE = ["device", "dtype"]  # and what two must share whose times are compared
 SHOWN = 20  # runs told by name at either end of a method
 PROMPT = 120  # characters kept of a prompt; `asked` is a fingerprint of the whole
 
@@ -167,7 +168,7 @@ def pool(frame: pd.DataFrame) -> dict[str, Any]:
         raise TraceError("The index names no run.")
     targets = frame["target"].value_counts()
     one_target({str(target): int(n) for target, n in targets.items()})
-    frame = frame.assign(again=frame.groupby(["label", *PAIR[:-1]], sort=False).cumcount())
+    frame = frame.assign(again=frame.groupby(["label", *PAIR[:-1], *PLACE], sort=False).cumcount())
     tasks = list(dict.fromkeys(frame["task"]))
     sections = [_section(task, frame[frame["task"] == task]) for task in tasks]
     if len(tasks) > 1:
@@ -188,7 +189,7 @@ def pool(frame: pd.DataFrame) -> dict[str, Any]:
 
 def _section(task: str, frame: pd.DataFrame) -> dict[str, Any]:
     undrafted = (frame["drafted"] == 0) & (frame["guarantee"] != "lossy")
-    plain = frame[undrafted].drop_duplicates(PAIR)
+    plain = frame[undrafted].drop_duplicates([*PAIR, *PLACE])
     prompts = frame.groupby("label", sort=False)[PAIR].apply(lambda own: len(own.drop_duplicates()))
     return {
         "task": task,
@@ -224,11 +225,12 @@ def _method(label: str, own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any
 
 
 def _speedup(own: pd.DataFrame, plain: pd.DataFrame) -> dict[str, Any] | None:
-    """Tokens a second over plain decoding's on the same prompts; None where one has no partner."""
+    """Tokens a second over plain decoding's on the same prompts, device and dtype; None where one has no partner."""
     if plain.empty:
         return None
-    base = plain.assign(ms=plain["draft_ms"] + plain["verify_ms"] + plain["other_ms"])[[*PAIR, "tokens", "ms"]]
-    both = own[[*PAIR, "tokens", "ms"]].merge(base, on=PAIR, suffixes=("", "_plain"))
+    shared = [*PAIR, *PLACE]
+    base = plain.assign(ms=plain["draft_ms"] + plain["verify_ms"] + plain["other_ms"])[[*shared, "tokens", "ms"]]
+    both = own[[*shared, "tokens", "ms"]].merge(base, on=shared, suffixes=("", "_plain"))
     if len(both) < len(own):
         return None
     return _quotient(both["tokens"], both["ms"], both["tokens_plain"], both["ms_plain"])

@@ -63,6 +63,24 @@ def test_intervals_cover_a_quotient() -> None:
     assert 20 <= hit <= 25
 
 
+@pytest.mark.parametrize("place", index.PLACE)
+def test_speeds_are_compared_on_one_device_and_dtype(place: str) -> None:
+    slow, far = (
+        frame(40).assign(**{place: "a"}),
+        frame(40).assign(**{place: "b"}).assign(verify_ms=lambda f: f["verify_ms"] / 9),
+    )
+
+    def speedups(runs: pd.DataFrame) -> list[float | None]:
+        (section,) = index.pool(runs)["sections"]
+        assert section["prompts"] == 10 and section["even"]
+        return [row["speedup"] and row["speedup"]["mean"] for row in section["methods"]]
+
+    apart = pd.concat([slow[slow["label"] == "ar"], far[far["label"] != "ar"]], ignore_index=True)
+    assert speedups(apart) == [1.0, None, None, None]
+    both = pd.concat([slow, far], ignore_index=True)
+    assert speedups(both) == pytest.approx(speedups(slow))
+
+
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1" * 99, pd.DataFrame({"a": [1]}).to_parquet()])
 def test_what_is_no_index_is_told(data: bytes) -> None:
     with pytest.raises(TraceError, match=r"Parquet|no index"):
