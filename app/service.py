@@ -194,7 +194,7 @@ class Service:
                 sent, due = len(log.messages), self._clock() + EVERY
         if sent < len(log.messages):
             yield {"id": request.run, "seq": sent, "ev": log.messages[sent:]}
-        log.compared = asdict(compared(traces, thresholds(self.cards)))
+        log.compared = asdict(compared(traces, thresholds(self.cards), turns=True))
 
     def stop(self, run: str) -> bool:
         """Ask a run to end after the round in progress; false when nobody knows it."""

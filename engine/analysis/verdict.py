@@ -35,6 +35,7 @@ OVERHEAD = 0.25  # share of time in neither model, or in a reward model, from wh
 COSTLY = 0.3  # a draft step of this share of a target call cannot pay at common acceptances
 CALL = 1.5  # a target call over a draft of this many plain ones is no longer nearly free
 EVEN = 0.02  # speeds closer than this are the same
+PAIR = 2  # lanes that a ratio needs; more of them in turns share the caches and disturb each other's times
 
 
 class Shares(NamedTuple):
@@ -87,9 +88,13 @@ def verdict(trace: Trace, baseline: Trace | None = None, names: tuple[str, str] 
 
 
 def verdict_over(
-    traces: Sequence[Trace], baselines: Sequence[Trace] | None = None, names: tuple[str, str] | None = None
+    traces: Sequence[Trace],
+    baselines: Sequence[Trace] | None = None,
+    names: tuple[str, str] | None = None,
+    turns: int = 0,
 ) -> Verdict:
-    """The verdict on several runs of one method on one prompt, each against the baseline in the same place.
+    """The verdict on several runs of one method on one prompt, each against the baseline in the same place; `turns` is
+    how many lanes took turns, 0 where that is not known.
 
     Raises:
         ConfigError: see `metrics.pooled`.
@@ -112,7 +117,7 @@ def verdict_over(
     calls = evidence(traces)
     cause = _cause(found, calls, gain, shares, active, call or 1.0, worth)
     return Verdict(
-        f"{_speed(trace, found.get('speedup'), ratios, name, plain)}: {_terms(found, shares.reward)}.",
+        f"{_speed(trace, found.get('speedup'), ratios, name, plain, turns)}: {_terms(found, shares.reward)}.",
         _why(cause, found, calls, shares, drafting, call, worth),
         "" if found.get("speedup") is not None else "no lane without a draft was run",
         cause,
@@ -145,21 +150,23 @@ def evidence(traces: Sequence[Trace]) -> int:
     return sum(outcome.calls(trace.rounds) for trace in texts.values())
 
 
-def verdicts(traces: Sequence[Trace], names: Sequence[str]) -> list[Verdict]:
-    """One verdict a run, each against the first run among them that is a fair baseline."""
-    return verdicts_over([[trace] for trace in traces], names)
+def verdicts(traces: Sequence[Trace], names: Sequence[str], turns: bool = False) -> list[Verdict]:
+    """One verdict a run, each against the first run among them that is a fair baseline. `turns`: they took turns."""
+    return verdicts_over([[trace] for trace in traces], names, turns)
 
 
-def verdicts_over(lanes: Sequence[Sequence[Trace | None]], names: Sequence[str]) -> list[Verdict]:
+def verdicts_over(lanes: Sequence[Sequence[Trace | None]], names: Sequence[str], turns: bool = False) -> list[Verdict]:
     """One verdict a lane of several runs. Run i of one lane belongs to run i of the others; None is one that failed.
+    `turns`: the lanes took turns, a round each, which disturbs their times: of many that ran once it is told.
 
     Every lane must have a run.
     """
-    return [_among(runs, name, lanes, names) for runs, name in zip(lanes, names, strict=True)]
+    together = len(lanes) if turns else 0
+    return [_among(runs, name, lanes, names, together) for runs, name in zip(lanes, names, strict=True)]
 
 
 def _among(
-    runs: Sequence[Trace | None], name: str, lanes: Sequence[Sequence[Trace | None]], names: Sequence[str]
+    runs: Sequence[Trace | None], name: str, lanes: Sequence[Sequence[Trace | None]], names: Sequence[str], turns: int
 ) -> Verdict:
     ours = [run for run in runs if run]
     plain = [(other, called) for other, called in zip(lanes, names, strict=True) if other is not runs and _plain(other)]
@@ -168,7 +175,7 @@ def _among(
         pairs = [(run, beside) for run, beside in zip(runs, other, strict=False) if run and beside]
         wrong = next((what for pair in pairs if (what := unfair(*pair))), "") if pairs else "no run beside its own"
         if not wrong:
-            return verdict_over([run for run, _ in pairs], [beside for _, beside in pairs], (name, called))
+            return verdict_over([run for run, _ in pairs], [beside for _, beside in pairs], (name, called), turns)
         against = against or f"{called} has {wrong}"
     found = verdict_over(ours, None, (name, ""))
     return replace(found, unsaid=against) if plain else found
@@ -281,7 +288,7 @@ def _call_ratio(found: dict[str, Any], plain: Sequence[Round]) -> float | None:
     return 1e3 * found["verify_s"] / found["rounds"] / call if call else None
 
 
-def _speed(trace: Trace, speedup: float | None, ratios: Spread | None, name: str, plain: str) -> str:
+def _speed(trace: Trace, speedup: float | None, ratios: Spread | None, name: str, plain: str, turns: int) -> str:
     place = f"{trace.head.device}, {trace.head.dtype.removeprefix('torch.')}"
     if speedup is None or ratios is None:
         return f"{name} ({place})"
@@ -290,17 +297,20 @@ def _speed(trace: Trace, speedup: float | None, ratios: Spread | None, name: str
         how = f"median of {n} runs a side, {_times(*ends)}, so on either side of 1; {place}"
         return f"{name} has **{speedup:.2f}x** the speed of {plain} ({how})"
     if abs(speedup - 1) < EVEN:
-        return f"{name} is as fast as {plain} ({_taken(n, *ends)}, {place})"
+        return f"{name} is as fast as {plain} ({_taken(n, *ends, turns)}, {place})"
     if speedup < 1:
         speedup, word, ends = 1 / speedup, "slower", (1 / ends[1], 1 / ends[0])
     else:
         word = "faster"
-    return f"{name} is **{_ratio(speedup)}** {word} than {plain} ({_taken(n, *ends)}, {place})"
+    return f"{name} is **{_ratio(speedup)}** {word} than {plain} ({_taken(n, *ends, turns)}, {place})"
 
 
-def _taken(n: int, low: float, high: float) -> str:
-    """How a ratio was measured: once, or so many times with its range."""
-    return "once" if n == 1 else f"median of {n} runs a side, {_times(low, high)}"
+def _taken(n: int, low: float, high: float, turns: int) -> str:
+    """How a ratio was measured: once, beside how many other lanes if beside more than its own pair, or so many times
+    with its range."""
+    if n > 1:
+        return f"median of {n} runs a side, {_times(low, high)}"
+    return "once" if turns <= PAIR else f"once, {turns} lanes in turns, so only roughly"
 
 
 def _times(low: float, high: float) -> str:

@@ -1,7 +1,7 @@
 import pytest
 
 from engine.analysis.labels import labels
-from engine.analysis.verdict import verdict, verdicts, worthwhile
+from engine.analysis.verdict import verdict, verdicts, verdicts_over, worthwhile
 from engine.files.places import PRESETS
 from engine.files.presets import Preset, list_presets
 from engine.trace.events import RunEnded
@@ -138,6 +138,17 @@ def test_each_run_is_compared_with_the_first_fair_baseline() -> None:
     assert found[0].unsaid == "C has another device" and found[2].cause == "plain decoding"
     alone = verdicts([elsewhere, ours], ["A", "B"])[1]
     assert alone.speedup is None and alone.unsaid == "A has another device"
+
+
+def test_of_many_lanes_in_turns_a_single_measurement_is_called_rough() -> None:
+    lanes, names = [run(["aaa"] * 8), ar([1] * 8), run(["rdd"] * 8)], ["SD", "AR", "C"]
+    said = [found.line for found in verdicts(lanes, names, turns=True)]
+    how = "(once, 3 lanes in turns, so only roughly, cpu, float32)"
+    assert said[0].startswith(f"SD is **3.5x** faster than AR {how}: ") and f" slower than AR {how}: " in said[2]
+    assert "(once, cpu" in verdicts(lanes[:2], names[:2], turns=True)[0].line, "a pair disturbs no more than itself"
+    assert "(once, cpu" in verdicts(lanes, names)[0].line, "runs that were opened may have run one after another"
+    several = verdicts_over([[lane] * 2 for lane in lanes], names, turns=True)[0].line
+    assert "(median of 2 runs a side, " in several and "rough" not in several
 
 
 @pytest.mark.parametrize("case", [preset for preset in list_presets() if preset.traces], ids=lambda case: case.name)
