@@ -5,7 +5,7 @@ import { bar, frame, keyLine, line, point } from "./charts.js";
 import { nameOf } from "./columns.js";
 import { s } from "./dom.js";
 import { cut, fmt, label, linear, percent, tip } from "./draw.js";
-import { byPosition, drafted, lengthCurve, most, plainOf, roundsOf, summary, timesOf } from "./numbers.js";
+import { billed, byPosition, drafted, lengthCurve, most, plainOf, roundsOf, summary, timesOf } from "./numbers.js";
 
 /**
  * @typedef {import("./figures.js").Figure} Figure
@@ -25,7 +25,7 @@ export const time = {
   domain: () => ({}),
   draw({ rounds, width, store, run }) {
     const runs = [...store.runs.values()].filter((one) => store.visibleRounds(one) > 0);
-    const lanes = runs.map((one) => ({ one, numbers: summary(one.rounds.slice(0, store.visibleRounds(one))) }));
+    const lanes = runs.map((one) => ({ one, numbers: summary(billed(one, roundsOf(store, [one]))) }));
     const parts = timesOf(lanes.map(({ numbers }) => numbers));
     const rowHeight = 22;
     const top = lanes.length * rowHeight + 50;
@@ -82,7 +82,7 @@ export const time = {
       const whole = numbers.draft + numbers.verify + numbers.other;
       tip(group, () => [
         nameOf(store, one),
-        ...parts.map(({ part, words }) => {
+        ...timesOf([numbers]).map(({ part, words }) => {
           const each = fmt(numbers[part] / Math.max(1, numbers.rounds));
           return `${words}: ${each} ms a round, ${percent(numbers[part] / whole)}`;
         }),
@@ -103,7 +103,7 @@ export const time = {
       xWhole: true,
     });
     const w = (chart.right - chart.left) / rounds.length;
-    rounds.forEach((round, i) => {
+    billed(run, rounds).forEach((round, i) => {
       let base = 0;
       for (const { ms, colour } of parts) {
         bar(chart, {

@@ -184,9 +184,17 @@ export const TIMES = [
   { part: "rest", ms: (round) => round.other_ms - rewardMs(round), words: "other", colour: "--neutral" },
 ];
 
-/** The parts that a summary has time in; a reward model only where there is one.
+/** The parts that a summary has time in; a draft and a reward model only where there is one.
  * @param {readonly Summary[]} all */
-export const timesOf = (all) => TIMES.filter(({ part }) => part !== "reward" || all.some(({ reward }) => reward > 0));
+export const timesOf = (all) =>
+  TIMES.filter(({ part }) => (part !== "draft" && part !== "reward") || all.some((numbers) => numbers[part] > 0));
+
+/** Rounds as their time is told: in a target call of a run without a drafter, the moment before it is overhead and no
+ * draft's time. @param {Run} run @param {readonly Round[]} rounds @returns {readonly Round[]} */
+export const billed = (run, rounds) =>
+  run.head?.drafter === "none"
+    ? rounds.map((round) => (round.fed ? { ...round, draft_ms: 0, other_ms: round.other_ms + round.draft_ms } : round))
+    : rounds;
 
 /** Tested draft tokens as [number, accepted] pairs. @param {readonly Round[]} rounds
  * @param {(node: Node) => number|null|undefined} read @returns {[number, boolean][]} */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { summary, timesOf } from "../../app/static/numbers.js";
+import { billed, summary, timesOf } from "../../app/static/numbers.js";
 import { stepOf, stepWords } from "../../app/static/run/steps.js";
 import { bandOf } from "../../app/static/stage/bands.js";
 import { figuresOf } from "../../app/static/stage/heads.js";
@@ -144,6 +144,25 @@ test("the reward model's time is a part of its own and of the other time", () =>
   );
   const other = summary(store.runs.get("other").rounds);
   assert.ok(!timesOf([other]).some(({ part }) => part === "reward"));
+});
+
+test("a run without a drafter has no draft's time, and still all of its time", () => {
+  const rounds = [round({ draft_ms: 0.01, verify_ms: 9, other_ms: 1 })];
+  const plain = { ...store.runs.get("silent"), head: { ...store.runs.get("silent").head, drafter: "none" } };
+  const told = summary(billed(plain, rounds));
+  assert.deepEqual([told.verify, told.other], [9, 1.01]);
+  assert.deepEqual(
+    timesOf([told]).map(({ part, ms }) => [part, ms(billed(plain, rounds)[0])]),
+    [
+      ["verify", 9],
+      ["rest", 1.01],
+    ],
+  );
+  const alone = summary(billed(plain, [round({ draft_ms: 8, fed: 0 })]));
+  assert.equal(alone.draft, 8, "a draft model that writes alone takes the draft's time");
+  const silent = summary(billed(store.runs.get("silent"), rounds));
+  assert.equal(silent.draft, 0.01, "a drafter that found nothing took its time");
+  assert.ok(timesOf([told, silent]).some(({ part }) => part === "draft"));
 });
 
 test("a band says loudly that nothing was drafted, a baseline does not", () => {

@@ -9,6 +9,7 @@ import { FIGURES } from "../figures.js";
 import { makeFilter } from "../filterkinds.js";
 import {
   acceptedBeyond,
+  billed,
   byPosition,
   depthsBeyond,
   drafting,
@@ -166,8 +167,8 @@ const time = {
       }),
     ),
   }),
-  draw({ rounds, width, height, title, domain }) {
-    const numbers = summary(rounds);
+  draw({ rounds, width, height, title, domain, run }) {
+    const numbers = summary(billed(run, rounds));
     const total = numbers.draft + numbers.verify + numbers.other;
     const parts = timesOf([numbers]);
     const chart = frame({
