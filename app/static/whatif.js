@@ -2,7 +2,7 @@
 // What if the threshold, or the temperature, were another: decisions recomputed from recorded numbers, up to the first
 // that changes.
 
-import { nodeSelection, selectedRun } from "./columns.js";
+import { nameOf, nodeSelection, selectedRun } from "./columns.js";
 import { h, s } from "./dom.js";
 import { fmt, label, linear, pieceOf } from "./draw.js";
 import { offer, svgText } from "./figure.js";
@@ -53,9 +53,9 @@ export function mount(element, store, lab) {
   element.classList.add("v-view", "v-whatif");
   element.replaceChildren(
     h("header.v-head", {}, h("h3", { text: "What if" }), h("span.v-tools", {}, parts.reset)),
+    parts.about,
     parts.words,
     parts.sliders,
-    parts.about,
     parts.strip,
     parts.row,
     parts.empty,
@@ -105,7 +105,7 @@ function show(store, state, parts) {
     return;
   }
   const says = temperable(run) ? "a draft token is accepted where its draw is below p / q" : thresholdOf(run)?.says;
-  parts.about.textContent = `${run.card?.title ?? run.key}: ${says}`;
+  parts.about.textContent = `${nameOf(store, run)}: ${says}`;
   const names = namesOf(run);
   const shape = `${run.key}/${run.head?.id}/${names}`;
   if (shape !== state.shape) {
