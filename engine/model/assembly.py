@@ -1,7 +1,7 @@
 """From a network with its tokenizer to the lab's model: which decoder runs it, what of it is refused, and what a reader
 is told."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -47,7 +47,7 @@ def assembled(
     stored = network.packed(config) if trial else ""
     text = network.text_config(config)
     context = network.context_of(text)
-    devices = network.devices_of(hf, device)
+    devices, waiting = network.devices_of(hf, device), network.offloaded(hf)
     lean = lean_from(hf)  # takes the weights out of hf when it fits
     fast, why = graphed(lean, device, graphs)
     decoder: Decoder = fast or _generic(hf, name, text, context, (rows, device) if trial else None)
@@ -69,6 +69,7 @@ def assembled(
         notes=(
             *_notes(text is not config, decoder, packing, stored, context, text),
             *_spread(devices),
+            *_waiting(waiting),
             *_captured(why),
         ),
     )
@@ -94,7 +95,7 @@ def _crossed(name: str, hf: Any, tokenizer: Any, config: Any, revision: str, tri
         revision=revision,
         lean=not parts.decoder.only_chains,
         devices=network.devices_of(hf, device),
-        notes=parts.notes,
+        notes=(*parts.notes, *_waiting(network.offloaded(hf))),
         seam=parts.seam,
         source_context=parts.context[0],
     )
@@ -132,6 +133,15 @@ def _notes(multimodal: bool, decoder: Decoder, packing: str, stored: str, contex
 
 def _spread(devices: Sequence[torch.device]) -> list[str]:
     return [f"Its layers are spread over {', '.join(map(str, devices))}."] if len(devices) > 1 else []
+
+
+def _waiting(places: Mapping[str, float]) -> list[str]:
+    """How much of the weights lies elsewhere than on a device, by place."""
+    told = {"cpu": "in CPU memory", "disk": "on disk"}
+    return [
+        f"Offloaded: {100 * share:.0f} % of its weights lie {told.get(place, place)} and are read at every pass."
+        for place, share in places.items()
+    ]
 
 
 def _captured(why_not: str) -> list[str]:

@@ -183,6 +183,20 @@ def devices_of(hf: Any, home: torch.device) -> tuple[torch.device, ...]:
     return tuple(dict.fromkeys((home, *(p.device for p in hf.parameters() if p.device.type != "meta"))))
 
 
+def offloaded(hf: Any) -> dict[str, float]:
+    """Places other than a device that weights wait in, "cpu" or "disk", each with its share of all parameters."""
+    places = {str(module): str(place) for module, place in (getattr(hf, "hf_device_map", None) or {}).items()}
+    weights = dict(hf.named_parameters())
+    found = dict[str, float]()
+    for name, weight in weights.items():
+        inside = [module for module in places if not module or f"{name}.".startswith(f"{module}.")]
+        if weight.is_meta and inside:
+            place = places[max(inside, key=len)]
+            found[place] = found.get(place, 0) + weight.numel()
+    total = sum(weight.numel() for weight in weights.values())
+    return {place: n / total for place, n in found.items()}
+
+
 def count(config: Any) -> int:
     """Parameters of the model that a configuration describes, tied ones once, without reading any."""
     auto, part, _ = auto_classes(config)[0]

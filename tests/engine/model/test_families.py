@@ -203,7 +203,11 @@ def test_offloaded_weights_run_and_are_counted(folders: Mapping[str, Path], monk
     places = {"model.embed_tokens": "cpu", "model.rotary_emb": "cpu", "model.norm": "cpu", "lm_head": "cpu"}
     monkeypatch.setattr("engine.model.load.placement", lambda *_: {"device_map": places | {"model.layers": "disk"}})
     model = load_model(folders["llama"], "cpu")
-    assert not model.lean and any(p.is_meta for p in known(GenericDecoder, model.decoder).hf.parameters())
+    hf = known(GenericDecoder, model.decoder).hf
+    share = 100 * sum(p.numel() for p in hf.parameters() if p.is_meta) / model.parameters
+    assert model.notes == (f"Offloaded: {share:.0f} % of its weights lie on disk and are read at every pass.",)
+    assert not whole.notes
+    assert not model.lean and 0 < share < 100
     assert (model.parameters, model.bytes, model.device) == (whole.parameters, whole.bytes, torch.device("cpu"))
     assert near(model.session(60).forward(PROMPT, TREE).logits, whole.session(60).forward(PROMPT, TREE).logits) <= CLOSE
     text = Lab(whole).run("ar", PROMPT, max_new_tokens=4).token_ids
