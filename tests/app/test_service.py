@@ -45,6 +45,16 @@ def test_lanes_take_turns_one_round_each(service):
     assert all(a != b for a, b in pairwise(together)), "two rounds of one lane in a row while the other is still open"
 
 
+def test_the_verdict_says_how_many_lanes_took_turns(service):
+    for lanes, how in (
+        (("plain", "chain", "wary"), "(once, 3 lanes in turns, so only roughly, "),
+        (("plain", "chain"), "(once, "),
+    ):
+        *_, last = service.run(ask(service, lanes))
+        line = last["compared"]["verdicts"]["chain"]["line"]
+        assert how in line and ("turns" in line) == (len(lanes) > 2)
+
+
 def test_threads_are_chosen_before_each_request_and_not_within_it(service, lab):
     """A comparison keeps one number of threads, or its ratios would compare numbers of threads."""
     for number in (1, 2):
