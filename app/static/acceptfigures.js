@@ -142,6 +142,7 @@ export const histogram = {
       xName: "draft tokens accepted in a round",
       yName: "share of rounds",
       xWhole: true,
+      key: true,
       yFormat: percent,
       rightPad: padOf(domain),
     });
@@ -158,7 +159,11 @@ export const histogram = {
     );
     const mean = numbers.accepted / n;
     goesOn(chart, acceptedBeyond(rounds, domain.x));
-    marker(chart, mean, `mean ${fmt(mean)}; ${fmt(numbers.tau)} tokens a call`, { colour: "--target" });
+    marker(chart, mean, "", { colour: "--target" });
+    if (!small)
+      keyLine(chart.figure, chart.left, 9, [
+        { words: `mean ${fmt(mean)}; ${fmt(numbers.tau)} tokens a call`, colour: "--target", shape: "dash" },
+      ]);
     return chart.figure;
   },
 };

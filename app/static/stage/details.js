@@ -10,10 +10,12 @@ const SIZES = {
     kept: "draftscope.details.tall",
     usual: () => Math.min(300, Math.round(innerHeight * 0.28)), // of a phone the stage keeps most
     least: 120,
-    most: () => Math.max(160, Math.round(innerHeight * 0.7)),
+    most: () => Math.max(160, Math.round(innerHeight * 0.55)),
     name: "Height of the details",
   },
 };
+
+const EDGE = 12; // pixels that the chosen token keeps from the details below it
 
 /** @param {HTMLElement} element @param {import("../types/store.js").Store} store */
 export function mount(element, store) {
@@ -68,6 +70,14 @@ export function mount(element, store) {
     grip.setAttribute("aria-valuenow", String(now));
   }
 
+  /** Scroll the page so that details that lie over the lanes leave the chosen token in sight. */
+  function uncover() {
+    const spot = main.querySelector(".lane .sel")?.getBoundingClientRect();
+    if (place() !== "bottom" || !spot?.height || store.options.beside) return; // a lesson scrolls by itself
+    const free = innerHeight - (timeline?.clientHeight ?? 0) - dock.offsetHeight;
+    if (spot.top < EDGE || spot.bottom > free - EDGE) scrollBy({ top: (spot.top + spot.bottom - free) / 2 });
+  }
+
   /** @param {number} to pixels */
   function resize(to) {
     const at = place();
@@ -102,7 +112,12 @@ export function mount(element, store) {
     resize(sizes[at] + by);
   });
   store.on("options", (name) => name === "details" && draw());
-  store.on("cursor", () => store.frame("details", draw));
+  store.on("cursor", () =>
+    store.frame("details", () => {
+      draw();
+      requestAnimationFrame(uncover); // after the lanes have brought the token into their own view
+    }),
+  );
   new ResizeObserver(draw).observe(main);
   if (timeline)
     new ResizeObserver(() => main.style.setProperty("--timeline", `${timeline.clientHeight}px`)).observe(timeline);

@@ -1,7 +1,7 @@
 // @ts-check
-// The position of the chosen token in every method, one line each.
+// The position of the chosen token in every method, one line each; of the token that the inspector shows while none is.
 
-import { nameOf } from "../columns.js";
+import { nameOf, resolve } from "../columns.js";
 import { h } from "../dom.js";
 import { across } from "../run.js";
 import { lineAt } from "./positiontable.js";
@@ -14,7 +14,8 @@ export function mount(element, store) {
   element.replaceChildren(title, list);
 
   function draw() {
-    const focus = store.cursor;
+    const at = store.cursor ? null : resolve(store, {});
+    const focus = store.cursor ?? (at && { run: at.run.key, pos: at.pos });
     element.hidden = store.lanes.length < 2;
     title.textContent =
       focus?.pos == null ? "The same position in every method" : `Position ${focus.pos} in every method`;
