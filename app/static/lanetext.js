@@ -3,6 +3,8 @@
 
 /** @typedef {import("./types/store.js").Run} Run */
 
+const BARE = ["", "share", "probability"]; // units that are clear from the number
+
 /** The knobs of a run that are worth naming; one that was calibrated for its models says so where it is set otherwise.
  * @param {Run} run */
 export function knobText(run) {
@@ -17,11 +19,18 @@ export function knobText(run) {
     given.slice(0, 4).map(([name, value]) => {
       const knob = knobs.get(name);
       const byHand = knob?.calibrated && knob.default !== value ? ` (by hand; calibrated: ${knob.default})` : "";
-      const told = typeof value === "number" ? Number(value.toPrecision(4)) : value;
-      return `${name.replaceAll("_", " ")} ${told}${byHand}`;
+      return `${name.replaceAll("_", " ")} ${valueText(value, knob?.unit)}${byHand}`;
     }),
   );
   return parts.join(" · ") || (run.card.guarantee === "reference" ? "one token a call" : "");
+}
+
+/** A knob's value with its unit. @param {unknown} value @param {string} [unit] */
+function valueText(value, unit = "") {
+  if (typeof value === "boolean") return value ? "on" : "off";
+  if (typeof value !== "number") return value;
+  const noun = value === 1 ? unit.replace(/s$/, "") : unit;
+  return `${Number(value.toPrecision(4))}${BARE.includes(unit) ? "" : ` ${noun}`}`;
 }
 
 /** Of chips in order, those that start a line and come at least `least` after the one before.
