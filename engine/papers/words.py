@@ -24,6 +24,18 @@ MEASURES = {  # a measure -> its unit or noun, after the number
     "penalised_rate": "% of tokens penalised",
     "tokens_per_s": "tokens a second",
 }
+FIELDS = {  # the last name of a path into a file of results -> the scale it is told in, and its unit
+    "accuracy": (100.0, "% right"),
+    "accuracy_drop": (100.0, "points right lost"),
+    "repeated": (100.0, "%"),
+    "latency_s": (1.0, "s"),
+    "verify_s": (1.0, "s"),
+    "draft_s": (1.0, "s"),
+    "tau": (1.0, MEASURES["tau"]),
+    "tokens_per_call_by_problem": (1.0, MEASURES["tau"]),
+    "tokens_per_s": (1.0, MEASURES["tokens_per_s"]),
+    "accepted_per_call": (1.0, MEASURES["accepted_per_call"]),
+}
 OUTCOMES = {"holds": "holds", "fails": "does not hold", "open": "left open", "missing": "not measured"}
 Cell = dict[str, Any]
 
@@ -42,12 +54,14 @@ def evidence(check: Check, told: Cell) -> str:
     if told["ours"] is None or told["outcome"] == "missing":
         return outcome
     name = check.q.measure.removesuffix("_difference").removesuffix("_quotient")
-    scale = 100 if name in SHARES and not check.q.measure.endswith("_quotient") else 1
+    scale = 100.0 if name in SHARES and not check.q.measure.endswith("_quotient") else 1.0
     unit = MEASURES.get(name, "")
     if check.q.measure.endswith("_quotient"):
         unit = f"times the {unit.removeprefix('% of ')}"
     if check.q.measure.endswith("_difference"):
         unit = unit.replace("% ", "points ", 1) + ", difference"
+    if check.q.path:
+        scale, unit = FIELDS.get(check.q.path.rpartition(".")[2], (1.0, ""))
     words = " ".join(filter(None, [spread(told["ours"], scale), unit]))
     n = told["ours"]["n"]
     known = f", {n} prompts" if n > 1 and not check.q.path else ""
