@@ -37,6 +37,7 @@ const TEMPERATURE = {
 /** The elements that are filled anew. */
 function build() {
   return {
+    name: h("span.v-sub"),
     about: h("p.v-sub"),
     reset: h("button.v-button", { type: "button", text: "As run" }),
     sliders: h("div.v-sliders"),
@@ -52,10 +53,10 @@ export function mount(element, store, lab) {
   const parts = build();
   element.classList.add("v-view", "v-whatif");
   element.replaceChildren(
-    h("header.v-head", {}, h("h3", { text: "What if" }), h("span.v-tools", {}, parts.reset)),
-    parts.about,
+    h("header.v-head", {}, h("h3", { text: "What if" }), parts.name, h("span.v-tools", {}, parts.reset)),
     parts.words,
     parts.sliders,
+    parts.about,
     parts.strip,
     parts.row,
     parts.empty,
@@ -98,14 +99,15 @@ function show(store, state, parts) {
   parts.empty.hidden = Boolean(run);
   for (const part of [parts.sliders, parts.words, parts.strip, parts.row, parts.reset]) part.hidden = !run;
   if (!run) {
-    parts.about.textContent = "";
+    parts.name.textContent = parts.about.textContent = "";
     parts.empty.textContent = store.lanes.length
       ? "Nothing to move: no run here is sampled by the exact rule, and none has a rule with thresholds."
       : "Thresholds and the temperature of a run can be moved here, without a model.";
     return;
   }
   const says = temperable(run) ? "a draft token is accepted where its draw is below p / q" : thresholdOf(run)?.says;
-  parts.about.textContent = `${nameOf(store, run)}: ${says}`;
+  parts.name.textContent = nameOf(store, run);
+  parts.about.textContent = says ?? "";
   const names = namesOf(run);
   const shape = `${run.key}/${run.head?.id}/${names}`;
   if (shape !== state.shape) {

@@ -83,11 +83,11 @@ def test_a_pair_is_looked_at_loaded_and_run_and_a_wrong_one_leaves_it(pages, ope
     broken = tmp_path / "broken"
     shutil.copytree(pair[0], broken)
     weights = broken / "model.safetensors"
-    weights.write_bytes(bytes(weights.stat().st_size))
     target.fill(str(broken))
     draft.fill("")
     check.click()
     expect(said).to_contain_text("These models fit.")
+    weights.write_bytes(bytes(weights.stat().st_size))  # between the look and the load
     begin.click()
     expect(said).to_contain_text("is not a complete model", timeout=60_000)
     expect(said).to_contain_text("The models before are still there.")
