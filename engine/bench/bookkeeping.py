@@ -10,7 +10,7 @@ from engine.lab import Lab
 from engine.trace.events import Round
 
 METHODS = ("eagle2", "eagle3", "heterospec")  # 60 nodes a round by default
-PASSES = ("feature", "run", "logits")  # of a head
+PASSES = ("run", "read", "logits")  # of a head
 
 
 class Stopwatch:

@@ -284,6 +284,10 @@ def test_bookkeeping_is_what_passes_leave(monkeypatch: pytest.MonkeyPatch) -> No
         assert quick[name]["share"]["median"] == pytest.approx(0.5)
         assert slow[name]["share"]["median"] == pytest.approx(0.25)
         assert slow[name]["round_ms"]["median"] == pytest.approx(400)
+    for head in map(lab.asset, ("eagle2", "eagle3")):
+        monkeypatch.setattr(head, "read", taking(0.2, head.read))  # once a round, of what was committed
+    for name, found in measured(0.1, 0.1).items():
+        assert found["share"]["median"] == pytest.approx(0.25), name
 
 
 def test_trajectories_from_a_series_to_the_page_s_file(
