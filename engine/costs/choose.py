@@ -251,28 +251,27 @@ class TreeChoice:
         self._round()
 
     def _round(self) -> None:
-        rate, goes_on = self.pace.rate, self._goes_on.value()
-        self._further = rate * self.costs.further(
-            1 + round(self._size.value())
-        )  # tokens that verifying a node must bring
-        self._row, self._level, self._gain = rate * self.costs.row, rate * self.costs.step, goes_on
+        rate, nodes = self.pace.rate, round(self._size.value())
+        self._further = rate * self.costs.further(1 + nodes)  # tokens that verifying one more node must bring
+        self._row, self._level, self._gain = rate * self.costs.row, rate * self.costs.step, self._goes_on.value()
         self._steps, self._rows, self._least = 0, 0, 0.0
         self._following: float | None = None
-        self._spine: tuple[float, float] | None = None  # where a chain is drafted what branches would bring, and must
+        self._spine: tuple[float, float] | None = None  # where a chain is chosen what branches would bring, and must
+        self._forks = True
 
-    def start(self) -> bool:
-        """A round begins; whether its draft is a tree, and not a spine alone."""
+    def start(self, forks: bool | None = None) -> bool:
+        """A round begins; whether its draft is a tree, and not a spine alone. `forks` says it where that is not left to
+        this choice."""
         self._round()
-        bring, must = self._branches.value(), self.pace.rate * self._dearer.value()
-        if self._dearer.tests and self._chains < PATIENCE and bring <= must:
-            self._spine = bring, must
-        else:
-            self._level += self.pace.rate * self.costs.fork
+        self._forks = self._worth_it() if forks is None else forks
+        self._level += self.pace.rate * self.costs.fork if self._forks else 0.0
         self._chains = 0 if self._forks else self._chains + 1
         return self._forks
 
-    @property
-    def _forks(self) -> bool:
+    def _worth_it(self) -> bool:
+        bring, must = self._branches.value(), self.pace.rate * self._dearer.value()
+        if self._dearer.tests and self._chains < PATIENCE and bring <= must:
+            self._spine = bring, must
         return self._spine is None
 
     def trust(self) -> tuple[float, float]:

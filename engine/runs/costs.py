@@ -123,9 +123,8 @@ class _Planted(TreeChoice):
         self.levels, self.rows = levels, rows
         super().__init__(NOTHING)
 
-    def start(self) -> bool:
-        super().start()
-        return self.rows > 0
+    def start(self, forks: bool | None = None) -> bool:
+        return super().start(self.rows > 0)
 
     def onward(self, chances: Sequence[float], *, stops: bool, prunes: bool) -> int:
         super().onward(chances, stops=stops, prunes=prunes)

@@ -47,7 +47,8 @@ class DynamicTree:
         if self.choice is None:
             return whole
         self._trust, self._chances, self._said = Trust(*self.choice.trust()), list[float](), 0.0
-        if (self.choice.start() or not self.prunes) and self.width > 1:
+        forks = False if self.width == 1 else None if self.prunes else True  # None leaves it to the choice
+        if self.choice.start(forks):
             return replace(whole, trust=self._trust)
         return replace(whole, width=1)
 

@@ -77,6 +77,9 @@ def test_a_chain_in_place_of_a_tree_is_told_with_what_branches_would_bring(
     assert all(event.extras["branches"] <= event.extras["branches_least"] for event in chains)
     assert any(event.levels < event.drafted for event in trace.rounds if "branches" not in event.extras)
     assert "It has no branches: by earlier rounds they would bring" in why(trace.head, chains[0])
+    for knobs in ({"depth": "auto"}, {**TREE, "tree_top_k": 1}):  # where that is not left to the device
+        rounds = toy_with_heads(tmp_path).run("eagle3", [1, 2], max_new_tokens=40, **knobs).rounds
+        assert len(rounds) > 3 and not any("branches" in event.extras for event in rounds)
 
 
 def test_a_chosen_tree_ends_where_the_text_does(tmp_path: Path, dear: None) -> None:
