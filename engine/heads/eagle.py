@@ -175,10 +175,10 @@ class Lean:
         self.norm_hidden, self.norm_last = Norm(w["midlayer.hidden_norm.weight"], eps), Norm(w["norm.weight"], eps)
         self.normed = w["midlayer.hidden_norm.weight"] if head.spec.norm_first else None
         token, hidden = self.block.qkv.chunk(2)
-        self.hidden = Product(self.norm_hidden.into(hidden))
+        self.hidden = self.norm_hidden.product(hidden)
         self.mixture, self.bias = Product(transposed(w["fc.weight"])), w.get("fc.bias")
         self.spoken = Spoken(head.embed, self.norm_token, self.norm_token.into(token), self.block.bias, head.spec.vocab)
-        self.lm_head = Product(self.norm_last.into(transposed(w["lm_head.weight"])))
+        self.lm_head = self.norm_last.product(transposed(w["lm_head.weight"]))
 
     def run(
         self,

@@ -72,7 +72,7 @@ class HydraHead:
         """The prefix layer as drafting runs it, the norm before the attention, and the projection with its weights."""
         norm = Norm(self.weights[f"{PREFIX}.layers.0.input_layernorm.weight"], self.spec.eps)
         block = LeanBlock(self.weights, f"{PREFIX}.layers.0", self.spec)
-        return block, norm, Product(norm.into(block.qkv))
+        return block, norm, norm.product(block.qkv)
 
     def memory(self, capacity: int) -> Memory:
         """An empty cache for one run."""

@@ -39,11 +39,19 @@ class Norm:
         length = torch.linalg.vector_norm(x_TD, 2, -1, True)
         return x_TD * torch.addcmul(self._eps, length, length).rsqrt_()
 
+    @property
+    def _scale(self) -> Tensor | None:
+        """What the rows [T, D] have yet to be multiplied by."""
+        return self.weight * (len(self.weight) ** 0.5 if self._small else 1) if self.folds else None
+
+    def product(self, weight_DO: Tensor) -> Product:
+        """The product that reads the normed rows."""
+        return Product(weight_DO, self._scale)
+
     def into(self, weight_DO: Tensor) -> Tensor:
-        """Weights [D, O] of the product that reads the normed rows."""
-        if not self.folds:
-            return weight_DO
-        return weight_DO * (self.weight * (len(self.weight) ** 0.5 if self._small else 1)).unsqueeze(1)
+        """Its weights [D, O], for one that is made by other means."""
+        scale = self._scale
+        return weight_DO if scale is None else weight_DO * scale.unsqueeze(1)
 
 
 class Spoken:
@@ -83,7 +91,7 @@ class LeanBlock:
         )
         self.norm = Norm(weights[f"{at}.post_attention_layernorm.weight"], spec.eps)
         both = torch.cat([weights[f"{m}.{n}_proj.weight"] for n in ("gate", "up")])
-        self.gate_up = Product(self.norm.into(transposed(both)))
+        self.gate_up = self.norm.product(transposed(both))
 
     def _turning(self, weights: Mapping[str, Tensor], a: str, kind: str) -> list[Tensor]:
         """Queries and keys with the two channels side by side that rotary positions turn together, and values."""

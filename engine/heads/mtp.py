@@ -67,7 +67,7 @@ class LlamaLayer:
     def _lean(self) -> tuple[LeanBlock, Norm, Product]:
         """The block as drafting runs it, the norm before the attention, and the projection that holds its weights."""
         block, norm = LeanBlock(self.weights, self.at, self.spec), Norm(self.norm, self.spec.eps)
-        return block, norm, Product(norm.into(block.qkv))
+        return block, norm, norm.product(block.qkv)
 
     @staticmethod
     def wanted(spec: Spec, at: str = "block", *, biased: bool = False) -> dict[str, tuple[int, ...]]:
@@ -121,7 +121,7 @@ class MtpHead:
         token, state = parts[::-1] if self.state_first else parts
         norms = [Norm(self.weights[name], self.eps) for name in ("enorm.weight", "hnorm.weight")]
         spoken = Spoken(self.target.embed, norms[0], norms[0].into(token), None, self.vocab)
-        return spoken, norms[1], Product(norms[1].into(state))
+        return spoken, norms[1], norms[1].product(state)
 
     @property
     def uncaptured(self) -> str:

@@ -1,39 +1,76 @@
 """Products of rows with a matrix that stays, as fast as this CPU has them.
 
-For a few rows torch's own product brings the matrix into blocks anew each time, which costs more than the product. On
-an x86 CPU oneDNN, which comes with torch, keeps the blocks: 4 to 60 rows of fp32 take about half of the time. One row
-needs no blocks, a few rows of a small matrix are less than what a call of oneDNN costs, and matrices beyond `BYTES` are
-not kept twice.
+For a few rows torch's own product brings the matrix into blocks anew each time, which costs more than the product. Two
+parts that come with torch keep them on an x86 CPU:
+
+- FBGEMM, in fp16. Checkpoints in bf16 and fp16 fit into it as they are, and are multiplied and summed in fp32; so the
+  product is that of fp32 while half of the bytes are read. A call costs 3 microseconds (10 where all threads work), and
+  a row's product is the same to the bit however many rows there are.
+- oneDNN, in fp32, for matrices that do not fit. A call costs 14 microseconds, so one row, and few rows of a small
+  matrix, stay with torch's own product.
+
+Matrices beyond `BYTES` are not kept twice.
 """
 
 import platform
+import warnings
 from functools import cache
 
 import torch
 from torch import Tensor
 
-LEAST, BYTES = 1 << 15, 1 << 24  # elements from which on, and bytes up to which, a matrix is kept in blocks too
-WORK = 600_000  # rows times elements from which on blocks are faster: 10 rows of 256 x 256, 3 of 256 x 1024
+LEAST, BYTES = 1 << 15, 1 << 24  # elements from which on, and bytes up to which, a matrix is kept twice
+WORK = 600_000  # rows times elements from which on oneDNN's blocks are faster: 10 rows of 256 x 256, 3 of 256 x 1024
+ALONE = 2_000_000  # the same up to which one thread by itself is faster in fp16: 30 rows of 256 x 256
+LOST = 2**-22  # of the largest element: the most that an element may lose in fp16, a unit in the last place of fp32
+
+
+class Halves:
+    """X W of a matrix W [I, O] that fp16 holds, in fp32."""
+
+    def __init__(self, weight_IO: Tensor) -> None:
+        rows_OI = weight_IO.t().contiguous()
+        self._alone = torch.fbgemm_pack_gemm_matrix_fp16(rows_OI)
+        self._shared = torch.ops.quantized.linear_prepack_fp16(rows_OI, None)
+        self.rows = ALONE // weight_IO.numel()  # up to which one thread works alone
+
+    def __call__(self, x_TI: Tensor) -> Tensor:
+        """X W [T, O]."""
+        if len(x_TI) <= self.rows:
+            return torch.fbgemm_linear_fp16_weight_fp32_activation(x_TI, self._alone, None)
+        out: Tensor = torch.ops.quantized.linear_dynamic_fp16(x_TI, self._shared)
+        return out
 
 
 class Product:
-    """X W of a matrix W [I, O]; `blocks` is W once more, for `rows` rows and more, None where W alone serves."""
+    """X diag(s) W of a matrix W [I, O]; s [I] are the weights of the norm before it, where there is one.
 
-    def __init__(self, weight_IO: Tensor) -> None:
-        self.weight = weight_IO
+    `halves` or `blocks` is W once more, `blocks` for `rows` rows and more; None where W alone serves, which then holds
+    s too.
+    """
+
+    def __init__(self, weight_IO: Tensor, scale_I: Tensor | None = None) -> None:
         twice = second(weight_IO.numel(), weight_IO.dtype, weight_IO.device)
-        self.blocks = in_blocks(weight_IO) if twice else None
+        self.halves = Halves(weight_IO) if twice and halves_work() and fits(weight_IO) else None
+        self.scale = scale_I if self.halves else None
+        self.weight = weight_IO if self.halves or scale_I is None else weight_IO * scale_I.unsqueeze(1)
+        self.blocks = in_blocks(self.weight) if twice and not self.halves and blocks_work() else None
         self.rows = max(2, -(-WORK // max(1, weight_IO.numel())))
 
     def __call__(self, x_TI: Tensor, bias_O: Tensor | None = None) -> Tensor:
-        """X W (+ b) [T, O]."""
+        """X diag(s) W (+ b) [T, O]."""
+        if self.halves is not None:
+            out: Tensor = self.halves(x_TI if self.scale is None else x_TI * self.scale)
+            return out if bias_O is None else out.add_(bias_O)
         if self.blocks is None or len(x_TI) < self.rows:
             return torch.mm(x_TI, self.weight) if bias_O is None else torch.addmm(bias_O, x_TI, self.weight)
-        out: Tensor = torch.ops.mkldnn._linear_pointwise(x_TI, self.blocks, bias_O, "none", [], "")
+        out = torch.ops.mkldnn._linear_pointwise(x_TI, self.blocks, bias_O, "none", [], "")
         return out
 
     def onto(self, y_TO: Tensor, x_TI: Tensor) -> Tensor:
-        """Y + X W [T, O]; Y stays as it is."""
+        """Y + X diag(s) W [T, O]; Y stays as it is."""
+        if self.halves is not None:
+            return self(x_TI).add_(y_TO)
         if self.blocks is None or len(x_TI) < self.rows:
             return torch.addmm(y_TO, x_TI, self.weight)
         out: Tensor = torch.ops.mkldnn._linear_pointwise.binary(x_TI, y_TO, self.blocks, None, "add")
@@ -41,10 +78,16 @@ class Product:
 
 
 def second(size: int, dtype: torch.dtype, device: torch.device) -> int:
-    """Bytes that a matrix of so many elements takes in blocks; 0 where it is not kept so."""
+    """Bytes that a matrix of so many elements takes once more, in blocks or twice in fp16; 0 where it is kept once."""
     suits = device.type == "cpu" and dtype == torch.float32
     size_B = size * dtype.itemsize
-    return size_B if suits and size >= LEAST and size_B <= BYTES and blocks_work() else 0
+    return size_B if suits and size >= LEAST and size_B <= BYTES and (halves_work() or blocks_work()) else 0
+
+
+def fits(weight: Tensor) -> bool:
+    """Whether fp16 holds a matrix: each element to a unit in the last place that fp32 has for the largest."""
+    lost = (weight.half().float() - weight).abs().max()
+    return bool(lost <= LOST * weight.abs().max())  # not of a NaN
 
 
 def in_blocks(weight_IO: Tensor) -> Tensor:
@@ -54,8 +97,24 @@ def in_blocks(weight_IO: Tensor) -> Tensor:
 
 
 @cache
+def halves_work() -> bool:
+    """Whether this torch and this CPU have FBGEMM's products. Torch means to take one of them away, so they are
+    tried."""
+    x, w = torch.arange(6.0).view(2, 3), torch.arange(12.0).view(3, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it will be taken away
+        try:
+            halves = Halves(w)
+            alone = halves(x)
+            halves.rows = 0
+            return torch.equal(alone, x @ w) and torch.equal(halves(x), x @ w)
+        except (AttributeError, RuntimeError, TypeError):  # another torch, or a build without it
+            return False
+
+
+@cache
 def blocks_work() -> bool:
-    """Whether this torch and this CPU have such products. Their names are torch's own, so they are tried."""
+    """Whether this torch and this CPU have oneDNN's products. Their names are torch's own, so they are tried."""
     here = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     if not here or platform.machine().lower() not in ("x86_64", "amd64"):
         return False

@@ -102,7 +102,7 @@ def layer_of(block: Any, family: Family, heads: int, kv: int, channels: int, fol
     qkv = _qkv([p.weight.data for p in outer], heads, kv, channels)
     layer = Layer(
         norm_in=norm_in,
-        qkv=Product(transposed(qkv * (norm_in * scale) if folded else qkv)),
+        qkv=Product(transposed(qkv), norm_in * scale if folded else None),
         qkv_bias=None if (bias := _biases(outer)) is None else _qkv(bias, heads, kv, channels),
         q_norm=q_norm,
         k_norm=k_norm,
@@ -132,7 +132,7 @@ def mlp_of(m: Any, norm_D: Tensor | None) -> Mlp:
     inner = _projections(m, "gate_up_proj", "gate_proj", "up_proj")
     gate_up = torch.cat([p.weight.data for p in inner])
     mlp = Mlp(
-        gate_up=Product(transposed(gate_up if norm_D is None else gate_up * norm_D)),
+        gate_up=Product(transposed(gate_up), norm_D),
         gate_up_bias=None if (bias := _biases(inner)) is None else torch.cat(bias),
         down=Product(transposed(m.down_proj.weight.data)),
         down_bias=_bias(m.down_proj),

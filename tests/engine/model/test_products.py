@@ -1,4 +1,4 @@
-"""Products over a matrix in blocks give what torch's own give, and stay away where they cannot be had."""
+"""Products over a matrix in fp16 or in blocks give what torch's own give, and stay away where they cannot be had."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from engine.model import products
 from engine.model.experts import Experts
 from engine.model.lean import LeanDecoder
 from engine.model.outline import outline
-from engine.model.products import LEAST, WORK, Product, blocks_work
+from engine.model.products import ALONE, LEAST, WORK, Halves, Product, blocks_work, fits, halves_work
 from tests.engine.zoo import Zoo
 
 I, O = 160, 256  # noqa: E741
@@ -19,9 +19,73 @@ I, O = 160, 256  # noqa: E741
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """What was found out about this machine is forgotten before and after."""
-    blocks_work.cache_clear()
+    blocks_work.cache_clear(), halves_work.cache_clear()
     yield
-    blocks_work.cache_clear()
+    blocks_work.cache_clear(), halves_work.cache_clear()
+
+
+def of_half_type(*shape: int) -> torch.Tensor:
+    """A random matrix as a checkpoint in bf16 has it."""
+    return torch.randn(*shape).bfloat16().float()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 10, 61, 300])
+def test_fp16_gives_the_product(rows: int) -> None:
+    torch.manual_seed(rows)
+    w, x, y, b = of_half_type(I, O), torch.randn(rows, 2 * I)[:, :I], torch.randn(rows, O), torch.randn(O)
+    s = torch.rand(I) + 0.5
+    product, before = Product(w, s), (x.clone(), y.clone())
+    assert (product.halves is not None) == halves_work()
+    want = (x.double() * s @ w.double()).float()
+    for made, exact in ((product(x), want), (product(x, b), want + b), (product.onto(y, x), want + y)):
+        torch.testing.assert_close(made, exact, atol=1e-4, rtol=1e-5)
+    assert torch.equal(x, before[0]) and torch.equal(y, before[1])
+
+
+@pytest.mark.skipif(not halves_work(), reason="needs FBGEMM")
+def test_in_fp16_a_row_does_not_depend_on_how_many_there_are() -> None:
+    product, x = Product(of_half_type(I, O)), torch.randn(200, I)
+    assert product.halves is not None and 1 < product.halves.rows < 200  # one thread alone, and all of them
+    rows = product(x)
+    for n in (1, 2, 7, 40, product.halves.rows, product.halves.rows + 1):
+        assert torch.equal(product(x[:n]), rows[:n])
+
+
+@pytest.mark.skipif(not halves_work(), reason="needs FBGEMM")
+def test_one_thread_works_alone_on_little() -> None:
+    halves, rows = Halves(torch.ones(I, O)), ALONE // (I * O)
+    halves._shared = Halves(torch.zeros(I, O))._shared  # now the two can be told apart
+    assert halves(torch.ones(rows, I)).any() and not halves(torch.ones(rows + 1, I)).any()
+
+
+def test_what_fp16_would_lose_stays_in_fp32() -> None:
+    w = of_half_type(I, O)
+    assert fits(w) and fits(torch.randn(I, O).half().float()) and not fits(torch.randn(I, O))
+    for bad in (1e5, torch.nan, torch.inf, 1 + 2**-12):
+        other = w.clone()
+        other[3, 5] = bad
+        assert not fits(other)
+        product = Product(other, torch.rand(I))
+        assert product.halves is None and product.scale is None
+    small = w.clone()
+    small[3, 5] = 2**-24 * 1.3  # loses less than the others' last place is worth
+    assert fits(small) and not fits(small / 64)
+    s = torch.rand(I)
+    plain = Product(other, s)
+    torch.testing.assert_close(plain(torch.eye(I)), other * s.unsqueeze(1))
+
+
+def test_a_torch_without_fp16_products_takes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch, "fbgemm_pack_gemm_matrix_fp16", raising=False)
+    product, x = Product(of_half_type(I, O)), torch.randn(5, I)
+    assert product.halves is None and (product.blocks is not None) == blocks_work()
+    torch.testing.assert_close(product(x), x @ product.weight, atol=1e-4, rtol=1e-5)
+
+
+def test_fp16_products_that_are_wrong_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = torch.fbgemm_pack_gemm_matrix_fp16
+    monkeypatch.setattr(torch, "fbgemm_pack_gemm_matrix_fp16", lambda weight: whole(weight + 1))
+    assert not halves_work()
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 10, 61, 300])
@@ -37,7 +101,7 @@ def test_blocks_give_the_product(rows: int) -> None:
 
 
 def test_blocks_serve_from_enough_work_on() -> None:
-    product, rows = Product(torch.ones(I, O)), -(-WORK // (I * O))
+    product, rows = Product(torch.rand(I, O)), -(-WORK // (I * O))
     product.weight = torch.zeros(I, O)  # now the two can be told apart
     for n in (1, rows - 1, rows):
         from_blocks = blocks_work() and n == rows
@@ -64,6 +128,7 @@ def test_products_that_are_wrong_are_not_used(monkeypatch: pytest.MonkeyPatch) -
 
 def test_small_large_and_other_matrices_have_no_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Product(torch.randn(16, LEAST // 16 - 1)).blocks is None
+    assert Product(of_half_type(16, LEAST // 16 - 1)).halves is None
     assert Product(torch.randn(I, O).bfloat16()).blocks is None and Product(torch.randn(I, O).double()).blocks is None
     monkeypatch.setattr(products, "BYTES", 4 * I * O - 1)
     assert Product(torch.randn(I, O)).blocks is None
