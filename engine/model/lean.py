@@ -91,7 +91,7 @@ class LeanDecoder:
         self.unfused = self.cap > 0 or any(layer.sinks is not None for layer in self.layers)
         self.homes = [layer.norm_in.device for layer in self.layers]
         self.home = self.embedding.device
-        self.apart = {*self.homes, self.norm.device, self.lm_head.weight.device} != {self.home}
+        self.apart = {*self.homes, self.norm.device, self.lm_head.device} != {self.home}
         self._rotary = body.rotary_emb
         none = self.embedding.new_empty(0)
         turned = ((home, layer.rope) for home, layer in zip(self.homes, self.layers, strict=True))
@@ -121,7 +121,7 @@ class LeanDecoder:
 
     def head(self, last_TD: Tensor) -> Tensor:
         if self.apart:
-            last_TD = last_TD.to(self.lm_head.weight.device)
+            last_TD = last_TD.to(self.lm_head.device)
         logits = self.lm_head(last_TD, self.lm_bias)
         logits = (logits / self.last_cap).tanh() * self.last_cap if self.last_cap else logits
         return logits.to(self.home) if self.apart else logits

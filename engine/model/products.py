@@ -4,58 +4,67 @@ For a few rows torch's own product brings the matrix into blocks anew each time,
 parts that come with torch keep them on an x86 CPU:
 
 - FBGEMM, in fp16. Checkpoints in bf16 and fp16 fit into it as they are, and are multiplied and summed in fp32; so the
-  product is that of fp32 while half of the bytes are read. A call costs 3 microseconds (10 where all threads work), and
-  a row's product is the same to the bit however many rows there are.
+  product is that of fp32 while half of the bytes are read, and the matrix in fp32 need not be kept. A call costs 3
+  microseconds (10 where all threads work), and a row's product is the same to the bit however many rows there are.
 - oneDNN, in fp32, for matrices that do not fit. A call costs 14 microseconds, so one row, and few rows of a small
-  matrix, stay with torch's own product.
-
-Matrices beyond `BYTES` are not kept twice.
+  matrix, stay with torch's own product, and matrices beyond `BYTES`, which would be kept twice, altogether.
 """
 
 import platform
 import warnings
 from functools import cache
+from math import floor, log2
 
 import torch
 from torch import Tensor
 
-LEAST, BYTES = 1 << 15, 1 << 24  # elements from which on, and bytes up to which, a matrix is kept twice
+LEAST = 1 << 15  # elements from which on a matrix is kept in another form
+BYTES = 1 << 24  # up to which it is kept in two
 WORK = 600_000  # rows times elements from which on oneDNN's blocks are faster: 10 rows of 256 x 256, 3 of 256 x 1024
 ALONE = 2_000_000  # the same up to which one thread by itself is faster in fp16: 30 rows of 256 x 256
-LOST = 2**-22  # of the largest element: the most that an element may lose in fp16, a unit in the last place of fp32
+LOST = 2**-22  # of the largest element: the most that an element may lose in fp16, two units of fp32's last place there
+SMALL = 0.125  # elements that are all below lose more in fp16 than that
+PART = 1 << 22  # elements that are looked at in one go
 
 
 class Halves:
-    """X W of a matrix W [I, O] that fp16 holds, in fp32."""
+    """X W of a matrix W [I, O] that fp16 holds, in fp32. Where all of it is small it is lifted by a power of two."""
 
     def __init__(self, weight_IO: Tensor) -> None:
-        rows_OI = weight_IO.t().contiguous()
-        self._alone = torch.fbgemm_pack_gemm_matrix_fp16(rows_OI)
+        self._lift = lift(weight_IO)
+        rows_OI = weight_IO.t().contiguous() * self._lift
+        self.rows = ALONE // max(1, weight_IO.numel())  # up to which one thread works alone
+        self._alone = torch.fbgemm_pack_gemm_matrix_fp16(rows_OI) if self.rows else None
         self._shared = torch.ops.quantized.linear_prepack_fp16(rows_OI, None)
-        self.rows = ALONE // weight_IO.numel()  # up to which one thread works alone
 
     def __call__(self, x_TI: Tensor) -> Tensor:
         """X W [T, O]."""
-        if len(x_TI) <= self.rows:
-            return torch.fbgemm_linear_fp16_weight_fp32_activation(x_TI, self._alone, None)
-        out: Tensor = torch.ops.quantized.linear_dynamic_fp16(x_TI, self._shared)
-        return out
+        if self._alone is not None and len(x_TI) <= self.rows:
+            out = torch.fbgemm_linear_fp16_weight_fp32_activation(x_TI, self._alone, None)
+        else:
+            out = torch.ops.quantized.linear_dynamic_fp16(x_TI, self._shared)
+        return out if self._lift == 1 else out.mul_(1 / self._lift)
 
 
 class Product:
     """X diag(s) W of a matrix W [I, O]; s [I] are the weights of the norm before it, where there is one.
 
-    `halves` or `blocks` is W once more, `blocks` for `rows` rows and more; None where W alone serves, which then holds
-    s too.
+    W is kept in fp16 (`halves`), or as it is (`weight`, which then holds s too and else nothing) and perhaps in `blocks`
+    for `rows` rows and more.
     """
 
     def __init__(self, weight_IO: Tensor, scale_I: Tensor | None = None) -> None:
-        twice = second(weight_IO.numel(), weight_IO.dtype, weight_IO.device)
-        self.halves = Halves(weight_IO) if twice and halves_work() and fits(weight_IO) else None
-        self.scale = scale_I if self.halves else None
-        self.weight = weight_IO if self.halves or scale_I is None else weight_IO * scale_I.unsqueeze(1)
-        self.blocks = in_blocks(self.weight) if twice and not self.halves and blocks_work() else None
-        self.rows = max(2, -(-WORK // max(1, weight_IO.numel())))
+        self.device, size = weight_IO.device, weight_IO.numel()
+        self.weight, self.scale = weight_IO.new_empty(0), scale_I
+        self.halves: Halves | None = None
+        self.blocks: Tensor | None = None
+        if shrinks(size, weight_IO.dtype, self.device) and fits(weight_IO):
+            self.halves = Halves(weight_IO)
+            return
+        self.weight = weight_IO if scale_I is None else weight_IO * scale_I.unsqueeze(1)
+        self.rows = max(2, -(-WORK // max(1, size)))
+        if second(size, weight_IO.dtype, self.device):
+            self.blocks = in_blocks(self.weight)
 
     def __call__(self, x_TI: Tensor, bias_O: Tensor | None = None) -> Tensor:
         """X diag(s) W (+ b) [T, O]."""
@@ -77,17 +86,38 @@ class Product:
         return out
 
 
+def shrinks(size: int, dtype: torch.dtype, device: torch.device) -> bool:
+    """Whether a matrix of so many elements is kept in fp16 where it fits; it then takes no more memory than in fp32,
+    and a large one half."""
+    return device.type == "cpu" and dtype == torch.float32 and size >= LEAST and halves_work()
+
+
 def second(size: int, dtype: torch.dtype, device: torch.device) -> int:
-    """Bytes that a matrix of so many elements takes once more, in blocks or twice in fp16; 0 where it is kept once."""
+    """Bytes that a matrix of so many elements takes besides in blocks, where fp16 does not hold it; 0 where it is kept
+    once."""
     suits = device.type == "cpu" and dtype == torch.float32
     size_B = size * dtype.itemsize
-    return size_B if suits and size >= LEAST and size_B <= BYTES and (halves_work() or blocks_work()) else 0
+    return size_B if suits and size >= LEAST and size_B <= BYTES and blocks_work() else 0
 
 
 def fits(weight: Tensor) -> bool:
-    """Whether fp16 holds a matrix: each element to a unit in the last place that fp32 has for the largest."""
-    lost = (weight.half().float() - weight).abs().max()
-    return bool(lost <= LOST * weight.abs().max())  # not of a NaN
+    """Whether fp16 holds a matrix: each element but for what fp32 has in the last place of the largest."""
+    parts, up = torch.split(weight.flatten(), PART), lift(weight)
+    most = LOST * up * largest(weight)
+    return all(bool(((part * up).half().float() - part * up).abs().max() <= most) for part in parts)  # not of a NaN
+
+
+def largest(weight: Tensor) -> float:
+    """The largest element, signs aside."""
+    low, high = torch.aminmax(weight)
+    return max(-float(low), float(high))
+
+
+def lift(weight: Tensor) -> float:
+    """A power of two: 1, or what brings the largest element of a matrix of small ones to between 1 and 2, as the
+    smallest numbers of fp16 are few."""
+    most = largest(weight)
+    return 1.0 if not 0 < most < SMALL else 2.0 ** -floor(log2(most))
 
 
 def in_blocks(weight_IO: Tensor) -> Tensor:

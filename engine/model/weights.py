@@ -115,7 +115,7 @@ def layer_of(block: Any, family: Family, heads: int, kv: int, channels: int, fol
         norm_end=after[1],
         rope=rope,
     )
-    _empty([*outer, *([a.o_proj] if layer.out.weight.is_contiguous() else [])])
+    _empty([*outer, *([a.o_proj] if layer.out.device.type == "cpu" else [])])
     return layer
 
 
@@ -137,7 +137,7 @@ def mlp_of(m: Any, norm_D: Tensor | None) -> Mlp:
         down=Product(transposed(m.down_proj.weight.data)),
         down_bias=_bias(m.down_proj),
     )
-    _empty([*inner, *([m.down_proj] if mlp.down.weight.is_contiguous() else [])])
+    _empty([*inner, *([m.down_proj] if mlp.down.device.type == "cpu" else [])])
     return mlp
 
 
