@@ -28,6 +28,7 @@ from engine.model.crossweights import (
 )
 from engine.model.decoder import New, Rows
 from engine.model.network import plain
+from engine.model.products import Product
 from engine.model.weights import transposed
 
 
@@ -85,14 +86,14 @@ class CrossDecoder:
         self.first = norm_of(getattr(body, "layernorm_embedding", None))
         self.final = norm_of(getattr(body, "final_layer_norm", None) or getattr(body, "layer_norm", None))
         self.layers = blocks_of(body)
-        self.channels = self.layers[0].out.weight.shape[0] // self.heads
+        self.channels = self.layers[0].out.product.inputs // self.heads
         self.scale = 1.0 if relative else self.channels**-0.5
         self.places, self.offset = places_of(body, config)
         self.biases = biases_of(body) if relative else None  # by distance [N, H]
         scaled = relative and getattr(config, "scale_decoder_outputs", False)
         self.shrink = config.d_model**-0.5 if scaled else 1.0
-        self.lm_head = transposed(hf.lm_head.weight.data)
-        self.lm_bias = last_bias_of(hf, never, self.lm_head)
+        self.lm_head = Product(transposed(hf.lm_head.weight.data))
+        self.lm_bias = last_bias_of(hf, never, hf.lm_head.weight.data)
 
     def cache(self, capacity: int) -> CrossCache:
         return CrossCache(len(self.layers), capacity, self.heads, self.channels, self.embedding)
@@ -106,8 +107,7 @@ class CrossDecoder:
         return F.embedding(ids_T, self.embedding) * self.stretch
 
     def head(self, last_TD: Tensor) -> Tensor:
-        logits = torch.mm(last_TD if self.shrink == 1.0 else last_TD * self.shrink, self.lm_head)
-        return logits if self.lm_bias is None else logits + self.lm_bias
+        return self.lm_head(last_TD if self.shrink == 1.0 else last_TD * self.shrink, self.lm_bias)
 
     def run(self, cache: CrossCache, new: New, taps: Sequence[int], want: int) -> Rows:
         T = len(new.ids)

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engine.model.products import Product
 from engine.model.weights import transposed
 
 POST = ("bart", "marian", "plbart")  # a norm stands behind each residual sum
@@ -35,15 +36,15 @@ class Norm:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Product:
+class Linear:
     """Rows [T, in] times weights [in, out], and a bias where the family has one."""
 
-    weight: Tensor
+    product: Product
     bias: Tensor | None
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """The product."""
-        return x @ self.weight if self.bias is None else torch.addmm(self.bias, x, self.weight)
+    def __call__(self, x_TI: Tensor) -> Tensor:
+        """The rows [T, out]."""
+        return self.product(x_TI, self.bias)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,14 +52,14 @@ class Block:
     """One decoder layer: attention to itself, attention to the source, a step for each row."""
 
     norms: tuple[Norm, Norm, Norm]
-    qkv: Product
-    out: Product
-    cross_q: Product
-    cross_kv: Product
-    cross_out: Product
-    up: Product
-    gate: Product | None
-    down: Product
+    qkv: Linear
+    out: Linear
+    cross_q: Linear
+    cross_kv: Linear
+    cross_out: Linear
+    up: Linear
+    gate: Linear | None
+    down: Linear
 
 
 def heads_of(config: Any) -> int:
@@ -86,13 +87,13 @@ def _some(module: Any) -> Norm:
     return found
 
 
-def _product(*linears: Any) -> Product:
-    """Linear layers as one product, side by side; they are emptied."""
+def _linear(*linears: Any) -> Linear:
+    """Linear layers as one, side by side; they are emptied."""
     weight = transposed(torch.cat([x.weight.data for x in linears]))
     bias = None if linears[0].bias is None else torch.cat([x.bias.data for x in linears])
     for x in linears:
         x.weight.data = x.weight.data.new_empty(0)
-    return Product(weight, bias)
+    return Linear(Product(weight), bias)
 
 
 def _bart_block(block: Any) -> Block:
@@ -100,14 +101,14 @@ def _bart_block(block: Any) -> Block:
     norms = (block.self_attn_layer_norm, block.encoder_attn_layer_norm, block.final_layer_norm)
     return Block(
         norms=(_some(norms[0]), _some(norms[1]), _some(norms[2])),
-        qkv=_product(a.q_proj, a.k_proj, a.v_proj),
-        out=_product(a.out_proj),
-        cross_q=_product(c.q_proj),
-        cross_kv=_product(c.k_proj, c.v_proj),
-        cross_out=_product(c.out_proj),
-        up=_product(block.fc1),
+        qkv=_linear(a.q_proj, a.k_proj, a.v_proj),
+        out=_linear(a.out_proj),
+        cross_q=_linear(c.q_proj),
+        cross_kv=_linear(c.k_proj, c.v_proj),
+        cross_out=_linear(c.out_proj),
+        up=_linear(block.fc1),
         gate=None,
-        down=_product(block.fc2),
+        down=_linear(block.fc2),
     )
 
 
@@ -117,14 +118,14 @@ def _t5_block(block: Any) -> Block:
     gated = hasattr(d, "wi_0")
     return Block(
         norms=(_some(own.layer_norm), _some(cross.layer_norm), _some(step.layer_norm)),
-        qkv=_product(a.q, a.k, a.v),
-        out=_product(a.o),
-        cross_q=_product(c.q),
-        cross_kv=_product(c.k, c.v),
-        cross_out=_product(c.o),
-        up=_product(d.wi_1 if gated else d.wi),
-        gate=_product(d.wi_0) if gated else None,
-        down=_product(d.wo),
+        qkv=_linear(a.q, a.k, a.v),
+        out=_linear(a.o),
+        cross_q=_linear(c.q),
+        cross_kv=_linear(c.k, c.v),
+        cross_out=_linear(c.o),
+        up=_linear(d.wi_1 if gated else d.wi),
+        gate=_linear(d.wi_0) if gated else None,
+        down=_linear(d.wo),
     )
 
 
@@ -154,6 +155,6 @@ def last_bias_of(hf: Any, never: Sequence[int], like: Tensor) -> Tensor | None:
     own = getattr(hf, "final_logits_bias", None)
     if not never and (own is None or own.is_meta or not bool(own.any())):
         return None
-    bias: Tensor = like.new_zeros(like.shape[1]) if own is None else own[0].to(like.dtype).clone()
+    bias: Tensor = like.new_zeros(len(like)) if own is None else own[0].to(like.dtype).clone()
     bias[list(never)] = -torch.inf
     return bias

@@ -54,7 +54,7 @@ class Product:
     """
 
     def __init__(self, weight_IO: Tensor, scale_I: Tensor | None = None) -> None:
-        self.device, size = weight_IO.device, weight_IO.numel()
+        self.device, self.inputs, size = weight_IO.device, len(weight_IO), weight_IO.numel()
         self.weight, self.scale = weight_IO.new_empty(0), scale_I
         self.halves: Halves | None = None
         self.blocks: Tensor | None = None
