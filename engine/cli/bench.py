@@ -185,7 +185,8 @@ def _report(lab: Lab, times: Times) -> dict[str, Any]:
         for n in ("ar", "sd")
         if f"{n} full" in times.names and n in times.names
     }
-    limit = bandwidth(lab.target.device) / lab.target.bytes
+    size = getattr(lab.target.decoder, "reads", lab.target.bytes)
+    limit = bandwidth(lab.target.device) / size
     return {
         "device": str(lab.target.device),
         "dtype": lab.target.dtype,
@@ -198,7 +199,7 @@ def _report(lab: Lab, times: Times) -> dict[str, Any]:
         "tokens_per_s": {n: vars(times.speed(n)) for n in times.names},
         "ratios": {name: vars(spread) for name, spread in ratios.items()},
         "recording": {name: vars(spread) for name, spread in cost.items()},
-        "weight_bytes": lab.target.bytes,
+        "weight_bytes": size,
         "limit_tokens_per_s": limit,
         "ar_share_of_limit": times.speed("ar").median / limit,
     }

@@ -21,6 +21,7 @@ from engine.heads.lean import LeanBlock, Memory, Norm
 from engine.model import Model
 from engine.model.decoder import Decoder
 from engine.model.products import Product
+from engine.model.weights import transposed
 
 FILES = ("hydra_lm_head.safetensors", "hydra_lm_head.pt")
 PREFIX = "prefix_embeding_layer"
@@ -61,6 +62,7 @@ class HydraHead:
     ) -> None:
         self.spec, self.heads, self.layers = spec, heads, layers
         self.weights, self.target, self.card = weights, target, card or {}
+        self._products = dict[str, Product]()
 
     @cached_property
     def block(self) -> Block:
@@ -93,12 +95,21 @@ class HydraHead:
 
     def logits(self, inputs_TE: Tensor, head: int) -> Tensor:
         """Raw logits [T, V] of head i from (prefix embedding, root, i draft tokens) side by side, [T, (i + 2) D]."""
-        x, w = inputs_TE, self.weights
+        x = inputs_TE
         for j in range(self.layers):
             at = f"hydra_mlp.{head}.{2 * j + 1}"
-            kept = F.linear(x, w[f"{at}.res_connection.weight"], w[f"{at}.res_connection.bias"]) if j == 0 else x
-            x = kept + F.silu(F.linear(x, w[f"{at}.linear.weight"], w[f"{at}.linear.bias"]))
-        return F.linear(x, w[f"hydra_lm_head.{head}.1.weight"], w[f"hydra_lm_head.{head}.1.bias"])
+            kept = self._linear(x, f"{at}.res_connection") if j == 0 else x
+            x = kept + F.silu(self._linear(x, f"{at}.linear"))
+        return self._linear(x, f"hydra_lm_head.{head}.1")
+
+    def _linear(self, x: Tensor, name: str) -> Tensor:
+        """Rows through a linear layer, as drafting has them; batches of rows, as training does, without a product."""
+        weight, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+        if x.dim() > 2:
+            return F.linear(x, weight, bias)
+        if name not in self._products:
+            self._products[name] = Product(transposed(weight))
+        return self._products[name](x, bias)
 
 
 def load_hydra(path: Path, target: Model) -> HydraHead:

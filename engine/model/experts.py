@@ -28,6 +28,11 @@ class Experts:
         self.top, self.alpha, self.limit = router.top_k, experts.alpha, experts.limit
         experts.gate_up_proj.data = experts.gate_up_proj.data.new_empty(0)
 
+    @property
+    def bytes(self) -> int:
+        """Of all experts' matrices."""
+        return self.gate_up.nbytes + self.down.nbytes
+
     def __call__(self, x_TD: Tensor, normed_TD: Tensor) -> Tensor:
         """What the experts make of normed rows, added to x [T, D]."""
         best, which = torch.addmm(self.router_bias, normed_TD, self.router).topk(self.top, -1)

@@ -97,6 +97,14 @@ class LeanDecoder:
         turned = ((home, layer.rope) for home, layer in zip(self.homes, self.layers, strict=True))
         self._turns = dict.fromkeys(turned, (none, none, none))
 
+    @property
+    def reads(self) -> int:
+        """Bytes of weights that a pass over one row reads, as they lie in memory; all experts' where there are some."""
+        mlps = [w.mlp for w in self.layers]
+        plain = [p for mlp in mlps if not isinstance(mlp, Experts) for p in (mlp.gate_up, mlp.down)]
+        products = [self.lm_head, *(p for w in self.layers for p in (w.qkv, w.out)), *plain]
+        return sum(p.bytes for p in products) + sum(mlp.bytes for mlp in mlps if isinstance(mlp, Experts))
+
     def cache(self, capacity: int) -> LeanCache:
         self.rope(capacity)
         return LeanCache(self.homes, capacity, self.kv, self.channels, self.embedding)

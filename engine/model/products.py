@@ -12,7 +12,7 @@ parts that come with torch keep them on an x86 CPU:
 
 import platform
 import warnings
-from functools import cache
+from functools import cache, cached_property
 from math import floor, log2
 
 import torch
@@ -49,12 +49,13 @@ class Halves:
 class Product:
     """X diag(s) W of a matrix W [I, O]; s [I] are the weights of the norm before it, where there is one.
 
-    W is kept in fp16 (`halves`), or as it is (`weight`, which then holds s too and else nothing) and perhaps in `blocks`
-    for `rows` rows and more.
+    W is kept in fp16 (`halves`), or as it is (`weight`, which then holds s too, and else nothing) and perhaps in
+    `blocks` for `rows` rows and more.
     """
 
     def __init__(self, weight_IO: Tensor, scale_I: Tensor | None = None) -> None:
-        self.device, self.inputs, size = weight_IO.device, len(weight_IO), weight_IO.numel()
+        self.device, (self.inputs, self.outputs) = weight_IO.device, weight_IO.shape
+        size = weight_IO.numel()
         self.weight, self.scale = weight_IO.new_empty(0), scale_I
         self.halves: Halves | None = None
         self.blocks: Tensor | None = None
@@ -66,13 +67,27 @@ class Product:
         if second(size, weight_IO.dtype, self.device):
             self.blocks = in_blocks(self.weight)
 
+    @property
+    def bytes(self) -> int:
+        """What a product with one row reads of W."""
+        size = self.inputs * self.outputs
+        return 2 * size if self.halves is not None else self.weight.element_size() * size
+
+    @cached_property
+    def whole(self) -> Tensor:
+        """diag(s) W in fp32 [I, O], for gradients, which FBGEMM has none of."""
+        if self.halves is None:
+            return self.weight
+        every = torch.eye(self.inputs)
+        return self.halves(every if self.scale is None else every * self.scale)
+
     def __call__(self, x_TI: Tensor, bias_O: Tensor | None = None) -> Tensor:
-        """X diag(s) W (+ b) [T, O]."""
-        if self.halves is not None:
+        """X diag(s) W (+ b) [T, O]; gradients of X go through."""
+        if self.halves is not None and not x_TI.requires_grad:
             out: Tensor = self.halves(x_TI if self.scale is None else x_TI * self.scale)
             return out if bias_O is None else out.add_(bias_O)
-        if self.blocks is None or len(x_TI) < self.rows:
-            return torch.mm(x_TI, self.weight) if bias_O is None else torch.addmm(bias_O, x_TI, self.weight)
+        if self.blocks is None or len(x_TI) < self.rows or x_TI.requires_grad:
+            return torch.mm(x_TI, self.whole) if bias_O is None else torch.addmm(bias_O, x_TI, self.whole)
         out = torch.ops.mkldnn._linear_pointwise(x_TI, self.blocks, bias_O, "none", [], "")
         return out
 

@@ -84,6 +84,20 @@ def test_matrices_of_small_numbers_fit_too(size: float) -> None:
     assert ((x @ w).double() - x.double() @ w.double()).abs().max() < 1e-6 * (x.double().abs() @ w.double().abs()).max()
 
 
+@pytest.mark.parametrize("rows", [1, 200])
+@pytest.mark.parametrize("half", [True, False])
+def test_gradients_of_the_rows_go_through(rows: int, half: bool) -> None:
+    """Heads are trained through the target's frozen output matrix."""
+    w, s, b = (of_half_type if half else torch.randn)(I, O), torch.rand(I), torch.randn(O)
+    product, x = Product(w, s), torch.randn(rows, I, requires_grad=True)
+    y = product(x, b)
+    (given,) = torch.autograd.grad(y.square().sum(), x)
+    want = torch.addmm(b, x * s, w)
+    (wanted,) = torch.autograd.grad(want.square().sum(), x)
+    torch.testing.assert_close(y, want, atol=1e-3, rtol=1e-4)
+    torch.testing.assert_close(given, wanted, atol=1e-1, rtol=1e-4)
+
+
 def test_a_torch_without_fp16_products_takes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(torch, "fbgemm_pack_gemm_matrix_fp16", raising=False)
     product, x = Product(of_half_type(I, O)), torch.randn(5, I)
