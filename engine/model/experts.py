@@ -31,7 +31,8 @@ class Experts:
     @property
     def bytes(self) -> int:
         """Of all experts' matrices."""
-        return self.gate_up.nbytes + self.down.nbytes
+        size: int = self.gate_up.nbytes + self.down.nbytes
+        return size
 
     def __call__(self, x_TD: Tensor, normed_TD: Tensor) -> Tensor:
         """What the experts make of normed rows, added to x [T, D]."""
