@@ -26,6 +26,7 @@ from engine.model.products import Product
 from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed
 from engine.sampling import NARROW
 
+FEW = 32  # rows up to which a copy of the queries costs more than products of their own
 STATIC_ROPE = ("default", "linear", "llama3", "yarn")
 GATES: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
@@ -213,10 +214,16 @@ class LeanDecoder:
     ) -> Tensor:
         """Attention of T rows over all slots, [T, H * C]; the queries of a group are rows of their key-value head."""
         T, H, C, K = *q_THC.shape, self.kv
-        keys, values = kv[:, :K].transpose(0, 1).unsqueeze(0), kv[:, K:].transpose(0, 1).unsqueeze(0)
+        keys, values = kv.view(len(kv), 2, 1, K, C).permute(1, 2, 3, 0, 4).unbind(0)
+        if T == 1:  # the queries of a group are side by side as they are
+            return self.mixed(q_THC.view(1, K, H // K, C), keys, values, mask, sinks).reshape(1, H * C)
         if causal:
             q = q_THC.transpose(0, 1).unsqueeze(0)
             out = F.scaled_dot_product_attention(q, keys, values, is_causal=True, scale=self.scale, enable_gqa=K != H)
+            return out[0].transpose(0, 1).reshape(T, H * C)
+        if K == 1 and T <= FEW and mask is not None and not self.unfused:  # each query head by itself, without a copy
+            q, (keys, values) = q_THC.transpose(0, 1).unsqueeze(0), (x.expand(1, H, -1, C) for x in (keys, values))
+            out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask[:T], scale=self.scale)
             return out[0].transpose(0, 1).reshape(T, H * C)
         q = q_THC.reshape(T, K, H // K, C).permute(1, 2, 0, 3).reshape(1, K, H // K * T, C)
         out = self.mixed(q, keys, values, mask, None if sinks is None else sinks.repeat_interleave(T))

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from engine.draft import EMPTY, Draft, chain
 from engine.errors import EngineFault
-from engine.model.session import NAN
+from engine.model.session import NAN, check_finite
 from engine.parts.protocols import ChainShape, Context, Ending, Stepwise
 from engine.sampling import distribution, drawn, first_argmax, pick, read
 
@@ -60,9 +60,9 @@ def write_chain(
     and what is `left`; a token that ends the text (`stops`) ends it, and where the shape asks for it the end of a step.
 
     Each is the argmax when greedy, else a draw from the processed distribution. `after` gives the raw logits [1, V]
-    behind a sequence, and is asked with one token more each time; `source` where the last token came from. On another
-    device than the CPU, a shape that does not look at logits has the chain written `onward`, without a stop; the tokens
-    are then read all at once.
+    behind a sequence, and is asked with one token more each time, or `onward` is where there is one; `source` where the
+    last token came from. On another device than the CPU, a shape that does not look at logits has the chain written
+    `onward` without a stop; the tokens are then read all at once.
     """
     if limit is None:
         limit = shape.stepwise() if isinstance(shape, Stepwise) else shape.limit()
@@ -73,7 +73,8 @@ def write_chain(
     if onward is not None and not getattr(shape, "looks", True) and row.device.type != "cpu":
         made = _at_once(context, shape, limit, stops, row, source, onward)
     else:
-        made = _step_by_step(context, shape, limit, stops, row, after, source)
+        here = onward if row.device.type == "cpu" else None
+        made = _step_by_step(context, shape, limit, stops, row, after, source, here)
     if not made.rows:
         return EMPTY
     logits = torch.cat(made.rows)
@@ -98,7 +99,13 @@ def _step_by_step(
     row: Tensor,
     after: Callable[[list[int]], Tensor],
     source: Callable[[], dict[str, Any]],
+    onward: Ahead | None,
 ) -> Chain:
+    """Token by token, each looked at by the host; `onward` reads one more, which is cheaper than the whole sequence.
+
+    Raises:
+        EngineFault: a logit is NaN.
+    """
     made, text = Chain([], [], [], []), list(context.tokens)
     ends = shape.ends if isinstance(shape, Ending) else None
     while shape.more(len(made.tokens), row[0]):
@@ -114,7 +121,10 @@ def _step_by_step(
             made.sources.append(source())
         if len(made.tokens) == limit or token in stops or (ends and ends(made.tokens)):  # nothing can follow, or is to
             break
-        row = after(text)
+        row = after(text) if onward is None else onward.ahead(torch.tensor([token]))
+    if onward is not None and made.tokens:
+        onward.told(made.tokens)
+        check_finite(torch.cat(made.rows))
     return made
 
 
