@@ -198,17 +198,17 @@ def bench(path: Path) -> str:
         )
     lines += [
         "",
-        "Each method on the same prompts: tokens per second over those of `ar`, target calls, tokens verified (roots "
-        "included), tokens a target call.",
+        "Each method on the same prompts: tokens per second, also over those of `ar`, target calls, tokens verified "
+        "(roots included), tokens a target call.",
         "",
-        "| method | against `ar` | range | calls | verified | tau |",
-        "| --- | --: | --- | --: | --: | --: |",
+        "| method | tokens/s | against `ar` | range | calls | verified | tau |",
+        "| --- | --: | --: | --- | --: | --: | --: |",
     ]
     for name, count in found["counts"].items():
         row = found["ratios"].get(f"{name} / ar", {"median": 1.0, "low": 1.0, "high": 1.0})
         tau = "" if count["tau"] is None else f"{count['tau']:.2f}"  # of what never calls the target
         lines.append(
-            f"| `{name}` | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {count['calls']} | "
+            f"| `{name}` | {found['tokens_per_s'][name]['median']:.0f} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {count['calls']} | "
             f"{count['verify_tokens']} | {tau} |"
         )
     if any("scope=global" in name for name in found["counts"]):
