@@ -207,9 +207,10 @@ def bench(path: Path) -> str:
     for name, count in found["counts"].items():
         row = found["ratios"].get(f"{name} / ar", {"median": 1.0, "low": 1.0, "high": 1.0})
         tau = "" if count["tau"] is None else f"{count['tau']:.2f}"  # of what never calls the target
+        speed = found["tokens_per_s"][name]["median"]
         lines.append(
-            f"| `{name}` | {found['tokens_per_s'][name]['median']:.0f} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | {count['calls']} | "
-            f"{count['verify_tokens']} | {tau} |"
+            f"| `{name}` | {speed:.0f} | {row['median']:.2f} | {row['low']:.2f} to {row['high']:.2f} | "
+            f"{count['calls']} | {count['verify_tokens']} | {tau} |"
         )
     if any("scope=global" in name for name in found["counts"]):
         lines += [
