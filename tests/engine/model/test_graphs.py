@@ -49,6 +49,8 @@ class Log(TorchDispatchMode):
         return out
 
     def _told(self, one: Any) -> Any:
+        if isinstance(one, torch.ScriptObject):  # a matrix in fp16, which nothing can be compared with
+            return str(one._type())
         if not isinstance(one, Tensor):
             return one
         if one.is_mkldnn:  # a matrix in blocks, which has no address
