@@ -32,7 +32,7 @@ class Halves:
 
     def __init__(self, weight_IO: Tensor) -> None:
         self._lift = lift(weight_IO)
-        rows_OI = weight_IO.t().contiguous() * self._lift
+        rows_OI = (weight_IO if self._lift == 1 else weight_IO * self._lift).t().contiguous()
         self.rows = ALONE // max(1, weight_IO.numel())  # up to which one thread works alone
         self._alone = torch.fbgemm_pack_gemm_matrix_fp16(rows_OI) if self.rows else None
         self._shared = torch.ops.quantized.linear_prepack_fp16(rows_OI, None)
@@ -117,9 +117,9 @@ def second(size: int, dtype: torch.dtype, device: torch.device) -> int:
 
 def fits(weight: Tensor) -> bool:
     """Whether fp16 holds a matrix: each element but for what fp32 has in the last place of the largest."""
-    parts, up = torch.split(weight.flatten(), PART), lift(weight)
-    most = LOST * up * largest(weight)
-    return all(bool(((part * up).half().float() - part * up).abs().max() <= most) for part in parts)  # not of a NaN
+    up, most = lift(weight), LOST * largest(weight)
+    parts = (part * up for part in torch.split(weight.flatten(), PART))
+    return all(bool((part.half().float() - part).abs().max() <= most * up) for part in parts)  # not of a NaN
 
 
 def largest(weight: Tensor) -> float:

@@ -5,8 +5,10 @@ import torch
 
 from engine.config import RunConfig, Sampling
 from engine.drafters.model import ModelDrafter
+from engine.errors import EngineFault
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.model import Session
 from engine.runs.running import begin
 from engine.sampling import distribution, pick
 from engine.trace.events import RunEnded
@@ -120,3 +122,13 @@ def test_nothing_is_drafted_after_the_end() -> None:
         if not options:
             assert trace.token_ids == plain[: plain.index(plain[6]) + 1]
     assert ended, "no draft reached the end"
+
+
+def test_a_draft_of_nan_ends_the_run(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also behind its first token, where nobody looks at the rows one by one."""
+    whole = Session.ahead
+    monkeypatch.setattr(Session, "ahead", lambda self, id_1: whole(self, id_1) * torch.nan)
+    lab, card = zoo.lab("llama", draft="copy"), get_card("sd")
+    decoding = begin(lab, card, RunConfig("sd", (5, 9, 33, 7), max_new_tokens=8, knobs=card.resolve({"gamma": 4})))
+    with pytest.raises(EngineFault, match="NaN"):
+        list(decoding.run())

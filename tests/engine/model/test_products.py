@@ -165,4 +165,5 @@ def test_a_look_counts_the_blocks(zoo: Zoo) -> None:
     mlps = [w.mlp for w in decoder.layers if not isinstance(w.mlp, Experts)]
     kept = [*(p for w in decoder.layers for p in (w.qkv, w.out)), *(p for m in mlps for p in (m.gate_up, m.down))]
     assert [p.blocks is not None for p in (decoder.lm_head, *kept)] == [False] + [blocks_work()] * 8
+    assert decoder.reads == sum(4 * p.inputs * p.outputs for p in (decoder.lm_head, *kept))
     assert looked.weights - zoo.load(folder).bytes == sum(4 * p.weight.numel() for p in kept if p.blocks is not None)
