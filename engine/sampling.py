@@ -57,9 +57,9 @@ def first_argmax(x_MV: Tensor) -> Tensor:
     return ((x_MV == x_MV.amax(dim=-1, keepdim=True)) * place).argmax(dim=-1)
 
 
-def surest(logits_V: Tensor) -> float:
-    """The largest probability of softmax(logits)."""
-    return float(torch.softmax(wide(logits_V), -1).amax())
+def surest(logits_MV: Tensor) -> Tensor:
+    """The largest probability of softmax(logits), per row [M]."""
+    return torch.softmax(wide(logits_MV), -1).amax(-1)
 
 
 def entropy(logits_MV: Tensor, temperature: float = 1.0) -> Tensor:

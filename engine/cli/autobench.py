@@ -20,11 +20,13 @@ from engine.methods import get_card
 
 TASKS = ("arithmetic", "functions", "sentences")
 CHAINS, STEPS = (3, 5, 7, 10, 16, 31), (4, 7, 9, 16, 31)  # lengths of chains of a draft model, and of an MTP head
+BLOCKS = (4, 7, 10, 15)  # draft tokens of a DFlash drafter's blocks
 TREES = ((8, 3), (12, 3), (16, 5), (16, 9), (24, 7), (60, 7))  # nodes with the root, levels after the first
 SPINES = ((6, 5), (10, 9))  # the same of trees without branches
 GRID = (
     *(f"sd:gamma={n}" for n in (*CHAINS, AUTO)),
     *(f"mtp:gamma={n}" for n in (*STEPS, AUTO)),
+    *(f"dflash:gamma={n}" for n in (*BLOCKS, AUTO)),
     *(f"eagle3:total_token={n}:depth={depth}" for n, depth in (*TREES, (AUTO, AUTO))),
     *(f"eagle3:total_token={n}:depth={depth}:tree_top_k=1" for n, depth in SPINES),
 )

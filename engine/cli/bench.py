@@ -33,8 +33,9 @@ from engine.tune.speed import measure
 
 EXTRAS = (
     "sd:gamma=7",  # the constant length that is fastest on the embedded pair, found after the first measurement
-    "sd:gamma=auto",  # left to what rounds cost here, as are the next two
+    "sd:gamma=auto",  # left to what rounds cost here, as are the next three
     "mtp:gamma=auto",
+    "dflash:gamma=auto",
     "eagle3:total_token=auto:depth=auto",
     "recycle:scope=global",  # as published: one matrix for all prompts
     "recycle:fill_empty=true",  # as the reference code does: rows that nobody wrote are fed too

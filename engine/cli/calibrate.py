@@ -14,7 +14,7 @@ from engine.lab import Lab
 from engine.methods import get_card
 from engine.tune.calibrate import entropies, tau_entropy
 
-COSTED = ("sd", "eagle3", "mtp")
+COSTED = ("sd", "eagle3", "mtp", "dflash")
 
 
 def add_parser(subparsers: Any) -> None:

@@ -186,6 +186,13 @@ class ChainChoice:
         self._reached, self._following = following, None
         return True
 
+    def among(self, shares: Sequence[float]) -> int:
+        """How many of the tokens of a draft that was made in one pass are verified, by how sure the drafter is of
+        each."""
+        taken = next((n for n, share in enumerate(shares) if not self.more(n, share)), len(shares))
+        self._asked = len(shares)
+        return taken
+
     def ends(self, drafted: int) -> bool:
         """Whether another step would cost more than it can bring, which is a token if all before it hold."""
         if not self._stepwise:  # nothing is saved

@@ -4,12 +4,10 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from torch import Tensor
-
 from engine.config import Knob
 from engine.draft import EMPTY, Draft
 from engine.heads.parallel import ParallelModel
-from engine.parts import ChainShape, Context, Kit, Knobs, Outcome, write_chain
+from engine.parts import ChainShape, Context, Kit, Knobs, Outcome, write_block
 
 
 class Parallel:
@@ -38,15 +36,11 @@ class Parallel:
     def propose(self, context: Context, shape: ChainShape) -> Draft:
         """A chain out of one pass, up to the first token that ends the text."""
         left = min(self.filler.most, self.session.left(context.tokens))
-        n, start = min(shape.limit(), context.room, context.space, left), len(context.tokens)
+        n = min(shape.limit(), context.room, context.space, left)
         if n < 1:
             return EMPTY
         rows = self.filler.rows(self.session, context.tokens, n)
-
-        def after(tokens: list[int]) -> Tensor:
-            return rows[len(tokens) - start][None]
-
-        return write_chain(context, shape, n, self.stops, after, self._source, limit=n)
+        return write_block(context, shape, rows, self.stops, self._source)
 
     @staticmethod
     def _source() -> dict[str, Any]:

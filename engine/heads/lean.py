@@ -62,7 +62,12 @@ class Spoken:
     ) -> None:
         """`vocab` counts the ids; 0 makes no table."""
         self.embed, self.norm, self.weight, self.bias, self.vocab = embed, norm, weight_DO, bias_O, vocab
-        self.small = 0 < vocab * weight_DO.shape[1] * weight_DO.element_size() <= TABLE
+        self.small = self.fits(vocab, weight_DO)
+
+    @staticmethod
+    def fits(vocab: int, weight_DO: Tensor) -> bool:
+        """Whether there is a table."""
+        return 0 < vocab * weight_DO.shape[1] * weight_DO.element_size() <= TABLE
 
     def __call__(self, ids_T: Tensor) -> Tensor:
         """Rows [T, O] of these ids."""
@@ -113,17 +118,7 @@ class Memory:
         self.spec, self.length = spec, 0
         self.levels: dict[tuple[int, int], Any] = {}  # captured over these very slots (engine.heads.graphs)
         self._kv = like.new_zeros(capacity, 2 * spec.kv_heads, spec.channels)
-        self._tables()
-
-    def _tables(self) -> None:
-        """Rotations of all positions: complex [S, 1, C/2] where type and device have such numbers, and cosines and
-        sines."""
-        like = self._kv if self._kv.dtype in FOLDING else self._kv.float()
-        half, (cos, sin) = self.spec.channels // 2, rope(self.spec, self.slots, like)
-        cos, sin = cos[:, None, :half].contiguous(), sin[:, None, half:].contiguous()  # each angle once
-        complex_ = self._kv.dtype in FOLDING and self._kv.device.type not in NARROW
-        self._turn = torch.complex(cos, sin) if complex_ else None
-        self._cos, self._sin = cos.to(self._kv), sin.to(self._kv)
+        self._turns = Turns(spec, capacity, like)
 
     @property
     def slots(self) -> int:
@@ -140,7 +135,7 @@ class Memory:
         if slots > self.slots:
             more = max(slots, 3 * self.slots // 2) - self.slots
             self._kv = F.pad(self._kv, (0, 0, 0, 0, 0, more))
-            self._tables()
+            self._turns = Turns(self.spec, self.slots, self._kv)
             self.levels = {}
 
     def attend(
@@ -170,25 +165,44 @@ class Memory:
         """Queries, keys and values [T, H + 2K, C], the first two rotated."""
         H, K = self.spec.heads, self.spec.kv_heads
         qkv = qkv_TO.view(len(qkv_TO), H + 2 * K, self.spec.channels)
-        self._rotate(qkv[:, : H + K], where)
+        self._turns(qkv[:, : H + K], where)
         return qkv
 
     def _look(self, qkv: Tensor, end: int, mask: Tensor | None) -> Tensor:
         """Attention of the queries over the slots before `end` [T, H * C]."""
-        H, K, C, T = self.spec.heads, self.spec.kv_heads, self.spec.channels, len(qkv)
-        slots = self._kv[:end].view(end, 2, 1, K, C).permute(1, 2, 3, 0, 4)
-        if K == 1:
-            slots = slots.expand(2, 1, H, end, C)  # one head serves all queries without a copy
-        keys, values = slots.unbind(0)
-        queries = qkv[:, :H].transpose(0, 1).unsqueeze(0)
-        grouped = 1 < K < H
-        causal = mask is None and T > 1
-        out = F.scaled_dot_product_attention(queries, keys, values, mask, is_causal=causal, enable_gqa=grouped)
-        return out.transpose(1, 2).reshape(T, H * C)
+        queries = qkv[:, : self.spec.heads]
+        return look(queries, self._kv[:end], mask, causal=mask is None and len(qkv) > 1)
 
-    def _rotate(self, qk: Tensor, where: slice | Tensor) -> None:
-        """Turn queries and keys [T, H + K, C] in place; pairs of channels lie side by side."""
-        pairs = qk.view(*qk.shape[:-1], qk.shape[-1] // 2, 2)
+
+def look(queries_THC: Tensor, kv_SKC: Tensor, mask: Tensor | None = None, *, causal: bool = False) -> Tensor:
+    """Attention [T, H * C] over S slots of K keys and K values each; without a mask each row sees all of them."""
+    (T, H, C), (S, both) = queries_THC.shape, kv_SKC.shape[:2]
+    K = both // 2
+    slots = kv_SKC.view(S, 2, 1, K, C).permute(1, 2, 3, 0, 4)
+    if K == 1:
+        slots = slots.expand(2, 1, H, S, C)  # one head serves all queries without a copy
+    keys, values = slots.unbind(0)
+    queries = queries_THC.transpose(0, 1).unsqueeze(0)
+    grouped = 1 < K < H
+    out = F.scaled_dot_product_attention(queries, keys, values, mask, is_causal=causal, enable_gqa=grouped)
+    return out.transpose(1, 2).reshape(T, H * C)
+
+
+class Turns:
+    """Rotations of all positions: complex [S, 1, C/2] where type and device have such numbers, else cosines and
+    sines."""
+
+    def __init__(self, spec: Spec, slots: int, like: Tensor) -> None:
+        wide = like if like.dtype in FOLDING else like.float()
+        half, (cos, sin) = spec.channels // 2, rope(spec, slots, wide)
+        cos, sin = cos[:, None, :half].contiguous(), sin[:, None, half:].contiguous()  # each angle once
+        complex_ = like.dtype in FOLDING and like.device.type not in NARROW
+        self._turn = torch.complex(cos, sin) if complex_ else None
+        self._cos, self._sin = cos.to(like), sin.to(like)
+
+    def __call__(self, x_THC: Tensor, where: slice | Tensor) -> None:
+        """Turn queries and keys [T, heads, C] in place; pairs of channels lie side by side."""
+        pairs = x_THC.view(*x_THC.shape[:-1], x_THC.shape[-1] // 2, 2)
         if self._turn is not None:
             torch.view_as_complex(pairs).mul_(self._turn[where])
             return

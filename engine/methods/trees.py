@@ -167,4 +167,22 @@ MTP = make_card(
     formula="h' = layer(W [norm(emb(x)); norm(h)]); q = head(norm(h'))",
 )
 
-CARDS = (EAGLE2, EAGLE3, MTP, MEDUSA, MEDUSA_TYPICAL, HYDRA, BLOCKWISE, ADAEDL, ADAEDL_EAGLE, HETEROSPEC)
+DFLASH = make_card(
+    name="dflash",
+    title="DFlash",
+    paper="Chen, Liang and Liu 2026, 'DFlash: Block Diffusion for Flash Speculative Decoding' (2602.06036)",
+    drafter="dflash",
+    shape="chain",
+    rule="exact",
+    family="tree",
+    defaults={"gamma": 15},
+    origins={"gamma": "code"},
+    summary="A few layers fill a whole block of masks in one pass. Beside the block they read states of several of the "
+    "target's layers at every token before.",
+    helps="Long drafts for the price of one step: texts whose next words follow from what the target already knows.",
+    hurts="The places of a block do not know one another's tokens, so where several continuations are likely they mix.",
+    contested="How many masks (O25); the name (O26); the last layer's number (O27).",
+    formula="q_1 .. q_m = head(layers([x_n, mask, .., mask] | W [h_a; h_b; ..])) in one pass",
+)
+
+CARDS = (EAGLE2, EAGLE3, MTP, DFLASH, MEDUSA, MEDUSA_TYPICAL, HYDRA, BLOCKWISE, ADAEDL, ADAEDL_EAGLE, HETEROSPEC)

@@ -5,7 +5,8 @@ parts that come with torch keep them on an x86 CPU:
 
 - FBGEMM, in fp16. Checkpoints in bf16 and fp16 fit into it as they are, and are multiplied and summed in fp32; so the
   product is that of fp32 while half of the bytes are read, and the matrix in fp32 need not be kept. A call costs 3
-  microseconds (10 where all threads work), and a row's product is the same to the bit however many rows there are.
+  microseconds (10 where all threads work). With AVX-512 a row's product is the same to the bit however many rows there
+  are; with AVX2 one or two rows are summed in another order than more of them.
 - oneDNN, in fp32, for matrices that do not fit. A call costs 14 microseconds, so one row, and few rows of a small
   matrix, stay with torch's own product, and matrices beyond `BYTES`, which would be kept twice, altogether.
 """

@@ -18,7 +18,7 @@ from engine.parts.protocols import (
     parts_in,
 )
 from engine.parts.threshold_rule import ThresholdRule
-from engine.parts.writing import write_chain
+from engine.parts.writing import most_of, write_block, write_chain
 
 __all__ = [
     "ChainShape",
@@ -36,6 +36,8 @@ __all__ = [
     "ThresholdRule",
     "TreeShape",
     "decoder_only",
+    "most_of",
     "parts_in",
+    "write_block",
     "write_chain",
 ]

@@ -1,4 +1,4 @@
-"""A chain that a model writes token by token: what the drafters do that have a next-token distribution.
+"""A chain that a model writes, token by token or all in one pass: what the drafters do that have distributions.
 
 Dimension key: N drafted, V vocabulary.
 """
@@ -46,6 +46,14 @@ class Gauging(Protocol):
         """A number a draft token [N], which the draft then has as its `confidence`."""
 
 
+@runtime_checkable
+class Surveying(Protocol):
+    """What a chain shape has besides where it can be asked about all places at once."""
+
+    def among(self, logits_NV: Tensor) -> int:
+        """In place of `more`: how many of the places of a draft that was made in one pass are taken."""
+
+
 def write_chain(
     context: Context,
     shape: ChainShape,
@@ -54,19 +62,16 @@ def write_chain(
     after: Callable[[list[int]], Tensor],
     source: Callable[[], dict[str, Any]],
     onward: Ahead | None = None,
-    limit: int | None = None,
 ) -> Draft:
-    """A chain of at most `limit` tokens (else as many as the shape allows), and at most the context's room and space
-    and what is `left`; a token that ends the text (`stops`) ends it, and where the shape asks for it the end of a step.
+    """A chain of as many tokens as the shape allows, and at most the context's room and space and what is `left`; a
+    token that ends the text (`stops`) ends it, and where the shape asks for it the end of a step.
 
     Each is the argmax when greedy, else a draw from the processed distribution. `after` gives the raw logits [1, V]
     behind a sequence, and is asked with one token more each time, or `onward` is where there is one; `source` where the
     last token came from. On another device than the CPU, a shape that does not look at logits has the chain written
     `onward` without a stop; the tokens are then read all at once.
     """
-    if limit is None:
-        limit = shape.stepwise() if isinstance(shape, Stepwise) else shape.limit()
-    limit = min(limit, context.room, context.space, left)
+    limit = min(most_of(shape), context.room, context.space, left)
     if limit < 1:
         return EMPTY
     row = after(list(context.tokens))
@@ -75,8 +80,57 @@ def write_chain(
     else:
         here = onward if row.device.type == "cpu" else None
         made = _step_by_step(context, shape, limit, stops, row, after, source, here)
-    if not made.rows:
+    return _kept(context, shape, made) if made.rows else EMPTY
+
+
+def write_block(
+    context: Context,
+    shape: ChainShape,
+    rows_NV: Tensor,
+    stops: Collection[int],
+    source: Callable[[], dict[str, Any]],
+) -> Draft:
+    """A chain from raw logits that one pass made for all its places, up to a token that ends the text.
+
+    Each place takes its argmax when greedy, else draws from its own processed distribution. How many do is told by the
+    shape, by the logits alone, before any is drawn.
+
+    Raises:
+        EngineFault: a logit is NaN.
+    """
+    rows = rows_NV[: min(context.room, context.space)]
+    n = shape.among(rows) if isinstance(shape, Surveying) else _asked(shape, rows)
+    if not n:
         return EMPTY
+    rows = rows[:n]
+    dists = None if context.sampling.greedy else distribution(rows, context.sampling)
+    if dists is None:
+        tokens, _ = _sound(first_argmax(rows), rows)
+    else:
+        us = context.streams.coming("draft", n)
+        tokens, _ = _sound(torch.cat([drawn(p_V, u) for p_V, u in zip(dists, us, strict=True)]), rows)
+    n = next((i for i, token in enumerate(tokens, 1) if token in stops), n)
+    if dists is not None:
+        context.streams.uniforms("draft", n)
+    sources = [source() for _ in range(n)] if context.full else []
+    made = Chain(tokens[:n], list(torch.split(rows[:n], 1)), [] if dists is None else list(dists[:n]), sources)
+    return _kept(context, shape, made)
+
+
+def _asked(shape: ChainShape, rows_NV: Tensor) -> int:
+    """How many of the places a shape wants that is asked for one after the other."""
+    if not getattr(shape, "looks", True):
+        return len(rows_NV)
+    return next((i for i, row in enumerate(rows_NV) if not shape.more(i, row)), len(rows_NV))
+
+
+def most_of(shape: ChainShape) -> int:
+    """Most tokens of a draft whose drafter is stopped by what it writes, or whose places are all made in one pass."""
+    return shape.stepwise() if isinstance(shape, Stepwise) else shape.limit()
+
+
+def _kept(context: Context, shape: ChainShape, made: Chain) -> Draft:
+    """What the shape makes of a chain."""
     logits = torch.cat(made.rows)
     return shape.keep(
         chain(

@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.errors import ConfigError, LabError, ModelMismatch, unknown
 from engine.heads import files, hydra, medusa
+from engine.heads.dflash_load import load_dflash
 from engine.heads.eagle_load import load_eagle2, load_eagle3
 from engine.heads.mtp_load import load_mtp
 from engine.heads.parallel import META as MASKS
@@ -32,6 +33,7 @@ LOADERS: dict[str, Loader] = {  # role (before a colon) -> loader
     "hydra": hydra.load_hydra,
     "prm": load_reward,
     "mtp": load_mtp,
+    "dflash": load_dflash,
     "parallel": load_parallel,
     "strata": lambda path, target: load_strata(path, target.revision),
     **dict.fromkeys(SYSTEMS, load_nat),
@@ -41,6 +43,7 @@ HEADS: dict[str, tuple[str, ...]] = {  # role -> its weights, under any of these
     "eagle2": (*files.WEIGHTS, files.INDEX),
     "eagle3": (*files.WEIGHTS, files.INDEX),
     "mtp": (*files.WEIGHTS, files.INDEX),
+    "dflash": (*files.WEIGHTS, files.INDEX),
     "medusa": (*files.WEIGHTS, *medusa.FILES),
     "hydra": (*files.WEIGHTS, *hydra.FILES),
     **dict.fromkeys(SYSTEMS, (*files.WEIGHTS, files.INDEX)),

@@ -2,7 +2,8 @@
 
 Names read 2026-11-22: vLLM `SpeculativeConfig` (vllm/config/speculative.py at 002e77c); SGLang's page
 "Speculative Decoding" at 067ad4d; llama.cpp tools/server README at 00dc805; TensorRT-LLM's page "Speculative Decoding"
-at 04c8822; transformers `GenerationConfig` 5.x. Nothing is written that `DOCUMENTED` does not hold.
+at 04c8822; transformers `GenerationConfig` 5.x; of DFlash 2026-11-23 NVIDIA's page of `DFlashDecodingConfig` and the
+model cards of its authors. Nothing is written that `DOCUMENTED` does not hold.
 """
 
 import json
@@ -42,10 +43,10 @@ DOCUMENTED: dict[str, frozenset[str]] = {
     ),
 }
 VALUES: dict[str, frozenset[str]] = {  # of the fields that name a method
-    "vllm": _names("ngram medusa draft_model suffix eagle eagle3 mtp"),
-    "sglang": _names("EAGLE EAGLE3 STANDALONE NGRAM NEXTN"),
+    "vllm": _names("ngram medusa draft_model suffix eagle eagle3 mtp dflash"),
+    "sglang": _names("EAGLE EAGLE3 STANDALONE NGRAM NEXTN DFLASH"),
     "llamacpp": _names("draft-simple draft-eagle3 draft-mtp ngram-simple"),
-    "tensorrt_llm": _names("MTP Eagle3 NGram DraftTarget SA"),
+    "tensorrt_llm": _names("MTP Eagle3 NGram DraftTarget SA DFlash"),
 }
 KINDS = {
     "vllm": "method",
@@ -115,6 +116,7 @@ VLLM: dict[str, Writer] = {
     "eagle2": lambda s: {"method": "eagle", "model": s.head, "num_speculative_tokens": s.depth},
     "medusa": lambda s: {"method": "medusa", "model": s.head, "num_speculative_tokens": s.depth},
     "mtp": lambda s: {"method": "mtp", "num_speculative_tokens": s.gamma},
+    "dflash": lambda s: {"method": "dflash", "model": s.head, "num_speculative_tokens": s.gamma},
 }
 SGLANG: dict[str, Writer] = {
     "sd": lambda s: {
@@ -132,6 +134,11 @@ SGLANG: dict[str, Writer] = {
         "--speculative-num-steps": s.gamma,
         "--speculative-eagle-topk": 1,
         "--speculative-num-draft-tokens": s.gamma + 1,
+    },
+    "dflash": lambda s: {
+        "--speculative-algorithm": "DFLASH",
+        "--speculative-draft-model-path": s.head,
+        "--speculative-num-draft-tokens": s.gamma + 1,  # the block, its root included
     },
 }
 LLAMACPP: dict[str, Writer] = {
@@ -173,6 +180,7 @@ TENSORRT_LLM: dict[str, Writer] = {
         "max_total_draft_tokens": int(s.knobs.get("total_token", 60)),
     },
     "mtp": lambda s: {"decoding_type": "MTP", "max_draft_len": s.gamma},
+    "dflash": lambda s: {"decoding_type": "DFlash", "max_draft_len": s.gamma, "speculative_model": s.head},
 }
 TRANSFORMERS: dict[str, Writer] = {
     "sd": lambda s: {

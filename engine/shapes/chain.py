@@ -39,7 +39,10 @@ class Chain:
         return self.choice.limit(stepwise=True) if self.choice else self.gamma
 
     def more(self, drafted: int, logits_V: Tensor) -> bool:
-        return self.choice is None or self.choice.more(drafted, surest(logits_V))
+        return self.choice is None or self.choice.more(drafted, float(surest(logits_V)))
+
+    def among(self, logits_NV: Tensor) -> int:
+        return len(logits_NV) if self.choice is None else self.choice.among(surest(logits_NV).tolist())
 
     def ends(self, drafted: Sequence[int]) -> bool:
         return self.choice is not None and self.choice.ends(len(drafted))

@@ -23,6 +23,7 @@ TITLES = {
     "blockwise": "Blockwise heads",
     "hydra": "Hydra heads",
     "mtp": "MTP head",
+    "dflash": "DFlash drafter",
 }
 HELP = {
     "tau": "tokens a target call, greedy",

@@ -12,6 +12,7 @@ from torch import nn
 
 from engine.training.budget import Progress, read_checkpoint, update, write_checkpoint
 from engine.training.heads import Params, Recipe, TrainingContext
+from engine.training.muon import Muon
 from engine.training.recipes import RECIPES
 
 CHECKPOINT = "head.pt"
@@ -49,7 +50,7 @@ class HeadTrainer:
         chosen = {id(p) for p in matrices}
         others = [p for p in self.params.values() if id(p) not in chosen]
         self.optimisers: list[torch.optim.Optimizer] = [
-            torch.optim.Muon(matrices, lr=settings.matrix_lr, weight_decay=0.0),
+            Muon(matrices, lr=settings.matrix_lr, weight_decay=0.0),
             torch.optim.AdamW(others, lr=settings.other_lr, betas=settings.betas, weight_decay=0.0),
         ]
         self.progress, self.numbers = Progress(), dict[str, float]()

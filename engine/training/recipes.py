@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from engine.training.blockwise import BlockwiseRecipe
+from engine.training.dflash import DflashRecipe
 from engine.training.eagle import Eagle2Recipe, Eagle3Recipe
 from engine.training.heads import Recipe, TrainingContext
 from engine.training.hydra import HydraRecipe
@@ -16,4 +17,5 @@ RECIPES: dict[str, Callable[[TrainingContext], Recipe]] = {
     "blockwise": BlockwiseRecipe,
     "hydra": HydraRecipe,
     "mtp": MtpRecipe,
+    "dflash": DflashRecipe,
 }

@@ -31,7 +31,7 @@ def test_each_is_set_against_the_fastest_fixed_setting_of_its_own_method() -> No
 def test_the_usual_settings_are_known_and_differ() -> None:
     labels = [label(parse_method(name)) for name in autobench.GRID]
     assert len(set(labels)) == len(labels)
-    assert {name.split(":")[0] for name in labels if "=auto" in name} == {"sd", "mtp", "eagle3"}
+    assert {name.split(":")[0] for name in labels if "=auto" in name} == {"sd", "mtp", "dflash", "eagle3"}
 
 
 def test_the_command_and_what_the_readme_says_of_it(

@@ -25,6 +25,7 @@ def toy_with_heads(folder: Path, stop: Sequence[int] = ()) -> Lab:
         "eagle3": str(made.eagle(folder / "3", lab.target, "eagle3", draft_vocab=6, num_attention_heads=2)),
         "medusa": str(made.medusa(folder / "m", lab.target)),
         "hydra": str(made.hydra(folder / "h", lab.target)),
+        "dflash": str(made.dflash(folder / "d", lab.target)),
     }
     return lab
 
@@ -46,10 +47,12 @@ def chi_square(lab: Lab, method: str, **knobs: object) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["eagle2", "eagle3", "medusa", "hydra", "heterospec"])
+@pytest.mark.parametrize("method", ["eagle2", "eagle3", "medusa", "hydra", "heterospec", "dflash"])
 def test_the_sampled_distribution_is_the_targets(tmp_path: Path, method: str) -> None:
     lab = toy_with_heads(tmp_path)
     knobs: dict[str, object] = {"total_token": 8, "depth": 2, "tree_top_k": 3}
+    if method == "dflash":
+        knobs = {"gamma": 2}
     if method in ("medusa", "hydra"):
         knobs = {"tree_nodes": 10, "tree_depth": 3}
     if method == "heterospec":

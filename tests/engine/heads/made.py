@@ -8,6 +8,8 @@ import torch
 from safetensors.torch import save_file
 
 from engine.heads.block import Spec
+from engine.heads.dflash import DflashSpec
+from engine.heads.dflash import wanted as dflash_names
 from engine.heads.eagle import EagleSpec, Kind
 from engine.heads.eagle import wanted as eagle_names
 from engine.heads.hydra import wanted as hydra_names
@@ -123,3 +125,30 @@ def hydra(folder: Path, target: Model, heads: int = 4, seed: int = 0) -> Path:
         "intermediate_size": 2 * D,
     }
     return save(folder, config, fill(hydra_names(spec, heads, 1, target.vocab), seed))
+
+
+SIZE, TAPPED = 6, [0, 2]  # of a DFlash drafter: rows of a block, layers of the target whose outputs it reads
+
+
+def dflash(folder: Path, target: Model, heads: tuple[int, int] = (4, 2), **changed: Any) -> Path:
+    """A random drafter for a target in the published layout."""
+    D, (H, K), C, layers = target.width, heads, 12, 2
+    config = {
+        "architectures": ["DFlashDraftModel"],
+        "model_type": "qwen3",
+        "hidden_size": D,
+        "intermediate_size": 40,
+        "num_hidden_layers": layers,
+        "num_target_layers": target.layers,
+        "num_attention_heads": H,
+        "num_key_value_heads": K,
+        "head_dim": C,
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 5000.0,
+        "max_position_embeddings": 512,
+        "vocab_size": target.vocab,
+        "block_size": SIZE,
+        "dflash_config": {"mask_token_id": 0, "target_layer_ids": TAPPED},
+    } | changed
+    own = DflashSpec(Spec(D, 40, H, K, C), layers, (0,) * len(TAPPED), D, SIZE, 0)
+    return save(folder, config, fill(dflash_names(own), seed=5))

@@ -63,7 +63,7 @@ def test_the_triples_are_those_of_the_design() -> None:
 def test_a_rule_that_compares_distributions_is_refused_where_the_drafter_has_none() -> None:
     for drafter, shape in (("pld", "chain"), ("anpd", "chain"), ("sam", "chain")):
         with pytest.raises(
-            ConfigError, match=f"drafter '{drafter}' has none; it takes: layer_skip, medusa, model, mtp"
+            ConfigError, match=f"drafter '{drafter}' has none; it takes: dflash, layer_skip, medusa, model, mtp"
         ):
             make_card(drafter=drafter, shape=shape, rule="entropy_veto", **WORDS)
     assert make_card(drafter="model", shape="chain", rule="entropy_veto", **WORDS).rule == "entropy_veto"

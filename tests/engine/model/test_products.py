@@ -43,12 +43,15 @@ def test_fp16_gives_the_product(rows: int) -> None:
 
 
 @pytest.mark.skipif(not halves_work(), reason="needs FBGEMM")
-def test_in_fp16_a_row_does_not_depend_on_how_many_there_are() -> None:
+def test_in_fp16_a_row_hardly_depends_on_how_many_there_are() -> None:
+    """With AVX-512 not at all; with AVX2 one or two rows are summed in another order."""
+    exact = "AVX512" in torch.backends.cpu.get_cpu_capability()
     product, x = Product(of_half_type(I, O)), torch.randn(200, I)
     assert product.halves is not None and 1 < product.halves.rows < 200  # one thread alone, and all of them
     rows = product(x)
     for n in (1, 2, 7, 40, product.halves.rows, product.halves.rows + 1):
-        assert torch.equal(product(x[:n]), rows[:n])
+        torch.testing.assert_close(product(x[:n]), rows[:n], rtol=0, atol=0 if exact else 4e-7 * I)
+    assert torch.equal(product(x[:6]), rows[:6]), "a kernel of six rows on either"
 
 
 @pytest.mark.skipif(not halves_work(), reason="needs FBGEMM")

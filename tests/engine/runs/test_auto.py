@@ -137,7 +137,9 @@ def test_only_some_knobs_can_be_left_to_the_device(toy: Lab) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "knobs"), [("sd", {"gamma": "auto"}), ("eagle3", TREE)])
+@pytest.mark.parametrize(
+    ("method", "knobs"), [("sd", {"gamma": "auto"}), ("dflash", {"gamma": "auto"}), ("eagle3", TREE)]
+)
 def test_sampled_text_follows_the_targets_distribution(
     tmp_path: Path, dear: None, method: str, knobs: dict[str, str]
 ) -> None:

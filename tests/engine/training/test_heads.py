@@ -112,15 +112,16 @@ def test_targets_of_the_unrolled_steps(context: TrainingContext, monkeypatch: py
 
 @pytest.mark.parametrize("kind", RECIPES)
 def test_every_head_learns_resumes_and_loads(context: TrainingContext, tmp_path: Path, kind: str) -> None:
-    settings = HeadSettings(kind, steps=6, rows=4, warmup_steps=1, matrix_lr=0.02, other_lr=0.01)
+    steps = 24 if kind == "dflash" else 6  # it begins with all tokens alike, which takes longer to beat
+    settings = HeadSettings(kind, steps=steps, rows=4, warmup_steps=1, matrix_lr=0.02, other_lr=0.01)
     straight, first, second = (HeadTrainer(settings, context) for _ in range(3))
-    losses = [straight.step() for _ in range(6)]
-    for _ in range(3):
+    losses = [straight.step() for _ in range(steps)]
+    for _ in range(steps - 3):
         first.step()
     first.save(tmp_path / "work")
     second.load(read_head(tmp_path / "work"))
     again = [second.step() for _ in range(3)]
-    assert again == pytest.approx(losses[3:], abs=1e-6) and losses[-1] < losses[0]
+    assert again == pytest.approx(losses[-3:], abs=1e-6) and losses[-1] < losses[0]
     export(straight, tmp_path / kind)
     assert alike(tmp_path / kind)
     role = "medusa" if kind == "blockwise" else kind

@@ -1,0 +1,185 @@
+"""DFlash drafters: a few layers that fill a whole block of masks in one pass, beside the target's own states
+(2602.06036).
+
+The block is the round's root and masks behind it. All its rows see one another, and in every layer the states of the
+committed tokens before the root: some of the target's layers, mixed by `fc` and normed, whose keys and values each
+layer makes with its own matrices. Embeddings and output head are the target's. Names and arithmetic are those of the
+published checkpoints (github.com/z-lab/dflash, model.py). Dimension key: T committed rows, B rows of a block, D width,
+F width of the mixed states, V vocabulary, L layers, H query heads, K key-value heads, C channels a head, O = (H + 2K) C
+columns of their projection.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from engine.heads.block import Spec, shapes
+from engine.heads.lean import LeanBlock, Norm, Spoken, Turns, look
+from engine.model.decoder import Decoder
+from engine.model.products import Product
+from engine.model.weights import interleave, transposed
+
+
+@dataclass(frozen=True, slots=True)
+class DflashSpec:
+    """What a drafter's configuration says."""
+
+    block: Spec  # of each layer
+    layers: int
+    taps: tuple[int, ...]  # the target's layers whose inputs are mixed
+    target_width: int
+    size: int  # rows of a block as it was trained, the root included
+    mask: int  # the id whose embedding stands for a token that is not known
+
+
+def name(i: int) -> str:
+    """What the names of a layer's tensors begin with."""
+    return f"layers.{i}"
+
+
+def wanted(spec: DflashSpec) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every tensor that a checkpoint must hold."""
+    D, C = spec.block.width, spec.block.channels
+    named: dict[str, tuple[int, ...]] = {
+        "fc.weight": (D, len(spec.taps) * spec.target_width),
+        "hidden_norm.weight": (D,),
+        "norm.weight": (D,),
+    }
+    for at in map(name, range(spec.layers)):
+        named |= {f"{at}.input_layernorm.weight": (D,), **shapes(spec.block, at, D)}
+        named |= {f"{at}.self_attn.{n}_norm.weight": (C,) for n in ("q", "k")}
+    return named
+
+
+class DflashHead:
+    """A drafter's weights, and a block's way through them."""
+
+    def __init__(
+        self, spec: DflashSpec, weights: Mapping[str, Tensor], target: Decoder, vocab: int, card: dict[str, Any]
+    ) -> None:
+        """`vocab` counts the target's ids."""
+        self.spec, self.weights, self.target, self.vocab, self.card = spec, weights, target, vocab, card
+
+    @cached_property
+    def _lean(self) -> "_Lean":
+        return _Lean(self)
+
+    def memory(self, capacity: int) -> "Committed":
+        """An empty cache for one run."""
+        return Committed(self.spec, capacity, self.weights["fc.weight"])
+
+    def read(self, memory: "Committed", states_TF: Tensor) -> None:
+        """Keys and values of the next T committed tokens in every layer, from the target's states there."""
+        lean = self._lean
+        keys, values = lean.context(lean.norm(lean.mixture(states_TF))).chunk(2, -1)
+        memory.write(keys, values, lean.norms)
+
+    def fill(self, memory: "Committed", root: int, masks: int) -> Tensor:
+        """Raw logits [masks, V] of the tokens behind the root, which follows the committed tokens."""
+        ids = torch.full((1 + masks,), self.spec.mask, device=memory.like.device)
+        ids[0] = root
+        x = self.target.embed(ids)
+        for i, layer in enumerate(self._lean.layers):
+            x = layer.block.close(x, memory.attend(i, layer.projected(x, ids), layer.norms))
+        block = self.spec.block
+        return self.target.head(F.rms_norm(x[1:], (block.width,), self.weights["norm.weight"], block.eps))
+
+
+class _Layer:
+    """The products of one layer."""
+
+    def __init__(self, head: DflashHead, i: int) -> None:
+        spec, weights, at = head.spec.block, head.weights, name(i)
+        self.block, self._norm = LeanBlock(weights, at, spec), Norm(weights[f"{at}.input_layernorm.weight"], spec.eps)
+        q, k = (interleave(weights[f"{at}.self_attn.{n}_norm.weight"], 1, spec.channels) for n in ("q", "k"))
+        self.keys = k.expand(spec.kv_heads, -1)  # what multiplies normed keys [K, C]
+        self.norms = HeadNorms(torch.cat((q.expand(spec.heads, -1), self.keys)), spec.eps)
+        known = i == 0 and Spoken.fits(head.vocab, self.block.qkv)  # the first layer reads embeddings
+        self._spoken = self._qkv = None
+        if known:
+            self._spoken = Spoken(head.target.embed, self._norm, self._norm.into(self.block.qkv), None, head.vocab)
+        else:
+            self._qkv = self._norm.product(self.block.qkv)
+
+    def projected(self, x_BD: Tensor, ids_B: Tensor) -> Tensor:
+        """Queries, keys and values [B, O] of a block's rows."""
+        if self._spoken is not None:
+            return self._spoken(ids_B)
+        assert self._qkv is not None
+        return self._qkv(self._norm(x_BD))
+
+
+class _Lean:
+    """The products of a drafter; keys and values of committed tokens are made for all layers in one."""
+
+    def __init__(self, head: DflashHead) -> None:
+        spec, weights = head.spec.block, head.weights
+        self.layers = [_Layer(head, i) for i in range(head.spec.layers)]
+        self.mixture = Product(transposed(weights["fc.weight"]))
+        self.norm = Norm(weights["hidden_norm.weight"], spec.eps)
+        sizes = [spec.heads * spec.channels, spec.kv_heads * spec.channels, spec.kv_heads * spec.channels]
+        parts = [torch.split(layer.block.qkv, sizes, 1) for layer in self.layers]
+        self.context = self.norm.product(torch.cat([p[1] for p in parts] + [p[2] for p in parts], 1))
+        self.norms = HeadNorms(torch.cat([layer.keys for layer in self.layers]), spec.eps)
+
+
+class HeadNorms:
+    """RMS norms of queries and keys, head by head, as Qwen3 has them."""
+
+    def __init__(self, weights_HC: Tensor, eps: float) -> None:
+        self._norm = Norm(torch.ones_like(weights_HC[0]), eps)
+        self._scale = self._norm.into(weights_HC.T).T.contiguous()
+
+    def __call__(self, x_THC: Tensor) -> Tensor:
+        """The rows normed [T, H, C], in a tensor of their own."""
+        return self._norm(x_THC).mul_(self._scale)
+
+
+class Committed:
+    """Keys and values of `length` committed tokens in every layer, and behind them those of the block being filled."""
+
+    def __init__(self, spec: DflashSpec, capacity: int, like: Tensor) -> None:
+        self.spec, self.length = spec, 0
+        self._kv = like.new_zeros(spec.layers, capacity + spec.size, 2 * spec.block.kv_heads, spec.block.channels)
+        self._turns = Turns(spec.block, self.slots, like)
+
+    @property
+    def slots(self) -> int:
+        """Slots allocated."""
+        return self._kv.shape[1]
+
+    @property
+    def like(self) -> Tensor:
+        """A tensor of this memory's type and device."""
+        return self._kv
+
+    def _reserve(self, slots: int) -> None:
+        if slots > self.slots:
+            self._kv = F.pad(self._kv, (0, 0, 0, 0, 0, max(slots, 3 * self.slots // 2) - self.slots))
+            self._turns = Turns(self.spec.block, self.slots, self._kv)
+
+    def write(self, keys_TE: Tensor, values_TE: Tensor, norms: HeadNorms) -> None:
+        """The next T committed tokens, with keys and values of all layers side by side (E = L K C)."""
+        start, T, L, K = self.length, len(keys_TE), self.spec.layers, self.spec.block.kv_heads
+        self.length = start + T
+        self._reserve(self.length)
+        keys = norms(keys_TE.view(T, L * K, -1))
+        self._turns(keys, slice(start, self.length))
+        for both, made in ((slice(0, K), keys), (slice(K, None), values_TE)):
+            self._kv[:, start : self.length, both] = made.view(T, L, K, -1).transpose(0, 1)
+
+    def attend(self, i: int, qkv_BO: Tensor, norms: HeadNorms) -> Tensor:
+        """Attention [B, H C] of a block's rows in layer i over the committed tokens and over one another."""
+        start, B, spec = self.length, len(qkv_BO), self.spec.block
+        H, K, end = spec.heads, spec.kv_heads, self.length + len(qkv_BO)
+        self._reserve(end)
+        qkv = qkv_BO.view(B, H + 2 * K, spec.channels)
+        turned = norms(qkv[:, : H + K])
+        self._turns(turned, slice(start, end))
+        self._kv[i, start:end, :K], self._kv[i, start:end, K:] = turned[:, H:], qkv[:, H + K :]
+        return look(turned[:, :H], self._kv[i, :end])
