@@ -155,7 +155,7 @@ def _chosen(event: Round) -> str:
     told = ""
     if bring is not None and must is not None:
         told = (
-            f" It has no branches: by earlier rounds they would bring {number(bring, must)} tokens, and their time is "
+            f" It has no branches: by what is known so far they would bring {number(bring, must)} tokens, and their time is "
             f"worth {number(must, bring)}."
         )
     if least is None or following is None:

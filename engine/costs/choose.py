@@ -23,6 +23,7 @@ TRUST = 0.75  # an untested confidence is raised to this power: the likeliest to
 PAUSE, LONGEST = 16, 64  # rounds without a draft before one is tried again: at first, and at most
 PATIENCE = 16  # rounds without a tree after which one is tried again
 FAILS, OTHERS = 0.7, 1.0  # what a `TreeChoice` begins with
+OFF_SPINE, BRING = 4, 0.8  # nodes of a tree besides its spine, and the tokens they bring, before any was grown
 SURE = 1e-3  # least chance that a likeliest child is taken to fail with
 EDGES = (0.1, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99, 0.999)  # of the bins in which a drafter's confidence is checked
 
@@ -240,7 +241,7 @@ class TreeChoice:
 
     The spine of a tree, the likeliest child again and again, is the chain that might have been drafted in its place; so
     every tree tells what its other branches can bring, and what they cost. While that is less than their time could
-    bring elsewhere chains are drafted, and now and then a tree to ask again.
+    bring elsewhere chains are drafted, and now and then a tree to ask again. Before the first tree the costs tell.
     """
 
     def __init__(self, costs: Costs) -> None:
@@ -252,10 +253,17 @@ class TreeChoice:
         self.pace, self._goes_on = Pace(self.costs), Share(HELD)
         self._fails, self._others = Share(FAILS, 3.0), Share(OTHERS, 2.0)
         self._size = Share(8.0, 2.0)  # nodes verified
-        self._branches = Share(1.0, 1.0)  # tokens that others than the spine's nodes were expected to bring, a tree
-        self._dearer = Share(0.0, 1e-9)  # milliseconds that they took
+        self._branches = Share(BRING, 1.0)  # tokens that others than the spine's nodes were expected to bring, a tree
+        self._dearer = Share(self._first(), 1.0)  # milliseconds that they took
         self._chains = 0  # rounds since the last tree
         self._round()
+
+    def _first(self) -> float:
+        """What branches are taken to cost before any were grown: those of the chain that would be best, with as many
+        nodes again in its levels."""
+        levels = max(1, best_length([HELD] * MOST_LEVELS, self.costs))
+        tree = self.costs.round(levels, 1 + levels + OFF_SPINE, 2 * levels)
+        return tree - self.costs.round(levels, 1 + levels)
 
     def _round(self) -> None:
         rate, nodes = self.pace.rate, round(self._size.value())
@@ -277,7 +285,7 @@ class TreeChoice:
 
     def _worth_it(self) -> bool:
         bring, must = self._branches.value(), self.pace.rate * self._dearer.value()
-        if self._dearer.tests and self._chains < PATIENCE and bring <= must:
+        if self._chains < PATIENCE and bring <= must:
             self._spine = bring, must
         return self._spine is None
 

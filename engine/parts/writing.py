@@ -80,7 +80,7 @@ def write_chain(
     else:
         here = onward if row.device.type == "cpu" else None
         made = _step_by_step(context, shape, limit, stops, row, after, source, here)
-    return _kept(context, shape, made) if made.rows else EMPTY
+    return _kept(context, shape, made, torch.cat(made.rows)) if made.rows else EMPTY
 
 
 def write_block(
@@ -113,8 +113,8 @@ def write_block(
     if dists is not None:
         context.streams.uniforms("draft", n)
     sources = [source() for _ in range(n)] if context.full else []
-    made = Chain(tokens[:n], list(torch.split(rows[:n], 1)), [] if dists is None else list(dists[:n]), sources)
-    return _kept(context, shape, made)
+    made = Chain(tokens[:n], [], [] if dists is None else list(dists[:n]), sources)
+    return _kept(context, shape, made, rows[:n])
 
 
 def _asked(shape: ChainShape, rows_NV: Tensor) -> int:
@@ -129,9 +129,8 @@ def most_of(shape: ChainShape) -> int:
     return shape.stepwise() if isinstance(shape, Stepwise) else shape.limit()
 
 
-def _kept(context: Context, shape: ChainShape, made: Chain) -> Draft:
-    """What the shape makes of a chain."""
-    logits = torch.cat(made.rows)
+def _kept(context: Context, shape: ChainShape, made: Chain, logits: Tensor) -> Draft:
+    """What the shape makes of a chain, whose raw logits are [N, V]."""
     return shape.keep(
         chain(
             made.tokens,

@@ -304,13 +304,17 @@ def drafts(choice: TreeChoice, chances: list[float], n: int) -> list[bool]:
 
 
 def test_a_tree_is_drafted_only_while_its_branches_bring_more_than_they_cost() -> None:
-    costs = replace(CURVE, fork=0.2, spread=0.3)
+    costs = Costs(Curve(((1, 2.0), (64, 2.6))), start=0.1, step=0.3, row=0.01, fork=0.02, spread=0.03)
     assert all(drafts(TreeChoice(costs), [0.9, 0.9, 0.8, 0.8], 60))
     spines = drafts(TreeChoice(costs), [0.9, 0.01, 0.8, 0.01], 60)  # the others are next to nothing
     first = spines.index(False)
-    assert 0 < first < 5 and set(spines[first : first + PATIENCE]) == {False} and spines[first + PATIENCE]
+    assert 0 < first < 12 and set(spines[first : first + PATIENCE]) == {False} and spines[first + PATIENCE]
     assert not any(all(spines[i : i + 2]) for i in range(first, 59))
-    assert not all(drafts(TreeChoice(replace(costs, fork=9.0)), [0.9, 0.9, 0.8, 0.8], 60))
+
+
+def test_the_first_tree_waits_where_by_the_costs_alone_it_would_not_pay() -> None:
+    dear = drafts(TreeChoice(replace(CURVE, fork=9.0)), [0.9, 0.9, 0.8, 0.8], 60)
+    assert dear.index(True) == PATIENCE and not all(dear[PATIENCE:])
 
 
 def test_a_tree_costs_more_than_a_chain_of_its_size() -> None:

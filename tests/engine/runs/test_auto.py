@@ -71,12 +71,13 @@ def test_a_chain_in_place_of_a_tree_is_told_with_what_branches_would_bring(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measuring, "_measured", lambda *_: replace(DEAR, fork=3.0, spread=3.0))
-    trace = toy_with_heads(tmp_path).run("eagle3", [1, 2], max_new_tokens=40, **TREE)
+    trace = toy_with_heads(tmp_path).run("eagle3", [1, 2], max_new_tokens=90, **TREE)
     chains = [event for event in trace.rounds if "branches" in event.extras]
     assert chains and all(event.levels == event.drafted for event in chains)
     assert all(event.extras["branches"] <= event.extras["branches_least"] for event in chains)
+    assert "branches" in trace.rounds[0].extras, "by the costs alone"
     assert any(event.levels < event.drafted for event in trace.rounds if "branches" not in event.extras)
-    assert "It has no branches: by earlier rounds they would bring" in why(trace.head, chains[0])
+    assert "It has no branches: by what is known so far they would bring" in why(trace.head, chains[0])
     for knobs in ({"depth": "auto"}, {**TREE, "tree_top_k": 1}):  # where that is not left to the device
         rounds = toy_with_heads(tmp_path).run("eagle3", [1, 2], max_new_tokens=40, **knobs).rounds
         assert len(rounds) > 3 and not any("branches" in event.extras for event in rounds)
