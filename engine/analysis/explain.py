@@ -155,8 +155,8 @@ def _chosen(event: Round) -> str:
     told = ""
     if bring is not None and must is not None:
         told = (
-            f" It has no branches: by what is known so far they would bring {number(bring, must)} tokens, and their time is "
-            f"worth {number(must, bring)}."
+            f" It has no branches: by what is known so far they would bring {number(bring, must)} tokens, and their "
+            f"time is worth {number(must, bring)}."
         )
     if least is None or following is None:
         return told
