@@ -3,10 +3,11 @@
 
 The block is the round's root and masks behind it. All its rows see one another, and in every layer the states of the
 committed tokens before the root: some of the target's layers, mixed by `fc` and normed, whose keys and values each
-layer makes with its own matrices. Embeddings and output head are the target's. Names and arithmetic are those of the
-published checkpoints (github.com/z-lab/dflash, model.py). Dimension key: T committed rows, B rows of a block, D width,
-F width of the mixed states, V vocabulary, L layers, H query heads, K key-value heads, C channels a head, O = (H + 2K) C
-columns of their projection.
+layer makes with its own matrices. Embeddings and output head are the target's, unless a checkpoint brings its own.
+Names and arithmetic are those of the published checkpoints (github.com/z-lab/dflash, model.py).
+
+Dimension key: T committed rows, B rows of a block, D width, F width of the mixed states, V vocabulary, L layers, H
+query heads, K key-value heads, C channels a head, O = (H + 2K) C columns of their projection.
 """
 
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.heads.block import Spec, shapes
+from engine.heads.eagle import names
 from engine.heads.lean import LeanBlock, Norm, Spoken, Turns, look
 from engine.model.decoder import Decoder
 from engine.model.products import Product
@@ -35,6 +37,9 @@ class DflashSpec:
     target_width: int
     size: int  # rows of a block as it was trained, the root included
     mask: int  # the id whose embedding stands for a token that is not known
+    vocab: int  # of the target
+    draft_vocab: int = 0  # rows of an output head of its own; 0 is the target's
+    own_embedding: bool = False
 
 
 def name(i: int) -> str:
@@ -53,17 +58,21 @@ def wanted(spec: DflashSpec) -> dict[str, tuple[int, ...]]:
     for at in map(name, range(spec.layers)):
         named |= {f"{at}.input_layernorm.weight": (D,), **shapes(spec.block, at, D)}
         named |= {f"{at}.self_attn.{n}_norm.weight": (C,) for n in ("q", "k")}
+    if spec.own_embedding:
+        named["embed_tokens.weight"] = (spec.vocab, D)
+    if spec.draft_vocab:
+        named["lm_head.weight"] = (spec.draft_vocab, D)
+    if spec.draft_vocab not in (0, spec.vocab):
+        named |= {"d2t": (spec.draft_vocab,), "t2d": (spec.vocab,)}
     return named
 
 
 class DflashHead:
     """A drafter's weights, and a block's way through them."""
 
-    def __init__(
-        self, spec: DflashSpec, weights: Mapping[str, Tensor], target: Decoder, vocab: int, card: dict[str, Any]
-    ) -> None:
-        """`vocab` counts the target's ids."""
-        self.spec, self.weights, self.target, self.vocab, self.card = spec, weights, target, vocab, card
+    def __init__(self, spec: DflashSpec, weights: Mapping[str, Tensor], target: Decoder, card: dict[str, Any]) -> None:
+        self.spec, self.weights, self.target, self.card = spec, weights, target, card
+        self.names = names(weights)
 
     @cached_property
     def _lean(self) -> "_Lean":
@@ -83,11 +92,26 @@ class DflashHead:
         """Raw logits [masks, V] of the tokens behind the root, which follows the committed tokens."""
         ids = torch.full((1 + masks,), self.spec.mask, device=memory.like.device)
         ids[0] = root
-        x = self.target.embed(ids)
+        x = self.embed(ids)
         for i, layer in enumerate(self._lean.layers):
             x = layer.block.close(x, memory.attend(i, layer.projected(x, ids), layer.norms))
         block = self.spec.block
-        return self.target.head(F.rms_norm(x[1:], (block.width,), self.weights["norm.weight"], block.eps))
+        return self._logits(F.rms_norm(x[1:], (block.width,), self.weights["norm.weight"], block.eps))
+
+    def embed(self, ids_B: Tensor) -> Tensor:
+        """Embeddings [B, D]: its own where its checkpoint has them, else the target's."""
+        own = self.weights.get("embed_tokens.weight")
+        return self.target.embed(ids_B) if own is None else F.embedding(ids_B, own)
+
+    def _logits(self, states_BD: Tensor) -> Tensor:
+        """Raw logits [B, V]; an id that its own vocabulary lacks has none (minus infinity)."""
+        head = self._lean.head
+        if head is None:
+            return self.target.head(states_BD)
+        logits = head(states_BD)
+        if self.names is None:
+            return logits
+        return logits.new_full((len(logits), self.spec.vocab), -torch.inf).index_copy_(1, self.names, logits)
 
 
 class _Layer:
@@ -99,10 +123,10 @@ class _Layer:
         q, k = (interleave(weights[f"{at}.self_attn.{n}_norm.weight"], 1, spec.channels) for n in ("q", "k"))
         self.keys = k.expand(spec.kv_heads, -1)  # what multiplies normed keys [K, C]
         self.norms = HeadNorms(torch.cat((q.expand(spec.heads, -1), self.keys)), spec.eps)
-        known = i == 0 and Spoken.fits(head.vocab, self.block.qkv)  # the first layer reads embeddings
+        known = i == 0 and Spoken.fits(head.spec.vocab, self.block.qkv)  # the first layer reads embeddings
         self._spoken = self._qkv = None
         if known:
-            self._spoken = Spoken(head.target.embed, self._norm, self._norm.into(self.block.qkv), None, head.vocab)
+            self._spoken = Spoken(head.embed, self._norm, self._norm.into(self.block.qkv), None, head.spec.vocab)
         else:
             self._qkv = self._norm.product(self.block.qkv)
 
@@ -121,6 +145,8 @@ class _Lean:
         spec, weights = head.spec.block, head.weights
         self.layers = [_Layer(head, i) for i in range(head.spec.layers)]
         self.mixture = Product(transposed(weights["fc.weight"]))
+        own = weights.get("lm_head.weight")
+        self.head = None if own is None else Product(transposed(own))
         self.norm = Norm(weights["hidden_norm.weight"], spec.eps)
         sizes = [spec.heads * spec.channels, spec.kv_heads * spec.channels, spec.kv_heads * spec.channels]
         parts = [torch.split(layer.block.qkv, sizes, 1) for layer in self.layers]

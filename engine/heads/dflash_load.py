@@ -1,7 +1,9 @@
 """Load a DFlash drafter for a target, or say why it cannot be: checkpoints of github.com/z-lab/dflash and our own have
-one layout."""
+one layout; those of speculators name the same tensors, keep the layer's sizes apart, and bring embeddings and an output
+head of their own."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import torch
 
 from engine.errors import AssetError, ModelMismatch
 from engine.heads.dflash import DflashHead, DflashSpec, wanted
+from engine.heads.eagle_load import UNUSED, map_fits
 from engine.heads.files import block_of, check, count, fits, folder_of, place, read_config, read_weights
 from engine.model import Model
 
@@ -22,12 +25,42 @@ def load_dflash(path: Path, target: Model) -> DflashHead:
     """
     folder = folder_of(path)
     fits(folder, target)
-    spec = read_spec(read_config(folder), target)
-    weights = check(read_weights(folder), wanted(spec), ("rotary_emb.inv_freq",))
-    like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))
-    return DflashHead(
-        spec, place(weights, like), target.decoder, target.vocab, {"folder": folder.name, "taps": spec.taps}
+    config = plain(read_config(folder))
+    spec, found = read_spec(config, target), read_weights(folder)
+    spec = replace(
+        spec,
+        own_embedding="embed_tokens.weight" in found,
+        draft_vocab=count(config, "draft_vocab_size", target.vocab) if "lm_head.weight" in found else 0,
     )
+    weights = check(found, wanted(spec), UNUSED)
+    map_fits(weights)
+    like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))
+    return DflashHead(spec, place(weights, like), target.decoder, {"folder": folder.name, "taps": spec.taps})
+
+
+def plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration as github.com/z-lab/dflash writes it, from one of speculators, which numbers layers by their
+    inputs.
+
+    Raises:
+        AssetError: another method of speculators, or blocks whose root is a place to fill too.
+    """
+    if "speculators_model_type" not in config:
+        return dict(config)
+    method, layer = config["speculators_model_type"], config.get("transformer_layer_config")
+    if method != "dflash":
+        raise AssetError(f"The drafter is one of speculators for {method!r}; dflash is known.")
+    if not isinstance(layer, dict):
+        raise AssetError("The drafter's transformer_layer_config must be a JSON object.")
+    if config.get("sample_from_anchor"):
+        raise AssetError(
+            "The drafter draws a token for the root as well (sample_from_anchor), which is not known here."
+        )
+    taps = config.get("aux_hidden_state_layer_ids")
+    ids = [tap - 1 if isinstance(tap, int) else tap for tap in taps] if isinstance(taps, list) else taps
+    own = {"mask_token_id": config.get("mask_token_id"), "target_layer_ids": ids}
+    rest = {name: config[name] for name in ("block_size", "draft_vocab_size") if name in config}
+    return {**layer, **rest, "dflash_config": own}
 
 
 def read_spec(config: Mapping[str, Any], target: Model) -> DflashSpec:
@@ -64,6 +97,7 @@ def read_spec(config: Mapping[str, Any], target: Model) -> DflashSpec:
         target.width,
         count({**own, **config}, "block_size", most=4096),
         _mask(own.get("mask_token_id"), target),
+        target.vocab,
     )
 
 

@@ -69,7 +69,7 @@ def _load(kind: Kind, path: Path, target: Model) -> EagleHead:
             assert ids is not None
             found["t2d"][ids.clamp(0, spec.vocab - 1)] = True
     weights = check(found, wanted(spec), UNUSED)
-    _map_fits(weights)
+    map_fits(weights)
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))
     return EagleHead(spec, place(weights, like), target.decoder, {"folder": folder.name, "taps": spec.taps})
 
@@ -176,7 +176,7 @@ def _kind_fits(kind: Kind, found: Mapping[str, Tensor], folder: Path) -> None:
         )
 
 
-def _map_fits(weights: Mapping[str, Tensor]) -> None:
+def map_fits(weights: Mapping[str, Tensor]) -> None:
     """The draft vocabulary: offsets that give strictly increasing target ids, the very ones that t2d marks.
 
     Raises:

@@ -33,7 +33,7 @@ class DflashRecipe:
         self.frozen: Params = {}
         block = Spec(model.width, MLP, 4, 1, 64)
         mask = model.tokenizer.hf.pad_token_id
-        self.spec = DflashSpec(block, LAYERS, tapped(model.layers), model.width, SIZE, mask)
+        self.spec = DflashSpec(block, LAYERS, tapped(model.layers), model.width, SIZE, mask, model.vocab)
         self.config: dict[str, Any] = {
             "architectures": ["DFlashDraftModel"],
             "model_type": "qwen3",

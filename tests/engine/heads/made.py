@@ -150,5 +150,5 @@ def dflash(folder: Path, target: Model, heads: tuple[int, int] = (4, 2), **chang
         "block_size": SIZE,
         "dflash_config": {"mask_token_id": 0, "target_layer_ids": TAPPED},
     } | changed
-    own = DflashSpec(Spec(D, 40, H, K, C), layers, (0,) * len(TAPPED), D, SIZE, 0)
+    own = DflashSpec(Spec(D, 40, H, K, C), layers, (0,) * len(TAPPED), D, SIZE, 0, target.vocab)
     return save(folder, config, fill(dflash_names(own), seed=5))

@@ -18,6 +18,7 @@ from engine.errors import AssetError, LabError, ModelMismatch
 from engine.heads import lean
 from engine.heads.dflash_load import usual
 from engine.lab import Lab
+from engine.model import Model
 from engine.runs import costs as measuring
 from engine.runs.assets import load_asset
 from engine.runs.running import prepare
@@ -31,8 +32,10 @@ KINDS = {"llama": (4, 1), "qwen3": (4, 2), "gpt_neox": (2, 2)}  # target -> head
 
 
 @torch.inference_mode()
-def reference(target: Path, drafter: Path, tokens: list[int], masks: int) -> Tensor:
-    """Logits [masks, V] behind the last of the tokens."""
+def reference(
+    target: Path, drafter: Path, tokens: list[int], masks: int, own: tuple[Tensor, Tensor] | None = None
+) -> Tensor:
+    """Logits [masks, V] behind the last of the tokens; with embeddings and an output head of the drafter's own."""
     hf = AutoModelForCausalLM.from_pretrained(target, dtype=torch.float32).eval()
     config = Qwen3Config(**json.loads((drafter / "config.json").read_text()))
     weights, n = load_file(drafter / "model.safetensors"), len(tokens) - 1
@@ -51,7 +54,8 @@ def reference(target: Path, drafter: Path, tokens: list[int], masks: int) -> Ten
         return x @ weights[f"{name}.weight"].T
 
     context = norm("hidden_norm", times("fc", read))
-    x = hf.get_input_embeddings()(torch.tensor([[tokens[-1], *[config.dflash_config["mask_token_id"]] * masks]]))
+    embed, head = own or (hf.get_input_embeddings().weight, hf.get_output_embeddings().weight)
+    x = embed[torch.tensor([[tokens[-1], *[config.dflash_config["mask_token_id"]] * masks]])]
     cos, sin = Qwen3RotaryEmbedding(config)(x, torch.arange(n + 1 + masks).unsqueeze(0))
     H, K, C = config.num_attention_heads, config.num_key_value_heads, config.head_dim
     for i in range(config.num_hidden_layers):
@@ -67,7 +71,7 @@ def reference(target: Path, drafter: Path, tokens: list[int], masks: int) -> Ten
         looked = ((q @ k.mT) * C**-0.5).softmax(-1) @ v
         x = x + times(f"{at}.self_attn.o_proj", looked.transpose(1, 2).flatten(2))
         x = x + part(Qwen3MLP, f"{at}.mlp", config)(norm(f"{at}.post_attention_layernorm", x))
-    return hf.get_output_embeddings()(norm("norm", x))[0, 1:]
+    return (norm("norm", x) @ head.T)[0, 1:]
 
 
 @pytest.mark.parametrize("family", sorted(KINDS))
@@ -243,3 +247,71 @@ def test_a_drafter_that_serves_again_begins_anew(zoo: Zoo, tmp_path: Path) -> No
     first, again = (lab.run("dflash", PROMPT, reuse=living, max_new_tokens=12) for _ in range(2))
     drafts = [[n.token for n in r.nodes] for r in first.rounds]
     assert [[n.token for n in r.nodes] for r in again.rounds] == drafts and len(drafts) > 4
+
+
+def speculators(folder: Path, target: Model, draft_vocab: int) -> Path:
+    """The same drafter as speculators writes it, with embeddings and an output head of its own."""
+    plain = json.loads((made.dflash(folder, target) / "config.json").read_text())
+    own = plain.pop("dflash_config")
+    del plain["num_target_layers"], plain["block_size"]
+    config = {
+        "speculators_model_type": "dflash",
+        "transformer_layer_config": plain,
+        "block_size": SIZE,
+        "draft_vocab_size": draft_vocab,
+        "mask_token_id": own["mask_token_id"],
+        "aux_hidden_state_layer_ids": [i + 1 for i in own["target_layer_ids"]],
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    weights = load_file(folder / "model.safetensors")
+    rng = torch.Generator().manual_seed(8)
+    weights["embed_tokens.weight"] = torch.randn(target.vocab, target.width, generator=rng)
+    weights["lm_head.weight"] = torch.randn(draft_vocab, target.width, generator=rng)
+    weights["verifier_norm.weight"] = torch.ones(target.width)
+    if draft_vocab < target.vocab:
+        ids = torch.randperm(target.vocab, generator=rng)[:draft_vocab].sort().values
+        weights |= {"d2t": ids - torch.arange(draft_vocab), "t2d": torch.zeros(target.vocab, dtype=torch.bool)}
+        weights["t2d"][ids] = True
+    save_file(weights, folder / "model.safetensors")
+    return folder
+
+
+@pytest.mark.parametrize("draft_vocab", [96, 40])
+def test_a_drafter_of_speculators_brings_its_own_vocabulary(zoo: Zoo, tmp_path: Path, draft_vocab: int) -> None:
+    """Against the reference with its embeddings and head put into the target, whose states are taken from before."""
+    path = zoo.path("llama", layers=4)
+    target = Lab.load(target=path, device="cpu").target
+    folder = speculators(tmp_path / "s", target, draft_vocab)
+    lab = Lab(target, {}, {"dflash": str(folder)})
+    weights = load_file(folder / "model.safetensors")
+    ids = torch.arange(draft_vocab) + weights.get("d2t", torch.zeros(draft_vocab, dtype=torch.long))
+    wanted = reference(
+        path,
+        made.dflash(tmp_path / "plain", target),
+        PROMPT,
+        SIZE - 1,
+        (weights["embed_tokens.weight"], weights["lm_head.weight"]),
+    )
+    first = lab.run("dflash", PROMPT, max_new_tokens=9).rounds[0]
+    assert [n.token for n in first.nodes] == ids[wanted.argmax(-1)].tolist()
+    assert [n.q for n in first.nodes] == pytest.approx(wanted.softmax(-1).amax(-1).tolist(), abs=1e-4)
+    drawn = lab.run("dflash", PROMPT, max_new_tokens=20, temperature=1.0)
+    assert {n.token for r in drawn.rounds for n in r.nodes} <= set(ids.tolist())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"speculators_model_type": "dspark"}, "for 'dspark'; dflash is known"),
+        ({"sample_from_anchor": True}, "sample_from_anchor"),
+        ({"transformer_layer_config": None}, "must be a JSON object"),
+        ({"aux_hidden_state_layer_ids": None}, "rising layer numbers"),
+    ],
+)
+def test_what_of_speculators_is_refused(zoo: Zoo, tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    target = Lab.load(target=zoo.path("llama", layers=4), device="cpu").target
+    folder = speculators(tmp_path, target, 96)
+    config = json.loads((folder / "config.json").read_text()) | change
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(AssetError, match=said):
+        load_asset("dflash", str(folder), target)
