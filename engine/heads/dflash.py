@@ -12,7 +12,6 @@ query heads, K key-value heads, C channels a head, O = (H + 2K) C columns of the
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -73,10 +72,7 @@ class DflashHead:
     def __init__(self, spec: DflashSpec, weights: Mapping[str, Tensor], target: Decoder, card: dict[str, Any]) -> None:
         self.spec, self.weights, self.target, self.card = spec, weights, target, card
         self.names = names(weights)
-
-    @cached_property
-    def _lean(self) -> "_Lean":
-        return _Lean(self)
+        self._lean = _Lean(self)
 
     def memory(self, capacity: int) -> "Committed":
         """An empty cache for one run."""
