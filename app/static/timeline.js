@@ -162,7 +162,7 @@ export function mount(element, store, lab) {
     c.font = `11px ${ink("--sans") || "sans-serif"}`;
     const names = rows.map((run) => nameOf(store, run));
     const widest = Math.max(0, ...names.map((name) => c.measureText(name).width));
-    left = width > 560 && !thin() ? Math.min(LABEL, width / 4, widest + 14) : 0;
+    left = width > 440 && !thin() ? Math.min(LABEL, width / 4, widest + 14) : 0;
     const x0 = left;
     const x = (/** @type {number} */ value) => x0 + 1 + ((width - x0 - 10) * value) / span;
     /** @type {Colours} */
