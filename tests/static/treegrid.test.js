@@ -11,6 +11,6 @@ test("who wrote where nothing was drafted", () => {
     return whyNone(run, run.rounds[0]);
   };
   assert.match(said("first_look-0-ar"), /^Plain decoding: the target makes each token/);
-  assert.match(said("all_methods-29-draft_alone"), /^The draft model writes alone/);
+  assert.match(said("all_methods-*-draft_alone"), /^The draft model writes alone/);
   assert.equal(said("first_look-1-sd"), "", "a tree is there");
 });
