@@ -29,7 +29,7 @@ class Dflash:
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.head: DflashHead = kit.assets["dflash"]
         self.taps = self.head.spec.taps
-        self.vocab, self.capacity = kit.vocab, kit.capacity
+        self.vocab = kit.vocab
         self.stops = frozenset(kit.target.tokenizer.stop_ids)
         self.memory: Committed = self.head.memory(kit.capacity)
         self.follower = Follower()

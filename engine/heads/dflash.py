@@ -67,16 +67,17 @@ def wanted(spec: DflashSpec) -> dict[str, tuple[int, ...]]:
 
 
 class DflashHead:
-    """A drafter's weights, and a block's way through them."""
+    """A block's way through a drafter. Of the weights only products are kept, so that no matrix is held twice."""
 
     def __init__(self, spec: DflashSpec, weights: Mapping[str, Tensor], target: Decoder, card: dict[str, Any]) -> None:
-        self.spec, self.weights, self.target, self.card = spec, weights, target, card
+        self.spec, self.target, self.card = spec, target, card
         self.names = names(weights)
-        self._lean = _Lean(self)
+        self._embedding, self._norm = weights.get("embed_tokens.weight"), weights["norm.weight"]
+        self._lean = _Lean(self, weights)
 
     def memory(self, capacity: int) -> "Committed":
         """An empty cache for one run."""
-        return Committed(self.spec, capacity, self.weights["fc.weight"])
+        return Committed(self.spec, capacity, self._norm)
 
     def read(self, memory: "Committed", states_TF: Tensor) -> None:
         """Keys and values of the next T committed tokens in every layer, from the target's states there."""
@@ -91,13 +92,11 @@ class DflashHead:
         x = self.embed(ids)
         for i, layer in enumerate(self._lean.layers):
             x = layer.block.close(x, memory.attend(i, layer.projected(x, ids), layer.norms))
-        block = self.spec.block
-        return self._logits(F.rms_norm(x[1:], (block.width,), self.weights["norm.weight"], block.eps))
+        return self._logits(F.rms_norm(x[1:], self._norm.shape, self._norm, self.spec.block.eps))
 
     def embed(self, ids_B: Tensor) -> Tensor:
         """Embeddings [B, D]: its own where its checkpoint has them, else the target's."""
-        own = self.weights.get("embed_tokens.weight")
-        return self.target.embed(ids_B) if own is None else F.embedding(ids_B, own)
+        return self.target.embed(ids_B) if self._embedding is None else F.embedding(ids_B, self._embedding)
 
     def _logits(self, states_BD: Tensor) -> Tensor:
         """Raw logits [B, V]; an id that its own vocabulary lacks has none (minus infinity)."""
@@ -113,8 +112,8 @@ class DflashHead:
 class _Layer:
     """The products of one layer."""
 
-    def __init__(self, head: DflashHead, i: int) -> None:
-        spec, weights, at = head.spec.block, head.weights, name(i)
+    def __init__(self, head: DflashHead, weights: Mapping[str, Tensor], i: int) -> None:
+        spec, at = head.spec.block, name(i)
         self.block, self._norm = LeanBlock(weights, at, spec), Norm(weights[f"{at}.input_layernorm.weight"], spec.eps)
         q, k = (interleave(weights[f"{at}.self_attn.{n}_norm.weight"], 1, spec.channels) for n in ("q", "k"))
         self.keys = k.expand(spec.kv_heads, -1)  # what multiplies normed keys [K, C]
@@ -137,9 +136,9 @@ class _Layer:
 class _Lean:
     """The products of a drafter; keys and values of committed tokens are made for all layers in one."""
 
-    def __init__(self, head: DflashHead) -> None:
-        spec, weights = head.spec.block, head.weights
-        self.layers = [_Layer(head, i) for i in range(head.spec.layers)]
+    def __init__(self, head: DflashHead, weights: Mapping[str, Tensor]) -> None:
+        spec = head.spec.block
+        self.layers = [_Layer(head, weights, i) for i in range(head.spec.layers)]
         self.mixture = Product(transposed(weights["fc.weight"]))
         own = weights.get("lm_head.weight")
         self.head = None if own is None else Product(transposed(own))

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engine.heads.block import Spec, rope
+from engine.heads.block import Block, Spec, rope
 from engine.heads.dflash import DflashSpec, name, wanted
 from engine.heads.eagle import tapped
 from engine.heads.files import configured
@@ -65,9 +65,8 @@ class DflashRecipe:
         spread = torch.rand(B, BLOCKS, device=device) * (high - low + 1).unsqueeze(1)
         root_BN = low.unsqueeze(1) + spread.long()
         where_BM = (root_BN.unsqueeze(-1) + torch.arange(S, device=device)).flatten(1)  # M = N S rows
-        roots = batch.ids.gather(1, root_BN)
         filled = torch.full((B, BLOCKS, S), self.spec.mask, device=device)
-        filled[..., 0] = roots
+        filled[..., 0] = batch.ids.gather(1, root_BN)
         states = self._forward(params, self.context.embed(filled.flatten(1)), batch.taps, root_BN, where_BM)
         logits = self.context.head(states.view(B, BLOCKS, S, -1)[:, :, 1:])
         before = where_BM.view(B, BLOCKS, S)[:, :, :-1]
@@ -96,15 +95,11 @@ class DflashRecipe:
         turns = (self.cos[here].unsqueeze(1), self.sin[here].unsqueeze(1))
         past = (self.cos[:T], self.sin[:T])
         for at in map(name, range(self.spec.layers)):
-            p = {n: params[f"{at}.{n}.weight"] for n in ("input_layernorm", "post_attention_layernorm")}
-            h = F.rms_norm(x, D, p["input_layernorm"], eps)
+            h = F.rms_norm(x, D, params[f"{at}.input_layernorm.weight"], eps)
             q = self._heads(params, at, "q", h, turns)
             k, v = self._heads(params, at, "k", h, turns), self._heads(params, at, "v", h, None)
             k0, v0 = self._heads(params, at, "k", context, past), self._heads(params, at, "v", context, None)
-            x = x + F.linear(self._look(q, k, v, k0, v0, unseen), params[f"{at}.self_attn.o_proj.weight"])
-            h = F.rms_norm(x, D, p["post_attention_layernorm"], eps)
-            gate, up = (F.linear(h, params[f"{at}.mlp.{n}_proj.weight"]) for n in ("gate", "up"))
-            x = x + F.linear(F.silu(gate) * up, params[f"{at}.mlp.down_proj.weight"])
+            x = Block(params, at, spec).close(x, self._look(q, k, v, k0, v0, unseen))
         return F.rms_norm(x, D, params["norm.weight"], eps)
 
     def _heads(self, params: Params, at: str, kind: str, x: Tensor, turn: tuple[Tensor, Tensor] | None) -> Tensor:
@@ -118,7 +113,7 @@ class DflashRecipe:
         return normed * cos + normed.roll(norm.shape[0] // 2, -1) * sin
 
     def _look(self, q: Tensor, k: Tensor, v: Tensor, k0: Tensor, v0: Tensor, unseen: Tensor) -> Tensor:
-        """Attention [B, M, H C] of the rows over the committed tokens that they may see and over their own block."""
+        """Attention [B, H, M, C] of the rows over the committed tokens that they may see and over their own block."""
         (B, H, M, C), S = q.shape, self.spec.size
         k, v, k0, v0 = (t.repeat_interleave(H // t.shape[1], 1) for t in (k, v, k0, v0))
         q = q * C**-0.5
@@ -127,4 +122,4 @@ class DflashRecipe:
         weights = torch.cat((past, (q @ k.mT).view(B, H, M, S)), -1).softmax(-1)
         own = weights[..., -S:].reshape(B, H, M // S, S, S) @ v
         looked: Tensor = own.view(B, H, M, C) + weights[..., :-S] @ v0
-        return looked.transpose(1, 2).flatten(2)
+        return looked

@@ -9,6 +9,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from engine.heads.dflash import DflashHead
 from engine.heads.eagle import EagleHead
 from engine.heads.medusa import MedusaHead
 from engine.lab import Lab
@@ -16,6 +17,7 @@ from engine.runs.assets import load_asset
 from engine.tasks import SOURCED, load_problems
 from engine.training import eagle, features
 from engine.training.blockwise import BlockwiseRecipe
+from engine.training.dflash import DflashRecipe
 from engine.training.eagle import Eagle2Recipe, Eagle3Recipe
 from engine.training.features import Features, _states
 from engine.training.headcommands import export
@@ -209,3 +211,25 @@ def test_an_encoder_decoder_writes_its_own_texts(crossed: Crossed, tmp_path: Pat
     wanted = [lab.run("ar", prompt, max_new_tokens=LONGEST).token_ids for prompt in prompts]
     rows = [ids[1:size].tolist() for ids, size in zip(batch.ids, batch.size, strict=True)]
     assert sorted(rows) == sorted(wanted)
+
+
+def test_a_block_in_training_is_the_one_of_drafting(context: TrainingContext) -> None:
+    """Several blocks of a text at once, each seeing the text before its root alone, and one after the other."""
+    recipe = DflashRecipe(context)
+    rng = torch.Generator().manual_seed(4)
+    params = {n: t + 0.1 * torch.randn(t.shape, generator=rng) for n, t in recipe.start().items()}
+    batch, size = context.features.batch(0, 3, 0).to("cpu"), recipe.spec.size
+    roots = torch.tensor([[2, 4], [1, 3], [3, 2]])
+    where = (roots.unsqueeze(-1) + torch.arange(size)).flatten(1)
+    filled = torch.full((3, 2, size), recipe.spec.mask)
+    filled[..., 0] = batch.ids.gather(1, roots)
+    with torch.inference_mode():
+        states = recipe._forward(params, context.embed(filled.flatten(1)), batch.taps, roots, where)
+        wanted = context.head(states.view(3, 2, size, -1)[:, :, 1:])
+        head = DflashHead(recipe.spec, params, context.model.decoder, {})
+        for line, both in enumerate(roots.tolist()):
+            for block, root in enumerate(both):
+                memory = head.memory(32)
+                head.read(memory, batch.taps[line, :root])
+                made = head.fill(memory, int(batch.ids[line, root]), size - 1)
+                torch.testing.assert_close(made, wanted[line, block], atol=2e-4, rtol=1e-4)
