@@ -15,8 +15,9 @@ import torch
 
 from engine.config import AUTO, Card, KnobValue, RunConfig
 from engine.costs import Costs, Curve
-from engine.costs.choose import MOST_NODES, TreeChoice
 from engine.costs.curve import rising
+from engine.costs.pace import MOST_NODES
+from engine.costs.trees import TreeChoice
 from engine.draft import chain
 from engine.loop import Decoding
 from engine.methods.compose import build

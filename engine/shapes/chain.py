@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from engine.config import AUTO, Knob
-from engine.costs.choose import ChainChoice
+from engine.costs.chains import ChainChoice
 from engine.draft import Draft
 from engine.parts import Kit, Knobs, Outcome
 from engine.sampling import surest

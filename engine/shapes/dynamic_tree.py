@@ -9,7 +9,8 @@ import numpy as np
 from torch import Tensor
 
 from engine.config import AUTO, Knob
-from engine.costs.choose import MOST_LEVELS, MOST_NODES, TreeChoice
+from engine.costs.pace import MOST_LEVELS, MOST_NODES
+from engine.costs.trees import TreeChoice
 from engine.parts import Context, Kit, Knobs, Outcome
 from engine.sampling import read
 from engine.strata.metapath import meta_path

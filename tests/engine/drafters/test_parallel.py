@@ -9,7 +9,7 @@ import torch
 
 from engine.config import Card
 from engine.costs import Costs, Curve
-from engine.costs.choose import FIRST_LENGTH, ChainChoice
+from engine.costs.chains import FIRST_LENGTH, ChainChoice
 from engine.errors import AssetError, ModelMismatch
 from engine.heads.parallel import META, load_parallel
 from engine.lab import Lab

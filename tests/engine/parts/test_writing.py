@@ -9,7 +9,7 @@ from torch import Tensor
 
 from engine.config import Sampling
 from engine.costs import Costs, Curve
-from engine.costs.choose import ChainChoice
+from engine.costs.chains import ChainChoice
 from engine.draft import Draft
 from engine.errors import EngineFault
 from engine.parts import Context, write_block

@@ -9,7 +9,7 @@ import pytest
 from engine.analysis.explain import why
 from engine.config import Sampling
 from engine.costs import Costs, Curve
-from engine.costs.choose import ChainChoice
+from engine.costs.chains import ChainChoice
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.runs import costs as measuring

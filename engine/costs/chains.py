@@ -1,0 +1,122 @@
+"""How long a chain is drafted so that tokens come fastest, from what was accepted so far and what a round costs."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from engine.costs.curve import Costs
+from engine.costs.pace import HELD, Pace, Share, Told, best_length
+
+MOST_CHAIN = 32  # draft tokens that a choice never exceeds
+FIRST_LENGTH = 5  # of a chain about which nothing is known
+CHAIN_HELD = (
+    0.9  # share taken to hold where the pace of chains begins: tokens of which a drafter is not sure are not among them
+)
+MEMORY = 0.8  # weight of the past in the pace of chains, each round
+TRUST = 0.75  # an untested confidence is raised to this power: the likeliest token holds oftener than it says
+PAUSE, LONGEST = 16, 64  # rounds without a draft before one is tried again: at first, and at most
+EDGES = (0.1, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99, 0.999)  # of the bins in which a drafter's confidence is checked
+
+
+class ChainChoice:
+    """The length of a chain. A drafter that asks before each token is told token by token, by its confidence; of one
+    that does not, the length is set before the round from how far earlier drafts held.
+
+    Rounds without a draft follow where drafts have been slower than plain decoding; they double where a new one is too.
+    """
+
+    def __init__(self, costs: Costs) -> None:
+        self.costs = costs
+        self._plain = 1 / costs.round(None, 1)
+        self.begin()
+
+    def begin(self) -> None:
+        """A new run: nothing is known."""
+        self.pace = Pace(self.costs, CHAIN_HELD, MEMORY)  # of the rounds that draft
+        self._any = Share(HELD)
+        self._bins = [Share(0.5, 1.0) for _ in range(len(EDGES) + 1)]
+        self._depths = [Share(HELD, 2.0) for _ in range(MOST_CHAIN)]
+        self._pause = PAUSE  # how long the next one is
+        self._left = 0 if self._pays else PAUSE  # rounds of this one
+        self._round(stepwise=True)
+
+    def _round(self, stepwise: bool) -> None:
+        self._stepwise, self._asked = stepwise, 0
+        self._shares, self._chances, self._reached = list[float](), list[float](), 1.0
+        self._least = 0.0
+        self._following: float | None = None
+
+    @property
+    def _pays(self) -> bool:
+        return self.pace.rate > self._plain
+
+    def limit(self, *, stepwise: bool = False) -> int:
+        """Most tokens of this round's draft; `stepwise` says that its drafter makes them one by one, and asks before
+        each."""
+        self._round(stepwise)
+        if self._left:
+            self._left -= 1
+            return 0
+        if stepwise:
+            return MOST_CHAIN
+        return max(1, best_length(self._known(), self.costs)) if self._any.tests else FIRST_LENGTH
+
+    def _known(self) -> list[float]:
+        """By place the chance that a draft token holds where those before it did."""
+        overall = self._any.value()
+        return [share.value(overall) for share in self._depths]
+
+    def more(self, drafted: int, share: float) -> bool:
+        """Whether the next token, of which the drafter is so sure, joins the draft: its own time is spent."""
+        self._asked = drafted + 1
+        chance = self._bins[bisect_right(EDGES, share)].value(share**TRUST)
+        self._least, following = self._worth(drafted, 0.0), self._reached * chance
+        if drafted and following < self._least:
+            self._following = following
+            return False
+        self._shares.append(share)
+        self._chances.append(chance)
+        self._reached, self._following = following, None
+        return True
+
+    def among(self, shares: Sequence[float]) -> int:
+        """How many of the tokens of a draft that was made in one pass are verified, by how sure the drafter is of
+        each."""
+        taken = next((n for n, share in enumerate(shares) if not self.more(n, share)), len(shares))
+        self._asked = len(shares)
+        return taken
+
+    def ends(self, drafted: int) -> bool:
+        """Whether another step would cost more than it can bring, which is a token if all before it hold."""
+        if not self._stepwise:  # nothing is saved
+            return False
+        self._least = self._worth(drafted, self.costs.step)
+        self._following = self._reached if self._reached < self._least else None
+        return self._following is not None
+
+    def _worth(self, drafted: int, step: float) -> float:
+        """The chance from which on one more token, and so much drafting, is worth its time."""
+        return max(self.pace.rate, self._plain) * (step + self.costs.further(drafted + 1))
+
+    def told(self, drafted: int) -> Told:
+        """This round's choice."""
+        reached, tokens = 1.0, 1.0
+        for chance in (self._chances or self._known())[:drafted]:
+            reached *= chance
+            tokens += reached
+        return Told(tokens, self.costs.round(drafted or None, drafted + 1), self._least, self._following)
+
+    def observe(self, drafted: int, accepted: int) -> None:
+        """Learn from a verified round. The pace takes the tokens that were expected, which scatter less than those that
+        came; how often the expectation is wrong is learnt with the chances."""
+        if drafted:
+            self.pace.add(self.told(drafted).expected, self.costs.round(max(drafted, self._asked), drafted + 1))
+        for place in range(min(accepted + 1, drafted)):
+            held = float(place < accepted)
+            self._any.add(held)
+            if place < MOST_CHAIN:
+                self._depths[place].add(held)
+            if place < len(self._shares):
+                self._bins[bisect_right(EDGES, self._shares[place])].add(held)
+        if drafted:
+            self._left = 0 if self._pays else self._pause
+            self._pause = PAUSE if self._pays else min(2 * self._pause, LONGEST)

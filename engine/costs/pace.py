@@ -1,0 +1,114 @@
+"""What drafting brings and costs: tokens a millisecond so far, and what maximises them.
+
+Tokens a millisecond of many rounds is best when nothing is done that brings fewer tokens than its time could bring
+elsewhere (the marginal rule of fractional programming, Dinkelbach 1967). So one more draft token is worth it when the
+chance that it is reached and accepted exceeds the running rate times what it costs, and of a tree the nodes are
+verified that maximise accepted tokens less rate times time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.costs.curve import Costs
+from engine.trace.records import RoundExtras
+
+MOST_LEVELS, MOST_NODES = 16, 64  # of a tree, and the chain that a pace begins with: what a choice never exceeds
+HELD = 0.8  # share of draft tokens taken to be accepted before any was tested
+
+
+def best_length(accepted: Sequence[float], costs: Costs) -> int:
+    """The length of a chain that maximises expected tokens a millisecond; 0 drafts nothing.
+
+    `accepted[i]` is the chance that draft token i holds where all before it did.
+    """
+    reached, tokens = 1.0, 1.0  # the target's own token comes with every round
+    best, length = tokens / costs.round(None, 1), 0
+    for n, chance in enumerate(accepted, 1):
+        reached *= chance
+        tokens += reached
+        rate = tokens / costs.round(n, n + 1)
+        if rate > best:
+            best, length = rate, n
+    return length
+
+
+def best_size(chances: Sequence[float], rate: float, costs: Costs) -> int:
+    """How many of the nodes, likeliest first, are verified: the number that maximises accepted tokens less rate x time.
+
+    `chances` are those of being accepted, of at most `MOST_NODES` nodes; `rate` is in tokens a millisecond.
+    """
+    passes = costs.passes.whole
+    best, size, tokens = -rate * passes[1], 0, 0.0
+    for n, chance in enumerate(chances, 1):
+        tokens += chance
+        value = tokens - rate * passes[n + 1]
+        if value > best:
+            best, size = value, n
+    return size
+
+
+@dataclass
+class Share:
+    """A running share of tests that held, which begins as if `weight` tests had come out at `prior`."""
+
+    prior: float
+    weight: float = 4.0
+    tests: float = 0.0
+    held: float = 0.0
+
+    def add(self, held: float, tests: float = 1.0) -> None:
+        """So many tests, of which so many held."""
+        self.tests, self.held = self.tests + tests, self.held + held
+
+    def value(self, prior: float | None = None) -> float:
+        """The share, from another prior if one is given."""
+        return (self.held + self.weight * (self.prior if prior is None else prior)) / (self.tests + self.weight)
+
+
+@dataclass
+class Pace:
+    """Tokens a millisecond so far, by what rounds cost according to the curve; it begins as if there had been one round
+    of the chain that is best where the share `held` of draft tokens hold. Earlier rounds weigh `memory` times less."""
+
+    costs: Costs
+    held: float = HELD
+    memory: float = 1.0
+    tokens: float = field(init=False)
+    ms: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        length = best_length([self.held] * MOST_LEVELS, self.costs)
+        self.tokens = sum(self.held**place for place in range(length + 1))
+        self.ms = self.costs.round(length or None, length + 1)
+
+    def add(self, tokens: float, ms: float) -> None:
+        """A round."""
+        self.tokens, self.ms = self.memory * self.tokens + tokens, self.memory * self.ms + ms
+
+    @property
+    def rate(self) -> float:
+        """Tokens a millisecond."""
+        return self.tokens / self.ms
+
+
+@dataclass(frozen=True)
+class Told:
+    """A choice as a trace tells it."""
+
+    expected: float  # tokens of the round, the target's own included
+    expected_ms: float
+    least: float  # chance from which on one more draft token would have been worth its time
+    following: float | None  # and the one that it had; None where something else ended the draft
+    branches: tuple[float, float] | None = None  # tokens that they would bring, and would have to; None of a tree
+
+    def extras(self) -> RoundExtras:
+        """The names of a round's extras."""
+        found: RoundExtras = {
+            "expected": self.expected,
+            "expected_ms": self.expected_ms,
+            "least": self.least,
+            "following": self.following,
+        }
+        if self.branches is not None:
+            found["branches"], found["branches_least"] = self.branches
+        return found
