@@ -129,7 +129,7 @@ export const lengths = {
   names: ["cost_ratio"],
   caption:
     "Line: speed predicted if k levels were drafted, E(k) / (v(k) + k c + o), from acceptance by position, draft " +
-    "step c, call v and overhead o, all as measured. Square: measured.",
+    "step c (one, where one pass writes the draft), call v and overhead o, all as measured. Square: measured.",
   needs: (rounds) => drafted(rounds) && summary(rounds).costRatio !== null,
   domain: (all) => ({
     k: most(all, (rounds) =>

@@ -141,7 +141,7 @@ export function summary(rounds) {
   const reward = sum(rounds, rewardMs);
   const step = ratio(
     sum(drafting, (round) => round.draft_ms),
-    sum(drafting, (round) => round.levels),
+    sum(drafting, (round) => round.extras.passes ?? round.levels),
   );
   const calls = rounds.filter((round) => round.fed > 0).length;
   const call = ratio(verify, calls);
@@ -267,8 +267,8 @@ export function incomparable(run, baseline) {
   return "";
 }
 
-/** Predicted speed against one token a call when k levels are drafted: E(k) / (v(k) + k c + o), in plain calls.
- * v(k) goes straight from one plain call to the measured call at the measured length.
+/** Predicted speed against one token a call when k levels are drafted: E(k) / (v(k) + k c + o), in plain calls; one
+ * c where one pass writes them all. v(k) goes straight from one plain call to the measured call at the measured length.
  * @param {readonly Round[]} rounds
  * @param {Summary | null} [plain] summary of a lane without a draft, if one can be compared
  * @returns {{k: number, calls: number, speed: number|null}[]} */
@@ -283,11 +283,12 @@ export function lengthCurve(rounds, plain = null) {
   const unit = plain?.call ?? call;
   const other = numbers.other / Math.max(1, numbers.rounds);
   const whole = plain ? unit + plain.other / Math.max(1, plain.rounds) : unit + other;
+  const once = rounds.some((round) => "passes" in round.extras);
   let expected = 1;
   const at = (/** @type {number} */ k) =>
     numbers.step === null || !unit
       ? null
-      : (expected * whole) / (unit + (call - unit) * (k / (mean || 1)) + k * numbers.step + other);
+      : (expected * whole) / (unit + (call - unit) * (k / (mean || 1)) + (once ? Math.min(k, 1) : k) * numbers.step + other);
   const curve = [{ k: 0, calls: 1, speed: at(0) }];
   marginal.forEach((share, i) => {
     expected += share;

@@ -3,7 +3,8 @@
 A chain that was recorded with a long draft says what any shorter one would have accepted: a draft token depends on the
 text before it and not on where its draft began. So the rounds of one long probe are recast with each shorter length
 (`recast`; of look-ups `cut`), and their time is what was measured: a draft step or a look-up, a target call by the
-tokens it reads (`Curve`), and the rest of a round. Of other shapes only what was run is told.
+tokens it reads (`Curve`), and the rest of a round. Of other shapes, and of drafts that one pass writes, whose places
+know where the draft began and cost the same together, only what was run is told.
 docs/design/0019-advice.md.
 """
 
@@ -42,6 +43,7 @@ class Option:
     steps: tuple[Step, ...]  # of all rounds, for other costs
     levels: int = 0  # of the deepest draft that was recorded
     probed: int | None = None  # draft length of the runs behind, where it is computed
+    once: bool = False  # whether one pass writes a draft, whatever its length
 
     @cached_property
     def speedup(self) -> Interval | None:
@@ -144,7 +146,7 @@ def options(
         pairs = [(names[name], partners[name]) for name in partners]
         found.append(_measured(pairs))
         head = runs[0].head
-        if head.shape == "chain" and int(head.knobs.get("gamma") or 0) > 1:
+        if head.shape == "chain" and not _once(runs) and int(head.knobs.get("gamma") or 0) > 1:
             lengths = range(1, int(head.knobs["gamma"]))
             found += [_computed(pairs, length, costs, head.drafter in free) for length in lengths]
     return found
@@ -168,7 +170,13 @@ def _measured(pairs: Sequence[tuple[Trace, Trace]]) -> Option:
     each = tuple((*_spent(trace), *_spent(base)) for trace, base in pairs)
     steps = [step for trace, _ in pairs for step in _steps(trace)]
     levels = max((event.levels for trace, _ in pairs for event in trace.rounds), default=0)
-    return Option(head.method, head.title, head.knobs, each, _tau(steps), tuple(steps), levels)
+    once = _once([trace for trace, _ in pairs])
+    return Option(head.method, head.title, head.knobs, each, _tau(steps), tuple(steps), levels, once=once)
+
+
+def _once(runs: Iterable[Trace]) -> bool:
+    """Whether one pass wrote each draft."""
+    return any("passes" in event.extras for trace in runs for event in trace.rounds)
 
 
 def _computed(pairs: Sequence[tuple[Trace, Trace]], length: int, costs: Curve, free: bool) -> Option:
@@ -328,7 +336,8 @@ class Batch:
         if "gamma" not in option.knobs or self.step_ms is None:
             return None
         length = max((drafted for drafted, _, _ in option.steps), default=0)
-        return option.tau * self.verify.at(1) / (self.step_ms * length + self.verify.at(length + 1))
+        drafting = self.step_ms * (1 if option.once else length)
+        return option.tau * self.verify.at(1) / (drafting + self.verify.at(length + 1))
 
 
 def batches(rows: Sequence[Mapping[str, Any]], hardware: str = "") -> list[Batch]:

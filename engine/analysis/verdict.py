@@ -110,7 +110,8 @@ def verdict_over(
     rounds = [event for one in traces for event in one.rounds]
     drafting = sum(event.drafted > 0 for event in rounds)
     active = drafting / len(rounds) if rounds else 0.0
-    worth = worthwhile(found)
+    once = any("passes" in event.extras for event in rounds)
+    worth = worthwhile(found, once)
     # without a baseline the target call stands for a step of plain decoding
     gain = found.get("speedup") or (found["tau"] or 0.0) * (1 - shares.draft - shares.beside)
     call = _call_ratio(found, [event for one in baselines or () for event in one.rounds])
@@ -118,7 +119,7 @@ def verdict_over(
     cause = _cause(found, calls, gain, shares, active, call or 1.0, worth)
     return Verdict(
         f"{_speed(trace, found.get('speedup'), ratios, name, plain, turns)}: {_terms(found, shares.reward)}.",
-        _why(cause, found, calls, shares, drafting, call, worth),
+        _why(cause, found, calls, shares, drafting, call, worth, once),
         "" if found.get("speedup") is not None else "no lane without a draft was run",
         cause,
         found.get("speedup"),
@@ -188,12 +189,15 @@ def _plain(runs: Sequence[Trace | None]) -> bool:
     return bool(rounds) and not lossy and not any(event.drafted for event in rounds)
 
 
-def worthwhile(found: dict[str, Any]) -> int:
-    """Leading draft positions that pay: marginal(d) tokens for one more draft step, against tokens a second now."""
+def worthwhile(found: dict[str, Any], once: bool = False) -> int:
+    """Leading draft positions that pay: marginal(d) tokens for one more draft step, against tokens a second now. Those
+    of a draft that was written `once`, in one pass, pay together or not at all."""
     marginal, speed = found["accept_by_depth"]["marginal"], found["tokens_per_s"]
     if not speed or found["cost_ratio"] is None:
         return 0
     step = found["cost_ratio"] * found["verify_s"] / found["rounds"]
+    if once:
+        return len(marginal) if sum(marginal) > speed * step else 0
     return next((position for position, gain in enumerate(marginal) if gain <= speed * step), len(marginal))
 
 
@@ -235,6 +239,7 @@ def _why(
     drafting: int,
     call: float | None,
     worth: int,
+    once: bool,
 ) -> str:
     calls = count(found["rounds"], "target call")
     if cause == "written in place":
@@ -265,6 +270,14 @@ def _why(
         return f"Target call too costly: over a draft of {length} {tokens} it takes as long as {times} plain ones."
     marginal = found["accept_by_depth"]["marginal"]
     of = f"of the {count(drafting, 'round')} with a draft"
+    if once:
+        most, kept = count(len(marginal), "token"), mean(sum(marginal))
+        return (
+            f"The draft pays for itself: one pass writes up to {most}, of which {kept} are accepted on average."
+            if cause == "pays off"
+            else f"Acceptance is too low: of the up to {most} that one pass writes {kept} are accepted on average, "
+            "less than the pass costs."
+        )
     if cause == "pays off":
         return (
             f"Every draft position pays for itself, up to position {len(marginal)} "

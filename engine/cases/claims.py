@@ -47,9 +47,25 @@ def _checked(trace: Trace) -> int:
     return sum(event.fed for event in trace.rounds)
 
 
+def _wasted(trace: Trace) -> int:
+    """Draft tokens that were not accepted."""
+    return sum(event.drafted - event.accepted for event in trace.rounds)
+
+
 def _draft_cost(trace: Trace) -> float:
     """Milliseconds of drafting a draft token."""
     return sum(event.draft_ms for event in trace.rounds) / max(1, sum(event.drafted for event in trace.rounds))
+
+
+def _lengths(trace: Trace) -> list[int]:
+    """How long the drafts were, in levels, up to the last round, which the end of the text may have cut short."""
+    return [event.levels for event in trace.rounds[:-1] if event.drafted]
+
+
+def _stopped(trace: Trace) -> int:
+    """Rounds whose draft ended because one more token of it could not have been worth its time on the device."""
+    chosen = ((event.extras.get("following"), event.extras.get("least")) for event in trace.rounds)
+    return sum(following is not None and least is not None and following < least for following, least in chosen)
 
 
 def _unsure_at_verb(trace: Trace, most: float) -> bool:
@@ -117,6 +133,11 @@ CLAIMS: dict[str, Claim] = {
     "fewer_calls": lambda _, traces, pair: calls(traces[pair[0]].rounds) < calls(traces[pair[1]].rounds),
     "cheaper_drafts": lambda _, traces, pair: _draft_cost(traces[pair[0]]) < _draft_cost(traces[pair[1]]),
     "fewer_checked": lambda _, traces, pair: _checked(traces[pair[0]]) < _checked(traces[pair[1]]),
+    "wastes_less": lambda _, traces, pair: _wasted(traces[pair[0]]) < _wasted(traces[pair[1]]),
+    "lengths": lambda _, traces, given: (
+        min(_lengths(traces[given[0]])) <= given[1] and max(_lengths(traces[given[0]])) >= given[2]
+    ),
+    "stopped": lambda _, traces, given: _stopped(traces[given[0]]) >= given[1],
     "rewritten": lambda _, traces, given: _rewritten(traces[given[0]]) >= given[1],
     "finished": lambda _, traces, __: all(t.end is not None and t.end.reason == "eos" for t in traces),
 }

@@ -24,6 +24,7 @@ class Dflash:
     NEEDS: ClassVar[tuple[str, ...]] = ("dflash",)
     DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()
+    ONE_PASS: ClassVar[bool] = True
     DECODER_ONLY: ClassVar[str] = "it reads the target's states of every token before, and a source has none."
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:

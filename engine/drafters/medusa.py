@@ -29,6 +29,7 @@ class Medusa:
     NEEDS: ClassVar[tuple[str, ...]] = ("medusa",)
     DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()
+    ONE_PASS: ClassVar[bool] = True
     taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
@@ -72,7 +73,7 @@ class Medusa:
         logits = self._logits(state, limit)
         n = next((i for i in range(limit) if not shape.more(i, logits[i])), limit)
         plain = self._fill(chain_template(n), state, True, logits[:n]) if n else EMPTY
-        made = chain(plain.tokens, logits=plain.logits, scores=plain.scores, sources=plain.sources)
+        made = chain(plain.tokens, logits=plain.logits, scores=plain.scores, sources=plain.sources, extras=plain.extras)
         kept: Draft = shape.keep(made)
         return kept
 
@@ -93,7 +94,7 @@ class Medusa:
             tokens.append(ids[at])
             parents.append(place[parent])
             sums.append((sums[place[parent]] if parent >= 0 else 0.0) + scores[at])
-        made = Draft(tuple(tokens), tuple(parents), scores=tuple(sums))
+        made = Draft(tuple(tokens), tuple(parents), scores=tuple(sums), extras={"passes": 1})
         if not full:
             return made
         return Draft(
@@ -103,6 +104,7 @@ class Medusa:
             logits=logits,
             scores=made.scores,
             sources=tuple({"kind": "head", "index": d, "level": d} for d in made.depths),
+            extras=made.extras,
         )
 
     def observe(self, outcome: Outcome) -> None:

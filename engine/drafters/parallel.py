@@ -20,6 +20,7 @@ class Parallel:
     NEEDS: ClassVar[tuple[str, ...]] = ("parallel",)
     DISTRIBUTIONS: ClassVar[bool] = True
     WANTS: ClassVar[tuple[str, ...]] = ()
+    ONE_PASS: ClassVar[bool] = True
     taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:

@@ -15,6 +15,7 @@ from engine.parts.protocols import (
     Stepwise,
     TreeShape,
     decoder_only,
+    one_pass,
     parts_in,
 )
 from engine.parts.threshold_rule import ThresholdRule
@@ -37,6 +38,7 @@ __all__ = [
     "TreeShape",
     "decoder_only",
     "most_of",
+    "one_pass",
     "parts_in",
     "write_block",
     "write_chain",

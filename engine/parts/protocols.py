@@ -108,6 +108,12 @@ def decoder_only(part: type[Any]) -> str:
     return str(getattr(part, "DECODER_ONLY", ""))
 
 
+def one_pass(drafter: type[Any]) -> bool:
+    """Whether one pass writes all levels of a draft (its `ONE_PASS`), and so costs the same however many are wanted. It
+    notes `passes` of its rounds."""
+    return bool(getattr(drafter, "ONE_PASS", False))
+
+
 def parts_in(package: str, folder: Iterable[str]) -> dict[str, type[Any]]:
     """The parts of a room by name: every class with a `NAME` of its own, in the order of the files and within a file.
 

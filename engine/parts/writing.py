@@ -15,6 +15,7 @@ from engine.errors import EngineFault
 from engine.model.session import NAN, check_finite
 from engine.parts.protocols import ChainShape, Context, Ending, Stepwise
 from engine.sampling import distribution, drawn, first_argmax, pick, read
+from engine.trace.records import RoundExtras
 
 
 class Ahead(Protocol):
@@ -114,7 +115,7 @@ def write_block(
         context.streams.uniforms("draft", n)
     sources = [source() for _ in range(n)] if context.full else []
     made = Chain(tokens[:n], [], [] if dists is None else list(dists[:n]), sources)
-    return _kept(context, shape, made, rows[:n])
+    return _kept(context, shape, made, rows[:n], {"passes": 1})
 
 
 def _asked(shape: ChainShape, rows_NV: Tensor) -> int:
@@ -129,7 +130,7 @@ def most_of(shape: ChainShape) -> int:
     return shape.stepwise() if isinstance(shape, Stepwise) else shape.limit()
 
 
-def _kept(context: Context, shape: ChainShape, made: Chain, logits: Tensor) -> Draft:
+def _kept(context: Context, shape: ChainShape, made: Chain, logits: Tensor, extras: RoundExtras | None = None) -> Draft:
     """What the shape makes of a chain, whose raw logits are [N, V]."""
     return shape.keep(
         chain(
@@ -140,6 +141,7 @@ def _kept(context: Context, shape: ChainShape, made: Chain, logits: Tensor) -> D
             scores=_scores(logits, made.tokens) if context.full else None,
             sources=tuple(made.sources) if context.full else None,
             confidence=made.gauged,
+            extras=extras or {},
         )
     )
 

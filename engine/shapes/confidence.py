@@ -119,7 +119,7 @@ class ConfidenceChain:
         values = list(draft.confidence) if draft.confidence else self.gauge(draft.logits).tolist()
         k = self._length(values) if self.knobs["adapt_k"] and self.knobs["lookahead"] == "full" else self.k_max
         mean = sum(values) / len(values)
-        extras: RoundExtras = {"k": min(k, len(draft)), "mean_confidence": mean, "made": len(draft)}
+        extras: RoundExtras = {**draft.extras, "k": min(k, len(draft)), "mean_confidence": mean, "made": len(draft)}
         return replace(draft, confidence=tuple(values), extras=extras).cut(k)
 
     def _length(self, values: list[float]) -> int:

@@ -338,7 +338,9 @@ HEAD_EXTRAS = (
     | {"earlier": _texts, "chat": _flag, "right": _flag, "costs": _costs}
 )
 EXTRAS = (
-    _each(_few, "bin", "n_verify", "levels", "d_extra", "k", "made", "candidates", "hit_order", "beams", "ended")
+    _each(
+        _few, "bin", "n_verify", "levels", "d_extra", "k", "made", "candidates", "hit_order", "beams", "ended", "passes"
+    )
     | _each(_few, "iteration", "places", "written", "open")
     | _each(_count, "match", "table_entries", "buffers_made", "buffers_reused", "reward_tokens", "draft_tokens")
     | _each(_share, "mean_confidence", "judge_threshold", "reward", "following")

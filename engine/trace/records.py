@@ -119,6 +119,7 @@ class RoundExtras(_Named, total=False):
     match: int
     where: str  # the draft is from: dynamic | static | adjacency | model | this | earlier
     score: float  # draft tokens that counts expect to hold
+    passes: int  # of the drafter, where one wrote several levels of the draft
     draft_tokens: int  # of a model with a tokenizer of its own, that the draft was cut from
     beams: int  # live ones
     ended: int

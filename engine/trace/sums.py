@@ -44,6 +44,7 @@ class Sums:
     drafting: int = 0  # rounds with a draft
     rollbacks: int = 0  # of these, rounds that ended at a rejected token
     levels: int = 0  # depths of their drafts, added
+    steps: int = 0  # draft steps: of a drafter that writes several levels in one pass its passes, else the levels
     deepest: int = 0
     ended: Counts = ()  # rounds with a draft by the number of accepted draft tokens
     stopped: Counts = ()  # of these, rounds that ended at a rejected token
@@ -93,6 +94,7 @@ class Sums:
             drafting=len(drafting),
             rollbacks=len(stops),
             levels=sum(event.levels for event in drafting),
+            steps=sum(event.extras.get("passes", event.levels) for event in drafting),
             deepest=max((event.levels for event in drafting), default=0),
             ended=_histogram([event.accepted for event in drafting]),
             stopped=_histogram([event.accepted for event in stops]),
@@ -117,7 +119,7 @@ class Sums:
         values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in found.items()
         }
-        return cls(**values)
+        return cls(**({"steps": values.get("levels", 0)} | values))  # older sums have none
 
     def to_json(self) -> dict[str, Any]:
         """As JSON types."""
@@ -134,7 +136,7 @@ class Sums:
     def numbers(self) -> dict[str, Any]:
         """Every number of `engine.analysis.names` that these sums give; one that cannot be known is None."""
         tested = None if self.rejected is None else self.accepted + self.rejected
-        step, call = ratio(self.step_ms, self.levels), ratio(self.verify_ms, self.rounds)
+        step, call = ratio(self.step_ms, self.steps), ratio(self.verify_ms, self.rounds)
         return {
             "tokens": self.tokens,
             "rounds": self.rounds,

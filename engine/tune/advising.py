@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.config import Card
+from engine.drafters import DRAFTERS
 from engine.errors import ConfigError, EngineFault, LabError
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.parts import one_pass
 from engine.served.configs import CANDIDATES
 from engine.trace.store import Trace
 from engine.trace.sums import Sums
@@ -17,6 +19,7 @@ Asked = tuple[str, dict[str, Any]]  # a prompt, and what its trace notes
 GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16)  # lengths of chains
 TREES = (8, 16, 24, 40)  # draft tokens of dynamic trees
 PROBED_TREES = (8, 16, 32, 60)
+PROBED_BLOCKS = (4, 8)  # lengths of chains that one pass writes, beside the probe's
 WITHIN = 0.05  # of speed that a choice may lie behind the best of a grid
 
 
@@ -39,12 +42,13 @@ def candidates(lab: Lab, wanted: Sequence[str] = ()) -> list[Card]:
 
 
 def probes(cards: Iterable[Card], most: int = PROBE) -> list[Spec]:
-    """Chains once, with a draft of `most` tokens; dynamic trees by some sizes, since what a smaller one would have had
-    is not in a larger one; other shapes as they usually are."""
+    """Chains once, with a draft of `most` tokens; those that one pass writes, and dynamic trees, by some sizes, since
+    what a smaller one would have had is not in a larger one; other shapes as they usually are."""
     found = list[Spec]()
     for card in cards:
         if _is_chain(card):
-            found.append((card.name, {"gamma": _fitting(card, most)}))
+            sizes = (*PROBED_BLOCKS, most) if _once(card) else (most,)
+            found += [(card.name, {"gamma": gamma}) for gamma in dict.fromkeys(_fitting(card, n) for n in sizes)]
         elif any(knob.name == "total_token" for knob in card.knobs):
             found += [(card.name, {"total_token": size}) for size in PROBED_TREES]
         else:
@@ -70,9 +74,14 @@ def _is_chain(card: Card) -> bool:
     return card.shape == "chain" and any(knob.name == "gamma" for knob in card.knobs)
 
 
+def _once(card: Card) -> bool:
+    return one_pass(DRAFTERS[card.drafter])
+
+
 def _fitting(card: Card, gamma: int) -> int:
+    """At most what the knob allows; of a draft that one pass writes what it usually has, which is all its places."""
     knob = next(knob for knob in card.knobs if knob.name == "gamma")
-    return int(min(gamma, knob.high or gamma))
+    return int(min(gamma, knob.default if _once(card) else knob.high or gamma))
 
 
 def free(cards: Iterable[Card]) -> set[str]:

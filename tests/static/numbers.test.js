@@ -161,4 +161,11 @@ test("a free draft of which all is accepted gains one call a level", () => {
     dear.map(({ speed }) => speed),
     [1, 1, 1],
   );
+  const block = round({ drafted: 2, accepted: 2, verify_ms: 10, draft_ms: 20, extras: { passes: 1 } });
+  assert.equal(summary([block]).costRatio, 2);
+  assert.deepEqual(
+    lengthCurve([block]).map(({ speed }) => speed),
+    [1, 2 / 3, 1],
+    "one pass writes one level or both",
+  );
 });

@@ -134,6 +134,8 @@ export interface RoundExtras {
   readonly where?: string;
   /** draft tokens that counts expect to hold */
   readonly score?: number;
+  /** of the drafter, where one wrote several levels of the draft */
+  readonly passes?: number;
   /** of a model with a tokenizer of its own, that the draft was cut from */
   readonly draft_tokens?: number;
   /** live ones */

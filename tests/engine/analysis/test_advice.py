@@ -87,6 +87,22 @@ def test_shorter_drafts_are_forecast_from_a_long_probe(share: float) -> None:
     assert chosen >= 0.98 * max(true.values())
 
 
+def test_of_drafts_that_one_pass_writes_only_what_was_run_is_told() -> None:
+    """Their places know where the draft began, and a shorter one costs as much; nor is a server's step paid twice."""
+    prompts = range(6)
+    plain, probe = [run(p, 0, 0.9) for p in prompts], [run(p, 12, 0.9) for p in prompts]
+    table = [{"batch": 1, "rows": rows, "verify_ms": 10.0, "draft_ms": 4.0} for rows in (1, 16)]
+    steps = advise({"SD": probe}, plain, V, batches=batches(table))[0]
+    for trace in probe:
+        for event in trace.rounds:
+            event.extras["passes"] = 1
+    (block,) = options({"Block": probe}, plain, V, set())
+    assert block.knobs["gamma"] == 12 and block.probed is None and block.once
+    (row,) = advise({"Block": probe}, plain, V, batches=batches(table))
+    assert row["batches"][0]["speedup"] == pytest.approx(block.tau * 10 / (4 + 10))
+    assert row["batches"][0]["gamma"] == 12 and steps["batches"][0]["gamma"] < 4
+
+
 def test_rounds_are_recast_and_cut() -> None:
     assert list(recast([(5, 3, 4), (5, 5, 6)], 2, 99)) == [(2, 2, 3), (2, 0, 1), (2, 2, 3), (2, 2, 3)]
     assert list(recast([(5, 5, 6), (5, 1, 2)], 4, 99)) == [(4, 4, 5), (4, 2, 3)], "goes on through a bonus"

@@ -54,6 +54,29 @@ def test_acceptance_falls() -> None:
     assert never.worth == 0
 
 
+def test_a_draft_of_one_pass_pays_as_a_whole() -> None:
+    """Its step is the pass, and no position is dearer than another, however seldom the last holds."""
+
+    def block(states: list[str], draft: float) -> Trace:
+        made = run(states, draft=draft)
+        for event in made.rounds:
+            event.extras["passes"] = 1
+        return made
+
+    said = verdict(block(["ard"] * 9 + ["aar"], draft=2.0), ar([1] * 8))
+    assert (said.cause, said.worth) == ("pays off", 3)
+    assert said.line.endswith("a draft step costs **0.60** of one.")
+    assert said.why == (
+        "The draft pays for itself: one pass writes up to 3 tokens, of which 1.1 are accepted on average."
+    )
+    never = verdict(block(["rdd"] * 9 + ["ard"], draft=2.0), ar([1] * 8, ms=20.0))
+    assert (never.cause, never.worth) == ("acceptance falls", 0)
+    assert never.why == (
+        "Acceptance is too low: of the up to 3 tokens that one pass writes 0.1 are accepted on average, "
+        "less than the pass costs."
+    )
+
+
 def test_overhead() -> None:
     said = verdict(run(["aaa"] * 8, other=10.0))
     assert said.cause == "overhead-bound" and said.other_share == pytest.approx(10 / 20.9)

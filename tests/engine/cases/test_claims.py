@@ -42,6 +42,32 @@ def test_claims_about_trees(claim: dict[str, list[int]], holds: bool) -> None:
     assert (failures(Preset("made", "Made", expect=claim), traces) == []) is holds
 
 
+@pytest.mark.parametrize(
+    ("claim", "holds"),
+    [
+        ({"wastes_less": [1, 0]}, True),
+        ({"wastes_less": [0, 1]}, False),
+        ({"wastes_less": [1, 1]}, False),
+        ({"lengths": [1, 2, 5]}, True),
+        ({"lengths": [1, 1, 5]}, False),
+        ({"lengths": [1, 2, 6]}, False),
+        ({"stopped": [1, 2]}, True),
+        ({"stopped": [1, 3]}, False),
+        ({"stopped": [0, 1]}, False),
+    ],
+)
+def test_claims_about_lengths(claim: dict[str, list[int]], holds: bool) -> None:
+    """The last draft, of nine tokens, may have been cut short by the end of the text and tells no length."""
+    fixed, chosen = run("five", [(4, 4, 1.0)] * 3), run("chosen", [(5, 5, 1.0), (1, 1, 1.0), (3, 3, 1.0), (9, 9, 1.0)])
+    for event in fixed.rounds:
+        event.drafted = event.levels = 5
+    worth = [(0.4, 0.5), (0.5, 0.5), (None, 0.5), (0.1, 0.5)]  # the chance that one more token had, and the least
+    for event, length, (following, least) in zip(chosen.rounds, (5, 2, 3, 9), worth, strict=True):
+        event.drafted = event.levels = length
+        event.extras |= {"following": following, "least": least}
+    assert (failures(Preset("made", "Made", expect=claim), [fixed, chosen]) == []) is holds
+
+
 WORDS = {" t": True, "ug": True, ",": False, " einen": False, " F": False}  # of "einen Zaun trug."
 
 

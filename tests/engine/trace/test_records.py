@@ -14,7 +14,15 @@ from engine.trace import bounds
 from engine.trace.records import HeadExtras, Pruned, Reason, RoundExtras, Source
 from engine.trace.store import Trace
 
-UNRECORDED = {"expected", "expected_ms", "least", "following", "branches", "branches_least"}  # of no recorded case
+UNRECORDED = {
+    "passes",
+    "expected",
+    "expected_ms",
+    "least",
+    "following",
+    "branches",
+    "branches_least",
+}  # of no recorded case
 FREE = {"pattern"}  # a text for a reader, of any content
 
 
