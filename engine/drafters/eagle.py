@@ -129,10 +129,10 @@ class Eagle2:
     def _step(self, grown: Growth, tree_mask: TreeMask, hidden: Tensor) -> tuple[Tensor, Tensor]:
         """Run the frontier: each node with its parent's feature, seeing the committed pairs and its own ancestors.
         Hidden rows [R, D] and the logits [R, V'] after them."""
-        rows, stable, level = grown.rows, self.memory.length, grown.levels - 1
-        mask = None if grown.width == 1 else tree_mask.level(rows, level, stable)  # a chain sees all of itself
+        rows, stable, level, alone = grown.rows, self.memory.length, grown.levels - 1, grown.width == 1
+        mask = None if alone else tree_mask.level(rows, level, stable)  # a chain sees all of itself
         where = slice(stable + level, stable + level + 1)
-        at, before = stable + level * grown.width, hidden.index_select(0, rows)
+        at, before = stable + level * grown.width, hidden if alone else hidden.index_select(0, rows)
         head, columns = self.head, self.columns
 
         def work(memory: Any, ids: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:

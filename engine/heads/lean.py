@@ -123,7 +123,7 @@ class Memory:
     @property
     def slots(self) -> int:
         """Slots allocated."""
-        return len(self._kv)
+        return self._kv.shape[0]
 
     @property
     def like(self) -> Tensor:
@@ -146,7 +146,7 @@ class Memory:
 
         The additive `mask` [T, at + T] says which slots a row sees; without one it is all up to its own.
         """
-        T = len(qkv_TO)
+        T = qkv_TO.shape[0]
         qkv = self._turned(qkv_TO, where)
         self._kv[at : at + T] = qkv[:, self.spec.heads :]
         if last:
@@ -164,14 +164,14 @@ class Memory:
     def _turned(self, qkv_TO: Tensor, where: slice | Tensor) -> Tensor:
         """Queries, keys and values [T, H + 2K, C], the first two rotated."""
         H, K = self.spec.heads, self.spec.kv_heads
-        qkv = qkv_TO.view(len(qkv_TO), H + 2 * K, self.spec.channels)
+        qkv = qkv_TO.view(qkv_TO.shape[0], H + 2 * K, self.spec.channels)
         self._turns(qkv[:, : H + K], where)
         return qkv
 
     def _look(self, qkv: Tensor, end: int, mask: Tensor | None) -> Tensor:
         """Attention of the queries over the slots before `end` [T, H * C]."""
         queries = qkv[:, : self.spec.heads]
-        return look(queries, self._kv[:end], mask, causal=mask is None and len(qkv) > 1)
+        return look(queries, self._kv[:end], mask, causal=mask is None and qkv.shape[0] > 1)
 
 
 def look(queries_THC: Tensor, kv_SKC: Tensor, mask: Tensor | None = None, *, causal: bool = False) -> Tensor:

@@ -200,7 +200,7 @@ class LeanDecoder:
         if w.q_norm is not None and w.k_norm is not None:
             qkv[:, :H] = _rms(qkv[:, :H], w.q_norm, self.eps)
             qkv[:, H : H + K] = _rms(qkv[:, H : H + K], w.k_norm, self.eps)
-        pairs = qkv[:, : H + K].view(len(qkv), H + K, C // 2, 2)
+        pairs = qkv[:, : H + K].view(qkv.shape[0], H + K, C // 2, 2)
         turn, cos, sin = self._turns[qkv.device, w.rope]
         if self.wide:
             torch.view_as_complex(pairs).mul_(turn[where])
@@ -214,7 +214,7 @@ class LeanDecoder:
     ) -> Tensor:
         """Attention of T rows over all slots, [T, H * C]; the queries of a group are rows of their key-value head."""
         T, H, C, K = *q_THC.shape, self.kv
-        keys, values = kv.view(len(kv), 2, 1, K, C).permute(1, 2, 3, 0, 4).unbind(0)
+        keys, values = kv.view(kv.shape[0], 2, 1, K, C).permute(1, 2, 3, 0, 4).unbind(0)
         if T == 1:  # the queries of a group are side by side as they are
             return self.mixed(q_THC.view(1, K, H // K, C), keys, values, mask, sinks).reshape(1, H * C)
         if causal:

@@ -40,7 +40,7 @@ class Halves:
 
     def __call__(self, x_TI: Tensor) -> Tensor:
         """X W [T, O]."""
-        if self._alone is not None and len(x_TI) <= self.rows:
+        if self._alone is not None and x_TI.shape[0] <= self.rows:
             out = torch.fbgemm_linear_fp16_weight_fp32_activation(x_TI, self._alone, None)
         else:
             out = torch.ops.quantized.linear_dynamic_fp16(x_TI, self._shared)
@@ -87,7 +87,7 @@ class Product:
         if self.halves is not None and not x_TI.requires_grad:
             out: Tensor = self.halves(x_TI if self.scale is None else x_TI * self.scale)
             return out if bias_O is None else out.add_(bias_O)
-        if self.blocks is None or len(x_TI) < self.rows or x_TI.requires_grad:
+        if self.blocks is None or x_TI.shape[0] < self.rows or x_TI.requires_grad:
             return torch.mm(x_TI, self.whole) if bias_O is None else torch.addmm(bias_O, x_TI, self.whole)
         out = torch.ops.mkldnn._linear_pointwise(x_TI, self.blocks, bias_O, "none", [], "")
         return out
@@ -96,7 +96,7 @@ class Product:
         """Y + X diag(s) W [T, O]; Y stays as it is."""
         if self.halves is not None:
             return self(x_TI).add_(y_TO)
-        if self.blocks is None or len(x_TI) < self.rows:
+        if self.blocks is None or x_TI.shape[0] < self.rows:
             return torch.addmm(y_TO, x_TI, self.weight)
         out: Tensor = torch.ops.mkldnn._linear_pointwise.binary(x_TI, y_TO, self.blocks, None, "add")
         return out

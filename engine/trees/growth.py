@@ -102,6 +102,7 @@ class Growth:
         self.values: list[Tensor] = []  # log-probabilities of the children taken [R, k]
         self.picks: list[Tensor] = []  # places of the next frontier within the level's candidates [R]
         self.best = torch.zeros(1, device=device)  # cumulative scores of the frontier [R]
+        self._only = torch.zeros(1, dtype=torch.long, device=device)  # place of the one node of a chain's level
         self.kept_rows: dict[int, Tensor] = {}  # by level: frontier rows of before that alone had children there
         self.starts: list[int] = []  # id of the first candidate of each level
         self.count = 0
@@ -129,32 +130,37 @@ class Growth:
 
     def add(self, logits_RV: Tensor) -> None:
         """One more level: the best children of every frontier row, and of all these the next frontier."""
-        x = wide(logits_RV)
-        ids = x.topk(min(self.width, x.shape[-1]), dim=-1).indices
+        x, alone = wide(logits_RV), self.width == 1
+        ids = x.argmax(-1, keepdim=True) if alone else x.topk(min(self.width, x.shape[-1]), dim=-1).indices
         values = x.log_softmax(-1).gather(-1, ids)
         believed = values if self.trust is None else self.trust.of(values)
         scores = (believed + self.best.unsqueeze(1)).flatten()
-        order = scores.sort(descending=True, stable=True)  # ties by index: parents stay ahead of their children
         self.starts.append(self.count)
         self.ids.append(ids.flatten())
         self.scores.append(scores)
         self.logits.append(logits_RV)
         self.values.append(values)
+        self.count += scores.shape[0]
+        self._fresh = None
+        if alone:
+            self.picks.append(self._only)
+            self.best = scores
+            return
+        order = scores.sort(descending=True, stable=True)  # ties by index: parents stay ahead of their children
         self.picks.append(order.indices[: self.width])
         self.best = order.values[: self.width]
-        self.count += len(scores)
-        self._fresh = None
 
     @property
     def rows(self) -> Tensor:
         """For each frontier node the row of the last level's logits under which it was taken [R]."""
-        return self.picks[-1].div(self.values[-1].shape[1], rounding_mode="floor")
+        return self._only if self.width == 1 else self.picks[-1].div(self.values[-1].shape[1], rounding_mode="floor")
 
     @property
     def fresh(self) -> Tensor:
         """Tokens of the frontier, as the target names them [R]."""
         if self._fresh is None:
-            self._fresh = self._named(self.ids[-1].index_select(0, self.picks[-1]))
+            last = self.ids[-1]
+            self._fresh = self._named(last if self.width == 1 else last.index_select(0, self.picks[-1]))
         return self._fresh
 
     def _named(self, ids: Tensor) -> Tensor:
