@@ -284,11 +284,12 @@ export function lengthCurve(rounds, plain = null) {
   const other = numbers.other / Math.max(1, numbers.rounds);
   const whole = plain ? unit + plain.other / Math.max(1, plain.rounds) : unit + other;
   const once = rounds.some((round) => "passes" in round.extras);
+  const steps = (/** @type {number} */ k) => (once ? Math.min(k, 1) : k);
   let expected = 1;
   const at = (/** @type {number} */ k) =>
     numbers.step === null || !unit
       ? null
-      : (expected * whole) / (unit + (call - unit) * (k / (mean || 1)) + (once ? Math.min(k, 1) : k) * numbers.step + other);
+      : (expected * whole) / (unit + (call - unit) * (k / (mean || 1)) + steps(k) * numbers.step + other);
   const curve = [{ k: 0, calls: 1, speed: at(0) }];
   marginal.forEach((share, i) => {
     expected += share;

@@ -14,15 +14,7 @@ from engine.trace import bounds
 from engine.trace.records import HeadExtras, Pruned, Reason, RoundExtras, Source
 from engine.trace.store import Trace
 
-UNRECORDED = {
-    "passes",
-    "expected",
-    "expected_ms",
-    "least",
-    "following",
-    "branches",
-    "branches_least",
-}  # of no recorded case
+UNRECORDED = {"branches", "branches_least"}  # of no recorded case
 FREE = {"pattern"}  # a text for a reader, of any content
 
 
