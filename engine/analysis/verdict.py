@@ -273,9 +273,9 @@ def _why(
     if once:
         most, kept = count(len(marginal), "token"), mean(sum(marginal))
         return (
-            f"The draft pays for itself: one pass writes up to {most}, of which {kept} are accepted on average."
+            f"The draft pays for itself: one pass drafts up to {most} in a row, of which {kept} are accepted on average."
             if cause == "pays off"
-            else f"Acceptance is too low: of the up to {most} that one pass writes {kept} are accepted on average, "
+            else f"Acceptance is too low: of the up to {most} in a row that one pass drafts {kept} are accepted on average, "
             "less than the pass costs."
         )
     if cause == "pays off":

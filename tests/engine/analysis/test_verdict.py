@@ -67,12 +67,12 @@ def test_a_draft_of_one_pass_pays_as_a_whole() -> None:
     assert (said.cause, said.worth) == ("pays off", 3)
     assert said.line.endswith("a draft step costs **0.60** of one.")
     assert said.why == (
-        "The draft pays for itself: one pass writes up to 3 tokens, of which 1.1 are accepted on average."
+        "The draft pays for itself: one pass drafts up to 3 tokens in a row, of which 1.1 are accepted on average."
     )
     never = verdict(block(["rdd"] * 9 + ["ard"], draft=2.0), ar([1] * 8, ms=20.0))
     assert (never.cause, never.worth) == ("acceptance falls", 0)
     assert never.why == (
-        "Acceptance is too low: of the up to 3 tokens that one pass writes 0.1 are accepted on average, "
+        "Acceptance is too low: of the up to 3 tokens in a row that one pass drafts 0.1 are accepted on average, "
         "less than the pass costs."
     )
 
