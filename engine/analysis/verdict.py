@@ -271,13 +271,10 @@ def _why(
     marginal = found["accept_by_depth"]["marginal"]
     of = f"of the {count(drafting, 'round')} with a draft"
     if once:
-        most, kept = count(len(marginal), "token"), mean(sum(marginal))
-        return (
-            f"The draft pays for itself: one pass drafts up to {most} in a row, of which {kept} are accepted on average."
-            if cause == "pays off"
-            else f"Acceptance is too low: of the up to {most} in a row that one pass drafts {kept} are accepted on average, "
-            "less than the pass costs."
-        )
+        drafts, kept = f"{count(len(marginal), 'token')} in a row", f"{mean(sum(marginal))} are accepted on average"
+        if cause == "pays off":
+            return f"The draft pays for itself: one pass drafts up to {drafts}, of which {kept}."
+        return f"Acceptance is too low: of the up to {drafts} that one pass drafts {kept}, less than the pass costs."
     if cause == "pays off":
         return (
             f"Every draft position pays for itself, up to position {len(marginal)} "
