@@ -70,6 +70,7 @@ class Check:
     value: float = 0.0
     high: float = 0.0  # of "within": from value to high
     than: Quantity | None = None  # compared with this instead of `value`
+    times: float = 1.0  # and with so many times as much
     margin: float = 0.0  # of numbers without an interval: differences up to it leave the statement open
 
 

@@ -1,7 +1,7 @@
 """From what was recorded to tables, decided statements and a verdict; the same numbers give the same words."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal
 
 from engine.analysis.intervals import Interval
@@ -52,7 +52,7 @@ def verdict(item: Item, outcomes: Iterable[Outcome]) -> Verdict:
 
 def decided(check: Check, look: Lookup) -> dict[str, Any]:
     """A statement with its numbers and its outcome: decided by the whole 95 % interval, else open."""
-    ours, other = look(check.q), look(check.than) if check.than else None
+    ours, other = look(check.q), _times(check.times, look(check.than)) if check.than else None
     missing = ours is None or (check.than is not None and other is None)
     return {
         "says": check.says,
@@ -63,6 +63,14 @@ def decided(check: Check, look: Lookup) -> dict[str, Any]:
         "than": _interval(other),
         "outcome": "missing" if missing or ours is None else _outcome(check, ours, other),
     }
+
+
+def _times(factor: float, found: Interval | None) -> Interval | None:
+    """So many times a number and its bounds."""
+    if found is None or factor == 1:
+        return found
+    low, high = (None if bound is None else factor * bound for bound in (found.low, found.high))
+    return replace(found, mean=factor * found.mean, low=low, high=high)
 
 
 def _outcome(check: Check, ours: Interval, other: Interval | None) -> Outcome:

@@ -104,6 +104,20 @@ def test_two_numbers_are_compared_by_both_intervals() -> None:
     ]
 
 
+def test_a_number_is_compared_with_so_many_times_another() -> None:
+    """Its interval too is so many times as far."""
+    spans = {"a": Interval(5, 4, 6, 9), "b": Interval(2, 1, 3, 9), "one": Interval(2, None, None, 1)}
+
+    def told(than: str, times: float) -> dict[str, Any]:
+        asked = Check("It is.", Quantity("tau", "a"), "above", than=Quantity("tau", than), times=times)
+        return decided(asked, lambda q: spans.get(q.of))
+
+    assert [told("b", times)["outcome"] for times in (1.3, 2.0, 7.0)] == ["holds", "open", "fails"]
+    assert told("b", 2.0)["than"] == {"mean": 4.0, "low": 2.0, "high": 6.0, "n": 9}
+    assert told("one", 1.5)["than"] == {"mean": 3.0, "low": None, "high": None, "n": 1}
+    assert told("missing", 2.0)["outcome"] == "missing"
+
+
 @pytest.mark.parametrize(
     ("outcomes", "told"),
     [
