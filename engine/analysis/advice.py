@@ -20,6 +20,7 @@ from engine.analysis.grouping import pair_names, task_of
 from engine.analysis.intervals import Interval, ratio_interval
 from engine.costs import Curve
 from engine.errors import ConfigError
+from engine.trace import outcome
 from engine.trace.events import Round
 from engine.trace.store import Trace
 from engine.trace.sums import ratio
@@ -146,7 +147,7 @@ def options(
         pairs = [(names[name], partners[name]) for name in partners]
         found.append(_measured(pairs))
         head = runs[0].head
-        if head.shape == "chain" and not _once(runs) and int(head.knobs.get("gamma") or 0) > 1:
+        if head.shape == "chain" and not found[-1].once and int(head.knobs.get("gamma") or 0) > 1:
             lengths = range(1, int(head.knobs["gamma"]))
             found += [_computed(pairs, length, costs, head.drafter in free) for length in lengths]
     return found
@@ -170,13 +171,8 @@ def _measured(pairs: Sequence[tuple[Trace, Trace]]) -> Option:
     each = tuple((*_spent(trace), *_spent(base)) for trace, base in pairs)
     steps = [step for trace, _ in pairs for step in _steps(trace)]
     levels = max((event.levels for trace, _ in pairs for event in trace.rounds), default=0)
-    once = _once([trace for trace, _ in pairs])
+    once = outcome.once(event for trace, _ in pairs for event in trace.rounds)
     return Option(head.method, head.title, head.knobs, each, _tau(steps), tuple(steps), levels, once=once)
-
-
-def _once(runs: Iterable[Trace]) -> bool:
-    """Whether one pass wrote each draft."""
-    return any("passes" in event.extras for trace in runs for event in trace.rounds)
 
 
 def _computed(pairs: Sequence[tuple[Trace, Trace]], length: int, costs: Curve, free: bool) -> Option:

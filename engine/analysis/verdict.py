@@ -110,7 +110,7 @@ def verdict_over(
     rounds = [event for one in traces for event in one.rounds]
     drafting = sum(event.drafted > 0 for event in rounds)
     active = drafting / len(rounds) if rounds else 0.0
-    once = any("passes" in event.extras for event in rounds)
+    once = outcome.once(rounds)
     worth = worthwhile(found, once)
     # without a baseline the target call stands for a step of plain decoding
     gain = found.get("speedup") or (found["tau"] or 0.0) * (1 - shares.draft - shares.beside)

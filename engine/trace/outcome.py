@@ -98,3 +98,8 @@ def tcr(event: Round) -> int | None:
     if not event.accepted or event.levels == event.drafted:
         return event.accepted
     return event.nodes[event.path[-1]].rank if event.nodes and event.path else None
+
+
+def once(rounds: Iterable[Round]) -> bool:
+    """Whether one pass of the drafter wrote each draft, whatever its length."""
+    return any("passes" in event.extras for event in rounds)
