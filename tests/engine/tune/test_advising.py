@@ -23,10 +23,11 @@ def test_drafters_of_one_pass_note_it_and_no_other_does() -> None:
     prompts = {"tiny": "Question: Lena has 53 roses. She sells 46.\nAnswer:", "crossed": "The dog sees the cat."}
     for preset, prompt in prompts.items():
         lab = Lab.load(preset, device="cpu")
-        composed = [get_card("parallel+chain+exact")] if preset == "crossed" else []
-        for card in [*lab.methods(), *composed]:
+        names = ("parallel+chain+exact", "parallel+confidence_chain+gap") if preset == "crossed" else ()
+        for card in [*lab.methods(), *map(get_card, names)]:
             rounds = lab.run(card.name, prompt, max_new_tokens=12, record="light").rounds
             passes = [event.extras.get("passes") for event in rounds if event.drafted]
             assert set(passes) <= ({1} if card.drafter in named else {None}), card.name
+            assert passes or card.drafter != "parallel"
             seen |= {card.drafter} if passes else set()
     assert named <= seen
