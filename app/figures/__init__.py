@@ -6,6 +6,7 @@ from app.figures.charts import (
     by_position,
     entropies,
     kept_by_entropy,
+    kept_by_probability,
     last_rank,
     time_budget,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "by_position",
     "entropies",
     "kept_by_entropy",
+    "kept_by_probability",
     "last_rank",
     "time_budget",
 ]

@@ -10,9 +10,10 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.figures.theme import LOOKS, figure
+from engine.analysis.calibration import BINS
+from engine.trace.outcome import ACCEPTED
 
 COLOURS = tuple(dict.fromkeys(look.colour for look in LOOKS))
-ACCEPTED = ("accepted", "relaxed")
 BIN = 0.25  # nats
 TIMES = {"draft_ms": "draft", "verify_ms": "target", "other_ms": "rest"}
 
@@ -55,6 +56,32 @@ def kept_by_entropy(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure
     return drawn.update_yaxes(range=[0, 1.02], tickformat=".0%")
 
 
+def kept_by_probability(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
+    """Share accepted of the tested draft tokens by the drafter's own probability of them, in tenths at their means; on
+    the dashed line tokens are accepted as often as the drafter says."""
+    drawn = figure(
+        "Accepted against the draft's probability",
+        "probability in the draft's distribution",
+        "share of tested draft tokens",
+    )
+    for colour, method, rows in _methods(nodes, order):
+        tested = rows[(rows.state != "discarded") & rows.q.notna()]
+        tenth = (tested.q * BINS).astype(int).clip(upper=BINS - 1)
+        shares = tested.state.isin(ACCEPTED).groupby(tenth).mean()
+        if len(shares):
+            drawn.add_scatter(
+                x=tested.q.groupby(tenth).mean(),
+                y=shares,
+                name=method,
+                mode="lines+markers",
+                line_color=colour,
+                customdata=tested.groupby(tenth).size(),
+                hovertemplate="%{y:.0%} of %{customdata}",
+            )
+    drawn.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line={"dash": "dash", "width": 1})
+    return drawn.update_xaxes(range=[0, 1.02], tickformat=".0%").update_yaxes(range=[0, 1.02], tickformat=".0%")
+
+
 def entropies(tokens: pd.DataFrame, order: Sequence[str] = ()) -> go.Figure:
     """Entropy of both models along the response, one line a model and method."""
     drawn = figure("Entropy along the response", "position, tokens", "entropy, nats")
@@ -94,6 +121,7 @@ FIGURES: dict[str, tuple[str, Callable[..., go.Figure]]] = {  # name -> table th
     "by_position": ("nodes", by_position),
     "accepted_per_round": ("rounds", accepted_per_round),
     "kept_by_entropy": ("nodes", kept_by_entropy),
+    "kept_by_probability": ("nodes", kept_by_probability),
     "last_rank": ("rounds", last_rank),
     "time_budget": ("rounds", time_budget),
     "entropies": ("tokens", entropies),

@@ -1,5 +1,5 @@
 // @ts-check
-// Figures of acceptance: by position in the draft, a round, and by entropy.
+// Figures of acceptance: by position in the draft, a round, by entropy, and by the drafter's own probability.
 
 import { bar, frame, goesOn, keyLine, line, marker, pickable, point } from "./charts.js";
 import { count, s } from "./dom.js";
@@ -10,6 +10,7 @@ import {
   acceptedIn,
   binned,
   byPosition,
+  calibration,
   depthsBeyond,
   depthsOf,
   drafted,
@@ -260,6 +261,110 @@ export const entropy = {
         { words: "by H(draft)", colour: "--draft", shape: "disc" },
         { words: "by H(target)", colour: "--target", shape: "square" },
         ...(width > 420 ? [{ words: "draft tokens by H(target)", colour: "--neutral-soft", shape: "bar" }] : []),
+      ]);
+    return chart.figure;
+  },
+};
+
+/** What a drafter's probabilities are worth as forecasts, in a sentence; empty where there are none.
+ * @param {readonly Round[]} rounds @returns {string} */
+export function calibrationSaid(rounds) {
+  const { said, share, error, n } = calibration(rounds);
+  if (said === null) return "";
+  return (
+    `The drafter gave ${percent(said)} on average and ${percent(share)} of ${n} were accepted; expected calibration ` +
+    `error ${percent(error)}.`
+  );
+}
+
+/** @type {Figure} */
+export const probability = {
+  id: "probability",
+  name: "Draft probability",
+  names: ["accept_rate_tested"],
+  caption:
+    "Share of tested draft tokens accepted, by the probability that the drafter gave them (ten bins, each drawn at " +
+    "its mean, 95 % Wilson; hollow: fewer than 5). On the dashed line tokens are accepted as often as the drafter " +
+    "says, above it oftener. Grey: number of draft tokens.",
+  needs: (rounds) => tested(rounds, (node) => node.q).length > 0,
+  domain: () => ({}),
+  draw({ rounds, width, height, small, title, store }) {
+    const { bins } = calibration(rounds);
+    const chart = frame({
+      width,
+      height,
+      small,
+      title,
+      x: [0, 1],
+      y: [-0.28, 1],
+      xName: "probability in the draft's distribution",
+      yName: "share accepted",
+      xFormat: percent,
+      yFormat: percent,
+      xTicks: [0, 0.25, 0.5, 0.75, 1],
+      yTicks: [0, 0.25, 0.5, 0.75, 1],
+      key: true,
+      rightPad: 20,
+    });
+    const most = Math.max(1, ...bins.map(({ n }) => n));
+    for (const { low, high, n } of bins)
+      chart.plot.append(
+        s("rect", {
+          x: chart.x(low) + 1,
+          width: Math.max(0, chart.x(high) - chart.x(low) - 2),
+          y: chart.y(-0.28 + (0.24 * n) / most),
+          height: Math.max(0, chart.y(-0.28) - chart.y(-0.28 + (0.24 * n) / most)),
+          fill: "var(--neutral-soft)",
+        }),
+      );
+    line(
+      chart,
+      [
+        [0, 0],
+        [1, 1],
+      ],
+      { stroke: "var(--ink-2)", "stroke-dasharray": "4 4" },
+    );
+    line(
+      chart,
+      bins.filter(({ n }) => n >= FEW).map(({ said, share }) => /** @type {const} */ ([said ?? 0, share])),
+      { stroke: "var(--draft)" },
+    );
+    for (const { low, high, n, kept, said, share, interval } of bins) {
+      if (said === null || share === null) continue;
+      if (!small)
+        chart.plot.append(
+          s("line", {
+            x1: chart.x(said),
+            x2: chart.x(said),
+            y1: chart.y(interval[0]),
+            y2: chart.y(interval[1]),
+            stroke: "var(--draft)",
+            opacity: 0.6,
+          }),
+        );
+      const mark = point(chart, said, share, {
+        colour: "--draft",
+        hollow: n < FEW,
+        size: small ? 1.8 : 3.6,
+        lines: [
+          `draft probability ${percent(low)} to ${percent(high)}, ${percent(said)} on average`,
+          `accepted ${kept} of ${n}: ${percent(share)}`,
+        ],
+      });
+      if (!small)
+        pickable(chart.figure, mark, store, {
+          name: "probability",
+          filter: makeFilter({ kind: "probability", low, high }),
+        });
+    }
+    if (!small)
+      keyLine(chart.figure, chart.left, 9, [
+        { words: "accepted", colour: "--draft", shape: "disc" },
+        { words: "as the drafter says", colour: "--ink-2", shape: "dash" },
+        ...(width > 420
+          ? [/** @type {const} */ ({ words: "draft tokens", colour: "--neutral-soft", shape: "bar" })]
+          : []),
       ]);
     return chart.figure;
   },

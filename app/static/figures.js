@@ -2,7 +2,7 @@
 // The aggregate figures: each draws a lane's rounds at a size, alone or as one of the small multiples on the same
 // scales.
 
-import { entropy, histogram, position } from "./acceptfigures.js";
+import { entropy, histogram, position, probability } from "./acceptfigures.js";
 import { lengths, time } from "./costfigures.js";
 
 /**
@@ -31,4 +31,4 @@ import { lengths, time } from "./costfigures.js";
  */
 
 /** @type {readonly Figure[]} */
-export const FIGURES = [position, histogram, entropy, time, lengths];
+export const FIGURES = [position, histogram, entropy, probability, time, lengths];

@@ -1,6 +1,7 @@
 // @ts-check
 // The filters that charts set, as data, so that a link can hold them (filters.js keeps the table).
 
+import { percent } from "./draw.js";
 import { kinds } from "./filters.js";
 import { tcrOf } from "./numbers.js";
 
@@ -24,6 +25,13 @@ kinds.set("entropy", ({ field, low, high }) => ({
       item?.[/** @type {"h_draft" | "h_target"} */ (field)];
     const value = of(node) ?? of(token) ?? null;
     return value !== null && value >= low && value < high;
+  },
+}));
+kinds.set("probability", ({ low, high }) => ({
+  label: `draft probability ${percent(low)} to ${percent(high)}`,
+  test: (_run, round, node, token) => {
+    const q = (node ?? round.nodes?.[token?.node ?? -1])?.q ?? null;
+    return q !== null && q >= low && (q < high || high === 1);
   },
 }));
 kinds.set("tcr", ({ low, high }) => ({

@@ -14,6 +14,7 @@ import { isIteration } from "./run/canvas.js";
  */
 
 export const RARE = 0.05; // share of a lane's rounds below which an axis need not show them
+const TENTHS = 10; // bins of probability
 const SHORT = 8; // positions of a draft that are shown always
 const KEPT = new Set(["accepted", "relaxed"]);
 /** @param {number} part @param {number} whole */
@@ -225,6 +226,47 @@ export function binned(pairs, width) {
   return Array.from(bins, (bin, at) => bin ?? { low: at * width, high: (at + 1) * width, n: 0, kept: 0 }).map(
     (bin) => ({ ...bin, share: ratio(bin.kept, bin.n), interval: wilson(bin.kept, bin.n) }),
   );
+}
+
+/** Tested draft tokens by the probability that their drafter gave them, in ten bins (engine/analysis/calibration.py).
+ * @param {readonly Round[]} rounds
+ * @returns {{n: number, said: number|null, share: number|null, error: number|null, bins: {low: number, high: number,
+ * n: number, kept: number, said: number|null, share: number|null, interval: [number, number]}[]}} `said`: the mean
+ * probability; `error`: how far it is from the share accepted within a bin, on average over draft tokens */
+export function calibration(rounds) {
+  const sums = Array.from({ length: TENTHS }, () => ({ n: 0, kept: 0, q: 0 }));
+  const pairs = tested(rounds, (node) => node.q);
+  for (const [q, kept] of pairs) {
+    const bin = sums[Math.min(TENTHS - 1, Math.floor(TENTHS * q))];
+    bin.n += 1;
+    bin.kept += kept ? 1 : 0;
+    bin.q += q;
+  }
+  const bins = sums.map(({ n, kept, q }, at) => ({
+    low: at / TENTHS,
+    high: (at + 1) / TENTHS,
+    n,
+    kept,
+    said: ratio(q, n),
+    share: ratio(kept, n),
+    interval: wilson(kept, n),
+  }));
+  return {
+    n: pairs.length,
+    said: ratio(
+      sum(sums, ({ q }) => q),
+      pairs.length,
+    ),
+    share: ratio(
+      sum(sums, ({ kept }) => kept),
+      pairs.length,
+    ),
+    error: ratio(
+      sum(bins, ({ n, said, share }) => n * Math.abs((share ?? 0) - (said ?? 0))),
+      pairs.length,
+    ),
+    bins,
+  };
 }
 
 /** Wilson's 95 % interval of a share. @param {number} kept @param {number} n @returns {[number, number]} */

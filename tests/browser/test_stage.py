@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from engine.analysis.calibration import calibration
 from engine.analysis.explain import why
 from engine.files.places import PRESETS
 from engine.files.presets import get_preset
@@ -301,6 +302,19 @@ def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
     page.locator('[data-share="tcr"]').click()
     expect(page.locator(".share")).to_have_count(4)
     expect(page.locator(".share").nth(1)).to_contain_text("tested, rejected")
+
+    page.locator('[data-share="probability"]').click()
+    sd = next(trace for trace in traces("first_look") if trace.head.method == "sd")
+    found = calibration(sd.rounds)
+    cell = page.locator('.share[data-run="sd"]')
+    expect(cell).to_contain_text(f"of {found.n} tested draft tokens")
+    expect(cell.locator(".says")).to_contain_text(
+        f"{found.said:.0%} on average and {found.share:.0%} of {found.n} were accepted".replace("%", " %")
+    )
+    surest = cell.get_by_role("button", name="draft probability 90 % to 100 %")
+    surest.click()
+    expect(cell.locator("[aria-pressed=true]")).to_have_count(1)
+    wait(page, "s.filters.get('probability').spec.low === 0.9")
 
     page = visit("?trace=all_methods&v=shares")
     (beam,) = [trace for trace in traces("all_methods") if trace.head.method == "beam"]

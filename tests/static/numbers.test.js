@@ -5,6 +5,7 @@ import {
   acceptedIn,
   binned,
   byPosition,
+  calibration,
   depthsBeyond,
   depthsOf,
   incomparable,
@@ -105,6 +106,27 @@ test("pairs leave out what was never tested; bins give shares and intervals", ()
     ],
   );
   assert.ok(bins[0].interval[0] < 0.5 && bins[0].interval[1] > 0.5);
+});
+
+test("draft probabilities as forecasts: tested tokens in tenths, and how far the two are apart", () => {
+  const node = (q, state) => ({ q, state, depth: 1, rank: 1 });
+  const rounds = [
+    { ...round({ drafted: 6 }), nodes: [node(0.91, "accepted"), node(1, "relaxed"), node(0.25, "rejected")] },
+    { ...round({ drafted: 6 }), nodes: [node(0.98, "vetoed"), node(0.4, "discarded"), node(null, "accepted")] },
+  ];
+  const { n, said, share, error, bins } = calibration(rounds);
+  assert.equal(n, 4);
+  assert.deepEqual(
+    bins.map((bin) => bin.n),
+    [0, 0, 1, 0, 0, 0, 0, 0, 0, 3],
+  );
+  close(bins[9].said, 2.89 / 3);
+  close(bins[9].share, 2 / 3);
+  assert.deepEqual([bins[2].share, bins[2].said, bins[0].share], [0, 0.25, null]);
+  close(said, 3.14 / 4);
+  close(share, 0.5);
+  close(error, (2.89 - 2 + 0.25) / 4);
+  assert.deepEqual([calibration([]).n, calibration([]).error], [0, null]);
 });
 
 test("the rank of the last accepted candidate: its length in a chain, its node's rank in a tree", () => {

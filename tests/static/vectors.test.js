@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { atThreshold } from "../../app/static/judgement.js";
 import { agreement } from "../../app/static/kappa.js";
-import { byPosition, incomparable, summary, tcrOf, wilson } from "../../app/static/numbers.js";
+import { byPosition, calibration, incomparable, summary, tcrOf, wilson } from "../../app/static/numbers.js";
 import { divergenceOf, statsOf } from "../../app/static/run.js";
 import { alike, recordedRun, vectorsOf } from "./recorded.js";
 
@@ -17,7 +17,7 @@ function same(found, wanted, what) {
 }
 
 test("statistics of the visible rounds are the engine's", () => {
-  for (const { run: name, rounds, numbers, by_depth, tcr } of vectorsOf("numbers").cases) {
+  for (const { run: name, rounds, numbers, by_depth, calibration: forecasts, tcr } of vectorsOf("numbers").cases) {
     const run = recordedRun(name);
     const shown = run.rounds.slice(0, rounds);
     const found = summary(shown);
@@ -31,6 +31,11 @@ test("statistics of the visible rounds are the engine's", () => {
     const depth = byPosition(shown);
     for (const key of ["accepted", "tested", "marginal", "conditional"])
       same(depth[key], by_depth[key], `${what}: ${key}`);
+    const trusted = calibration(shown);
+    for (const key of ["n", "said", "share", "error"]) same(trusted[key], forecasts[key], `${what}: forecasts, ${key}`);
+    forecasts.bins.forEach((/** @type {any} */ bin, /** @type {number} */ at) => {
+      for (const key of Object.keys(bin)) same(trusted.bins[at][key], bin[key], `${what}: forecasts, bin ${at}`);
+    });
     same(shown.map(tcrOf), tcr, `${what}: TCR`);
     const sums = statsOf(run, rounds);
     same(sums.tau, numbers.tau, `${what}: tau of the sums`);

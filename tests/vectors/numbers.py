@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from engine.analysis.calibration import calibration
 from engine.files.places import PRESETS
+from engine.trace.events import Round
 from engine.trace.metrics import metrics
 from engine.trace.outcome import tcr
 from engine.trace.store import Trace
@@ -25,5 +27,16 @@ def _case(name: str, rounds: int | None) -> dict[str, Any]:
         "rounds": len(shown),
         "numbers": {key: found[key] for key in (*NAMES, "tokens_per_s", "accepted_histogram")},
         "by_depth": {key: found["accept_by_depth"][key] for key in ("accepted", "tested", "marginal", "conditional")},
+        "calibration": _calibration(shown),
         "tcr": [tcr(event) for event in shown],
     }
+
+
+def _calibration(rounds: list[Round]) -> dict[str, Any]:
+    found = calibration(rounds)
+    if not found.n:
+        return {"n": 0, "said": None, "share": None, "error": None, "bins": []}
+    bins = [
+        {"n": one.n, "kept": one.kept} | ({"said": one.said, "share": one.share} if one.n else {}) for one in found.bins
+    ]
+    return {"n": found.n, "said": found.said, "share": found.share, "error": found.error, "bins": bins}

@@ -1,6 +1,7 @@
 // @ts-check
-// The figures of Shares: three of the aggregates as they are, the histogram of ranks, and the time of a token.
+// The figures of Shares: four of the aggregates as they are, the histogram of ranks, and the time of a token.
 
+import { calibrationSaid } from "../acceptfigures.js";
 import { bar, frame, keyLine } from "../charts.js";
 import { rejectedNode } from "../columns.js";
 import { count, s } from "../dom.js";
@@ -241,6 +242,12 @@ export const SHARES = [
     name: "Acceptance and entropy",
     none: "No draft tokens with entropies.",
     of: (rounds) => `of ${count(tested(rounds, (node) => node.h_target).length, "tested draft token")}`,
+  }),
+  share("probability", {
+    name: "Acceptance and draft probability",
+    none: "No draft probabilities.",
+    of: (rounds) => `of ${count(tested(rounds, (node) => node.q).length, "tested draft token")}`,
+    says: calibrationSaid,
   }),
   time,
 ];

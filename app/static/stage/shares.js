@@ -57,10 +57,8 @@ export function mount(element, store, lab) {
     const drafts = (/** @type {any[]} */ rounds) => rounds.some((round) => round.drafted > 0);
     const rows = runs.map((run) => ({ run, rounds: roundsOf(store, [run]) }));
     const room = width || 900;
-    const columns =
-      which === "all"
-        ? Math.max(1, Math.min(SHARES.length, Math.floor((room + 12) / 272)))
-        : Math.max(1, Math.floor((room + 12) / 312));
+    const fit = Math.max(1, Math.floor((room + 12) / (which === "all" ? 272 : 312)));
+    const columns = which === "all" ? Math.ceil(SHARES.length / Math.ceil(SHARES.length / fit)) : fit;
     const each = Math.floor((room - 12 * (columns - 1)) / columns) - 18;
     const domains = new Map(
       figures.map((figure) => [
