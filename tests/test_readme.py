@@ -49,11 +49,11 @@ def test_quality_of_methods_that_lack_a_measure_or_call_a_reward_model(tmp_path:
             "intervals": {"rounds": span(40), "reward_calls": span(24), "tau": span(6.25), "speedup": span(1.5)},
             "quality": counts | {"accuracy": span(0.25), "accuracy_difference": span(-0.25)},
         },
-        "draft_alone": {"intervals": {"rounds": span(240), "tau": None}, "quality": counts},
+        "draft_alone": {"intervals": {"rounds": span(0), "tau": None}, "quality": counts},
     }
     (tmp_path / "quality-arithmetic.json").write_text(json.dumps(table))
     _, _, said, _, *rows, _, _ = quality(tmp_path).splitlines()
-    assert "Speed is that of these same runs" in said and "calls of `draft_alone` are the draft's" in said
+    assert "Speed is that of these same runs" in said and "`draft_alone` calls no target" in said
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     assert cells[0][1:] == [
         *("right, %", "less `ar`'s", "same output, %", "tokens a response"),
@@ -69,7 +69,7 @@ def test_quality_of_methods_that_lack_a_measure_or_call_a_reward_model(tmp_path:
             *("`rsd`", "25.0 (0.0 to 50.0)", "-25.0 (-50.0 to 0.0)", "-", length),
             *("40.0 (39.8 to 40.2)", "6.25 (6.00 to 6.50)", "24.0 (23.8 to 24.2)", "1.50 (1.25 to 1.75)"),
         ],
-        ["`draft_alone`", "-", "-", "-", length, "240.0 (239.8 to 240.2)", "-", "-", "-"],
+        ["`draft_alone`", "-", "-", "-", length, "0.0 (-0.2 to 0.2)", "-", "-", "-"],
     ]
 
 

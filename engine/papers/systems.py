@@ -97,7 +97,7 @@ def _systems(name: str, table: Mapping[str, Mapping[str, Any]]) -> Systems:
     if "speedup" in costs:
         told += " Speed is that of these same runs, paired by prompt, not of the bench's repetitions."
     if "draft_alone" in table:
-        told += " The calls of `draft_alone` are the draft's, which takes the target's place."
+        told += " `draft_alone` calls no target."
     rows, numbers = [], {}
     for method, row in table.items():
         own = {key: row["quality"].get(key) for key in shown}
