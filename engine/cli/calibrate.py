@@ -1,11 +1,11 @@
 """`calibrate`: EASD's entropy threshold on any prompt set, apart from the prompts that methods are tested on; or what
-rounds cost on this device, by which `auto` knobs choose."""
+rounds cost on this device, and how often what a drafter is sure of holds, by which `auto` knobs choose."""
 
 import argparse
 import json
 from typing import Any
 
-from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_lab, prompts
+from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import split
 from engine.costs import Costs
@@ -13,6 +13,7 @@ from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.tune.calibrate import entropies, tau_entropy
+from engine.tune.forecast import can_forecast, measured
 
 COSTED = ("sd", "eagle3", "mtp", "dflash")
 
@@ -22,7 +23,7 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "calibrate",
         help="tau_entropy of EASD: mean of the largest target entropies (EASD eq. 8 to 10); or, with --costs, what "
-        "rounds cost on this device",
+        "rounds cost on this device; or, with --forecast, how often what a drafter is sure of holds",
     )
     add_models(parser)
     add_prompts(parser, required=False)
@@ -47,6 +48,12 @@ def add_parser(subparsers: Any) -> None:
         metavar="A,B,...",
         help=f"methods whose drafts --costs measures, where the pair can run them (default: {','.join(COSTED)})",
     )
+    parser.add_argument(
+        "--forecast",
+        metavar="METHOD",
+        help="measure, greedily, how often the draft tokens of a lossless chain (sd) hold by how sure its drafter is "
+        "of them: the entry of a preset by which gamma=auto begins; --task may name several families, comma separated",
+    )
     parser.add_argument("--json", action="store_true", help="result as JSON")
     parser.set_defaults(handler=handle)
 
@@ -55,12 +62,14 @@ def handle(args: argparse.Namespace) -> int:
     """Collect and average, on other problems of a family than those that methods are tested on; or measure costs.
 
     Raises:
-        ConfigError: no prompts are named to average over.
+        ConfigError: no prompts are named, or the method to forecast drafts no lossless chain.
     """
     if args.costs:
         return _costs(args, load_lab(args))
     if args.prompt is None and args.prompts is None and args.task is None:
         raise ConfigError("calibrate needs --prompt, --prompts or --task; only --costs goes without.")
+    if args.forecast:
+        return _forecast(args)
     given, lab = prompts(args, tuning=True), load_lab(args)
     found: list[float] = []
     for prompt in track(given, "prompts", quiet=args.json):
@@ -77,6 +86,21 @@ def handle(args: argparse.Namespace) -> int:
         if args.json
         else f"tau_entropy = {result['tau_entropy']:.3f} nats, from {len(found)} positions in {len(given)} prompts"
     )
+    return 0
+
+
+def _forecast(args: argparse.Namespace) -> int:
+    """Measure and print, as a preset has it."""
+    card, given = can_forecast(get_card(args.forecast)), list[Prompt]()
+    for task in split(args.task or ""):
+        given += prompts(argparse.Namespace(**{**vars(args), "task": task}), tuning=True)
+    lab = load_lab(args)
+    texts = (prompt.text for prompt in track(given, "prompts", quiet=args.json))
+    found = measured(lab, card.name, texts, **{**decoding(args), "temperature": 0.0})
+    if args.json:
+        print(json.dumps({"drafter": card.drafter, "held": found.held, "prompts": len(given)}))
+    else:
+        print(f"[forecasts.{card.drafter}]\nheld = {json.dumps(found.held)}")
     return 0
 
 

@@ -1,10 +1,10 @@
 """How long a chain is drafted so that tokens come fastest, from what was accepted so far and what a round costs."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
 
 from engine.costs.curve import Costs
 from engine.costs.pace import HELD, Pace, Share, Told, best_length
+from engine.forecast import EDGES, TRUST, Forecast, bin_of
 
 MOST_CHAIN = 32  # draft tokens that a choice never exceeds
 FIRST_LENGTH = 5  # of a chain about which nothing is known
@@ -12,20 +12,21 @@ CHAIN_HELD = (
     0.9  # share taken to hold where the pace of chains begins: tokens of which a drafter is not sure are not among them
 )
 MEMORY = 0.8  # weight of the past in the pace of chains, each round
-TRUST = 0.75  # an untested confidence is raised to this power: the likeliest token holds oftener than it says
 PAUSE, LONGEST = 16, 64  # rounds without a draft before one is tried again: at first, and at most
-EDGES = (0.1, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99, 0.999)  # of the bins in which a drafter's confidence is checked
 
 
 class ChainChoice:
     """The length of a chain. A drafter that asks before each token is told token by token, by its confidence; of one
     that does not, the length is set before the round from how far earlier drafts held.
 
+    What the drafter is so sure of is taken to hold as often as `forecast` says, where one was measured; else a little
+    oftener than the drafter says itself. Either counts as one test.
+
     Rounds without a draft follow where drafts have been slower than plain decoding; they double where a new one is too.
     """
 
-    def __init__(self, costs: Costs) -> None:
-        self.costs = costs
+    def __init__(self, costs: Costs, forecast: Forecast | None = None) -> None:
+        self.costs, self.forecast = costs, forecast
         self._plain = 1 / costs.round(None, 1)
         self.begin()
 
@@ -68,7 +69,8 @@ class ChainChoice:
     def more(self, drafted: int, share: float) -> bool:
         """Whether the next token, of which the drafter is so sure, joins the draft: its own time is spent."""
         self._asked = drafted + 1
-        chance = self._bins[bisect_right(EDGES, share)].value(share**TRUST)
+        prior = share**TRUST if self.forecast is None else self.forecast.chance(share)
+        chance = self._bins[bin_of(share)].value(prior)
         self._least, following = self._worth(drafted, 0.0), self._reached * chance
         if drafted and following < self._least:
             self._following = following
@@ -116,7 +118,7 @@ class ChainChoice:
             if place < MOST_CHAIN:
                 self._depths[place].add(held)
             if place < len(self._shares):
-                self._bins[bisect_right(EDGES, self._shares[place])].add(held)
+                self._bins[bin_of(self._shares[place])].add(held)
         if drafted:
             self._left = 0 if self._pays else self._pause
             self._pause = PAUSE if self._pays else min(2 * self._pause, LONGEST)

@@ -11,6 +11,7 @@ from engine.config import Calibration, Sampling
 from engine.errors import AssetError, ConfigError, unknown
 from engine.files.documents import fits, read_object
 from engine.files.places import PRESETS, locate
+from engine.forecast import MIDDLES, Forecast
 
 Family = Literal["decoder-only", "encoder-decoder"]
 
@@ -58,6 +59,7 @@ class Preset:
     answer: str = ""  # the reference answer, as the task compares it
     dtype: str = "auto"  # of a pair
     calibrated: Mapping[str, Calibration] = field(default_factory=dict)  # of a pair: rule -> its defaults there
+    forecasts: Mapping[str, Forecast] = field(default_factory=dict)  # of a pair: drafter -> how often it holds
     expect: Mapping[str, Any] = field(
         default_factory=dict
     )  # what the recording must show (engine/cases/claims.py); checked by tests
@@ -111,6 +113,10 @@ def read_preset(path: Path) -> Preset:
     if not isinstance(given, dict):
         raise ConfigError(f"{path.name}: calibrated is a table with an entry for each rule.")
     calibrated = {rule: _calibration(one, path) for rule, one in given.items()}
+    given = raw.pop("forecasts", {})
+    if not isinstance(given, dict):
+        raise ConfigError(f"{path.name}: forecasts is a table with an entry for each drafter.")
+    forecasts = {drafter: _forecast(one, path) for drafter, one in given.items()}
     for field_ in fields(Preset):
         if field_.name in raw and not fits(raw[field_.name], field_.type):
             raise ConfigError(f"{path.name}: {field_.name} has a value of another type than is needed.")
@@ -119,6 +125,7 @@ def read_preset(path: Path) -> Preset:
         **{"name": path.stem, "title": path.stem} | raw,
         lanes=tuple(_lane(one, path) for one in lanes),
         calibrated=calibrated,
+        forecasts=forecasts,
     )
     _check(preset, path)
     return _recorded(preset, path.parent) if preset.every else preset
@@ -163,6 +170,15 @@ def _calibration(given: Any, path: Path) -> Calibration:
     if not fits(given["knobs"], dict[str, str | int | float | bool]) or not fits(given["command"], str):
         raise ConfigError(f"{path.name}: calibrated knobs are numbers, texts and switches; the command is a text.")
     return Calibration(given["knobs"], given["command"])
+
+
+def _forecast(given: Any, path: Path) -> Forecast:
+    if not fits(given, dict[str, Any]) or set(given) != {"held", "command"} or not fits(given["command"], str):
+        raise ConfigError(f"{path.name}: a drafter's forecast has held, and the command that measured it.")
+    held = given["held"]
+    if not fits(held, list[float]) or len(held) != len(MIDDLES) or not all(0 <= one <= 1 for one in held):
+        raise ConfigError(f"{path.name}: held has {len(MIDDLES)} shares, one for each bin of confidence.")
+    return Forecast(tuple(held), given["command"])
 
 
 def _lane(given: Mapping[str, Any], path: Path) -> Lane:

@@ -16,6 +16,7 @@ from engine.config import Guarantee, Knob, KnobValue, Sampling
 from engine.costs import Costs
 from engine.draft import Draft
 from engine.errors import ConfigError
+from engine.forecast import Forecast
 from engine.model import Bridge, BridgedSession, Forward, Model, Session
 from engine.streams import Streams
 from engine.threshold import Threshold
@@ -42,6 +43,7 @@ class Kit:
     task: str = ""  # the prompt's task, where it is known
     bridges: Mapping[str, Bridge] = field(default_factory=dict)  # of the models whose ids are not the target's
     costs: Costs | None = None  # what a round costs here, measured where a knob is "auto"
+    forecast: Forecast | None = None  # how often what the drafter is sure of holds, where that was measured
 
     def model(self, role: str) -> Model:
         """The model in that role.

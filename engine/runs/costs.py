@@ -56,7 +56,7 @@ def with_costs(pair: Pair, card: Card, config: RunConfig) -> Kit:
     """What the parts of a run may use, the costs included where a knob is left to them."""
     kit = pair.kit(card, config)
     if card.chooses(config.knobs):
-        kit.costs = costs_of(pair, card, config)
+        kit.costs, kit.forecast = costs_of(pair, card, config), pair.forecast(card, config)
     return kit
 
 

@@ -8,6 +8,7 @@ from engine.config import Calibration
 from engine.errors import ConfigError, unknown
 from engine.files.places import locate
 from engine.files.presets import get_preset
+from engine.forecast import Forecast
 from engine.heads.mtp_load import brings
 from engine.judge.client import Endpoint
 from engine.judge.served import served_model
@@ -38,15 +39,16 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class Wanted:
-    """Models and assets by role, as folders or hub ids; defaults that were calibrated for just these models, by rule.
-    `named`: the references themselves serve as the models' names. `languages`: of source and target, for models of
-    several."""
+    """Models and assets by role, as folders or hub ids. For just these models: defaults that were calibrated, by rule,
+    and how often drafters hold, by drafter. `named`: the references themselves serve as the models' names. `languages`:
+    of source and target, for models of several."""
 
     models: Mapping[str, str]
     assets: Mapping[str, str]
     dtype: str
     named: bool
     calibrated: Mapping[str, Calibration] = field(default_factory=dict)
+    forecasts: Mapping[str, Forecast] = field(default_factory=dict)
     languages: str = ""
 
 
@@ -63,10 +65,11 @@ def wanted(
         both = "Give either a preset's name or target=..., not both."
         raise ConfigError(both if preset else "Give a preset's name, or target=...")
     calibrated: Mapping[str, Calibration] = {}
+    forecasts: Mapping[str, Forecast] = {}
     if preset is not None:
         found = get_preset(preset)
         found = found if found.kind == "pair" else get_preset(found.pair)  # a case names the preset of its models
-        calibrated = {} if models else found.calibrated
+        calibrated, forecasts = ({}, {}) if models else (found.calibrated, found.forecasts)
         models, assets = {**found.models, **models}, {**found.assets, **assets}
         dtype = found.dtype if dtype == "auto" else dtype
     for role in assets:
@@ -74,7 +77,7 @@ def wanted(
             raise ConfigError(unknown("option or asset role", kind, (*OPTIONS, *LOADERS)))
     if "mtp" not in assets and brings(Path(locate(models["target"]))):
         assets = {**assets, "mtp": models["target"]}
-    return Wanted(models, assets, dtype, named=preset is not None, calibrated=calibrated, languages=languages)
+    return Wanted(models, assets, dtype, preset is not None, calibrated, forecasts, languages)
 
 
 def fetch_models(models: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ from engine.drafters import DRAFTERS
 from engine.errors import AssetError, ConfigError, LabError
 from engine.files.places import locate
 from engine.files.presets import Family
+from engine.forecast import Forecast
 from engine.heads.graphs import why_not
 from engine.heads.parallel import ParallelModel
 from engine.judge.served import DRAFTERS as DRAFTED
@@ -42,6 +43,7 @@ class Pair:
     preset: str | None = None
     threads: Threads | None = None  # what was chosen at load; None leaves torch's number alone
     calibrated: Mapping[str, Calibration] = field(default_factory=dict)  # rule -> defaults for these models
+    forecasts: Mapping[str, Forecast] = field(default_factory=dict)  # drafter -> how often it holds with these models
     measured: dict[tuple[object, ...], Costs] = field(default_factory=dict)  # of rounds on this device, where measured
     lock: threading.Lock = field(default_factory=threading.Lock)
     _assets: dict[str, Any] = field(default_factory=dict)
@@ -143,6 +145,11 @@ class Pair:
     def fitted(self, card: Card) -> Card:
         """The card with the defaults that were calibrated for these models."""
         return card.fitted(self.calibrated.get(card.rule))
+
+    def forecast(self, card: Card, config: RunConfig) -> Forecast | None:
+        """How often what the drafter is so sure of holds, where it was measured: under the exact rule, greedy."""
+        alike = card.rule == "exact" and config.sampling.greedy
+        return self.forecasts.get(card.drafter) if alike else None
 
     def missing(self, card: Card, knobs: Mapping[str, KnobValue]) -> str:
         """What the card needs and is not loaded, as a sentence; empty when nothing is."""

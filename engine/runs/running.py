@@ -196,7 +196,11 @@ def head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunStar
     }
     for role in pair.assets_of(card, config.knobs):
         models[role] = pair.describe_asset(role) | ({"notes": [why]} if (why := pair.uncaptured(role)) else {})
-    spent = {"costs": costs_of(pair, card, config).to_json()} if card.chooses(config.knobs) else {}
+    spent: HeadExtras = {}
+    if card.chooses(config.knobs):
+        spent["costs"] = costs_of(pair, card, config).to_json()
+        if found := pair.forecast(card, config):
+            spent["forecast"] = list(found.held)
     piece = pair.target.tokenizer.piece
     return RunStarted(
         id=uuid.uuid4().hex,

@@ -24,7 +24,7 @@ class Chain:
     )
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
-        self.choice = ChainChoice(kit.known_costs()) if knobs["gamma"] == AUTO else None
+        self.choice = ChainChoice(kit.known_costs(), kit.forecast) if knobs["gamma"] == AUTO else None
         self.gamma = 0 if self.choice else int(knobs["gamma"])
         self.looks = self.choice is not None
 

@@ -273,6 +273,11 @@ def _costs(value: Any, where: str, bounds: Bounds) -> None:
             _distance(pair[1], f"{where}.passes", bounds)
 
 
+def _shares(value: Any, where: str, bounds: Bounds) -> None:
+    for item in _list(value, where):
+        _share(item, where, bounds)
+
+
 def _positive(value: Any, where: str, _bounds: Bounds) -> None:
     _within(_whole(value, where), 1, 2**53, where)
 
@@ -335,7 +340,7 @@ HEAD_EXTRAS = (
         _text, "task", "case", "process", "command", "answer", "key", "name", "category", "adapted", "served", "untold"
     )
     | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced", "row", "batch")
-    | {"earlier": _texts, "chat": _flag, "right": _flag, "costs": _costs}
+    | {"earlier": _texts, "chat": _flag, "right": _flag, "costs": _costs, "forecast": _shares}
 )
 EXTRAS = (
     _each(

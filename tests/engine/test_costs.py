@@ -8,11 +8,12 @@ from math import exp, log
 import pytest
 
 from engine.costs import Costs, Curve
-from engine.costs.chains import FIRST_LENGTH, LONGEST, MEMORY, MOST_CHAIN, PAUSE, TRUST, ChainChoice
+from engine.costs.chains import FIRST_LENGTH, LONGEST, MEMORY, MOST_CHAIN, PAUSE, ChainChoice
 from engine.costs.curve import rising
 from engine.costs.pace import HELD, Pace, best_length, best_size
 from engine.costs.trees import PATIENCE, TreeChoice
 from engine.errors import ConfigError
+from engine.forecast import TRUST
 
 CURVE = Costs(passes=Curve(((1, 2.0), (4, 2.6), (8, 3.0), (16, 5.0))), start=0.1, step=0.3, row=0.05, other=0.2)
 

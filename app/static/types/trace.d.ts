@@ -229,6 +229,8 @@ export interface HeadExtras {
   readonly untold?: string;
   /** by which `auto` knobs choose */
   readonly costs?: CostsRecord;
+  /** and how often a draft token holds by bin of confidence (engine/forecast.py) */
+  readonly forecast?: readonly number[];
 }
 
 /** A draft token. Entropies in nats over the full vocabulary at temperature 1. */

@@ -1,0 +1,47 @@
+"""Measures how often a drafter's tokens hold by how sure it is of them (engine/forecast.py), for `gamma=auto`."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from engine.config import Card
+from engine.errors import ConfigError
+from engine.forecast import Forecast, forecast
+from engine.lab import Lab
+from engine.methods import get_card
+from engine.trace.events import Round
+from engine.trace.outcome import ACCEPTED
+
+LENGTH = 16  # tokens of a measured draft
+
+
+def measured(lab: Lab, method: str, prompts: Iterable[str], **decoding: Any) -> Forecast:
+    """Of a method that drafts a chain under the exact rule, greedily, on these prompts.
+
+    Raises:
+        ConfigError: another method, or a drafter that gives no probabilities.
+    """
+    card = can_forecast(get_card(method))
+    found: list[tuple[float, bool]] = []
+    for prompt in prompts:
+        trace = lab.run(card, prompt, record="full", gamma=LENGTH, **decoding)
+        found += [pair for event in trace.rounds for pair in checked(event)]
+    if not found:
+        raise ConfigError(f"{card.title}'s drafter gives no probabilities, or there was nothing to draft.")
+    return forecast(found)
+
+
+def can_forecast(card: Card) -> Card:
+    """The card, if its length of a chain can be left to the device and it is lossless.
+
+    Raises:
+        ConfigError: it cannot be, or it is not.
+    """
+    if card.shape != "chain" or card.rule != "exact" or not any(knob.auto for knob in card.knobs):
+        raise ConfigError(f"A forecast is of a lossless method that drafts a chain, such as sd; {card.name} is none.")
+    return card
+
+
+def checked(event: Round) -> list[tuple[float, bool]]:
+    """Confidence of each tested draft token of a full record, and whether it held."""
+    seen = (node for node in event.nodes if node.state != "discarded")
+    return [(node.q, node.state in ACCEPTED) for node in seen if node.q is not None]

@@ -1,0 +1,157 @@
+"""Measured forecasts: what they count, where they are used, and that the embedded pair's are what their command says."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from engine.cli import main
+from engine.costs import Costs, Curve
+from engine.costs.chains import ChainChoice
+from engine.errors import ConfigError, TraceError
+from engine.files.presets import get_preset, list_presets, read_preset
+from engine.forecast import EDGES, MIDDLES, TRUST, Forecast, bin_of, forecast
+from engine.lab import Lab
+from engine.methods import get_card
+from engine.runs import costs as measuring
+from engine.runs.loading import wanted
+from engine.trace.store import Trace
+from engine.tune.forecast import can_forecast, checked, measured
+from tests.engine.toy import toy_lab
+
+CHEAP = Costs(Curve(((1, 2.0), (2, 2.1), (64, 6.0))), start=0.05, step=0.1, other=0.1)
+NEVER, ALWAYS = Forecast((0.01,) * len(MIDDLES)), Forecast((0.99,) * len(MIDDLES))
+
+
+@pytest.fixture
+def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "_measured", lambda *_: CHEAP)
+
+
+def with_forecast(found: Forecast) -> Lab:
+    lab = toy_lab()
+    lab.forecasts = {"model": found}
+    return lab
+
+
+def test_bins_hold_their_lower_edge_and_middles_lie_within() -> None:
+    assert [bin_of(edge) for edge in EDGES] == list(range(1, len(EDGES) + 1)) and bin_of(0.0) == 0
+    assert [bin_of(middle) for middle in MIDDLES] == list(range(len(MIDDLES)))
+
+
+def test_a_share_is_counted_beside_one_test_that_came_out_as_trusted() -> None:
+    found = forecast([(0.3, False), (0.4, False), (0.4, True), (0.9999, True)])
+    assert found.chance(0.26) == pytest.approx((1 + MIDDLES[2] ** TRUST) / 4, abs=1e-3)
+    assert found.chance(1.0) == pytest.approx(1.0, abs=1e-3)
+    assert found.chance(0.05) == pytest.approx(MIDDLES[0] ** TRUST, abs=1e-3)  # nothing was tested there
+
+
+def test_a_first_draft_goes_by_the_forecast_and_later_ones_by_what_came() -> None:
+    def first(found: Forecast | None) -> int:
+        choice, drafted = ChainChoice(CHEAP, found), 0
+        choice.limit(stepwise=True)
+        while drafted < 20 and choice.more(drafted, 0.6):
+            drafted += 1
+        return drafted
+
+    assert first(NEVER) == 1 < first(None) < first(ALWAYS) == 20
+    choice = ChainChoice(CHEAP, NEVER)
+    lengths = list[int]()
+    for _ in range(6):
+        drafted = 0
+        choice.limit(stepwise=True)
+        while drafted < 20 and choice.more(drafted, 0.6):
+            drafted += 1
+        choice.observe(drafted, drafted)
+        lengths.append(drafted)
+    assert lengths[0] == 1 and lengths[-1] > 5, "a wrong forecast is forgotten"
+
+
+def test_it_serves_greedy_exact_runs_of_its_drafter_and_is_recorded(cheap: None) -> None:
+    lab, plain = with_forecast(NEVER), toy_lab()
+    want = plain.run("ar", "abcab", max_new_tokens=30).token_ids
+    trace = lab.run("sd", "abcab", max_new_tokens=30, gamma="auto")
+    assert trace.token_ids == want and trace.head.extras["forecast"] == list(NEVER.held)
+    assert trace.rounds[0].drafted == 1 < plain.run("sd", "abcab", max_new_tokens=30, gamma="auto").rounds[0].drafted
+    others = (
+        lab.run("sd", "abcab", max_new_tokens=8),
+        lab.run("sd", "abcab", max_new_tokens=8, gamma="auto", temperature=1.0),
+        lab.run("easd", "abcab", max_new_tokens=8, gamma="auto"),
+        lab.run("pld", "abcab", max_new_tokens=8, gamma="auto"),
+        plain.run("sd", "abcab", max_new_tokens=8, gamma="auto"),
+    )
+    assert all("forecast" not in other.head.extras for other in others)
+
+
+def test_a_recorded_forecast_holds_shares(cheap: None, tmp_path: Path) -> None:
+    trace = with_forecast(NEVER).run("sd", "abcab", max_new_tokens=8, gamma="auto")
+    trace.save(tmp_path / "run.jsonl")
+    assert Trace.load(tmp_path / "run.jsonl").head.extras["forecast"] == list(NEVER.held)
+    text = (tmp_path / "run.jsonl").read_text().replace('"forecast":[0.01', '"forecast":[1.01')
+    (tmp_path / "run.jsonl").write_text(text)
+    with pytest.raises(TraceError, match="forecast"):
+        Trace.load(tmp_path / "run.jsonl")
+
+
+def test_what_is_counted_is_every_tested_token_and_no_other() -> None:
+    lab = toy_lab()
+    trace = lab.run("sd", "abcab", record="full", max_new_tokens=24, gamma=16)
+    found = [pair for event in trace.rounds for pair in checked(event)]
+    assert len(found) == sum(min(event.accepted + 1, event.drafted) for event in trace.rounds)
+    assert sum(held for _, held in found) == sum(event.accepted for event in trace.rounds)
+    assert measured(lab, "sd", ["abcab"], max_new_tokens=24) == forecast(found)
+
+
+def test_a_method_without_a_lossless_chain_or_without_probabilities_is_refused() -> None:
+    for name in ("eagle3", "easd", "ar"):
+        with pytest.raises(ConfigError, match=f"{name} is none"):
+            can_forecast(get_card(name))
+    with pytest.raises(ConfigError, match="no probabilities"):
+        measured(toy_lab(), "pld", ["abcab"], max_new_tokens=8)
+
+
+def test_other_models_than_the_preset_s_do_not_get_its_forecasts() -> None:
+    assert wanted("tiny", {}, {}, "auto").forecasts == get_preset("tiny").forecasts != {}
+    assert wanted("left_to_device", {}, {}, "auto").forecasts == get_preset("tiny").forecasts
+    assert wanted("tiny", {"draft": "elsewhere"}, {}, "auto").forecasts == {}
+    assert wanted(None, {"target": "elsewhere"}, {}, "auto").forecasts == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("forecasts = 3", "forecasts is a table"),
+        ("[forecasts.model]\nheld = [0.5]", "has held, and the command"),
+        ('[forecasts.model]\nheld = [0.5]\ncommand = "c"', "held has 9 shares"),
+        (f'[forecasts.model]\nheld = {[1.5] * 9}\ncommand = "c"', "held has 9 shares"),
+    ],
+)
+def test_a_damaged_forecast_is_refused(tmp_path: Path, given: str, said: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'kind = "pair"\n{given}\n')
+    with pytest.raises(ConfigError, match=said):
+        read_preset(path)
+
+
+def test_the_command_prints_a_preset_s_entry(capsys: pytest.CaptureFixture[str]) -> None:
+    short = ["--task", "sentences,functions", "--items", "2", "--max-new-tokens", "24"]
+    assert main(["calibrate", "--forecast", "sd", "--preset", "tiny", *short]) == 0
+    entry, held = capsys.readouterr().out.strip().splitlines()
+    assert entry == "[forecasts.model]" and held.startswith("held = [")
+    assert main(["calibrate", "--forecast", "sd", "--preset", "tiny", *short, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["prompts"] == 4 and f"held = {json.dumps(told['held'])}" == held
+    assert main(["calibrate", "--forecast", "eagle3", *short]) == 2
+    assert "eagle3 is none" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", [preset.name for preset in list_presets() if preset.forecasts])
+def test_the_named_command_gives_the_forecast(preset: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for drafter, found in get_preset(preset).forecasts.items():
+        words = shlex.split(found.command)
+        assert words[:3] == ["python", "-m", "engine"] and f"--preset {preset} " in found.command
+        assert main([*words[3:], "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["drafter"] == drafter and told["held"] == pytest.approx(list(found.held), abs=0.02)
