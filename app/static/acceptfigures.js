@@ -169,6 +169,55 @@ export const histogram = {
   },
 };
 
+const FLOOR = -0.28; // of the axis of shares, below which nothing is but the counts
+const TALLEST = 0.24; // of a count, in shares
+
+/** How many draft tokens each bin holds, in grey below the axis.
+ * @param {import("./charts.js").Frame} chart @param {readonly {low: number, high: number, n: number}[]} bins */
+function counts(chart, bins) {
+  const most = Math.max(1, ...bins.map(({ n }) => n));
+  for (const { low, high, n } of bins) {
+    const top = chart.y(FLOOR + (TALLEST * n) / most);
+    chart.plot.append(
+      s("rect", {
+        x: chart.x(low) + 1,
+        width: Math.max(0, chart.x(high) - chart.x(low) - 2),
+        y: top,
+        height: Math.max(0, chart.y(FLOOR) - top),
+        fill: "var(--neutral-soft)",
+      }),
+    );
+  }
+}
+
+/** The share accepted of each bin with its interval; a line through those that hold enough.
+ * @template {{n: number, kept: number, share: number|null, interval: [number, number]}} B
+ * @param {import("./charts.js").Frame} chart @param {readonly B[]} bins
+ * @param {{at: (bin: B) => number, shape: "disc" | "square", colour: string, lines: (bin: B) => string[],
+ *   store: import("./types/store.js").Store, pick: (bin: B) => import("./charts.js").Pick}} how */
+function shares(chart, bins, { at, shape, colour, lines, store, pick }) {
+  line(
+    chart,
+    bins.filter((bin) => bin.n >= FEW).map((bin) => /** @type {const} */ ([at(bin), bin.share])),
+    { stroke: `var(${colour})` },
+  );
+  for (const bin of bins) {
+    if (bin.share === null) continue;
+    const [low, high] = bin.interval.map(chart.y);
+    const x = chart.x(at(bin));
+    if (!chart.small)
+      chart.plot.append(s("line", { x1: x, x2: x, y1: low, y2: high, stroke: `var(${colour})`, opacity: 0.6 }));
+    const mark = point(chart, at(bin), bin.share, {
+      shape,
+      colour,
+      hollow: bin.n < FEW,
+      size: chart.small ? 1.8 : 3.6,
+      lines: [...lines(bin), `accepted ${bin.kept} of ${bin.n}: ${percent(bin.share)}`],
+    });
+    if (!chart.small) pickable(chart.figure, mark, store, pick(bin));
+  }
+}
+
 /** @type {Figure} */
 export const entropy = {
   id: "entropy",
@@ -191,7 +240,7 @@ export const entropy = {
       small,
       title,
       x: [0, high],
-      y: [-0.28, 1],
+      y: [FLOOR, 1],
       xName: "entropy, nats",
       yName: "share accepted",
       yFormat: percent,
@@ -208,53 +257,15 @@ export const entropy = {
         tested(rounds, (node) => node[field]),
         BIN,
       );
-      const total = Math.max(1, ...bins.map((bin) => bin.n));
-      const middle = (/** @type {typeof bins[number]} */ bin) => (bin.low + bin.high) / 2 + shift;
-      if (field === "h_target")
-        for (const bin of bins)
-          chart.plot.append(
-            s("rect", {
-              x: chart.x(bin.low) + 1,
-              width: Math.max(0, chart.x(bin.high) - chart.x(bin.low) - 2),
-              y: chart.y(-0.28 + (0.24 * bin.n) / total),
-              height: Math.max(0, chart.y(-0.28) - chart.y(-0.28 + (0.24 * bin.n) / total)),
-              fill: "var(--neutral-soft)",
-            }),
-          );
-      line(
-        chart,
-        bins.filter((bin) => bin.n >= FEW).map((bin) => /** @type {const} */ ([middle(bin), bin.share])),
-        { stroke: `var(${colour})` },
-      );
-      for (const bin of bins) {
-        if (bin.share === null) continue;
-        if (!small)
-          chart.plot.append(
-            s("line", {
-              x1: chart.x(middle(bin)),
-              x2: chart.x(middle(bin)),
-              y1: chart.y(bin.interval[0]),
-              y2: chart.y(bin.interval[1]),
-              stroke: `var(${colour})`,
-              opacity: 0.6,
-            }),
-          );
-        const mark = point(chart, middle(bin), bin.share, {
-          shape,
-          colour,
-          hollow: bin.n < FEW,
-          size: small ? 1.8 : 3.6,
-          lines: [
-            `H(${who}) ${fmt(bin.low)} to ${fmt(bin.high)} nats`,
-            `accepted ${bin.kept} of ${bin.n}: ${percent(bin.share)}`,
-          ],
-        });
-        if (!small)
-          pickable(chart.figure, mark, store, {
-            name: field,
-            filter: makeFilter({ kind: "entropy", field, low: bin.low, high: bin.high }),
-          });
-      }
+      if (field === "h_target") counts(chart, bins);
+      shares(chart, bins, {
+        at: (bin) => (bin.low + bin.high) / 2 + shift,
+        shape,
+        colour,
+        store,
+        lines: (bin) => [`H(${who}) ${fmt(bin.low)} to ${fmt(bin.high)} nats`],
+        pick: ({ low, high }) => ({ name: field, filter: makeFilter({ kind: "entropy", field, low, high }) }),
+      });
     }
     if (!small)
       keyLine(chart.figure, chart.left, 9, [
@@ -296,7 +307,7 @@ export const probability = {
       small,
       title,
       x: [0, 1],
-      y: [-0.28, 1],
+      y: [FLOOR, 1],
       xName: "probability in the draft's distribution",
       yName: "share accepted",
       xFormat: percent,
@@ -306,17 +317,7 @@ export const probability = {
       key: true,
       rightPad: 20,
     });
-    const most = Math.max(1, ...bins.map(({ n }) => n));
-    for (const { low, high, n } of bins)
-      chart.plot.append(
-        s("rect", {
-          x: chart.x(low) + 1,
-          width: Math.max(0, chart.x(high) - chart.x(low) - 2),
-          y: chart.y(-0.28 + (0.24 * n) / most),
-          height: Math.max(0, chart.y(-0.28) - chart.y(-0.28 + (0.24 * n) / most)),
-          fill: "var(--neutral-soft)",
-        }),
-      );
+    counts(chart, bins);
     line(
       chart,
       [
@@ -325,39 +326,16 @@ export const probability = {
       ],
       { stroke: "var(--ink-2)", "stroke-dasharray": "4 4" },
     );
-    line(
-      chart,
-      bins.filter(({ n }) => n >= FEW).map(({ said, share }) => /** @type {const} */ ([said ?? 0, share])),
-      { stroke: "var(--draft)" },
-    );
-    for (const { low, high, n, kept, said, share, interval } of bins) {
-      if (said === null || share === null) continue;
-      if (!small)
-        chart.plot.append(
-          s("line", {
-            x1: chart.x(said),
-            x2: chart.x(said),
-            y1: chart.y(interval[0]),
-            y2: chart.y(interval[1]),
-            stroke: "var(--draft)",
-            opacity: 0.6,
-          }),
-        );
-      const mark = point(chart, said, share, {
-        colour: "--draft",
-        hollow: n < FEW,
-        size: small ? 1.8 : 3.6,
-        lines: [
-          `draft probability ${percent(low)} to ${percent(high)}, ${percent(said)} on average`,
-          `accepted ${kept} of ${n}: ${percent(share)}`,
-        ],
-      });
-      if (!small)
-        pickable(chart.figure, mark, store, {
-          name: "probability",
-          filter: makeFilter({ kind: "probability", low, high }),
-        });
-    }
+    shares(chart, bins, {
+      at: ({ said }) => said ?? 0,
+      shape: "disc",
+      colour: "--draft",
+      store,
+      lines: ({ low, high, said }) => [
+        `draft probability ${percent(low)} to ${percent(high)}, ${percent(said)} on average`,
+      ],
+      pick: ({ low, high }) => ({ name: "probability", filter: makeFilter({ kind: "probability", low, high }) }),
+    });
     if (!small)
       keyLine(chart.figure, chart.left, 9, [
         { words: "accepted", colour: "--draft", shape: "disc" },
