@@ -1,4 +1,8 @@
-"""How often a drafter's tokens hold by how sure it is of them: measured for a pair, in place of taking its word."""
+"""How often a drafter's tokens hold by how sure it is of them: measured for a pair, in place of taking its word.
+
+A pair's preset may hold some (`[forecasts.DRAFTER]`, as `engine calibrate --forecast` prints it); any other lab is
+given them: `lab.forecasts = {"model": Forecast(held)}`.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterable

@@ -1,5 +1,6 @@
-"""How far a drafter's probabilities can be trusted as forecasts of acceptance (EAGLE-2, figure 6; Guo et al. 2017).
+"""How far a drafter's probabilities can be trusted as forecasts of acceptance.
 
+EAGLE-2 grows its tree by them; the expected calibration error is that of Guo et al. (2017), over ten bins of equal width.
 app/static/numbers.js computes the same of the visible rounds; tests/vectors hold the two together.
 """
 
@@ -7,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import nan
 
-from engine.trace.events import Node, Round
+from engine.trace.events import Round
 from engine.trace.outcome import ACCEPTED
 
 BINS = 10  # of equal width
@@ -55,7 +56,8 @@ def calibration(rounds: Iterable[Round]) -> Calibration:
     counts = [[0, 0] for _ in range(BINS)]
     sums = [0.0] * BINS
     for node in (node for event in rounds for node in event.nodes):
-        if (q := _forecast(node)) is None:
+        q = node.q
+        if q is None or node.state == "discarded":
             continue
         at = min(BINS - 1, int(BINS * q))
         counts[at][0] += 1
@@ -66,7 +68,3 @@ def calibration(rounds: Iterable[Round]) -> Calibration:
         for at, ((n, kept), said) in enumerate(zip(counts, sums, strict=True))
     )
     return Calibration(tuple(bins), sum(n for n, _ in counts))
-
-
-def _forecast(node: Node) -> float | None:
-    return None if node.state == "discarded" else node.q

@@ -147,8 +147,8 @@ class Pair:
         return card.fitted(self.calibrated.get(card.rule))
 
     def forecast(self, card: Card, config: RunConfig) -> Forecast | None:
-        """How often what the drafter is so sure of holds, where it was measured: under the exact rule, greedy."""
-        alike = card.rule == "exact" and config.sampling.greedy
+        """How often what the drafter is so sure of holds, where it was measured: greedy chains of the exact rule."""
+        alike = (card.shape, card.rule) == ("chain", "exact") and config.sampling.greedy
         return self.forecasts.get(card.drafter) if alike else None
 
     def missing(self, card: Card, knobs: Mapping[str, KnobValue]) -> str:
