@@ -1,6 +1,6 @@
 """How far a drafter's probabilities can be trusted as forecasts of acceptance.
 
-EAGLE-2 grows its tree by them; the expected calibration error is that of Guo et al. (2017), over ten bins of equal width.
+EAGLE-2 grows its tree by them; the expected calibration error is that of Guo et al. (2017), over ten equal bins.
 app/static/numbers.js computes the same of the visible rounds; tests/vectors hold the two together.
 """
 
