@@ -7,9 +7,10 @@ given them: `lab.forecasts = {"model": Forecast(held)}`.
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 EDGES = (0.1, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99, 0.999)  # of the bins in which a drafter's confidence is checked
-MIDDLES = (0.05, 0.175, 0.375, 0.6, 0.775, 0.9, 0.97, 0.9945, 0.9995)
+MIDDLES = tuple((low + high) / 2 for low, high in pairwise((0.0, *EDGES, 1.0)))
 TRUST = 0.75  # an untested confidence is raised to this power: the likeliest token holds oftener than it says
 
 

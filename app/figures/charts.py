@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.figures.theme import LOOKS, figure
-from engine.analysis.calibration import BINS
+from engine.analysis.calibration import calibration
 from engine.trace.outcome import ACCEPTED
 
 COLOURS = tuple(dict.fromkeys(look.colour for look in LOOKS))
@@ -66,16 +66,16 @@ def kept_by_probability(nodes: pd.DataFrame, order: Sequence[str] = ()) -> go.Fi
     )
     for colour, method, rows in _methods(nodes, order):
         tested = rows[(rows.state != "discarded") & rows.q.notna()]
-        tenth = (tested.q * BINS).astype(int).clip(upper=BINS - 1)
-        shares = tested.state.isin(ACCEPTED).groupby(tenth).mean()
-        if len(shares):
+        found = calibration(zip(tested.q, tested.state.isin(ACCEPTED), strict=True))
+        bins = [one for one in found.bins if one.n]
+        if bins:
             drawn.add_scatter(
-                x=tested.q.groupby(tenth).mean(),
-                y=shares,
+                x=[one.said for one in bins],
+                y=[one.share for one in bins],
                 name=method,
                 mode="lines+markers",
                 line_color=colour,
-                customdata=tested.groupby(tenth).size(),
+                customdata=[one.n for one in bins],
                 hovertemplate="%{y:.0%} of %{customdata}",
             )
     drawn.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line={"dash": "dash", "width": 1})

@@ -4,7 +4,7 @@ EAGLE-2 grows its tree by them; the expected calibration error is that of Guo et
 app/static/numbers.js computes the same of the visible rounds; tests/vectors hold the two together.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import nan
 
@@ -49,19 +49,23 @@ class Calibration:
         return sum(one.n * abs(one.share - one.said) for one in self.bins if one.n) / self.n if self.n else nan
 
 
-def calibration(rounds: Iterable[Round]) -> Calibration:
-    """Of rounds that were recorded in full; draft tokens that were not tested, or that nobody gave a probability, are
-    left out. A greedy target takes its likeliest token and no other, a sampled one takes a token with min(1, p / q):
-    there a drafter that is always right about p is always accepted, and lies above its own forecast."""
+def trials(rounds: Iterable[Round]) -> Iterator[tuple[float, bool]]:
+    """Of rounds that were recorded in full the probability of each tested draft token, and whether it was accepted;
+    what nobody gave a probability is left out."""
+    for node in (node for event in rounds for node in event.nodes):
+        if node.q is not None and node.state != "discarded":
+            yield node.q, node.state in ACCEPTED
+
+
+def calibration(given: Iterable[tuple[float, bool]]) -> Calibration:
+    """Of `trials`. A greedy target takes its likeliest token and no other, a sampled one takes a token with
+    min(1, p / q): there a drafter that is always right about p is always accepted, and lies above its own forecast."""
     counts = [[0, 0] for _ in range(BINS)]
     sums = [0.0] * BINS
-    for node in (node for event in rounds for node in event.nodes):
-        q = node.q
-        if q is None or node.state == "discarded":
-            continue
+    for q, held in given:
         at = min(BINS - 1, int(BINS * q))
         counts[at][0] += 1
-        counts[at][1] += node.state in ACCEPTED
+        counts[at][1] += held
         sums[at] += q
     bins = (
         Bin(at / BINS, (at + 1) / BINS, n, kept, said / n, kept / n) if n else Bin(at / BINS, (at + 1) / BINS)

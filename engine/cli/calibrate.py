@@ -92,8 +92,8 @@ def handle(args: argparse.Namespace) -> int:
 def _forecast(args: argparse.Namespace) -> int:
     """Measure and print, as a preset has it."""
     card, given = can_forecast(get_card(args.forecast)), list[Prompt]()
-    for task in split(args.task or ""):
-        given += prompts(argparse.Namespace(**{**vars(args), "task": task}), tuning=True)
+    for task in (args.task or "").split(","):
+        given += prompts(argparse.Namespace(**{**vars(args), "task": task.strip()}), tuning=True)
     lab = load_lab(args)
     texts = (prompt.text for prompt in track(given, "prompts", quiet=args.json))
     found = measured(lab, card.name, texts, **{**decoding(args), "temperature": 0.0})

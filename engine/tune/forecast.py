@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
+from engine.analysis.calibration import trials
 from engine.config import Card
 from engine.errors import ConfigError
 from engine.forecast import Forecast, forecast
 from engine.lab import Lab
 from engine.methods import get_card
-from engine.trace.events import Round
-from engine.trace.outcome import ACCEPTED
 
 LENGTH = 16  # tokens of a measured draft
 
@@ -24,7 +23,7 @@ def measured(lab: Lab, method: str, prompts: Iterable[str], **decoding: Any) -> 
     found: list[tuple[float, bool]] = []
     for prompt in prompts:
         trace = lab.run(card, prompt, record="full", gamma=LENGTH, **decoding)
-        found += [pair for event in trace.rounds for pair in checked(event)]
+        found += trials(trace.rounds)
     if not found:
         raise ConfigError(f"{card.title}'s drafter gives no probabilities, or there was nothing to draft.")
     return forecast(found)
@@ -39,9 +38,3 @@ def can_forecast(card: Card) -> Card:
     if card.shape != "chain" or card.rule != "exact" or not any(knob.auto for knob in card.knobs):
         raise ConfigError(f"A forecast is of a lossless method that drafts a chain, such as sd; {card.name} is none.")
     return card
-
-
-def checked(event: Round) -> list[tuple[float, bool]]:
-    """Confidence of each tested draft token of a full record, and whether it held."""
-    seen = (node for node in event.nodes if node.state != "discarded")
-    return [(node.q, node.state in ACCEPTED) for node in seen if node.q is not None]

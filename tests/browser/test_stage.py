@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from engine.analysis.calibration import calibration
+from engine.analysis.calibration import calibration, trials
 from engine.analysis.explain import why
 from engine.files.places import PRESETS
 from engine.files.presets import get_preset
@@ -305,7 +305,7 @@ def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
 
     page.locator('[data-share="probability"]').click()
     sd = next(trace for trace in traces("first_look") if trace.head.method == "sd")
-    found = calibration(sd.rounds)
+    found = calibration(trials(sd.rounds))
     cell = page.locator('.share[data-run="sd"]')
     expect(cell).to_contain_text(f"of {found.n} tested draft tokens")
     expect(cell.locator(".says")).to_contain_text(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.analysis.calibration import trials
 from engine.cli import main
 from engine.costs import Costs, Curve
 from engine.costs.chains import ChainChoice
@@ -17,7 +18,8 @@ from engine.methods import get_card
 from engine.runs import costs as measuring
 from engine.runs.loading import wanted
 from engine.trace.store import Trace
-from engine.tune.forecast import can_forecast, checked, measured
+from engine.tune.forecast import can_forecast, measured
+from tests.engine.drafters.test_tree_distributions import toy_with_heads
 from tests.engine.toy import toy_lab
 
 CHEAP = Costs(Curve(((1, 2.0), (2, 2.1), (64, 6.0))), start=0.05, step=0.1, other=0.1)
@@ -47,24 +49,23 @@ def test_a_share_is_counted_beside_one_test_that_came_out_as_trusted() -> None:
     assert found.chance(0.05) == pytest.approx(MIDDLES[0] ** TRUST, abs=1e-3)  # nothing was tested there
 
 
-def test_a_first_draft_goes_by_the_forecast_and_later_ones_by_what_came() -> None:
-    def first(found: Forecast | None) -> int:
-        choice, drafted = ChainChoice(CHEAP, found), 0
-        choice.limit(stepwise=True)
-        while drafted < 20 and choice.more(drafted, 0.6):
-            drafted += 1
-        return drafted
+def length(choice: ChainChoice) -> int:
+    """Of the next draft, of a drafter that is 60 % sure of each token."""
+    drafted = 0
+    choice.limit(stepwise=True)
+    while drafted < 20 and choice.more(drafted, 0.6):
+        drafted += 1
+    return drafted
 
-    assert first(NEVER) == 1 < first(None) < first(ALWAYS) == 20
-    choice = ChainChoice(CHEAP, NEVER)
-    lengths = list[int]()
+
+def test_a_first_draft_goes_by_the_forecast_and_later_ones_by_what_came() -> None:
+    assert (
+        length(ChainChoice(CHEAP, NEVER)) == 1 < length(ChainChoice(CHEAP)) < length(ChainChoice(CHEAP, ALWAYS)) == 20
+    )
+    choice, lengths = ChainChoice(CHEAP, NEVER), list[int]()
     for _ in range(6):
-        drafted = 0
-        choice.limit(stepwise=True)
-        while drafted < 20 and choice.more(drafted, 0.6):
-            drafted += 1
-        choice.observe(drafted, drafted)
-        lengths.append(drafted)
+        lengths.append(length(choice))
+        choice.observe(lengths[-1], lengths[-1])
     assert lengths[0] == 1 and lengths[-1] > 5, "a wrong forecast is forgotten"
 
 
@@ -84,6 +85,13 @@ def test_it_serves_greedy_exact_runs_of_its_drafter_and_is_recorded(cheap: None)
     assert all("forecast" not in other.head.extras for other in others)
 
 
+def test_a_tree_has_no_use_for_one_and_records_none(cheap: None, tmp_path: Path) -> None:
+    lab = toy_with_heads(tmp_path)
+    lab.forecasts = {"eagle3": NEVER}
+    trace = lab.run("eagle3", [1, 2], max_new_tokens=8, total_token="auto", depth="auto")
+    assert "costs" in trace.head.extras and "forecast" not in trace.head.extras
+
+
 def test_a_recorded_forecast_holds_shares(cheap: None, tmp_path: Path) -> None:
     trace = with_forecast(NEVER).run("sd", "abcab", max_new_tokens=8, gamma="auto")
     trace.save(tmp_path / "run.jsonl")
@@ -97,7 +105,7 @@ def test_a_recorded_forecast_holds_shares(cheap: None, tmp_path: Path) -> None:
 def test_what_is_counted_is_every_tested_token_and_no_other() -> None:
     lab = toy_lab()
     trace = lab.run("sd", "abcab", record="full", max_new_tokens=24, gamma=16)
-    found = [pair for event in trace.rounds for pair in checked(event)]
+    found = list(trials(trace.rounds))
     assert len(found) == sum(min(event.accepted + 1, event.drafted) for event in trace.rounds)
     assert sum(held for _, held in found) == sum(event.accepted for event in trace.rounds)
     assert measured(lab, "sd", ["abcab"], max_new_tokens=24) == forecast(found)

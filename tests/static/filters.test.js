@@ -55,6 +55,18 @@ test("an entropy filter leaves out what has none, and its upper end", () => {
   assert.equal(holds(run, run.rounds[0], {}, null), false);
 });
 
+test("a probability filter reads a candidate, or the one that a token was; its upper end belongs to the last bin alone", () => {
+  const holds = (low, high, node, token = null, nodes = []) =>
+    makeFilter({ kind: "probability", low, high }).test(run, { ...run.rounds[0], nodes }, node, token);
+  assert.equal(holds(0.8, 0.9, { q: 0.8 }), true);
+  assert.equal(holds(0.8, 0.9, { q: 0.9 }), false);
+  assert.equal(holds(0.9, 1, { q: 1 }), true);
+  assert.equal(holds(0, 0.1, { q: null }), false);
+  assert.equal(holds(0.9, 1, null, { node: 1 }, [{ q: 0.2 }, { q: 0.95 }]), true);
+  assert.equal(holds(0.9, 1, null, { node: 0 }, [{ q: 0.2 }, { q: 0.95 }]), false);
+  assert.equal(holds(0, 1, null, {}, [{ q: 0.2 }]), false, "a token that was no draft");
+});
+
 test("a filter gives back its spec; an unknown kind makes none", () => {
   const spec = { kind: "sign", sign: "bonus" };
   assert.deepEqual(specOf(makeFilter(spec)), spec);

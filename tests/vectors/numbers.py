@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.analysis.calibration import calibration
+from engine.analysis.calibration import calibration, trials
 from engine.files.places import PRESETS
 from engine.trace.events import Round
 from engine.trace.metrics import metrics
@@ -33,7 +33,7 @@ def _case(name: str, rounds: int | None) -> dict[str, Any]:
 
 
 def _calibration(rounds: list[Round]) -> dict[str, Any]:
-    found = calibration(rounds)
+    found = calibration(trials(rounds))
     if not found.n:
         return {"n": 0, "said": None, "share": None, "error": None, "bins": []}
     bins = [

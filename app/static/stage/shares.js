@@ -70,7 +70,7 @@ export function mount(element, store, lab) {
     caption.textContent =
       (figures.length === 1
         ? figures[0].caption
-        : "One row a method; the axes of a column are the same for all methods.") + ends;
+        : "A figure has the same axes for all methods.") + ends;
     grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
     /** @param {{run: Run, rounds: Round[]}} row @param {import("./sharefigures.js").Share} figure */
     const cell = ({ run, rounds }, figure) => {

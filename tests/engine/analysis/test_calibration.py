@@ -1,15 +1,15 @@
 """Draft probabilities as forecasts: bins, what is left out, and the expected calibration error against NumPy's bins."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from engine.analysis.calibration import BINS, calibration
+from engine.analysis.calibration import BINS, calibration, trials
 from engine.analysis.tables import nodes_df
-from engine.trace.events import Round
 from engine.trace.store import Trace
 
 RECORDED = sorted(Path("presets/traces").glob("all_methods-*-eagle3.jsonl.gz"))
@@ -20,10 +20,11 @@ def tree() -> Trace:
     return Trace.load(RECORDED[0])
 
 
-def given(tree: Trace, *forecasts: tuple[float | None, str]) -> list[Round]:
-    """One round whose nodes have these probabilities and states."""
+def given(tree: Trace, *forecasts: tuple[float | None, str]) -> Iterator[tuple[float, bool]]:
+    """Trials of one round whose nodes have these probabilities and states."""
     event = next(event for event in tree.rounds if event.nodes)
-    return [replace(event, nodes=[replace(event.nodes[0], q=q, state=state) for q, state in forecasts])]
+    nodes = [replace(event.nodes[0], q=q, state=state) for q, state in forecasts]
+    return trials([replace(event, nodes=nodes)])
 
 
 def test_a_bin_has_its_mean_and_its_share(tree: Trace) -> None:
@@ -49,7 +50,7 @@ def test_a_perfect_forecast_has_no_error(tree: Trace) -> None:
 
 
 def test_a_recorded_tree_has_the_bins_of_numpy(tree: Trace) -> None:
-    found, nodes = calibration(tree.rounds), nodes_df(tree)
+    found, nodes = calibration(trials(tree.rounds)), nodes_df(tree)
     tested = nodes[(nodes.state != "discarded") & nodes.q.notna()]
     counts, _ = np.histogram(tested.q, bins=np.linspace(0, 1, BINS + 1))
     assert [one.n for one in found.bins] == counts.tolist() and found.n == len(tested) > 50
