@@ -68,9 +68,7 @@ export function mount(element, store, lab) {
     );
     const ends = [...domains.values()].map(endSaid).find(Boolean) ?? "";
     caption.textContent =
-      (figures.length === 1
-        ? figures[0].caption
-        : "A figure has the same axes for all methods.") + ends;
+      (figures.length === 1 ? figures[0].caption : "A figure has the same axes for all methods.") + ends;
     grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
     /** @param {{run: Run, rounds: Round[]}} row @param {import("./sharefigures.js").Share} figure */
     const cell = ({ run, rounds }, figure) => {
