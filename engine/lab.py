@@ -98,7 +98,8 @@ class Lab(Pair):
     ) -> Iterator[Event]:
         """The run as events: RunStarted, a Round a target call, RunEnded. Closing the iterator stops it within a round.
 
-        `reuse` runs a method that already lived through other prompts (its tables carry over; see `trajectories`).
+        `reuse` runs a method that already lived through other prompts (`engine.runs.running.prepare`): its tables carry
+        over (see `trajectories`), and what it has learnt where lengths are left to the device (`gamma=auto`).
 
         Raises:
             ConfigError, AssetError, ModelMismatch: at once, for anything about the request that cannot be; nothing has

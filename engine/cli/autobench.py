@@ -1,4 +1,8 @@
-"""`bench --auto`: settings that are left to the device against fixed ones, on several families of tasks."""
+"""`bench --auto`: settings that are left to the device against fixed ones, on several families of tasks.
+
+Each is timed twice: as a run does it, which knows nothing at first, and kept, by one method that lives through a task's
+prompts and begins each with what those before it taught.
+"""
 
 import argparse
 from collections.abc import Sequence
@@ -7,7 +11,7 @@ from typing import Any
 
 import torch
 
-from engine.bench.contenders import ours
+from engine.bench.contenders import kept, ours
 from engine.bench.contest import Spread, Times, contest
 from engine.cli.batchbench import tell
 from engine.cli.options import load_lab, prompts
@@ -30,6 +34,7 @@ GRID = (
     *(f"eagle3:total_token={n}:depth={depth}" for n, depth in (*TREES, (AUTO, AUTO))),
     *(f"eagle3:total_token={n}:depth={depth}:tree_top_k=1" for n, depth in SPINES),
 )
+KEPT = ", kept"  # behind the name of a method that lives through a task's prompts
 LEAST = 0.97  # of the best fixed setting's speed, in the median of the repetitions
 
 
@@ -88,9 +93,10 @@ def bench_auto(args: argparse.Namespace) -> int:
 
 
 def _contest(lab: Lab, specs: Sequence[Spec], ids: Sequence[Sequence[int]], args: argparse.Namespace) -> Times:
-    contenders = {
-        label((name, knobs)): ours(lab, name, args.max_new_tokens, **knobs) for name, knobs in [("ar", {}), *specs]
-    }
+    n = args.max_new_tokens
+    contenders = {label((name, knobs)): ours(lab, name, n, **knobs) for name, knobs in [("ar", {}), *specs]}
+    for name, auto, _ in _pairs(specs):
+        contenders[auto + KEPT] = kept(lab, name, ids[0], n, **parse_method(auto)[1])
     turns = args.repetitions
     return contest(contenders, ids, turns, lambda it: track(it, args.task, turns, quiet=args.json))
 
@@ -102,9 +108,10 @@ def choices(times: Times, specs: Sequence[Spec]) -> list[Choice]:
         ConfigError: see `bench_auto`.
     """
     return [
-        Choice(name, auto, best, times.ratio(auto, best), times.ratio(auto, "ar"))
+        Choice(name, chosen, best, times.ratio(chosen, best), times.ratio(chosen, "ar"))
         for name, auto, fixed in _pairs(specs)
         for best in [max(fixed, key=lambda one: times.speed(one).median)]
+        for chosen in (auto, auto + KEPT)
     ]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from engine.analysis.columns import NODES, ROUNDS, TOKENS
 from engine.analysis.names import NAMES
+from engine.cli.autobench import KEPT
 from engine.cli.autobench import LEAST as LEFT
 from engine.files.places import ROOT
 from engine.methods import CARDS
@@ -263,7 +264,8 @@ def left(path: Path) -> str:
         f"Recorded by `python -m engine bench --auto --threads {found['threads']} --json > "
         f"docs/results/{path.name}`: {found['dtype']} on {found['device']}, threads: {found['threads']}, held-out "
         f"prompts, greedy, {found['repetitions']} interleaved repetitions of each task; median with the smallest "
-        "and largest.",
+        "and largest. A method that is kept lives through a task's prompts (`Lab.stream(reuse=...)`) and begins each "
+        "with what those before it taught; else nothing is known of a text when it begins.",
         "",
         "| left to the device | task | times `ar` | best fixed setting | times that | set out to reach |",
         "| --- | --- | --: | --- | --- | --- |",
@@ -273,10 +275,15 @@ def left(path: Path) -> str:
             best, ar = row["over_best"], row["over_ar"]
             reached = "reached" if best["median"] >= LEFT else "**missed**"
             lines.append(
-                f"| `{row['auto']}` | {task} | {ar['median']:.2f} | `{row['best']}` | {best['median']:.2f} "
+                f"| {_kept(row['auto'])} | {task} | {ar['median']:.2f} | `{row['best']}` | {best['median']:.2f} "
                 f"({best['low']:.2f} to {best['high']:.2f}) | at least {LEFT:g}: {reached} |"
             )
     return "\n".join(lines) + "\n"
+
+
+def _kept(name: str) -> str:
+    """The setting as code, and whether its method was kept in words."""
+    return f"`{name.removesuffix(KEPT)}`" + (KEPT if name.endswith(KEPT) else "")
 
 
 def _share(spread: dict[str, float]) -> str:

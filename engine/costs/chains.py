@@ -28,10 +28,9 @@ class ChainChoice:
     def __init__(self, costs: Costs, forecast: Forecast | None = None) -> None:
         self.costs, self.forecast = costs, forecast
         self._plain = 1 / costs.round(None, 1)
-        self.begin()
+        self._fresh()
 
-    def begin(self) -> None:
-        """A new run: nothing is known."""
+    def _fresh(self) -> None:
         self.pace = Pace(self.costs, CHAIN_HELD, MEMORY)  # of the rounds that draft
         self._any = Share(HELD)
         self._bins = [Share(0.5, 1.0) for _ in range(len(EDGES) + 1)]
@@ -39,6 +38,16 @@ class ChainChoice:
         self._pause = PAUSE  # how long the next one is
         self._left = 0 if self._pays else PAUSE  # rounds of this one
         self._round(stepwise=True)
+
+    def begin(self) -> None:
+        """A new text: nothing is known of the first. Of a later one it is what those before it taught, as little
+        evidence; but where they left off drafting it is tried anew."""
+        if self._pays:
+            self.pace.fade()
+            for share in (self._any, *self._bins, *self._depths):
+                share.fade()
+        else:
+            self._fresh()
 
     def _round(self, stepwise: bool) -> None:
         self._stepwise, self._asked = stepwise, 0

@@ -14,6 +14,7 @@ from engine.trace.records import RoundExtras
 
 MOST_LEVELS, MOST_NODES = 16, 64  # of a tree, and the chain that a pace begins with: what a choice never exceeds
 HELD = 0.8  # share of draft tokens taken to be accepted before any was tested
+KEPT, KEPT_ROUNDS = 16.0, 2.0  # most tests that a share, and rounds that a pace, brings from earlier texts
 
 
 def best_length(accepted: Sequence[float], costs: Costs) -> int:
@@ -60,6 +61,11 @@ class Share:
         """So many tests, of which so many held."""
         self.tests, self.held = self.tests + tests, self.held + held
 
+    def fade(self) -> None:
+        """A new text: what was seen of earlier ones counts as `KEPT` tests at most."""
+        kept = min(1.0, KEPT / self.tests) if self.tests else 0.0
+        self.tests, self.held = kept * self.tests, kept * self.held
+
     def value(self, prior: float | None = None) -> float:
         """The share, from another prior if one is given."""
         return (self.held + self.weight * (self.prior if prior is None else prior)) / (self.tests + self.weight)
@@ -75,11 +81,17 @@ class Pace:
     memory: float = 1.0
     tokens: float = field(init=False)
     ms: float = field(init=False)
+    _round_ms: float = field(init=False)  # of the round that it begins with
 
     def __post_init__(self) -> None:
         length = best_length([self.held] * MOST_LEVELS, self.costs)
         self.tokens = sum(self.held**place for place in range(length + 1))
-        self.ms = self.costs.round(length or None, length + 1)
+        self.ms = self._round_ms = self.costs.round(length or None, length + 1)
+
+    def fade(self) -> None:
+        """A new text: earlier ones count as `KEPT_ROUNDS` rounds like the first at most."""
+        kept = min(1.0, KEPT_ROUNDS * self._round_ms / self.ms)
+        self.tokens, self.ms = kept * self.tokens, kept * self.ms
 
     def add(self, tokens: float, ms: float) -> None:
         """A round."""

@@ -27,16 +27,19 @@ class TreeChoice:
 
     def __init__(self, costs: Costs) -> None:
         self.costs = costs
-        self.begin()
-
-    def begin(self) -> None:
-        """A new run: nothing is known."""
-        self.pace, self._goes_on = Pace(self.costs), Share(HELD)
+        self.pace, self._goes_on = Pace(costs), Share(HELD)
         self._fails, self._others = Share(FAILS, 3.0), Share(OTHERS, 2.0)
         self._size = Share(8.0, 2.0)  # nodes verified
         self._branches = Share(BRING, 1.0)  # tokens that others than the spine's nodes were expected to bring, a tree
         self._dearer = Share(self._first(), 1.0)  # milliseconds that they took
         self._chains = 0  # rounds since the last tree
+        self._round()
+
+    def begin(self) -> None:
+        """A new text: nothing is known of the first; of a later one what those before it taught, as little evidence."""
+        self.pace.fade()
+        for share in (self._goes_on, self._fails, self._others, self._size, self._branches, self._dearer):
+            share.fade()
         self._round()
 
     def _first(self) -> float:

@@ -12,17 +12,24 @@ from engine.errors import ConfigError
 from tests.engine.zoo import Zoo
 from tests.typed import some
 
-NAMES = ("ar", "sd:gamma=3", "sd:gamma=5", "sd:gamma=auto", "mtp", "mtp:gamma=auto")
-SECONDS = ((10, 5, 4, 4, 3, 4), (10, 4, 5, 5, 3, 4), (10, 5, 4, 3, 3, 4))  # for ten tokens, three repetitions
+SETTINGS = ("sd:gamma=3", "sd:gamma=5", "sd:gamma=auto", "mtp", "mtp:gamma=auto")
+NAMES = ("ar", *SETTINGS, "sd:gamma=auto, kept", "mtp:gamma=auto, kept")
+SECONDS = (  # for ten tokens, three repetitions
+    (10, 5, 4, 4, 3, 4, 2, 3),
+    (10, 4, 5, 5, 3, 4, 2, 3),
+    (10, 5, 4, 3, 3, 4, 2, 3),
+)
 TIMES = Times(NAMES, tuple(tuple(Lap(10, float(spent)) for spent in row) for row in SECONDS))
 
 
 def test_each_is_set_against_the_fastest_fixed_setting_of_its_own_method() -> None:
-    sd, mtp = autobench.choices(TIMES, [parse_method(name) for name in NAMES[1:]])
+    sd, kept_sd, mtp, kept_mtp = autobench.choices(TIMES, [parse_method(name) for name in SETTINGS])
     assert (sd.method, sd.auto, sd.best) == ("sd", "sd:gamma=auto", "sd:gamma=5")
     assert (sd.over_best.low, sd.over_best.median, sd.over_best.high) == pytest.approx((1.0, 1.0, 4 / 3))
     assert sd.over_ar.median == pytest.approx(2.5)
-    assert mtp.best == "mtp" and mtp.over_best.median == pytest.approx(0.75)
+    assert mtp.best == kept_mtp.best == "mtp" and mtp.over_best.median == pytest.approx(0.75)
+    assert (kept_sd.method, kept_sd.auto, kept_sd.best) == ("sd", "sd:gamma=auto, kept", "sd:gamma=5")
+    assert (kept_sd.over_best.median, kept_mtp.over_best.median) == pytest.approx((2.0, 1.0))
     for specs, match in ((["sd:gamma=3"], "left to the device"), (["ar", "sd:gamma=auto"], "needs fixed settings")):
         with pytest.raises(ConfigError, match=match):
             autobench.choices(TIMES, [parse_method(name) for name in specs])
@@ -45,11 +52,13 @@ def test_the_command_and_what_the_readme_says_of_it(
     assert "of sd:gamma=2" in capsys.readouterr().out
     found = json.loads(out.read_text())
     assert list(found["tasks"]) == ["sentences"] and found["costs"]["model"]["passes"]
-    [row] = found["tasks"]["sentences"]["auto"]
+    row, kept = found["tasks"]["sentences"]["auto"]
+    assert (row["auto"], kept["auto"]) == ("sd:gamma=auto", "sd:gamma=auto, kept")
+    assert "| `sd:gamma=auto`, kept | sentences |" in readme.left(out)
     for times, verdict in ((0.969, "**missed**"), (0.97, "reached")):
         row["over_best"]["median"] = times
         out.write_text(json.dumps(found))
-        line = some(next((x for x in readme.left(out).splitlines() if "`sd:gamma=auto`" in x), None))
+        line = some(next((x for x in readme.left(out).splitlines() if "`sd:gamma=auto` |" in x), None))
         assert f"{times:.2f} (" in line and f"at least 0.97: {verdict}" in line
     assert "Not measured yet" in readme.left(tmp_path / "none.json")
     assert main([*asked, "--prompt", "a"]) == 2 and "--auto compares on tasks" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from engine.costs.chains import ChainChoice
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.runs import costs as measuring
+from engine.runs.running import prepare
 from tests.engine.drafters.test_tree_distributions import toy_with_heads
 from tests.engine.toy import joint_distribution, toy_lab
 
@@ -54,6 +55,17 @@ def test_the_length_is_asked_for_once_a_round_and_first_of_drafters_that_write_a
         asked.clear()
         trace = toy.run(method, "abcab", max_new_tokens=12, gamma="auto")
         assert asked == [stepwise] * len(trace.rounds)
+
+
+def test_what_is_learnt_ends_with_the_run_unless_its_method_lives_on(toy: Lab, tmp_path: Path, dear: None) -> None:
+    for lab, method, knobs in ((toy, "sd", {"gamma": "auto"}), (toy_with_heads(tmp_path), "eagle3", TREE)):
+        want = lab.run("ar", [1, 2], max_new_tokens=40).token_ids
+        living, told = prepare(lab, method, **knobs), list[list[object]]()
+        for given in ({}, {}, {"reuse": living}, {"reuse": living}):
+            trace = lab.run(method, [1, 2], max_new_tokens=40, **knobs, **given)
+            assert trace.token_ids == want
+            told.append([event.extras.get("expected") for event in trace.rounds])
+        assert told[0] == told[1] == told[2] != told[3]
 
 
 def test_a_tree_is_chosen_too(tmp_path: Path, dear: None) -> None:
