@@ -9,9 +9,11 @@ from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, de
 from engine.cli.progress import track
 from engine.cli.specs import split
 from engine.costs import Costs
+from engine.drafters import DRAFTERS
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import get_card
+from engine.parts import writes_as
 from engine.tune.calibrate import entropies, tau_entropy
 from engine.tune.forecast import can_forecast, measured
 
@@ -62,7 +64,8 @@ def handle(args: argparse.Namespace) -> int:
     """Collect and average, on other problems of a family than those that methods are tested on; or measure costs.
 
     Raises:
-        ConfigError: no prompts are named, or the method to forecast drafts no lossless chain.
+        ConfigError: no prompts are named, the method to forecast drafts no lossless chain, or a forecast of drawn texts
+            is asked for.
     """
     if args.costs:
         return _costs(args, load_lab(args))
@@ -91,16 +94,18 @@ def handle(args: argparse.Namespace) -> int:
 
 def _forecast(args: argparse.Namespace) -> int:
     """Measure and print, as a preset has it."""
+    if args.temperature:
+        raise ConfigError(f"A forecast is of greedy texts alone: leave out --temperature, which is {args.temperature}.")
     card, given = can_forecast(get_card(args.forecast)), list[Prompt]()
     for task in (args.task or "").split(","):
         given += prompts(argparse.Namespace(**{**vars(args), "task": task.strip()}), tuning=True)
     lab = load_lab(args)
     texts = (prompt.text for prompt in track(given, "prompts", quiet=args.json))
-    found = measured(lab, card.name, texts, **{**decoding(args), "temperature": 0.0})
+    found, drafter = measured(lab, card.name, texts, **decoding(args)), writes_as(DRAFTERS[card.drafter])
     if args.json:
-        print(json.dumps({"drafter": card.drafter, "held": found.held, "prompts": len(given)}))
+        print(json.dumps({"drafter": drafter, "held": found.held, "prompts": len(given)}))
     else:
-        print(f"[forecasts.{card.drafter}]\nheld = {json.dumps(found.held)}")
+        print(f"[forecasts.{drafter}]\nheld = {json.dumps(found.held)}")
     return 0
 
 

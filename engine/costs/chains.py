@@ -50,6 +50,7 @@ class ChainChoice:
             self._fresh()
 
     def _round(self, stepwise: bool) -> None:
+        self._chosen = False  # a drafter that copies for once asks for no length
         self._stepwise, self._asked = stepwise, 0
         self._shares, self._chances, self._reached = list[float](), list[float](), 1.0
         self._least = 0.0
@@ -63,6 +64,7 @@ class ChainChoice:
         """Most tokens of this round's draft; `stepwise` says that its drafter makes them one by one, and asks before
         each."""
         self._round(stepwise)
+        self._chosen = True
         if self._left:
             self._left -= 1
             return 0
@@ -117,8 +119,11 @@ class ChainChoice:
         return Told(tokens, self.costs.round(drafted or None, drafted + 1), self._least, self._following)
 
     def observe(self, drafted: int, accepted: int) -> None:
-        """Learn from a verified round. The pace takes the tokens that were expected, which scatter less than those that
-        came; how often the expectation is wrong is learnt with the chances."""
+        """Learn from a verified round whose length was chosen. The pace takes the tokens that were expected, which
+        scatter less than those that came; how often the expectation is wrong is learnt with the chances."""
+        if not self._chosen:
+            return
+        self._chosen = False
         if drafted:
             self.pace.add(self.told(drafted).expected, self.costs.round(max(drafted, self._asked), drafted + 1))
         for place in range(min(accepted + 1, drafted)):

@@ -31,6 +31,7 @@ class Mixed:
     )
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ("draft",)
+    WRITES_AS: ClassVar[str] = "model"
     DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()

@@ -29,6 +29,7 @@ class Universal:
     KNOBS: ClassVar[tuple[Knob, ...]] = ()
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ("draft",)
+    WRITES_AS: ClassVar[str] = "model"
     DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ()
     DECODER_ONLY: ClassVar[str] = "it hands the draft model one text, and knows of no source beside it."

@@ -17,6 +17,7 @@ from engine.parts.protocols import (
     decoder_only,
     one_pass,
     parts_in,
+    writes_as,
 )
 from engine.parts.threshold_rule import ThresholdRule
 from engine.parts.writing import most_of, write_block, write_chain
@@ -42,4 +43,5 @@ __all__ = [
     "parts_in",
     "write_block",
     "write_chain",
+    "writes_as",
 ]

@@ -110,6 +110,11 @@ def decoder_only(part: type[Any]) -> str:
     return str(getattr(part, "DECODER_ONLY", ""))
 
 
+def writes_as(drafter: type[Any]) -> str:
+    """The name of the drafter whose probabilities this one's chains have (its `WRITES_AS`): its own unless it says."""
+    return str(getattr(drafter, "WRITES_AS", drafter.NAME))
+
+
 def one_pass(drafter: type[Any]) -> bool:
     """Whether one pass writes all levels of a draft (its `ONE_PASS`), and so costs the same however many are wanted. It
     notes `passes` of its rounds."""

@@ -2,11 +2,12 @@
 that are left to them (`auto`).
 
 Times come from the very code that decodes: drafts from short runs of the method at two lengths in turns, passes from a
-session of the target. Of several times the lower quartile counts, since others on the machine only ever add to them.
-Measured once for each drafter and kind of shape, and for each number of threads; kept in memory.
+session of the target, all in turns, so that a busy moment meets all of them. Of several times the lower quartile
+counts, since others on the machine only ever add to them. Measured once for each drafter and kind of shape, and for
+each number of threads; kept in memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import quantiles
 from time import perf_counter
@@ -29,8 +30,8 @@ from engine.streams import Streams
 from engine.trace.events import Round
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, MOST_NODES)  # tokens of a measured pass
-PASSES, ROUNDS = 7, 9  # repetitions of each size, and rounds of each length
-LONG = 0.1  # seconds of a pass from which on fewer must do
+TURNS, FEW = 9, 1  # of every size and every length behind one that warms up; where a pass is long, few must do
+LONG = 0.1  # seconds of such a pass
 SHORT, DEEP, WIDE = 1, 7, 8  # levels of measured drafts, and nodes that go on in each level of a wide one
 NODES = 7  # of a measured tree that are verified
 AS_CHOSEN: dict[str, dict[str, KnobValue]] = {
@@ -66,28 +67,22 @@ def passes_of(target: Model, prompt: Sequence[int]) -> Curve:
     Raises:
         EngineFault: a logit is NaN.
     """
-    session = target.session(min(len(prompt) + MOST_NODES, target.context))
-    sizes = [n for n in SIZES if n - 1 <= max(session.left(prompt), 0)]
-    spent: dict[int, list[float]] = {n: [] for n in sizes}
-    for turn in range(PASSES + 1):
-        for n in sizes:
-            began = _now(target)
-            session.forward(prompt, chain([0] * (n - 1)))
-            if turn:  # the first warms up
-                spent[n].append(1e3 * (_now(target) - began))
-        if turn and spent[1][-1] > 1e3 * LONG:
-            break
-    return Curve(rising([(n, _low(times)) for n, times in spent.items()]))
+    passes = _Passes(target, prompt)
+    for _ in passes.turns():
+        pass
+    return passes.curve()
 
 
 def _measured(pair: Pair, card: Card, kind: str, config: RunConfig) -> Costs:
-    passes = passes_of(pair.target, config.prompt_ids)
-    rounds = ROUNDS if passes.at(1) < 1e3 * LONG else 2
     sizes = [(SHORT, 0), (DEEP, 0), *([] if kind == "chain" else [(DEEP, 1), (DEEP, WIDE)])]
-    drafts = [_Drafts(pair, card, config, kind, *size) for size in sizes]
-    for _ in range(rounds):
+    drafts, timed = (
+        [_Drafts(pair, card, config, kind, *size) for size in sizes],
+        _Passes(pair.target, config.prompt_ids),
+    )
+    for _ in timed.turns():
         for one in drafts:
             one.round()
+    passes = timed.curve()
     short, deep, *trees = drafts
     steps = max(deep.steps - short.steps, 1)
     step = max(deep.draft_ms - short.draft_ms, 0.0) / steps
@@ -114,6 +109,30 @@ def _now(target: Model) -> float:
     if target.device.type == "cuda":
         torch.cuda.synchronize(target.device)
     return perf_counter()
+
+
+class _Passes:
+    """Passes of the target behind a prompt by their size; the first turn warms up."""
+
+    def __init__(self, target: Model, prompt: Sequence[int]) -> None:
+        self.target, self.prompt = target, prompt
+        self.session = target.session(min(len(prompt) + MOST_NODES, target.context))
+        self._spent: dict[int, list[float]] = {n: [] for n in SIZES if n - 1 <= max(self.session.left(prompt), 0)}
+
+    def turns(self) -> Iterator[int]:
+        """Time all of them once a turn."""
+        for turn in range(1 + TURNS):
+            for n, spent in self._spent.items():
+                began = _now(self.target)
+                self.session.forward(self.prompt, chain([0] * (n - 1)))
+                spent.append(1e3 * (_now(self.target) - began))
+            yield turn
+            if turn >= FEW and self._spent[1][-1] > 1e3 * LONG:
+                return
+
+    def curve(self) -> Curve:
+        """Milliseconds by size."""
+        return Curve(rising([(n, _low(times[1:])) for n, times in self._spent.items()]))
 
 
 class _Planted(TreeChoice):

@@ -21,7 +21,7 @@ from engine.judge.served import is_served
 from engine.model import Bridge, Model, bridge
 from engine.model.source import check_source
 from engine.model.threads import Threads, settle_again
-from engine.parts import Kit, decoder_only
+from engine.parts import Kit, decoder_only, writes_as
 from engine.progress import loading
 from engine.rules import RULES
 from engine.runs.assets import describe, load_asset, obstacle
@@ -149,7 +149,7 @@ class Pair:
     def forecast(self, card: Card, config: RunConfig) -> Forecast | None:
         """How often what the drafter is so sure of holds, where it was measured: greedy chains of the exact rule."""
         alike = (card.shape, card.rule) == ("chain", "exact") and config.sampling.greedy
-        return self.forecasts.get(card.drafter) if alike else None
+        return self.forecasts.get(writes_as(DRAFTERS[card.drafter])) if alike else None
 
     def missing(self, card: Card, knobs: Mapping[str, KnobValue]) -> str:
         """What the card needs and is not loaded, as a sentence; empty when nothing is."""

@@ -244,6 +244,14 @@ def test_a_choice_that_lives_on_brings_what_earlier_texts_taught_as_little_evide
     assert rounds(turned, [True], 10) == rounds(ChainChoice(CURVE), [True], 10)
 
 
+def test_a_draft_whose_length_was_not_chosen_teaches_nothing() -> None:
+    choice, alone = ChainChoice(CURVE), ChainChoice(CURVE)
+    for one in (choice, alone):
+        rounds(one, [True, True, False], 9, 0.9)
+    choice.observe(24, 0)  # a copy, say
+    assert rounds(choice, [True], 9, 0.9) == rounds(alone, [True], 9, 0.9)
+
+
 @pytest.mark.parametrize("made", [ChainChoice, TreeChoice])
 def test_a_new_text_leaves_a_fresh_choice_as_it_was(made: type[ChainChoice | TreeChoice]) -> None:
     begun, fresh = made(CURVE), made(CURVE)

@@ -85,6 +85,16 @@ def test_it_serves_greedy_exact_runs_of_its_drafter_and_is_recorded(cheap: None)
     assert all("forecast" not in other.head.extras for other in others)
 
 
+def test_methods_that_write_with_the_same_model_share_its_forecast(cheap: None) -> None:
+    lab = with_forecast(NEVER)
+    for method in ("mixed", "universal"):
+        trace = lab.run(
+            method, "abcab", max_new_tokens=8, gamma="auto", **({"min_match": 99} if method == "mixed" else {})
+        )
+        assert trace.head.extras["forecast"] == list(NEVER.held) and trace.rounds[0].drafted == 1
+    assert "forecast" not in lab.run("layer_skip", "abcab", max_new_tokens=8, gamma="auto").head.extras
+
+
 def test_a_tree_has_no_use_for_one_and_records_none(cheap: None, tmp_path: Path) -> None:
     lab = toy_with_heads(tmp_path)
     lab.forecasts = {"eagle3": NEVER}
@@ -152,6 +162,10 @@ def test_the_command_prints_a_preset_s_entry(capsys: pytest.CaptureFixture[str])
     assert told["prompts"] == 4 and f"held = {json.dumps(told['held'])}" == held
     assert main(["calibrate", "--forecast", "eagle3", *short]) == 2
     assert "eagle3 is none" in capsys.readouterr().err
+    assert main(["calibrate", "--forecast", "sd", *short, "--temperature", "0.7"]) == 2
+    assert "greedy texts alone" in capsys.readouterr().err
+    assert main(["calibrate", "--forecast", "mixed", "--preset", "tiny", *short]) == 0
+    assert capsys.readouterr().out.startswith("[forecasts.model]\n")
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Settings that are left to the device: the text is the target's own, and the trace tells what was chosen and why."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -131,6 +132,28 @@ def test_drafts_of_every_size_are_timed_wherever_the_text_ends(tmp_path: Path, m
     costs = lab.costs("eagle3", max_new_tokens=40)
     assert seen == {(1, 0): 1, (7, 0): 7, (7, 1): 7, (7, 8): 7}
     assert costs.step > 0 and costs.row >= 0 and costs.fork >= 0 and costs.spread >= 0
+
+
+def test_all_is_timed_in_turns_and_a_slow_model_seldomer(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, timed, passing = list[str](), measuring._Drafts.round, measuring._Passes.turns
+
+    def drafted(self: measuring._Drafts) -> None:
+        calls.append(f"draft {self.levels}")
+        timed(self)
+
+    def turns_of(self: measuring._Passes) -> Iterator[int]:
+        for turn in passing(self):
+            calls.append("passes")
+            yield turn
+
+    monkeypatch.setattr(measuring._Drafts, "round", drafted)
+    monkeypatch.setattr(measuring._Passes, "turns", turns_of)
+    for long, turns in ((1e9, measuring.TURNS), (-1.0, measuring.FEW)):
+        monkeypatch.setattr(measuring, "LONG", long)
+        calls.clear()
+        toy.measured.clear()
+        toy.costs("sd", gamma="auto")
+        assert calls == ["passes", "draft 1", "draft 7"] * (1 + turns)
 
 
 def test_costs_are_measured_once_and_only_where_they_are_wanted(toy: Lab) -> None:
