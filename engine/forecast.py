@@ -30,6 +30,10 @@ class Forecast:
         """That a token holds of which the drafter is so sure."""
         return self.held[bin_of(share)]
 
+    def bins(self) -> list[tuple[float, float]]:
+        """Where each bin begins, and the share of its draft tokens that held."""
+        return list(zip((0.0, *EDGES), self.held, strict=True))
+
 
 def forecast(tested: Iterable[tuple[float, bool]]) -> Forecast:
     """From tested draft tokens, each with its confidence and whether it held; a bin begins as if one token had been

@@ -1,7 +1,7 @@
 // @ts-check
 // Figures of acceptance: by position in the draft, a round, by entropy, and by the drafter's own probability.
 
-import { bar, frame, goesOn, keyLine, line, marker, pickable, point } from "./charts.js";
+import { bar, DOTS, frame, goesOn, keyLine, line, marker, pickable, point } from "./charts.js";
 import { count, s } from "./dom.js";
 import { fmt, percent } from "./draw.js";
 import { makeFilter } from "./filterkinds.js";
@@ -296,11 +296,13 @@ export const probability = {
   caption:
     "Share of tested draft tokens accepted, by the probability that the drafter gave them (ten bins, each drawn at " +
     "its mean, 95 % Wilson; hollow: fewer than 5). On the dashed line tokens are accepted as often as the drafter " +
-    "says, above it oftener. Grey: number of draft tokens.",
+    "says, above it oftener. Dotted steps: the measured forecast that a length left to the device began with, where " +
+    "there was one. Grey: number of draft tokens.",
   needs: (rounds) => tested(rounds, (node) => node.q).length > 0,
   domain: () => ({}),
-  draw({ rounds, width, height, small, title, store }) {
+  draw({ rounds, width, height, small, title, store, run }) {
     const { bins } = calibration(rounds);
+    const forecast = run.head?.extras.forecast ?? [];
     const chart = frame({
       width,
       height,
@@ -326,6 +328,11 @@ export const probability = {
       ],
       { stroke: "var(--ink-2)", "stroke-dasharray": "4 4" },
     );
+    const steps = forecast.flatMap(([low, held], i) => [
+      /** @type {const} */ ([low, held]),
+      /** @type {const} */ ([forecast[i + 1]?.[0] ?? 1, held]),
+    ]);
+    if (steps.length) line(chart, steps, { class: "v-forecast", stroke: "var(--ink)", "stroke-dasharray": DOTS });
     shares(chart, bins, {
       at: ({ said }) => said ?? 0,
       shape: "disc",
@@ -340,6 +347,7 @@ export const probability = {
       keyLine(chart.figure, chart.left, 9, [
         { words: "accepted", colour: "--draft", shape: "disc" },
         { words: "as the drafter says", colour: "--ink-2", shape: "dash" },
+        ...(forecast.length ? [/** @type {const} */ ({ words: "forecast", colour: "--ink", shape: "dots" })] : []),
         ...(width > 420
           ? [/** @type {const} */ ({ words: "draft tokens", colour: "--neutral-soft", shape: "bar" })]
           : []),

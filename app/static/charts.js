@@ -253,6 +253,8 @@ export function marker(chart, x, words, { colour = "--judge", dy = 9 } = {}) {
     );
 }
 
+export const DOTS = "1.5 3"; // dashes of a dotted line
+
 /** A key under a figure. @param {SVGElement} figure @param {number} x @param {number} y
  * @param {{words: string, colour: string, shape: string}[]} items */
 export function keyLine(figure, x, y, items) {
@@ -278,7 +280,7 @@ export function keyLine(figure, x, y, items) {
           y2: y - 4,
           stroke: `var(${colour})`,
           "stroke-width": 2,
-          "stroke-dasharray": shape === "dash" ? "4 3" : null,
+          "stroke-dasharray": shape === "dash" ? "4 3" : shape === "dots" ? DOTS : null,
         }),
       );
     if (shape === "disc") figure.append(s("circle", { cx: at + 7, cy: y - 4, r: 3.5, fill: `var(${colour})` }));

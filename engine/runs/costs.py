@@ -176,6 +176,8 @@ class _Drafts:
         kit = self.pair.kit(self.card, self.config)
         kit.streams, kit.costs = Streams(0), NOTHING
         method = build(self.card, kit, self.config.knobs)
+        if "stops" in vars(method.drafter):  # a draft is as long as asked for, wherever it says that the text ends
+            vars(method.drafter)["stops"] = frozenset()
         if self.planted:
             method.shape.choice, method.shape.ends = _Planted(self.levels, self.rows), frozenset()
         session = self.pair.target.session(kit.capacity, method.drafter.taps)

@@ -164,7 +164,11 @@ def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
     """
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
     config = RunConfig(card.name, (0,), max_new_tokens=pair.target.longest, knobs=card.resolve(knobs))
-    return build(card, with_costs(pair, card, config), config.knobs)
+    kit = pair.kit(card, config)
+    if card.chooses(config.knobs):
+        kit.costs = costs(pair, card, "", {**knobs, "record": "light"})
+        kit.forecast = pair.forecast(card, config)
+    return build(card, kit, config.knobs)
 
 
 def events(head: RunStarted, decoding: Decoding, lock: AbstractContextManager[object]) -> Iterator[Event]:
@@ -200,7 +204,7 @@ def head(pair: Pair, card: Card, config: RunConfig, options: Options) -> RunStar
     if card.chooses(config.knobs):
         spent["costs"] = costs_of(pair, card, config).to_json()
         if found := pair.forecast(card, config):
-            spent["forecast"] = list(found.held)
+            spent["forecast"] = found.bins()
     piece = pair.target.tokenizer.piece
     return RunStarted(
         id=uuid.uuid4().hex,

@@ -273,9 +273,17 @@ def _costs(value: Any, where: str, bounds: Bounds) -> None:
             _distance(pair[1], f"{where}.passes", bounds)
 
 
-def _shares(value: Any, where: str, bounds: Bounds) -> None:
-    for item in _list(value, where):
-        _share(item, where, bounds)
+def _forecast(value: Any, where: str, bounds: Bounds) -> None:
+    """Bins as pairs of shares, rising from 0."""
+    low = 0.0
+    for place, pair in enumerate(_list(value, where)):
+        if len(_list(pair, where)) != 2:
+            raise TraceError(f"{where} must hold pairs of a bin's beginning and the share that held.")
+        for share in pair:
+            _share(share, where, bounds)
+        if pair[0] < low or (not place and pair[0]):
+            raise TraceError(f"{where} must hold bins that rise from 0.")
+        low = pair[0]
 
 
 def _positive(value: Any, where: str, _bounds: Bounds) -> None:
@@ -340,7 +348,7 @@ HEAD_EXTRAS = (
         _text, "task", "case", "process", "command", "answer", "key", "name", "category", "adapted", "served", "untold"
     )
     | _each(_few, "trajectory", "trajectories", "repeat", "repeats", "forced", "row", "batch")
-    | {"earlier": _texts, "chat": _flag, "right": _flag, "costs": _costs, "forecast": _shares}
+    | {"earlier": _texts, "chat": _flag, "right": _flag, "costs": _costs, "forecast": _forecast}
 )
 EXTRAS = (
     _each(

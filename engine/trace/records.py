@@ -177,7 +177,7 @@ class HeadExtras(TypedDict, total=False):
     served: str  # the engine that reported this run
     untold: str  # what it did not tell, in words
     costs: CostsRecord  # by which `auto` knobs choose
-    forecast: list[float]  # and how often a draft token holds by bin of confidence (engine/forecast.py)
+    forecast: list[tuple[float, float]]  # and how often a draft token holds by the drafter's probability, from there on
 
 
 class Pruned(TypedDict, total=False):

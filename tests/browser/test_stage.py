@@ -315,6 +315,14 @@ def test_shares_have_one_axis_and_name_their_denominators(visit: Any) -> None:
     surest.click()
     expect(cell.locator("[aria-pressed=true]")).to_have_count(1)
     wait(page, "s.filters.get('probability').spec.low === 0.9")
+    expect(page.locator(".v-forecast")).to_have_count(0)
+
+    page = visit("?trace=left_to_device&v=shares")
+    page.locator('[data-share="probability"]').click()
+    begun = [trace.head for trace in traces("left_to_device") if "forecast" in trace.head.extras]
+    assert begun
+    expect(page.locator(".v-forecast")).to_have_count(len(begun))
+    expect(page.locator(".share svg", has=page.locator(".v-forecast"))).to_have_count(len(begun))
 
     page = visit("?trace=all_methods&v=shares")
     (beam,) = [trace for trace in traces("all_methods") if trace.head.method == "beam"]

@@ -73,7 +73,7 @@ def test_it_serves_greedy_exact_runs_of_its_drafter_and_is_recorded(cheap: None)
     lab, plain = with_forecast(NEVER), toy_lab()
     want = plain.run("ar", "abcab", max_new_tokens=30).token_ids
     trace = lab.run("sd", "abcab", max_new_tokens=30, gamma="auto")
-    assert trace.token_ids == want and trace.head.extras["forecast"] == list(NEVER.held)
+    assert trace.token_ids == want and trace.head.extras["forecast"] == NEVER.bins()
     assert trace.rounds[0].drafted == 1 < plain.run("sd", "abcab", max_new_tokens=30, gamma="auto").rounds[0].drafted
     others = (
         lab.run("sd", "abcab", max_new_tokens=8),
@@ -91,7 +91,7 @@ def test_methods_that_write_with_the_same_model_share_its_forecast(cheap: None) 
         trace = lab.run(
             method, "abcab", max_new_tokens=8, gamma="auto", **({"min_match": 99} if method == "mixed" else {})
         )
-        assert trace.head.extras["forecast"] == list(NEVER.held) and trace.rounds[0].drafted == 1
+        assert trace.head.extras["forecast"] == NEVER.bins() and trace.rounds[0].drafted == 1
     assert "forecast" not in lab.run("layer_skip", "abcab", max_new_tokens=8, gamma="auto").head.extras
 
 
@@ -105,11 +105,13 @@ def test_a_tree_has_no_use_for_one_and_records_none(cheap: None, tmp_path: Path)
 def test_a_recorded_forecast_holds_shares(cheap: None, tmp_path: Path) -> None:
     trace = with_forecast(NEVER).run("sd", "abcab", max_new_tokens=8, gamma="auto")
     trace.save(tmp_path / "run.jsonl")
-    assert Trace.load(tmp_path / "run.jsonl").head.extras["forecast"] == list(NEVER.held)
-    text = (tmp_path / "run.jsonl").read_text().replace('"forecast":[0.01', '"forecast":[1.01')
-    (tmp_path / "run.jsonl").write_text(text)
-    with pytest.raises(TraceError, match="forecast"):
-        Trace.load(tmp_path / "run.jsonl")
+    assert Trace.load(tmp_path / "run.jsonl").head.extras["forecast"] == [list(pair) for pair in NEVER.bins()]
+    text = (tmp_path / "run.jsonl").read_text()
+    assert '"forecast":[[0.0,0.01],[0.1,0.01]' in text
+    for wrong in ("[[0.0,1.01],[0.1,0.01]", "[[0.2,0.01],[0.1,0.01]", "[[0.1,0.01],[0.1,0.01]", "[0.01,[0.1,0.01]"):
+        (tmp_path / "run.jsonl").write_text(text.replace("[[0.0,0.01],[0.1,0.01]", wrong))
+        with pytest.raises(TraceError, match="forecast"):
+            Trace.load(tmp_path / "run.jsonl")
 
 
 def test_what_is_counted_is_every_tested_token_and_no_other() -> None:

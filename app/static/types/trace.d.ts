@@ -229,8 +229,8 @@ export interface HeadExtras {
   readonly untold?: string;
   /** by which `auto` knobs choose */
   readonly costs?: CostsRecord;
-  /** and how often a draft token holds by bin of confidence (engine/forecast.py) */
-  readonly forecast?: readonly number[];
+  /** and how often a draft token holds by the drafter's probability, from there on */
+  readonly forecast?: readonly (readonly [number, number])[];
 }
 
 /** A draft token. Entropies in nats over the full vocabulary at temperature 1. */

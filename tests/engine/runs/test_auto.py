@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from engine.analysis.explain import why
-from engine.config import Sampling
+from engine.config import Card, RunConfig, Sampling
 from engine.costs import Costs, Curve
 from engine.costs.chains import ChainChoice
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.runs import costs as measuring
+from engine.runs.pair import Pair
 from engine.runs.running import prepare
 from tests.engine.drafters.test_tree_distributions import toy_with_heads
 from tests.engine.toy import joint_distribution, toy_lab
@@ -132,6 +133,31 @@ def test_drafts_of_every_size_are_timed_wherever_the_text_ends(tmp_path: Path, m
     costs = lab.costs("eagle3", max_new_tokens=40)
     assert seen == {(1, 0): 1, (7, 0): 7, (7, 1): 7, (7, 8): 7}
     assert costs.step > 0 and costs.row >= 0 and costs.fork >= 0 and costs.spread >= 0
+
+
+def test_a_chain_is_timed_at_its_length_though_its_text_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    grown = list[tuple[int, int]]()
+    timed = measuring._Drafts.round
+
+    def watched(self: measuring._Drafts) -> None:
+        timed(self)
+        grown.append((self.levels, self.steps))
+
+    monkeypatch.setattr(measuring._Drafts, "round", watched)
+    costs = toy_lab(stop=[0, 1, 2, 3]).costs("sd", gamma="auto", max_new_tokens=40)
+    assert set(grown) == {(1, 1), (7, 7)} and costs.step > 0
+
+
+def test_a_method_that_lives_on_is_measured_on_a_prompt_of_some_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, prompts = toy_lab(), list[tuple[int, ...]]()
+
+    def measured(pair: Pair, card: Card, kind: str, config: RunConfig) -> Costs:
+        prompts.append(config.prompt_ids)
+        return DEAR
+
+    monkeypatch.setattr(measuring, "_measured", measured)
+    prepare(lab, "sd", gamma="auto")
+    assert len(prompts) == 1 and len(prompts[0]) > 8
 
 
 def test_all_is_timed_in_turns_and_a_slow_model_seldomer(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
