@@ -98,14 +98,23 @@ class Lab(Pair):
     ) -> Iterator[Event]:
         """The run as events: RunStarted, a Round a target call, RunEnded. Closing the iterator stops it within a round.
 
-        `reuse` runs a method that already lived through other prompts (`engine.runs.running.prepare`): its tables carry
-        over (see `trajectories`), and what it has learnt where lengths are left to the device (`gamma=auto`).
+        `reuse` is a method of `living`, which may have lived through other prompts; its knobs need not be named again.
 
         Raises:
             ConfigError, AssetError, ModelMismatch: at once, for anything about the request that cannot be; nothing has
             run then. EngineFault: at once, when there is no memory for the run.
         """
         return running.stream(self, method, prompt, options, reuse)
+
+    def living(self, method: str | Card, **knobs: Any) -> Method:
+        """A method that lives through several runs, as it would on a server: give it to each as `reuse`, or to
+        `trajectories` as `keep`. Its tables carry over (knob scope), and where lengths are left to the device
+        (gamma=auto) what it has learnt of them. A run then depends on those before it.
+
+        Raises:
+            ConfigError: an unknown method or knob, or a model that is missing.
+        """
+        return running.prepare(self, method, **knobs)
 
     def run_batch(self, method: str | Card, prompts: Sequence[str | Sequence[int]], **options: Any) -> list[Trace]:
         """Runs of several prompts side by side: one trace a prompt, in their order; the options are those of `stream`.
@@ -144,7 +153,7 @@ class Lab(Pair):
         """Draw n answers to one prompt, one after another; what the method's tables learn from one serves the next.
 
         Unless told otherwise, answers have at most 256 tokens at temperature 0.6 and are recorded lightly. `keep` is a
-        method of `engine.runs.running.prepare` that lives on after this call (knob scope=global).
+        method of `living` that goes on after this call (knob scope=global).
 
         Raises:
             ConfigError: as `stream`; at once for n below 1.

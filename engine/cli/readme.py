@@ -264,7 +264,7 @@ def left(path: Path) -> str:
         f"Recorded by `python -m engine bench --auto --threads {found['threads']} --json > "
         f"docs/results/{path.name}`: {found['dtype']} on {found['device']}, threads: {found['threads']}, held-out "
         f"prompts, greedy, {found['repetitions']} interleaved repetitions of each task; median with the smallest "
-        "and largest. A method that is kept lives through a task's prompts (`Lab.stream(reuse=...)`) and begins each "
+        "and largest. A method that is kept lives through a task's prompts (`Lab.living`) and begins each "
         "with what those before it taught; else nothing is known of a text when it begins.",
         "",
         "| left to the device | task | times `ar` | best fixed setting | times that | set out to reach |",

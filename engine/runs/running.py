@@ -73,13 +73,31 @@ def stream(
     """RunStarted, a Round a target call, RunEnded; see `engine.lab.Lab.stream`. `given` holds `Options` and knobs by
     name."""
     card, options, knobs = asked(pair, method, given)
-    config = configure(pair, card, prompt, options, knobs)
+    config = configure(pair, card, prompt, options, knobs if reuse is None else {**reuse.knobs, **knobs})
+    if reuse is not None:
+        _check_alike(reuse, config)
     try:
         with pair.lock, torch.inference_mode():
             decoding = begin(pair, card, config, reuse)
     except torch.OutOfMemoryError:
         raise EngineFault(NO_MEMORY) from None
     return events(head(pair, card, config, options), decoding, pair.lock)
+
+
+def _check_alike(living: Method, config: RunConfig) -> None:
+    """Nothing where the run is of the method that lives on, under its knobs.
+
+    Raises:
+        ConfigError: of another method, or under another knob.
+    """
+    if living.card.name != config.method:
+        raise ConfigError(f"The method to reuse is {living.card.name}, not {config.method}.")
+    for name, value in config.knobs.items():
+        if value != living.knobs[name]:
+            raise ConfigError(
+                f"The method to reuse lives with {name}={living.knobs[name]}, and {name}={value} is asked for: leave "
+                "it out, or make another method."
+            )
 
 
 def asked(pair: Pair, method: str | Card, given: Mapping[str, Any]) -> tuple[Card, Options, dict[str, Any]]:
@@ -157,11 +175,7 @@ def costs(pair: Pair, method: str | Card, prompt: str | Sequence[int], given: Ma
 
 
 def prepare(pair: Pair, method: str | Card, **knobs: Any) -> Method:
-    """A method that lives through several runs: give it to `Lab.stream(reuse=...)` or to `Lab.trajectories(keep=...)`.
-
-    Raises:
-        ConfigError: an unknown method or knob, or a model that is missing.
-    """
+    """See `engine.lab.Lab.living`."""
     card = pair.fitted(method if isinstance(method, Card) else get_card(method))
     config = RunConfig(card.name, (0,), max_new_tokens=pair.target.longest, knobs=card.resolve(knobs))
     kit = pair.kit(card, config)

@@ -105,7 +105,8 @@ def test_a_tree_has_no_use_for_one_and_records_none(cheap: None, tmp_path: Path)
 def test_a_recorded_forecast_holds_shares(cheap: None, tmp_path: Path) -> None:
     trace = with_forecast(NEVER).run("sd", "abcab", max_new_tokens=8, gamma="auto")
     trace.save(tmp_path / "run.jsonl")
-    assert Trace.load(tmp_path / "run.jsonl").head.extras["forecast"] == [list(pair) for pair in NEVER.bins()]
+    loaded = Trace.load(tmp_path / "run.jsonl").head.extras["forecast"]
+    assert [(low, held) for low, held in loaded] == NEVER.bins()
     text = (tmp_path / "run.jsonl").read_text()
     assert '"forecast":[[0.0,0.01],[0.1,0.01]' in text
     for wrong in ("[[0.0,1.01],[0.1,0.01]", "[[0.2,0.01],[0.1,0.01]", "[[0.1,0.01],[0.1,0.01]", "[0.01,[0.1,0.01]"):

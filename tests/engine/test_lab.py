@@ -424,6 +424,19 @@ def test_nothing_is_built_twice(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> No
     assert built == ["sd"]
 
 
+def test_a_method_that_lives_on_brings_its_knobs_and_runs_as_no_other(toy: Lab) -> None:
+    living = toy.living("sd", gamma=3)
+    trace = toy.run("sd", "abc", max_new_tokens=8, reuse=living)
+    assert trace.head.knobs["gamma"] == 3 and trace.rounds[0].drafted == 3
+    assert toy.run("sd", "abc", max_new_tokens=8, gamma=3, reuse=living).token_ids == trace.token_ids
+    with pytest.raises(ConfigError, match="lives with gamma=3, and gamma=4 is asked for"):
+        toy.run("sd", "abc", max_new_tokens=8, gamma=4, reuse=living)
+    with pytest.raises(ConfigError, match="is sd, not easd"):
+        toy.run("easd", "abc", max_new_tokens=8, reuse=living)
+    with pytest.raises(ConfigError, match="lives with gamma=3"):
+        list(toy.trajectories("sd", "abc", 1, keep=living, gamma=5))
+
+
 def test_no_memory_for_a_run_is_told_at_once(toy: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> Any:
         raise torch.OutOfMemoryError("gone")
