@@ -260,8 +260,9 @@ def left(path: Path) -> str:
     if not path.is_file():
         return "Not measured yet: run `python -m engine bench --auto`.\n"
     found = json.loads(path.read_text(encoding="utf-8"))
+    items = max(part["prompts"] for part in found["tasks"].values())
     lines = [
-        f"Recorded by `python -m engine bench --auto --threads {found['threads']} --json > "
+        f"Recorded by `python -m engine bench --auto --threads {found['threads']} --items {items} --json > "
         f"docs/results/{path.name}`: {found['dtype']} on {found['device']}, threads: {found['threads']}, held-out "
         f"prompts, greedy, {found['repetitions']} interleaved repetitions of each task; median with the smallest "
         "and largest. A method that is kept lives through a task's prompts (`Lab.living`) and begins each "

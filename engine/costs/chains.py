@@ -30,6 +30,11 @@ class ChainChoice:
         self._plain = 1 / costs.round(None, 1)
         self._fresh()
 
+    def given(self, costs: Costs, forecast: Forecast | None) -> None:
+        """What the next texts are chosen by, which may be sampled otherwise than those before."""
+        self.costs, self.forecast, self.pace.costs = costs, forecast, costs
+        self._plain = 1 / costs.round(None, 1)
+
     def _fresh(self) -> None:
         self.pace = Pace(self.costs, CHAIN_HELD, MEMORY)  # of the rounds that draft
         self._any = Share(HELD)

@@ -35,6 +35,10 @@ class TreeChoice:
         self._chains = 0  # rounds since the last tree
         self._round()
 
+    def given(self, costs: Costs) -> None:
+        """What the next texts are chosen by, which may be sampled otherwise than those before."""
+        self.costs = self.pace.costs = costs
+
     def begin(self) -> None:
         """A new text: nothing is known of the first; of a later one what those before it taught, as little evidence."""
         self.pace.fade()

@@ -2,6 +2,7 @@
 
 from engine.parts.protocols import (
     ChainShape,
+    Choosing,
     Context,
     Drafter,
     Early,
@@ -24,6 +25,7 @@ from engine.parts.writing import most_of, write_block, write_chain
 
 __all__ = [
     "ChainShape",
+    "Choosing",
     "Context",
     "Drafter",
     "Early",

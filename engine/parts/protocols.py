@@ -214,6 +214,14 @@ class Stepwise(Protocol):
 
 
 @runtime_checkable
+class Choosing(Protocol):
+    """What a shape has besides where it can leave its size to what was measured, by which later runs may differ."""
+
+    def given(self, kit: Kit) -> None:
+        """A run of a method that lives on begins: what is known of its rounds."""
+
+
+@runtime_checkable
 class Onward(Protocol):
     """What a tree shape has besides where it looks at a level before the next is run."""
 

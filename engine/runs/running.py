@@ -23,6 +23,7 @@ from engine.methods import get_card
 from engine.methods.compose import build
 from engine.model import Session
 from engine.model.source import SourceSession
+from engine.parts import Choosing
 from engine.runs.costs import costs_of, with_costs
 from engine.runs.pair import Pair
 from engine.sampling import entropy
@@ -149,6 +150,8 @@ def begin(pair: Pair, card: Card, config: RunConfig, reuse: Method | None = None
         torch.set_num_threads(pair.threads.count)  # labs of one process may have settled on different numbers
     kit = with_costs(pair, card, config)
     method = reuse or build(card, kit, config.knobs)
+    if reuse is not None and isinstance(reuse.shape, Choosing):
+        reuse.shape.given(kit)
     model = kit.model(card.writer) if card.writer == "draft" else pair.target
     wide = method.shape.width if isinstance(method.shape, BeamWidth) else 0
     slots = len(config.prompt_ids) + wide * config.max_new_tokens  # beams may part at once

@@ -28,6 +28,10 @@ class Chain:
         self.gamma = 0 if self.choice else int(knobs["gamma"])
         self.looks = self.choice is not None
 
+    def given(self, kit: Kit) -> None:
+        if self.choice:
+            self.choice.given(kit.known_costs(), kit.forecast)
+
     def begin(self) -> None:
         if self.choice:
             self.choice.begin()

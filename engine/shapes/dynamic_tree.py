@@ -39,6 +39,10 @@ class DynamicTree:
         self.ends = frozenset(kit.target.tokenizer.stop_ids)
         self.choice = TreeChoice(kit.known_costs()) if self.prunes or self.stops else None
 
+    def given(self, kit: Kit) -> None:
+        if self.choice:
+            self.choice.given(kit.known_costs())
+
     def begin(self) -> None:
         if self.choice:
             self.choice.begin()

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,19 @@ def test_it_serves_greedy_exact_runs_of_its_drafter_and_is_recorded(cheap: None)
         plain.run("sd", "abcab", max_new_tokens=8, gamma="auto"),
     )
     assert all("forecast" not in other.head.extras for other in others)
+
+
+def test_a_method_that_lives_on_goes_by_what_holds_for_each_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = replace(CHEAP, step=0.2)
+    monkeypatch.setattr(measuring, "_measured", lambda *given: CHEAP if given[-1].sampling.greedy else drawn)
+    lab = with_forecast(NEVER)
+    living = lab.living("sd", gamma="auto")
+    choice = living.shape.choice
+    for temperature, costs, found in ((0.0, CHEAP, NEVER), (1.0, drawn, None), (0.0, CHEAP, NEVER)):
+        trace = lab.run("sd", "abcab", max_new_tokens=8, temperature=temperature, reuse=living)
+        assert (choice.costs, choice.pace.costs, choice.forecast) == (costs, costs, found)
+        assert Costs.from_json(trace.head.extras["costs"]) == costs
+        assert trace.head.extras.get("forecast") == (found and found.bins())
 
 
 def test_methods_that_write_with_the_same_model_share_its_forecast(cheap: None) -> None:
