@@ -31,6 +31,7 @@ class Norm:
         self.folds = weight_D.dtype in FOLDING
         self._small = self.folds and weight_D.device.type == "cpu"  # rows over their length, without sqrt(D)
         self._eps = torch.full((1, 1), eps * len(weight_D), dtype=weight_D.dtype, device=weight_D.device)
+        self._factors = weight_D * len(weight_D) ** 0.5
 
     def __call__(self, x_TD: Tensor) -> Tensor:
         """The rows normed [T, D], but for what `into` has put into the next product."""
@@ -39,10 +40,16 @@ class Norm:
         length = torch.linalg.vector_norm(x_TD, 2, -1, True)
         return x_TD * torch.addcmul(self._eps, length, length).rsqrt_()
 
+    def whole(self, x_TD: Tensor) -> Tensor:
+        """The rows normed [T, D], weights included."""
+        if not self._small:
+            return F.rms_norm(x_TD, self.shape, self.weight, self.eps)
+        return self(x_TD).mul_(self._factors)
+
     @property
     def _scale(self) -> Tensor | None:
         """What the rows [T, D] have yet to be multiplied by."""
-        return self.weight * (len(self.weight) ** 0.5 if self._small else 1) if self.folds else None
+        return (self._factors if self._small else self.weight) if self.folds else None
 
     def product(self, weight_DO: Tensor) -> Product:
         """The product that reads the normed rows."""

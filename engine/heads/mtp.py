@@ -115,13 +115,14 @@ class MtpHead:
         self.state_first, self.card, self.vocab = state_first, card or {}, vocab
 
     @cached_property
-    def _lean(self) -> tuple[Spoken, Norm, Product]:
-        """The mixture as drafting runs it: what tokens bring, the norm of states, and what multiplies these."""
+    def _lean(self) -> tuple[Spoken, Norm, Product, Norm]:
+        """The mixture as drafting runs it: what tokens bring, the norm of states, and what multiplies these; then the
+        last norm."""
         parts = transposed(self.weights["eh_proj.weight"]).chunk(2)
         token, state = parts[::-1] if self.state_first else parts
         norms = [Norm(self.weights[name], self.eps) for name in ("enorm.weight", "hnorm.weight")]
         spoken = Spoken(self.target.embed, norms[0], norms[0].into(token), None, self.vocab)
-        return spoken, norms[1], norms[1].product(state)
+        return spoken, norms[1], norms[1].product(state), Norm(self.weights["norm.weight"], self.eps)
 
     @property
     def uncaptured(self) -> str:
@@ -147,8 +148,8 @@ class MtpHead:
     def run(self, memory: Any, ids_T: Tensor, state_TD: Tensor, at: int, *, last: bool = False) -> Tensor:
         """States [T, D] after the tokens `ids_T`, given the states before them; their keys go to slots from `at` on.
         With `last` the last of them [1, D]: of the others keys and values are made, and nothing else."""
-        spoken, norm, mixture = self._lean
-        return self.close(self.layer.run(memory, mixture.onto(spoken(ids_T), norm(state_TD)), at, last=last))
+        spoken, norm, mixture, closing = self._lean
+        return closing.whole(self.layer.run(memory, mixture.onto(spoken(ids_T), norm(state_TD)), at, last=last))
 
     def logits(self, state_TD: Tensor) -> Tensor:
         """Raw logits [T, V], from the target's own head."""

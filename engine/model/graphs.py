@@ -201,7 +201,7 @@ class GraphedDecoder:
         return (lean.head(last), last, *([torch.cat(kept, -1)] if kept else []))
 
     def _view(self, held: Captured, slots: int, sight: Sight) -> tuple[Tensor | None, Tensor]:
-        """The slots that a layer reads [S], None for the first ones, and its additive mask [H / K * R, S] over them:
+        """The slots that a layer reads [S], None for the first ones, and its additive mask [R * H / K, S] over them:
         from the first slot and the block, whatever they are."""
         lean, R = self.lean, len(held.ids)
         slot, near = torch.arange(slots, device=held.ids.device), None
@@ -214,7 +214,7 @@ class GraphedDecoder:
             pos = torch.where(column < 0, slot, held.pos[own])
             see &= pos > held.pos.unsqueeze(1) - sight.window
         mask = torch.zeros(see.shape, dtype=lean.embedding.dtype, device=held.ids.device)
-        return near, mask.masked_fill_(~see, -torch.inf).repeat(lean.heads // lean.kv, 1)
+        return near, lean.by_query(mask.masked_fill_(~see, -torch.inf))
 
 
 def _fill(held: Captured, new: New) -> None:

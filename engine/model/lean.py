@@ -26,7 +26,7 @@ from engine.model.products import Product
 from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed
 from engine.sampling import NARROW
 
-FEW = 32  # rows up to which a copy of the queries costs more than products of their own
+FEW = 32  # rows of a chain for which a mask is kept
 STATIC_ROPE = ("default", "linear", "llama3", "yarn")
 GATES: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
@@ -97,6 +97,7 @@ class LeanDecoder:
         none = self.embedding.new_empty(0)
         turned = ((home, layer.rope) for home, layer in zip(self.homes, self.layers, strict=True))
         self._turns = dict.fromkeys(turned, (none, none, none))
+        self._chains: dict[int, Tensor] = {}  # masks by their rows
 
     @property
     def reads(self) -> int:
@@ -212,7 +213,8 @@ class LeanDecoder:
     def attend(
         self, q_THC: Tensor, kv: Tensor, mask: Tensor | None, causal: bool, sinks: Tensor | None = None
     ) -> Tensor:
-        """Attention of T rows over all slots, [T, H * C]; the queries of a group are rows of their key-value head."""
+        """Attention of T rows over all slots, [T, H * C]. A key-value head has the queries of its group as rows, those
+        of one token side by side; with one such head they lie so already."""
         T, H, C, K = *q_THC.shape, self.kv
         keys, values = kv.view(kv.shape[0], 2, 1, K, C).permute(1, 2, 3, 0, 4).unbind(0)
         if T == 1:  # the queries of a group are side by side as they are
@@ -221,13 +223,9 @@ class LeanDecoder:
             q = q_THC.transpose(0, 1).unsqueeze(0)
             out = F.scaled_dot_product_attention(q, keys, values, is_causal=True, scale=self.scale, enable_gqa=K != H)
             return out[0].transpose(0, 1).reshape(T, H * C)
-        if K == 1 and T <= FEW and mask is not None and not self.unfused:  # each query head by itself, without a copy
-            q, (keys, values) = q_THC.transpose(0, 1).unsqueeze(0), (x.expand(1, H, -1, C) for x in (keys, values))
-            out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask[:T], scale=self.scale)
-            return out[0].transpose(0, 1).reshape(T, H * C)
-        q = q_THC.reshape(T, K, H // K, C).permute(1, 2, 0, 3).reshape(1, K, H // K * T, C)
-        out = self.mixed(q, keys, values, mask, None if sinks is None else sinks.repeat_interleave(T))
-        return out.view(K, H // K, T, C).permute(2, 0, 1, 3).reshape(T, H * C)
+        q = q_THC.reshape(T, K, H // K, C).transpose(0, 1).reshape(1, K, T * (H // K), C)
+        out = self.mixed(q, keys, values, mask, None if sinks is None else self.by_row(sinks, T))
+        return out.view(K, T, H // K, C).transpose(0, 1).reshape(T, H * C)
 
     def mixed(self, q: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, sinks: Tensor | None) -> Tensor:
         """Values by the attention of queries [n, K, rows, C], as many; `sinks` [K * rows]. Done plainly where the fused
@@ -250,12 +248,24 @@ class LeanDecoder:
         low = max(0, new.start - sight.window + 1)
         return low, self._mask(T, new, low, sight)
 
+    def by_row(self, sinks_H: Tensor, T: int) -> Tensor:
+        """What each head has, for T tokens in the order of `attend` [H * T]."""
+        return sinks_H.view(self.kv, 1, -1).expand(-1, T, -1).reshape(-1)
+
+    def by_query(self, mask: Tensor) -> Tensor:
+        """A mask of T rows [..., T, S] in the order of `attend`: each row once a query of its group [..., T * H / K, S]."""
+        *outer, T, S = mask.shape
+        group = self.heads // self.kv
+        return mask.unsqueeze(-2).expand(*outer, T, group, S).reshape(*outer, T * group, S)
+
     def _mask(self, T: int, new: New, low: int = 0, sight: Sight = EVERYTHING) -> Tensor | None:
-        """Additive mask [H / K * T, S - low], the T rows once a query of the group; None for one row, which sees
+        """Additive mask [T * H / K, S - low], each row once a query of the group; None for one row, which sees
         everything from `low` on, and for a plain prefill that goes through the fused kernel."""
         start = new.start - low
         if new.block is None and (T == 1 or (start == 0 and sight == EVERYTHING and not self.unfused)):
             return None
+        if new.block is None and sight == EVERYTHING and T <= FEW:
+            return self._chain(T, start)
         mask: Tensor = self.embedding.new_zeros(T, start + T)
         if new.block is None:
             mask[:, start:].fill_(-torch.inf).triu_(1)
@@ -267,7 +277,16 @@ class LeanDecoder:
             near = sight.of(pos, torch.cat((slots[:start], pos)))
             assert near is not None
             mask.masked_fill_(~near, -torch.inf)
-        return mask.repeat(self.heads // self.kv, 1)
+        return self.by_query(mask)
+
+    def _chain(self, T: int, start: int) -> Tensor:
+        """That mask where T rows follow `start` slots one after the other: the end of one that is kept."""
+        kept = self._chains.get(T)
+        if kept is None or kept.shape[1] < start + T:
+            mask = self.embedding.new_zeros(T, 2 * start + T)
+            mask[:, -T:].fill_(-torch.inf).triu_(1)
+            kept = self._chains[T] = self.by_query(mask)
+        return kept[:, kept.shape[1] - T - start :]
 
 
 def _rms(x: Tensor, weight: Tensor, eps: float) -> Tensor:

@@ -83,10 +83,10 @@ class _Pass:
         def padded(them: Padded, q_nTHC: Tensor) -> Tensor:
             n, T, H, _ = q_nTHC.shape
             kv = them.of(self.slab.layers[layer][:, : them.S])
-            q = q_nTHC.view(n, T, K, H // K, C).permute(0, 2, 3, 1, 4).reshape(n, K, H // K * T, C)
+            q = q_nTHC.view(n, T, K, H // K, C).transpose(1, 2).reshape(n, K, T * (H // K), C)
             keys, values = kv[:, :, :K].transpose(1, 2), kv[:, :, K:].transpose(1, 2)
-            out = lean.mixed(q, keys, values, self.masks[sight], None if sinks is None else sinks.repeat_interleave(T))
-            return out.view(n, K, H // K, T, C).permute(0, 3, 1, 2, 4)
+            out = lean.mixed(q, keys, values, self.masks[sight], None if sinks is None else lean.by_row(sinks, T))
+            return out.view(n, K, T, H // K, C).transpose(1, 2)
 
         def alone(i: int, q_THC: Tensor) -> Tensor:
             (low, mask), part = self.views[i][sight], self.rows.parts[i]
@@ -96,9 +96,9 @@ class _Pass:
         return self.rows.attended(q_NHC, padded, alone)
 
     def _mask(self, padded: Padded, sight: Sight) -> Tensor:
-        """Additive mask [n, 1, H / K * T, S] of the padded rows."""
+        """Additive mask [n, 1, T * H / K, S] of the padded rows."""
         see = padded.see
         if sight.window:
             see = see & (padded.kpos[:, None] > padded.pos[:, :, None] - sight.window)
         mask = hidden(see, self.lean.embedding)
-        return mask.repeat(1, self.lean.heads // self.lean.kv, 1).unsqueeze(1)
+        return self.lean.by_query(mask).unsqueeze(1)

@@ -5,8 +5,9 @@ parts that come with torch keep them on an x86 CPU:
 
 - FBGEMM, in fp16. Checkpoints in bf16 and fp16 fit into it as they are, and are multiplied and summed in fp32; so the
   product is that of fp32 while half of the bytes are read, and the matrix in fp32 need not be kept. A call costs 3
-  microseconds (10 where all threads work). With AVX-512 a row's product is the same to the bit however many rows there
-  are; with AVX2 one or two rows are summed in another order than more of them.
+  microseconds, or 25 where all threads work, and more where they went to sleep since the last. With AVX-512 a row's
+  product is the same to the bit however many rows there are; with AVX2 one or two rows are summed in another order than
+  more of them.
 - oneDNN, in fp32, for matrices that do not fit. A call costs 14 microseconds, so one row, and few rows of a small
   matrix, stay with torch's own product, and matrices beyond `BYTES`, which would be kept twice, altogether.
 """
@@ -22,7 +23,7 @@ from torch import Tensor
 LEAST = 1 << 15  # elements from which on a matrix is kept in another form
 BYTES = 1 << 24  # up to which it is kept in two
 WORK = 600_000  # rows times elements from which on oneDNN's blocks are faster: 10 rows of 256 x 256, 3 of 256 x 1024
-ALONE = 2_000_000  # the same up to which one thread by itself is faster in fp16: 30 rows of 256 x 256
+ALONE = 7_000_000  # (rows + 3) times elements up to which one thread alone is faster in fp16: 18 rows of 256 x 1280
 LOST = 2**-22  # of the largest element: the most that an element may lose in fp16, two units of fp32's last place there
 SMALL = 0.125  # elements that are all below lose more in fp16 than that
 PART = 1 << 22  # elements that are looked at in one go
@@ -34,7 +35,7 @@ class Halves:
     def __init__(self, weight_IO: Tensor) -> None:
         self._lift = lift(weight_IO)
         rows_OI = (weight_IO if self._lift == 1 else weight_IO * self._lift).t().contiguous()
-        self.rows = ALONE // max(1, weight_IO.numel())  # up to which one thread works alone
+        self.rows = rows_alone(weight_IO.numel())
         self._alone = torch.fbgemm_pack_gemm_matrix_fp16(rows_OI) if self.rows else None
         self._shared = torch.ops.quantized.linear_prepack_fp16(rows_OI, None)
 
@@ -45,6 +46,11 @@ class Halves:
         else:
             out = torch.ops.quantized.linear_dynamic_fp16(x_TI, self._shared)
         return out if self._lift == 1 else out.mul_(1 / self._lift)
+
+
+def rows_alone(size: int) -> int:
+    """Up to how many rows one thread works alone on a matrix of so many elements; reading it takes as long as three."""
+    return max(0, ALONE // max(1, size) - 3)
 
 
 class Product:

@@ -10,7 +10,7 @@ from engine.model import products
 from engine.model.experts import Experts
 from engine.model.lean import LeanDecoder
 from engine.model.outline import outline
-from engine.model.products import ALONE, LEAST, WORK, Halves, Product, blocks_work, fits, halves_work
+from engine.model.products import LEAST, WORK, Halves, Product, blocks_work, fits, halves_work, rows_alone
 from tests.engine.zoo import Zoo
 
 I, O = 160, 256  # noqa: E741
@@ -56,7 +56,7 @@ def test_in_fp16_a_row_hardly_depends_on_how_many_there_are() -> None:
 
 @pytest.mark.skipif(not halves_work(), reason="needs FBGEMM")
 def test_one_thread_works_alone_on_little() -> None:
-    halves, rows = Halves(torch.ones(I, O)), ALONE // (I * O)
+    halves, rows = Halves(torch.ones(I, O)), rows_alone(I * O)
     halves._shared = Halves(torch.zeros(I, O))._shared  # now the two can be told apart
     assert halves(torch.ones(rows, I)).any() and not halves(torch.ones(rows + 1, I)).any()
 

@@ -210,6 +210,17 @@ def test_any_sequence_of_rounds(shallow: Model, plan: list[tuple[Draft, int]]) -
         tokens = [*tokens, *draft.path_tokens(node), 7]
 
 
+def test_a_kept_mask_serves_every_start(model: Model) -> None:
+    """Chains of one length behind few tokens, many and few again: their mask is made once, grows and is cut."""
+    for start in (2, 3, 40, 7, 2):
+        text = (PROMPT * 6)[:start]
+        session = model.session(96)
+        session.forward(text)
+        made = session.forward([*text, 7], chain([4, 9, 2], draw="point")).logits
+        for n, row in enumerate(made):
+            assert near(row, fresh(model, [*text, 7, 4, 9, 2][: start + 1 + n])[-1]) < CLOSE, f"behind {start}, row {n}"
+
+
 def test_leaving_the_path_recomputes_from_there(model: Model) -> None:
     """Another text, a shorter one, and the same one again: always right, and the common prefix is kept."""
     session = model.session(96)
