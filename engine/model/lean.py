@@ -253,7 +253,7 @@ class LeanDecoder:
         return sinks_H.view(self.kv, 1, -1).expand(-1, T, -1).reshape(-1)
 
     def by_query(self, mask: Tensor) -> Tensor:
-        """A mask of T rows [..., T, S] in the order of `attend`: each row once a query of its group [..., T * H / K, S]."""
+        """A mask of T rows in the order of `attend`: [..., T, S] becomes [..., T * H / K, S], each row once a query."""
         *outer, T, S = mask.shape
         group = self.heads // self.kv
         return mask.unsqueeze(-2).expand(*outer, T, group, S).reshape(*outer, T * group, S)

@@ -266,7 +266,15 @@ FAULTS: list[tuple[Fault | Misdeclared, Check]] = [
         ),
         generic_memo,
     ),
-    (Fault("draft tokens see the future", "engine.model.lean:LeanDecoder._chain", ".triu_(1)", ".triu_(2)"), memo),
+    (
+        Fault(
+            "draft tokens see the future",
+            "engine.model.lean:LeanDecoder._chain",
+            "return kept[:, kept.shape[1] - T - start :]",
+            "return kept.new_zeros(len(kept), start + T)",
+        ),
+        memo,
+    ),
     (
         Fault("everything computed again", "engine.model.session:Session._reuse", "return m + len(slots)", "return m"),
         memo,
