@@ -346,7 +346,7 @@ export const probability = {
     if (!small)
       keyLine(chart.figure, chart.left, 9, [
         { words: "accepted", colour: "--draft", shape: "disc" },
-        { words: "as the drafter says", colour: "--ink-2", shape: "dash" },
+        { words: "as claimed", colour: "--ink-2", shape: "dash" },
         ...(forecast.length ? [/** @type {const} */ ({ words: "forecast", colour: "--ink", shape: "dots" })] : []),
         ...(width > 420
           ? [/** @type {const} */ ({ words: "draft tokens", colour: "--neutral-soft", shape: "bar" })]
