@@ -26,7 +26,7 @@ from engine.model.products import Product
 from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed
 from engine.sampling import NARROW
 
-FEW = 32  # rows of a chain for which a mask is kept
+FEW, NEAR = 32, 2048  # rows of a chain whose mask is kept, and most slots before it
 STATIC_ROPE = ("default", "linear", "llama3", "yarn")
 GATES: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
@@ -264,7 +264,7 @@ class LeanDecoder:
         start = new.start - low
         if new.block is None and (T == 1 or (start == 0 and sight == EVERYTHING and not self.unfused)):
             return None
-        if new.block is None and sight == EVERYTHING and T <= FEW:
+        if new.block is None and sight == EVERYTHING and T <= FEW and start <= NEAR:
             return self._chain(T, start)
         mask: Tensor = self.embedding.new_zeros(T, start + T)
         if new.block is None:

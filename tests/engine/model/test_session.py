@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from engine.draft import EMPTY, Draft, chain
 from engine.errors import ConfigError, EngineFault
-from engine.model import Model, Session
+from engine.model import Model, Session, lean
 from engine.model.products import Product
 from tests.engine.zoo import FAMILIES, Zoo
 
@@ -210,8 +210,11 @@ def test_any_sequence_of_rounds(shallow: Model, plan: list[tuple[Draft, int]]) -
         tokens = [*tokens, *draft.path_tokens(node), 7]
 
 
-def test_a_kept_mask_serves_every_start(model: Model) -> None:
-    """Chains of one length behind few tokens, many and few again: their mask is made once, grows and is cut."""
+@pytest.mark.parametrize("near_by", [30, 2048])
+def test_a_kept_mask_serves_every_start(model: Model, near_by: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chains of one length behind few tokens, many and few again: their mask is made once, grows and is cut; far from
+    the beginning it is made each time."""
+    monkeypatch.setattr(lean, "NEAR", near_by)
     for start in (2, 3, 40, 7, 2):
         text = (PROMPT * 6)[:start]
         session = model.session(96)
