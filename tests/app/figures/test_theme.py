@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app import evaluations, pooled, trees
+from app import theme as page
 from app.figures import judge, trajectories
 from app.figures import pooled as figures
 from app.figures.theme import COLOURS, LOOKS
@@ -50,6 +51,15 @@ def test_the_colours_are_those_of_the_style_sheet() -> None:
     for name, value in COLOURS.items():
         assert f"--{name}: {value};" in sheet[0] and f"--{name}: #" in sheet[1], name
     assert len({(look.colour, look.symbol) for look in LOOKS}) == len(LOOKS)
+
+
+def test_no_name_of_the_style_sheet_is_one_of_gradios() -> None:
+    """Gradio's dark theme would set it anew: small text was a pixel smaller in the dark."""
+    sheet = (STATIC / "tokens.css").read_text(encoding="utf-8")
+    ours = set(re.findall(r"(--[\w-]+):", sheet))
+    theirs = set(re.findall(r"(--[\w-]+):", page.theme()._get_theme_css()))
+    assert "--ink" in ours and "--text-sm" in theirs
+    assert not ours & theirs
 
 
 def test_shares_of_ranks_sum_to_one() -> None:
