@@ -20,7 +20,7 @@ from engine.heads.block import Llama3, Spec, Yarn
 from engine.model import Model
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
-SHARDS = "model-*-of-*.safetensors"
+SHARDS = ("model-*-of-*.safetensors", "model.safetensors-*-of-*.safetensors")
 INDEX = "model.safetensors.index.json"  # of weights in several files
 RECORDS = ("training.json", "card.json")
 MAPS = ("d2t", "t2d")  # whole numbers; all other tensors are fractions
@@ -41,7 +41,7 @@ def folder_of(path: Path, names: tuple[str, ...] = ()) -> Path:
     from huggingface_hub import snapshot_download  # noqa: PLC0415  (only for hub ids)
 
     try:
-        return Path(snapshot_download(ref, allow_patterns=["config.json", *RECORDS, *WEIGHTS, INDEX, SHARDS, *names]))
+        return Path(snapshot_download(ref, allow_patterns=["config.json", *RECORDS, *WEIGHTS, INDEX, *SHARDS, *names]))
     except (OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise AssetError(f"Neither a folder here nor a head that the hub gives: {ref!r}. ({reason})") from error

@@ -15,6 +15,7 @@ from engine.files.documents import read_object
 ID = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.tiktoken")  # configuration and tokenizer
 WEIGHTS = ("model.safetensors", "model-*.safetensors")
+INDEX = "model.safetensors.index.json"  # of weights in several files, whose names it gives
 TEMPLATE = "chat_template.json"
 WITHIN = ("*/*",)  # copies of the same in other formats
 
@@ -56,7 +57,7 @@ def glance(ref: str) -> Glance:
     except Exception as error:  # the hub's client and its transport raise whatever they like
         raise AssetError(missing(ref, error)) from error
     try:
-        listed = _snapshot(ref, allow_patterns=WEIGHTS, dry_run=True)
+        listed = _snapshot(ref, allow_patterns=_weights(folder), dry_run=True)
     except Exception:  # no network: what was fetched before may be all there is
         return Glance(folder, _sizes(folder), 0, hub=True)
     sizes = {one.filename: one.file_size or 0 for one in listed}
@@ -71,14 +72,25 @@ def fetch(ref: str, what: str, step: int = 1, of: int = 1) -> None:
     """
     if is_folder(ref):
         return
-    missed = glance(ref).missing
-    with progress.loading(what, step=step, of=of, size=missed, doing="Downloading") as told:
+    here = glance(ref)
+    with progress.loading(what, step=step, of=of, size=here.missing, doing="Downloading") as told:
         try:
-            _snapshot(ref, allow_patterns=(*TEXTS, *WEIGHTS), tqdm_class=_bar(told))
+            _snapshot(ref, allow_patterns=(*TEXTS, *_weights(here.folder)), tqdm_class=_bar(told))
         except progress.Stopped:
             raise
         except Exception as error:  # as in `glance`
             raise AssetError(missing(ref, error)) from error
+
+
+def indexed(folder: Path) -> set[str]:
+    """The files of weights that an index names; none where there is no index.
+
+    Raises:
+        AssetError: the index is damaged.
+    """
+    index = folder / INDEX
+    placed = read_object(index).get("weight_map") if index.is_file() else {}
+    return {str(file) for file in placed.values()} if isinstance(placed, dict) else set()
 
 
 def commit_of(ref: str) -> str:
@@ -153,8 +165,15 @@ def _snapshot(ref: str, allow_patterns: tuple[str, ...], **asked: Any) -> Any:
     return snapshot_download(ref, allow_patterns=list(allow_patterns), ignore_patterns=list(WITHIN), **asked)
 
 
+def _weights(folder: Path) -> tuple[str, ...]:
+    """Patterns of the files of weights: those of plain names, and what the index calls them (Qwen3.5)."""
+    return (*WEIGHTS, *sorted(indexed(folder)))
+
+
 def _sizes(folder: Path) -> dict[str, int]:
-    return {file.name: file.stat().st_size for pattern in WEIGHTS for file in folder.glob(pattern)}
+    found = {file.name: file for pattern in WEIGHTS for file in folder.glob(pattern)}
+    found |= {name: folder / name for name in indexed(folder) if Path(name).name == name and (folder / name).is_file()}
+    return {name: file.stat().st_size for name, file in found.items()}
 
 
 def _bar(told: progress.Loading) -> Any:

@@ -13,12 +13,11 @@ from transformers import AutoConfig, AutoTokenizer
 from transformers.quantizers import AutoHfQuantizer
 
 from engine.errors import AssetError, LabError, ModelMismatch
-from engine.files.documents import read_object
 from engine.model import lean, network
 from engine.model.assembly import assembled
 from engine.model.checkpoint import complete
 from engine.model.devices import dtype_on, pick_device
-from engine.model.hub import Glance, glance, headers, missing, unpackable
+from engine.model.hub import Glance, glance, headers, indexed, missing, unpackable
 from engine.model.load import reason_of, ways_to_load
 from engine.model.model import Model
 from engine.model.products import second
@@ -135,18 +134,11 @@ def _whole(ref: str, files: Glance) -> None:
     Raises:
         AssetError: with the reason.
     """
-    known = _indexed(files.folder) or set(files.weights)
+    known = indexed(files.folder) or set(files.weights)
     if not known:
         raise AssetError(f"{ref} has no model.safetensors, and other formats of weights are not read.")
     if lost := sorted(known - set(files.weights)):
         raise AssetError(f"{ref} lacks {lost[0]}" + (f" and {len(lost) - 1} more files." if lost[1:] else "."))
-
-
-def _indexed(folder: Path) -> set[str]:
-    """The files of weights that an index names."""
-    index = folder / "model.safetensors.index.json"
-    placed = read_object(index).get("weight_map") if index.is_file() else {}
-    return {str(file) for file in placed.values()} if isinstance(placed, dict) else set()
 
 
 def _unpacks(config: Any, name: str, device: torch.device) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from engine import progress
 from engine.cli import main
@@ -51,6 +52,19 @@ def emptied(folder: Path, to: Path) -> Path:
     data = weights.read_bytes()
     begin = 8 + int.from_bytes(data[:8], "little")
     weights.write_bytes(data[:begin] + bytes(len(data) - begin))
+    return to
+
+
+def in_parts(folder: Path, to: Path, stem: str = "model.safetensors") -> Path:
+    """A model whose weights lie in two files, named as Qwen3.5's are."""
+    shutil.copytree(folder, to)
+    tensors = load_file(to / "model.safetensors")
+    (to / "model.safetensors").unlink()
+    placed = {name: f"{stem}-0000{1 + i % 2}-of-00002.safetensors" for i, name in enumerate(sorted(tensors))}
+    for file in set(placed.values()):
+        part = {name: tensor for name, tensor in tensors.items() if placed[name] == file}
+        save_file(part, to / file, metadata={"format": "pt"})
+    (to / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": placed}))
     return to
 
 
@@ -139,6 +153,14 @@ def test_what_speaks_against_a_pair_is_said(
     monkeypatch.setattr(looking, "available", lambda _: int(found.needed * 1.1))
     tight = preflight(str(folders["llama"]), device="cpu")
     assert tight.fits and "It is tight" in said(tight, "note")
+
+
+@pytest.mark.parametrize("stem", ["model.safetensors", "model", "weights"])
+def test_weights_in_parts_are_found_by_their_index(folders: Mapping[str, Path], tmp_path: Path, stem: str) -> None:
+    folder = in_parts(folders["llama"], tmp_path / "parts", stem)
+    found = preflight(str(folder), device="cpu")
+    assert found.fits, found.findings
+    assert found.models[0].weights == Lab.load(target=folder, device="cpu").target.bytes
 
 
 def test_memory_is_told_for_each_device(
@@ -333,10 +355,14 @@ print(json.dumps([before.fits, before.download, none.findings[0].words, seen[-1]
 
 
 @pytest.mark.slow
-def test_of_the_hub_no_weights_are_fetched_before_they_are_wanted(folders: Mapping[str, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("parts", [False, True])
+def test_of_the_hub_no_weights_are_fetched_before_they_are_wanted(
+    folders: Mapping[str, Path], tmp_path: Path, parts: bool
+) -> None:
     """The hub's own client against a server of ours: a look asks for no weights; loading tells their bytes."""
     sent: list[tuple[str, str]] = []
-    with a_hub(folders["llama"], sent) as address:
+    folder = in_parts(folders["llama"], tmp_path / "parts") if parts else folders["llama"]
+    with a_hub(folder, sent) as address:
         env = {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path), "HF_HUB_DISABLE_XET": "1", "OMP_NUM_THREADS": "1"}
         env["PATH"] = "/usr/bin:/bin"
         done = subprocess.run(
@@ -344,11 +370,11 @@ def test_of_the_hub_no_weights_are_fetched_before_they_are_wanted(folders: Mappi
         )
     assert done.returncode == 0, done.stderr[-3000:]
     fits, download, none, last, after, about = json.loads(done.stdout.splitlines()[-1])
-    size = (folders["llama"] / "model.safetensors").stat().st_size
+    size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     assert fits and download == size and after == 0 and "'owner/none'" in none
     assert last[0] == "Downloading" and last[1] >= size == last[2]
     assert about["id"] == "owner/tiny" and about["revision"].startswith("0123456789abcdef")
-    fetched = [i for i, (verb, path) in enumerate(sent) if verb == "GET" and path.endswith("model.safetensors")]
+    fetched = [i for i, (verb, path) in enumerate(sent) if verb == "GET" and path.endswith(".safetensors")]
     unknown = max(i for i, (_, path) in enumerate(sent) if "none" in path)
     assert fetched and min(fetched) > unknown  # after both looks
 
