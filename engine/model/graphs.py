@@ -88,6 +88,7 @@ class Captured:
     block: Tensor  # [R, R] bool, true = sees
     replay: Callable[[], None] | None = None
     results: tuple[Tensor, ...] = ()  # logits [R, V], last [R, D], and taps [R, K * D] where there are some
+    tables: tuple[Tensor, ...] = ()  # rotations: a longer sequence makes the decoder new ones, a replay reads these
 
 
 class StaticCache(LeanCache):
@@ -169,6 +170,7 @@ class GraphedDecoder:
             )
         _fill(held, new)
         if held.replay is None:
+            held.tables = self.lean.tables
             held.replay, held.results = self.capturer.capture(lambda: self._static(held, cache, slots, taps))
             cache.passes[key] = held
             self.captured += 1

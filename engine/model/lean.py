@@ -125,6 +125,11 @@ class LeanDecoder:
             cos, sin = cos.to(self.embedding.dtype), sin.to(self.embedding.dtype)
             self._turns[home, rope] = turn.to(home), cos.to(home), sin.to(home)
 
+    @property
+    def tables(self) -> tuple[Tensor, ...]:
+        """The rotations that passes read until `rope` makes longer ones."""
+        return tuple(table for turn in self._turns.values() for table in turn)
+
     def embed(self, ids_T: Tensor) -> Tensor:
         x = F.embedding(ids_T, self.embedding)
         return x if self.stretch == 1.0 else x * self.stretch

@@ -5,6 +5,8 @@ of the capture: name, sizes, numbers among the arguments (a graph would have kep
 whatever was there before.
 """
 
+import gc
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -158,6 +160,20 @@ def test_two_sequences_at_once_have_a_cache_each(zoo: Zoo) -> None:
         for session, text in ((a, PROMPT), (b, PROMPT[::-1])):
             plain = Session(lean, model.vocab, model.device, 64).forward(text[:n]).logits
             assert near(session.forward(text[:n]).logits, plain) < 2e-5
+
+
+@torch.inference_mode()
+def test_rotations_that_a_graph_reads_outlive_longer_sequences(zoo: Zoo) -> None:
+    """A graph knows addresses only: what lies there must stay, though the decoder reads longer tables by now."""
+    model = zoo.model("llama")
+    lean, graphs, _ = decoders(model)
+    short = Session(graphs, model.vocab, model.device, 100)
+    short.forward(PROMPT)
+    read = [weakref.ref(table) for table in lean.tables]
+    long = Session(graphs, model.vocab, model.device, 2 * len(lean.tables[0]))
+    long.forward(PROMPT)
+    gc.collect()
+    assert all(one() is not None and one() is not table for one, table in zip(read, lean.tables, strict=True))
 
 
 class Faulty:
