@@ -23,6 +23,7 @@ from engine.heads.files import (
 )
 from engine.model import Model
 
+TAPS = "eagle_aux_hidden_state_layer_ids"
 UNUSED = (
     "rotary_emb.inv_freq",  # old exports carry it; it follows from the config
     "verifier_norm.weight",  # of the target, beside it in training
@@ -76,7 +77,7 @@ def _load(kind: Kind, path: Path, target: Model) -> EagleHead:
 
 def plain(config: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration as the EAGLE repository writes it, from one of speculators, which keeps the layer's apart, or of
-    vLLM's `eagle_config`.
+    SpecForge, whose `eagle_config` numbers the layers by their outputs: [1, 46, 90] are the inputs of 2, 47 and 91.
 
     Raises:
         AssetError: another method of speculators, or a head that taps nothing.
@@ -89,6 +90,9 @@ def plain(config: Mapping[str, Any]) -> dict[str, Any]:
         raise AssetError("The head's transformer_layer_config and eagle_config must be JSON objects.")
     if more.get("use_aux_hidden_state", True) is not True:
         raise AssetError("The head reads no layers of its target (use_aux_hidden_state); EAGLE-3 reads three.")
+    outputs = more.get(TAPS)
+    if isinstance(outputs, list) and all(type(i) is int for i in outputs):
+        more = {**more, TAPS: [i + 1 for i in outputs]}
     given = {name: value for name, value in config.items() if value is not None}
     return {**layer, **more, **given}
 
@@ -109,7 +113,7 @@ def taps_of(config: Mapping[str, Any], target: Model) -> tuple[int, ...]:
     Raises:
         AssetError: they are no layers. ModelMismatch: the target has not so many.
     """
-    ids = config.get("eagle_aux_hidden_state_layer_ids")
+    ids = config.get(TAPS)
     if ids is None:
         if target.layers < 7:
             raise ModelMismatch(
@@ -119,7 +123,7 @@ def taps_of(config: Mapping[str, Any], target: Model) -> tuple[int, ...]:
         return tapped(target.layers)
     whole = isinstance(ids, list) and all(isinstance(i, int) and not isinstance(i, bool) for i in ids)
     if not whole or not ids or sorted(set(ids)) != ids or ids[0] < 0:
-        raise AssetError(f"eagle_aux_hidden_state_layer_ids must be rising layer numbers, not {ids!r}.")
+        raise AssetError(f"{TAPS} must be rising layer numbers, not {ids!r}.")
     if ids[-1] > target.layers:
         raise ModelMismatch(
             f"The head reads layer {ids[-1]}, but {target.name} has {target.layers}: it was made for another target."

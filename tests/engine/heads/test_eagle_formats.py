@@ -95,16 +95,17 @@ def test_options_of_speculators_change_the_head(
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_the_layers_that_the_config_names_are_read(zoo: Zoo, nested: bool, tmp_path: Path) -> None:
-    """Not the usual three, and on a target too shallow for those; the draft is that of a head on these features."""
-    lab, ids = zoo.lab("llama", draft=None, vocab=32, layers=5), [0, 3, 5]
-    given: dict[str, Any] = {"eagle_aux_hidden_state_layer_ids": ids}
+    """Not the usual three, and on a target too shallow for those; the draft is that of a head on these features.
+    Nested they are layers by their outputs."""
+    lab, ids = zoo.lab("llama", draft=None, vocab=32, layers=5), [1, 3, 5]
+    given: dict[str, Any] = {"eagle_aux_hidden_state_layer_ids": [i - nested for i in ids]}
     folder = made.eagle(tmp_path / "head", lab.target, "eagle3", draft_vocab=20)
     with pytest.raises(ModelMismatch, match="at least 7"):
         load_asset("eagle3", str(folder), lab.target)
     configured(folder, **({"eagle_config": given} if nested else given))
     lab.asset_paths["eagle3"] = str(folder)
     head = lab.asset("eagle3")
-    assert head.spec.taps == (0, 3, 5)
+    assert head.spec.taps == (1, 3, 5)
     run = decoding(lab, "eagle3", PROMPT, total_token=12, depth=1)
     run.method.drafter.begin(PROMPT)
     with torch.inference_mode():
