@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import AutoModelForSeq2SeqLM, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 from engine.heads.eagle import tapped
 from engine.model import Model, load_model
@@ -105,7 +105,7 @@ def build(
         for old in folder.glob("part-*.safetensors"):
             old.unlink()
     file.write_text(json.dumps(card) + "\n")
-    kind = AutoModelForSeq2SeqLM if model.seam else LlamaForCausalLM
+    kind = AutoModelForSeq2SeqLM if model.seam else AutoModelForCausalLM
     writer: Any = kind.from_pretrained(target, dtype=torch.float32).to(device).eval()
     jobs = list(_jobs(SOURCED if model.seam else FAMILIES, texts, greedy, seed))
     for number, (problems, own) in enumerate(jobs):

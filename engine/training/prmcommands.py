@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
 
 from engine.model import load_model
 from engine.model.checkpoint import revision_of
@@ -120,7 +120,7 @@ def check_again(options: argparse.Namespace) -> None:
 def _pair(options: argparse.Namespace) -> tuple[PreTrainedTokenizerBase, dict[str, LlamaForCausalLM]]:
     words = AutoTokenizer.from_pretrained(options.target)
     return words, {
-        name: LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+        name: AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
         for name, folder in (("target", options.target), ("draft", options.draft))
     }
 

@@ -26,25 +26,39 @@ class Line:
 def complete(
     model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, problems: list[Problem], max_new_tokens: int = 200
 ) -> list[Line]:
-    """Greedy completions, in the order of `problems`; an unfinished one has `max_new_tokens` ids."""
+    """Greedy completions, in the order of `problems`, up to a token that ends a text; an unfinished one has
+    `max_new_tokens` ids."""
     prompts = [tuple(tokenizer(problem.prompt).input_ids) for problem in problems]
     order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
     lines: dict[int, Line] = {}
-    pad, eos = tokenizer.pad_token_id, tokenizer.eos_token_id
+    ends = _ends(model, tokenizer)
+    pad = min(ends, default=0) if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     for at in range(0, len(order), BATCH):
         rows = order[at : at + BATCH]
         width = max(len(prompts[i]) for i in rows)
-        ids = torch.tensor([[pad] * (width - len(prompts[i])) + list(prompts[i]) for i in rows])
+        empty = [width - len(prompts[i]) for i in rows]
+        ids = torch.tensor([[pad] * n + list(prompts[i]) for n, i in zip(empty, rows, strict=True)])
+        seen = torch.arange(width) >= torch.tensor(empty).unsqueeze(1)
         output = model.generate(
             input_ids=ids.to(model.device),
-            attention_mask=(ids != pad).to(model.device),
+            attention_mask=seen.to(model.device),
             max_new_tokens=max_new_tokens,
             do_sample=False,
+            repetition_penalty=1.0,
+            eos_token_id=sorted(ends) or None,
+            pad_token_id=pad,
         )
         for i, row in zip(rows, output[:, width:].tolist(), strict=True):
-            end = row.index(eos) + 1 if eos in row else len(row)
+            end = next((n for n, token in enumerate(row, 1) if token in ends), len(row))
             lines[i] = Line(prompts[i], tuple(row[:end]))
     return [lines[i] for i in range(len(problems))]
+
+
+def _ends(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase) -> set[int]:
+    """Tokens that end a text; some models have several (Llama 3)."""
+    told = model.generation_config.eos_token_id if model.generation_config else None
+    found = {tokenizer.eos_token_id, *(told if isinstance(told, list) else [told])}
+    return {token for token in found if token is not None}
 
 
 @torch.no_grad()

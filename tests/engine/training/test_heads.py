@@ -1,6 +1,7 @@
 """Training of heads: what is learnt is what the drafter computes; batches, resume and export."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -9,10 +10,12 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from engine.draft import chain
 from engine.heads.dflash import DflashHead
 from engine.heads.eagle import EagleHead
 from engine.heads.medusa import MedusaHead
 from engine.lab import Lab
+from engine.model import load_model
 from engine.runs.assets import load_asset
 from engine.tasks import SOURCED, load_problems
 from engine.training import eagle, features
@@ -173,6 +176,27 @@ def test_blockwise_heads_learn_what_stands_so_many_places_on(context: TrainingCo
         means.append(fmean(each) if each else 0.0)
         assert told[f"match_{i}"] == pytest.approx(fmean(hits) if hits else 0.0)
     assert float(loss) == pytest.approx(fmean(means), rel=1e-4)
+
+
+def test_answers_are_those_of_the_target_whatever_its_kind(zoo: Zoo, tmp_path: Path) -> None:
+    """Of another architecture, without a token for padding, with two that end a text and a penalty in its settings."""
+    folder = tmp_path / "qwen2"
+    shutil.copytree(zoo.path("qwen2", context=1024), folder)
+    words = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(words | {"pad_token": None}))
+    plain = load_model(folder, dtype="float32")
+    assert plain.tokenizer.hf.pad_token_id is None
+    prompt = plain.tokenizer.encode(load_problems("arithmetic", "train", 1, 7)[0].prompt)
+    second = int(plain.session(400).forward(prompt).logits.argmax())
+    (folder / "generation_config.json").write_text(
+        json.dumps({"eos_token_id": [EOS, second], "repetition_penalty": 1.3, "do_sample": True})
+    )
+    features.build(folder, tmp_path / "made", 6, 1.0, 0, lambda _: None)
+    for part, begin, end, start in Features(tmp_path / "made").rows:
+        ids = part["ids"][begin:end].tolist()
+        logits = plain.session(1000).forward(ids[:start], chain(ids[start:-1])).logits
+        assert logits.argmax(-1).tolist() == ids[start:]
+        assert not {EOS, second} & set(ids[start:-1])
 
 
 def test_features_of_an_encoder_decoder(crossed: Crossed, tmp_path: Path) -> None:
