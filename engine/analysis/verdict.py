@@ -120,7 +120,7 @@ def verdict_over(
     return Verdict(
         f"{_speed(trace, found.get('speedup'), ratios, name, plain, turns)}: {_terms(found, shares.reward)}.",
         _why(cause, found, calls, shares, drafting, call, worth, once),
-        "" if found.get("speedup") is not None else "no lane without a draft was run",
+        "" if found.get("speedup") is not None else _unsaid(traces, baselines, plain),
         cause,
         found.get("speedup"),
         found["tau"],
@@ -286,6 +286,14 @@ def _why(
     return f"Acceptance falls after position {worth}: position {worth + 1} is {share}."
 
 
+def _unsaid(traces: Sequence[Trace], baselines: Sequence[Trace] | None, plain: str) -> str:
+    if not baselines:
+        return "no lane without a draft was run"
+    if not any(trace.tokens for trace in traces):
+        return "it has no token yet"
+    return "no times were recorded" if any(one.tokens for one in baselines) else f"{plain} has no token yet"
+
+
 def _alone(found: dict[str, Any]) -> bool:
     """Whether all tokens are a draft model's that nobody checks."""
     return bool(found["tokens"]) and not found["rounds"] and not found["drafted"]
@@ -333,9 +341,11 @@ def _ratio(value: float) -> str:
 
 
 def _terms(found: dict[str, Any], reward: float) -> str:
+    if not found["tokens"]:
+        return "no token yet"
     if found["tau"] is None:
-        return "no target call" if found["tokens"] else "no token yet"
-    tokens = f"**{found['tau']:.1f}** tokens a target call" if found["tau"] > 1 else "one token a target call"
+        return "no target call"
+    tokens = "one token a target call" if found["tau"] == 1 else f"**{found['tau']:.1f}** tokens a target call"
     if found["cost_ratio"] is not None:
         tokens += f"; a draft step costs **{number(found['cost_ratio'])}** of one"
     return f"{tokens}; its reward model takes **{percent(reward)}** of the time" if reward else tokens

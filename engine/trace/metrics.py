@@ -111,7 +111,7 @@ def _question(trace: Recorded) -> tuple[Any, ...]:
 
 
 def _speed(traces: Iterable[Recorded]) -> float | None:
-    """Tokens a second of decoding, over all runs together."""
+    """Tokens a second of decoding, over all runs together; None without a token, of which no quotient can be taken."""
     kept = list(traces)
     ms = sum(event.draft_ms + event.verify_ms + event.other_ms for trace in kept for event in trace.rounds)
-    return ratio(1e3 * sum(len(trace.tokens) for trace in kept), ms)
+    return ratio(1e3 * sum(len(trace.tokens) for trace in kept), ms) or None

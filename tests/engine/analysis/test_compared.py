@@ -2,15 +2,35 @@
 
 import json
 from dataclasses import asdict
+from functools import cache
+
+import pytest
 
 from engine.analysis.compared import compared
+from engine.analysis.identities import identities
 from engine.analysis.labels import labels
+from engine.analysis.repeats import repeated
 from engine.files.places import PRESETS
+from engine.rules import THRESHOLDS
+from engine.trace.events import RunEnded
 from engine.trace.store import Trace
 
 
+@cache
+def load(name: str) -> Trace:
+    return Trace.load(PRESETS / "traces" / f"{name}.jsonl.gz")
+
+
 def recorded(*names: str) -> dict[str, Trace]:
-    return {name: Trace.load(PRESETS / "traces" / f"{name}.jsonl.gz") for name in names}
+    return {name: load(name) for name in names}
+
+
+def cut(trace: Trace, rounds: int, reason: str) -> Trace:
+    """The run as it stands when it ends after so many rounds."""
+    kept = trace.rounds[:rounds]
+    text = "".join(token.piece for event in kept for token in event.tokens)
+    ms = sum(event.draft_ms + event.verify_ms + event.other_ms for event in kept)
+    return Trace([trace.head, *kept, RunEnded(reason, 0.0, ms, text)])
 
 
 def test_names_tell_runs_of_one_title_apart() -> None:
@@ -37,3 +57,29 @@ def test_lanes_are_compared_in_json_types() -> None:
 def test_a_lane_that_never_ran_is_left_out() -> None:
     (plain,) = recorded("near_tie-0-ar").values()
     assert list(compared({"plain": plain, "failed": Trace()}).verdicts) == ["plain"]
+
+
+@pytest.mark.parametrize("case", ["all_methods", "crossed_canvas"])
+@pytest.mark.parametrize("plain", [0, 2, 99])
+@pytest.mark.parametrize("rounds", [0, 1, 2])
+def test_every_method_compares_however_early_it_is_cut(case: str, rounds: int, plain: int) -> None:
+    names = sorted(path.name.removesuffix(".jsonl.gz") for path in (PRESETS / "traces").glob(f"{case}-*"))
+    lanes = {
+        name: cut(whole, plain if whole.head.method == "ar" else rounds, "limit")
+        for name, whole in recorded(*names).items()
+    }
+    found = json.loads(json.dumps(asdict(compared(lanes, THRESHOLDS)), allow_nan=False))
+    assert list(found["verdicts"]) == [name for name, trace in lanes.items() if trace.rounds]
+    assert not any(identities(cut(trace, rounds, "stopped")) for trace in lanes.values())
+    again = repeated({name: [trace, trace] for name, trace in lanes.items()})
+    assert not any(one.speedup and one.speedup.median == 0 for one in again.values())
+
+
+def test_a_lane_without_a_token_has_no_speed() -> None:
+    """A search over beams settles its first tokens after some calls."""
+    plain, beam = recorded("all_methods-00-ar", "all_methods-31-beam").values()
+    found = compared({"plain": plain, "beam": cut(beam, 2, "stopped")}).verdicts["beam"]
+    assert (found.speedup, found.unsaid, found.cause) == (None, "it has no token yet", "too early")
+    assert found.text == "Beam search (cpu, float32): no token yet. Only 2 target calls: too few to name a cause."
+    against = compared({"plain": plain, "beam": cut(beam, 2, "stopped")}).verdicts["plain"]
+    assert against.unsaid == "no lane without a draft was run"
