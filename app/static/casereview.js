@@ -6,9 +6,10 @@ import { nameOf as laneName } from "./columns.js";
 import { count, h, visible } from "./dom.js";
 import { rich } from "./draw.js";
 import { MAX_URL } from "./link.js";
+import { refocused } from "./refocus.js";
 import { drawReviewers, reviewedLink } from "./reviewers.js";
 import { reviewPanel } from "./reviewpanel.js";
-import { change, keep, load, PLACES } from "./reviews.js";
+import { change, keep, load, onReviews, PLACES } from "./reviews.js";
 import { keyOf, placeAt, placeOf, runOf } from "./runreviews.js";
 
 /**
@@ -42,7 +43,9 @@ export function drawCaseReview(body, store, lab) {
     if (!keep(reviews)) lab.ui.notify("This browser keeps no data: export your reviews before you close the page.");
   }
   function draw() {
-    const held = body.contains(document.activeElement) ? nameOf(document.activeElement) : "";
+    refocused(body, fill);
+  }
+  function fill() {
     spots.here.replaceChildren(...here(room, draw));
     spots.list.replaceChildren(...list(room));
     spots.others.replaceChildren();
@@ -54,17 +57,14 @@ export function drawCaseReview(body, store, lab) {
       draw,
       select: (key) => lab.ui.open("workshop", key),
     });
-    if (!held) return; // the button that was pressed is another element now
-    const again = [...body.querySelectorAll("button, input, textarea")].find((one) => nameOf(one) === held);
-    if (again instanceof HTMLElement) again.focus();
-    else body.focus();
   }
   draw();
+  const off = onReviews((elsewhere) => {
+    if (!spots.here.isConnected) off();
+    else if (elsewhere) draw();
+  });
   queueMicrotask(() => body.querySelector("textarea")?.focus());
 }
-
-/** @param {Element | null} element */
-const nameOf = (element) => element?.getAttribute("aria-label") ?? element?.textContent ?? "";
 
 /** What can be reviewed now. @param {Room} room @param {() => void} draw */
 function here({ lab, store, save }, draw) {

@@ -34,21 +34,34 @@ const NUMBERS = /** @type {const} */ (["seed", "round", "position", "node"]);
 
 /** @type {OwnReviews | null} */
 let own = null;
+/** They as this browser last kept them: what differs is a change made here. @type {OwnReviews} */
+let base = { reviewer: "", last: "", items: {} };
 /** The reviews of a second reviewer, until the page is left. @type {{reviews: Reviews | null}} */
 export const second = { reviews: null };
-/** @type {Set<() => void>} */
+/** @type {Set<(elsewhere: boolean) => void>} */
 const listeners = new Set();
 
-/** Hear of every change of this browser's reviews. @param {() => void} hear */
-export const onReviews = (hear) => void listeners.add(hear);
+/** Hear of every change of this browser's reviews; `elsewhere`: in another tab. The answer ends it.
+ * @param {(elsewhere: boolean) => void} hear */
+export function onReviews(hear) {
+  listeners.add(hear);
+  return () => listeners.delete(hear);
+}
+
+/** @param {boolean} elsewhere */
+function tell(elsewhere) {
+  for (const hear of listeners) hear(elsewhere);
+}
 
 /** The reviews of this browser: the same object for every view. @returns {OwnReviews} */
 export function load() {
-  own ??= read();
+  if (own) return own;
+  own = read() ?? { reviewer: "", last: "", items: {} };
+  base = { ...own, items: { ...own.items } };
   return own;
 }
 
-/** @returns {OwnReviews} */
+/** What this browser keeps; null where it keeps nothing that can be read. @returns {OwnReviews | null} */
 function read() {
   try {
     const kept = JSON.parse(localStorage.getItem(PLACE) ?? "{}");
@@ -58,20 +71,45 @@ function read() {
       items: kept.items && typeof kept.items === "object" ? kept.items : {},
     };
   } catch {
-    return { reviewer: "", last: "", items: {} };
+    return null;
   }
 }
 
-/** Keep them; false when this browser refuses. @param {OwnReviews} reviews @returns {boolean} */
+/** Take up what other tabs have kept, under what was changed here since. @param {OwnReviews} reviews */
+function merge(reviews) {
+  const found = read();
+  if (!found) return;
+  const items = { ...found.items };
+  for (const key of Object.keys({ ...base.items, ...reviews.items })) {
+    if (reviews.items[key] === base.items[key]) continue;
+    if (reviews.items[key]) items[key] = reviews.items[key];
+    else delete items[key];
+  }
+  if (reviews.reviewer === base.reviewer) reviews.reviewer = found.reviewer;
+  if (reviews.last === base.last) reviews.last = found.last;
+  reviews.items = items;
+  base = found;
+}
+
+/** Keep them beside what other tabs have kept; false when this browser refuses.
+ * @param {OwnReviews} reviews @returns {boolean} */
 export function keep(reviews) {
-  for (const hear of listeners) hear();
+  merge(reviews);
+  tell(false);
   try {
     localStorage.setItem(PLACE, JSON.stringify(reviews));
-    return true;
   } catch {
     return false;
   }
+  base = { ...reviews, items: { ...reviews.items } };
+  return true;
 }
+
+globalThis.addEventListener?.("storage", ({ key }) => {
+  if (key !== null && key !== PLACE) return;
+  if (own) merge(own);
+  tell(true);
+});
 
 /** Change one item's review; one without verdict, note and star is forgotten.
  * @param {Reviews} reviews @param {string} key

@@ -11,8 +11,9 @@ import { drawTable } from "./minedtable.js";
 import { minePanel } from "./minepanel.js";
 import { createMiner, MINE } from "./miner.js";
 import { drawMismatches } from "./mismatches.js";
+import { refocused } from "./refocus.js";
 import { drawReviewers } from "./reviewers.js";
-import { change, keep, load } from "./reviews.js";
+import { change, keep, load, onReviews } from "./reviews.js";
 
 /**
  * @typedef {import("./types/lab.js").Lab} Lab
@@ -129,6 +130,9 @@ export function drawWorkshop(body, store, lab, wanted) {
   const gone = [
     mined.on(later),
     store.on("theme", later),
+    onReviews((elsewhere) => {
+      if (elsewhere) store.frame("workshop", () => refocused(root, draw));
+    }),
     store.on("options", (name) => {
       if (name !== "judge" || !isTab(store.options.judge) || kept.tab === store.options.judge) return;
       kept.tab = store.options.judge;

@@ -83,3 +83,27 @@ def test_reviews_of_runs_from_others_are_text_and_lead_nowhere_else(visit: Any, 
     expect(page.locator(".notes li")).to_have_count(len(views))
     unharmed(page)
     assert page.locator(".notes a").evaluate_all("all => all.map(a => a.getAttribute('href'))") == ["?trace=apples"]
+
+
+def test_two_tabs_keep_and_show_each_others_reviews(visit: Any) -> None:
+    one = visit()
+    one.locator(".lane[data-lane=wary] .k").nth(7).click()
+    one.keyboard.press("n")
+    two = one.context.new_page()
+    two.goto(one.url)
+    two.wait_for_function("document.documentElement.dataset.draftscope === 'ready'")
+    two.locator(".lane[data-lane=wary] .k").nth(4).click()
+    two.keyboard.press("n")
+    one.get_by_label("Note", exact=True).fill("from one tab")
+    rows = two.locator(".notes li")
+    expect(rows).to_contain_text(["from one tab"])
+    expect(two.get_by_label("Note", exact=True)).to_be_focused()
+    two.keyboard.type("from the other")
+    expect(one.locator(".notes li")).to_have_count(2)
+    one.get_by_label("Note", exact=True).press("End")
+    one.keyboard.type(", longer")
+    expect(rows.filter(has_text="from one tab, longer")).to_have_count(1)
+    assert sorted(
+        two.evaluate("Object.values(JSON.parse(localStorage['draftscope.reviews']).items).map((one) => one.note)")
+    ) == ["from one tab, longer", "from the other"]
+    two.close()
