@@ -2,7 +2,9 @@
 
 One extra decoder layer over the target's final-normed states gives a prefix embedding; head i is an MLP over that
 embedding and those of the root and the i draft tokens before. Tensor names are those of the published checkpoints
-(`prefix_embeding_layer` is spelt so there). Dimension key: T rows, D width, V vocabulary.
+(`prefix_embeding_layer` is spelt so there), whose configuration says nothing of the layer: it is as the target's are.
+
+Dimension key: T rows, D width, V vocabulary.
 """
 
 from collections.abc import Mapping
@@ -16,7 +18,7 @@ from torch import Tensor
 
 from engine.errors import AssetError, ModelMismatch, unknown
 from engine.heads.block import Block, Spec, shapes
-from engine.heads.files import check, count, fits, folder_of, number, place, read_config, read_weights, sizes
+from engine.heads.files import block_of, check, count, fits, folder_of, place, read_config, read_weights
 from engine.heads.lean import LeanBlock, Memory, Norm
 from engine.model import Model
 from engine.model.decoder import Decoder
@@ -134,18 +136,11 @@ def load_hydra(path: Path, target: Model) -> HydraHead:
             f"The heads read states {first.shape[0]} wide and write {last.shape[0]} tokens, but {target.name} has "
             f"{target.width} and {target.vocab}: they were made for another target."
         )
-    query = count(config, "num_attention_heads")
-    spec = sizes(
-        Spec(
-            width=target.width,
-            mlp=count(config, "intermediate_size"),
-            heads=query,
-            kv_heads=count(config, "num_key_value_heads", query),
-            channels=count(config, "head_dim", target.width // query),
-            eps=float(number(config, "rms_norm_eps", 1e-6)),
-            theta=float(number(config, "rope_theta", 10000.0)),
+    if config.get("hidden_state_offset"):
+        raise AssetError(
+            f"The heads read states {config['hidden_state_offset']} layers before the last; only 0 is known."
         )
-    )
+    spec = block_of(config if "num_attention_heads" in config else {**target.config, **config}, target.width)
     layers = count(config, "hydra_num_layers", 1, most=max(1, len(found)))
     weights = check(found, wanted(spec, heads, layers, target.vocab), UNUSED)
     like = target.decoder.embed(torch.zeros(1, dtype=torch.long, device=target.device))

@@ -72,6 +72,7 @@ def assembled(
             *_waiting(waiting),
             *_captured(why),
         ),
+        config=text.to_dict(),
     )
 
 

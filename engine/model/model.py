@@ -1,7 +1,7 @@
 """A loaded model: what the lab knows about it, and sequences that run through it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import torch
@@ -34,6 +34,7 @@ class Model:
     notes: tuple[str, ...] = ()  # what of the checkpoint is not used, or works otherwise here, in sentences
     seam: Seam | None = None  # of an encoder-decoder: where its source ends
     source_context: int = 0  # positions of the encoder
+    config: Mapping[str, Any] = field(default_factory=dict)  # what the checkpoint says of its layers
 
     @property
     def only_chains(self) -> bool:

@@ -112,7 +112,7 @@ def medusa(
 
 
 def hydra(folder: Path, target: Model, heads: int = 4, seed: int = 0) -> Path:
-    """Hydra heads."""
+    """Hydra heads whose layer has sizes of its own."""
     D = target.width
     spec = Spec(D, 2 * D, 4, 2, max(D // 4, 4))
     config = {

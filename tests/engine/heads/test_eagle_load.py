@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from safetensors.torch import load_file, save_file
 
 from engine.errors import AssetError, ModelMismatch
 from engine.heads.eagle import EagleHead
-from engine.model import Model
+from engine.heads.files import block_of
+from engine.heads.hydra import wanted as hydra_names
+from engine.model import Model, load_model
 from engine.runs.assets import load_asset
 from tests.engine.heads import made
 from tests.engine.zoo import Zoo
@@ -193,6 +196,22 @@ def test_medusa_and_hydra_load_and_refuse(tmp_path: Path, target: Model, zoo: Zo
     with pytest.raises(AssetError, match="lacks"):
         load_asset("hydra", str(change(hydra, **{"hydra_mlp.1.1.linear.bias": None})), target)
     assert load_asset("medusa", str(made.medusa(tmp_path / "pt", target, file="medusa_lm_head.pt")), target).heads == 4
+
+
+def test_a_published_hydra_has_a_layer_as_the_target_has(tmp_path: Path, zoo: Zoo) -> None:
+    """Its configuration says nothing of the layer, rotation included."""
+    rope = {"rope_theta": 20000.0, "rope_type": "linear", "factor": 4.0}
+    shutil.copytree(zoo.path("llama", vocab=32), tmp_path / "target")
+    target = load_model(configured(tmp_path / "target", rope_parameters=rope))
+    own = block_of(target.config, target.width)
+    assert (own.theta, own.stretch, own.kv_heads) == (20000.0, 4.0, target.config["num_key_value_heads"])
+    config = {"hydra_num_heads": 2, "hydra_num_layers": 1, "hydra_head_arch": "prefix-mlp", "hidden_state_offset": 0}
+    folder = made.save(tmp_path / "head", config, made.fill(hydra_names(own, 2, 1, target.vocab), 0))
+    head = load_asset("hydra", str(folder), target)
+    assert head.spec == own and head.heads == 2
+    made.save(folder, config | {"hidden_state_offset": 1}, made.fill(hydra_names(own, 2, 1, target.vocab), 0))
+    with pytest.raises(AssetError, match="1 layers before the last"):
+        load_asset("hydra", str(folder), target)
 
 
 @pytest.mark.parametrize("shared", [False, True])
