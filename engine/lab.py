@@ -71,7 +71,8 @@ class Lab(Pair):
         endpoint = None if target_endpoint is None else Endpoint(target_endpoint, target_model, target_key)
         loaded = loading.load_models(found, device, asked, graphs, endpoint)
         chosen = None if threads is None or endpoint else settle(loaded["target"], threads)
-        return cls(loaded.pop("target"), loaded, dict(found.assets), preset, chosen, found.calibrated, found.forecasts)
+        heads = loading.with_heads(found)
+        return cls(loaded.pop("target"), loaded, heads, preset, chosen, found.calibrated, found.forecasts)
 
     def methods(self) -> list[Card]:
         """The cards that these models can run; `unavailable` tells why not the others."""

@@ -34,6 +34,7 @@ class Mtp:
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.head: Head = kit.assets["mtp"]
+        self.taps = (kit.target.layers,) if self.head.unnormed else ()
         self.vocab, self.device, self.capacity = kit.vocab, kit.target.device, kit.capacity
         self.stops = frozenset(kit.target.tokenizer.stop_ids)
         self.levels = levels_of(kit.target.decoder, self.head)
@@ -54,7 +55,8 @@ class Mtp:
     def propose(self, context: Context, shape: ChainShape) -> Draft:
         """A chain; empty while there is no state yet (a prompt of one token)."""
         last = context.last
-        fresh = self.follower.fresh(last, context.path, len(context.tokens), None if last is None else last.last)
+        states = None if last is None else (last.taps if self.taps else last.last)
+        fresh = self.follower.fresh(last, context.path, len(context.tokens), states)
         if fresh is not None:
             first = self._read + 1
             ids = torch.tensor(context.tokens[first : first + len(fresh)], device=self.device)

@@ -29,6 +29,10 @@ class Head(Protocol):
     def uncaptured(self) -> str:
         """Why its levels cannot be captured, as the end of a sentence; empty when they can."""
 
+    @property
+    def unnormed(self) -> bool:
+        """Whether it reads the target's states as they are before its last norm."""
+
     def memory(self, capacity: int) -> Any:
         """An empty cache for one run."""
 
@@ -107,12 +111,14 @@ class MtpHead:
         eps: float,
         *,
         state_first: bool = False,
+        unnormed: bool = False,
         card: dict[str, Any] | None = None,
         vocab: int = 0,
     ) -> None:
-        """`state_first`: the mixture reads the state before the embedding (MiMo); `vocab` counts the target's ids."""
+        """`state_first`: the mixture reads the state before the embedding, `unnormed`: the target's states are those
+        before its last norm (MiMo does both); `vocab` counts the target's ids."""
         self.weights, self.layer, self.target, self.eps = weights, layer, target, eps
-        self.state_first, self.card, self.vocab = state_first, card or {}, vocab
+        self.state_first, self.unnormed, self.card, self.vocab = state_first, unnormed, card or {}, vocab
 
     @cached_property
     def _lean(self) -> tuple[Spoken, Norm, Product, Norm]:

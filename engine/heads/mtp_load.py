@@ -45,6 +45,7 @@ class Layout(NamedTuple):
     outer: str  # pattern of what comes before the tensors around the layer
     joints: tuple[str, str, str, str]  # names of `engine.heads.mtp.JOINTS` there
     state_first: bool = False
+    unnormed: bool = False  # it reads states before the target's last norm, which vLLM's target of that kind gives
     wrapped: bool = False  # its layer is of a kind of its own
 
 
@@ -64,6 +65,7 @@ def layouts(layers: int) -> dict[str, Layout]:
             r"model\.mtp_layers\.0\.",
             ("token_layernorm", "hidden_layernorm", "input_proj", "final_layernorm"),
             state_first=True,
+            unnormed=True,
         ),
     }
 
@@ -82,7 +84,9 @@ def found_in(names: Mapping[str, Any] | set[str], layers: int) -> tuple[str, Lay
 def brings(folder: Path) -> bool:
     """Whether a model's folder holds an MTP head beside the model."""
     try:
-        layers = read_object(folder / "config.json").get("num_hidden_layers")
+        config = read_object(folder / "config.json")
+        own = config.get("text_config")  # of a model with towers for other media
+        layers = (own if isinstance(own, dict) else config).get("num_hidden_layers")
         return isinstance(layers, int) and found_in(names_in(folder), layers) is not None
     except AssetError:
         return False
@@ -140,6 +144,7 @@ def load_mtp(path: Path, target: Model) -> Head:
         target.decoder,
         spec.eps,
         state_first=layout.state_first,
+        unnormed=layout.unnormed,
         card=card,
         vocab=target.vocab,
     )

@@ -11,6 +11,7 @@ from transformers.modeling_layers import MtpModel
 
 from engine.errors import AssetError
 
+FIRST = "num_mtp_layers"  # of several heads one is built
 UNNUMBERED = {"num_mtp_layers": 1, "mtp_layer_types": ["full_attention"]}  # what configurations of Qwen3-Next leave out
 
 
@@ -18,6 +19,7 @@ class WrappedHead:
     """The face of `engine.heads.mtp.MtpHead` over a layer of transformers."""
 
     uncaptured = "transformers runs its layer"
+    unnormed = False
 
     def __init__(self, hf: Any, folder: Path, names: str, card: dict[str, Any]) -> None:
         """`hf` is the target, loaded; `folder` holds the head under published names, which the pattern `names` begins.
@@ -28,7 +30,7 @@ class WrappedHead:
         self.hf, self.card = hf, card
         config, before = hf.config.get_text_config(), hf.config.name_or_path
         for name, value in UNNUMBERED.items():
-            if getattr(config, name, None) is None:
+            if getattr(config, name, None) is None or name == FIRST:
                 setattr(config, name, value)
         known = hf._keys_to_ignore_on_load_unexpected  # where transformers looks for heads: of published sizes alone
         hf.config.name_or_path, hf._keys_to_ignore_on_load_unexpected = str(folder), [names]

@@ -99,6 +99,12 @@ def commit_of(ref: str) -> str:
     return "" if file is None else file.parent.name
 
 
+def local(ref: str) -> Path | None:
+    """The folder of a reference: itself, or what was fetched of a hub id; None where nothing was."""
+    file = None if is_folder(ref) else _fetched(ref, "config.json")
+    return Path(ref) if is_folder(ref) else file and file.parent
+
+
 def template_beside(ref: str) -> str:
     """The chat template that multimodal checkpoints keep beside their tokenizer; empty where there is none.
 

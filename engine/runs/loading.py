@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from engine.config import Calibration
 from engine.errors import ConfigError, unknown
@@ -15,7 +14,7 @@ from engine.judge.served import served_model
 from engine.model import Model, bridge, load_model
 from engine.model.checkpoint import weight_bytes
 from engine.model.devices import accelerators, place
-from engine.model.hub import fetch
+from engine.model.hub import fetch, local
 from engine.progress import loading, size_of
 from engine.runs.assets import LOADERS
 
@@ -55,8 +54,7 @@ class Wanted:
 def wanted(
     preset: str | None, models: Mapping[str, str], assets: Mapping[str, str], dtype: str, languages: str = ""
 ) -> Wanted:
-    """What a preset names, with `models` and `assets` in place of its own; or just those. A target that brings an MTP
-    head is one of the assets.
+    """What a preset names, with `models` and `assets` in place of its own; or just those.
 
     Raises:
         ConfigError: neither or both of preset and target given, an unknown preset, option or role.
@@ -75,9 +73,14 @@ def wanted(
     for role in assets:
         if (kind := role.split(":")[0]) not in LOADERS:
             raise ConfigError(unknown("option or asset role", kind, (*OPTIONS, *LOADERS)))
-    if "mtp" not in assets and brings(Path(locate(models["target"]))):
-        assets = {**assets, "mtp": models["target"]}
     return Wanted(models, assets, dtype, preset is not None, calibrated, forecasts, languages)
+
+
+def with_heads(found: Wanted) -> dict[str, str]:
+    """The assets by role, and as "mtp" a head that the target, which is here by now, brings in its own files."""
+    target = found.models["target"]
+    folder = None if "mtp" in found.assets else local(locate(target))
+    return {**found.assets, **({"mtp": target} if folder and brings(folder) else {})}
 
 
 def fetch_models(models: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 target's text comes out. The references are transformers' own layers over the whole text, without a cache."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ from engine.heads.mtp import MtpHead
 from engine.heads.mtp_load import brings
 from engine.heads.mtp_wrapped import WrappedHead
 from engine.lab import Lab
+from engine.model import hub
 from engine.runs.assets import load_asset
+from engine.runs.loading import Wanted, with_heads
+from tests.engine.drafters.heads import decoding
 from tests.engine.zoo import EOS, Zoo, save_tokenizer
 
 PROMPT = [5, 9, 33, 7, 60]
@@ -152,6 +156,26 @@ def test_the_targets_text_comes_out(zoo: Zoo, family: str, layout: str, tmp_path
     assert all((n.reason or {})["id"].split("_")[0] in ("ratio", "untested") for r in rounds for n in r.nodes)
 
 
+def test_a_head_of_mimo_reads_states_before_the_last_norm(zoo: Zoo, tmp_path: Path) -> None:
+    folder = with_head(copied(zoo, tmp_path, "qwen2"), "mimo", 3)
+    weights = load_file(folder / "model.safetensors")
+    weights["model.norm.weight"] = torch.linspace(-2, 3, len(weights["model.norm.weight"]))
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    lab = Lab.load(target=folder, device="cpu")
+    run = decoding(lab, "mtp", PROMPT, gamma=1)
+    run.method.drafter.begin(PROMPT)
+    with torch.inference_mode():
+        run.last = run.target.forward(PROMPT[:-1])
+        draft = run.method.drafter.propose(run._context(), run.method.shape)
+        states = lab.target.session(16, [3]).forward(PROMPT[:-1]).taps
+        assert states is not None
+        head = lab.asset("mtp")
+        want = head.logits(reference(folder, "mimo", 3, PROMPT, states)[-1:])
+        normed = lab.target.session(16).forward(PROMPT[:-1]).last
+        other = head.logits(reference(folder, "mimo", 3, PROMPT, normed)[-1:])
+    assert draft.tokens[0] == int(want.argmax()) != int(other.argmax())
+
+
 def made(folder: Path, kind: str) -> Path:
     torch.manual_seed(3)
     hf = AutoModelForCausalLM.from_config(CONFIGS[kind](), dtype=torch.float32)
@@ -186,6 +210,32 @@ def test_a_head_with_experts_drafts_what_transformers_drafts(
     assert len(drafts) >= 8 and drafts == [draft for draft in seen if draft][: len(drafts)]
     deep = lab.run("mtp", PROMPT, max_new_tokens=14, gamma=4)
     assert deep.token_ids == ours.token_ids and max(r.drafted for r in deep.rounds) == 4
+
+
+def test_of_two_heads_the_first_is_used(tmp_path: Path) -> None:
+    folder = made(tmp_path, "glm4_moe")
+    alone = Lab.load(target=folder, device="cpu").run("mtp", PROMPT, max_new_tokens=14, gamma=3)
+    weights = load_file(folder / "model.safetensors")
+    second = {n.replace("layers.3.", "layers.4."): noise(t, 7) for n, t in weights.items() if ".layers.3." in n}
+    save_file(weights | second, folder / "model.safetensors", {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_nextn_predict_layers": 2}))
+    both = Lab.load(target=folder, device="cpu").run("mtp", PROMPT, max_new_tokens=14, gamma=3)
+    assert [[n.token for n in r.nodes] for r in both.rounds] == [[n.token for n in r.nodes] for r in alone.rounds]
+
+
+def test_a_head_is_found_beside_towers_and_in_what_was_fetched(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = with_head(copied(zoo, tmp_path, "qwen2"), "deepseek", 3)
+    found = Wanted({"target": "owner/model"}, {"medusa": "m"}, "auto", named=False)
+    assert with_heads(found) == {"medusa": "m"}
+    monkeypatch.setattr(hub, "_fetched", lambda ref, name: folder / name if ref == "owner/model" else None)
+    assert with_heads(found) == {"medusa": "m", "mtp": "owner/model"}
+    assert with_heads(replace(found, assets={"mtp": "other"})) == {"mtp": "other"}
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({"model_type": "qwen3_5", "text_config": config}))
+    assert brings(folder)
 
 
 def qwen3_next(folder: Path) -> Path:
