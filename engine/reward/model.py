@@ -4,6 +4,7 @@ One path for all but the embedded one (`engine.reward.likelihood`): the network 
 head by its tensors' names. Dimension key: T tokens, D width, C classes (1: a logit, 2: wrong and right).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 from safetensors import safe_open
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, DynamicCache
+from transformers.cache_utils import DynamicLayer
 from transformers.utils.hub import cached_file, get_checkpoint_shard_files
 
 from engine.errors import AssetError, ConfigError, ModelMismatch
@@ -22,6 +24,8 @@ from engine.reward.steps import BLANK_LINE, common
 
 HEADS = ("score", "classifier", "v_head.summary")  # transformers' classifiers, and trl's value head
 TWO_LAYERS = ("score.0", "score.2")  # Qwen's process reward models
+MARK = "<extra_0>"  # the token at which these are read, one behind each step
+ASKED = "Please reason step by step, and put your final answer within \\boxed{}."  # what their system prompt was
 PREFIXES = ("score.", "classifier.", "v_head.")
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 
@@ -37,6 +41,19 @@ class RewardModel:
     delimiters: tuple[str, ...]  # what ends a step
     joint: str  # what stands between the question and the response
     context: int  # positions
+    mark: str = ""  # the token at which it is read, where it has one
+
+    def text(self, question: str, response: str) -> str:
+        """What the model reads; its last token is where the last step is scored. With a mark it is a chat, in which the
+        mark follows each step in place of the delimiter."""
+        if not self.mark:
+            return question + self.joint + response
+        steps = re.split("|".join(map(re.escape, self.delimiters)), response)
+        marked = "".join(step.strip() + self.mark for step in steps if step.strip())
+        if not self.tokenizer.chat_template:
+            return question + self.joint + marked
+        asked = [{"role": "system", "content": ASKED}, {"role": "user", "content": question}]
+        return str(self.tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)) + marked
 
     def reader(self) -> "Reader":
         """A fresh reader, for one run."""
@@ -44,12 +61,14 @@ class RewardModel:
 
 
 class Reader:
-    """Scores growing texts; what was read before is not read again where the network is causal."""
+    """Scores growing texts; what was read before is not read again where the network is causal and keeps keys alone,
+    as running states cannot be cut back."""
 
     def __init__(self, model: RewardModel) -> None:
         self.model = model
         self.read = 0  # tokens that the last score read
-        self._remembers = any(getattr(part, "is_causal", False) for part in model.network.modules())
+        keys = all(isinstance(layer, DynamicLayer) for layer in DynamicCache(config=model.network.config).layers)
+        self._remembers = keys and any(getattr(part, "is_causal", False) for part in model.network.modules())
         self._ids: list[int] = []
         self._cache = DynamicCache()
 
@@ -60,7 +79,7 @@ class Reader:
         Raises:
             ConfigError: the text is longer than the model reads.
         """
-        ids = list(self.model.tokenizer(question + self.model.joint + response)["input_ids"])
+        ids = list(self.model.tokenizer(self.model.text(question, response))["input_ids"])
         if len(ids) > self.model.context:
             raise ConfigError(
                 f"The text has {len(ids)} tokens, and the reward model {self.model.name} reads at most "
@@ -86,7 +105,8 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     """A reward model by folder or hub id, on the target's device, in its own precision (fp32 on a CPU).
 
     `step_delimiters` and `step_joint` of its configuration say how a step ends and what comes before the response; a
-    model without them is asked as chat models are: steps end at a blank line, a line break before the first.
+    model without them is asked as chat models are: steps end at a blank line, a line break before the first. Qwen's are
+    asked as they were trained, see `RewardModel.text`.
 
     Raises:
         AssetError: no such model, or files are missing. ModelMismatch: no head of one or two numbers.
@@ -114,7 +134,8 @@ def load_reward(path: Path, target: Model) -> RewardModel | LikelihoodReward:
     delimiters = tuple(str(one) for one in getattr(config, "step_delimiters", None) or BLANK_LINE)
     joint = str(getattr(config, "step_joint", "\n"))
     context = int(getattr(config, "max_position_embeddings", 0) or 2048)
-    return RewardModel(name, network, head, tokenizer, delimiters, joint, context)
+    mark = MARK if isinstance(head, nn.Sequential) and MARK in tokenizer.get_vocab() else ""
+    return RewardModel(name, network, head, tokenizer, delimiters, joint, context, mark)
 
 
 def _head(tensors: Mapping[str, Tensor], name: str) -> nn.Module:

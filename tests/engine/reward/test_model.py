@@ -1,5 +1,6 @@
 """Reward models of every kind are read as transformers computes them, and a growing text is read once."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -7,15 +8,22 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoModelForTokenClassification
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    Qwen3NextConfig,
+)
 
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import Model
-from engine.reward.model import RewardModel, load_reward
+from engine.reward.model import ASKED, MARK, RewardModel, load_reward
 from engine.reward.steps import BLANK_LINE, SENTENCES, ended, step_ends
 from tests.engine.reward.made import make_reward
-from tests.engine.zoo import Zoo
+from tests.engine.zoo import Zoo, save_tokenizer
 
+CHAT = "<{{ messages[0].content }}|{{ messages[1].content }}>"
 QUESTION, STEPS = "2 plus 2?", ["a is b.", "a is b. c is dd.", "a is b. Then e."]
 
 
@@ -50,6 +58,65 @@ def test_every_kind_is_read_as_transformers_computes_it(target: Model, tmp_path:
     wanted = [expected(tmp_path / kind, kind, loaded, f"{QUESTION}\n{text}") for text in STEPS]
     assert found == pytest.approx(wanted, abs=1e-5) and len({round(one, 4) for one in found}) == 3
     assert reader.read < len(STEPS[-1]) and loaded.delimiters == BLANK_LINE
+
+
+def test_qwens_are_read_at_their_mark(target: Model, tmp_path: Path) -> None:
+    """As published: a chat, a mark behind each step and no blank lines; read once, whatever of it grows."""
+    folder = make_reward(tmp_path / "qwen", "two_layers", "qwen2")
+    words = AutoTokenizer.from_pretrained(folder)
+    words.add_special_tokens({"additional_special_tokens": [MARK]})
+    assert words.convert_tokens_to_ids(MARK) < 100
+    words.chat_template = CHAT
+    words.save_pretrained(folder)
+    weights = load_file(folder / "model.safetensors")
+    weights["model.embed_tokens.weight"] = torch.randn(100, 32)
+    weights.pop("lm_head.weight", None)
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"vocab_size": 100, "tie_word_embeddings": True}))
+    loaded = load_reward(folder, target)
+    assert isinstance(loaded, RewardModel) and loaded.mark == MARK
+    assert loaded.text("q", "a b.\n\n\n\nc\nd.\n\n") == f"<{ASKED}|q>a b.{MARK}c\nd.{MARK}"
+    reader = loaded.reader()
+    for text in ("a b.\n\n", "a b.\n\nc is dd.\n\n", "a b.\n\ne."):
+        plain = loaded.text(QUESTION, text)
+        assert loaded.tokenizer(plain)["input_ids"][-1] == words.convert_tokens_to_ids(MARK)
+        assert reader.score(QUESTION, text) == pytest.approx(expected(folder, "two_layers", loaded, plain), abs=1e-5)
+    assert reader.read < 8
+
+
+def test_running_states_are_read_anew(target: Model, tmp_path: Path) -> None:
+    sizes = {
+        "linear_num_value_heads": 2,
+        "linear_num_key_heads": 2,
+        "linear_key_head_dim": 8,
+        "linear_value_head_dim": 8,
+    }
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16}
+    config = Qwen3NextConfig(
+        vocab_size=96,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        shared_expert_intermediate_size=16,
+        layer_types=["linear_attention", "full_attention"],
+        num_labels=1,
+        pad_token_id=0,
+        **sizes,
+        **experts,
+    )
+    torch.manual_seed(0)
+    AutoModelForSequenceClassification.from_config(config).save_pretrained(tmp_path)
+    save_tokenizer(tmp_path, 96)
+    loaded = load_reward(tmp_path, target)
+    assert isinstance(loaded, RewardModel)
+    reader = loaded.reader()
+    for text in STEPS:
+        assert reader.score(QUESTION, text) == pytest.approx(
+            expected(tmp_path, "scalar", loaded, f"{QUESTION}\n{text}"), abs=1e-5
+        )
 
 
 def test_the_configuration_says_how_a_step_ends_and_what_stands_before_it(target: Model, tmp_path: Path) -> None:
