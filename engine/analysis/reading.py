@@ -6,6 +6,7 @@ and nothing that contradicts itself by `identities`.
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from engine.analysis.identities import identities
 from engine.errors import TraceError
@@ -13,6 +14,7 @@ from engine.trace import outcome
 from engine.trace.store import MAX_BYTES, MAX_NODES, Trace, unpack
 
 MAX_RUNS = 200
+MAX_FILE = 10 * MAX_BYTES  # of a file of several runs, after decompression
 
 
 def read_run(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES) -> Trace:
@@ -25,6 +27,30 @@ def read_run(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_nodes
     return _sound(Trace.load(path, max_bytes, max_nodes))
 
 
+def read_file(path: str | os.PathLike[str]) -> list[Trace]:
+    """The runs in a file, one or several one after another, as the page saves them; the usual limits are for each.
+
+    Raises:
+        TraceError: no such file, larger than a limit, of another schema, damaged, or a run that contradicts itself.
+    """
+    return [_sound(Trace.loads(part)) for part in open_file(path)]
+
+
+def open_file(path: str | os.PathLike[str]) -> list[bytes]:
+    """The bytes of each run in a file, gunzipped and not yet read.
+
+    Raises:
+        TraceError: no such file, larger than a limit, or gzipped and damaged.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_FILE + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TraceError(f"{Path(path).name} cannot be read: {reason}.") from None
+    return _parts(unpack(data, MAX_FILE), MAX_RUNS)
+
+
 def read_runs(
     data: bytes, max_bytes: int = MAX_BYTES, max_nodes: int = MAX_NODES, max_runs: int = MAX_RUNS
 ) -> list[Trace]:
@@ -33,13 +59,9 @@ def read_runs(
     Raises:
         TraceError: larger than a limit, of another schema, damaged, or a run that contradicts itself.
     """
-    data = unpack(data, max_bytes)
-    starts = [0, *(i + 1 for i in _newlines(data) if _begins_run(data[i + 1 : i + 120]))]
-    if len(starts) > max_runs:
-        raise TraceError(f"The file holds {len(starts)} runs; at most {max_runs} fit side by side.")
     traces, room = list[Trace](), max_nodes
-    for a, b in zip(starts, [*starts[1:], len(data)], strict=True):
-        traces.append(_sound(Trace.loads(data[a:b], max_bytes, max_nodes)))
+    for part in _parts(unpack(data, max_bytes), max_runs):
+        traces.append(_sound(Trace.loads(part, max_bytes, max_nodes)))
         room -= draft_tokens(traces[-1])
         if room < 0:
             raise TraceError(f"The runs of this file have more than {max_nodes} nodes together, which is the limit.")
@@ -57,6 +79,13 @@ def _sound(trace: Trace) -> Trace:
         more = f" And {len(broken) - 1} more." if len(broken) > 1 else ""
         raise TraceError(f"The run of {trace.head.method[:40]!r} contradicts itself. {broken[0][:300]}{more}")
     return trace
+
+
+def _parts(data: bytes, max_runs: int) -> list[bytes]:
+    starts = [0, *(i + 1 for i in _newlines(data) if _begins_run(data[i + 1 : i + 120]))]
+    if len(starts) > max_runs:
+        raise TraceError(f"The file holds {len(starts)} runs; at most {max_runs} fit side by side.")
+    return [data[a:b] for a, b in zip(starts, [*starts[1:], len(data)], strict=True)]
 
 
 def _begins_run(line: bytes) -> bool:

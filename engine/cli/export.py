@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.reading import read_run
+from engine.analysis.reading import read_file
 from engine.analysis.tables import nodes_df, rounds_df, tokens_df
 from engine.served.writing import WRITERS
 
@@ -29,13 +29,14 @@ def add_parser(subparsers: Any) -> None:
 
 def handle(args: argparse.Namespace) -> int:
     """Write to standard output."""
-    traces = [read_run(path) for path in args.traces]
+    read = [(path, trace) for path in args.traces for trace in read_file(path)]
+    traces = [trace for _, trace in read]
     if args.names:
         for trace in traces:
             print(json.dumps(WRITERS[args.names](trace), ensure_ascii=False))
         return 0
     if args.table == "metrics":
-        print(json.dumps([{"file": str(p), **t.metrics()} for p, t in zip(args.traces, traces, strict=True)], indent=1))
+        print(json.dumps([{"file": str(p), **t.metrics()} for p, t in read], indent=1))
         return 0
     frame = TABLES[args.table](traces)
     if args.json:

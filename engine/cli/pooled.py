@@ -11,7 +11,7 @@ from typing import Any
 
 from engine.analysis.grouping import by_target, one_target
 from engine.analysis.pool import RECORDED, pool
-from engine.analysis.reading import read_run
+from engine.analysis.reading import read_file
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
 from engine.methods import CARDS
@@ -47,7 +47,8 @@ def handle(args: argparse.Namespace) -> int:
         ConfigError: no traces, none of the target asked for, or JSON of several targets.
     """
     files = [path for folder in args.folders for path in traces_in(folder)]
-    runs = by_target(read_run(path) for path in track(files, "traces", quiet=not sys.stderr.isatty()))
+    read = track(files, "traces", quiet=not sys.stderr.isatty())
+    runs = by_target(trace for path in read for trace in read_file(path))
     if args.target and args.target not in runs:
         raise ConfigError(unknown("target", args.target, runs))
     chosen = {args.target: runs[args.target]} if args.target else runs

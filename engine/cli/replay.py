@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.analysis.decisions import greedy
 from engine.analysis.identities import identities
+from engine.analysis.reading import open_file
 from engine.analysis.replay import replay
 from engine.errors import TraceError
 from engine.rules import RULES, THRESHOLDS
@@ -17,9 +18,9 @@ from engine.trace.store import Trace
 
 @dataclass(frozen=True)
 class Report:
-    """What one file's run was checked for, and what does not hold."""
+    """What one run was checked for, and what does not hold."""
 
-    file: str
+    file: str  # its path, and which of its runs where it holds several
     method: str
     rule: str
     sampled: bool
@@ -39,34 +40,48 @@ def add_parser(subparsers: Any) -> None:
         description="Recompute every decision of recorded traces (exact, by threshold, sampled with the recorded "
         "uniforms) and every identity of their numbers, without a model. Exit status 1 if something does not hold.",
     )
-    parser.add_argument("traces", nargs="+", type=Path, metavar="TRACE", help="trace files (.jsonl or .jsonl.gz)")
-    parser.add_argument("--json", action="store_true", help="one JSON object a trace instead of text")
+    parser.add_argument(
+        "traces", nargs="+", type=Path, metavar="TRACE", help="trace files (.jsonl, .jsonl.gz) of one or several runs"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a run instead of text")
     parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Write a report a trace to standard output; 1 where something does not hold."""
-    reports = [_read(path) for path in args.traces]
+    """Write a report a run to standard output; 1 where something does not hold."""
+    reports = [report for path in args.traces for report in _read(path)]
     for report in reports:
         print(json.dumps(asdict(report)) if args.json else text(report))
     return int(any(report.faults for report in reports))
 
 
-def _read(path: Path) -> Report:
-    """The report of a file; one that contradicts itself so much that no reader takes it is a fault as well.
+def _read(path: Path) -> list[Report]:
+    """The reports of a file; a run that contradicts itself so much that no reader takes it is a fault as well.
 
     Raises:
         OSError: no such file.
     """
     path.stat()
     try:
-        trace = Trace.load(path)
+        parts = open_file(path)
     except TraceError as error:
-        return Report(str(path), "", "", False, 0, 0, 0, 0, "it cannot be read", [str(error)])
-    return check(path, trace)
+        return [_unread(str(path), error)]
+    return [_run(f"{path}, run {i}" if len(parts) > 1 else str(path), part) for i, part in enumerate(parts, start=1)]
 
 
-def check(path: Path, trace: Trace) -> Report:
+def _run(file: str, part: bytes) -> Report:
+    try:
+        trace = Trace.loads(part)
+    except TraceError as error:
+        return _unread(file, error)
+    return check(file, trace)
+
+
+def _unread(file: str, error: TraceError) -> Report:
+    return Report(file, "", "", False, 0, 0, 0, 0, "it cannot be read", [str(error)])
+
+
+def check(file: str, trace: Trace) -> Report:
     """Decisions where they were recorded, identities in any case."""
     head, faults = trace.head, identities(trace)
     light = sum(map(outcome.lightly, trace.rounds))
@@ -85,9 +100,7 @@ def check(path: Path, trace: Trace) -> Report:
         if unknown:
             note = f"{unknown} decisions lack the numbers that the rule {head.rule!r} compares: they cannot be checked"
     sampled = not greedy(head)
-    return Report(
-        str(path), head.method, head.rule, sampled, len(trace.rounds), decisions, unknown, light, note, faults
-    )
+    return Report(file, head.method, head.rule, sampled, len(trace.rounds), decisions, unknown, light, note, faults)
 
 
 def text(report: Report) -> str:

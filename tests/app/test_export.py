@@ -109,6 +109,13 @@ def test_bad_input_is_one_line(tmp_path, capsys):
     assert "1 file, " in capsys.readouterr().out
 
 
+def test_a_file_of_all_lanes_as_the_page_saves_it_is_shown_lane_by_lane(traces, tmp_path):
+    (tmp_path / "all.jsonl.gz").write_bytes(gzip.compress(b"".join(trace.to_bytes() for trace in traces)))
+    assert main([str(tmp_path / "all.jsonl.gz"), "--out", str(tmp_path / "page.html")]) == 0
+    lanes = json.loads(unpacked((tmp_path / "page.html").read_text())["answers"]["opened"])["lanes"]
+    assert [lane["key"] for lane in lanes] == ["ar", "sd", "specdec", "cm_asd"]
+
+
 def test_a_notebook_shows_runs_in_a_frame(traces):
     shown = show(traces[0], traces[1:3], height=400, views="score")
     assert isinstance(shown, Shown) and len(shown.traces) == 3

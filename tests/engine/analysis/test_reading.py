@@ -1,6 +1,7 @@
 """The one reader: what it gives is sound, what it refuses it names."""
 
 import ast
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.analysis.reading import read_run, read_runs
+from engine.analysis.reading import read_file, read_run, read_runs
 from engine.errors import TraceError
 from engine.trace import Trace
 from engine.trace.metrics import accept_by_depth, metrics
@@ -53,6 +54,22 @@ def test_sound_runs_are_read_whole() -> None:
     assert [len(list(trace.events)) for trace in read_runs(data)] == [5, 3, 5]
     with pytest.raises(TraceError, match="holds 3 runs; at most 2"):
         read_runs(data, max_runs=2)
+
+
+def test_a_file_holds_one_run_or_several(tmp_path: Path) -> None:
+    runs = b"".join(trace.to_bytes() for trace in (sd(), bush(), light(sd())))
+    for name, data in (("all.jsonl", runs), ("all.jsonl.gz", gzip.compress(runs))):
+        (tmp_path / name).write_bytes(data)
+        assert [trace.head.method for trace in read_file(tmp_path / name)] == ["sd", "bush", "sd"]
+    (tmp_path / "one.jsonl").write_bytes(sd().to_bytes())
+    assert len(read_file(tmp_path / "one.jsonl")) == 1
+    (tmp_path / "bad.jsonl").write_bytes(sd().to_bytes() + changed(sd(), lambda e: e[1].update(fed=0)))
+    with pytest.raises(TraceError, match="feeds 0 tokens"):
+        read_file(tmp_path / "bad.jsonl")
+    for name, said in (("none.jsonl", "cannot be read: No such file"), ("empty.jsonl", "holds no trace")):
+        (tmp_path / "empty.jsonl").touch()
+        with pytest.raises(TraceError, match=said):
+            read_file(tmp_path / name)
 
 
 def test_the_recorded_cases_are_sound() -> None:

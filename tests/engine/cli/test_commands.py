@@ -1,6 +1,7 @@
 """Every command of the engine, run as a person would: text and JSON, files it writes, and one clear line for what cannot be."""
 
 import argparse
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -131,6 +132,10 @@ def test_run_writes_text_metrics_and_a_trace_that_export_reads(
     assert all(json.loads(line)["round"] >= 0 for line in capsys.readouterr().out.splitlines())
     assert main(["export", str(file), "--table", "metrics"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["tau"] == found["metrics"]["tau"]
+    several = tmp_path / "several.jsonl"
+    several.write_bytes(2 * gzip.decompress(file.read_bytes()))
+    assert main(["export", str(several), "--table", "metrics"]) == 0
+    assert [one["file"] for one in json.loads(capsys.readouterr().out)] == [str(several)] * 2
     assert "gamma" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gama=2")
     assert "NAME=VALUE" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma")
     assert "gamma must be an integer from" in refused(capsys, "run", "sd", "abc", *pair, "--set", "gamma=-1")

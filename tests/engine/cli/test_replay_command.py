@@ -137,6 +137,20 @@ def test_an_unknown_rule_and_missing_numbers_are_counted(tmp_path: Path, capsys:
     assert "rule 'mine' is not known here: its" in run(events, tmp_path, capsys)[1]
 
 
+def test_a_file_of_several_runs_is_checked_run_by_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the page saves all its lanes."""
+    good, bad = lines("code-0-ar.jsonl.gz"), lines("code-1-sd.jsonl.gz")
+    flip(bad)
+    assert run([*good, *lines("code-1-sd.jsonl.gz")], tmp_path, capsys)[0] == 0
+    status, out = run([*good, *bad, *good], tmp_path, capsys, "--json")
+    found = [json.loads(line) for line in out.splitlines()]
+    assert status == 1 and [report["method"] for report in found] == ["ar", "sd", "ar"]
+    assert [bool(report["faults"]) for report in found] == [False, True, False]
+    assert [report["file"].partition(", ")[2] for report in found] == ["run 1", "run 2", "run 3"]
+    status, out = run([*good, {"kind": "run"}, *good], tmp_path, capsys)
+    assert status == 1 and "run 2 cannot be read" in out and out.count("all hold") == 2
+
+
 def test_a_file_that_cannot_be_read_does_not_hide_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
