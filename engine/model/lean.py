@@ -71,7 +71,7 @@ class LeanDecoder:
         self.channels = getattr(config, "head_dim", None) or config.hidden_size // self.heads
         self.width, self.eps = config.hidden_size, config.rms_norm_eps
         self.gate = GATES[getattr(config, family.activation)]
-        self.cap = getattr(config, "attn_logit_softcapping", None) or 0.0  # of scores
+        self.cap = (family.capped and getattr(config, "attn_logit_softcapping", None)) or 0.0  # of scores
         self.last_cap = getattr(config, "final_logit_softcapping", None) or 0.0  # of logits
         self.scale = getattr(config, "query_pre_attn_scalar", self.channels) ** -0.5
         self.embedding = body.embed_tokens.weight.data

@@ -25,14 +25,16 @@ class Family:
     norm_end: str = ""  # after the MLP
     activation: str = "hidden_act"  # where the configuration names it
     experts: bool = False  # the MLP is a mixture of experts
+    capped: bool = True  # scores are capped where the configuration says so
 
 
 GEMMA = Family(one_more=True)
 VAULT = replace(GEMMA, norm_mid="pre_feedforward_layernorm", activation="hidden_activation")
 GEMMA_2 = replace(VAULT, norm_out="post_attention_layernorm", norm_end="post_feedforward_layernorm")
+GEMMA_3 = replace(GEMMA_2, capped=False)  # its configuration has the field all the same
 FAMILIES = {  # type -> what its blocks are made of
     **dict.fromkeys(("llama", "mistral", "ministral", "qwen2", "qwen3", "phi3", "seed_oss", "cwm"), Family()),
-    **{"gemma": GEMMA, "vaultgemma": VAULT, "gemma2": GEMMA_2, "gemma3_text": GEMMA_2},
+    **{"gemma": GEMMA, "vaultgemma": VAULT, "gemma2": GEMMA_2, "gemma3_text": GEMMA_3},
     "gpt_oss": Family(experts=True),
 }
 

@@ -141,3 +141,15 @@ def test_a_chat_template_may_lie_beside_the_tokenizer(source: Path, tmp_path: Pa
 
     tokenizer = load_model(edited(source, tmp_path / "copy", edit), "cpu").tokenizer
     assert tokenizer.decode(tokenizer.encode("hi", chat=True)) == "[hi]"
+
+
+@pytest.mark.parametrize("kind", ["gemma2", "gemma3_text"])
+@torch.inference_mode()
+def test_scores_are_capped_where_transformers_caps_them(tmp_path: Path, kind: str) -> None:
+    """The configuration of Gemma 3 has the field too, and its attention does not read it."""
+    folder = edited(tiny.make(kind, tmp_path / "made"), tmp_path / "capped", settings(attn_logit_softcapping=2.0))
+    model, ids = load_model(folder, dtype="float32"), [5, 9, 33, 7, 60, 21]
+    assert model.lean
+    want = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    plain = want(torch.tensor([ids])).logits[0, -1]
+    torch.testing.assert_close(model.session(16).forward(ids).logits[0], plain, atol=2e-4, rtol=2e-4)
