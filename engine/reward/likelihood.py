@@ -26,6 +26,7 @@ from engine.reward.steps import common
 from engine.sampling import entropy, exactly
 
 LINE, META = "prm.safetensors", "prm.json"
+ROOM = 1024  # positions of a reader at first: the whole context may be 131,072
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class LikelihoodReader:
 
     def __init__(self, model: LikelihoodReward) -> None:
         self.model, self.read = model, 0  # tokens that the last score read
-        self._session = model.target.session(model.target.context)
+        self._session = model.target.session(ROOM)
         self._tokens: list[int] = []
         self._known = torch.empty(0, len(model.weight))  # features of the response in `_tokens`
 
@@ -60,6 +61,8 @@ class LikelihoodReader:
         """
         tokens, first = tokens_of(self.model.target, question, response)
         start = max(first, min(common(tokens, self._tokens), len(tokens) - 1))
+        if len(tokens) > self._session.capacity:
+            self._session = self.model.target.session(2 * len(tokens))
         before = self._session.fed
         fresh = features(self._session, tokens, start)
         self._known = torch.cat([self._known[: start - first].to(fresh.device), fresh])

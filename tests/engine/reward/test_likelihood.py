@@ -9,6 +9,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 
 from engine.errors import AssetError, ModelMismatch
 from engine.files.places import ROOT
+from engine.reward import likelihood
 from engine.reward.likelihood import LINE, LikelihoodReward, load_likelihood, save_likelihood
 from engine.reward.model import load_reward
 from engine.tasks import load_problems
@@ -19,7 +20,11 @@ from tests.engine.zoo import Zoo
 SHIPPED = ROOT / "assets/tiny/prm"
 
 
-def test_it_is_the_product_over_the_tokens_whatever_was_read_before(zoo: Zoo, tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [6, likelihood.ROOM])
+def test_it_is_the_product_over_the_tokens_whatever_was_read_before(
+    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr(likelihood, "ROOM", room)
     target, weight = zoo.model("llama"), 0.1 * torch.randn(50, generator=torch.Generator().manual_seed(0))
     save_likelihood(tmp_path, weight, 0.5, {"target": target.revision, "step_delimiters": ["."]})
     loaded = load_reward(tmp_path, target)
