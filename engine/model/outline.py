@@ -177,11 +177,15 @@ def _blocks(hf: Any, device: torch.device) -> int:
 
 def _a_position(text: Any, size: int) -> int:
     """Bytes of keys and values of one position in all layers, `size` a number; layers may differ (Gemma 4)."""
-    return sum(2 * heads * channels * size for heads, channels in map(_keys, text.per_layer_config))
+    return sum(map(_numbers, text.per_layer_config)) * size
 
 
-def _keys(layer: Any) -> tuple[int, int]:
-    """How many keys one layer has of a position, and how wide they are."""
+def _numbers(layer: Any) -> int:
+    """How many numbers one layer keeps of a position: keys and values, or what both are made of (latent attention)."""
+    if latent := getattr(layer, "kv_lora_rank", None):
+        return int(latent + layer.qk_rope_head_dim)
     heads = int(getattr(layer, "num_attention_heads", None) or 1)
     kv = int(getattr(layer, "num_key_value_heads", None) or heads)
-    return kv, int(getattr(layer, "head_dim", None) or layer.hidden_size // heads)
+    if hasattr(layer, "new_decoder_architecture"):  # Falcon
+        kv = int(layer.num_kv_heads) if layer.new_decoder_architecture else 1 if layer.multi_query else heads
+    return 2 * kv * int(getattr(layer, "head_dim", None) or layer.hidden_size // heads)

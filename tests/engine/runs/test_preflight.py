@@ -34,12 +34,13 @@ from tests.engine.test_greedy import THIRD_PARTY
 from tests.engine.zoo import save_tokenizer
 
 
+MADE = ("llama", "lfm2", "llava", "gemma4_text", "mistral3", "deepseek_v3", "falcon")
+
+
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     root = tmp_path_factory.mktemp("looked")
-    made = {
-        kind: tiny.make(kind, root / kind, layers=2) for kind in ("llama", "lfm2", "llava", "gemma4_text", "mistral3")
-    }
+    made = {kind: tiny.make(kind, root / kind, layers=2) for kind in MADE}
     shutil.copytree(made["llama"], root / "smaller")
     save_tokenizer(root / "smaller", 40)  # half of the pieces: another tokenizer
     return made | {"smaller": root / "smaller"}
@@ -81,6 +82,8 @@ def said(found: Preflight, verdict: str) -> str:
         ("llama", "smaller"),
         ("gemma4_text", ""),
         ("mistral3", ""),
+        ("deepseek_v3", ""),
+        ("falcon", ""),
     ],
 )
 def test_a_look_tells_what_loading_does(folders: Mapping[str, Path], tmp_path: Path, target: str, draft: str) -> None:
