@@ -48,7 +48,7 @@ function moves(store, lab) {
     "[": () => round(store, -1),
     "]": () => round(store, 1),
     " ": () => lab.ui.emit("play"),
-    ".": () => lab.session.step(),
+    ".": () => lab.ui.emit("begin", "step"),
     ",": () => lab.ui.emit("step", -1),
     ">": () => lab.ui.emit("event", 1),
     "<": () => lab.ui.emit("event", -1),

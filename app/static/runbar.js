@@ -5,6 +5,7 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { byFamily, firstWords, settingsInWords } from "./run/choice.js";
+import { commit, explained, refused } from "./run/fields.js";
 import { goButtons } from "./run/gobuttons.js";
 import { introduction } from "./run/intro.js";
 import { methodChoice } from "./run/methods.js";
@@ -159,8 +160,17 @@ export function mount(element, store, lab) {
     prompt.focus();
   }
 
-  /** Run, or step; without a prompt the cursor goes there. @param {() => Promise<boolean>} begin */
+  /** Run, or step, with what the fields say; without a prompt the cursor goes there, and to a number that is refused.
+   * @param {() => Promise<boolean>} begin */
   async function go(begin) {
+    commit(form);
+    const runs = begin === session.run || !store.lanes.length || session.stale;
+    const wrong = runs ? refused(form, ".sampling, .settings") : null;
+    if (wrong) {
+      setFolded(false);
+      lab.ui.clearNotices();
+      return lab.ui.notify(explained(wrong));
+    }
     if (await begin()) return;
     setFolded(false);
     prompt.focus();
@@ -191,6 +201,7 @@ export function mount(element, store, lab) {
     setFolded(true);
     inWords();
   });
+  lab.ui.on("begin", (what) => go(session[what]));
   lab.ui.on("edit", () => {
     setFolded(!folded());
     if (!folded()) prompt.focus();

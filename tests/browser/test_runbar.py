@@ -49,6 +49,46 @@ def test_editing_leaves_a_recording_and_its_link_as_they_are(visit):
     expect(bar(page, ".runform")).to_be_hidden()
 
 
+def test_what_is_typed_is_what_runs_also_before_the_field_is_left(visit):
+    page = visit()
+    page.keyboard.press("e")
+    for name, value in (("Tokens", "20"), ("Seed", "77")):
+        page.get_by_label(name, exact=True).fill(value)
+        if name == "Tokens":
+            page.get_by_label(name, exact=True).press("Tab")
+    page.get_by_label("Seed").press("Control+Enter")
+    page.wait_for_function("draftscope.session.ran.seed === 77 && draftscope.store.status.recorded === null")
+    sees(page, "[draftscope.session.ran.max_new_tokens, draftscope.session.stale]", [20, False])
+
+
+def test_a_number_that_is_refused_is_named_and_nothing_runs(visit):
+    page = visit()
+    page.keyboard.press("e")
+    tokens, notice = page.get_by_label("Tokens", exact=True), page.locator("[data-view=notices]")
+    tokens.fill("5000")
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(notice).to_have_text("Tokens must be a whole number from 1 to 512.")
+    expect(tokens).to_be_focused()
+    tokens.press("Control+Enter")
+    expect(notice.locator("p")).to_have_count(1)
+    bar(page, ".fold").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(tokens).to_be_focused()
+    sees(page, "[draftscope.store.status.recorded, draftscope.session.config.max_new_tokens]", ["apples", 120])
+    tokens.fill("30")
+    page.get_by_role("button", name="Method settings").click()
+    knob = bar(page, ".settings input[type=number]").first
+    knob.fill("-3")
+    knob.press("Control+Enter")
+    expect(notice).to_have_text("Chain of candidates: gamma must be a whole number from 1 to 16.")
+    expect(knob).to_be_focused()
+    sees(page, "draftscope.store.status.recorded", "apples")
+    knob.fill("9")
+    knob.press("Control+Enter")
+    page.wait_for_function("draftscope.store.status.recorded === null && draftscope.session.ran.max_new_tokens === 30")
+    sees(page, "draftscope.session.ran.lanes.map((lane) => lane.knobs.gamma).filter(Boolean)", [9])
+
+
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
 def test_every_method_can_be_reached_and_nothing_overflows_sideways(visit, size):
     page = visit(viewport={"width": size[0], "height": size[1]})

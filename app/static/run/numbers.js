@@ -10,8 +10,8 @@ const NUMBERS = [
   ["max_new_tokens", "Tokens", { min: 1, step: 1 }, "at most this many new tokens"],
   ["temperature", "Temperature", { min: 0, max: 100, step: "any" }, "0 is greedy: always the most probable token"],
   ["top_p", "Top-p", { min: 0.001, max: 1, step: "any" }, "keep the most probable tokens up to this mass; 1 keeps all"],
-  ["top_k", "Top-k", { min: 0, step: 1 }, "keep this many of the most probable tokens; 0 keeps all"],
-  ["seed", "Seed", { min: 0, step: 1 }, "the same seed gives the same draws"],
+  ["top_k", "Top-k", { min: 0, max: 1_000_000, step: 1 }, "keep this many of the most probable tokens; 0 keeps all"],
+  ["seed", "Seed", { min: 0, max: Number.MAX_SAFE_INTEGER, step: 1 }, "the same seed gives the same draws"],
 ];
 
 /** @param {(partial: Partial<import("../types/lab.js").Config>) => void} edit gets a number that is allowed */

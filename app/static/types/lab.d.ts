@@ -150,6 +150,8 @@ export interface UiTopics {
   halt: undefined;
   /** play or pause */
   play: undefined;
+  /** run what is set, or a step of it */
+  begin: "run" | "step";
   /** unfold the run bar, or fold it */
   edit: undefined;
   /** so many target calls on, or back */
