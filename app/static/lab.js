@@ -52,7 +52,7 @@ const api = createApi(base(document.baseURI), answers ? fetchFrom(answers) : und
 const ui = createUi(() => document.querySelector('[data-view="notices"]'));
 const bus = createBus(store, ui.notify);
 const session = createSession({ store, api, bus, ui });
-const link = createLink(store, session);
+const link = createLink(store, session, ui.notify);
 /** @type {import("./types/lab.js").Lab} */
 const lab = { api, bus, session, ui, link, mined: createMined(api) };
 
@@ -106,12 +106,15 @@ async function begin() {
   const found = await catalogue;
   session.take(found, null);
   const { config, view } = link.read();
-  if (opened) await session.openGiven(opened);
-  else if (config && !answers) {
+  if (config && !answers && !opened) {
     session.take(found, config);
     await session.run();
-  } else if (found.presets.some((item) => item.recorded)) await session.openRecorded("", early);
-  link.restore(view);
+    link.restoreInRun(view, config);
+  } else {
+    if (opened) await session.openGiven(opened);
+    else if (found.presets.some((item) => item.recorded)) await session.openRecorded("", early);
+    link.restore(view);
+  }
   embed(document.body, store, wanted);
   document.documentElement.dataset.draftscope = "ready";
 }

@@ -1,7 +1,7 @@
 // @ts-check
 // The address bar: always a link that restores what is shown, in any browser, without this server's memory.
 
-import { readConfig, writeConfig } from "./config.js";
+import { readConfig, sameConfig, writeConfig } from "./config.js";
 import { embedPairs } from "./embed.js";
 import { makeFilter, specOf } from "./filters.js";
 import { packed } from "./packed.js";
@@ -11,6 +11,9 @@ import { readStage, stagePairs } from "./stage/stagelink.js";
 
 const HUB = "https://huggingface.co";
 export const MAX_URL = 8000; // servers refuse longer ones
+const LEFT_OUT = "What this link filters by cannot be read in full, and is left out.";
+/** @type {LinkView} */
+const NOTHING = { options: {}, filters: [], time: null, cursor: null };
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -21,10 +24,15 @@ export const MAX_URL = 8000; // servers refuse longer ones
 
 /** @template T @typedef {{-readonly [K in keyof T]: T[K]}} Open the same while it is made */
 
-/** @param {Store} store @param {Session} session @returns {import("./types/lab.js").Link} */
-export function createLink(store, session) {
+/** @param {Store} store @param {Session} session @param {(text: string) => void} [notify] the visitor
+ * @returns {import("./types/lab.js").Link} */
+export function createLink(store, session, notify = () => {}) {
   let pending = false;
   let ready = false;
+  const choose = (/** @type {LinkView} */ { options }) => {
+    for (const [name, value] of Object.entries(options))
+      store.setOption(/** @type {keyof typeof options} */ (name), value);
+  };
   /** @type {import("./types/lab.js").Link} */
   const link = {
     /** What the address asks for. */
@@ -38,16 +46,31 @@ export function createLink(store, session) {
     },
     /** Put cursor, time, filters and options of a link into the store, as soon as the place exists. */
     restore(view) {
-      for (const [name, value] of Object.entries(view.options))
-        store.setOption(/** @type {keyof typeof view.options} */ (name), value);
-      for (const spec of view.filters) {
+      choose(view);
+      const left = view.filters.filter((spec) => {
         const filter = makeFilter(spec);
-        if (filter) store.setFilter(spec.name ?? spec.kind, filter);
-      }
+        if (spec && filter) store.setFilter(typeof spec.name === "string" ? spec.name : spec.kind, filter);
+        return !filter;
+      });
+      if (left.length) notify(LEFT_OUT);
       if (view.time) store.setTime(view.time);
       if (view.cursor) whenThere(store, view.cursor);
       ready = true;
       link.update();
+    },
+    /** Options now, the rest once the run that the address asks for is on the stage, which begins without. Until then
+     * the address stays as it is, unless no run comes. */
+    restoreInRun(view, config) {
+      choose(view);
+      const wait = () => store.status.phase === "empty" && link.restore(NOTHING);
+      const offs = [
+        store.on("status", wait),
+        session.on("ran", () => {
+          for (const off of offs) off();
+          link.restore(session.ran && sameConfig(session.ran, config) ? view : NOTHING);
+        }),
+      ];
+      wait();
     },
     url() {
       const url = new URL(location.href);
@@ -119,10 +142,12 @@ const whole = (text) => (text === "" || text === undefined || Number.isNaN(Numbe
 
 /** What a query says of the view; damaged parts are left out. @param {URLSearchParams} query @returns {LinkView} */
 function readView(query) {
-  /** @type {Open<Pick<LinkView, "time" | "cursor">> & {options: Open<LinkView["options"]>, filters: FilterSpec[]}} */
+  /** @typedef {Open<Pick<LinkView, "time" | "cursor">>} Places */
+  /** @type {Places & {options: Open<LinkView["options"]>, filters: (FilterSpec | null)[]}} */
   const view = { options: {}, filters: [], time: null, cursor: null };
-  const at = query.get("at")?.split("~");
-  if (at?.length === 4) view.cursor = { run: at[0], round: whole(at[1]), pos: whole(at[2]), node: whole(at[3]) };
+  const at = query.get("at")?.split("~") ?? [];
+  const [round, pos, node] = at.slice(-3).map(whole); // the key of a lane that goes on from another has a ~ of its own
+  if (at.length >= 4) view.cursor = { run: at.slice(0, -3).join("~"), round, pos, node };
   const [mode, place] = query.get("view")?.split("~") ?? [];
   if (mode === "calls" || mode === "clock") view.time = { mode, at: whole(place) ?? Infinity };
   for (const name of query.get("show")?.split("~") ?? [])
@@ -135,7 +160,7 @@ function readView(query) {
     try {
       view.filters.push(JSON.parse(text));
     } catch {
-      // a damaged filter is left out
+      view.filters.push(null);
     }
   }
   return view;

@@ -29,16 +29,17 @@ globalThis.history = { replaceState: (_state, _title, url) => replaced.push(url)
 beforeEach(() => {
   globalThis.location = new URL("http://127.0.0.1/?");
 });
-/** A store, and the link of it and a session. */
+/** A store, the link of it and a session, and what the visitor is told. */
 function made() {
   const store = createStore();
+  const told = [];
   const session = {
     ...createEmitter(),
     config: { ...CONFIG, seed: 7 },
     ran: CONFIG,
     catalogue: { methods: [card("chain")], models: ["tiny"] },
   };
-  return { store, link: createLink(store, session) };
+  return { store, session, told, link: createLink(store, session, (text) => told.push(text)) };
 }
 /** What another browser shows that opens the address. */
 function reopened(url) {
@@ -158,4 +159,82 @@ test("the address follows what is shown, once for many changes, but not while it
   store.setCursor({ run: "chain", pos: 0 });
   await new Promise((done) => setTimeout(done, 200));
   assert.equal(replaced.length, 1);
+});
+
+test("the cursor of a lane that goes on from another is restored", () => {
+  const { store, link } = made();
+  const lane = { ...LANES[0], key: "chain~1" };
+  store.load([...LANES, lane]);
+  store.setCursor({ run: "chain~1", round: 1, pos: 3, node: 0 });
+  globalThis.location = new URL(link.url());
+  const again = made();
+  again.link.restore(again.link.read().view);
+  again.store.load([...LANES]);
+  again.store.add(lane);
+  again.store.push("chain~1", lane.events);
+  assert.deepEqual(again.store.cursor, { run: "chain~1", round: 1, pos: 3, node: 0 });
+});
+
+test("a filter that its kind does not take is left out, and that is told", () => {
+  const good = ['{"kind":"range","range":[1,4]}', '{"kind":"depth","depth":2}', '{"kind":"tcr","low":0,"high":3}'];
+  const bad = [
+    ...['{"kind":"range"}', '{"kind":"range","range":"x"}', '{"kind":"range","range":[1,null]}', '{"kind":"sign"}'],
+    ...['{"kind":"entropy","low":0,"high":1}', '{"kind":"probability"}', '{"kind":"kept"}', '{"kind":"tcr","low":1}'],
+    ...['{"kind":"colour"}', "5", "null", "{"],
+  ];
+  const opened = (...filters) => {
+    globalThis.location = new URL(`http://127.0.0.1/?${new URLSearchParams(filters.map((text) => ["f", text]))}`);
+    const { store, link, told } = made();
+    store.load(LANES);
+    link.restore(link.read().view);
+    return { kinds: [...store.filters.keys()], told };
+  };
+  assert.deepEqual(opened(...good), { kinds: ["range", "depth", "tcr"], told: [] });
+  for (const text of bad) assert.deepEqual(opened(text).kinds, [], text);
+  const mixed = opened(...good, ...bad);
+  assert.deepEqual(mixed.kinds, ["range", "depth", "tcr"]);
+  assert.deepEqual(mixed.told, ["What this link filters by cannot be read in full, and is left out."]);
+});
+
+const LIVE =
+  'http://127.0.0.1/?m=chain:gamma%3D3&models=tiny&prompt=a+b&at=chain~1~~1&view=calls~1&v=text&fold=0&f={"kind":"sign","sign":"rejected"}';
+
+test("what a link shows of a live run is shown once the run has begun", () => {
+  globalThis.location = new URL(LIVE);
+  const { store, session, link } = made();
+  const { view } = link.read();
+  store.setStatus({ phase: "queued" });
+  link.restoreInRun(view, CONFIG);
+  store.on("runs", () => {
+    store.setOption("folded", true); // as the stage does with many lanes
+    store.setOption("stage", "score");
+  });
+  store.begin(LANES);
+  session.emit("ran");
+  assert.deepEqual([store.time.at, [...store.filters.keys()]], [1, ["sign"]]);
+  assert.deepEqual([store.options.stage, store.options.folded], ["text", false]);
+  store.push("chain", LANES[0].events);
+  assert.deepEqual(store.cursor, { run: "chain", round: 1, pos: 4, node: 1 });
+  store.begin(LANES);
+  session.emit("ran");
+  assert.deepEqual([store.time.at, store.filters.size], [Infinity, 0], "a later run begins as any other");
+});
+
+test("a run of other settings is not shown as the link says; nor is one that never came", async () => {
+  await new Promise((done) => setTimeout(done, 200)); // what other links still write
+  globalThis.location = new URL(LIVE);
+  const { store, session, link } = made();
+  store.setStatus({ phase: "queued" });
+  link.restoreInRun(link.read().view, CONFIG);
+  replaced.splice(0);
+  store.setOption("ghosts", true);
+  await new Promise((done) => setTimeout(done, 200));
+  assert.equal(replaced.length, 0, "until the run comes the address keeps what it asks for");
+  store.setStatus({ phase: "empty" });
+  await new Promise((done) => setTimeout(done, 200));
+  assert.equal(replaced.length, 1);
+  store.begin(LANES);
+  session.ran = { ...CONFIG, seed: 9 };
+  session.emit("ran");
+  assert.deepEqual([store.time.at, store.filters.size], [Infinity, 0]);
 });

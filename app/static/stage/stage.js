@@ -78,7 +78,11 @@ export function mount(element, store, lab) {
   store.on("options", show);
   store.on("status", show);
   lab.session.on("catalogue", show);
+  /** @type {import("../types/store.js").Store["runs"]} */
+  let shown = new Map();
   store.on("runs", () => {
+    if (store.runs === shown) return show(); // a lane more among the same
+    shown = store.runs;
     const many = store.lanes.length > MANY;
     store.setOption("folded", many);
     if (many && store.options.stage === "text") store.setOption("stage", "score");

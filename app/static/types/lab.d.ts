@@ -174,7 +174,8 @@ export interface Ui extends Emitter<UiTopics> {
 /** What a link says of the view. */
 export interface LinkView {
   readonly options: Partial<Options>;
-  readonly filters: readonly FilterSpec[];
+  /** null for one that cannot be read */
+  readonly filters: readonly (FilterSpec | null)[];
   readonly time: Pick<Time, "mode" | "at"> | null;
   readonly cursor: Place | null;
 }
@@ -182,6 +183,8 @@ export interface LinkView {
 export interface Link {
   read(): { readonly trace: string | null; readonly config: Config | null; readonly view: LinkView };
   restore(view: LinkView): void;
+  /** Restore once the run with these settings is on the stage. */
+  restoreInRun(view: LinkView, config: Config): void;
   url(): string;
   update(): void;
 }
