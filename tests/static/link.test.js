@@ -197,7 +197,8 @@ test("a filter that its kind does not take is left out, and that is told", () =>
 });
 
 const LIVE =
-  'http://127.0.0.1/?m=chain:gamma%3D3&models=tiny&prompt=a+b&at=chain~1~~1&view=calls~1&v=text&fold=0&f={"kind":"sign","sign":"rejected"}';
+  "http://127.0.0.1/?m=chain:gamma%3D3&models=tiny&prompt=a+b&at=chain~1~~1&view=calls~1&v=text&fold=0" +
+  '&f={"kind":"sign","sign":"rejected"}';
 
 test("what a link shows of a live run is shown once the run has begun", () => {
   globalThis.location = new URL(LIVE);
