@@ -2,6 +2,7 @@
 // Mined sets: the files of `python -m engine mine` as items, one a mismatch, and which of them are loaded.
 
 import { visible } from "./dom.js";
+import { wrongHead, wrongPrompt } from "./minedcheck.js";
 
 const LARGEST = 20_000_000; // characters of one file
 
@@ -32,6 +33,8 @@ export function readMined(text, name) {
   const [head, ...rest] = lines;
   if (head?.kind !== "mining" || head.schema !== 1)
     throw new Error(`${name} is no mined file: its first line must be {"kind": "mining", "schema": 1, ...}.`);
+  const wrong = wrongHead(head);
+  if (wrong) throw new Error(`${name} cannot be shown: ${wrong}.`);
   const set = emptySet(name, head);
   for (const prompt of rest) addPrompt(set, prompt);
   return set;
@@ -46,6 +49,8 @@ export function addPrompt(set, given) {
   if (given?.kind !== "prompt" || !Array.isArray(given.labels) || !Array.isArray(given.final))
     throw new Error(`${set.name} holds a line that is no mined prompt.`);
   const prompt = /** @type {MinedPrompt} */ (given);
+  const wrong = wrongPrompt(prompt);
+  if (wrong) throw new Error(`${set.name} cannot be shown: ${wrong}.`);
   const same = (/** @type {MinedPrompt} */ other) => other.prompt === prompt.prompt;
   set.prompts = [...set.prompts.filter((other) => !same(other)), prompt];
   const items = [

@@ -25,6 +25,8 @@ const label = (t, more = {}) => ({
   draft_piece: " a",
   target_answer: "4",
   draft_answer: "4",
+  target_text: " the",
+  draft_text: " a",
   ...more,
 });
 const prompt = (name, labels) => ({
@@ -69,6 +71,25 @@ test("what is no mined file is refused with its name and line", () => {
   assert.throws(() => readMined("{}\nnot json", "x"), /x, line 2 is not JSON/);
   assert.throws(() => readMined(JSON.stringify({ ...HEAD, schema: 2 }), "x"), /"schema": 1/);
   assert.throws(() => readMined(file({ kind: "prompt" }), "x"), /no mined prompt/);
+});
+
+test("a label that cannot be drawn is refused in words, and nothing of its file is taken", () => {
+  const refused = (wrong, more = {}) => {
+    const text = file({ ...prompt("p", [label(1)]), ...more }, prompt("q", [label(1), wrong]));
+    assert.throws(() => readMined(text, "x"), /^Error: x cannot be shown: (a label|\w+ of a l(abel|ine)) must be /);
+  };
+  for (const wrong of [null, {}, 3, label("1"), label(-1), label(1, { important: "yes" }), label(1, { score: "0.5" })])
+    refused(wrong);
+  for (const name of ["target_text", "draft_text"]) refused(label(1, { [name]: undefined }));
+  refused(label(1, { draft_piece: {} }));
+  for (const more of [{ prompt: 1 }, { text: {} }, { pieces: "abc" }, { pieces: [1] }]) refused(label(1), more);
+  const head = (more) => () => readMined(JSON.stringify({ ...HEAD, ...more }), "x");
+  assert.throws(head({ task: undefined }), /x cannot be shown: task of its first line must be a text\./);
+  assert.throws(head({ models: 3 }), /models of its first line must be an object/);
+  assert.throws(head({ judge: { threshold: "low" } }), /judge of its first line/);
+  const set = readMined(file(prompt("p", [label(1)])), "own");
+  assert.throws(() => addPrompt(set, prompt("q", [null])), /own cannot be shown: a label must be an object\./);
+  assert.equal(set.items.length, 1);
 });
 
 test("a label's tokens as text, and where two texts part", () => {
