@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from itertools import chain
 from typing import Any
 
 from app.knobs import catalogue
@@ -177,9 +178,14 @@ class Service:
         return lend(request.models, request) if lend else in_turns(lab, request)
 
     def _run(self, lab: LabLike, request: Request, log: RunLog) -> Iterator[RunMessage]:
-        lanes: list[StartedLane] = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
-        yield {"id": request.run, "seq": 0, "lanes": lanes, "methods": self.methods(request.models)}
-        yield from self._batches(request, log, until_stopped(request, log, self.turns(lab, request)))
+        events = until_stopped(request, log, self.turns(lab, request))
+        with ended(events):
+            first = next(events, None)  # where no lane can start, what the page shows stays
+            if first is None:
+                return
+            lanes: list[StartedLane] = [{"key": lane.key, "card": lane.card.to_json()} for lane in request.lanes]
+            yield {"id": request.run, "seq": 0, "lanes": lanes, "methods": self.methods(request.models)}
+            yield from self._batches(request, log, chain((first,), events))
 
     def _batches(self, request: Request, log: RunLog, events: Turns) -> Iterator[RunMessage]:
         narrators = {lane.key: Narrator(self._sentence) for lane in request.lanes}

@@ -14,8 +14,18 @@ import { visitor } from "./visitor.js";
 const SILENCE = 20_000; // milliseconds without a message after which the page asks
 const LOST = "The connection to the engine was lost; what arrived so far is kept.";
 
-/** The run that this page asked for last. @param {string} id @param {boolean} step */
-const asked = (id, step) => ({ id, step, have: 0, heard: 0, started: false, begun: false, ended: id === "" });
+/** The run that this page asked for last; `stage` is what the page shows, until it shows something else.
+ * @param {string} id @param {boolean} step @param {unknown} stage */
+const asked = (id, step, stage) => ({
+  id,
+  step,
+  stage,
+  have: 0,
+  heard: 0,
+  started: false,
+  begun: false,
+  ended: id === "",
+});
 
 /**
  * @param {import("./types/store.js").Store} store
@@ -27,7 +37,8 @@ export function createBus(store, notify) {
   const { on, emit } = createEmitter();
   /** @type {Gate | null} the hidden component: trigger and server functions */
   let gate = null;
-  let current = asked("", false);
+  let current = asked("", false, null);
+  let starts = 0;
   let repairing = false;
   /** @type {((gate: Gate) => void)[]} */
   const waiting = [];
@@ -44,9 +55,11 @@ export function createBus(store, notify) {
       return !current.ended;
     },
     async start(config, { step = false } = {}) {
+      const mine = ++starts;
       await bus.stop();
+      if (mine !== starts) return ""; // the later of two is the one that is wanted
       const id = freshId();
-      current = asked(id, step);
+      current = asked(id, step, store.runs);
       const request = JSON.stringify({ ...config, id, visitor: visitor() });
       /** @param {Gate} open */
       const go = (open) => open.trigger("run", { request });
@@ -61,11 +74,11 @@ export function createBus(store, notify) {
       const { id, started } = current;
       if (!started && gate) gate.trigger("halt", {});
       const known = await gate?.server.stop(id).catch(() => false);
-      if ((!started || !known) && current.id === id) finish();
+      if ((!started || !known) && current.id === id && !left()) finish();
     },
     receive(text) {
       const message = parsed(text);
-      if (!message || (message.id && message.id !== current.id)) return;
+      if (!message || (message.id && message.id !== current.id) || left()) return;
       if (message.notice) {
         notify(message.notice);
         return finish();
@@ -75,6 +88,7 @@ export function createBus(store, notify) {
       if (message.phase) store.setStatus({ phase: message.phase, line: message.line ?? null });
       if (message.lanes) {
         store.begin(message.lanes, { phase: "running", step: current.step });
+        current.stage = store.runs;
         current.begun = true;
         emit("begun");
       }
@@ -82,6 +96,13 @@ export function createBus(store, notify) {
       if (message.ev || message.done) take(message);
     },
   };
+
+  /** Whether other runs took the stage: what this one still sends has no place any more. */
+  function left() {
+    if (!current.id || store.runs === current.stage) return false;
+    current.ended = true;
+    return true;
+  }
 
   /** @param {RunMessage} message */
   function take(message) {
@@ -106,6 +127,7 @@ export function createBus(store, notify) {
     const text = await gate.server.resync([current.id, current.have]).catch(() => "");
     const message = typeof text === "string" ? parsed(text) : null;
     repairing = false;
+    if (left()) return;
     if (message && message.id === current.id) return take(message);
     finish();
     notify(LOST);

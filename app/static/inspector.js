@@ -103,8 +103,8 @@ function show(store, parts, lab, continuing) {
     parts.why.textContent =
       "Choose a token: the sentence here says in the rule's own terms why it was accepted or rejected.";
     parts.place.textContent = "";
-    const { which, from, flags, bars, others, formula, strip, numbers } = parts;
-    for (const part of [which, from, flags, bars, others, formula, strip, numbers]) part.replaceChildren();
+    const { name, which, from, flags, bars, others, formula, strip, numbers } = parts;
+    for (const part of [name, which, from, flags, bars, others, formula, strip, numbers]) part.replaceChildren();
     return;
   }
   showSentence(store, parts, it);

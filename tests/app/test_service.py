@@ -122,8 +122,11 @@ def test_a_lane_that_fails_does_not_end_the_others():
 
 
 def test_an_error_at_the_start_is_raised_before_anything_runs(service):
+    """And before any lane is named, which would clear what the page shows."""
+    run = service.run(ask(service, ("copycat",)))
     with pytest.raises(ConfigError, match="longer prompt"):
-        list(service.run(ask(service, ("copycat",))))
+        for message in run:
+            assert "lanes" not in message
 
 
 def test_a_lane_that_cannot_start_ends_alone(service):

@@ -138,3 +138,43 @@ test("a recording stays one, with what its lanes say, until the lanes of a run r
   assert.equal(store.status.recorded, null);
   assert.deepEqual(heard, [["plain"]]);
 });
+
+test("what a run still sends when other runs took the stage goes nowhere", async () => {
+  const id = await started();
+  receive({ id, seq: 0, ev: pairs(EVENTS.slice(0, 2)) });
+  await bus.stop();
+  store.load([trace("chain", [round()])], { recorded: "case", compared: { verdicts: [] } });
+  receive({ id, seq: 2, ev: pairs(EVENTS.slice(2)) });
+  receive({ id, seq: EVENTS.length, done: true, compared: { verdicts: ["of the run"] } });
+  assert.equal(store.runs.get("chain").rounds.length, 1);
+  assert.deepEqual(store.status.compared, { verdicts: [] });
+  assert.equal(bus.busy, false);
+});
+
+test("a run whose lanes come after other runs took the stage does not begin", async () => {
+  attach();
+  const id = await bus.start({ prompt: "x" });
+  receive({ id, seq: 0, phase: "loading" });
+  store.load([trace("plain", [round()])]);
+  receive({ id, seq: 0, lanes: [{ key: "chain", card: card("chain") }] });
+  assert.deepEqual(store.lanes, ["plain"]);
+});
+
+test("a stopped run that stays on the stage gets its end and what is said of it", async () => {
+  const id = await started();
+  await bus.stop();
+  receive({ id, seq: 0, ev: pairs(EVENTS), done: true, compared: { verdicts: ["of the run"] } });
+  assert.equal(store.runs.get("chain").rounds.length, 3);
+  assert.deepEqual(store.status.compared, { verdicts: ["of the run"] });
+});
+
+test("of two runs asked for while one goes the last is sent", async () => {
+  await started();
+  sent.length = 0;
+  const ids = await Promise.all([bus.start({ prompt: "one" }), bus.start({ prompt: "two" })]);
+  assert.equal(ids[0], "");
+  assert.deepEqual(
+    sent.filter(([event]) => event === "run").map(([, data]) => JSON.parse(data.request).prompt),
+    ["two"],
+  );
+});
