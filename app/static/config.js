@@ -37,20 +37,26 @@ function problemOf({ task, answer }) {
   return typeof answer === "string" && answer ? { task, answer } : { task };
 }
 
+/** What one request gives all its lanes. @param {import("./types/trace.js").RunStarted} head */
+const shared = ({ preset, prompt, sampling, seed, max_new_tokens, chat, stop }) =>
+  JSON.stringify([preset, prompt, sampling, seed, max_new_tokens, chat, stop ?? []]);
+
 /**
- * The request that would repeat runs on the page, from their heads; null when they do not belong together.
+ * The request that would repeat runs on the page, from their heads; null when no one request makes them. Models that
+ * are not here give way to the first that are.
  * @param {readonly import("./types/store.js").Run[]} runs
- * @param {string} models
+ * @param {readonly string[]} here
  * @returns {Config | null}
  */
-export function headsConfig(runs, models) {
+export function headsConfig(runs, here) {
   const heads = runs.flatMap((run) => run.head ?? []);
-  if (!heads.length || heads.length < runs.length || heads.some((head) => head.prompt !== heads[0].prompt)) return null;
-  const [{ prompt, sampling, seed, max_new_tokens, chat, extras }] = heads;
+  if (!heads.length || heads.length < runs.length) return null;
+  if (heads.some((head) => shared(head) !== shared(heads[0]))) return null;
+  const [{ preset, prompt, sampling, seed, max_new_tokens, chat, extras }] = heads;
   return {
     ...problemOf(extras),
     preset: "",
-    models,
+    models: preset && here.includes(preset) ? preset : (here[0] ?? ""),
     prompt,
     lanes: heads.map(({ method, knobs }) => ({
       method,

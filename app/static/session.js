@@ -26,12 +26,34 @@ export function createSession({ store, api, bus, ui }) {
   let base = null;
   /** What is asked for and not yet begun. @type {Config | null} */
   let asked = null;
+  let turns = 0;
+  /** Whose methods the catalogue has. */
+  let shown = "";
+  /** The last that asks for the stage gets it: tells whether this was the last. */
+  const turn = () => {
+    const mine = ++turns;
+    return () => mine === turns;
+  };
 
-  /** The stage shows other runs now. @param {Config | null} ran their settings, null where no one request makes them */
-  function filled(ran) {
+  /** The stage shows other runs now. @param {Config | null} ran their settings, null where no one request makes them
+   * @param {Config | null} config what the run bar shows */
+  function filled(ran, config = ran) {
     session.ran = ran;
-    base = session.config = ran ?? session.config;
+    base = session.config = config ?? session.config;
     emit("ran");
+  }
+
+  /** The cards, with their defaults, are those of the models that are chosen. */
+  function methodsOf() {
+    const models = session.config?.models ?? "";
+    return models === shown || !session.catalogue?.models.includes(models) ? undefined : fetchMethods(models);
+  }
+
+  /** @param {string} models */
+  async function fetchMethods(models) {
+    shown = models;
+    const body = await api.get("catalogue", { models }).catch(() => null);
+    if (body && shown === models) session.takeMethods(body.methods);
   }
 
   /** @type {{-readonly [K in keyof Session]: Session[K]}} */
@@ -48,8 +70,10 @@ export function createSession({ store, api, bus, ui }) {
     take(catalogue, config) {
       session.catalogue = catalogue;
       session.config = config ?? firstConfig(catalogue);
+      shown = catalogue.models[0] ?? "";
       emit("catalogue");
       emit("config", { by: "catalogue" });
+      void methodsOf();
     },
     configure(partial, by = "") {
       if (!session.config) return;
@@ -62,16 +86,20 @@ export function createSession({ store, api, bus, ui }) {
       if (!preset.recorded) return session.configure(presetConfig(preset), by);
       session.config = presetConfig(preset);
       emit("config", { by });
+      void methodsOf();
       session.openRecorded(name);
     },
     openRecorded: (name, early) =>
       guarded(async () => {
+        const wanted = turn();
         const body = await (early ?? api.get("trace", { name }));
-        await bus.stop();
+        if (wanted()) await bus.stop();
+        if (!wanted()) return;
         const preset = session.catalogue?.presets.find((item) => item.name === body.recorded);
         store.load(body.lanes, { recorded: body.recorded, compared: body.compared });
         filled(preset ? presetConfig(preset) : null);
         emit("config", { by: "recording" });
+        void methodsOf();
       }),
     openFiles: (files) => {
       ui.clearNotices();
@@ -79,16 +107,21 @@ export function createSession({ store, api, bus, ui }) {
     },
     openGiven: (runs) =>
       guarded(async () => {
+        const wanted = turn();
         const { lanes, compared } = await runs;
-        await bus.stop();
+        if (wanted()) await bus.stop();
+        if (!wanted()) return;
         store.load(lanes, { compared, opened: true });
-        filled(headsConfig([...store.runs.values()], session.catalogue?.models[0] ?? ""));
+        const here = session.catalogue?.models ?? [];
+        const config = headsConfig([...store.runs.values()], here);
+        const made = [...store.runs.values()].every((run) => run.head?.preset === config?.models);
+        filled(made || !here.length ? config : null, config);
         emit("config", { by: "files" });
+        void methodsOf();
       }),
     async chooseModels(models, by = "") {
       session.configure({ models }, by);
-      const body = await api.get("catalogue", { models }).catch(() => null);
-      if (body) session.takeMethods(body.methods);
+      await fetchMethods(models);
     },
     async openedModels(models) {
       const catalogue = await api.get("catalogue", { models });
@@ -97,6 +130,8 @@ export function createSession({ store, api, bus, ui }) {
       const lanes = config?.lanes.filter(({ method }) => able.includes(method)) ?? [];
       const chosen = lanes.length ? lanes : lanesOf(able, [], 3);
       session.take(catalogue, { ...(config ?? firstConfig(catalogue)), models, lanes: chosen });
+      session.takeMethods(catalogue.methods);
+      shown = models;
     },
     takeMethods(methods) {
       if (!session.catalogue) return;
@@ -114,6 +149,7 @@ export function createSession({ store, api, bus, ui }) {
         ui.notify("The prompt is empty: write some text, or choose a preset.");
         return false;
       }
+      turn();
       asked = structuredClone(config);
       if (step) store.setOption("ghosts", true);
       await bus.start(config, { step });

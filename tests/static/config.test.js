@@ -88,16 +88,16 @@ test("a preset's request is its own copy", () => {
 test("runs of different prompts belong to no one request", () => {
   const store = createStore();
   const knobs = { gamma: 2 };
-  store.load([trace("a", [round()], { knobs, seed: 5, chat: true }), trace("b", [round()])]);
-  const config = headsConfig([...store.runs.values()], "tiny");
+  store.load([trace("a", [round()], { knobs, seed: 5, chat: true }), trace("b", [round()], { seed: 5, chat: true })]);
+  const config = headsConfig([...store.runs.values()], ["tiny"]);
   assert.deepEqual(config.lanes, [
     { method: "a", knobs },
     { method: "b", knobs: {} },
   ]);
   assert.deepEqual([config.seed, config.chat, config.max_new_tokens, config.models], [5, true, 64, "tiny"]);
   store.load([trace("a", [round()]), trace("b", [round()], { prompt: "other" })]);
-  assert.equal(headsConfig([...store.runs.values()], "tiny"), null);
-  assert.equal(headsConfig([], "tiny"), null);
+  assert.equal(headsConfig([...store.runs.values()], ["tiny"]), null);
+  assert.equal(headsConfig([], ["tiny"]), null);
 });
 
 test("the page opens with its first preset, else with two methods", () => {
@@ -118,4 +118,26 @@ test("the page opens with its first preset, else with two methods", () => {
 test("requests that ask for the same are the same", () => {
   assert.ok(sameConfig(CONFIG, structuredClone(CONFIG)));
   assert.ok(!sameConfig(CONFIG, { ...CONFIG, seed: 4 }));
+});
+
+test("runs belong to one request only where all of it is the same", () => {
+  const store = createStore();
+  const config = (more, here = ["tiny"]) => {
+    store.load([trace("a", [round()], { seed: 5 }), trace("b", [round()], { seed: 5, ...more })]);
+    return headsConfig([...store.runs.values()], here);
+  };
+  assert.equal(config({}).seed, 5);
+  for (const other of [{ seed: 6 }, { sampling: { temperature: 0.5 } }, { max_new_tokens: 9 }, { preset: "other" }])
+    assert.equal(config(other), null, JSON.stringify(other));
+});
+
+test("opened runs are repeated on their own models, else on the first that are here", () => {
+  const store = createStore();
+  const models = (preset, here) => {
+    store.load([trace("a", [round()], { preset })]);
+    return headsConfig([...store.runs.values()], here).models;
+  };
+  assert.equal(models("second", ["tiny", "second"]), "second");
+  assert.equal(models("far", ["tiny", "second"]), "tiny");
+  assert.equal(models("far", []), "");
 });

@@ -158,6 +158,12 @@ test("a step goes on in what is shown, and runs anew when the settings have chan
   assert.deepEqual(steps, [1, 1]);
 });
 
+/** An answer, and what gives it. */
+function later() {
+  let resolve;
+  return [new Promise((give) => (resolve = give)), resolve];
+}
+
 const file = (name, text) => Object.assign(new Blob([text]), { name });
 
 test("files travel in one body, each after a line with its name and size", async () => {
@@ -166,7 +172,7 @@ test("files travel in one body, each after a line with its name and size", async
 });
 
 test("files that are too large are refused here; others replace what is shown, and the settings are theirs", async () => {
-  const lanes = [trace("chain", [round()], { knobs: { gamma: 3 } })];
+  const lanes = [trace("chain", [round()], { knobs: { gamma: 3 }, preset: "tiny" })];
   const { session, store, said, asked } = made({ open: { lanes, compared: [] } });
   await session.openFiles([file("big.jsonl", "x".repeat(600_000)), file("more.jsonl", "x".repeat(400_001))]);
   assert.match(said[0], /larger than 1 MB together/);
@@ -192,4 +198,48 @@ test("methods that loaded models can run replace the catalogue's", async () => {
     session.catalogue.methods.map(({ name }) => name),
     ["other"],
   );
+});
+
+test("of two cases the one that was chosen last is shown, however the answers come", async () => {
+  const { session, store } = made();
+  const answer = (prompt) => ({ recorded: "", compared: null, lanes: [trace("chain", [round()], { prompt })] });
+  const [slow, resolve] = later();
+  const first = session.openRecorded("apples", slow);
+  await session.openRecorded("pears", Promise.resolve(answer("second")));
+  resolve(answer("first"));
+  await first;
+  assert.equal(store.run("chain").head.prompt, "second");
+});
+
+test("a case that comes after a run was asked for does not replace it", async () => {
+  const { session, store } = made();
+  const [slow, resolve] = later();
+  const opening = session.openRecorded("apples", slow);
+  await session.run();
+  resolve(RECORDED);
+  await opening;
+  assert.deepEqual(store.lanes, []);
+});
+
+test("the methods are those of the models that a case is of", async () => {
+  const other = { ...preset("plums", true), models: "second" };
+  const catalogue = { ...CATALOGUE, presets: [...CATALOGUE.presets, other], models: ["tiny", "second"] };
+  const answers = { catalogue: { ...catalogue, methods: [card("other")] }, trace: { ...RECORDED, recorded: "plums" } };
+  const { session, asked } = made(answers);
+  session.take(catalogue, null);
+  await session.openRecorded("plums");
+  await new Promise((done) => setTimeout(done));
+  assert.deepEqual(asked.at(-1), ["catalogue", { models: "second" }]);
+  assert.deepEqual(
+    session.catalogue.methods.map(({ name }) => name),
+    ["other"],
+  );
+});
+
+test("runs of models that are not here have no link, and their settings are shown", async () => {
+  const lanes = [trace("chain", [round()], { prompt: "far", preset: "elsewhere" })];
+  const { session } = made({ open: { lanes, compared: null } });
+  await session.openFiles([file("a.jsonl", "x")]);
+  assert.equal(session.ran, null);
+  assert.deepEqual([session.config.prompt, session.config.models], ["far", "tiny"]);
 });
