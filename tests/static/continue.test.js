@@ -207,3 +207,15 @@ test("a continuation that fails leaves nothing to try again", async () => {
   await new Promise(setImmediate);
   assert.deepEqual([bad.sent.length, bad.told, bad.store.options.continued], [1, ["No."], []]);
 });
+
+test("a continuation that was asked for before other runs took the stage does not join them", async () => {
+  const { store, continuing } = page(async function* (store) {
+    yield { kind: "queued" };
+    store.load([trace("plain", [round()])]);
+    yield* answer();
+  });
+  await continuing.start(store.runs.get("sd"), 1, 77);
+  assert.deepEqual(store.lanes, ["plain"]);
+  assert.deepEqual(store.options.continued, []);
+  assert.equal(store.status.phase, "done");
+});

@@ -59,6 +59,8 @@ export function createContinuing(store, { api, session, ui }) {
   let key = "";
 
   let begun = false;
+  /** What was on the stage when it was asked for. @type {unknown} */
+  let stage = null;
   const leave = () => {
     going?.abort();
     going = null;
@@ -114,6 +116,7 @@ export function createContinuing(store, { api, session, ui }) {
       stop();
       const mine = new AbortController();
       going = mine;
+      stage = store.runs;
       key = freshKey(store, run.card.name);
       const lane = key;
       remember([...store.options.continued, { lane, run: run.key, pos, token }]);
@@ -167,7 +170,7 @@ export function createContinuing(store, { api, session, ui }) {
 
   ui.on("halt", stop);
   store.on("runs", () => {
-    if (begun && !store.runs.has(key)) leave(); // other runs took the stage
+    if (going && (store.runs !== stage || (begun && !store.runs.has(key)))) leave(); // other runs took the stage
     forget(({ lane }) => made.has(lane) && !store.runs.has(lane));
     for (const { lane } of store.options.continued) if (store.runs.has(lane)) made.add(lane);
   });
