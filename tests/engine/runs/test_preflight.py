@@ -33,7 +33,6 @@ from tests.engine.model import tiny
 from tests.engine.test_greedy import THIRD_PARTY
 from tests.engine.zoo import save_tokenizer
 
-
 MADE = ("llama", "lfm2", "llava", "gemma4_text", "mistral3", "deepseek_v3", "falcon")
 
 
