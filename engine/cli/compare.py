@@ -27,7 +27,7 @@ from engine.cli.options import (
     prompts,
 )
 from engine.cli.progress import track
-from engine.cli.specs import Spec, file_name, label, once, parse_method, split
+from engine.cli.specs import Spec, contents, file_name, label, once, parse_method, split
 from engine.errors import ConfigError, EngineFault, LabError
 from engine.files.written import write
 from engine.lab import Lab
@@ -156,7 +156,9 @@ def _settings(args: argparse.Namespace, lab: Lab, specs: Sequence[Spec], found: 
         "repeats": args.repeats,
         "record": args.record,
         "models": {"target": lab.target.revision} | {role: model.revision for role, model in lab.models.items()},
+        "assets": {label(spec): used for spec in specs if (used := contents(lab, spec))},
         "dtype": lab.target.dtype,
+        "device": str(lab.target.device),
     }
 
 

@@ -122,8 +122,8 @@ def add_places(group: Any) -> None:
     )
 
 
-def add_sampling(parser: argparse.ArgumentParser) -> None:
-    """How to decode."""
+def add_sampling(parser: argparse.ArgumentParser, *, method: bool = False) -> None:
+    """How to decode; with one `method` also its knobs, which several have behind their names (`sd:gamma=7`)."""
     group = parser.add_argument_group("decoding")
     group.add_argument(
         "--max-new-tokens", type=COUNT, default=128, metavar="N", help="limit of the response (default: 128 tokens)"
@@ -142,9 +142,10 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
         help="end the response once it holds this text; repeatable",
     )
     group.add_argument("--chat", action="store_true", help="wrap the prompt in the target's chat template")
-    group.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable"
-    )
+    if method:
+        group.add_argument(
+            "--set", action="append", default=[], metavar="NAME=VALUE", help="a knob of the method; repeatable"
+        )
 
 
 def add_prompts(
@@ -298,13 +299,17 @@ def _rows(path: Path) -> Iterator[tuple[int, Any]]:
         yield number, row
 
 
-def _turns(row: Mapping[str, Any]) -> list[Any]:
-    """What the user says one after the other: MT-bench and Spec-Bench name it turns, the former's data set prompt."""
-    return next((row[name] for name in ("turns", "prompt") if isinstance(row.get(name), list)), [])
+def _turns(row: Mapping[str, Any]) -> list[str]:
+    """What the user says one after the other: MT-bench and Spec-Bench name it turns, the former's data set prompt. Of a
+    chat it is what the messages of the user hold."""
+    given = next((row[name] for name in ("turns", "prompt") if isinstance(row.get(name), list)), [])
+    if all(isinstance(one, dict) and isinstance(one.get("content"), str) for one in given):
+        return [one["content"] for one in given if one.get("role", "user") == "user"]
+    return [str(one) for one in given]
 
 
 def _further_turns(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(map(str, _turns(row)[1:]))
+    return tuple(_turns(row)[1:])
 
 
 def prompt_text(row: Any, path: Path, number: int) -> str:
@@ -317,7 +322,7 @@ def prompt_text(row: Any, path: Path, number: int) -> str:
         return row
     if isinstance(row, dict):
         if turns := _turns(row):
-            return str(turns[0])
+            return turns[0]
         for name in PROMPT_FIELDS:
             if isinstance(row.get(name), str):
                 return str(row[name])

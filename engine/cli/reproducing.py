@@ -15,8 +15,8 @@ from typing import Any
 
 from engine.cli.compare import run_all
 from engine.cli.options import Prompt
-from engine.cli.specs import parse_method
-from engine.errors import ConfigError, LabError
+from engine.cli.specs import contents, parse_method
+from engine.errors import ConfigError
 from engine.files.shards import MAIN, Shard, parts
 from engine.lab import Lab
 from engine.methods import get_card
@@ -167,20 +167,10 @@ def _settings(lab: Lab, plan: Plan, times: bool) -> Row:
     }
 
 
-def _contents(lab: Lab, role: str) -> str:
-    """The sha256 of an asset; its place where it cannot be used, which is told by the method that needs it."""
-    try:
-        return lab.describe_asset(role)["revision"]
-    except LabError:
-        return lab.asset_paths[role]
-
-
 def _kept_as(lab: Lab, method: str) -> str:
     """The name of a method's runs in a store: with the contents of the heads, judges or bins that it takes, if any, so
     that its runs are made anew where these are others."""
-    name, knobs = parse_method(method)
-    card = get_card(name)
-    used = [_contents(lab, role) for role in lab.assets_of(card, card.resolve(knobs))]
+    used = contents(lab, parse_method(method))
     return method if not used else f"{method} {hashlib.sha256(repr(used).encode()).hexdigest()[:8]}"
 
 

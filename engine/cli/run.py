@@ -20,7 +20,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("method", help="a method of `python -m engine methods`")
     parser.add_argument("prompt", help="the prompt; '-' reads standard input")
     add_models(parser)
-    add_sampling(parser)
+    add_sampling(parser, method=True)
     parser.add_argument(
         "--record", choices=("full", "light"), default="full", help="light keeps counts and times only (default: full)"
     )
@@ -40,16 +40,18 @@ def handle(args: argparse.Namespace) -> int:
     tell(*own_defaults(lab, args.method, given))
     trace = Trace()
     options: dict[str, Any] = {**decoding(args), **given, "record": args.record}
-    for event in lab.stream(args.method, prompt, **options):
-        trace.append(event)
-        if isinstance(event, Round) and not args.json:
-            print("".join(token.piece for token in event.tokens), end="", flush=True)
-        if isinstance(event, RunEnded) and event.reason == "error":
-            print(f"error: {event.message}", file=sys.stderr)
-            return 1
+    try:
+        for event in lab.stream(args.method, prompt, **options):
+            trace.append(event)
+            if isinstance(event, Round) and not args.json:
+                print("".join(token.piece for token in event.tokens), end="", flush=True)
+            if isinstance(event, RunEnded) and event.reason == "error":
+                print(f"error: {event.message}", file=sys.stderr)
+                return 1
+    finally:  # what there is of it, whatever ended it
+        if args.save and trace.started:
+            trace.save(args.save)
     tell(idle(trace))
-    if args.save:
-        trace.save(args.save)
     if args.json:
         print(json.dumps({"text": trace.text, "token_ids": trace.token_ids, "metrics": trace.metrics()}, indent=1))
     else:

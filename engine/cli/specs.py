@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from engine.errors import ConfigError
+from engine.errors import ConfigError, LabError
+from engine.lab import Lab
+from engine.methods import get_card
 
 Spec = tuple[str, dict[str, str]]  # a method and its knobs
 
@@ -45,3 +47,21 @@ def once(labels: Sequence[str]) -> None:
 def file_name(name: str) -> str:
     """A label as the middle of a file's name."""
     return name.replace(":", "_").replace("=", "-").replace("/", "-").replace(",", "+")
+
+
+def contents(lab: Lab, spec: Spec) -> list[str]:
+    """The sha256 of each head, judge or reward model that a method takes; of one that cannot be used its place, and the
+    method that needs it says why.
+
+    Raises:
+        ConfigError: an unknown method or knob.
+    """
+    card = get_card(spec[0])
+    return [_content(lab, role) for role in lab.assets_of(card, card.resolve(spec[1]))]
+
+
+def _content(lab: Lab, role: str) -> str:
+    try:
+        return str(lab.describe_asset(role)["revision"])
+    except LabError:
+        return lab.asset_paths[role]

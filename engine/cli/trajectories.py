@@ -97,7 +97,7 @@ def _draw_parser(actions: Any) -> None:
     one.add_argument("--json", action="store_true", help="JSON instead of text")
     add_models(one)
     add_prompts(one)
-    add_sampling(one)
+    add_sampling(one, method=True)
     one.set_defaults(handler=draw, temperature=0.6, max_new_tokens=256)
 
 
@@ -124,6 +124,7 @@ def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
 
 def draw(args: argparse.Namespace) -> int:
     """Draw and vote."""
+    get_card(args.method).resolve(knobs(args.set))  # before they meet the arguments of Lab.trajectories
     lab, found = load_lab(args), prompts(args)
     mark = marking(args.task) if args.task else None
     report: list[dict[str, Any]] = []
@@ -219,6 +220,9 @@ def _check(plan: Plan) -> None:
         ConfigError: an unknown task, method or knob, a method named twice, or a temperature out of range.
     """
     marking(plan.family)
+    keys = [problem.key for problem in plan.given]
+    if twice := next((key for key in keys if keys.count(key) > 1), None):
+        raise ConfigError(f"Two of the prompts have the id {twice!r}, by which rows are kept: give each its own.")
     Sampling(plan.temperature)
     for contender in plan.contenders:
         get_card(contender.method).resolve(contender.knobs)

@@ -58,14 +58,14 @@ class Rows:
     def gather(self, sets: Sequence[tuple[str, str]]) -> int:
         """How many of these sets (method, problem) are missing; where none is, the whole file is written in this order.
 
-        Where no other process did anything it is whole as it is.
+        A process that is alone has written it whole.
         """
         self.others = self._beside()
         own: dict[tuple[str, str], list[Row]] = {}
         for row in whole_sets([*self.others, *self.rows], int(self.settings.get("n", 1))):
             own.setdefault((row["method"], row["problem"]), []).append(row)
         missing = sum(name not in own for name in sets)
-        if not missing and self.others:
+        if not missing and (self.others or not self.shard.alone):
             rest = [name for name in own if name not in set(sets)]
             write(
                 self.whole,

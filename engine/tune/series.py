@@ -55,6 +55,8 @@ class Plan:
             "max_new_tokens": self.max_new_tokens,
             "seed": self.seed,
             "target": lab.target.describe()["revision"],
+            "dtype": lab.target.dtype,
+            **{role: model.revision for role, model in lab.models.items()},
         }
 
     def tasks(self) -> list[Problem]:

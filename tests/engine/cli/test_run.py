@@ -1,12 +1,20 @@
 """`run` and `compare`: stop texts, and knobs that bear the names of other arguments."""
 
 import json
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engine.cli import main
+from engine.cli.options import _further_turns, prompt_text
+from engine.lab import Lab
+from engine.model import load_model
+from engine.trace.events import Event
 from engine.trace.store import Trace
+from tests.engine.heads import made
 from tests.engine.zoo import Zoo
 
 SHORT = ("--max-new-tokens", "12")
@@ -42,3 +50,66 @@ def test_the_response_ends_at_a_stop_text(pair: list[str], tmp_path: Path, capsy
     assert {row["tokens"] for row in json.loads(capsys.readouterr().out).values()} == {len(cut.tokens)}
     assert main(["calibrate", "--prompt", "abc", *pair, *SHORT, "--stop", mark, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["positions"] == len(cut.tokens)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    assert main(list(argv)) == 2
+    return capsys.readouterr().err
+
+
+def test_a_run_that_is_broken_off_is_saved(pair: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, plain = tmp_path / "run.jsonl", Lab.stream
+
+    def broken(lab: Lab, *given: Any, **options: Any) -> Iterator[Event]:
+        yield from islice(plain(lab, *given, **options), 3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Lab, "stream", broken)
+    main(["run", "sd", "abc", *pair, *SHORT, "--save", str(file)])
+    kept = Trace.load(file)
+    assert len(kept.rounds) == 2 and kept.end is None
+
+
+def test_a_sweep_is_not_gone_on_with_under_another_head(
+    zoo: Zoo, pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = load_model(pair[1])
+    heads = [str(made.medusa(tmp_path / name, target, seed=seed)) for seed, name in enumerate(("one", "two"))]
+    words = ["compare", "--methods", "ar,medusa", "--prompt", "abc", *pair, *SHORT, "--out", str(tmp_path / "out")]
+    assert main([*words, "--asset", f"medusa={heads[0]}"]) == 0
+    assert main([*words, "--asset", f"medusa={heads[0]}"]) == 0
+    for other in (heads[1], str(tmp_path / "nowhere")):
+        assert "another sweep" in refused(capsys, *words, "--asset", f"medusa={other}")
+
+
+def test_a_series_keeps_apart_what_its_models_and_prompts_are(
+    zoo: Zoo, pair: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, prompts = tmp_path / "rows.jsonl", tmp_path / "prompts.jsonl"
+    words = ["trajectories", "compare", "--methods", "sd", "--n", "1", "--max-new-tokens", "4", "--out", str(file)]
+    prompts.write_text('{"id": "a", "prompt": "abc"}\n{"id": "b", "prompt": "cab"}\n')
+    assert main([*words, "--prompts", str(prompts), *pair]) == 0
+    assert len(file.read_text().splitlines()) == 3
+    other = [*pair[:3], pair[1], *pair[4:]]
+    assert "another experiment" in refused(capsys, *words, "--prompts", str(prompts), *other)
+    prompts.write_text('{"id": "a", "prompt": "abc"}\n{"id": "a", "prompt": "cab"}\n')
+    assert "Two of the prompts have the id 'a'" in refused(capsys, *words, "--prompts", str(prompts), *pair)
+
+
+def test_a_chat_as_a_prompt_is_what_its_user_says(tmp_path: Path) -> None:
+    chat = [
+        {"role": "system", "content": "s"},
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": "x"},
+    ]
+    row = {"prompt": [*chat, {"role": "user", "content": "two"}]}
+    assert prompt_text(row, tmp_path, 1) == "one" and _further_turns(row) == ("two",)
+    assert prompt_text({"turns": ["a", "b"]}, tmp_path, 1) == "a" and _further_turns({"turns": ["a", "b"]}) == ("b",)
+
+
+def test_knobs_of_several_methods_stand_behind_their_names(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["compare", "--methods", "sd", "--prompt", "abc", *pair, *SHORT, "--set", "gamma=1"])
+    assert "--set" in capsys.readouterr().err
+    given = ("trajectories", "draw", "sd", "--prompt", "abc", *pair, *SHORT, "--set", "record=full")
+    assert "Unknown knob of sd" in refused(capsys, *given)

@@ -216,6 +216,9 @@ def test_processes_share_a_file_of_rows(tmp_path):
     assert [r["problem"] for r in read_rows(path)[1]] == list("ppqqrr")
     with pytest.raises(ConfigError, match="another experiment"):
         Rows(path, {**SETTINGS, "n": 3}, Shard(1, 2))
+    all_of_it = Rows(tmp_path / "y.jsonl", SETTINGS, Shard(0, 2))
+    all_of_it.add([row(), row(trajectory=1)])
+    assert all_of_it.gather(sets[:1]) == 0 and len(read_rows(tmp_path / "y.jsonl")[1]) == 2
 
 
 def test_a_method_that_lives_on_is_not_shared(tmp_path, lab):
