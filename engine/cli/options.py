@@ -302,7 +302,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Any]]:
 def _turns(row: Mapping[str, Any]) -> list[str]:
     """What the user says one after the other: MT-bench and Spec-Bench name it turns, the former's data set prompt. Of a
     chat it is what the messages of the user hold."""
-    given = next((row[name] for name in ("turns", "prompt") if isinstance(row.get(name), list)), [])
+    given: list[Any] = next((row[name] for name in ("turns", "prompt") if isinstance(row.get(name), list)), [])
     if all(isinstance(one, dict) and isinstance(one.get("content"), str) for one in given):
         return [one["content"] for one in given if one.get("role", "user") == "user"]
     return [str(one) for one in given]
