@@ -53,7 +53,9 @@ export function createSession({ store, api, bus, ui }) {
   async function fetchMethods(models) {
     shown = models;
     const body = await api.get("catalogue", { models }).catch(() => null);
-    if (body && shown === models) session.takeMethods(body.methods);
+    if (shown !== models) return;
+    if (body) session.takeMethods(body.methods);
+    else shown = "";
   }
 
   /** @type {{-readonly [K in keyof Session]: Session[K]}} */
@@ -170,7 +172,11 @@ export function createSession({ store, api, bus, ui }) {
       throw new Error(`These files are larger than ${Math.round(upload / 1e6)} MB together, which is the limit.`);
     return api.post("open", framed(files));
   }
-  bus.on("methods", session.takeMethods);
+  bus.on("methods", (methods) => {
+    if (!asked || asked.models !== session.config?.models) return; // others were chosen meanwhile
+    shown = asked.models;
+    session.takeMethods(methods);
+  });
   bus.on("begun", () => {
     session.ran = base = asked;
     emit("ran");

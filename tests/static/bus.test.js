@@ -178,3 +178,24 @@ test("of two runs asked for while one goes the last is sent", async () => {
     ["two"],
   );
 });
+
+test("a run that the server has forgotten and the page has left ends without a word about the stage", async () => {
+  await started();
+  server.stop = async () => false;
+  store.load([trace("plain", [round()])], { compared: { verdicts: [] } });
+  await bus.stop();
+  assert.deepEqual(store.status.compared, { verdicts: [] });
+});
+
+test("what was missed is not taken up once other runs took the stage", async () => {
+  const id = await started();
+  server.resync = async () => {
+    store.load([trace("chain", [round()])]);
+    return JSON.stringify({ id, seq: 0, ev: pairs(EVENTS), done: true, compared: { verdicts: ["of the run"] } });
+  };
+  receive({ id, seq: 2, ev: pairs(EVENTS.slice(2)) });
+  await new Promise((done) => setImmediate(done));
+  assert.equal(store.runs.get("chain").rounds.length, 1);
+  assert.equal(store.status.compared, null);
+  assert.deepEqual(said, []);
+});

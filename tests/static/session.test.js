@@ -187,6 +187,7 @@ test("files that are too large are refused here; others replace what is shown, a
 test("methods that loaded models can run replace the catalogue's", async () => {
   const { session, bus } = made({ catalogue: { ...CATALOGUE, methods: [card("other")] } });
   const before = session.catalogue;
+  await session.run();
   bus.emit("methods", [card("new")]);
   assert.deepEqual(
     session.catalogue.methods.map(({ name }) => name),
@@ -236,10 +237,51 @@ test("the methods are those of the models that a case is of", async () => {
   );
 });
 
+test("methods of a run's models are not those of others that were chosen meanwhile", async () => {
+  const { session, bus } = made();
+  session.take({ ...CATALOGUE, models: ["tiny", "second"] }, null);
+  await session.run();
+  session.configure({ models: "second" });
+  bus.emit("methods", [card("late")]);
+  assert.ok(session.catalogue.methods.every(({ name }) => name !== "late"));
+});
+
+test("methods that could not be fetched are asked for again", async () => {
+  const answers = { trace: RECORDED };
+  const { session, asked } = made(answers);
+  session.take({
+    ...CATALOGUE,
+    presets: [{ ...preset("apples", true), models: "second" }],
+    models: ["tiny", "second"],
+  });
+  const requests = () => asked.filter(([path]) => path === "catalogue").length;
+  await new Promise((done) => setTimeout(done));
+  assert.equal(requests(), 1);
+  answers.catalogue = { ...CATALOGUE, methods: [card("other")] };
+  await session.openRecorded("apples");
+  await new Promise((done) => setTimeout(done));
+  assert.equal(requests(), 2);
+  assert.equal(session.catalogue.methods[0].name, "other");
+});
+
 test("runs of models that are not here have no link, and their settings are shown", async () => {
   const lanes = [trace("chain", [round()], { prompt: "far", preset: "elsewhere" })];
   const { session } = made({ open: { lanes, compared: null } });
   await session.openFiles([file("a.jsonl", "x")]);
   assert.equal(session.ran, null);
   assert.deepEqual([session.config.prompt, session.config.models], ["far", "tiny"]);
+});
+
+test("of two openings of files the last is shown, with the methods of its models", async () => {
+  const catalogue = { ...CATALOGUE, models: ["tiny", "second"] };
+  const { session, store, asked } = made({ catalogue });
+  session.take(catalogue, null);
+  const given = (prompt) => ({ compared: null, lanes: [trace("chain", [round()], { prompt, preset: "second" })] });
+  const [slow, resolve] = later();
+  const first = session.openGiven(slow);
+  await session.openGiven(Promise.resolve(given("second")));
+  resolve(given("first"));
+  await first;
+  assert.equal(store.run("chain").head.prompt, "second");
+  assert.deepEqual(asked.at(-1), ["catalogue", { models: "second" }]);
 });

@@ -101,26 +101,32 @@ export function composer(lab, add) {
   };
 }
 
-/** Cards of composed methods ("drafter+shape+rule"), asked for once each. @param {import("../types/lab.js").Lab} lab */
+/** Cards of composed methods ("drafter+shape+rule") on the models that are chosen, asked for once each.
+ * @param {Pick<import("../types/lab.js").Lab, "api" | "session">} lab */
 export function composedCards(lab) {
   /** @type {Map<string, PageCard | null>} */
   const known = new Map();
+  const models = () => lab.session.config?.models ?? "";
+  const key = (/** @type {string} */ name, on = models()) => `${on} ${name}`;
   return {
     /** @param {string} name */
-    get: (name) => known.get(name) ?? undefined,
+    get: (name) => known.get(key(name)) ?? undefined,
     /** Fetch what these lanes need; true once something new is known. @param {readonly string[]} names */
     async learn(names) {
-      const fresh = [...new Set(names)].filter((name) => name.split("+").length === 3 && !known.has(name));
-      for (const name of fresh) known.set(name, null);
+      const on = models();
+      const fresh = [...new Set(names)].filter((name) => name.split("+").length === 3 && !known.has(key(name)));
+      for (const name of fresh) known.set(key(name), null);
       for (const name of fresh) {
         const [drafter, shape, rule] = name.split("+");
-        const found = await lab.api.get("compose", { drafter, shape, rule }).catch(() => null);
-        known.set(name, found?.card ?? null);
+        const found = await lab.api.get("compose", { drafter, shape, rule, models: on }).catch(() => null);
+        known.set(key(name, on), found?.card ?? null);
       }
       return fresh.length > 0;
     },
     /** @param {readonly string[]} names */
     of: (names) =>
-      [...new Set(names)].flatMap((name) => known.get(name) ?? []).map((card) => ({ ...card, family: "composed" })),
+      [...new Set(names)]
+        .flatMap((name) => known.get(key(name)) ?? [])
+        .map((card) => ({ ...card, family: "composed" })),
   };
 }
