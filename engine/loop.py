@@ -182,8 +182,11 @@ class Decoding:
     def _end(self, token: int) -> str:
         if token in self.tokenizer.stop_ids:
             return "eos"
-        if self.config.stop and any(s in self.tokenizer.decode(self.response[-64:]) for s in self.config.stop):
-            return "stop"
+        if self.config.stop:
+            longest = max(map(len, self.config.stop))
+            end = self.tokenizer.decode(self.response[-max(64, 4 * longest) :])  # a character is 4 bytes at most
+            if any(s in end for s in self.config.stop):
+                return "stop"
         if len(self.response) >= self.config.max_new_tokens:
             return "limit"
         return "context" if len(self.tokens) >= self.target.capacity else ""

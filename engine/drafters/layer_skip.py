@@ -29,22 +29,33 @@ def kept_layers(text: str, layers: int) -> frozenset[int]:
     kind, _, number = text.replace(" ", "").partition(":")
     try:
         if kind == "first":
-            found = set(range(int(number)))
+            spans = [_span(0, int(number) - 1)]
         elif kind == "every":
-            found = {*range(0, layers, int(number)), layers - 1}
+            spans = [range(0, layers, _positive(int(number))), range(layers - 1, layers)]
         else:
-            found = set[int]()
-            for part in kind.split(","):
-                low, _, high = part.partition("-")
-                found |= set(range(int(low), int(high or low) + 1))
+            spans = [_span(int(low), int(high or low)) for low, _, high in (p.partition("-") for p in kind.split(","))]
     except ValueError:
         raise ConfigError(f"layers must be {FORMS}, not {text!r}.") from None
-    if not found or not 0 <= min(found) <= max(found) < layers or len(found) == layers:
+    most = max(span[-1] for span in spans)
+    found = frozenset(layer for span in spans for layer in span) if most < layers else frozenset[int]()
+    if not 0 < len(found) < layers:
         raise ConfigError(
-            f"layers = {text!r} names {len(found)} layers up to {max(found, default=0)}; the target has 0 to "
+            f"layers = {text!r} names {len(found) or 'several'} layers up to {most}; the target has 0 to "
             f"{layers - 1}, of which at least one must be kept and one left out."
         )
-    return frozenset(found)
+    return found
+
+
+def _span(low: int, high: int) -> range:
+    if not 0 <= low <= high:
+        raise ValueError("no layers")
+    return range(low, high + 1)
+
+
+def _positive(number: int) -> int:
+    if number < 1:
+        raise ValueError("no step")
+    return number
 
 
 class LayerSkip:

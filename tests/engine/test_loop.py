@@ -81,6 +81,13 @@ def test_stops_cut_the_span(reason: str) -> None:
     check_stops(reason)
 
 
+def test_a_stop_string_may_be_long(toy: Lab) -> None:
+    whole = toy.run("ar", [0, 1], max_new_tokens=120, seed=3, temperature=1.0).text
+    assert len(whole) >= 110
+    cut = toy.run("ar", [0, 1], max_new_tokens=120, seed=3, temperature=1.0, stop=whole[:100])
+    assert cut.text == whole[:100] and cut.end is not None and cut.end.reason == "stop"
+
+
 def test_a_stop_string_may_begin_in_the_response_only(toy: Lab) -> None:
     """The prompt is not searched."""
     text = toy.run("ar", "ab", max_new_tokens=12).text

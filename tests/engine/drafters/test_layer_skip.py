@@ -35,7 +35,24 @@ def test_layers_are_named(text: str, kept: set[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "half", "first:", "first:9", "first:8", "first:0", "every:0", "0-7", "8", "-1", "a-b"]
+    "text",
+    [
+        "",
+        "half",
+        "first:",
+        "first:9",
+        "first:8",
+        "first:0",
+        "every:0",
+        "0-7",
+        "8",
+        "-1",
+        "a-b",
+        "every:-1",
+        "0,5-3",
+        "0-99999999999",
+        "first:99999999999",
+    ],
 )
 def test_other_names_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="layers"):
