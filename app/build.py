@@ -14,6 +14,7 @@ from pydantic import Field
 
 from app import request as requests
 from app.answers import fault_words, log_refusal
+from app.endpoint import READERS
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
 from app.routes import catalogue_json, open_traces
@@ -240,8 +241,8 @@ def build(service: Service, preset_catalogue: PresetCatalogue, sentence: Sentenc
         gr.api(do.decode, api_name="decode", concurrency_id="engine", concurrency_limit=AT_ONCE)
         gr.api(do.methods, api_name="methods", queue=False)
         gr.api(do.presets, api_name="presets", queue=False)
-        gr.api(do.load_trace, api_name="load_trace")
-        gr.api(do.explain, api_name="explain")
+        gr.api(do.load_trace, api_name="load_trace", concurrency_id="files", concurrency_limit=READERS)
+        gr.api(do.explain, api_name="explain", concurrency_id="files", concurrency_limit=READERS)
         gr.api(do.stop, api_name="stop", queue=False)
     demo.queue(max_size=8 * AT_ONCE, default_concurrency_limit=4, api_open=False)
     return demo

@@ -11,15 +11,18 @@ from app.validate import parsed
 from engine.errors import ConfigError, shown, unknown
 
 CALL, NAMED, JOIN = "/gradio_api/call/", "/gradio_api/call/v2/", "/gradio_api/queue/join"
+SERVER = "/gradio_api/component_server"  # functions that a component of the page calls
 
 
 @dataclass(frozen=True)
 class Signatures:
-    """What the server's events take: parameters by the name of an endpoint, which have no default, values by number."""
+    """What the server's events take: parameters by the name of an endpoint, which have no default, values by number;
+    and the functions that components call, by the component's number."""
 
     endpoints: Mapping[str, tuple[str, ...]]
     required: Mapping[str, tuple[str, ...]]
     values: Mapping[int, int]
+    functions: Mapping[int, tuple[str, ...]]
 
     def check(self, path: str, body: bytes) -> None:
         """Nothing, where a POST to one of Gradio's addresses of calls can be made sense of.
@@ -30,6 +33,8 @@ class Signatures:
         given = parsed(body)
         if not isinstance(given, dict):
             raise ConfigError(f"The request must be a JSON object, not {shown(given)}.")
+        if path == SERVER:
+            return self._function(given)
         if path.startswith(NAMED):
             return self._named(unquote(path.removeprefix(NAMED)), given)
         data = given.get("data")
@@ -49,6 +54,15 @@ class Signatures:
             order = f": {', '.join(takes)}" if takes else ""
             raise ConfigError(f"{what} takes data, a list of {count} values{order}; given is {found}.")
         return None
+
+    def _function(self, given: Mapping[str, object]) -> None:
+        number, name = given.get("component_id"), given.get("fn_name")
+        if isinstance(number, bool) or not isinstance(number, int) or number not in self.functions:
+            raise ConfigError(f"component_id must be the number of a component with functions, not {shown(number)}.")
+        if not isinstance(name, str) or name not in self.functions[number]:
+            raise ConfigError(unknown("function", name, self.functions[number]))
+        if not isinstance(given.get("session_hash"), str):
+            raise ConfigError("session_hash must be a text.")
 
     def _named(self, name: str, given: Mapping[str, object]) -> None:
         takes = self._of(name)
@@ -75,7 +89,7 @@ class Calls:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let through, or answer with a sentence."""
         path = str(scope.get("path", "")).removeprefix(str(scope.get("root_path", ""))).rstrip("/")
-        if scope.get("method") != "POST" or not (path.startswith(CALL) or path == JOIN):
+        if scope.get("method") != "POST" or not (path.startswith(CALL) or path in (JOIN, SERVER)):
             return await self.app(scope, receive, send)
         body, more = bytearray(), True
         while more:

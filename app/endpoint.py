@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -19,15 +20,19 @@ from engine.errors import LabError
 J = TypeVar("J")
 
 MAX_BODY = 64_000  # bytes
+READERS = 2  # files that are read at once: one may take a gigabyte and twenty seconds
 ZIPPED = (Middleware(GZipMiddleware, minimum_size=2000, compresslevel=5),)
 
 
-def answered(path: str, answer: Callable[[bytes], Response], most: int = MAX_BODY) -> Route:
-    """POST: what `answer` makes of the body, in a thread of its own. A LabError is told to the caller."""
+def answered(
+    path: str, answer: Callable[[bytes], Response], most: int = MAX_BODY, limiter: CapacityLimiter | None = None
+) -> Route:
+    """POST: what `answer` makes of the body, in a thread of its own, where there is a `limiter` one of its threads. A
+    LabError is told to the caller."""
 
     async def endpoint(request: Request) -> Response:
         try:
-            return await run_in_threadpool(answer, await body(request.stream(), most))
+            return await to_thread.run_sync(answer, await body(request.stream(), most), limiter=limiter)
         except LabError as error:
             return refused(error)
 

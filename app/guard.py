@@ -16,6 +16,7 @@ ANYWHERE = ("0.0.0.0", "::")
 SIMPLE = ("text/plain", "multipart/form-data", "application/x-www-form-urlencoded")  # what a form on any page can send
 FILES = ("/lab/open", "/lab/pooled")  # their bodies are files, not JSON
 CLOSED = ("/gradio_api/upload", "/gradio_api/upload_progress")  # nothing of the page uploads through Gradio
+UNUSED = ("/gradio_api/deep_link", "/gradio_api/dev/reload")  # the one writes files, the other never ends
 SMALL = 1_000_000  # bytes of a body that holds no trace
 READING = ("GET", "HEAD", "OPTIONS")
 
@@ -53,6 +54,8 @@ class Rules:
             return 403, f"Pages of {origin[:80]!r} may not ask this server; DRAFTSCOPE_ORIGINS can list them."
         if any(path == closed or path.startswith(closed + "/") for closed in CLOSED):
             return 404, "Files are not uploaded here; POST traces to lab/open."
+        if path in UNUSED:
+            return 404, "Nothing of the page asks for this, and it is closed."
         if method in READING:
             return None
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()

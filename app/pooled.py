@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+from anyio import CapacityLimiter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +16,7 @@ from app.answers import Json, refused
 from app.endpoint import ZIPPED, answered
 from app.figures import pooled as figures
 from app.figures import served
-from app.recorded import split
+from app.recorded import split, unpacked
 from app.service import Service
 from app.state import Limits
 from engine.analysis import index
@@ -30,7 +30,7 @@ from engine.served.pooling import beside
 from engine.served.reading import is_report, read_reports
 from engine.served.report import Report
 from engine.strata.learning import study
-from engine.trace.store import Trace, unpack
+from engine.trace.store import Trace
 
 EMPTY: dict[str, Any] = {  # of reports of engines alone
     "kind": "pooled",
@@ -45,11 +45,11 @@ EMPTY: dict[str, Any] = {  # of reports of engines alone
 }
 
 
-def routes(service: Service, recorded: Path = RECORDED) -> list[BaseRoute]:
-    """GET answers what was recorded, POST pools the files of its body; see `split`."""
+def routes(service: Service, recorded: Path = RECORDED, readers: CapacityLimiter | None = None) -> list[BaseRoute]:
+    """GET answers what was recorded, POST pools the files of its body; see `split`. `readers` reads them."""
     return [
         Route("/lab/pooled", partial(shown, recorded), middleware=ZIPPED),
-        answered("/lab/pooled", partial(posted, service), service.limits.max_upload_bytes),
+        answered("/lab/pooled", partial(posted, service), service.limits.max_upload_bytes, readers),
     ]
 
 
@@ -84,7 +84,7 @@ def pooled(service: Service, data: bytes) -> dict[str, Any]:
     files = split(data)
     indexes = [(name, file) for name, file in files if file[:4] == index.MAGIC]
     if indexes:
-        found = index.pool(pd.concat([index.read(file, name) for name, file in indexes], ignore_index=True))
+        found = index.pool(index.read_all(indexes))
         return found | {"plots": plots(found)}
     traces, reports = read(files, service.limits)
     found = pool(traces, usual, study) if traces or not reports else EMPTY
@@ -141,7 +141,7 @@ def read(files: list[tuple[str, bytes]], limits: Limits) -> tuple[list[Trace], l
     runs, nodes, size = MAX_RUNS, limits.max_nodes, limits.max_upload_bytes
     for name, data in files:
         try:
-            text = _within(data, size, limits)
+            text = unpacked(data, size, limits)
             if is_report(text):
                 reports += read_reports(text, name, limits.max_upload_bytes)
                 size -= len(text)
@@ -156,12 +156,3 @@ def read(files: list[tuple[str, bytes]], limits: Limits) -> tuple[list[Trace], l
             raise TraceError(f"{name}: with this file there are more than {what}, which is the limit.")
         traces += found
     return traces, reports
-
-
-def _within(data: bytes, size: int, limits: Limits) -> bytes:
-    text = unpack(data, limits.max_upload_bytes)
-    if len(text) > size:
-        raise TraceError(
-            f"with this file all are larger than {limits.max_upload_bytes / 1e6:g} MB together, which is the limit."
-        )
-    return text

@@ -20,6 +20,7 @@ from engine.trace.store import Trace, event_json, unpack
 
 Sentence = Callable[[RunStarted, Round, int | None, Token | None, Mapping[int, str]], str]
 FRAMED = b'{"file":'  # several files in one body begin so; a trace begins with its run
+LONGEST = 4096  # bytes of the line before each
 WHOLE = (
     "eos",
     "stop",
@@ -126,8 +127,10 @@ def split(body: bytes) -> list[tuple[str, bytes]]:
     """
     files, at = [], 0
     while at < len(body):
-        end = body.find(b"\n", at)
+        end = body.find(b"\n", at, at + LONGEST)
         try:
+            if end < 0:
+                raise ValueError("no line")
             head = json.loads(body[at:end])
             name, size = str(head["file"])[:120], int(head["bytes"])
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
@@ -137,6 +140,20 @@ def split(body: bytes) -> list[tuple[str, bytes]]:
             raise TraceError(f"{name} did not arrive whole.")
         files.append((name, body[end + 1 : at]))
     return files
+
+
+def unpacked(data: bytes, room: int, limits: Limits) -> bytes:
+    """One of several files, unpacked, with `room` bytes left for it.
+
+    Raises:
+        TraceError: damaged, or larger than a limit: that of a file, or of all together.
+    """
+    text = unpack(data, limits.max_upload_bytes)
+    if len(text) > room:
+        raise TraceError(
+            f"with this file all are larger than {limits.max_upload_bytes / 1e6:g} MB together, which is the limit."
+        )
+    return text
 
 
 def parse(data: bytes, limits: Limits) -> list[Trace]:

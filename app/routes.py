@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from anyio import CapacityLimiter
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -33,7 +34,7 @@ from app import (
     trees,
 )
 from app.answers import Json, fault, refused
-from app.endpoint import ZIPPED, answered
+from app.endpoint import READERS, ZIPPED, answered
 from app.guard import Guard, Rules
 from app.presets import PresetCatalogue
 from app.recorded import Sentence
@@ -98,15 +99,16 @@ def app_kwargs(
 
 def page_routes(service: Service, preset_catalogue: PresetCatalogue, sentence: Sentence | None) -> list[BaseRoute]:
     """All that the page asks for over plain HTTP."""
+    readers = CapacityLimiter(READERS)
     return [
         Route("/healthz", health),
         Route("/lab/loading", loading),
         Route("/lab/catalogue", partial(catalogue, service, preset_catalogue), middleware=ZIPPED),
         Route("/lab/trace", partial(trace, preset_catalogue), middleware=ZIPPED),
-        answered("/lab/open", partial(upload, service, sentence), service.limits.max_upload_bytes),
+        answered("/lab/open", partial(upload, service, sentence), service.limits.max_upload_bytes, readers),
         *mining.routes(service),
         *evaluations.routes(),
-        *pooled.routes(service),
+        *pooled.routes(service, readers=readers),
         *trajectories.routes(service),
         *repeats.routes(service),
         *continuing.routes(service, sentence),
@@ -141,7 +143,8 @@ async def catalogue(service: Service, preset_catalogue: PresetCatalogue, request
     """Methods, presets, models and limits: all that the run bar needs. The first page to ask makes the models load."""
     if service.eager:
         service.warm()
-    return JSONResponse(catalogue_json(service, preset_catalogue, request.query_params.get("models", "")))
+    models = request.query_params.get("models", "")
+    return JSONResponse(await run_in_threadpool(catalogue_json, service, preset_catalogue, models))
 
 
 def catalogue_json(service: Service, preset_catalogue: PresetCatalogue, models: str = "") -> Catalogue:
@@ -193,14 +196,16 @@ def open_traces(service: Service, sentence: Sentence | None, data: bytes) -> dic
         return recorded.body(recorded.parse(data, service.limits), service.cards, sentence)
     traces: list[Trace] = []
     files: list[str] = []
-    most, nodes = service.limits.max_lanes, service.limits.max_nodes
+    most, nodes, size = service.limits.max_lanes, service.limits.max_nodes, service.limits.max_upload_bytes
     for name, part in recorded.split(data):
         try:
-            found = recorded.parse(part, replace(service.limits, max_nodes=nodes))
+            text = recorded.unpacked(part, size, service.limits)
+            found = recorded.parse(text, replace(service.limits, max_nodes=nodes))
         except TraceError as error:
             raise TraceError(f"{name}: {error}") from None
         traces += found
         files += [name] * len(found)
+        size -= len(text)
         nodes = service.limits.max_nodes - sum(map(draft_tokens, traces))
         if len(traces) > most:
             raise TraceError(f"These files hold {len(traces)} runs; at most {most} fit side by side.")

@@ -5,8 +5,11 @@ from typing import Any
 
 import gradio as gr
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 
 from app import listened, scratch
+from app.answers import Json
 from app.build import build
 from app.calls import Calls, Signatures
 from app.presets import PresetCatalogue
@@ -32,6 +35,7 @@ def launch(
     os.environ["GRADIO_TEMP_DIR"] = str(scratch.fresh("gradio"))
     demo = build(service, preset_catalogue, sentence)
     served = app_kwargs(service, preset_catalogue, sentence, host or os.environ.get("GRADIO_SERVER_NAME"))
+    served["exception_handlers"][gr.Error] = told
     served["middleware"].append(Middleware(Calls, signatures=signatures(demo)))
     served["middleware"].append(Middleware(listened.Listened, queue=demo._queue, patience=listened.PATIENCE))
     demo.launch(
@@ -66,4 +70,14 @@ def signatures(demo: gr.Blocks) -> Signatures:
             for name, given in takes.items()
         },
         {number: len(event.inputs) for number, event in demo.fns.items()},
+        {number: names for number, block in demo.blocks.items() if (names := _functions(block))},
     )
+
+
+def _functions(block: Any) -> tuple[str, ...]:
+    return tuple(name for name, found in vars(block).items() if getattr(found, "_is_server_fn", False))
+
+
+async def told(_request: Request, error: Exception) -> Response:
+    """What a function of a component refuses; it has logged it."""
+    return Json({"error": str(getattr(error, "message", error))}, 400)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import compute, parquet
 
 from engine.analysis.grouping import one_target, task_of
 from engine.analysis.intervals import quotient_interval
@@ -28,6 +28,10 @@ from engine.trace.sums import Sums
 NAME = "index.parquet"
 MAGIC = b"PAR1"
 GROUP = 5_000  # rows held before they are written
+MOST_RUNS = 1_000_000  # of all indexes that are opened together
+MOST_BYTES = 400_000_000  # of theirs once unpacked
+MOST = 1e15  # of any number
+MOST_KINDS = {"task": 100, "label": 500}  # each task is a section of figures, each label a row in it
 TEXTS = (
     "file",
     "label",
@@ -135,23 +139,80 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 
 
 def read(data: bytes, name: str = NAME) -> pd.DataFrame:
-    """The rows of an index.
+    """The rows of an index; see `read_all`."""
+    return read_all([(name, data)])
+
+
+def read_all(files: Iterable[tuple[str, bytes]]) -> pd.DataFrame:
+    """The rows of indexes, given by name and bytes, one after another.
 
     Raises:
-        TraceError: it is no index, or a damaged one.
+        TraceError: one is no index, damaged, or with those before it larger than a limit once it is unpacked.
     """
-    try:
-        frame = pd.read_parquet(io.BytesIO(data))
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise TraceError(f"{name} is no Parquet file that can be read: {str(error)[:120]}") from None
-    missing = [column for column in SCHEMA.names if column not in frame.columns]
-    if missing:
-        raise TraceError(f"{name} is no index of runs: it has no column {missing[0]!r}.")
-    for column in (*COUNTS, *TIMES):
-        if not pd.api.types.is_numeric_dtype(frame[column]) or not (frame[column] >= 0).all():
+    frames, runs, room = list[pd.DataFrame](), MOST_RUNS, MOST_BYTES
+    for name, data in files:
+        try:
+            table, size = _table(data, name, runs, room)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise TraceError(f"{name} is no Parquet file that can be read: {str(error)[:120]}") from None
+        frames.append(_checked(table.to_pandas(ignore_metadata=True), name))
+        runs, room = runs - table.num_rows, room - size
+    whole = pd.concat(frames, ignore_index=True)
+    for column, most in MOST_KINDS.items():
+        if (kinds := whole[column].nunique()) > most:
+            raise TraceError(f"The runs have {kinds:,} different values of {column}; at most {most:,} are compared.")
+    return whole
+
+
+def _table(data: bytes, name: str, runs: int, room: int) -> tuple[pa.Table, int]:
+    """The columns of an index, and their bytes. It packs well, so it is unpacked bit by bit, each text once."""
+    kinds = {field.name: field.type for field in parquet.ParquetFile(io.BytesIO(data)).schema_arrow}
+    for column in SCHEMA.names:
+        if column not in kinds:
+            raise TraceError(f"{name} is no index of runs: it has no column {column!r}.")
+        if column in TEXTS and not _is_text(kinds[column]):
+            raise TraceError(f"{name}: {column} must hold texts.")
+        if column not in TEXTS and not (pa.types.is_integer(kinds[column]) or pa.types.is_floating(kinds[column])):
             raise TraceError(f"{name}: {column} must hold numbers >= 0.")
-    texts = {column: frame[column].fillna("").astype(str) for column in TEXTS}
-    whole: pd.DataFrame = frame[list(SCHEMA.names)].assign(**texts)
+    file = parquet.ParquetFile(io.BytesIO(data), read_dictionary=list(TEXTS))
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    if sum(group.num_rows for group in groups) > runs:
+        raise TraceError(f"{name}: more than {MOST_RUNS:,} runs, which is the limit.")
+    if max((group.total_byte_size for group in groups), default=0) > room:
+        raise _too_large(name)
+    batches, size = [file.schema_arrow.empty_table().select(SCHEMA.names)], 0
+    for batch in file.iter_batches(GROUP, columns=SCHEMA.names):
+        size += sum(map(_unpacked, batch.columns))
+        if size > room:
+            raise _too_large(name)
+        batches.append(pa.Table.from_batches([batch]).select(SCHEMA.names))
+    return pa.concat_tables(batches), size
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _unpacked(column: pa.Array) -> int:
+    """The bytes of a column whose texts stand in every row."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = compute.binary_length(column.dictionary).take(column.indices)
+    return int(compute.sum(lengths).as_py() or 0) + 8 * len(column)
+
+
+def _too_large(name: str) -> TraceError:
+    return TraceError(f"{name}: once unpacked, indexes are larger than {MOST_BYTES / 1e6:g} MB, which is the limit.")
+
+
+def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    for column in (*COUNTS, *TIMES):
+        if not ((frame[column] >= 0) & (frame[column] <= MOST)).all():
+            raise TraceError(f"{name}: {column} must hold numbers >= 0, up to {MOST:g}.")
+    whole: pd.DataFrame = frame.assign(
+        **{column: frame[column].astype(object).fillna("").astype(str) for column in TEXTS}
+    )
     return whole
 
 

@@ -89,6 +89,13 @@ def test_bodies_are_json_or_files(kind: str) -> None:
     assert client().post("/lab/open", content=b"{}", headers={"content-type": "application/gzip"}).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["deep_link?session_hash=x", "dev/reload"])
+def test_what_gradio_writes_or_holds_open_for_nobody_is_closed(path: str) -> None:
+    """The one writes a file for whoever asks, the other never ends."""
+    answer = client().get(f"/gradio_api/{path}")
+    assert answer.status_code == 404 and "Nothing of the page" in answer.json()["error"]
+
+
 def test_uploads_through_gradio_are_closed() -> None:
     for method in ("GET", "POST"):
         assert client().request(method, "/gradio_api/upload", headers=JSON).status_code == 404

@@ -45,6 +45,23 @@ def called(http: httpx.Client, name: str, data: Any) -> str:
     return answer.text
 
 
+def test_odd_calls_of_the_pages_own_functions(base: str, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:
+    with httpx.Client(base_url=base, timeout=30) as http:
+        parts = http.get("/config").json()["components"]
+        (bus,) = (part["id"] for part in parts if part["props"].get("elem_id") == "bus")
+        sound = {"component_id": bus, "fn_name": "stop", "session_hash": "x", "data": "0" * 32}
+        assert http.post("/gradio_api/component_server", json=sound).text == "false"
+        for place in sound:
+            for odd in ODD:
+                body = json.dumps(sound | {place: odd})
+                answer = http.post("/gradio_api/component_server", content=body, headers=JSON)
+                assert answer.status_code < 500, (place, odd, answer.text)
+                assert not FOREIGN.search(answer.text), (place, odd, answer.text)
+        told = http.post("/gradio_api/component_server", json=sound | {"data": 3})
+        assert told.status_code == 400 and told.json() == {"error": "A name must be a text, not 3."}
+    assert "Traceback" not in caplog.text + capfd.readouterr().err
+
+
 @pytest.mark.parametrize("name", SOUND)
 def test_odd_arguments_of_the_api(base: str, name: str, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:
     caplog.set_level(logging.INFO, "app")

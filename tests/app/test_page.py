@@ -1,17 +1,23 @@
 """The page as built: mount points, endpoints, headers; and no method's name anywhere in app/."""
 
+import asyncio
+import gzip
 import json
 import os
 import re
+import threading
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
+from httpx import Response
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
+from app import routes
 from app.build import Handlers, build
 from app.routes import app_kwargs
 from app.serve import launch
@@ -123,6 +129,24 @@ def test_uploads(http):
     assert huge.status_code == 413 and "20 MB" in huge.json()["error"]
 
 
+def test_the_limit_of_bytes_holds_for_all_files_that_are_opened_together(http, service):
+    limit = service.limits.max_upload_bytes
+    run = Trace(events("plain", 20)).to_bytes()
+    filled = run.replace(b'"extras":{', b'"extras":{"note":"' + b" " * (2 * limit // 5) + b'",', 1)
+
+    def opened(count: int) -> Response:
+        one = gzip.compress(filled)
+        head = json.dumps({"file": "large.jsonl.gz", "bytes": len(one)}).encode() + b"\n"
+        return http.post("/lab/open", content=(head + one) * count)
+
+    assert len(opened(2).json()["lanes"]) == 2
+    third = opened(3)
+    assert third.status_code == 400
+    assert third.json()["error"] == (
+        "large.jsonl.gz: with this file all are larger than 20 MB together, which is the limit."
+    )
+
+
 def test_static_files_cannot_be_left(http):
     assert http.get("/lab-static/store.js").status_code == 200
     assert http.get("/lab-static/../build.py").status_code == 404
@@ -159,3 +183,19 @@ def test_driven_by_a_client(service, preset_catalogue):
             client.predict("damaged\nfile\n", api_name="/load_trace")
     finally:
         demo.close()
+
+
+def test_the_list_of_methods_is_made_beside_the_loop(
+    service: Any, preset_catalogue: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes some 70 ms, in which no run would send anything."""
+    where = list[int]()
+
+    def made(*_: Any) -> dict[str, str]:
+        where.append(threading.get_ident())
+        return {}
+
+    monkeypatch.setattr(routes, "catalogue_json", made)
+    request = Request({"type": "http", "query_string": b""})
+    asyncio.run(routes.catalogue(service, preset_catalogue, request))
+    assert where and where != [threading.get_ident()]

@@ -98,6 +98,8 @@ def test_reports_in_order_open_as_runs():
         (b'{"file": "a", "bytes": 9}\nabc', "a did not arrive whole"),
         (b'{"file": "a", "bytes": -9}\nabc', "a did not arrive whole"),
         (b'{"file": "a", "bytes": 3}', "damaged"),
+        (b'{"file": "a", "bytes": 0}x', "damaged"),  # no line ends: nothing is ever behind it
+        (b'{"file": "' + b"a" * 5000 + b'", "bytes": 0}\n', "damaged"),
         (b"[1]\n", "damaged"),
         (b"[" * 100_000 + b"\n", "damaged"),
         (b'{"file": "a", "bytes": Infinity}\n', "damaged"),

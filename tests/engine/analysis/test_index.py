@@ -1,5 +1,6 @@
 """An index of many runs: what it says is what the runs say, and it is opened in seconds."""
 
+import io
 import json
 import time
 from pathlib import Path
@@ -7,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from engine.analysis import index
 from engine.analysis.pool import pool
@@ -39,6 +42,19 @@ def test_an_index_says_what_the_runs_say(tmp_path: Path, capsys: pytest.CaptureF
         if row["speedup"]:
             assert mine["speedup"]["mean"] == pytest.approx(row["speedup"]["mean"], rel=1e-4)
     assert (tmp_path / found["named"][0]["file"]).is_file() and len(found["named"]) == 6
+
+
+def test_a_file_of_several_runs_has_a_row_for_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = tmp_path / "one.jsonl"
+    with (tmp_path / "several.jsonl").open("wb") as several:
+        for trace in runs():
+            trace.save(one)
+            several.write(one.read_bytes())
+    one.unlink()
+    assert main(["index", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"] == 6
+    found = index.read((tmp_path / index.NAME).read_bytes())
+    assert set(found["file"]) == {"several.jsonl"} and [*found["method"]] == [trace.head.method for trace in runs()]
 
 
 def frame(n: int, seed: int = 0) -> pd.DataFrame:
@@ -93,6 +109,55 @@ def test_numbers_that_cannot_be_are_told() -> None:
         index.read(bad)
     with pytest.raises(TraceError, match="names no run"):
         index.pool(frame(0))
+
+
+@pytest.mark.parametrize("value", [1e308, float("inf")])
+def test_numbers_beyond_what_runs_can_have_are_told(value: float) -> None:
+    with pytest.raises(TraceError, match="verify_ms must hold numbers >= 0, up to 1e"):
+        index.read(frame(8).assign(verify_ms=value).to_parquet())
+    with pytest.raises(TraceError, match="rounds must hold numbers >= 0, up to 1e"):
+        index.read(frame(8).assign(rounds=2**62).to_parquet())
+
+
+@pytest.mark.parametrize("column", index.MOST_KINDS)
+def test_more_tasks_or_labels_than_a_page_can_show_are_refused(column: str) -> None:
+    most = index.MOST_KINDS[column]
+    for count in (most, most + 1):
+        data = frame(count).assign(**{column: [f"kind {number}" for number in range(count)]}).to_parquet()
+        if count == most:
+            assert len(index.read(data)) == most
+        else:
+            with pytest.raises(TraceError, match=f"{count} different values of {column}; at most {most}"):
+                index.read(data)
+
+
+def repeated(n: int, text: str = "") -> bytes:
+    """An index in which all rows are alike: it packs to nearly nothing."""
+    columns: dict[str, Any] = {
+        name: pa.DictionaryArray.from_arrays(np.zeros(n, np.int32), [text]) for name in index.TEXTS
+    }
+    columns |= {name: np.ones(n, np.int64) for name in index.COUNTS} | {name: np.ones(n) for name in index.TIMES}
+    file = io.BytesIO()
+    parquet.write_table(pa.table(columns), file, store_schema=False)
+    return file.getvalue()
+
+
+def test_an_index_that_unpacks_to_too_much_is_refused_before_it_does() -> None:
+    many, few = repeated(700_000), repeated(300_000)
+    assert len(index.read(few)) == 300_000 and len(many) < 1_000_000
+    with pytest.raises(TraceError, match="b: more than 1,000,000 runs"):
+        index.read_all([("a", many), ("few", few), ("b", few)])
+    long = repeated(1000, "x" * 500_000)
+    assert len(long) < 1_000_000
+    with pytest.raises(TraceError, match=r"long: .* larger than 400 MB"):
+        index.read(long, "long")
+
+
+def test_columns_of_another_kind_are_told() -> None:
+    with pytest.raises(TraceError, match="label must hold texts"):
+        index.read(frame(8).assign(label=pd.Series([["x"] * 9] * 8)).to_parquet())
+    with pytest.raises(TraceError, match="tokens must hold numbers"):
+        index.read(frame(8).assign(tokens="3").to_parquet())
 
 
 def test_an_index_appears_whole_or_not_at_all(tmp_path: Path) -> None:

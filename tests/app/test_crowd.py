@@ -1,0 +1,69 @@
+"""Many at once: large files are read a few at a time, and whatever else is asked for is answered meanwhile."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from app import build, pooled, routes
+from app.endpoint import READERS
+from app.serve import launch
+from tests.app.fakes import free_port, sentence
+
+BINARY = {"content-type": "application/octet-stream"}
+
+
+class Busy:
+    """Stands in for work that takes a while; `most` is how many did it at once."""
+
+    def __init__(self, answer: Any) -> None:
+        self.now, self.most, self._answer, self._lock = 0, 0, answer, threading.Lock()
+
+    def __call__(self, *_: Any) -> Any:
+        with self._lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        time.sleep(0.2)
+        with self._lock:
+            self.now -= 1
+        return self._answer
+
+
+@pytest.fixture
+def base(service: Any, preset_catalogue: Any) -> Iterator[str]:
+    port = free_port()
+    demo = launch(service, preset_catalogue, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
+    yield f"http://127.0.0.1:{port}"
+    demo.close()
+
+
+def test_files_are_read_a_few_at_a_time(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = Busy({"lanes": []})
+    for module, name in ((routes, "open_traces"), (pooled, "pooled"), (build, "open_traces")):
+        monkeypatch.setattr(module, name, busy)
+
+    def sent(number: int) -> int:
+        path = "/lab/open" if number % 2 else "/lab/pooled"
+        return httpx.post(base + path, content=b"x", headers=BINARY, timeout=30).status_code
+
+    with ThreadPoolExecutor(50) as threads:
+        answers = [threads.submit(sent, number) for number in range(50)]
+        time.sleep(0.3)
+        began = time.monotonic()
+        assert httpx.get(f"{base}/lab-static/store.js", timeout=30).status_code == 200
+        assert time.monotonic() - began < 1.0, "those who wait leave the threads to others"
+        assert [answer.result() for answer in answers] == [200] * 50
+    assert busy.most == READERS
+    busy.most = 0
+
+    def called(_: int) -> int:
+        event = httpx.post(f"{base}/gradio_api/call/load_trace", json={"data": ["x"]}).json()["event_id"]
+        return httpx.get(f"{base}/gradio_api/call/load_trace/{event}", timeout=30).status_code
+
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(called, range(6))) == [200] * 6
+    assert 1 <= busy.most <= READERS
