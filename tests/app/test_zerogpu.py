@@ -7,13 +7,18 @@ import subprocess
 import sys
 import time
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import gradio
 import pytest
 
 from app import zerogpu
 from app.request import build
 from app.service import Service
+from app.state import Limits
+from engine.errors import AssetError, ConfigError
 from engine.files.places import ROOT
 from tests.app.fakes import FakeLab, free_port
 from tests.app.synthetic import CARDS
@@ -57,6 +62,83 @@ def test_only_runs_on_the_gpu_are_lent(device, lent):
     messages = list(service.run(build(given, service.cards, service.models, service.limits)))
     assert asked == (["pair"] if lent else [])
     assert any("ev" in message for message in messages) is not lent
+
+
+def lending(monkeypatch, gpu):
+    """A service whose models are on a GPU that `gpu`, in place of the decorator of `spaces`, lends."""
+    monkeypatch.setitem(sys.modules, "spaces", SimpleNamespace(GPU=lambda duration: gpu))
+    lab = FakeLab(device="cuda")
+    monkeypatch.setattr(zerogpu, "LABS", {"pair": lab})
+    return lab, Service(CARDS, {"pair": lambda: lab}, turns=zerogpu.borrowed())
+
+
+def asked(*lanes):
+    given = {"prompt": "hello", "lanes": list(lanes), "models": "pair", "id": "a" * 32, "max_new_tokens": 40}
+    return build(given, CARDS, ["pair"], Limits())
+
+
+def in_a_fork(task):
+    """As `spaces` has it: of an exception in the process that works only its kind comes back."""
+
+    def handler(*args):
+        try:
+            yield from task(*args)
+        except Exception as error:
+            raise gradio.Error(type(error).__name__, title="ZeroGPU worker error") from None
+
+    return handler
+
+
+def test_a_loan_that_is_refused_is_told_in_its_own_words(monkeypatch):
+    def refuses(_task):
+        def handler(*_):
+            raise gradio.Error("You have exceeded your quota.<br>Try <b>later</b>.", title="ZeroGPU quota exceeded")
+            yield
+
+        return handler
+
+    _, service = lending(monkeypatch, refuses)
+    with pytest.raises(ConfigError, match=r"^ZeroGPU quota exceeded: You have exceeded your quota\. Try later\."):
+        list(service.run(asked("plain")))
+
+
+def test_a_run_that_cannot_start_on_a_lent_device_says_why(monkeypatch):
+    lab, service = lending(monkeypatch, in_a_fork)
+
+    def stream(method, **_):
+        raise AssetError("It has no such head.")
+
+    monkeypatch.setattr(lab, "stream", stream)
+    with pytest.raises(ConfigError, match=r"^It has no such head\.$"):
+        list(service.run(asked("plain")))
+
+
+def test_a_loan_that_ends_within_a_run_ends_every_lane_with_its_reason(monkeypatch):
+    closed = []
+
+    def lapses(task):
+        def handler(*args):
+            try:
+                for number, item in enumerate(task(*args)):
+                    if number == 8:
+                        raise gradio.Error("GPU task aborted", title="ZeroGPU worker error")
+                    yield item
+            finally:
+                closed.append(True)
+
+        return handler
+
+    _, service = lending(monkeypatch, lapses)
+    messages = list(service.run(asked("plain", "chain")))
+    events = [pair for message in messages for pair in message.get("ev", ())]
+    ends = {key: event for key, event in events if event["kind"] == "end"}
+    assert set(ends) == {"plain", "chain"} and messages[-1]["done"]
+    assert all(end["reason"] == "error" and "GPU task aborted" in end["message"] for end in ends.values())
+    left = service.run(replace(asked("plain"), run="b" * 32))
+    while "ev" not in next(left):
+        pass
+    left.close()
+    assert closed == [True, True], "the device is given back once its visitor has left"
 
 
 def test_the_pin_is_the_only_difference_of_the_spaces_requirements():
