@@ -246,7 +246,9 @@ function head(figure, given, half, middle) {
         ? `draft q${half > 170 ? ` (${distribution}, top ${draft.length})` : ""}`
         : given.candidate == null
           ? "no draft here"
-          : "no draft distribution recorded",
+          : half > 190
+            ? "no draft distribution recorded"
+            : "draft not recorded",
       { "text-anchor": "end", fill: draft ? "var(--draft)" : "var(--ink-3)", "font-weight": 600 },
     ),
   );
@@ -254,7 +256,11 @@ function head(figure, given, half, middle) {
     label(
       half + middle + 6,
       13,
-      target ? `target p${half > 170 ? ` (${distribution}, top ${target.length})` : ""}` : "target not computed here",
+      target
+        ? `target p${half > 170 ? ` (${distribution}, top ${target.length})` : ""}`
+        : half > 160
+          ? "target not computed here"
+          : "target not there",
       { fill: target ? "var(--target)" : "var(--ink-3)", "font-weight": 600 },
     ),
   );

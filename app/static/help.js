@@ -26,7 +26,7 @@ export const KEYS = [
   [["n"], "review this token: verdict, note, star"],
   [["g"], "ghosts: rejected candidates at their place"],
   [["w"], "blanks, newlines and tabs"],
-  [["Esc"], "clear the selection"],
+  [["Esc"], "close what is open over the page, else clear the selection; in another room, back to Compare"],
   [["1", "2", "3", "4"], "text, score, trees, shares"],
   [["h"], "hide or show the details"],
   [["+", "-"], "in the score: zoom; there W and S zoom too, A and D pan, Enter folds a band"],

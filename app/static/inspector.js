@@ -28,11 +28,13 @@ import { STATES, word } from "./words.js";
  * @typedef {ReturnType<typeof build>} Parts
  */
 
+const TITLE = "Why this token"; // while there is none
+
 /** The elements that are filled anew, and the widths of the figures' places. */
 function build() {
   return {
     widths: { bars: 0, strip: 0 },
-    name: h("h3", { text: "Why this token" }),
+    name: h("h3", { text: TITLE }),
     place: h("span.v-sub"),
     why: h("p.v-why", { "aria-live": "polite" }),
     which: h("p.v-which"),
@@ -102,9 +104,10 @@ function show(store, parts, lab, continuing) {
   if (!it) {
     parts.why.textContent =
       "Choose a token: the sentence here says in the rule's own terms why it was accepted or rejected.";
+    parts.name.textContent = TITLE;
     parts.place.textContent = "";
-    const { name, which, from, flags, bars, others, formula, strip, numbers } = parts;
-    for (const part of [name, which, from, flags, bars, others, formula, strip, numbers]) part.replaceChildren();
+    const { which, from, flags, bars, others, formula, strip, numbers } = parts;
+    for (const part of [which, from, flags, bars, others, formula, strip, numbers]) part.replaceChildren();
     return;
   }
   showSentence(store, parts, it);

@@ -1,12 +1,11 @@
 // @ts-check
-// The keyboard. Ignored inside inputs, and when a view has already used the key.
+// The keyboard. Ignored where letters have a meaning of their own, and when a view has already used the key.
 
 import { rejectedNode } from "./columns.js";
 import { flagsAt } from "./flags.js";
 import { followSource } from "./passage.js";
 import { forcedOf } from "./run.js";
-
-const TYPING = "input, textarea, select, [contenteditable], dialog, [role=menu]";
+import { typesInto } from "./typing.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -25,7 +24,7 @@ export function bindKeys(store, lab) {
     const target = event.target instanceof Element ? event.target : null;
     const slider = target instanceof HTMLInputElement && target.type === "range";
     if (slider && SLIDING.test(event.key) && target.closest('[data-view="whatif"]')) return; // it moves the threshold
-    if (target?.closest(TYPING) && !slider) return;
+    if (typesInto(target) && !slider) return;
     const go = (store.options.room === "compare" ? moves(store, lab) : elsewhere(lab))[event.key];
     if (!go || (event.key === " " && target?.closest("button, summary, a"))) return;
     go();
@@ -34,7 +33,11 @@ export function bindKeys(store, lab) {
 }
 
 /** Keys of the other rooms, which have no cursor. @param {Lab} lab @returns {Record<string, () => unknown>} */
-const elsewhere = (lab) => ({ "?": () => lab.ui.open("help"), Escape: () => lab.ui.close() });
+const elsewhere = (lab) => ({ "?": () => lab.ui.open("help"), Escape: () => mayLeave() && lab.ui.close() });
+
+/** Whether the room that is shown can be left without a loss; it hears "leave" and may prevent it. */
+const mayLeave = () =>
+  document.querySelector("[data-room]:not([hidden])")?.dispatchEvent(new Event("leave", { cancelable: true })) ?? true;
 
 /** What each key does. @param {Store} store @param {Lab} lab @returns {Record<string, () => unknown>} */
 function moves(store, lab) {

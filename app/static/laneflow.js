@@ -7,6 +7,7 @@ import { h } from "./dom.js";
 import { flagsFor } from "./flags.js";
 import { lineStarts, trimStart } from "./lanetext.js";
 import { stepOf, stepWords } from "./run/steps.js";
+import { TOKENS } from "./typing.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -43,6 +44,7 @@ export class LaneFlow {
       role: "listbox",
       tabindex: 0,
       "data-key": run.key,
+      [TOKENS]: true,
     });
     this.element.addEventListener(
       "scroll",

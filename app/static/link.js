@@ -7,11 +7,19 @@ import { makeFilter, specOf } from "./filters.js";
 import { packed } from "./packed.js";
 import { pairsOf, placeOf, turned } from "./rooms/address.js";
 import { roomIn } from "./rooms/rooms.js";
-import { readStage, stagePairs } from "./stage/stagelink.js";
+import { readStage, stagePairs, usualStage } from "./stage/stagelink.js";
+import { createStages } from "./stages.js";
 
 const HUB = "https://huggingface.co";
 export const MAX_URL = 8000; // servers refuse longer ones
 const LEFT_OUT = "What this link filters by cannot be read in full, and is left out.";
+const GONE = {
+  run:
+    "The runs that were shown here are no longer on this page. Their settings are in the run bar: press Run to make " +
+    "them again.",
+  files: "The runs that were shown here came from files, which this page no longer has: open them again.",
+  cut: "This run was ended when others took its place; what it had written until then is shown.",
+};
 /** @type {LinkView} */
 const NOTHING = { options: {}, filters: [], time: null, cursor: null };
 
@@ -19,7 +27,8 @@ const NOTHING = { options: {}, filters: [], time: null, cursor: null };
  * @typedef {import("./types/store.js").Store} Store
  * @typedef {import("./types/lab.js").LinkView} LinkView
  * @typedef {import("./types/store.js").FilterSpec} FilterSpec
- * @typedef {Pick<import("./types/lab.js").Session, "config" | "ran" | "catalogue" | "on">} Session
+ * @typedef {Pick<import("./types/lab.js").Session, "config" | "ran" | "catalogue" | "on" | "openRecorded" | "reopen"
+ *   | "stay" | "configure" | "chooseModels">} Session
  */
 
 /** @template T @typedef {{-readonly [K in keyof T]: T[K]}} Open the same while it is made */
@@ -29,9 +38,23 @@ const NOTHING = { options: {}, filters: [], time: null, cursor: null };
 export function createLink(store, session, notify = () => {}) {
   let pending = false;
   let ready = false;
-  const choose = (/** @type {LinkView} */ { options }) => {
+  let missed = false; // Back was pressed before the page was ready
+  let backs = 0;
+  let restoring = false;
+  const stages = createStages(store, session);
+  /** Whose runs the entry of the history is for; null before it is written. @type {string | null} */
+  let told = null;
+  const choose = (/** @type {Partial<import("./types/store.js").Options>} */ options) => {
     for (const [name, value] of Object.entries(options))
       store.setOption(/** @type {keyof typeof options} */ (name), value);
+  };
+  const filter = (/** @type {LinkView} */ { filters }) => {
+    const left = filters.filter((spec) => {
+      const filter = makeFilter(spec);
+      if (spec && filter) store.setFilter(typeof spec.name === "string" ? spec.name : spec.kind, filter);
+      return !filter;
+    });
+    if (left.length) notify(LEFT_OUT);
   };
   /** @type {import("./types/lab.js").Link} */
   const link = {
@@ -46,22 +69,18 @@ export function createLink(store, session, notify = () => {}) {
     },
     /** Put cursor, time, filters and options of a link into the store, as soon as the place exists. */
     restore(view) {
-      choose(view);
-      const left = view.filters.filter((spec) => {
-        const filter = makeFilter(spec);
-        if (spec && filter) store.setFilter(typeof spec.name === "string" ? spec.name : spec.kind, filter);
-        return !filter;
-      });
-      if (left.length) notify(LEFT_OUT);
+      choose(view.options);
+      filter(view);
       if (view.time) store.setTime(view.time);
       if (view.cursor) whenThere(store, view.cursor);
       ready = true;
-      link.update();
+      if (missed) void back();
+      else link.update();
     },
     /** Options now, the rest once the run that the address asks for is on the stage, which begins without. Until then
      * the address stays as it is, unless no run comes. */
     restoreInRun(view, config) {
-      choose(view);
+      choose(view.options);
       const wait = () => store.status.phase === "empty" && link.restore(NOTHING);
       const offs = [
         store.on("status", wait),
@@ -79,16 +98,20 @@ export function createLink(store, session, notify = () => {}) {
       return url.href;
     },
     update() {
-      if (!ready || pending) return;
+      if (!ready || pending || restoring) return;
       pending = true;
       setTimeout(() => {
         pending = false;
+        if (restoring) return;
         const url = link.url();
-        if (url === location.href || url.length > MAX_URL) return;
         const was = new URLSearchParams(location.search);
-        const step = roomIn(was) !== store.options.room || turned(placeOf(was), store.options);
-        // another room, or page of one, is a step that Back undoes
-        if (location.protocol !== "about:") history[step ? "pushState" : "replaceState"](null, "", url);
+        // another room, page of one, or other runs are a step that Back undoes
+        const other = Boolean(told) && told !== stages.told();
+        const step = other || roomIn(was) !== store.options.room || turned(placeOf(was), store.options);
+        if ((told !== null && url === location.href && !other) || url.length > MAX_URL) return;
+        told = stages.told();
+        if (location.protocol !== "about:")
+          history[step ? "pushState" : "replaceState"]({ stage: stages.now.id }, "", url);
         if (parent !== window && !packed())
           parent.postMessage({ queryString: new URL(url).search.slice(1), hash: "" }, HUB);
       }, 150);
@@ -100,12 +123,62 @@ export function createLink(store, session, notify = () => {}) {
   const topics = /** @type {const} */ (["cursor", "time", "filters", "options", "status"]);
   for (const topic of topics) store.on(topic, later);
   session.on("ran", later);
-  globalThis.addEventListener?.("popstate", () => {
+  /** What the entry of the history says, as Back and Forward leave the page there. */
+  async function back() {
+    const mine = ++backs;
+    missed = !ready;
     const query = new URLSearchParams(location.search);
-    for (const [option, value] of Object.entries(placeOf(query)))
-      store.setOption(/** @type {keyof ReturnType<typeof placeOf>} */ (option), value);
+    choose(placeOf(query));
     store.setOption("room", roomIn(query));
-  });
+    if (!ready) return;
+    if (restoring) session.stay(); // pressed again before other runs came
+    restoring = true;
+    const found = await runsOf(link.read());
+    if (mine !== backs) return;
+    restoring = false;
+    told = stages.told();
+    if (found) anew(readView(query));
+    link.update();
+  }
+
+  /** Put the runs of an address on the stage; tells whether they are there.
+   * @param {ReturnType<typeof link.read>} asked */
+  async function runsOf({ trace, config }) {
+    const id = history.state?.stage;
+    if (id === stages.now.id) return true;
+    if (config && !store.status.recorded && session.ran && sameConfig(session.ran, config)) return true;
+    const stage = stages.find(id);
+    if (stage) {
+      await session.reopen(stage);
+      if ([...stage.runs.values()].some(({ end }) => !end)) notify(GONE.cut);
+      return store.runs === stage.runs;
+    }
+    if (trace) {
+      if (trace === store.status.recorded) return true;
+      await session.openRecorded(trace);
+      return store.status.recorded === trace;
+    }
+    if (config) {
+      const others = config.models !== session.config?.models;
+      session.configure(config, "link");
+      if (others) void session.chooseModels(config.models, "link");
+    }
+    if (config || id) notify(config ? GONE.run : GONE.files);
+    return false;
+  }
+
+  /** The stage as an address says, and as usual where it says nothing. @param {LinkView} view */
+  function anew(view) {
+    const plain = /** @type {const} */ ({ ghosts: false, whitespace: false, distribution: "sampled", order: "target" });
+    choose({ ...plain, ...usualStage(store.lanes), ...view.options });
+    for (const name of [...store.filters.keys()]) store.setFilter(name, null);
+    filter(view);
+    store.setHover(null);
+    store.setTime({ mode: "calls", at: Infinity, playing: false, ...view.time });
+    if (view.cursor) whenThere(store, view.cursor);
+    else store.clear();
+  }
+  globalThis.addEventListener?.("popstate", () => void back());
   return link;
 }
 

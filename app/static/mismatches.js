@@ -7,6 +7,7 @@ import { flagMark } from "./flagmarks.js";
 import { forkView, stepper } from "./fork.js";
 import { pieceOfLabel } from "./mined.js";
 import { reviewPanel } from "./reviewpanel.js";
+import { TOKENS } from "./typing.js";
 
 /**
  * @typedef {import("./types/workshop.js").Item} Item
@@ -92,7 +93,7 @@ function list(items, at, ctx) {
     {},
     h(
       "ul.mismatchlist",
-      { role: "listbox", tabindex: 0, "aria-label": "Mismatches in order of position; j and k step" },
+      { role: "listbox", tabindex: 0, [TOKENS]: true, "aria-label": "Mismatches in order of position; j and k step" },
       rows,
     ),
     more,

@@ -180,6 +180,11 @@ export function methodPicker(lab, composed, change) {
       PageUp: Math.max(at - 6, 0),
       ...(inList ? { Home: 0, End: names.length - 1 } : {}),
     };
+    if (inList && LETTER.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      search.focus(); // where it is typed
+      event.stopPropagation();
+      return;
+    }
     if (event.key in to) active = names[to[event.key]] ?? "";
     else if (event.key === "Enter" || (inList && event.key === " ")) choose(active);
     else return;
@@ -191,6 +196,8 @@ export function methodPicker(lab, composed, change) {
   draw();
   return { element, draw, focus: () => search.focus() };
 }
+
+const LETTER = /^\S$/u;
 
 /** @param {string} method */
 const optionId = (method) => `pick-${method}`;

@@ -121,6 +121,17 @@ export function createSession({ store, api, bus, ui }) {
         emit("config", { by: "files" });
         void methodsOf();
       }),
+    reopen: ({ runs, lanes, status, ran, config }) =>
+      guarded(async () => {
+        const wanted = turn();
+        await bus.stop();
+        if (!wanted()) return;
+        store.bring({ runs, lanes, status });
+        filled(ran, config);
+        emit("config", { by: "recording" });
+        void methodsOf();
+      }),
+    stay: () => void turn(),
     async chooseModels(models, by = "") {
       session.configure({ models }, by);
       await fetchMethods(models);

@@ -13,6 +13,7 @@ import { USUAL } from "./stage/usual.js";
  * @typedef {import("./types/store.js").Place} Place
  * @typedef {import("./types/store.js").Inside} Inside
  * @typedef {import("./types/trace.js").Round} Round
+ * @typedef {Map<string, ReturnType<typeof makeRun>>} Runs
  * @typedef {{-readonly [K in keyof Store]: Store[K]}} Open the store as it writes to itself
  */
 
@@ -28,6 +29,9 @@ const NOTHING = {
   loading: null,
   step: false,
 };
+
+/** What is over for runs that come back to the stage. */
+const NOT_NOW = { repeating: null, line: null, loading: null };
 
 /** @type {Store["options"]} */
 const OPTIONS = {
@@ -57,7 +61,7 @@ const CALLS_PER_SECOND = 6;
 /** @returns {Store} */
 export function createStore() {
   const { frame, seldom } = createFrames();
-  /** @type {Map<string, ReturnType<typeof makeRun>>} */
+  /** @type {Runs} */
   let runs = new Map();
   /** @type {Store["filters"] & Map<string, import("./types/store.js").Filter>} */
   const filters = new Map();
@@ -76,6 +80,26 @@ export function createStore() {
     emit(which, { old, now });
   };
 
+  /** Other runs take the stage. @param {Runs} others @param {readonly string[]} lanes
+   * @param {Store["status"]} status */
+  function replace(others, lanes, status) {
+    const { cursor, hover } = store;
+    store.runs = runs = others;
+    store.lanes = lanes;
+    store.cursor = null;
+    store.hover = null;
+    filters.clear();
+    store.time = { ...store.time, at: Infinity, inside: null, playing: false };
+    divergences.clear();
+    store.status = status;
+    emit("runs");
+    emit("cursor", { old: cursor, now: null });
+    emit("hover", { old: hover, now: null });
+    emit("filters");
+    emit("time");
+    emit("status");
+  }
+
   /** @type {Open} */
   const store = {
     on,
@@ -93,22 +117,12 @@ export function createStore() {
     CALLS_PER_SECOND,
 
     begin(lanes, status = {}) {
-      const { cursor, hover } = store;
-      runs = new Map(lanes.map(({ key, card, file }) => [key, makeRun(key, card, file)]));
-      store.runs = runs;
-      store.lanes = lanes.map(({ key }) => key);
-      store.cursor = null;
-      store.hover = null;
-      filters.clear();
-      store.time = { ...store.time, at: Infinity, inside: null, playing: false };
-      divergences.clear();
-      store.status = { ...NOTHING, phase: "running", ...status };
-      emit("runs");
-      emit("cursor", { old: cursor, now: null });
-      emit("hover", { old: hover, now: null });
-      emit("filters");
-      emit("time");
-      emit("status");
+      const fresh = new Map(lanes.map(({ key, card, file }) => [key, makeRun(key, card, file)]));
+      replace(fresh, [...fresh.keys()], { ...NOTHING, phase: "running", ...status });
+    },
+    bring({ runs: known, lanes, status }) {
+      replace(/** @type {Runs} */ (known), lanes, { ...status, phase: "done", step: false, ...NOT_NOW });
+      for (const key of lanes) emit("data", key);
     },
     add({ key, card }) {
       runs.set(key, makeRun(key, card));

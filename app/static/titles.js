@@ -40,7 +40,10 @@ export function watchTitles(page) {
     if (element && target instanceof Element && target.matches(":focus-visible")) tell(element);
   });
   page.addEventListener("focusout", hide);
-  page.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  page.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && shown) event.preventDefault(); // and nothing else
+    if (event.key === "Escape") hide();
+  });
   addEventListener("pointerdown", ({ target, pointerType }) => {
     hide();
     const element = pointerType === "touch" ? titled(target) : null;

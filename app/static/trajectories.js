@@ -22,6 +22,7 @@ import { visitor } from "./visitor.js";
  */
 
 const FIRST = 4;
+const GOES_ON = "The draw goes on: Stop ends it.";
 const SIDE_BY_SIDE = 6; // methods of a family
 /** Kept while the page lives, so that closing the drawer loses nothing.
  * @type {{recorded: Recorded | null, shown: Shown | null, form: Form | null, method: string | null}} */
@@ -64,13 +65,14 @@ export async function drawTrajectories(body, _store, lab) {
     rows: h("section.rows"),
     note: h("p.warn", { role: "alert" }),
   };
-  /** @type {AbortController | null} */
+  /** @type {AbortController | null} what goes on */
   let job = null;
   let asked = false;
+  const left = new AbortController();
 
   const draw = () => {
     asked = false;
-    if (!spot.isConnected) return job?.abort();
+    if (!spot.isConnected) return end();
     const { shown } = kept;
     drawAbout(view.about, shown);
     for (const part of [view.growth, view.votes, view.rows]) part.hidden = !shown;
@@ -124,13 +126,35 @@ export async function drawTrajectories(body, _store, lab) {
           said(error) === "network error" ? "The connection was lost; what had arrived is kept." : said(error);
     }
     if (mine) mine.live = false;
-    if (job.signal === signal)
+    if (job?.signal === signal) {
+      job = null;
+      if (view.note.textContent === GOES_ON) view.note.textContent = "";
       form.busy(false, !mine ? "" : signal.aborted ? `Stopped. ${progress(mine)}` : `Done. ${progress(mine)}`);
+    }
     later();
   }
 
+  /** The room is left, or this part of it: what goes on ends, and that is told. */
+  function end() {
+    left.abort();
+    if (!job) return;
+    job.abort();
+    job = null;
+    lab.ui.notify("The draw was ended when it was left; what had come of it is kept in Trajectories.");
+  }
+
   spot.append(form.element, view.note, view.about, view.growth, view.votes, view.rows, drawPool(recorded.results));
-  body.closest("dialog, [data-room]")?.addEventListener("close", () => job?.abort(), { once: true });
+  const section = body.closest("[data-room]");
+  for (const part of [body, section]) part?.addEventListener("close", end, { signal: left.signal });
+  section?.addEventListener(
+    "leave",
+    (event) => {
+      if (!job) return;
+      event.preventDefault();
+      view.note.textContent = GOES_ON;
+    },
+    { signal: left.signal },
+  );
   draw();
   new ResizeObserver(([entry]) => {
     const wide = Math.round(entry.contentRect.width);

@@ -10,6 +10,7 @@ import { offer, svgText } from "./figure.js";
 import { passageOf, passageText } from "./passage.js";
 import { sourceOf, sourceWords } from "./source.js";
 import { buildTree } from "./treefigure.js";
+import { TOKENS } from "./typing.js";
 
 /**
  * @typedef {import("./types/store.js").Store} Store
@@ -45,7 +46,7 @@ function build() {
     fold: h("button.v-button", { type: "button" }),
     fit: h("button.v-button", { type: "button", text: "Fit" }),
     full: h("button.v-button", { type: "button", text: "1:1" }),
-    box: h("div.v-treebox", { tabindex: "0", role: "tree", "aria-label": "Draft tree of the round" }),
+    box: h("div.v-treebox", { tabindex: "0", role: "tree", [TOKENS]: true, "aria-label": "Draft tree of the round" }),
     empty: h("p.v-empty"),
   };
 }

@@ -14,6 +14,7 @@ import { drawMismatches } from "./mismatches.js";
 import { refocused } from "./refocus.js";
 import { drawReviewers } from "./reviewers.js";
 import { change, keep, load, onReviews } from "./reviews.js";
+import { typesInto } from "./typing.js";
 
 /**
  * @typedef {import("./types/lab.js").Lab} Lab
@@ -267,13 +268,12 @@ export function drawWorkshop(body, store, lab, wanted) {
   /** @param {KeyboardEvent} event */
   function keys(event) {
     if (!root.isConnected) return leave();
-    const target = /** @type {Element} */ (event.target);
     if (
       event.defaultPrevented ||
       event.ctrlKey ||
       event.metaKey ||
       event.altKey ||
-      target.closest("input, textarea, select") ||
+      typesInto(event.target) ||
       !FILTERED.has(kept.tab)
     )
       return;

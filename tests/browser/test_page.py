@@ -1,11 +1,16 @@
 """What a visitor does, step by step. Every look at the page waits for it: on the store or an element, never the clock."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
+
+from engine.trace.events import RunStarted
+from engine.trace.store import Trace
+from tests.app.synthetic import events
 
 pytestmark = pytest.mark.browser
 S = "draftscope.store"
@@ -385,3 +390,41 @@ def test_drawers_and_words(visit):
     hosts = page.evaluate("performance.getEntriesByType('resource').map((e) => new URL(e.name).hostname)")
     assert set(hosts) == {"127.0.0.1"}
     expect(page.locator("[data-lab]")).not_to_contain_text(re.compile("undefined|NaN"))
+
+
+def test_a_case_chosen_while_a_run_streams_stays_and_gets_none_of_it(visit, server, monkeypatch):
+    page = visit()
+    monkeypatch.setattr(server.lab, "pause", 0.1)
+    live(page)
+    wait(page, "s.lanes.every((key) => s.runs.get(key).tokens.length > 2)")
+    page.get_by_label("Case", exact=True).select_option("apples")
+    wait(page, "s.status.recorded === 'apples' && s.lanes.length === 5")
+    free(server, page)
+    page.wait_for_timeout(300)  # for what the run still sends
+    assert state(page, "[s.status.phase, s.runs.get('wary').tokens.length, s.lanes.length]") == ["done", 120, 5]
+    expect(page.locator(".lane .k")).to_have_count(600)
+
+
+def test_of_two_runs_asked_for_at_once_the_last_is_made(visit, server, monkeypatch):
+    page = visit()
+    monkeypatch.setattr(server.lab, "pause", 0.05)
+    live(page)
+    page.evaluate("""(() => { const { session } = draftscope;
+      for (const seed of [41, 42]) { session.configure({ seed, max_new_tokens: 16 }); session.run(); } })()""")
+    wait(page, "s.status.phase === 'done' && s.runs.get('wary')?.head?.seed === 42")
+    assert page.evaluate("draftscope.session.ran.seed") == 42
+    page.wait_for_function("location.search.includes('seed=42')")
+    free(server, page)
+
+
+@pytest.mark.parametrize(("models", "linked"), [("made-up", True), ("not-here", False)])
+def test_an_opened_run_has_a_link_where_its_models_are_here(visit, tmp_path: Path, models: str, linked: bool):
+    head, *rest = events("chain", 20)
+    assert isinstance(head, RunStarted)
+    file = Trace([replace(head, preset=models), *rest]).save(tmp_path / "kept.jsonl")
+    page = visit()
+    page.wait_for_function("location.search.includes('trace=')")
+    page.locator("input[type=file][accept='.jsonl,.gz,.json']").set_input_files(file)
+    wait(page, "s.status.opened && s.lanes.length === 1")
+    page.wait_for_function("!location.search.includes('trace=')")
+    assert ("m=chain" in page.url and "prompt=" in page.url) is linked

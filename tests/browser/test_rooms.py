@@ -69,8 +69,43 @@ def test_a_title_is_told_to_the_keyboard_and_to_a_finger(visit):
     page.keyboard.press("Tab")
     tip = page.locator(".v-tip")
     expect(tip).to_contain_text(page.locator(".room-link").first.get_attribute("title"))
+    page.evaluate("draftscope.store.setCursor({ run: draftscope.store.lanes[0], pos: 3 })")
     page.keyboard.press("Escape")
     expect(tip).to_be_hidden()
+    sees(page, "draftscope.store.cursor.pos", 3)  # one thing at a time
+    page.keyboard.press("Escape")
+    sees(page, "draftscope.store.cursor", None)
     figure = page.locator(".lane .figures > div").first
     figure.tap()
     expect(tip).to_contain_text(figure.get_attribute("title"))
+
+
+def test_back_shows_the_case_before_and_forward_the_live_run_again(visit):
+    page = visit()
+    case = page.get_by_label("Case", exact=True)
+    page.locator('[data-lane="chain"] .k[data-i="8"]').click()
+    page.wait_for_function("location.search.includes('at=chain')")
+    page.evaluate("window.stays = true")  # lost when a page is loaded anew
+    before = page.evaluate("history.length")
+    case.select_option("live")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.get_by_label("Tokens").fill("24")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("location.search.includes('m=wary') && draftscope.store.status.phase === 'done'")
+    written = page.locator('[data-lane="wary"] .flow').inner_text()
+    page.locator('[data-lane="wary"] .k[data-i="5"]').click()
+    page.keyboard.press("2")
+    page.wait_for_function("location.search.includes('at=wary') && location.search.includes('v=score')")
+    assert page.evaluate("history.length") == before + 1
+    page.go_back()
+    expect(page.locator(".lane")).to_have_count(5)
+    expect(page.locator('[data-lane="chain"] .k[data-i="8"]')).to_contain_class("sel")
+    sees(page, "[draftscope.store.status.recorded, draftscope.store.options.stage]", ["apples", "text"])
+    expect(case).to_have_value("apples")
+    page.go_forward()
+    sees(page, "[draftscope.store.status.recorded, draftscope.store.options.stage]", [None, "score"])
+    sees(page, "[draftscope.store.cursor?.run, draftscope.store.cursor?.pos]", ["wary", 5])
+    page.keyboard.press("1")
+    expect(page.locator('[data-lane="wary"] .flow')).to_have_text(written, use_inner_text=True)
+    page.wait_for_timeout(300)  # for the address, which follows a moment later
+    assert page.evaluate("[history.length, window.stays]") == [before + 1, True]

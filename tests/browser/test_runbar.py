@@ -176,3 +176,28 @@ def test_a_run_that_waits_says_its_place_and_leaves_what_is_shown(visit, server)
             other.close()
     expect(bar(page, ".waits")).to_have_text("")
     page.wait_for_function("draftscope.store.status.phase === 'done'")
+
+
+def test_letters_in_the_list_of_methods_search_it_and_are_no_keys_of_the_page(visit):
+    page = visit()
+    before = page.evaluate("JSON.stringify([draftscope.store.options, draftscope.store.cursor])")
+    listed = open_picker(page)
+    listed.focus()
+    page.keyboard.press("w")
+    search = page.get_by_role("combobox", name="Search methods")
+    expect(search).to_be_focused()
+    page.keyboard.type("ary")
+    expect(search).to_have_value("wary")
+    expect(listed.locator("[data-method]")).to_have_count(1)
+    listed.focus()
+    page.keyboard.press("3")
+    expect(search).to_have_value("wary3")
+    page.locator(".quick").get_by_role("button").last.focus()
+    for key in "rdg2h":
+        page.keyboard.press(key)
+    assert page.evaluate("JSON.stringify([draftscope.store.options, draftscope.store.cursor])") == before
+    page.keyboard.press("Escape")
+    expect(listed).to_be_hidden()
+    page.locator(".lane .flow").first.focus()  # a list too, of tokens: the page's keys are for these
+    page.keyboard.press("g")
+    sees(page, "draftscope.store.options.ghosts", True)

@@ -420,3 +420,62 @@ def test_a_moved_temperature_counts_what_the_lists_decide_and_is_in_the_link(vis
     expect(slider).to_have_value("0.4")
     page.get_by_role("button", name="As run").click()
     page.wait_for_function("!location.search.includes('whatif')")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize(("key", "spot"), [("2", ".score .box.chosen"), ("3", ".card.focus [data-here]")])
+def test_a_token_chosen_elsewhere_is_scrolled_to(pages, server, width, key, spot):
+    """Nothing lies over it, whether it was chosen before the view was opened or after."""
+    page = pages.open(server.url, viewport={"width": width, "height": 640})
+    pick = "draftscope.store.setCursor({ run: 'wary', pos: 100 })"
+    seen = f"""(() => {{ const b = document.querySelector('{spot}')?.getBoundingClientRect();
+      if (!b?.height) return false;
+      const over = document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2);
+      return over?.closest('.score, .treegrid') !== null && over !== null; }})()"""
+    steps = [lambda: page.evaluate(pick), lambda: page.keyboard.press(key)]
+    for first, then in (steps, steps[::-1]):
+        page.evaluate("draftscope.store.clear(); draftscope.store.setOption('stage', 'text'); scrollTo(0, 0)")
+        first()
+        page.wait_for_timeout(200)
+        then()
+        page.wait_for_function(seen)
+
+
+def test_of_a_token_after_the_draft_the_tree_shows_the_end(visit: Any) -> None:
+    page = visit("?trace=first_look&v=trees", 390)
+    page.evaluate(f"{S}.setCursor({{ run: {S}.lanes[1], pos: 6 }})")
+    sign = page.evaluate(f"{S}.token().origin")
+    assert sign == "bonus"
+    page.wait_for_function("""(() => { const box = document.querySelector('.card.focus .box');
+      const b = [...box.querySelectorAll('[data-node]')].at(-1).getBoundingClientRect(), whole = box.getBoundingClientRect();
+      return b.left >= whole.left && b.left < whole.right; })()""")
+
+
+def test_a_long_answer_leaves_room_for_what_stands_below(visit: Any) -> None:
+    page = visit("?trace=sd_loses&v=score")
+    page.locator(".score .head .answer").first.wait_for()
+    over = page.evaluate("""[...document.querySelectorAll('.score .head .figs')].map((figs) =>
+      Math.round(figs.getBoundingClientRect().bottom - figs.closest('.head').getBoundingClientRect().bottom))""")
+    assert over and all(by <= 0 for by in over), over
+
+
+def test_the_tabs_of_learn_fit_a_phone(visit: Any) -> None:
+    page = visit("?room=learn", 390)
+    page.locator(".room[data-room=learn] .tabs a").last.wait_for()
+    for name in ("Gallery of cases", "Lessons"):
+        page.locator(".room[data-room=learn] .tabs").get_by_text(name).click()
+        page.wait_for_function(
+            "(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.room[data-room=learn] .tabs'))"
+        )
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_words_of_the_inspector_are_not_cut(visit: Any, width: int) -> None:
+    page = visit("?trace=all_methods", width)
+    for lane, pos in (("sd", 6), ("beam", 62), ("ar", 3), ("pld", 2)):
+        page.evaluate(f"{S}.setCursor({{ run: '{lane}', pos: {pos} }})")
+        page.wait_for_timeout(250)
+        cut = page.evaluate("""[...document.querySelectorAll('.v-inspector svg.v-figure text')].filter((text) => {
+          const a = text.getBoundingClientRect(), b = text.ownerSVGElement.getBoundingClientRect();
+          return a.width && (a.left < b.left - 1 || a.right > b.right + 1); }).map((text) => text.textContent)""")
+        assert cut == [], (lane, cut)

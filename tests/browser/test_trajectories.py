@@ -1,5 +1,7 @@
 """The room of trajectories, the room of trees, and the passages that draft tokens were copied from."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -60,8 +62,16 @@ def test_methods_draw_live_and_the_rows_grow(visit):
     expect(page.locator(".answers-list li")).to_have_count(8)
 
 
-@pytest.mark.parametrize("way", ["Stop", "Escape"])
-def test_stop_and_closing_end_the_work(visit, server, monkeypatch, way):
+def stopped(page, server):
+    for _ in range(60):
+        if not server.lab.open_streams:
+            break
+        page.wait_for_timeout(50)
+    assert server.lab.open_streams == []
+
+
+@pytest.mark.parametrize("way", ["Stop", "Compare", "Static trees"])
+def test_stop_and_leaving_end_the_work(visit, server, monkeypatch, way):
     monkeypatch.setattr(server.lab, "pause", 0.1)
     page = visit()
     room(page, "Trajectories")
@@ -73,13 +83,32 @@ def test_stop_and_closing_end_the_work(visit, server, monkeypatch, way):
         page.locator(".ask").get_by_role("button", name="Stop").click()
         page.wait_for_function(f"document.querySelector('{STATUS}').textContent.startsWith('Stopped')")
     else:
-        page.keyboard.press("Escape")
-        page.locator("[data-room=trajectories]").wait_for(state="hidden")
-    for _ in range(60):
-        if not server.lab.open_streams:
-            break
-        page.wait_for_timeout(50)
-    assert server.lab.open_streams == []
+        page.get_by_role("link" if way == "Compare" else "tab", name=way).click()
+        expect(page.locator(".notice")).to_have_text(re.compile("The draw was ended when it was left"))
+    stopped(page, server)
+
+
+def test_escape_leaves_no_draw_that_goes_on(visit, server, monkeypatch):
+    monkeypatch.setattr(server.lab, "pause", 0.1)
+    page = visit()
+    room(page, "Trajectories")
+    choose(page, "Chain of candidates")
+    page.get_by_role("button", name="Draw").click()
+    page.wait_for_function("document.querySelectorAll('.answers-list li').length === 1")
+    page.locator(".answers-list li").first.click()
+    page.keyboard.press("Escape")
+    expect(page.locator(".trajectories [role=alert]")).to_contain_text("goes on: Stop ends it")
+    expect(page.locator("[data-room=trajectories]")).to_be_visible()
+    assert server.lab.open_streams
+    page.locator(".ask").get_by_role("button", name="Stop").click()
+    expect(page.locator(STATUS)).to_contain_text("Stopped")
+    expect(page.locator(".trajectories [role=alert]")).to_have_text("")
+    stopped(page, server)
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-room=trajectories]")).to_be_hidden()
+    expect(page.locator(".notice")).to_have_count(0)
+    room(page, "Trajectories")
+    expect(page.locator(".trajectories .about")).to_contain_text("Drawn on this page")
 
 
 def test_a_bad_request_is_told_and_nothing_is_lost(visit):

@@ -108,6 +108,28 @@ def test_the_inspector_says_the_sentence_of_the_trace(page: Any, base: str) -> N
     expect(page.locator(".v-why code")).to_have_text("a")
 
 
+def test_the_inspector_is_empty_of_a_token_that_is_gone(page: Any, base: str) -> None:
+    lane = a_run("chain")[0]
+    open_views(page, base, [lane])
+    page.evaluate("async () => { store.setCursor({ run: 'chain', pos: 4 }); await settle(); }")
+    inspector = page.locator(".v-inspector")
+    name = inspector.locator("h3")
+    expect(name.locator(".v-token")).to_have_count(1)
+    said = inspector.locator(".v-why").inner_text()
+    page.evaluate(
+        "async (lane) => { store.begin([lane]); await settle(); }", {key: lane[key] for key in ("key", "card")}
+    )
+    expect(name).to_have_text("Why this token")  # a heading is never without words
+    expect(inspector.locator(".v-sub").first).to_have_text("")
+    expect(inspector.locator(".v-why")).to_have_text(re.compile("^Choose a token"))
+    for part in ("which", "from", "flags", "bars", "alternatives", "formula", "strip", "numbers"):
+        expect(inspector.locator(f".v-{part} > *")).to_have_count(0)
+    page.evaluate("async (events) => { store.push('chain', events); await settle(); }", lane["events"])
+    page.evaluate("async () => { store.setCursor({ run: 'chain', pos: 4 }); await settle(); }")
+    expect(inspector.locator(".v-why")).to_have_text(said)
+    expect(inspector.locator(".v-formula > *").first).to_be_attached()
+
+
 def test_the_tree_follows_the_arrow_keys(page: Any, base: str) -> None:
     open_views(page, base, traces(METHODS))
     page.evaluate("async () => { store.setCursor({ run: 'bush', round: 4, node: null }); await settle(); }")

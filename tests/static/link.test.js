@@ -239,3 +239,16 @@ test("a run of other settings is not shown as the link says; nor is one that nev
   session.emit("ran");
   assert.deepEqual([store.time.at, store.filters.size], [Infinity, 0]);
 });
+
+test("runs that no request repeats have a link without one", () => {
+  const { store, session, link } = made();
+  store.load(LANES, { opened: true });
+  session.ran = null;
+  const { searchParams } = new URL(link.url());
+  assert.deepEqual(
+    [searchParams.has("m"), searchParams.has("prompt"), searchParams.has("trace")],
+    [false, false, false],
+  );
+  session.ran = CONFIG;
+  assert.equal(new URL(link.url()).searchParams.get("prompt"), "a b");
+});

@@ -285,3 +285,40 @@ test("of two openings of files the last is shown, with the methods of its models
   assert.equal(store.run("chain").head.prompt, "second");
   assert.deepEqual(asked.at(-1), ["catalogue", { models: "second" }]);
 });
+
+test("of two models chosen after another the methods are the last's, however the answers come", async () => {
+  const catalogue = { ...CATALOGUE, models: ["tiny", "second", "third"] };
+  const answers = {};
+  const { session } = made(answers);
+  session.take(catalogue, null);
+  const [slow, resolve] = later();
+  answers.catalogue = slow;
+  const first = session.chooseModels("second");
+  answers.catalogue = { ...catalogue, methods: [card("of third")] };
+  await session.chooseModels("third");
+  resolve({ ...catalogue, methods: [card("of second")] });
+  await first;
+  assert.deepEqual(
+    session.catalogue.methods.map(({ name }) => name),
+    ["of third"],
+  );
+});
+
+test("runs that are brought back do not replace what was asked for after them, and their settings come with them", async () => {
+  const { session, store, bus, asked } = made({ trace: RECORDED });
+  store.load([trace("plain", [round()])]);
+  const { runs, lanes, status } = store;
+  const stage = { id: "a", runs, lanes, status, ran: session.config, config: { ...session.config, seed: 8 } };
+  await session.openRecorded("apples");
+  const [stopped, resolve] = later();
+  bus.stop = () => stopped;
+  const back = session.reopen(stage);
+  bus.stop = async () => {};
+  await session.openRecorded("apples");
+  resolve();
+  await back;
+  assert.deepEqual(store.lanes, ["chain"]);
+  await session.reopen(stage);
+  assert.deepEqual([store.lanes, session.config.seed, store.runs === runs], [["plain"], 8, true]);
+  assert.ok(asked.every(([what]) => what !== "start"));
+});

@@ -29,10 +29,9 @@ export function chanceStrip(node, width) {
   const figure = s("svg.v-figure", { viewBox: `0 -4 ${width} ${height}`, width, height, role: "img" });
   const keep = node?.accept_prob;
   if (!node || keep == null) {
+    const lines = untested(node);
     figure.append(
-      label(0, 22, untested(node), {
-        fill: "var(--ink-3)",
-      }),
+      ...lines.map((line, i) => label(0, 22 - 7 * (lines.length - 1) + 14 * i, line, { fill: "var(--ink-3)" })),
     );
     return figure;
   }
@@ -81,8 +80,8 @@ export function chanceStrip(node, width) {
   return figure;
 }
 
-/** Why there is no decision to draw. @param {Node | null} node */
+/** Why there is no decision to draw, in lines. @param {Node | null} node */
 function untested(node) {
-  if (!node) return "no draft token here: nothing to test";
-  return node.state in SAYS ? "not decided yet" : "not tested: no decision was drawn";
+  if (!node) return ["no draft token here:", "nothing to test"];
+  return node.state in SAYS ? ["not decided yet"] : ["not tested:", "no decision was drawn"];
 }

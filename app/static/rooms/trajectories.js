@@ -24,6 +24,7 @@ export function draw(element, store, lab, name) {
       tabs[i].tabIndex = tab === chosen ? 0 : -1;
     });
     panel.setAttribute("aria-labelledby", `room-${chosen.id}`);
+    panel.dispatchEvent(new Event("close"));
     panel.replaceChildren();
     chosen.draw(panel, store, lab);
   }

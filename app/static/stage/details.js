@@ -17,6 +17,15 @@ const SIZES = {
 
 const EDGE = 12; // pixels that the chosen token keeps from the details below it
 
+/** Where the chosen token is in each view; the first that is there.
+ * @type {Readonly<Record<import("../types/store.js").Options["stage"], readonly string[]>>} */
+const CHOSEN = {
+  text: [".lane .sel"],
+  score: [".score .box.chosen:not([hidden])"],
+  trees: [".card.focus [data-here]", ".card.focus"],
+  shares: [],
+};
+
 /** @param {HTMLElement} element @param {import("../types/store.js").Store} store */
 export function mount(element, store) {
   const dock = /** @type {HTMLElement} */ (element.closest(".details"));
@@ -70,13 +79,26 @@ export function mount(element, store) {
     grip.setAttribute("aria-valuenow", String(now));
   }
 
-  /** Scroll the page so that details that lie over the lanes leave the chosen token in sight. */
+  /** Scroll the page so that the chosen token is in sight, also where details lie over the stage. Beside them, only
+   * one that is out of sight altogether is fetched, and none while somebody looks at what is below the stage. */
   function uncover() {
-    const spot = main.querySelector(".lane .sel")?.getBoundingClientRect();
-    if (place() !== "bottom" || !spot?.height || store.options.beside) return; // a lesson scrolls by itself
-    const free = innerHeight - (timeline?.clientHeight ?? 0) - dock.offsetHeight;
-    if (spot.top < EDGE || spot.bottom > free - EDGE) scrollBy({ top: (spot.top + spot.bottom - free) / 2 });
+    const { stage, beside } = store.options;
+    const at = place();
+    const spot = CHOSEN[stage]
+      .map((one) => main.querySelector(one))
+      .find(Boolean)
+      ?.getBoundingClientRect();
+    if (!store.cursor || !spot?.height || beside) return; // a lesson scrolls by itself
+    const free = innerHeight - (timeline?.clientHeight ?? 0) - (at === "bottom" ? dock.offsetHeight : 0);
+    const pane = main.querySelector(`[data-stage="${stage}"]`)?.getBoundingClientRect();
+    const away =
+      at === "bottom"
+        ? spot.top < EDGE || spot.bottom > free - EDGE
+        : stage !== "text" && (spot.bottom < EDGE || spot.top > free - EDGE) && (pane?.bottom ?? 0) > EDGE;
+    if (away) scrollBy({ top: (spot.top + spot.bottom - free) / 2 });
   }
+  /** After the views have brought the token into their own view, one that has just been opened too. */
+  const uncoverLater = () => requestAnimationFrame(() => requestAnimationFrame(uncover));
 
   /** @param {number} to pixels */
   function resize(to) {
@@ -111,11 +133,14 @@ export function mount(element, store) {
     event.stopPropagation();
     resize(sizes[at] + by);
   });
-  store.on("options", (name) => name === "details" && draw());
+  store.on("options", (name) => {
+    if (name === "details") draw();
+    if (name === "stage") store.frame("details:view", uncoverLater);
+  });
   store.on("cursor", () =>
     store.frame("details", () => {
       draw();
-      requestAnimationFrame(uncover); // after the lanes have brought the token into their own view
+      uncoverLater();
     }),
   );
   new ResizeObserver(draw).observe(main);

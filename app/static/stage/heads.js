@@ -18,6 +18,7 @@ import { agreement } from "./bands.js";
  */
 
 const TALL = 26; // pixels of a track whose name has room for two lines
+const SHORT = 40; // letters of an answer that has room in two lines
 const LONG = 20; // letters of a name that stands in two lines of a folded band
 
 /** @typedef {{calls: number, called: string, tau: number|null, accepted: number|null, perSecond: number|null,
@@ -112,7 +113,9 @@ export function updateHead(item, { place, name, figures, labels, words, nones, n
             item.kind,
           ),
           ...(accepted === null ? [] : [h("span", {}, h("b", { text: acceptance(accepted, again) }), " accepted")]),
-          ...(answer ? [h("span", { text: answer.words })] : []),
+          ...(answer
+            ? [h("span.answer", { text: answer.words, title: answer.words.length > SHORT ? answer.words : null })]
+            : []),
           ...parting(figures),
           ...(silent ? [h("span.loud", { title: silent }, "drafted nothing: figures of plain decoding")] : []),
         ]),

@@ -306,9 +306,11 @@ export function mount(element, store, lab) {
   store.on("cursor", () => store.frame("score-heads", () => active() && drawHeads()));
   store.on("cursor", () => store.frame("score-reveal", reveal));
   new ResizeObserver(([entry]) => {
+    const opened = !state.room;
     state.room = Math.floor(entry.contentRect.width);
     state.tall = Math.floor(entry.contentRect.height);
     later();
+    if (opened) store.frame("score-reveal", reveal);
   }).observe(scroll);
   offer(element, lab, () => (store.lanes.length ? picture() : null));
   later();

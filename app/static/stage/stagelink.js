@@ -22,13 +22,20 @@ const KNOB = /^[a-z_0-9]{1,60}$/i;
 const MOST_KNOBS = 20;
 const LARGEST = 1e6; // of a position or token
 
+/** What the stage shows where a link says nothing of it. @param {readonly string[]} lanes @returns {Shown} */
+export function usualStage(lanes) {
+  const many = lanes.length > 6;
+  const plain = /** @type {const} */ ({ sort: "given", tracks: USUAL, details: "auto", continued: [], whatif: null });
+  return { stage: many ? "score" : "text", folded: many, ...plain };
+}
+
 /** @param {{options: Shown, lanes: readonly string[]}} store @returns {[string, string][]} */
 export function stagePairs({ options, lanes }) {
   /** @type {[string, string][]} */
   const out = [];
-  const many = lanes.length > 6;
-  if (options.stage !== (many ? "score" : "text")) out.push(["v", options.stage]);
-  if (options.folded !== many) out.push(["fold", options.folded ? "1" : "0"]);
+  const usual = usualStage(lanes);
+  if (options.stage !== usual.stage) out.push(["v", options.stage]);
+  if (options.folded !== usual.folded) out.push(["fold", options.folded ? "1" : "0"]);
   if (options.sort !== "given") out.push(["sort", options.sort]);
   if (options.tracks.join() !== USUAL.join()) out.push(["tracks", options.tracks.join("~")]);
   if (options.details !== "auto") out.push(["dock", options.details]);

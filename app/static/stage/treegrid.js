@@ -10,6 +10,7 @@ import { inPlace } from "../run/canvas.js";
 import { SAYS } from "../run/phases.js";
 import { across } from "../run.js";
 import { buildTree } from "../treefigure.js";
+import { TOKENS } from "../typing.js";
 import { partsAt, referenceOf } from "./bands.js";
 
 /**
@@ -150,7 +151,7 @@ export function mount(element, store, lab) {
     const words = h("span.v-sub");
     const lost = h("p.lost", { hidden: true });
     const grow = h("button.v-button", { type: "button", text: "Maximise", onclick: () => maximise(lane) });
-    const box = h("div.box", { tabindex: "0" });
+    const box = h("div.box", { tabindex: "0", [TOKENS]: true });
     /** @type {Card} */
     const card = {
       element: h("article.card", { "data-tree": lane }, h("header", {}, name, words, grow), lost, box),
@@ -246,18 +247,21 @@ export function mount(element, store, lab) {
       card.box.replaceChildren(figure);
     }
     const here = column?.index ?? null;
-    mark(card, run.key === at.run, run.key === at.run ? (at.node ?? here) : here);
+    mark(card, run.key === at.run, run.key === at.run ? (at.node ?? here) : here, round.path?.at(-1) ?? null);
   }
 
-  /** Ring the chosen node, else the one on the path at this position, and bring it into view.
-   * @param {Card} card @param {boolean} own the cursor is in this run @param {number | null} chosen */
-  function mark(card, own, chosen) {
+  /** Ring the chosen node, else the one on the path at this position, and bring it into view; for a token that the
+   * target wrote after the draft, the last that was accepted.
+   * @param {Card} card @param {boolean} own the cursor is in this run @param {number | null} chosen
+   * @param {number | null} last */
+  function mark(card, own, chosen, last) {
     for (const [index, group] of card.state.groups) {
       const on = index === chosen;
+      group.toggleAttribute("data-here", on);
       group.firstElementChild?.setAttribute("stroke", on ? "var(--select)" : "none");
       group.firstElementChild?.setAttribute("stroke-width", own ? "1.75" : "1");
     }
-    const spot = card.state.plan?.places.find((one) => one.index === chosen);
+    const spot = card.state.plan?.places.find((one) => one.index === (chosen ?? last));
     if (!spot) return;
     const { box } = card;
     if (spot.x <= box.clientWidth - COLUMN) box.scrollLeft = 0;

@@ -103,6 +103,15 @@ export interface Bus extends Pick<Emitter<BusTopics>, "on"> {
   receive(text: string): void;
 }
 
+/** What was or is on the stage (`stages.js`). */
+export interface Stage extends Pick<Store, "runs" | "lanes" | "status"> {
+  /** by which an entry of the browser's history finds it, as long as the page lives */
+  readonly id: string;
+  /** `Session.ran` and the settings in the run bar when it was filled */
+  readonly ran: Config | null;
+  readonly config: Config | null;
+}
+
 export interface SessionTopics {
   /** the catalogue has come */
   catalogue: undefined;
@@ -135,6 +144,10 @@ export interface Session extends Emitter<SessionTopics> {
   openFiles(files: readonly File[]): Promise<void>;
   /** Show runs that the server has read: of files, or those that came with the page. */
   openGiven(runs: Promise<Opened>): Promise<void>;
+  /** Show runs that were on the stage before. */
+  reopen(stage: Stage): Promise<void>;
+  /** What was asked for and has not come does not take the stage. */
+  stay(): void;
   /** Run what is set; false when there is no prompt. */
   run(how?: { step?: boolean }): Promise<boolean>;
   /** One more target call of what is shown; a new run when the settings have changed since. */

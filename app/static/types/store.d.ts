@@ -232,6 +232,8 @@ export interface Store extends Emitter<Topics> {
   add(lane: LaneStart): void;
   push(key: string, events: readonly Event[]): void;
   load(traces: readonly LaneTrace[], status?: Partial<Status>): void;
+  /** Runs that were on the stage before take it again, as they were left. */
+  bring(stage: Pick<Store, "runs" | "lanes" | "status">): void;
   setStatus(partial: Partial<Status>): void;
 
   /** The run of a key, by default of the focus, else of the first lane that drafts. */

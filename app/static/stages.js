@@ -1,0 +1,62 @@
+// @ts-check
+// What was on the stage while this page lives, each under a name that an entry of the browser's history carries. Runs
+// that no server gives again are kept, the last few, so that Back finds them.
+
+import { freshId } from "./bus.js";
+import { writeConfig } from "./config.js";
+
+/**
+ * @typedef {import("./types/store.js").Store} Store
+ * @typedef {import("./types/lab.js").Stage} Stage
+ * @typedef {{-readonly [K in keyof Stage]: Stage[K]} & {grown: boolean}} Open the same while it is
+ *   shown; grown where a lane was made beside the others
+ */
+
+const MOST = 4; // that are kept beside what is shown
+
+/** @param {Store} store @param {Pick<import("./types/lab.js").Session, "config" | "ran" | "on">} session */
+export function createStages(store, session) {
+  const life = freshId().slice(0, 8); // entries of the page before a reload are not this one's
+  let count = 0;
+  const taken = () => {
+    const { runs, lanes, status } = store;
+    return { id: `${life}~${count++}`, runs, lanes, status, ran: session.ran, config: session.config, grown: false };
+  };
+  /** @type {Open} */
+  let now = taken();
+  /** @type {Open[]} the one that was left last at the end */
+  let kept = [];
+
+  store.on("runs", () => {
+    if (store.runs === now.runs) [now.lanes, now.grown] = [store.lanes, true];
+    else {
+      const given = now.status.recorded && !now.grown; // by the server, again
+      if (now.lanes.length && !given) kept = [...kept, now].slice(-MOST);
+      const back = kept.find(({ runs }) => runs === store.runs);
+      kept = kept.filter((stage) => stage !== back);
+      now = back ?? taken();
+    }
+  });
+  store.on("status", () => {
+    if (store.runs === now.runs) now.status = store.status;
+  });
+  session.on("ran", () => {
+    now.ran = session.ran;
+    now.config = session.ran ?? session.config;
+  });
+
+  return {
+    get now() {
+      return /** @type {Stage} */ (now);
+    },
+    /** What was left, if it is still kept. @param {unknown} id @returns {Stage | null} */
+    find: (id) => kept.find((stage) => stage.id === id) ?? null,
+    /** What tells the runs that are shown from others: the same request again is the same. */
+    told() {
+      const { status, lanes, ran, id } = now;
+      if (!lanes.length) return "";
+      if (status.recorded) return `trace ${status.recorded}`;
+      return ran ? JSON.stringify(writeConfig({ ...ran, preset: "" })) : id;
+    },
+  };
+}

@@ -1,0 +1,236 @@
+// Back and Forward of the browser: what an entry of its history shows again, and which changes make one.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { createEmitter } from "../../app/static/emitter.js";
+import "../../app/static/filterkinds.js";
+import { makeFilter } from "../../app/static/filters.js";
+import { createLink } from "../../app/static/link.js";
+import { createSession } from "../../app/static/session.js";
+import { createStore } from "../../app/static/store.js";
+import { card, round, trace } from "./runs.js";
+
+const rounds = [round({ drafted: 2, accepted: 2 }), round({ drafted: 2, accepted: 1 })];
+const lanes = (...names) => names.map((name) => trace(name, rounds));
+const CASES = { apples: lanes("chain"), pears: lanes("plain", "chain") };
+const preset = (name) => ({
+  ...{ name, title: name, story: "", point: "", models: "tiny", prompt: `prompt of ${name}` },
+  ...{
+    lanes: [{ method: "chain", knobs: {} }],
+    sampling: {},
+    seed: 0,
+    max_new_tokens: 32,
+    chat: false,
+    recorded: true,
+  },
+});
+const CATALOGUE = {
+  methods: [card("chain"), card("plain")],
+  presets: Object.keys(CASES).map(preset),
+  models: ["tiny"],
+  first: "apples",
+  limits: { tokens: 512, lanes: 2, upload: 1_000_000, nodes: 100 },
+};
+
+/** The browser's history. */
+let entries;
+let at;
+let popped;
+globalThis.window = globalThis;
+globalThis.parent = globalThis;
+const here = () => {
+  globalThis.location = new URL(entries[at].url);
+  globalThis.history.state = entries[at].state;
+};
+globalThis.history = {
+  state: null,
+  pushState(state, _title, url) {
+    entries = [...entries.slice(0, ++at), { state, url: String(url) }];
+    here();
+  },
+  replaceState(state, _title, url) {
+    entries[at] = { state, url: String(url) };
+    here();
+  },
+};
+globalThis.addEventListener = (topic, hear) => {
+  if (topic === "popstate") popped = hear;
+};
+const settled = () => new Promise((done) => setTimeout(done, 200)); // the address follows a moment later
+async function go(by) {
+  at += by;
+  here();
+  popped();
+  await settled();
+}
+
+beforeEach(() => {
+  entries = [{ state: null, url: "http://127.0.0.1/?" }];
+  at = 0;
+  here();
+});
+
+/** A page that shows the first case; the server gives cases, the engine a run of each lane that is asked for. */
+async function page({ ended = true } = {}) {
+  const [said, asked] = [[], []];
+  const store = createStore();
+  const api = {
+    get: async (path, { name, models }) => {
+      asked.push(name ?? models);
+      if (path === "catalogue") return CATALOGUE;
+      if (!CASES[name]) throw new Error(`There is no case ${name}.`);
+      return { recorded: name, lanes: CASES[name], compared: null };
+    },
+    post: async () => ({
+      lanes: [trace("chain", rounds), trace("plain", rounds, { prompt: "Twice" })],
+      compared: null,
+    }),
+  };
+  const bus = {
+    ...createEmitter(),
+    stop: async () => asked.push("stop"),
+    start: async ({ lanes }) => {
+      asked.push("start");
+      store.begin(lanes.map(({ method }) => ({ key: method, card: card(method) })));
+      bus.emit("begun");
+      for (const { method } of lanes) store.push(method, trace(method, rounds).events.slice(0, ended ? 9 : 2));
+      if (ended) store.setStatus({ phase: "done" });
+    },
+  };
+  const ui = { ...createEmitter(), notify: (text) => said.push(text), clearNotices: () => said.splice(0) };
+  const session = createSession({ store, api, bus, ui });
+  const link = createLink(store, session, ui.notify);
+  session.take(CATALOGUE, null);
+  await session.openRecorded("apples");
+  link.restore(link.read().view);
+  await settled();
+  asked.splice(0);
+  return { store, session, link, said, asked };
+}
+const place = ({ cursor }) => cursor && [cursor.run, cursor.pos];
+
+test("Back shows the case before, with its token, view, time and filters; Forward the later one", async () => {
+  const { store, session } = await page();
+  store.setCursor({ run: "chain", pos: 2 });
+  store.setOption("stage", "trees");
+  store.setFilter("sign", makeFilter({ kind: "sign", sign: "rejected" }));
+  store.setTime({ mode: "clock", at: 1 });
+  await settled();
+  await session.openRecorded("pears");
+  await settled();
+  assert.equal(entries.length, 2, "another case is a step, a token is none");
+  store.setCursor({ run: "plain", pos: 4 });
+  store.setOption("stage", "score");
+  await settled();
+  assert.equal(entries.length, 2);
+  const [before, after] = entries.map(({ url }) => url);
+  await go(-1);
+  assert.deepEqual([store.status.recorded, place(store), store.options.stage], ["apples", ["chain", 2], "trees"]);
+  assert.deepEqual([store.time.mode, store.time.at, [...store.filters.keys()]], ["clock", 1, ["sign"]]);
+  assert.equal(session.config.prompt, "prompt of apples");
+  await go(1);
+  assert.deepEqual([store.status.recorded, place(store), store.options.stage], ["pears", ["plain", 4], "score"]);
+  assert.deepEqual([store.time.mode, store.time.at, store.filters.size], ["clock", Infinity, 0]);
+  assert.deepEqual(
+    entries.map(({ url }) => url),
+    [before, after],
+    "to restore writes nothing new",
+  );
+});
+
+test("Back out of a room leaves the runs alone, also those that still come", async () => {
+  const { store, session, asked } = await page({ ended: false });
+  await session.run();
+  await settled();
+  store.setOption("room", "judge");
+  await settled();
+  const { runs } = store;
+  asked.splice(0);
+  await go(-1);
+  assert.deepEqual([store.options.room, store.runs === runs, store.status.phase], ["compare", true, "running"]);
+  assert.deepEqual(asked, []);
+});
+
+test("Back to runs of this page shows them again; of one that was ended it says so", async () => {
+  const { store, session, said, asked } = await page({ ended: false });
+  session.configure({ seed: 5 });
+  await session.run();
+  await settled();
+  const { runs } = store;
+  await session.openRecorded("pears");
+  await settled();
+  assert.equal(entries.length, 3);
+  asked.splice(0);
+  await go(-1);
+  assert.equal(store.runs, runs);
+  assert.deepEqual(
+    [store.status.phase, store.status.recorded, session.ran.seed, session.stale],
+    ["done", null, 5, false],
+  );
+  assert.deepEqual(asked, ["stop"], "nothing runs anew");
+  assert.match(said.join(), /ended when others took its place/);
+  await go(-1);
+  assert.equal(store.status.recorded, "apples");
+  await go(1);
+  assert.equal(store.runs, runs);
+  assert.equal(entries.length, 3);
+});
+
+test("runs of files come back, though their address names none", async () => {
+  const { store, session } = await page();
+  const opened = () => session.openGiven(Promise.resolve({ lanes: CASES.pears, compared: null }));
+  const file = Object.assign(new Blob(["x"]), { name: "a" });
+  await session.openFiles([file]);
+  await settled();
+  const first = store.runs;
+  await session.openFiles([file]);
+  await settled();
+  await opened();
+  await settled();
+  assert.equal(entries.length, 4);
+  await go(-2);
+  assert.equal(store.runs, first);
+});
+
+test("runs that this page no longer has are told, with their settings to run again, and what is shown stays", async () => {
+  const { store, session, said, asked } = await page();
+  entries.unshift({
+    state: { stage: "of a page before~1" },
+    url: "http://127.0.0.1/?models=tiny&prompt=x&m=plain&seed=3",
+  });
+  entries.unshift({ state: { stage: "of a page before~0" }, url: "http://127.0.0.1/?at=chain~0~0~" });
+  at += 2;
+  await go(-1);
+  assert.match(said.at(-1), /no longer on this page.*press Run/);
+  assert.deepEqual([session.config.prompt, session.config.seed, store.status.recorded], ["x", 3, "apples"]);
+  assert.deepEqual(asked, [], "and nothing runs without being asked");
+  await go(-1);
+  assert.match(said.at(-1), /came from files/);
+  assert.equal(entries.length, 3);
+});
+
+test("of several steps back the last counts", async () => {
+  const { store, session } = await page();
+  await session.openRecorded("pears");
+  await settled();
+  store.setOption("room", "judge");
+  await settled();
+  go(-2);
+  at += 1;
+  here();
+  popped();
+  await settled();
+  assert.deepEqual([store.status.recorded, store.options.room, entries.length], ["pears", "compare", 3]);
+});
+
+test("the same request run again, or a case opened again, is no step", async () => {
+  const { session } = await page();
+  await session.openRecorded("apples");
+  await settled();
+  assert.equal(entries.length, 1);
+  await session.run();
+  await settled();
+  await session.run();
+  await settled();
+  assert.equal(entries.length, 2);
+});
