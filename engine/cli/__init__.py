@@ -33,7 +33,7 @@ from engine.cli import (
     trajectories,
     tree,
 )
-from engine.errors import LabError
+from engine.status import status_of
 
 COMMANDS = (
     methods,
@@ -62,7 +62,7 @@ COMMANDS = (
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m engine") -> int:
-    """Run one command; a LabError or an unusable file is one line on stderr and status 2, an interrupt status 130."""
+    """Run one command; its exit status, see `engine.status`."""
     parser = argparse.ArgumentParser(prog=prog, description="Speculative decoding, run and measured.")
     parser.add_argument("--version", action="version", version=f"draftscope {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
@@ -70,16 +70,4 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m engine") -> i
         command.add_parser(subparsers)
     args = parser.parse_args(argv)
     args.given = shlex.join([*prog.split(), *(sys.argv[1:] if argv is None else argv)])  # told in what is written
-    try:
-        status: int = args.handler(args)
-    except LabError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"error: {where}{error.strerror or error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
-    return status
+    return status_of(lambda: args.handler(args))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.analysis.advice import advise, batches
-from engine.cli.options import COUNT, add_models, add_prompts, add_sampling, decoding, load_lab, prompts
+from engine.cli.options import COUNT, TO_FOLDER, add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import split
 from engine.errors import ConfigError
@@ -48,7 +48,7 @@ def add_parser(subparsers: Any) -> None:
         "--for", dest="engines", default=",".join(ENGINES), metavar="A,B,...", help=f"among {', '.join(ENGINES)}"
     )
     parser.add_argument("--served-as", default="", metavar="MODEL", help="the draft model or head as a server names it")
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="keep the probes' traces there")
+    parser.add_argument("--out", type=TO_FOLDER, metavar="FOLDER", help="keep the probes' traces there")
     parser.add_argument(
         "--check",
         type=COUNT,

@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, add_models, load_lab
+from engine.cli.options import COUNT, TO_FOLDER, add_models, load_lab
 from engine.errors import ConfigError
 from engine.lookup.static import build_static, tokenizer_mark
 from engine.tune.texts import encode, of_file, of_task
@@ -42,7 +42,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="FOLDER", help="folder of the automaton and its card"
+        "--out", type=TO_FOLDER, required=True, metavar="FOLDER", help="folder of the automaton and its card"
     )
     parser.add_argument("--json", action="store_true", help="the card as JSON instead of a line")
     parser.set_defaults(handler=handle)

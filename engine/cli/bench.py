@@ -5,7 +5,6 @@ ones."""
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,7 +18,7 @@ from engine.bench.contest import Contender, Lap, Times, contest
 from engine.cli.autobench import TASKS, bench_auto
 from engine.cli.batchbench import SIZES, bench_batches, tell
 from engine.cli.compare import quality_lines
-from engine.cli.options import COUNT, add_models, add_prompts, load_lab, prompts
+from engine.cli.options import COUNT, TO_FILE, add_models, add_prompts, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import Spec, label, parse_method, split
 from engine.errors import ConfigError
@@ -91,7 +90,7 @@ def add_parser(subparsers: Any) -> None:
         help="beside speed what the same answers are worth: right answers or BLEU with 95 %% intervals, and the paired "
         "difference from ar",
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="also write results there, as JSON")
+    parser.add_argument("--out", type=TO_FILE, metavar="FILE", help="also write results there, as JSON")
     parser.add_argument("--json", action="store_true", help="results as JSON")
     parser.set_defaults(handler=handle)
 

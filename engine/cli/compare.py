@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from engine.analysis.index import NAME as INDEX
@@ -17,6 +16,7 @@ from engine.analysis.rows import Row, table
 from engine.cli.notes import Idle, own_defaults, tell
 from engine.cli.options import (
     COUNT,
+    TO_FOLDER,
     Prompt,
     add_models,
     add_prompts,
@@ -85,7 +85,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=TO_FOLDER,
         metavar="FOLDER",
         help="write every trace there (.jsonl.gz), and the table while it grows; the same command goes on after a stop",
     )

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from engine.cli.options import TO_FOLDER
 from engine.errors import TraceError
 from engine.served.light import light
 from engine.served.pooling import pooled
@@ -25,7 +26,10 @@ def add_parser(subparsers: Any) -> None:
         help="answers (JSON, JSON lines, an event stream), /metrics, logs, AIPerf's exports; also gzipped",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="write a light trace of each answer that tells its passes in order"
+        "--out",
+        type=TO_FOLDER,
+        metavar="FOLDER",
+        help="write a light trace of each answer that tells its passes in order",
     )
     parser.add_argument("--json", action="store_true", help="the rows as JSON")
     parser.set_defaults(handler=handle)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.analysis.index import NAME, entry, write
-from engine.analysis.reading import read_run
+from engine.analysis.reading import read_file
 from engine.cli.pooled import traces_in
 from engine.cli.progress import track
 
@@ -21,9 +21,10 @@ def add_parser(subparsers: Any) -> None:
 
 
 def handle(args: argparse.Namespace) -> int:
-    """Read trace after trace; none stays in memory."""
+    """Read file after file; none stays in memory. A file of several runs has a row for each."""
     files = track(traces_in(args.folder), "traces", quiet=args.json or not sys.stderr.isatty())
     path = args.folder / NAME
-    count = write(path, (entry(read_run(file), file.relative_to(args.folder).as_posix()) for file in files))
+    rows = (entry(run, file.relative_to(args.folder).as_posix()) for file in files for run in read_file(file))
+    count = write(path, rows)
     print(json.dumps({"index": str(path), "runs": count}) if args.json else f"{path}: {count} runs")
     return 0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, MINUTES, SHARE, SIZE, add_models, add_shard, add_shots
+from engine.cli.options import COUNT, MINUTES, SHARE, SIZE, TO_FILE, TO_FOLDER, add_models, add_shard, add_shots
 from engine.judge.kind import MODELS, TOKENS
 
 LIMIT = "most tokens of a response (default: 128, gsm8k 2048, humaneval and mbpp 1024)"
@@ -46,7 +46,7 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
         "--source", default="", help="JSON-lines file, or datasets:NAME:CONFIG:SPLIT, of a published set"
     )
     parser.add_argument(
-        "--out", type=Path, help="mined file; one that exists is resumed (default: build/judge/TASK.jsonl)"
+        "--out", type=TO_FILE, help="mined file; one that exists is resumed (default: build/judge/TASK.jsonl)"
     )
     add_shots(parser)
     parser.add_argument("--items", type=COUNT, default=500, metavar="N", help="prompts (default: 500)")
@@ -107,7 +107,7 @@ def _mine_parser(parser: argparse.ArgumentParser) -> None:
 def _train_parser(parser: argparse.ArgumentParser) -> None:
     add_models(parser)
     parser.add_argument("--mined", type=Path, required=True, metavar="FILE", help="a mined file")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the judge")
+    parser.add_argument("--out", type=TO_FOLDER, required=True, metavar="DIR", help="folder of the judge")
     parser.add_argument("--token", choices=TOKENS, default="draft", help="whose token is encoded (default: draft)")
     parser.add_argument("--read", choices=MODELS, default="both", help="whose hidden states are read (default: both)")
     parser.add_argument(
@@ -162,7 +162,7 @@ def _eval_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=COUNT, metavar="T", help=LIMIT)
     parser.add_argument("--problem-seed", type=int, default=0, help="seed of the embedded problems (default: 0)")
     parser.add_argument(
-        "--out", type=Path, default=Path("docs/results"), metavar="DIR", help="results (default: docs/results)"
+        "--out", type=TO_FOLDER, default=Path("docs/results"), metavar="DIR", help="results (default: docs/results)"
     )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     add_shard(parser)

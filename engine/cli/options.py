@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 
 from engine.errors import ConfigError, unknown
 from engine.files.shards import Shard
+from engine.files.written import ready, ready_folder
 from engine.lab import Lab
+from engine.runs.assets import kind_of
 from engine.tasks import Problem, load_problems, tuning_problems
 from engine.tasks.marking import EMBEDDED, TASKS
 from engine.tasks.published import PUBLISHED, load_published
@@ -44,6 +46,20 @@ class Prompt:
         return (self.text, *self.more)
 
 
+def place(fits: Callable[[Path], Path]) -> Callable[[str], Path]:
+    """The type of an option that names what will be written: refused before anything is loaded or measured."""
+
+    def read(text: str) -> Path:
+        try:
+            return fits(Path(text))
+        except ConfigError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        except OSError as error:  # a folder that may not even be looked into
+            raise argparse.ArgumentTypeError(f"{text}: {error.strerror}") from None
+
+    return read
+
+
 def option(kind: Callable[[str], T], fits: Callable[[T], bool], words: str) -> Callable[[str], T]:
     """The type of an option: argparse refuses what does not fit, and says that it is no such thing."""
 
@@ -63,6 +79,12 @@ COUNT = option(int, lambda n: n >= 1, "an integer >= 1")
 SIZE = option(int, lambda n: n >= 0, "an integer >= 0")
 MINUTES = option(float, lambda t: t >= 0, "a number of minutes >= 0")
 THREADS = option(str, lambda n: n == "auto" or (n.isdigit() and int(n) >= 1), "'auto' or an integer >= 1")
+TO_FILE, TO_FOLDER = place(ready), place(ready_folder)
+COUNTS = option(
+    lambda text: [int(one) for one in text.split(",")],
+    lambda found: min(found) >= 1,
+    "integers >= 1 with commas between",
+)
 SHARE = option(float, lambda p: 0 < p <= 1, "a share > 0 and <= 1")
 
 
@@ -208,6 +230,8 @@ def add_shard(parser: argparse.ArgumentParser) -> None:
 def load_lab(args: argparse.Namespace) -> Lab:
     """The lab that the model options name."""
     assets = knobs(args.asset, "--asset takes ROLE=DIR")
+    for role in assets:
+        kind_of(role)  # before they meet the arguments of Lab.load
     which = {"target": args.target} if args.target else {"preset": args.preset or "tiny"}
     places = ("device", "target_device", "draft_device", "graphs")
     names = ("draft", "eagle", *places, "dtype", "threads", "languages")
@@ -268,6 +292,8 @@ def settle_task(args: argparse.Namespace) -> None:
 
 
 def _problems(args: argparse.Namespace, tuning: bool) -> list[Problem]:
+    if args.task in PUBLISHED and not args.source:
+        raise ConfigError(f"{args.task} needs --source: a JSON-lines file, or {DATASETS}NAME:CONFIG:SPLIT.")
     if args.task in PUBLISHED:
         return load_published(args.task, args.source, args.items, args.shots, args.shots_from)
     n = args.items or args.usual_items

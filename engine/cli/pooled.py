@@ -12,6 +12,7 @@ from typing import Any
 from engine.analysis.grouping import by_target, one_target
 from engine.analysis.pool import RECORDED, pool
 from engine.analysis.reading import read_file
+from engine.cli.options import TO_FILE
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
 from engine.methods import CARDS
@@ -35,7 +36,9 @@ def add_parser(subparsers: Any) -> None:
         metavar="ID",
         help="only runs of this target, as its traces name it (default: those of each, in turn)",
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help=f"write JSON there (the page shows {RECORDED.name})")
+    parser.add_argument(
+        "--out", type=TO_FILE, metavar="FILE", help=f"write JSON there (the page shows {RECORDED.name})"
+    )
     parser.add_argument("--json", action="store_true", help="the same JSON instead of tables")
     parser.set_defaults(handler=handle)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, MINUTES, add_models, add_shard, load_lab
+from engine.cli.options import COUNT, MINUTES, TO_FOLDER, add_models, add_shard, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
 from engine.files.places import ROOT
@@ -42,10 +42,14 @@ def add_parser(subparsers: Any) -> None:
         "--times", action="store_true", help="also speeds: for a machine on which nothing else runs meanwhile"
     )
     parser.add_argument(
-        "--out", type=Path, default=FOLDER, metavar="FOLDER", help="results (default: docs/results/papers)"
+        "--out", type=TO_FOLDER, default=FOLDER, metavar="FOLDER", help="results (default: docs/results/papers)"
     )
     parser.add_argument(
-        "--keep", type=Path, default=Path("build/papers"), metavar="FOLDER", help="finished runs, to go on from there"
+        "--keep",
+        type=TO_FOLDER,
+        default=Path("build/papers"),
+        metavar="FOLDER",
+        help="finished runs, to go on from there",
     )
     parser.add_argument("--json", action="store_true", help="entries or results as JSON")
     add_models(parser, "--pair")

@@ -15,7 +15,7 @@ from engine.analysis.intervals import mean_interval
 from engine.analysis.ngrams import ORDERS, overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
-from engine.cli.options import add_models, load_lab
+from engine.cli.options import COUNTS, TO_FILE, add_models, load_lab
 from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.files.documents import read_object
@@ -35,6 +35,17 @@ PARTS = {  # of the file -> the action that writes its rows
 RESULTS = ROOT / "docs" / "results" / "trajectories.json"
 
 
+def add_counts(parser: argparse.ArgumentParser) -> None:
+    """How many trajectories tables and figures are for."""
+    parser.add_argument(
+        "--ks",
+        type=COUNTS,
+        default="1,2,4,8,16",
+        metavar="K,K,...",
+        help="numbers of trajectories (default: 1,2,4,8,16)",
+    )
+
+
 def add_results(actions: Any) -> None:
     """Register the action."""
     one = actions.add_parser(
@@ -51,15 +62,14 @@ def add_results(actions: Any) -> None:
     one.add_argument(
         "--replay", type=int, default=8, metavar="N", help="problems replayed for figure 3, 0 for none (default: 8)"
     )
-    one.add_argument("--ks", default="1,2,4,8,16", help="numbers of trajectories (default: 1,2,4,8,16)")
-    one.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="written there")
+    add_counts(one)
+    one.add_argument("--out", type=TO_FILE, default=RESULTS, metavar="FILE", help="written there")
     add_models(one)
     one.set_defaults(handler=results)
 
 
 def results(args: argparse.Namespace) -> int:
     """Gather and write."""
-    wanted = [int(k) for k in args.ks.split(",")]
     found = {part: read_rows(getattr(args, part)) for part in PARTS if getattr(args, part).is_file()}
     before = read_object(args.out) if args.out.is_file() else {}
     if not found or ("compare" not in found and not before.get("compare")):
@@ -71,9 +81,9 @@ def results(args: argparse.Namespace) -> int:
     }
     for part in PARTS:
         settings, rows = found.get(part, ({}, []))
-        body[part] = series_report(settings, rows, trajectory_counts(rows, wanted)) if rows else before.get(part)
+        body[part] = series_report(settings, rows, trajectory_counts(rows, args.ks)) if rows else before.get(part)
     if "compare" in found:
-        body |= _texts(args, wanted, *found["compare"])
+        body |= _texts(args, *found["compare"])
     args.out.parent.mkdir(parents=True, exist_ok=True)
     args.out.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
     kept = [part for part in PARTS if part not in found and body[part]]
@@ -81,13 +91,11 @@ def results(args: argparse.Namespace) -> int:
     return 0
 
 
-def _texts(
-    args: argparse.Namespace, wanted: Sequence[int], settings: dict[str, Any], rows: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _texts(args: argparse.Namespace, settings: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
     """What is read off the texts themselves: figures 2 and 3."""
     first = by_problem(rows, methods_of(rows)[0])
     texts = [[row["ids"] for row in group] for group in first.values()]
-    counts = [k for k in trajectory_counts(rows, wanted) if k > 1]
+    counts = [k for k in trajectory_counts(rows, args.ks) if k > 1]
     return {
         "overlap": overlap_table(texts, counts, ORDERS),
         "acceptance": _acceptance(load_lab(args), settings, first, args.replay) if args.replay else None,

@@ -3,12 +3,12 @@
 import argparse
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from engine.analysis.sheet import Sheet, by_turns
-from engine.cli.options import add_models, load_lab
+from engine.cli.options import TO_FILE, add_models, load_lab
 from engine.cli.progress import track
+from engine.cli.specs import once, split
 from engine.errors import ConfigError
 from engine.lab import Lab
 from engine.methods import get_card
@@ -31,7 +31,7 @@ def add_show(actions: Any, methods: str) -> None:
         "--max-new-tokens", type=int, default=160, metavar="N", help="limit of a trajectory (default: 160)"
     )
     one.add_argument("--seed", type=int, default=0)
-    one.add_argument("--out", type=Path, required=True, metavar="FILE", help="written there (.json)")
+    one.add_argument("--out", type=TO_FILE, required=True, metavar="FILE", help="written there (.json)")
     add_models(one)
     one.set_defaults(handler=show)
 
@@ -40,8 +40,11 @@ def show(args: argparse.Namespace) -> int:
     """Draw, write, tell tau."""
     if args.item < 0 or args.n < 1:
         raise ConfigError("--item counts from 0, and --n from 1.")
+    chosen = contenders(split(args.methods))
+    for one in chosen:
+        get_card(one.method).resolve(one.knobs)  # before they meet the arguments of Lab.trajectories
+    once([one.label for one in chosen])
     lab, problem = load_lab(args), load_problems(args.task, "heldout", args.item + 1)[args.item]
-    chosen = contenders(args.methods.split(","))
     sheets = _draw(lab, args, problem, chosen)
     body = _head(lab, args, problem) | {"methods": [_one(c, sheets[c.label]) for c in chosen]}
     args.out.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,8 @@ from engine.analysis.votes import majority, majority_right
 from engine.cli.options import (
     COUNT,
     MINUTES,
+    TO_FILE,
+    TO_FOLDER,
     Prompt,
     add_models,
     add_prompts,
@@ -27,7 +29,7 @@ from engine.cli.options import (
     settle_task,
 )
 from engine.cli.progress import track
-from engine.cli.results import acceptance_report, add_results
+from engine.cli.results import acceptance_report, add_counts, add_results
 from engine.cli.sheets import add_show
 from engine.cli.specs import once, split
 from engine.config import Sampling
@@ -69,7 +71,7 @@ def add_parser(subparsers: Any) -> None:
     ):
         one = actions.add_parser(name, help=words, description=words)
         one.add_argument("file", type=Path, help="rows written by compare, ablation or trees (.jsonl)")
-        one.add_argument("--ks", default="1,2,4,8,16", help="numbers of trajectories (default: 1,2,4,8,16)")
+        add_counts(one)
         one.add_argument("--method", help="use the trajectories of this method (default: the first in the file)")
         one.add_argument("--json", action="store_true", help="JSON instead of text")
         add_models(one)
@@ -92,7 +94,7 @@ def _draw_parser(actions: Any) -> None:
     one = actions.add_parser("draw", help="n answers to each prompt by one method, with the majority's answer")
     one.add_argument("method", help="a method of `python -m engine methods`")
     one.add_argument("--n", type=COUNT, default=8, help="trajectories of each prompt (default: 8)")
-    one.add_argument("--save", type=Path, metavar="FOLDER", help="write every trace there (.jsonl.gz)")
+    one.add_argument("--save", type=TO_FOLDER, metavar="FOLDER", help="write every trace there (.jsonl.gz)")
     one.add_argument("--record", choices=("full", "light"), default="light", help="what traces keep (default: light)")
     one.add_argument("--json", action="store_true", help="JSON instead of text")
     add_models(one)
@@ -115,11 +117,13 @@ def _series_parser(actions: Any, name: str, default: str, words: str) -> None:
     one.add_argument(
         "--minutes", type=MINUTES, default=0.0, help="stop after so many; run again to go on (default: no limit)"
     )
-    one.add_argument("--out", type=Path, metavar="FILE", help=f"rows, one a trajectory (default: build/{name}.jsonl)")
+    one.add_argument(
+        "--out", type=TO_FILE, metavar="FILE", help=f"rows, one a trajectory (default: build/{name}.jsonl)"
+    )
     one.add_argument("--json", action="store_true", help="JSON instead of text")
     add_models(one)
     add_shard(one)
-    one.set_defaults(handler=series, defaults=default, name=name, ks="1,4,8,16", method=None)
+    one.set_defaults(handler=series, defaults=default, name=name, ks=[1, 4, 8, 16], method=None)
 
 
 def draw(args: argparse.Namespace) -> int:
@@ -244,22 +248,10 @@ def _tree(name: str) -> str:
     return name if name in tree_names() else "best_first"
 
 
-def _wanted(args: argparse.Namespace) -> list[int]:
-    try:
-        found = [int(k) for k in args.ks.split(",")]
-    except ValueError:
-        found = [0]
-    if min(found) < 1:
-        raise ConfigError(
-            f"--ks takes numbers of trajectories from 1 on, comma separated, such as 1,4,8; not {args.ks!r}."
-        )
-    return found
-
-
 def tables(args: argparse.Namespace) -> int:
     """Tables 1 to 4 from rows."""
     settings, rows = read_rows(args.file)
-    names, ks = methods_of(rows), trajectory_counts(rows, _wanted(args))
+    names, ks = methods_of(rows), trajectory_counts(rows, args.ks)
     report = series_report(settings, rows, ks)
     print(json.dumps(report, indent=1) if args.json else _tables_text(report, names, ks))
     return 0
@@ -316,7 +308,7 @@ def overlap(args: argparse.Namespace) -> int:
     """Figure 2: lossless methods write the target's own text, so the trajectories of any of them serve."""
     _, rows = _chosen(args)
     problems = [[row["ids"] for row in group] for group in by_problem(rows, rows[0]["method"]).values()]
-    table = overlap_table(problems, trajectory_counts(rows, _wanted(args)), (2, 3, 4, 5))
+    table = overlap_table(problems, trajectory_counts(rows, args.ks), (2, 3, 4, 5))
     if args.json:
         print(json.dumps(table, indent=1))
         return 0

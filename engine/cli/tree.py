@@ -10,7 +10,8 @@ from typing import Any
 from engine.cli.options import COUNT, MINUTES, SHARE, add_models, knobs, load_lab, prompt_text
 from engine.cli.progress import track
 from engine.errors import ConfigError
-from engine.files.written import writable
+from engine.files.written import ready
+from engine.methods import get_card
 from engine.tasks import load_problems
 from engine.tasks.rows import read_text
 from engine.trees.template import FOLDER, Template, best_first, load_template, named_template
@@ -83,8 +84,7 @@ def _path(name: str) -> Path:
     path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
     if not name.endswith(".json") and not re.fullmatch(r"[\w-]+", name):
         raise ConfigError(f"--out must be a name without a folder, or a path that ends in .json, not {name!r}.")
-    writable(path)
-    return path
+    return ready(path)
 
 
 def _grown(args: argparse.Namespace) -> Template:
@@ -108,9 +108,10 @@ def grow(args: argparse.Namespace) -> int:
 def optimise(args: argparse.Namespace) -> int:
     """Count, keep, compact, write; counts are kept in build/ so that a stopped run goes on."""
     require_countable(args.method)
-    prompts, tree, given = _prompts(args), _grown(args), knobs(args.set)
+    path, given = _path(args.out), knobs(args.set)
+    get_card(args.method).resolve(given)  # before they meet the arguments of Lab.trajectories
+    prompts, tree = _prompts(args), _grown(args)
     lab = load_lab(args)
-    path = _path(args.out)
     store = Path("build") / f"tree-{path.stem}.json"
     usage, done = Usage(tree), 0
     settings = {

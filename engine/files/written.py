@@ -1,5 +1,6 @@
 """Files that are written whole or not at all, over files only, and never through a link into another folder."""
 
+import os
 import secrets
 from pathlib import Path
 
@@ -29,6 +30,31 @@ def in_a_folder(path: Path) -> Path:
     if not path.parent.is_dir():
         raise ConfigError(f"{path} cannot be written: there is no folder {path.parent}. Make it first.")
     return writable(path)
+
+
+def ready(path: Path) -> Path:
+    """The path itself, where `write` can put a file; to be asked before minutes are spent on what goes into it.
+
+    Raises:
+        ConfigError: as `writable`, or what should be its folder is a file or may not be written in.
+    """
+    writable(path)
+    ready_folder(path.parent)
+    return path
+
+
+def ready_folder(path: Path) -> Path:
+    """The path itself, where a folder is or can be made and may be written in.
+
+    Raises:
+        ConfigError: it, or a folder that it would be in, is a file or may not be written in.
+    """
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not there.is_dir():
+        raise ConfigError(f"Nothing can be put in {path}: {there} is no folder.")
+    if not os.access(there, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise ConfigError(f"Nothing can be put in {path}: {there} may not be written in.")
+    return path
 
 
 def write(path: Path, data: bytes) -> Path:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
+from engine.status import status_of
 from engine.training import commands, headcommands, models, natcommands, prmcommands, sourcecommands, strata
 from engine.training.options import add_budget
 
 
-def main(argv: list[str] | None = None) -> None:
-    """Parse and run one command."""
+def main(argv: list[str] | None = None) -> int:
+    """Parse and run one command; its exit status, see `engine.status`."""
     parser = argparse.ArgumentParser(prog="python -m engine.training", description=__doc__)
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -62,8 +64,8 @@ def main(argv: list[str] | None = None) -> None:
     sourcecommands.register(add)
     natcommands.register(add)
     options = parser.parse_args(argv)
-    options.run(options)
+    return status_of(lambda: options.run(options) or 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -17,6 +17,7 @@ from torch import Tensor
 from transformers import AttentionInterface, DynamicCache, LlamaForCausalLM, PreTrainedTokenizerBase
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 
+from engine.model.network import cache_name
 from engine.reward.steps import SENTENCES, step_ends
 from engine.tasks import Problem, get_task
 
@@ -145,7 +146,8 @@ class Labeller:
             ids[s, : len(row)] = torch.tensor(row)
         cache = DynamicCache()
         model.set_attn_implementation(GROUPED)
-        logits = model(input_ids=ids, past_key_values=cache, use_cache=True).logits
+        held = {cache_name(model.forward): cache}
+        logits = model(input_ids=ids, use_cache=True, **held).logits
         which = torch.tensor([s for s, _ in starts])
         length = torch.tensor([len(prompts[s]) + end for s, end in starts])
         cache.reorder_cache(which)
@@ -170,8 +172,8 @@ class Labeller:
                 input_ids=token[:, None],
                 attention_mask=seen.long(),
                 position_ids=(length[rows] + step)[:, None],
-                past_key_values=cache,
                 use_cache=True,
+                **held,
             ).logits[:, -1]
         return out
 

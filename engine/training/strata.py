@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from engine.analysis.heterospec import samples
-from engine.analysis.reading import read_run
+from engine.analysis.reading import read_file
 from engine.lab import Lab
 from engine.strata.bins import Strata
 from engine.strata.learning import granularity, stratify
@@ -52,7 +52,7 @@ def register(add: Any) -> None:
 def learn(options: argparse.Namespace) -> None:
     """Write strata.json and print the bins and the granularity study."""
     torch.set_num_threads(options.threads)
-    traces = [read_run(path) for path in options.traces] if options.traces else fresh(options)
+    traces = [run for path in options.traces for run in read_file(path)] if options.traces else fresh(options)
     found = samples(traces)
     choices = {"criterion": options.criterion, "train_filter": options.train_filter, "min_leaf": options.min_leaf}
     command = f"python -m engine.training strata --items {options.items} --layers {options.layers} "

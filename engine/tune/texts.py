@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from engine.analysis.reading import read_run
+from engine.analysis.reading import read_file
 from engine.errors import ConfigError
 from engine.model import Tokenizer
 from engine.tasks import load_problems
@@ -25,7 +25,8 @@ def of_task(family: str, n: int, seed: int = 0) -> Iterator[str]:
 
 
 def of_file(path: Path, vocab: int | None = None) -> Iterator[list[int] | str]:
-    """A trace (.jsonl, .jsonl.gz) as token ids, JSON lines with a text field each, or a plain text file as one text.
+    """Texts of a file: of a trace file (.jsonl, .jsonl.gz) the token ids of each run, of JSON lines a text field each,
+    of any other the whole text.
 
     Raises:
         ConfigError: no such file, a line without a text, or a trace with ids that a vocabulary of `vocab` tokens lacks.
@@ -34,13 +35,13 @@ def of_file(path: Path, vocab: int | None = None) -> Iterator[list[int] | str]:
     if not path.is_file():
         raise ConfigError(f"There is no file {path}.")
     if path.name.endswith(".gz") or _is_trace(path):
-        trace = read_run(path)
-        ids = [*trace.head.prompt_ids, *trace.token_ids]
-        if vocab is not None and max(ids, default=0) >= vocab:
-            raise ConfigError(
-                f"{path} holds the token id {max(ids)}, and this target has {vocab}: another vocabulary wrote it."
-            )
-        yield ids
+        for trace in read_file(path):
+            ids = [*trace.head.prompt_ids, *trace.token_ids]
+            if vocab is not None and max(ids, default=0) >= vocab:
+                raise ConfigError(
+                    f"{path} holds the token id {max(ids)}, and this target has {vocab}: another vocabulary wrote it."
+                )
+            yield ids
     elif path.suffix == ".jsonl":
         yield from (_text(row, f"{path}, line {number}") for number, row in json_lines(path))
     else:

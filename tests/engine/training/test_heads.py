@@ -255,5 +255,5 @@ def test_a_block_in_training_is_the_one_of_drafting(context: TrainingContext) ->
             for block, root in enumerate(both):
                 memory = head.memory(32)
                 head.read(memory, batch.taps[line, :root])
-                made = head.fill(memory, int(batch.ids[line, root]), size - 1)
+                made = head.fill(memory, head.block(int(batch.ids[line, root]), size - 1))
                 torch.testing.assert_close(made, wanted[line, block], atol=2e-4, rtol=1e-4)

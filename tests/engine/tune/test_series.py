@@ -163,6 +163,8 @@ def test_texts(tmp_path, lab):
     trace.save(tmp_path / "t.jsonl.gz")
     trace.save(tmp_path / "t.jsonl")
     assert list(of_file(tmp_path / "t.jsonl.gz")) == list(of_file(tmp_path / "t.jsonl")) == [[5, 6, *trace.token_ids]]
+    (tmp_path / "both.jsonl").write_bytes(2 * (tmp_path / "t.jsonl").read_bytes())
+    assert list(of_file(tmp_path / "both.jsonl")) == 2 * list(of_file(tmp_path / "t.jsonl"))
     (tmp_path / "c.jsonl").write_text(json.dumps({"x": 1}))
     with pytest.raises(ConfigError, match="line 1"):
         list(of_file(tmp_path / "c.jsonl"))

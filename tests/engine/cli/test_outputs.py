@@ -1,0 +1,164 @@
+"""Where results go is looked at before anything is loaded or measured; what a command says when it cannot go on."""
+
+import os
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+
+import pytest
+
+from engine.cli import main
+from engine.training.__main__ import main as training
+from tests.engine.cli.test_commands import pair, refused
+
+__all__ = ["pair"]
+
+NOBODY = 65534
+TO_FILE = [
+    ("bench",),
+    ("pooled", "."),
+    ("trajectories", "results"),
+    ("trajectories", "compare"),
+    ("trajectories", "show"),
+    ("mine", "--task=arithmetic"),
+]
+TO_FOLDER = [
+    ("advise", "--task=arithmetic"),
+    ("compare", "--methods=ar", "--task=arithmetic"),
+    ("automaton",),
+    ("judge-train", "--mined=a"),
+    ("judge-eval", "--task=arithmetic"),
+    ("reproduce", "stand"),
+    ("import", "."),
+]
+
+
+@pytest.fixture
+def nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(*args: object, **options: object) -> None:
+        pytest.fail("models were loaded first")
+
+    monkeypatch.setattr("engine.cli.options.Lab.load", load)
+
+
+def said(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    with pytest.raises(SystemExit) as left:
+        main(argv)
+    assert left.value.code == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("nothing_loaded")
+@pytest.mark.parametrize("argv", TO_FILE, ids=" ".join)
+def test_a_folder_in_place_of_a_file_is_refused_first(
+    argv: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert "is no file" in said(capsys, *argv, f"--out={tmp_path}")
+    assert "file is no folder" in said(capsys, *argv, f"--out={tmp_path / 'file' / 'new' / 'x.json'}")
+
+
+@pytest.mark.usefixtures("nothing_loaded")
+@pytest.mark.parametrize("argv", TO_FOLDER, ids=" ".join)
+def test_a_file_in_place_of_a_folder_is_refused_first(
+    argv: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert "file is no folder" in said(capsys, *argv, f"--out={tmp_path / 'file'}")
+    assert "file is no folder" in said(capsys, *argv, f"--out={tmp_path / 'file' / 'new'}")
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A folder; who the test is afterwards is seen to."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        was = os.geteuid()
+        yield Path(name)
+        os.seteuid(was)
+
+
+@pytest.mark.parametrize(("mode", "words"), [(0o555, "may not be written in"), (0o400, "Permission denied")])
+def test_a_folder_that_may_not_be_used(
+    mode: int, words: str, open_to_all: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (open_to_all / "closed").mkdir(mode=mode)
+    if os.geteuid() == 0:
+        os.seteuid(NOBODY)
+    assert words in said(capsys, "bench", f"--out={open_to_all / 'closed' / 'x.json'}")
+
+
+@pytest.mark.usefixtures("nothing_loaded")
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("run", "ar", "a", "--asset", "device=cpu"), "Unknown asset role 'device'"),
+        (("run", "ar", "a", "--asset", "meduza=x"), "Did you mean 'medusa'"),
+        (("compare", "--methods", "ar", "--task", "gsm8k"), "gsm8k needs --source"),
+        (("trajectories", "show", "--methods", "stand:n=3", "--out", "x"), "Unknown knob of stand 'n'"),
+        (("trajectories", "show", "--methods", "pld,pld", "--out", "x"), "named twice"),
+        (("tree", "optimise", "--set", "temperature=1", "--out", "x"), "Unknown knob of stand 'temperature'"),
+        (("tree", "optimise", "--set", "n=1", "--out", "x"), "Unknown knob of stand 'n'"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else None,
+)
+def test_wrong_words_are_one_line(
+    argv: tuple[str, ...],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words in refused(capsys, *argv)
+
+
+def test_a_list_is_one_knob_of_a_sheet(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "not '3,2'" in refused(capsys, "trajectories", "show", "--methods", "stand:orders=3,2,sam", "--out", "x")
+
+
+def test_costs_are_of_lengths_that_can_be_chosen(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("ar", "recycle"):
+        assert f"{name} has no length" in refused(capsys, "calibrate", "--costs", "--methods", name, *pair)
+
+
+def test_threads_have_an_end(pair: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert "threads must be" in refused(capsys, "run", "ar", "a", "--threads", "100000", *pair)
+
+
+def test_training_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert training(["strata", "--traces", str(tmp_path / "none.jsonl"), "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("error: none.jsonl cannot be read")
+
+
+def shell(command: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    own = {**os.environ, **environ, "ENGINE": f"{sys.executable} -m engine"}
+    return subprocess.run(["bash", "-c", command], env=own, capture_output=True, text=True, check=False)
+
+
+def test_a_pipe_that_is_closed_is_no_error() -> None:
+    found = shell("$ENGINE schema | true; echo ${PIPESTATUS[0]}")
+    assert (found.stdout, found.stderr) == ("141\n", "")
+
+
+def test_letters_that_the_terminal_lacks_are_written_as_escapes(pair: list[str]) -> None:
+    found = shell(f"$ENGINE run ar '\u2192' {' '.join(pair)} --max-new-tokens 2", PYTHONIOENCODING="ascii")
+    assert found.returncode == 0, found.stderr
+
+
+def test_an_interrupt_while_commands_are_imported_is_said_in_a_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "engine.cli", Interrupted("engine.cli"))
+    monkeypatch.setattr(sys, "argv", ["engine", "methods"])
+    with pytest.raises(SystemExit) as left:
+        runpy.run_module("engine", run_name="__main__")
+    assert (left.value.code, capsys.readouterr().err) == (130, "stopped\n")
