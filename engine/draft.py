@@ -80,6 +80,11 @@ class Draft:
         return kids_of(self.parents)
 
     @property
+    def steps(self) -> int:
+        """Tokens that its drafter wrote: as many as there are, but where the drafter has a tokenizer of its own."""
+        return self.extras.get("draft_tokens", len(self))
+
+    @property
     def levels(self) -> int:
         """Depth of the deepest node; 0 for an empty draft."""
         return max(self.depths, default=0)

@@ -22,6 +22,10 @@ class ChainChoice:
     What the drafter is so sure of is taken to hold as often as `forecast` says, where one was measured; else a little
     oftener than the drafter says itself. Either counts as one test.
 
+    A draft of a model with another tokenizer is chosen in that model's own tokens (steps); how many of the target's one
+    of them becomes is learnt. Which of the steps held is told by their share: of 8 steps that became 2 tokens, of
+    which the first holds, 4.
+
     Rounds without a draft follow where drafts have been slower than plain decoding; they double where a new one is too.
     """
 
@@ -37,7 +41,7 @@ class ChainChoice:
 
     def _fresh(self) -> None:
         self.pace = Pace(self.costs, CHAIN_HELD, MEMORY)  # of the rounds that draft
-        self._any = Share(HELD)
+        self._any, self._each = Share(HELD), Share(1.0)  # tokens that hold; the target's tokens a step
         self._bins = [Share(0.5, 1.0) for _ in range(len(EDGES) + 1)]
         self._depths = [Share(HELD, 2.0) for _ in range(MOST_CHAIN)]
         self._pause = PAUSE  # how long the next one is
@@ -49,7 +53,7 @@ class ChainChoice:
         evidence; but where they left off drafting it is tried anew."""
         if self._pays:
             self.pace.fade()
-            for share in (self._any, *self._bins, *self._depths):
+            for share in (self._any, self._each, *self._bins, *self._depths):
                 share.fade()
         else:
             self._fresh()
@@ -75,7 +79,8 @@ class ChainChoice:
             return 0
         if stepwise:
             return MOST_CHAIN
-        return max(1, best_length(self._known(), self.costs)) if self._any.tests else FIRST_LENGTH
+        each = self._each.value()
+        return max(1, best_length(self._known(), self.costs, each)) if self._any.tests else FIRST_LENGTH
 
     def _known(self) -> list[float]:
         """By place the chance that a draft token holds where those before it did."""
@@ -113,25 +118,32 @@ class ChainChoice:
 
     def _worth(self, drafted: int, step: float) -> float:
         """The chance from which on one more token, and so much drafting, is worth its time."""
-        return max(self.pace.rate, self._plain) * (step + self.costs.further(drafted + 1))
+        each = self._each.value()
+        return max(self.pace.rate, self._plain) * (step / each + self.costs.further(round(each * drafted) + 1))
 
-    def told(self, drafted: int) -> Told:
-        """This round's choice."""
-        reached, tokens = 1.0, 1.0
-        for chance in (self._chances or self._known())[:drafted]:
+    def told(self, drafted: int, steps: int | None = None) -> Told:
+        """This round's choice, of so many draft tokens that are verified, made in as many `steps` or others."""
+        steps = drafted if steps is None else steps
+        reached, held = 1.0, 0.0
+        for chance in (self._chances or self._known())[:steps]:
             reached *= chance
-            tokens += reached
-        return Told(tokens, self.costs.round(drafted or None, drafted + 1), self._least, self._following)
+            held += reached
+        tokens = 1.0 + held * (drafted / steps if steps else 1.0)
+        return Told(tokens, self.costs.round(steps or None, drafted + 1), self._least, self._following)
 
-    def observe(self, drafted: int, accepted: int) -> None:
-        """Learn from a verified round whose length was chosen. The pace takes the tokens that were expected, which
-        scatter less than those that came; how often the expectation is wrong is learnt with the chances."""
+    def observe(self, drafted: int, accepted: int, steps: int | None = None) -> None:
+        """Learn from a verified round whose length was chosen; `steps` as for `told`. The pace takes the tokens that
+        were expected, which scatter less than those that came; how often the expectation is wrong is learnt with the
+        chances."""
         if not self._chosen:
             return
         self._chosen = False
+        steps = drafted if steps is None or not drafted else steps
         if drafted:
-            self.pace.add(self.told(drafted).expected, self.costs.round(max(drafted, self._asked), drafted + 1))
-        for place in range(min(accepted + 1, drafted)):
+            self.pace.add(self.told(drafted, steps).expected, self.costs.round(max(steps, self._asked), drafted + 1))
+            self._each.add(drafted, steps)
+            accepted = accepted * steps // drafted
+        for place in range(min(accepted + 1, steps)):
             held = float(place < accepted)
             self._any.add(held)
             if place < MOST_CHAIN:

@@ -52,7 +52,7 @@ class Costs:
     fork: float = 0.0  # of each level of a tree, more than of a chain with as many rows
     spread: float = 0.0  # of a pass over a tree, more than over a chain of as many tokens
 
-    def verify(self, tokens: int) -> float:
+    def verify(self, tokens: float) -> float:
         """A pass of the target over so many tokens, the root included."""
         return self.passes.at(tokens)
 
@@ -71,7 +71,7 @@ class Costs:
         """What so many levels of a tree in which so many nodes went on cost more than as many steps of a chain."""
         return steps * self.fork + (rows - steps) * self.row
 
-    def round(self, steps: int | None, tokens: int, rows: int | None = None) -> float:
+    def round(self, steps: int | None, tokens: float, rows: int | None = None) -> float:
         """A whole round of so many steps (None drafts nothing) that verifies so many tokens, the root included; `rows`
         as for `draft`."""
         spread = 0.0 if steps is None or rows is None else self.spread

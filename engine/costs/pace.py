@@ -17,17 +17,18 @@ HELD = 0.8  # share of draft tokens taken to be accepted before any was tested
 KEPT, KEPT_ROUNDS = 16.0, 2.0  # most tests that a share, and rounds that a pace, brings from earlier texts
 
 
-def best_length(accepted: Sequence[float], costs: Costs) -> int:
+def best_length(accepted: Sequence[float], costs: Costs, each: float = 1.0) -> int:
     """The length of a chain that maximises expected tokens a millisecond; 0 drafts nothing.
 
-    `accepted[i]` is the chance that draft token i holds where all before it did.
+    `accepted[i]` is the chance that draft token i holds where all before it did; it becomes `each` tokens of the
+    target's.
     """
     reached, tokens = 1.0, 1.0  # the target's own token comes with every round
     best, length = tokens / costs.round(None, 1), 0
     for n, chance in enumerate(accepted, 1):
         reached *= chance
-        tokens += reached
-        rate = tokens / costs.round(n, n + 1)
+        tokens += each * reached
+        rate = tokens / costs.round(n, each * n + 1)
         if rate > best:
             best, length = rate, n
     return length

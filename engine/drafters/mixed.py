@@ -32,6 +32,7 @@ class Mixed:
     SHAPES: ClassVar[tuple[str, ...]] = ("chain",)
     NEEDS: ClassVar[tuple[str, ...]] = ("draft",)
     WRITES_AS: ClassVar[str] = "model"
+    ASKING: ClassVar[dict[str, int]] = {"min_match": 1_000_000}
     DISTRIBUTIONS: ClassVar[bool] = False
     WANTS: ClassVar[tuple[str, ...]] = ()
     taps: tuple[int, ...] = ()

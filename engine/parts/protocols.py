@@ -65,12 +65,13 @@ class Kit:
             raise ConfigError("A knob is auto, and what a round costs here was not measured.")
         return self.costs
 
-    def session(self, role: str) -> Session | BridgedSession:
-        """A fresh sequence on the model in that role, asked and answering in the target's ids."""
+    def session(self, role: str, slots: int = 0) -> Session | BridgedSession:
+        """A fresh sequence on the model in that role, asked and answering in the target's ids; `slots` as of
+        `Model.session`."""
         model = self.model(role)
         if role in self.bridges:
             return BridgedSession(model.session(SPELT * self.capacity), self.bridges[role])
-        session = model.session(self.capacity)
+        session = model.session(self.capacity, slots=slots)
         session.vocab = min(session.vocab, self.vocab)
         return session
 
@@ -113,6 +114,12 @@ def decoder_only(part: type[Any]) -> str:
 def writes_as(drafter: type[Any]) -> str:
     """The name of the drafter whose probabilities this one's chains have (its `WRITES_AS`): its own unless it says."""
     return str(getattr(drafter, "WRITES_AS", drafter.NAME))
+
+
+def always_asking(drafter: type[Any]) -> Mapping[str, KnobValue]:
+    """Knobs under which a drafter asks its shape before every draft (its `ASKING`), where at others some drafts have a
+    length of their own; none of most."""
+    return dict(getattr(drafter, "ASKING", {}))
 
 
 def one_pass(drafter: type[Any]) -> bool:

@@ -20,10 +20,12 @@ from engine.costs.curve import rising
 from engine.costs.pace import MOST_NODES
 from engine.costs.trees import TreeChoice
 from engine.draft import chain
+from engine.drafters import DRAFTERS
+from engine.errors import ConfigError
 from engine.loop import Decoding
 from engine.methods.compose import build
 from engine.model.load import Model
-from engine.parts import Kit
+from engine.parts import Kit, always_asking
 from engine.runs.pair import Pair
 from engine.shapes import SHAPES
 from engine.streams import Streams
@@ -44,8 +46,17 @@ NOTHING = Costs(Curve(((1, 1.0),)), 0.0, 0.0)  # by which a planted choice need 
 
 
 def costs_of(pair: Pair, card: Card, config: RunConfig) -> Costs:
-    """The costs for this drafter and kind of shape; measured when first asked for, at the run's sampling."""
+    """The costs for this drafter and kind of shape; measured when first asked for, at the run's sampling.
+
+    Raises:
+        ConfigError: the method's drafts have no length to choose.
+    """
     kind = SHAPES[card.shape].KIND
+    if kind not in AS_CHOSEN:
+        raise ConfigError(
+            f"{card.name} has no length that could be left to what rounds cost: its drafts are neither chains nor "
+            "dynamic trees."
+        )
     key = (card.drafter, kind, card.rule, torch.get_num_threads(), config.sampling.greedy)
     if key not in pair.measured:
         with torch.inference_mode():
@@ -167,7 +178,8 @@ class _Drafts:
     def __init__(self, pair: Pair, card: Card, config: RunConfig, kind: str, levels: int, rows: int) -> None:
         self.pair, self.card, self.levels, self.rows = pair, card, levels, rows
         self.planted = kind != "chain"
-        own: dict[str, KnobValue] = {**config.knobs, **AS_CHOSEN[kind]} | ({} if self.planted else {"gamma": levels})
+        own: dict[str, KnobValue] = {**config.knobs, **AS_CHOSEN[kind], **always_asking(DRAFTERS[card.drafter])}
+        own |= {} if self.planted else {"gamma": levels}
         self.config = replace(config, knobs=own, record="light", stop=(), max_new_tokens=max(config.max_new_tokens, 32))
         self._rounds: list[Round] = []
         self._fresh()
@@ -223,5 +235,5 @@ class _Drafts:
 
 
 def _grown(found: Round) -> int:
-    """Levels that were drafted; of a tree perhaps more than were verified."""
-    return found.extras.get("levels", found.levels)
+    """Levels that were drafted; of a tree perhaps more than were verified, of another model's text its own tokens."""
+    return found.extras.get("levels", found.extras.get("draft_tokens", found.levels))

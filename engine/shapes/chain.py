@@ -54,8 +54,8 @@ class Chain:
     def keep(self, draft: Draft) -> Draft:
         if self.choice is None:
             return draft
-        return replace(draft, extras={**draft.extras, **self.choice.told(len(draft)).extras()})
+        return replace(draft, extras={**draft.extras, **self.choice.told(len(draft), draft.steps).extras()})
 
     def observe(self, outcome: Outcome) -> None:
         if self.choice:
-            self.choice.observe(len(outcome.draft), len(outcome.verdict.path))
+            self.choice.observe(len(outcome.draft), len(outcome.verdict.path), outcome.draft.steps)

@@ -129,7 +129,9 @@ class EntropyStop:
         return replace(draft, extras={**draft.extras, "lambda": self.bound.threshold, "stop_entropy": self._stopped})
 
     def observe(self, outcome: Outcome) -> None:
-        self.bound.update(len(outcome.draft), len(outcome.verdict.path), self.gamma)
+        drafted, accepted = len(outcome.draft), len(outcome.verdict.path)
+        steps = outcome.draft.steps
+        self.bound.update(steps, accepted * steps // drafted if drafted else 0, self.gamma)
 
 
 class EntropyStopTree:

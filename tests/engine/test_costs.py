@@ -162,6 +162,41 @@ def test_rounds_that_found_nothing_to_draft_say_nothing_of_the_drafter() -> None
         choice.observe(0, 0)
 
 
+@pytest.mark.parametrize(("steps", "tokens"), [(2, 6), (6, 2), (4, 4)])
+def test_a_draft_is_chosen_in_the_tokens_of_the_model_that_writes_it(steps: int, tokens: int) -> None:
+    """Steps that become other tokens are asked for, learnt and paid as steps, verified and told as tokens."""
+    choice = ChainChoice(CURVE)
+    for _ in range(200):
+        choice.limit()
+        asked = [choice.more(place, 0.9) for place in range(steps)]
+        assert all(asked)
+        told = choice.told(tokens, steps)
+        choice.observe(tokens, tokens, steps)
+    assert told.expected == pytest.approx(1 + tokens, rel=0.02) and told.expected_ms == CURVE.round(steps, tokens + 1)
+    assert choice.pace.rate == pytest.approx(told.expected / told.expected_ms, rel=0.02)
+    assert [share.tests for share in choice._depths[: steps + 1]] == [200.0] * steps + [0.0]
+    choice.limit()
+    choice.more(0, 0.9)
+    choice.more(1, 0.9)
+    each = tokens / steps
+    worth = choice.pace.rate * CURVE.further(round(each) + 1)
+    assert choice.told(1).least == pytest.approx(worth, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("drafted", "accepted", "steps", "held"),
+    [(2, 1, 8, 4), (2, 0, 8, 0), (6, 4, 2, 1), (6, 2, 2, 0), (3, 3, 5, 5), (4, 2, 4, 2)],
+)
+def test_steps_hold_as_far_as_their_tokens_do(drafted: int, accepted: int, steps: int, held: int) -> None:
+    choice = ChainChoice(CURVE)
+    choice.limit()
+    for place in range(steps):
+        choice.more(place, 0.99)
+    choice.observe(drafted, accepted, steps)
+    tested = [(share.tests, share.held) for share in choice._depths[:steps]]
+    assert tested == [(1, 1)] * held + [(1, 0)] * (held < steps) + [(0, 0)] * (steps - held - 1)
+
+
 Text = list[tuple[float, bool]]  # at each place how sure the drafter is of its token, and whether that holds
 FAMILIES = {  # chances of a confidence, by how often it comes
     "honest": [(0.998, 0.998, 6), (0.9, 0.9, 2), (0.4, 0.4, 2)],

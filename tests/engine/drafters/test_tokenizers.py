@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 import torch
+from tokenizers import Regex, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as Core
-from tokenizers import decoders, models, pre_tokenizers
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 from transformers.generation import candidate_generator
 
 from engine.config import Sampling
+from engine.costs.chains import ChainChoice
 from engine.draft import Draft
 from engine.drafters.universal import added, following
 from engine.errors import ConfigError, ModelMismatch
@@ -23,8 +24,10 @@ from engine.lab import Lab
 from engine.model import BridgedSession, Tokenizer, bridge
 from engine.model.bridge import spellings
 from engine.parts import writing
+from engine.runs import costs as measuring
 from engine.runs.running import prepare
 from engine.sampling import distribution
+from engine.shapes.chain import Chain
 from engine.verify import walk
 from tests.engine.distributions import Tree, worst
 from tests.engine.drafters.lookups import context
@@ -230,6 +233,40 @@ def test_with_one_tokenizer_universal_assistance_is_greedy_drafting(zoo: Zoo) ->
         theirs = lab.run("sd", prompt, max_new_tokens=24, gamma=4)
         drafts = [[[n.token for n in r.nodes] for r in trace.rounds] for trace in (ours, theirs)]
         assert drafts[0] == drafts[1]
+
+
+def pairs_lab() -> Lab:
+    """A toy target that writes letters, and a toy draft model that writes two at once."""
+    lab, words = toy_lab(2, draft=None), ["aa", "ab", "ba", "bb", "a", "b"]
+    core = Core(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="a"))
+    core.pre_tokenizer, core.decoder = pre_tokenizers.Split(Regex("..?"), "isolated"), decoders.Fuse()
+    draft = toy_model(toy_table(len(words), 5), "pairs")
+    draft.tokenizer = Tokenizer(PreTrainedTokenizerFast(tokenizer_object=core), [])
+    lab.models["draft"] = draft
+    return lab
+
+
+def test_a_length_left_to_the_device_counts_the_draft_models_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are what is asked for, timed and learnt; of the target's there are twice as many."""
+    lab, grown, timed = pairs_lab(), set[tuple[int, int]](), measuring._Drafts.round
+
+    def watched(self: measuring._Drafts) -> None:
+        timed(self)
+        grown.add((self.levels, self.steps))
+
+    monkeypatch.setattr(measuring._Drafts, "round", watched)
+    costs = lab.costs("universal", "abab", gamma="auto", max_new_tokens=60)
+    assert grown == {(1, 1), (7, 7)} and costs.step > 0
+    want = lab.run("ar", "abab", max_new_tokens=40).token_ids
+    method = prepare(lab, "universal", gamma="auto")
+    trace = lab.run("universal", "abab", max_new_tokens=40, reuse=method)
+    assert trace.token_ids == want
+    costs, whole = lab.costs("universal"), [r for r in trace.rounds[:-1] if r.drafted]
+    assert whole and any(r.drafted == 2 * r.extras["draft_tokens"] for r in whole)
+    for r in whole:
+        assert r.extras["expected_ms"] == costs.round(r.extras["draft_tokens"], r.drafted + 1)
+        assert 1 < r.extras["expected"] <= 1 + r.drafted
+    assert known(ChainChoice, known(Chain, method.shape).choice)._each.value() > 1.2
 
 
 def test_text_is_cut_where_a_token_begins(zoo: Zoo) -> None:

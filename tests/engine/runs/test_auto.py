@@ -148,6 +148,23 @@ def test_a_chain_is_timed_at_its_length_though_its_text_ends_at_once(monkeypatch
     assert set(grown) == {(1, 1), (7, 7)} and costs.step > 0
 
 
+def test_drafts_are_timed_where_their_length_is_asked_for_not_where_they_are_copies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grown, timed = list[tuple[int, object]](), measuring._Drafts.round
+
+    def watched(self: measuring._Drafts) -> None:
+        timed(self)
+        grown.append((self._rounds[-1].levels, self._rounds[-1].extras["where"]))
+
+    monkeypatch.setattr(measuring._Drafts, "round", watched)
+    lab, prompt, knobs = toy_lab(4), [0, 1, 2, 0, 1, 2, 0, 1], {"min_match": 1, "alpha": 20.0}
+    copied = lab.run("mixed", prompt, max_new_tokens=40, gamma=7, **knobs)
+    assert {event.extras["where"] for event in copied.rounds} == {"dynamic", "model"}
+    assert lab.costs("mixed", prompt, gamma="auto", max_new_tokens=40, **knobs).step > 0
+    assert {one for one in grown if one[0]} == {(1, "model"), (7, "model")}
+
+
 def test_a_method_that_lives_on_is_measured_on_a_prompt_of_some_length(monkeypatch: pytest.MonkeyPatch) -> None:
     lab, prompts = toy_lab(), list[tuple[int, ...]]()
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from engine.draft import chain
+from engine.parts import Outcome
 from engine.shapes.entropy_stop import EntropyBound, EntropyStop, EntropyStopTree
 from engine.trees.growth import Growth
 
@@ -81,3 +82,15 @@ def test_whose_entropy_stops_a_tree(scope: str, rows: list[torch.Tensor], kept: 
     assert shape.admit(grown, torch.zeros(1, 4)) is None  # the first level always grows
     grown.add(torch.zeros(1, 4))
     assert shape.admit(grown, torch.stack(rows)) == kept
+
+
+def test_a_draft_of_another_tokenizer_is_counted_in_the_tokens_that_were_asked_for() -> None:
+    """Ten drafted tokens that became four, or twenty, of the target's and all hold are the whole length: it stays."""
+    for tokens in (4, 20):
+        shape = EntropyStop(None, values(EntropyStop))  # type: ignore[arg-type]
+        draft = chain([3] * tokens, extras={"draft_tokens": 10})
+        for accepted, threshold in ((tokens, 0.5), (tokens // 2, 0.9 * 0.5 + 0.1 * 0.51)):
+            verdict: Any = SimpleNamespace(path=list(range(accepted)))
+            shape.observe(Outcome(draft, None, verdict, None, []))  # type: ignore[arg-type]
+            assert shape.bound.threshold == pytest.approx(threshold)
+        assert shape.bound.rate == pytest.approx(0.5 * (0.5 * 0.9 + 0.5) + 0.5 * 0.5)
