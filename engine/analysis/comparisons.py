@@ -151,6 +151,8 @@ def _share(giver: str) -> Callable[[Scene, Compare, Term], Clause]:
 
 
 def _score(scene: Scene, part: Compare, found: Term) -> Clause:
+    if found.value is None and not scene.reason.get("edge", True):
+        return "", "the judge is not asked: the text is longer than the draft model, which it reads, can read"
     if found.value is None:
         return "", "the judge is not asked about the last draft token of a window"
     given = f"the judge gives importance {number(found.value, found.limit)}"

@@ -30,7 +30,7 @@ _UNIMPORTANT = Compare(
 
 class JudgeRule:
     """Override on rejection: accept when p(important) < threshold. Threshold 0 is speculative decoding; above 1 accepts
-    all."""
+    all. Beyond the context of a draft model that the judge reads nothing is overridden."""
 
     NAME: ClassVar[str] = "judge"
     GUARANTEE: ClassVar[Guarantee] = "lossy"
@@ -101,7 +101,7 @@ class JudgeRule:
         self.blocks = [block.split(":") for block in self.judge.kind.blocks]
         self.session: Session | None = None
         if any(model == "draft" for model, _ in self.blocks):
-            found = kit.session("draft")
+            found = kit.session("draft", slots=kit.capacity)
             if not isinstance(found, Session):
                 raise ConfigError(
                     f"The judge for {self.judge.task} reads the draft model's states at each draft token, and this "
@@ -118,8 +118,9 @@ class JudgeRule:
         return verdict
 
     def _override(self, view: RoundView, node: int) -> tuple[bool, Reason, float | None]:
-        if self.edge == "reject" and view.draft.depths[node] == view.draft.levels:
-            return False, {"id": "judge_refused", "score": None, "threshold": self.threshold, "edge": True}, None
+        edge = self.edge == "reject" and view.draft.depths[node] == view.draft.levels
+        if edge or not self._readable(view):
+            return False, {"id": "judge_refused", "score": None, "threshold": self.threshold, "edge": edge}, None
         if self._scores is None:
             self._scores = self.judge.scores(self.features(view, range(len(view.draft))))
         score = self._scores[node]
@@ -137,6 +138,10 @@ class JudgeRule:
         rows = {"draft": [n + 1 for n in nodes], "prev": [view.draft.parents[n] + 1 for n in nodes]}
         parts = [(view.hidden if model == "target" else self._draft(view))[rows[token]] for model, token in self.blocks]
         return torch.cat([part.to(view.hidden.device).float() for part in parts], -1)
+
+    def _readable(self, view: RoundView) -> bool:
+        """Whether the text with its draft is not longer than the draft model, where the judge reads it, can read."""
+        return self.session is None or self.session.left(view.tokens) >= view.draft.levels
 
     def _draft(self, view: RoundView) -> Tensor:
         """The draft model's rows [N + 1, D] over this round, from one parallel pass as in training (appendix C)."""

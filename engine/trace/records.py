@@ -50,7 +50,7 @@ class Compared(TypedDict, total=False):
     score: float | None  # a judge's importance; None where it was not asked
     threshold: float | None
     reward: float | None  # of a drafted step, by a process reward model
-    edge: bool  # the last draft token of a window, about which the judge is not asked
+    edge: bool  # whether it is the last draft token of a window, about which the judge is not asked; else none can be
     h: float  # entropy of the distribution that is sampled from
     found: str | None  # mathematics in the token; None where there is none
     pattern: str

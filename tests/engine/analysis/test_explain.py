@@ -252,6 +252,9 @@ def test_lossy_overrides() -> None:
     )
     edge = {"id": "judge_refused", "score": None, "threshold": 0.12, "edge": True, "choice": DOG}
     assert one("r", edge, **judge).endswith("and the judge is not asked about the last draft token of a window.")
+    assert one("r", edge | {"edge": False}, **judge).endswith(
+        "and the judge is not asked: the text is longer than the draft model, which it reads, can read."
+    )
     plain = {"id": "heuristic_relaxed", "found": None, "rank": 3, "choice": DOG}
     assert one("x", plain, rule="math") == "Accepted although the target prefers `dog`: `cat` is no mathematics."
     assert one("x", plain, rule="math", knobs={"math_k": 4}).endswith(

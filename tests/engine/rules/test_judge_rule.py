@@ -124,6 +124,31 @@ def test_the_window_edge_may_be_rejected_unasked(judged: Lab) -> None:
     assert any(n.state == "relaxed" for r in trace.rounds for n in r.nodes[:-1])
 
 
+@pytest.mark.parametrize("kind", [FeatureKind(), FeatureKind("prev", "draft")])
+@pytest.mark.parametrize(("drafter", "shape"), [("pld", "chain"), ("layer_skip", "chain"), ("recycle", "static_tree")])
+@pytest.mark.parametrize("context", [6, 50])
+def test_a_draft_model_that_the_text_outgrows(
+    zoo: Zoo, tmp_path: Path, kind: FeatureKind, drafter: str, shape: str, context: int
+) -> None:
+    """Of a draft as of a tree that it has room for its states are read; beyond its context the rule is the exact one."""
+    lab = zoo.lab("llama", draft="noise")
+    lab.models["draft"] = replace(lab.models["draft"], context=context)
+    give_judge(lab, tmp_path / "judge", kind)
+    card = lab.compose(drafter=drafter, shape=shape, rule="judge")
+    trace = lab.run(card, PROMPTS[1], judge_threshold=1.01, max_new_tokens=60)
+    assert some(trace.end).reason == "limit"
+    whole, beyond = (some(trace.head).prompt_ids, [])
+    for round_ in trace.rounds:
+        fits = len(whole) + max((n.depth for n in round_.nodes), default=0) <= context
+        refused = [n for n in round_.nodes if some(n.reason)["id"] == "judge_refused"]
+        assert not refused if fits else all(n.judge is None and not some(n.reason)["edge"] for n in refused)
+        assert fits or not any(n.state == "relaxed" for n in round_.nodes)
+        beyond += refused
+        whole = [*whole, *(token.token for token in round_.tokens)]
+    assert beyond
+    assert (context == 6) != any(n.state == "relaxed" for round_ in trace.rounds for n in round_.nodes)
+
+
 def test_a_judge_of_other_models_is_refused_unless_forced(zoo: Zoo, tmp_path: Path) -> None:
     lab, other = zoo.lab("llama"), zoo.lab("llama", seed=9)
     give_judge(lab, tmp_path / "judge")
