@@ -17,6 +17,8 @@ from engine.bench.contenders import bandwidth
 from engine.draft import Draft, chain
 from engine.errors import ConfigError
 from engine.heads.block import Spec
+from engine.heads.dflash import DflashHead, DflashSpec
+from engine.heads.dflash import wanted as dflash_names
 from engine.heads.eagle import EagleHead, EagleSpec, wanted
 from engine.heads.graphs import Levels
 from engine.heads.treemask import TreeMask
@@ -123,7 +125,9 @@ def _checks(model: Model, folder: str) -> Iterator[Check]:
             yield Check(name, "not here", why)
         else:
             paths[name] = GraphedDecoder(lean, capturer)
-        yield _levels("graph" if cuda else "static level (not captured)", lean, model.vocab, capturer, limit)
+        level, block = ("graph", "graph") if cuda else ("static level (not captured)", "static block (not captured)")
+        yield _levels(level, lean, model.vocab, capturer, limit)
+        yield _blocks(block, lean, model.vocab, capturer, limit)
     else:
         yield Check("lean passes", "not here", "this kind of model runs through transformers")
     for name, decoder in paths.items():
@@ -154,10 +158,8 @@ def _levels(name: str, lean: LeanDecoder, vocab: int, capturer: Capturer, limit:
     """Whether captured levels of a draft head give what plain ones do: a small tree, twice, on random weights."""
     D, like = lean.width, lean.embedding
     spec = EagleSpec("eagle2", Spec(D, 2 * D, lean.heads, lean.kv, lean.channels), D, vocab, vocab)
-    rng = torch.Generator().manual_seed(0)
     shapes = {name: shape for name, shape in wanted(spec).items() if name != "embed_tokens.weight"}
-    random = {name: (torch.randn(shape, generator=rng) * D**-0.5).to(like) for name, shape in shapes.items()}
-    head, levels = EagleHead(spec, random, lean), Levels(capturer)
+    head, levels = EagleHead(spec, _random(shapes, like), lean), Levels(capturer)
     plain, static = head.memory(2 * TEXT), levels.memory(head, head.memory, 2 * TEXT)
     ids, hidden = torch.arange(TEXT, device=like.device) % vocab, like[:TEXT]
     for memory in (plain, static):
@@ -178,11 +180,36 @@ def _levels(name: str, lean: LeanDecoder, vocab: int, capturer: Capturer, limit:
             ):
                 off = max(off, float((made - want).abs().max() / want.abs().max()))
             rows, hidden = ids[:WIDE] % WIDE, wants[0]
+    return _judged(f"{name} of a draft head against eager", levels, off, limit)
+
+
+def _blocks(name: str, lean: LeanDecoder, vocab: int, capturer: Capturer, limit: float) -> Check:
+    """The same of a drafter that fills blocks of masks (DFlash): two lengths of one size, behind a text that grows."""
+    D, like = lean.width, lean.embedding
+    spec = DflashSpec(Spec(D, 2 * D, lean.heads, lean.kv, lean.channels), 2, (0,), D, 2 * WIDE, 0, vocab)
+    head, levels = DflashHead(spec, _random(dflash_names(spec), like), lean, {}), Levels(capturer)
+    plain, static = head.memory(2 * TEXT), levels.memory(head, head.memory, 2 * TEXT)
+    off = 0.0
+    for end in range(WIDE, TEXT, WIDE):
+        for memory in (plain, static):
+            head.read(memory, like[end - WIDE : end])
+        ids = head.block(end % vocab, WIDE + end % 2)
+        made, want = levels.block(static, head.fill, ids), head.fill(plain, ids)
+        off = max(off, float((made - want).abs().max() / want.abs().max()))
+    return _judged(f"{name} of masks against eager", levels, off, limit)
+
+
+def _random(shapes: dict[str, tuple[int, ...]], like: Tensor) -> dict[str, Tensor]:
+    rng = torch.Generator().manual_seed(0)
+    return {name: (torch.randn(shape, generator=rng) * shape[-1] ** -0.5).to(like) for name, shape in shapes.items()}
+
+
+def _judged(name: str, levels: Levels, off: float, limit: float) -> Check:
     if levels.why_not:
-        return Check(f"{name} of a draft head against eager", "wrong", levels.why_not)
+        return Check(name, "wrong", levels.why_not)
     told = f"differs by {off:.1e} of the largest, {limit:.0e} is allowed"
-    told += f"; {levels.captured} levels captured, {levels.replayed} replayed"
-    return Check(f"{name} of a draft head against eager", "ok" if off <= limit else "wrong", told)
+    told += f"; {levels.captured} captured, {levels.replayed} replayed"
+    return Check(name, "ok" if off <= limit else "wrong", told)
 
 
 @torch.inference_mode()

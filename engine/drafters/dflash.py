@@ -8,10 +8,13 @@ states f_1 .. f_{n-1}, and the root's embedding stands in the block itself. Only
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from torch import Tensor
+
 from engine.config import Knob
 from engine.draft import EMPTY, Draft
 from engine.heads.dflash import Committed, DflashHead
 from engine.heads.follow import Follower
+from engine.heads.graphs import levels_of
 from engine.parts import ChainShape, Context, Kit, Knobs, Outcome, most_of, write_block
 
 
@@ -32,7 +35,9 @@ class Dflash:
         self.taps = self.head.spec.taps
         self.vocab = kit.vocab
         self.stops = frozenset(kit.target.tokenizer.stop_ids)
-        self.memory: Committed = self.head.memory(kit.capacity)
+        self.levels, make = levels_of(kit.target.decoder, self.head), self.head.memory
+        own = make(kit.capacity) if self.levels is None else self.levels.memory(self, make, kit.capacity)
+        self.memory: Committed = own
         self.follower = Follower()
 
     def begin(self, tokens: Sequence[int]) -> None:
@@ -49,8 +54,14 @@ class Dflash:
         masks = min(most_of(shape), self.head.spec.size - 1)
         if masks < 1 or not self.memory.length or min(context.room, context.space) < 1:
             return EMPTY
-        rows = self.head.fill(self.memory, context.tokens[-1], masks)[:, : self.vocab]
+        rows = self._filled(self.head.block(context.tokens[-1], masks))[:, : self.vocab]
         return write_block(context, shape, rows, self.stops, self._source)
+
+    def _filled(self, ids_B: Tensor) -> Tensor:
+        """Raw logits [B - 1, V] of a block's masks."""
+        if self.levels is None:
+            return self.head.fill(self.memory, ids_B)
+        return self.levels.block(self.memory, self.head.fill, ids_B)
 
     @staticmethod
     def _source() -> dict[str, Any]:

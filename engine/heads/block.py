@@ -74,15 +74,16 @@ class Spec:
         return "its rotation depends on the length of the text" if self.dynamic > 1 else ""
 
 
-def rope(spec: Spec, positions: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Cosine and sine tables [positions, C]; the sine carries the sign of rotate_half, so that a roll replaces it."""
+def rope(spec: Spec, positions: int, like: Tensor, first: int = 0) -> tuple[Tensor, Tensor]:
+    """Cosine and sine tables [positions - first, C] of a text of so many positions, from the `first` on; the sine
+    carries the sign of rotate_half, so that a roll replaces it."""
     C, theta = spec.channels, spec.theta
     if spec.dynamic > 1 and positions > spec.context:
         theta *= (spec.dynamic * positions / spec.context - (spec.dynamic - 1)) ** (C / (C - 2))
     slow = 1.0 / theta ** (torch.arange(0, C, 2, dtype=torch.float64) / C)
     slow = slow if spec.llama3 is None else spec.llama3.stretched(slow)
     slow = slow if spec.yarn is None else spec.yarn.stretched(slow, theta)
-    angle = torch.arange(positions, dtype=torch.float64).unsqueeze(1) / spec.stretch * slow
+    angle = torch.arange(first, positions, dtype=torch.float64).unsqueeze(1) / spec.stretch * slow
     scale = 1.0 if spec.yarn is None else spec.yarn.scale
     cos, sin = angle.cos() * scale, angle.sin() * scale
     tables = torch.cat((cos, cos), -1), torch.cat((-sin, sin), -1)

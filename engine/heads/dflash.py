@@ -12,7 +12,7 @@ query heads, K key-value heads, C channels a head, O = (H + 2K) C columns of the
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -85,13 +85,22 @@ class DflashHead:
         keys, values = lean.context(lean.norm(lean.mixture(states_TF))).chunk(2, -1)
         memory.write(keys, values, lean.norms)
 
-    def fill(self, memory: "Committed", root: int, masks: int) -> Tensor:
-        """Raw logits [masks, V] of the tokens behind the root, which follows the committed tokens."""
-        ids = torch.full((1 + masks,), self.spec.mask, device=memory.like.device)
+    @property
+    def uncaptured(self) -> str:
+        """See `Spec.uncaptured`."""
+        return self.spec.block.uncaptured
+
+    def block(self, root: int, masks: int) -> Tensor:
+        """The ids [1 + masks] of a block: the root, and masks behind it."""
+        ids = torch.full((1 + masks,), self.spec.mask, device=self._norm.device)
         ids[0] = root
-        x = self.embed(ids)
+        return ids
+
+    def fill(self, memory: "Blocks", ids_B: Tensor) -> Tensor:
+        """Raw logits [B - 1, V] of the tokens behind the root of a block, which follows the committed tokens."""
+        x = self.embed(ids_B)
         for i, layer in enumerate(self._lean.layers):
-            x = layer.block.close(x, memory.attend(i, layer.projected(x, ids), layer.norms))
+            x = layer.block.close(x, memory.attend(i, layer.projected(x, ids_B), layer.norms))
         return self._logits(F.rms_norm(x[1:], self._norm.shape, self._norm, self.spec.block.eps))
 
     def embed(self, ids_B: Tensor) -> Tensor:
@@ -161,11 +170,19 @@ class HeadNorms:
         return self._norm(x_THC).mul_(self._scale)
 
 
+class Blocks(Protocol):
+    """What a block asks of a memory."""
+
+    def attend(self, i: int, qkv_BO: Tensor, norms: HeadNorms, /) -> Tensor:
+        """See `Committed.attend`."""
+
+
 class Committed:
     """Keys and values of `length` committed tokens in every layer, and behind them those of the block being filled."""
 
     def __init__(self, spec: DflashSpec, capacity: int, like: Tensor) -> None:
         self.spec, self.length = spec, 0
+        self.levels: dict[tuple[int, int], Any] = {}  # captured over these very slots (engine.heads.graphs)
         self._kv = like.new_zeros(spec.layers, capacity + spec.size, 2 * spec.block.kv_heads, spec.block.channels)
         self._turns = Turns(spec.block, self.slots, like)
 
@@ -179,16 +196,18 @@ class Committed:
         """A tensor of this memory's type and device."""
         return self._kv
 
-    def _reserve(self, slots: int) -> None:
+    def reserve(self, slots: int) -> None:
+        """Make room for that many slots in all."""
         if slots > self.slots:
             self._kv = F.pad(self._kv, (0, 0, 0, 0, 0, max(slots, 3 * self.slots // 2) - self.slots))
             self._turns = Turns(self.spec.block, self.slots, self._kv)
+            self.levels = {}
 
     def write(self, keys_TE: Tensor, values_TE: Tensor, norms: HeadNorms) -> None:
         """The next T committed tokens, with keys and values of all layers side by side (E = L K C)."""
         start, T, L, K = self.length, len(keys_TE), self.spec.layers, self.spec.block.kv_heads
         self.length = start + T
-        self._reserve(self.length)
+        self.reserve(self.length)
         keys = norms(keys_TE.view(T, L * K, -1))
         self._turns(keys, slice(start, self.length))
         for both, made in ((slice(0, K), keys), (slice(K, None), values_TE)):
@@ -196,11 +215,22 @@ class Committed:
 
     def attend(self, i: int, qkv_BO: Tensor, norms: HeadNorms) -> Tensor:
         """Attention [B, H C] of a block's rows in layer i over the committed tokens and over one another."""
-        start, B, spec = self.length, len(qkv_BO), self.spec.block
-        H, K, end = spec.heads, spec.kv_heads, self.length + len(qkv_BO)
-        self._reserve(end)
-        qkv = qkv_BO.view(B, H + 2 * K, spec.channels)
+        start, end = self.length, self.length + len(qkv_BO)
+        self.reserve(end)
+        queries, kv = self._turned(qkv_BO, slice(start, end), norms)
+        self._kv[i, start:end] = kv
+        return look(queries, self._kv[i, :end])
+
+    def attend_at(self, i: int, qkv_BO: Tensor, slots_B: Tensor, mask_BS: Tensor, norms: HeadNorms) -> Tensor:
+        """The same with the slots of the rows in a tensor, over the first S slots [B, H C]."""
+        queries, kv = self._turned(qkv_BO, slots_B, norms)
+        self._kv[i].index_copy_(0, slots_B, kv)
+        return look(queries, self._kv[i, : mask_BS.shape[1]], mask_BS)
+
+    def _turned(self, qkv_BO: Tensor, where: slice | Tensor, norms: HeadNorms) -> tuple[Tensor, Tensor]:
+        """Queries [B, H, C], and keys and values [B, 2K, C]; the first two normed and rotated."""
+        H, K = self.spec.block.heads, self.spec.block.kv_heads
+        qkv = qkv_BO.view(len(qkv_BO), H + 2 * K, self.spec.block.channels)
         turned = norms(qkv[:, : H + K])
-        self._turns(turned, slice(start, end))
-        self._kv[i, start:end, :K], self._kv[i, start:end, K:] = turned[:, H:], qkv[:, H + K :]
-        return look(turned[:, :H], self._kv[i, :end])
+        self._turns(turned, where)
+        return turned[:, :H], torch.cat((turned[:, H:], qkv[:, H + K :]), 1)

@@ -17,8 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.heads.block import Block, Spec, shapes
-from engine.heads.graphs import Slots
-from engine.heads.lean import LeanBlock, Memory, Norm, Spoken
+from engine.heads.lean import LeanBlock, Memory, Norm, Slots, Spoken
 from engine.model.decoder import Decoder
 from engine.model.products import Product
 from engine.model.weights import transposed

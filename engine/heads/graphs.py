@@ -1,9 +1,10 @@
 """Levels of draft heads that are captured once and replayed, by the same means and the same switch as the target's
 passes (`engine.model.graphs`).
 
-A level is the head's block over some rows and the logits after it. It is captured for each size, rows and slots rounded
-up, over a memory that outlives its run; what changes from level to level (ids, features, positions, the first slot, who
-sees whom) is in buffers that are filled before a replay. Heads without a memory are captured by rows alone.
+A level is the head's block over some rows and the logits after it, or a block of masks that one pass fills. It is
+captured for each size, rows and slots rounded up, over a memory that outlives its run; what changes from level to level
+(ids, features, positions, the first slot, who sees whom) is in buffers that are filled before a replay. Heads without a
+memory are captured by rows alone.
 
 Dimension key: T rows of a level, R rows of a size, S slots of a size, D head width, V' draft ids.
 """
@@ -12,12 +13,13 @@ import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from engine.heads.lean import Memory
+from engine.heads.dflash import Blocks, Committed, HeadNorms
+from engine.heads.lean import Memory, Slots
 from engine.model.decoder import Decoder
 from engine.model.graphs import ROWS, SLOTS, SPARE, Capturer, GraphedDecoder
 
@@ -25,33 +27,35 @@ ROOM = 256  # slots for trees beyond those of a run's tokens
 Replay = Callable[[], None]
 
 
-class Slots(Protocol):
-    """What a level asks of a memory."""
-
-    def reserve(self, slots: int) -> None:
-        """See `Memory.reserve`."""
-
-    def attend(
-        self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None, /, *, last: bool = False
-    ) -> Tensor:
-        """See `Memory.attend`."""
-
-
 Level = Callable[[Slots, Tensor, Tensor], tuple[Tensor, Tensor]]  # memory, ids, hidden rows -> hidden rows, logits
+Block = Callable[[Blocks, Tensor], Tensor]  # memory, ids -> logits of all rows but the first
+M = TypeVar("M", Memory, Committed)
 
 
 @dataclass(eq=False)
-class Buffers:
-    """What a captured level reads, and the face of a memory that it writes to."""
+class Buffers(Generic[M]):
+    """What captured work reads, and the face of a memory that it writes to."""
 
-    memory: Memory
+    memory: M
     ids: Tensor  # [R]
-    hidden: Tensor  # [R, D]
-    pos: Tensor  # [R]
     start: Tensor  # [1], the slot of the first row
     mask: Tensor  # [R, S], additive
     replay: Replay | None = None
     results: tuple[Tensor, ...] = ()
+
+    @property
+    def index(self) -> Tensor:
+        """The slots of all rows [R]."""
+        return self.start + torch.arange(len(self.ids), device=self.ids.device)
+
+
+class LevelBuffers(Buffers[Memory]):
+    """Those of a level of a head that goes from state to state."""
+
+    def __init__(self, memory: Memory, ids: Tensor, hidden: Tensor, start: Tensor, mask: Tensor) -> None:
+        super().__init__(memory, ids, start, mask)
+        self.hidden = hidden  # [R, D]
+        self.pos = torch.zeros_like(ids)  # [R]
 
     def reserve(self, slots: int) -> None:
         """Nothing: there is room."""
@@ -60,8 +64,15 @@ class Buffers:
         self, qkv_RO: Tensor, where: slice, at: int, mask: Tensor | None = None, *, last: bool = False
     ) -> Tensor:
         """`Memory.attend` of all rows, with places and mask from the buffers whatever is given."""
-        index = self.start + torch.arange(len(self.ids), device=self.ids.device)
-        return self.memory.attend_at(qkv_RO, self.pos, index, self.mask)
+        return self.memory.attend_at(qkv_RO, self.pos, self.index, self.mask)
+
+
+class BlockBuffers(Buffers[Committed]):
+    """Those of a block of masks that is filled in one pass."""
+
+    def attend(self, i: int, qkv_RO: Tensor, norms: HeadNorms) -> Tensor:
+        """`Committed.attend` of all rows, with places and mask from the buffers."""
+        return self.memory.attend_at(i, qkv_RO, self.index, self.mask, norms)
 
 
 class Levels:
@@ -70,19 +81,19 @@ class Levels:
     def __init__(self, capturer: Capturer) -> None:
         self.capturer, self.why_not = capturer, ""
         self.captured = self.replayed = 0
-        self._spare: list[tuple[int, Memory]] = []
+        self._spare: list[tuple[int, Any]] = []
         self._rows: dict[tuple[Hashable, int, int], tuple[Tensor, Replay, tuple[Tensor, ...]]] = {}
 
-    def memory(self, owner: object, make: Callable[[int], Memory], capacity: int) -> Memory:
+    def memory(self, owner: object, make: Callable[[int], M], capacity: int) -> M:
         """A memory of the next size, which `owner` has until it goes; that of an ended run where one is left."""
         size = max(SLOTS[min(bisect_left(SLOTS, capacity), len(SLOTS) - 1)], capacity)
         at = next((i for i, (slots, _) in enumerate(self._spare) if slots == size), None)
-        memory = make(size + ROOM) if at is None else self._spare.pop(at)[1]
+        memory: M = make(size + ROOM) if at is None else self._spare.pop(at)[1]
         memory.length = 0
         weakref.finalize(owner, self._back, size, memory)
         return memory
 
-    def _back(self, size: int, memory: Memory) -> None:
+    def _back(self, size: int, memory: Memory | Committed) -> None:
         self._spare = [(size, memory), *self._spare][:SPARE]
 
     def step(
@@ -91,42 +102,66 @@ class Levels:
         """Hidden rows [T, D] and logits [T, V'] of a level whose rows are all at position `pos`, and whose keys go to
         slots from `at` on; see `Memory.attend` for the mask. A single row needs none."""
         T = len(ids_T)
-        place = bisect_left(ROWS, T)
-        if self.why_not or place == len(ROWS):
+        key = self._size(memory, at, T)
+        if key is None:
             return work(memory, ids_T, hidden_TD)
-        rows = ROWS[place]
-        memory.reserve(at + rows)
-        slots = min((s for s in SLOTS if s >= at + rows), default=memory.slots)
-        key = rows, min(slots, memory.slots)
         held = memory.levels.get(key)
         if held is None:
-            held = Buffers(
-                memory,
-                ids_T.new_zeros(rows),
-                hidden_TD.new_zeros(rows, hidden_TD.shape[1]),
-                ids_T.new_zeros(rows),
-                ids_T.new_zeros(1),
-                memory.like.new_zeros(key),
-            )
+            hidden = hidden_TD.new_zeros(key[0], hidden_TD.shape[1])
+            held = LevelBuffers(memory, ids_T.new_zeros(key[0]), hidden, ids_T.new_zeros(1), memory.like.new_zeros(key))
         held.ids[:T], held.hidden[:T] = ids_T, hidden_TD
         held.pos.fill_(pos)
         held.start.fill_(at)
         held.mask.fill_(-torch.inf)
         held.mask[T:, 0] = 0  # padding sees something, so that nothing is NaN
         held.mask[:T, : at + T] = 0 if mask is None else mask
-        if held.replay is None:
-            try:
-                held.replay, held.results = self.capturer.capture(lambda: work(held, held.ids, held.hidden))
-            except RuntimeError as error:
-                self._give_up(error)
-                return work(memory, ids_T, hidden_TD)
-            memory.levels[key] = held
-            self.captured += 1
-        else:
-            held.replay()
-            self.replayed += 1
+        if not self._done(held, key, lambda: work(held, held.ids, held.hidden)):
+            return work(memory, ids_T, hidden_TD)
         hidden, logits = held.results
         return hidden[:T].clone(), logits[:T].clone()
+
+    def block(self, memory: Committed, work: Block, ids_B: Tensor) -> Tensor:
+        """Logits [B - 1, V] of a block behind the committed tokens, whose rows see those and one another."""
+        B, at = len(ids_B), memory.length
+        key = self._size(memory, at, B)
+        if key is None:
+            return work(memory, ids_B)
+        held = memory.levels.get(key)
+        if held is None:
+            held = BlockBuffers(memory, ids_B.new_zeros(key[0]), ids_B.new_zeros(1), memory.like.new_zeros(key))
+        held.ids[:B] = ids_B
+        held.start.fill_(at)
+        held.mask.fill_(-torch.inf)
+        held.mask[:, : at + B] = 0
+        if not self._done(held, key, lambda: (work(held, held.ids),)):
+            return work(memory, ids_B)
+        return held.results[0][: B - 1].clone()
+
+    def _size(self, memory: Memory | Committed, at: int, T: int) -> tuple[int, int] | None:
+        """Rows and slots of the size that T rows from slot `at` on are captured in, and room for them; None where
+        nothing is captured."""
+        place = bisect_left(ROWS, T)
+        if self.why_not or place == len(ROWS):
+            return None
+        rows = ROWS[place]
+        memory.reserve(at + rows)
+        slots = min((s for s in SLOTS if s >= at + rows), default=memory.slots)
+        return rows, min(slots, memory.slots)
+
+    def _done(self, held: Buffers[M], key: tuple[int, int], work: Callable[[], tuple[Tensor, ...]]) -> bool:
+        """Capture or replay; whether that could be done."""
+        if held.replay is not None:
+            held.replay()
+            self.replayed += 1
+            return True
+        try:
+            held.replay, held.results = self.capturer.capture(work)
+        except RuntimeError as error:
+            self._give_up(error)
+            return False
+        held.memory.levels[key] = held
+        self.captured += 1
+        return True
 
     def rows(self, name: Hashable, work: Callable[[Tensor], Tensor], x_TE: Tensor) -> Tensor:
         """What a head without a memory makes of some rows [T, ...]; `name` tells its products apart."""

@@ -8,7 +8,7 @@ heads, K key-value heads, C channels a head, S slots.
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -118,6 +118,18 @@ class LeanBlock:
         return self.down.onto(x, F.silu(gate).mul_(up))
 
 
+class Slots(Protocol):
+    """What a level asks of a memory."""
+
+    def reserve(self, slots: int) -> None:
+        """See `Memory.reserve`."""
+
+    def attend(
+        self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None, /, *, last: bool = False
+    ) -> Tensor:
+        """See `Memory.attend`."""
+
+
 class Memory:
     """Keys and values of a head: `length` stable rows of committed pairs, then whatever a tree writes beyond them."""
 
@@ -197,23 +209,32 @@ def look(queries_THC: Tensor, kv_SKC: Tensor, mask: Tensor | None = None, *, cau
 
 class Turns:
     """Rotations of all positions: complex [S, 1, C/2] where type and device have such numbers, else cosines and
-    sines."""
+    sines. Where they depend on the length of the text, those beyond the context are made as it grows."""
 
     def __init__(self, spec: Spec, slots: int, like: Tensor) -> None:
-        wide = like if like.dtype in FOLDING else like.float()
-        half, (cos, sin) = spec.channels // 2, rope(spec, slots, wide)
+        self.spec, self._like = spec, like.new_empty(0)
+        self._complex = like.dtype in FOLDING and like.device.type not in NARROW
+        self._known = min(slots, spec.context) if spec.dynamic > 1 else slots
+        self._table = self._made(0, self._known)
+
+    def _made(self, first: int, end: int) -> tuple[Tensor, ...]:
+        """Rotations of the last rows of a text of `end`: complex, or cosines and sines."""
+        wide = self._like if self._like.dtype in FOLDING else self._like.float()
+        half, (cos, sin) = self.spec.channels // 2, rope(self.spec, end, wide, first)
         cos, sin = cos[:, None, :half].contiguous(), sin[:, None, half:].contiguous()  # each angle once
-        complex_ = like.dtype in FOLDING and like.device.type not in NARROW
-        self._turn = torch.complex(cos, sin) if complex_ else None
-        self._cos, self._sin = cos.to(like), sin.to(like)
+        return (torch.complex(cos, sin),) if self._complex else (cos.to(self._like), sin.to(self._like))
 
     def __call__(self, x_THC: Tensor, where: slice | Tensor) -> None:
         """Turn queries and keys [T, heads, C] in place; pairs of channels lie side by side."""
+        if isinstance(where, slice) and where.stop > self._known:  # the text ends with these rows
+            turns = self._made(where.start, where.stop)
+        else:
+            turns = tuple(table[where] for table in self._table)
         pairs = x_THC.view(*x_THC.shape[:-1], x_THC.shape[-1] // 2, 2)
-        if self._turn is not None:
-            torch.view_as_complex(pairs).mul_(self._turn[where])
+        if self._complex:
+            torch.view_as_complex(pairs).mul_(turns[0])
             return
-        (a, b), cos, sin = pairs.unbind(-1), self._cos[where], self._sin[where]
+        (a, b), (cos, sin) = pairs.unbind(-1), turns
         pairs.copy_(torch.stack((a * cos - b * sin, b * cos + a * sin), -1))
 
 

@@ -92,6 +92,30 @@ def test_memory_grows_and_forgets_nothing() -> None:
         torch.testing.assert_close(lean(block, grown, x[i : i + 1], i)[0], want[i], atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("kind", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("room", [40, 4])
+def test_a_dynamic_rotation_is_that_of_the_text_so_far(kind: torch.dtype, room: int) -> None:
+    """Within the context the plain one, whatever room a run has; beyond it transformers' own, whose base grows with the
+    text: rows that are read together are turned alike, keys stay as they were turned."""
+    spec = Spec(32, 64, 4, 2, 8, dynamic=2.0, context=12)
+    sizes = {"hidden_size": 32, "num_attention_heads": 4, "max_position_embeddings": 12}
+    scaling = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}
+    theirs = LlamaRotaryEmbedding(LlamaConfig(**sizes, rope_parameters=scaling))
+    like = torch.zeros(0, dtype=kind)
+    memory = Memory(spec, room, like)
+    for start, end in ((0, 7), (7, 8), (8, 12), (12, 13), (13, 18), (18, 19)):
+        memory.reserve(end)
+        x = torch.randn(end - start, 8, 8, dtype=kind, generator=torch.Generator().manual_seed(end))
+        cos, sin = (t[0, :, None] for t in theirs(x.double(), torch.arange(start, end)[None]))
+        halves = x.double().view(-1, 8, 4, 2).transpose(2, 3).flatten(2)  # as transformers has the pairs of channels
+        want = halves * cos + halves.roll(4, -1) * sin * torch.tensor([-1.0] * 4 + [1.0] * 4)
+        turned = memory._turned(x.flatten(1).clone(), slice(start, end))[:, :6].double()
+        tight = 1e-5 if kind == torch.float64 else 0.05
+        torch.testing.assert_close(
+            turned.unflatten(-1, (4, 2)).transpose(2, 3).flatten(2), want[:, :6], atol=tight, rtol=tight
+        )
+
+
 def test_rope_scaling_of_the_two_known_kinds() -> None:
     like = torch.zeros(1, dtype=torch.float64)
     plain, _ = rope(SPEC, 8, like)

@@ -135,7 +135,7 @@ def test_a_memory_grows_with_what_was_written(zoo: Zoo, tmp_path: Path) -> None:
         for memory in (small, large):
             for part in states.split((3, 17, 20)):
                 head.read(memory, part)
-        assert torch.equal(head.fill(small, 9, 5), head.fill(large, 9, 5))
+        assert torch.equal(head.fill(small, head.block(9, 5)), head.fill(large, head.block(9, 5)))
         assert small.length == 40 and small.slots >= 46
 
 
@@ -197,7 +197,7 @@ def test_no_state_comes_from_a_table_of_another_layer(
         memory = head.memory(16)
         with torch.inference_mode():
             head.read(memory, states)
-            return head.fill(memory, EOS, 4)
+            return head.fill(memory, head.block(EOS, 4))
 
     with_table = filled()
     monkeypatch.setattr(lean.Spoken, "fits", staticmethod(lambda *_: False))

@@ -21,6 +21,7 @@ from engine.model.lean import LeanDecoder
 from engine.trace.events import RunStarted
 from engine.trace.store import Trace
 from tests.engine.drafters.heads import headed
+from tests.engine.heads import made
 from tests.engine.model.test_graphs import Faulty, Recorder
 from tests.engine.zoo import Zoo
 from tests.typed import known
@@ -67,6 +68,16 @@ def test_trees_grow_from_replays(zoo: Zoo, tmp_path: Path) -> None:
     assert levels.captured <= 3 < levels.replayed  # once for each depth that fits, no memory
 
 
+@pytest.mark.parametrize("heads", [(4, 1), (4, 2)])
+def test_blocks_are_filled_by_replays(heads: tuple[int, int], zoo: Zoo, tmp_path: Path) -> None:
+    """Of all lengths, each rounded up to a size: rows of padding are seen by none."""
+    lab = zoo.lab("llama", draft=None, layers=4)
+    lab.asset_paths["dflash"] = str(made.dflash(tmp_path, lab.target, heads))
+    for masks in range(1, made.SIZE):
+        levels = alike(lab, "dflash", "dflash", max_new_tokens=12, gamma=masks, temperature=1.0, seed=masks)
+    assert levels.captured <= 2 * 4  # sizes over the memories of two runs at most
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 @pytest.mark.parametrize(
@@ -77,6 +88,7 @@ def test_trees_grow_from_replays(zoo: Zoo, tmp_path: Path) -> None:
         ("adaedl_eagle", "eagle3"),
         ("heterospec", "eagle3"),
         ("mtp", "mtp"),
+        ("dflash", "dflash"),
         ("medusa", "medusa"),
         ("hydra", "hydra"),
     ],
