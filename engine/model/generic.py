@@ -8,10 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engine.errors import ConfigError
 from engine.model.decoder import New, Rows
 from engine.model.layers import STATES, Layers, mask_of
 from engine.model.network import bodies_of, logits_of
 from engine.model.skipping import Skipper
+from engine.model.tempered import Tempered
 
 MARKS = 16  # states of earlier places that are kept to go back to
 REFED = 24  # committed rows fed again together with a draft, at most; more are run on their own first
@@ -86,6 +88,20 @@ class GenericCache:
         return [x for x in self.kv.layers if isinstance(x, STATES)]
 
 
+def _state(states: Sequence[Tensor], top: Tensor | None, i: int) -> Tensor:
+    """The input of layer i [1, T, D], or what the last one gives (`top`): transformers' own list ends with the normed
+    states.
+
+    Raises:
+        ConfigError: the last layer was not found.
+    """
+    if i < len(states) - 1:
+        return states[i]
+    if top is None:
+        raise ConfigError("The layers of this model were not found, and a head here reads what the last one gives.")
+    return top
+
+
 def _copied(states: dict[int, Any]) -> dict[int, Any]:
     return {i: x.clone() if torch.is_tensor(x) else x for i, x in states.items()}
 
@@ -96,13 +112,19 @@ class GenericDecoder:
 
     def __init__(self, hf: Any, layers: Layers) -> None:
         self.hf, self.layers = hf, layers
-        self._skipper = Skipper(hf)
+        self._skipper, self._tempered = Skipper(hf), Tempered(hf)
         self.dtype = hf.get_input_embeddings().weight.dtype  # of the masks; a quantised model's own may be no float
         self._keep = "logits_to_keep" in inspect.signature(hf.forward).parameters
         self._last: Tensor | None = None  # what the layers have given to the head in the pass that runs [1, T, D]
         self._heard = False  # whether that could be noted in a pass before
         for body in bodies_of(hf):
             body.register_forward_hook(self._note)
+        self._top: Tensor | None = None  # what the last layer has given in that pass, before the last norm [1, T, D]
+        for layer in self._skipper.layers[-1:]:
+            layer.register_forward_hook(self._note_top)
+
+    def _note_top(self, layer: Any, given: Any, output: Any) -> None:
+        self._top = output if torch.is_tensor(output) else output[0]
 
     def _note(self, body: Any, given: Any, output: Any) -> None:
         self._last = output[0] if torch.is_tensor(output[0]) else None
@@ -143,7 +165,7 @@ class GenericDecoder:
         cache.mark()
         cache.length = start + T  # also of a pass that fails: what it left is cut off before the next
         every = bool(taps) or not self._heard  # the states of all layers, which are large, only where they are wanted
-        with self._skipper.without(new.skip):
+        with self._skipper.without(new.skip), self._tempered.at(pos, start):
             out = self.hf(
                 input_ids=new.ids[None],
                 position_ids=pos[None],
@@ -156,7 +178,8 @@ class GenericDecoder:
         seen, self._last = self._last, None
         self._heard = seen is not None
         last = (out.hidden_states[-1] if seen is None else seen)[0].to(out.logits.device)
-        kept = [out.hidden_states[i][0].to(last.device) for i in sorted(taps)]
+        top, self._top = self._top, None
+        kept = [_state(out.hidden_states, top, i)[0].to(last.device) for i in sorted(taps)]
         return Rows(out.logits[0, -want:], last, torch.cat(kept, -1) if kept else None)
 
     def _masks(self, new: New, pos: Tensor) -> "Tensor | dict[str, Tensor | None]":

@@ -40,12 +40,17 @@ class Outline:
     packing: str  # of the files; empty for plain ones
     unpacked: bool  # whether packed weights are unpacked at load
     weights: int  # bytes of memory, as they would lie there
-    a_position: int  # bytes of keys and values of one position
+    a_position: int  # bytes of keys and values of one position, as many of one of a source
 
     @property
     def memory(self) -> int:
-        """Bytes of the weights, and of keys and values of a text of `POSITIONS`."""
-        return self.weights + self.a_position * min(self.model.context, POSITIONS)
+        """Bytes of the weights, and of keys and values of a text of `POSITIONS`, and of a source as long."""
+        return self.weights + self.a_position * self.positions
+
+    @property
+    def positions(self) -> int:
+        """Positions that memory is reckoned for."""
+        return sum(min(most, POSITIONS) for most in (self.model.context, self.model.source_context))
 
 
 def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "", languages: str = "") -> Outline:
@@ -81,7 +86,7 @@ def outline(ref: str, device: str = "auto", dtype: str = "auto", name: str = "",
         packing=packing,
         unpacked=unpacked,
         weights=model.bytes + (_second_table(hf, where) + _blocks(hf, where) if suits else 0) if plain else files.size,
-        a_position=_a_position(network.text_config(config), hf.dtype.itemsize),
+        a_position=_a_position(network.text_config(config), model, hf.dtype.itemsize),
     )
 
 
@@ -175,8 +180,12 @@ def _blocks(hf: Any, device: torch.device) -> int:
     return sum(second(size, hf.dtype, device) for size in found)
 
 
-def _a_position(text: Any, size: int) -> int:
-    """Bytes of keys and values of one position in all layers, `size` a number; layers may differ (Gemma 4)."""
+def _a_position(text: Any, model: Model, size: int) -> int:
+    """Bytes of keys and values of one position in all layers, `size` a number; layers may differ (Gemma 4). Layers of a
+    decoder keep as much of a position of the source; where encoder and decoder have one configuration, it counts those
+    of the encoder."""
+    if text.is_encoder_decoder:
+        return model.layers * _numbers(text) * size
     return sum(map(_numbers, text.per_layer_config)) * size
 
 

@@ -25,6 +25,7 @@ WORTH = 0.9  # another thread must bring the time of a pass below this share of 
 PASSES = 4  # measured of each size with each number of threads
 LONG = 0.25  # seconds of a pass from which on single passes must do
 PROMPT, ROWS = 32, (0, 7, 59)  # tokens in the cache of a measured pass; draft tokens: none, a chain, a tree
+MANY, MOST = 4, 64  # threads that may be asked for: so many a core, and on few cores so many
 PATIENCE = 50  # a server measures again when so many times as long has gone by as measuring takes (2 % at most)
 
 
@@ -121,6 +122,7 @@ def _pass(session: Session, prompt: list[int], draft: Draft) -> float:
 def _count(wanted: int | str) -> int:
     if isinstance(wanted, str) and wanted.isdigit():
         wanted = int(wanted)
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
-        raise ConfigError(f"threads must be 'auto' or an integer >= 1, not {wanted!r}.")
+    most = max(MOST, MANY * (os.cpu_count() or 1))
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= most:
+        raise ConfigError(f"threads must be 'auto' or an integer from 1 to {most}, not {wanted!r}.")
     return wanted

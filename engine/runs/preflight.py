@@ -14,7 +14,7 @@ from engine.methods import CARDS
 from engine.model import bridge
 from engine.model.devices import homes
 from engine.model.network import packing_said
-from engine.model.outline import POSITIONS, Outline, outline, spoken
+from engine.model.outline import Outline, outline, spoken
 from engine.runs.findings import Finding, Offered, Preflight, Side
 from engine.runs.loading import Wanted, places
 from engine.runs.pair import Pair
@@ -168,7 +168,8 @@ def _rooms(found: Mapping[str, Outline], chosen: Mapping[str, str]) -> list[_Roo
 
 def _memory(found: Mapping[str, Outline], rooms: Sequence[_Room]) -> Iterator[Finding]:
     """One finding for each device."""
-    texts = max(min(one.model.context, POSITIONS) for one in found.values())
+    texts = max(one.positions for one in found.values())
+    what = "source and text" if any(one.model.seam for one in found.values()) else "text"
     for room in rooms:
         need = sum(room.shares.values())
         parts = [
@@ -176,7 +177,7 @@ def _memory(found: Mapping[str, Outline], rooms: Sequence[_Room]) -> Iterator[Fi
         ]
         whose = f" of {' and '.join(parts)}" if len(rooms) > 1 else ""
         words = (
-            f"About {sized(need)} of memory for weights{whose} and {texts} positions of text; {sized(room.free)} are "
+            f"About {sized(need)} of memory for weights{whose} and {texts} positions of {what}; {sized(room.free)} are "
             f"available on {room.where}."
         )
         if need > room.free:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
@@ -18,6 +19,7 @@ from engine.errors import ConfigError, ModelMismatch
 from engine.lab import Lab
 from engine.model import Model, Session, load_model
 from engine.model.checkpoint import weight_bytes
+from engine.model.decoder import Decoder
 from engine.model.generic import REFED, GenericCache, GenericDecoder
 from engine.model.layers import EVERYTHING, Sight, layers_of, sights
 from engine.model.lean import LeanDecoder, lean_from
@@ -76,6 +78,35 @@ def test_lean_windows_are_slots_and_masks(folders: Mapping[str, Path], kind: str
     assert apart(model, hf) > 100 * CLOSE
 
 
+@pytest.mark.parametrize("kind", ["llama4_text", "llama4"])
+def test_queries_are_scaled_by_position(kind: str, tmp_path: Path) -> None:
+    """Llama 4's layers without rotation scale queries by steps of 16 positions here, a tree lies across one of them: its
+    nodes are at their positions, not at their slots."""
+    folder = tiny.make(kind, tmp_path / kind, floor_scale=16, attn_scale=0.5, no_rope_layers=[1, 0, 1, 0])
+    model, hf = load_model(folder, "cpu"), plain_model(folder)
+    for size in range(41, 47):  # the root, or one of the three levels behind it, begins a step
+        assert apart(model, hf, PROMPT[: size % 40] + PROMPT) <= CLOSE
+
+
+@pytest.mark.parametrize("kind", ["llama", "gemma2", "gpt_oss", "gpt_neox", "opt", "lfm2"])
+@torch.inference_mode()
+def test_the_highest_tap_is_what_the_last_layer_gives_before_the_last_norm(kind: str) -> None:
+    """Through transformers as lean; its own list of states ends with the normed ones."""
+    config = tiny.config_of(kind, 2)
+    torch.manual_seed(0)
+    hf = auto_class(config).from_config(config, dtype=torch.float32).eval()
+    head = deepcopy(hf)
+    norm = next(m for name, m in head.named_modules() if name.split(".")[-1] in FINAL)
+    lean = lean_from(deepcopy(hf))
+    decoders: list[Decoder] = [GenericDecoder(hf, layers_of(config, 512)), *([lean] if lean else [])]
+    for decoder in decoders:
+        session = Session(decoder, tiny.VOCAB, torch.device("cpu"), 40, taps=(1, config.num_hidden_layers))
+        for found in (session.forward(PROMPT[:5], chain([4, 5])), session.forward([*PROMPT[:5], 4, 8])):
+            taps = known(torch.Tensor, found.taps).chunk(2, -1)
+            assert near(norm(taps[1]), found.last) < 1e-5 < near(taps[1], found.last)
+
+
+FINAL = ("norm", "final_layer_norm", "embedding_norm")
 HEADED = ("gemma2", "cohere", "llama4_text")  # soft caps, scaled logits, a body that only its head knows
 
 

@@ -26,12 +26,15 @@ from engine.lab import Lab
 from engine.methods import CARDS
 from engine.model import devices, hub
 from engine.model.outline import POSITIONS
+from engine.model.seam import Seam
 from engine.runs import preflight as looking
 from engine.runs.findings import Preflight
 from engine.runs.preflight import preflight, sized
+from tests.engine.crossed import SOURCE, Crossed
 from tests.engine.model import tiny
 from tests.engine.test_greedy import THIRD_PARTY
 from tests.engine.zoo import save_tokenizer
+from tests.typed import known
 
 MADE = ("llama", "lfm2", "llava", "gemma4_text", "mistral3", "deepseek_v3", "falcon")
 
@@ -112,6 +115,32 @@ def test_a_look_tells_what_loading_does(folders: Mapping[str, Path], tmp_path: P
         assert (lab.bridge(role).words() or "One tokenizer") in said(found, "note") + said(found, "good")
     told = {one.name: (one.against, one.here) for one in found.methods}
     assert told == {card.name: (why := lab.hindrance(card), "" if why else lab.otherwise(card)) for card in CARDS}
+
+
+@pytest.mark.parametrize(
+    ("family", "more"),
+    [
+        ("marian", {}),  # three layers of a decoder behind two of an encoder
+        ("t5", {"d_kv": 12, "num_decoder_layers": 1}),
+        ("bert2bert", {}),
+    ],
+)
+@torch.inference_mode()
+def test_memory_of_what_the_decoder_sees_of_source_and_text(crossed: Crossed, family: str, more: dict) -> None:
+    """Keys and values of both, as transformers keeps them and as a session here does."""
+    found, hf = preflight(str(crossed.path(family, **more)), device="cpu"), crossed.plain(family, **more)
+    written = torch.tensor([[0, 5, 6]])
+    kept = hf(input_ids=torch.tensor([SOURCE]), decoder_input_ids=written, use_cache=True).past_key_values
+    caches = (kept.self_attention_cache, len(written[0])), (kept.cross_attention_cache, len(SOURCE))
+    own, source = (sum(x.keys.nbytes + x.values.nbytes for x in cache.layers) // n for cache, n in caches)
+    model = crossed.model(family, **more)
+    assert found.needed == found.models[0].weights + own * model.context + source * model.source_context
+    assert f"{model.context + model.source_context} positions of source and text" in said(found, "good")
+    if model.lean:
+        session = model.session(40)
+        session.forward([*SOURCE, *known(Seam, model.seam).opening, 5, 6])
+        assert own == session._cache.kv.nbytes // session.slots
+        assert source == sum(x.nbytes for x in session._cache.source) // len(SOURCE)
 
 
 def test_what_speaks_against_a_pair_is_said(
