@@ -10,7 +10,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, EncoderDecoderC
 from transformers.utils import ModelOutput
 
 from engine.model.decoder import New, Rows
-from engine.model.network import Given, logits_of
+from engine.model.network import Given, cache_name, logits_of
 from engine.model.skipping import Skipper
 
 
@@ -44,7 +44,7 @@ class WholeDecoder:
         """`layers` of the decoder."""
         self.hf = hf
         self.never: list[int] = []  # ids that generation must not write
-        self._skipper = Skipper(hf, layers)
+        self._skipper, self._cached = Skipper(hf, layers), cache_name(hf.forward)
 
     def cache(self, capacity: int) -> WholeCache:
         return WholeCache()
@@ -68,9 +68,9 @@ class WholeDecoder:
             out = self.hf(
                 encoder_outputs=cache.source,
                 decoder_input_ids=new.ids[None],
-                past_key_values=cache.kv,
                 use_cache=True,
                 output_hidden_states=True,
+                **{self._cached: cache.kv},
             )
         if any(type(layer) is not DynamicLayer for layer in cache.kv.self_attention_cache.layers):
             raise NotImplementedError("its cache cannot be cut back to the accepted tokens")

@@ -11,7 +11,7 @@ from torch import Tensor
 from engine.errors import ConfigError
 from engine.model.decoder import New, Rows
 from engine.model.layers import STATES, Layers, mask_of
-from engine.model.network import bodies_of, logits_of
+from engine.model.network import bodies_of, cache_name, logits_of
 from engine.model.skipping import Skipper
 from engine.model.tempered import Tempered
 
@@ -23,10 +23,9 @@ State = list[tuple[dict[int, Any], dict[int, Any], dict[int, bool]]]  # of each 
 
 def obstacle(hf: Any) -> str:
     """Why this network cannot run draft trees through transformers; empty when it can."""
-    known = inspect.signature(hf.forward).parameters
-    if "past_key_values" not in known:
+    if not cache_name(hf.forward):
         return "keeps no key-value cache that could hold a draft tree."
-    if "position_ids" not in known or getattr(hf.config, "alibi", False):
+    if "position_ids" not in inspect.signature(hf.forward).parameters or getattr(hf.config, "alibi", False):
         return "takes no positions from outside, which a draft tree needs."
     return ""
 
@@ -114,6 +113,7 @@ class GenericDecoder:
         self.hf, self.layers = hf, layers
         self._skipper, self._tempered = Skipper(hf), Tempered(hf)
         self.dtype = hf.get_input_embeddings().weight.dtype  # of the masks; a quantised model's own may be no float
+        self._cached = cache_name(hf.forward)
         self._keep = "logits_to_keep" in inspect.signature(hf.forward).parameters
         self._last: Tensor | None = None  # what the layers have given to the head in the pass that runs [1, T, D]
         self._heard = False  # whether that could be noted in a pass before
@@ -170,9 +170,9 @@ class GenericDecoder:
                 input_ids=new.ids[None],
                 position_ids=pos[None],
                 attention_mask=self._masks(new, pos),
-                past_key_values=cache.kv,
                 use_cache=True,
                 output_hidden_states=every,
+                **{self._cached: cache.kv},
                 **({"logits_to_keep": want} if self._keep else {}),
             )
         seen, self._last = self._last, None

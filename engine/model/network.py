@@ -1,5 +1,7 @@
 """A transformers model as the lab needs to know it: its class, its text part, its size, where its inputs go."""
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,6 +21,7 @@ TEXT_NAMES = {  # of tensors in multimodal checkpoints, new and old -> in the te
     r"^language_model\.": "model.",
 }
 SCALES = ("logit_scale", "logits_scaling")  # of logits, which a text model applies and its multimodal form may not
+CACHES = ("cache", "past_key_values")  # names of a forward's cache: from transformers 5.24 on, and before
 SENSES = ("vision", "visual", "image", "audio", "video", "speech", "multi_modal", "connector", "resampler")
 
 
@@ -119,6 +122,12 @@ def packing_said(how: str, *, unpacked: bool) -> str:
         if unpacked
         else f"The weights are packed by {how}."
     )
+
+
+def cache_name(forward: Callable[..., Any]) -> str:
+    """What a forward calls the cache that it is given; empty when it takes none."""
+    known = inspect.signature(forward).parameters
+    return next((name for name in CACHES if name in known), "")
 
 
 class Given(BaseModelOutputWithPast):  # type: ignore[misc]

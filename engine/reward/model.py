@@ -19,6 +19,7 @@ from transformers.utils.hub import cached_file, get_checkpoint_shard_files
 
 from engine.errors import AssetError, ConfigError, ModelMismatch
 from engine.model import Model
+from engine.model.network import cache_name
 from engine.reward.likelihood import META, LikelihoodReward, load_likelihood
 from engine.reward.steps import BLANK_LINE, common
 
@@ -69,6 +70,7 @@ class Reader:
         self.read = 0  # tokens that the last score read
         keys = all(isinstance(layer, DynamicLayer) for layer in DynamicCache(config=model.network.config).layers)
         self._remembers = keys and any(getattr(part, "is_causal", False) for part in model.network.modules())
+        self._cached = cache_name(model.network.forward)
         self._ids: list[int] = []
         self._cache = DynamicCache()
 
@@ -89,7 +91,7 @@ class Reader:
         if start < self._cache.get_seq_length():
             self._cache.crop(start - self._cache.get_seq_length())
         device = next(self.model.head.parameters()).device
-        more = {"past_key_values": self._cache, "use_cache": True} if self._remembers else {}
+        more = {self._cached: self._cache, "use_cache": True} if self._remembers else {}
         out = self.model.network(input_ids=torch.tensor([ids[start:]], device=device), **more)
         self._ids, self.read = ids, len(ids) - start
         return share(self.model.head(out.last_hidden_state[0, -1]))

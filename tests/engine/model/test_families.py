@@ -5,8 +5,10 @@ import shutil
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from statistics import mean
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -20,10 +22,10 @@ from engine.lab import Lab
 from engine.model import Model, Session, load_model
 from engine.model.checkpoint import weight_bytes
 from engine.model.decoder import Decoder
-from engine.model.generic import REFED, GenericCache, GenericDecoder
+from engine.model.generic import REFED, GenericCache, GenericDecoder, obstacle
 from engine.model.layers import EVERYTHING, Sight, layers_of, sights
 from engine.model.lean import LeanDecoder, lean_from
-from engine.model.network import auto_class, drop_senses
+from engine.model.network import CACHES, auto_class, cache_name, drop_senses
 from engine.model.outline import outline
 from engine.trace.events import RunStarted
 from tests.engine.model import readers, tiny
@@ -104,6 +106,31 @@ def test_the_highest_tap_is_what_the_last_layer_gives_before_the_last_norm(kind:
         for found in (session.forward(PROMPT[:5], chain([4, 5])), session.forward([*PROMPT[:5], 4, 8])):
             taps = known(torch.Tensor, found.taps).chunk(2, -1)
             assert near(norm(taps[1]), found.last) < 1e-5 < near(taps[1], found.last)
+
+
+@pytest.mark.parametrize("name", [*CACHES, "layer_past"])
+@torch.inference_mode()
+def test_the_cache_is_given_by_the_name_that_a_network_has_for_it(name: str) -> None:
+    """transformers 5.24 renamed it; code that comes with other networks, and 5.23, keep the old name."""
+    torch.manual_seed(0)
+    config = tiny.config_of("gpt2", 2)
+    hf = auto_class(config).from_config(config, dtype=torch.float32).eval()
+    own, forward = cache_name(hf.forward), hf.forward
+
+    def renamed(**given: Any) -> Any:
+        return forward(**{own if key == name else key: value for key, value in given.items()})
+
+    known_names = [name if one == own else one for one in signature(forward).parameters]
+    renamed.__signature__ = Signature([Parameter(one, Parameter.KEYWORD_ONLY) for one in known_names])  # type: ignore[attr-defined]
+    hf.forward = renamed
+    if name not in CACHES:
+        assert obstacle(hf) == "keeps no key-value cache that could hold a draft tree."
+        return
+    assert not obstacle(hf)
+    session = Session(GenericDecoder(hf, layers_of(config, 512)), tiny.VOCAB, torch.device("cpu"), 40)
+    session.forward(PROMPT[:5])
+    found = session.forward([*PROMPT[:5], 4, 8])
+    assert near(found.logits[-1], forward(input_ids=torch.tensor([[*PROMPT[:5], 4, 8]])).logits[0, -1]) < CLOSE
 
 
 FINAL = ("norm", "final_layer_norm", "embedding_norm")

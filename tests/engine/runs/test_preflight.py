@@ -25,6 +25,7 @@ from engine.errors import AssetError
 from engine.lab import Lab
 from engine.methods import CARDS
 from engine.model import devices, hub
+from engine.model.network import cache_name
 from engine.model.outline import POSITIONS
 from engine.model.seam import Seam
 from engine.runs import preflight as looking
@@ -130,7 +131,7 @@ def test_memory_of_what_the_decoder_sees_of_source_and_text(crossed: Crossed, fa
     """Keys and values of both, as transformers keeps them and as a session here does."""
     found, hf = preflight(str(crossed.path(family, **more)), device="cpu"), crossed.plain(family, **more)
     written = torch.tensor([[0, 5, 6]])
-    kept = hf(input_ids=torch.tensor([SOURCE]), decoder_input_ids=written, use_cache=True).past_key_values
+    kept = hf(input_ids=torch.tensor([SOURCE]), decoder_input_ids=written, use_cache=True)[cache_name(hf.forward)]
     caches = (kept.self_attention_cache, len(written[0])), (kept.cross_attention_cache, len(SOURCE))
     own, source = (sum(x.keys.nbytes + x.values.nbytes for x in cache.layers) // n for cache, n in caches)
     model = crossed.model(family, **more)
