@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from engine.config import Calibration
+from engine.drafters import DRAFTERS
 from engine.errors import ConfigError, unknown
 from engine.files.places import locate
 from engine.files.presets import get_preset
@@ -67,13 +68,20 @@ def wanted(
     if preset is not None:
         found = get_preset(preset)
         found = found if found.kind == "pair" else get_preset(found.pair)  # a case names the preset of its models
-        calibrated, forecasts = ({}, {}) if models else (found.calibrated, found.forecasts)
+        if not models:
+            calibrated = found.calibrated
+            forecasts = {name: one for name, one in found.forecasts.items() if assets.keys().isdisjoint(needs(name))}
         models, assets = {**found.models, **models}, {**found.assets, **assets}
         dtype = found.dtype if dtype == "auto" else dtype
     for role in assets:
         if (kind := role.split(":")[0]) not in LOADERS:
             raise ConfigError(unknown("option or asset role", kind, (*OPTIONS, *LOADERS)))
     return Wanted(models, assets, dtype, preset is not None, calibrated, forecasts, languages)
+
+
+def needs(drafter: str) -> tuple[str, ...]:
+    """Roles of the models and assets that a drafter writes with."""
+    return DRAFTERS[drafter].NEEDS if drafter in DRAFTERS else ()
 
 
 def with_heads(found: Wanted) -> dict[str, str]:

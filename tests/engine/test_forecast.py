@@ -151,6 +151,8 @@ def test_other_models_than_the_preset_s_do_not_get_its_forecasts() -> None:
     assert wanted("left_to_device", {}, {}, "auto").forecasts == get_preset("tiny").forecasts
     assert wanted("tiny", {"draft": "elsewhere"}, {}, "auto").forecasts == {}
     assert wanted(None, {"target": "elsewhere"}, {}, "auto").forecasts == {}
+    rest = wanted("tiny", {}, {"mtp": "elsewhere"}, "auto").forecasts
+    assert {*get_preset("tiny").forecasts} - {*rest} == {"mtp"}
 
 
 @pytest.mark.parametrize(
