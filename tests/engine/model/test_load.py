@@ -91,7 +91,7 @@ SMALL = {"vocab_size": 96, "hidden_size": 32, "bos_token_id": 1, "eos_token_id":
 FOREIGN = [
     (BloomConfig(n_layer=1, n_head=2, **SMALL), "positions"),
     (FalconConfig(num_hidden_layers=1, num_attention_heads=2, alibi=True, **SMALL), "positions"),
-    (MambaConfig(num_hidden_layers=1, **SMALL), "no key-value cache"),
+    (MambaConfig(num_hidden_layers=1, **SMALL), "no key-value cache|positions"),  # transformers 5.23, 5.24
     (GPTNeoConfig(num_layers=2, num_heads=2, attention_types=[[["global", "local"], 1]], **SMALL), "local"),
     (tiny.config_of("jamba"), "otherwise in pieces"),
 ]
