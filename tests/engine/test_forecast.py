@@ -188,11 +188,13 @@ def test_the_command_prints_a_preset_s_entry(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", [preset.name for preset in list_presets() if preset.forecasts])
-def test_the_named_command_gives_the_forecast(preset: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for drafter, found in get_preset(preset).forecasts.items():
-        words = shlex.split(found.command)
-        assert words[:3] == ["python", "-m", "engine"] and f"--preset {preset} " in found.command
-        assert main([*words[3:], "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["drafter"] == drafter and told["held"] == pytest.approx(list(found.held), abs=0.02)
+@pytest.mark.parametrize(
+    ("preset", "drafter"), [(preset.name, drafter) for preset in list_presets() for drafter in preset.forecasts]
+)
+def test_the_named_command_gives_the_forecast(preset: str, drafter: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = get_preset(preset).forecasts[drafter]
+    words = shlex.split(found.command)
+    assert words[:3] == ["python", "-m", "engine"] and f"--preset {preset} " in found.command
+    assert main([*words[3:], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["drafter"] == drafter and told["held"] == pytest.approx(list(found.held), abs=0.02)
