@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 
 from app import build, pooled, routes
 from app.endpoint import READERS
-from app.serve import launch
-from tests.app.fakes import free_port, sentence
 
 BINARY = {"content-type": "application/octet-stream"}
 
@@ -31,14 +28,6 @@ class Busy:
         with self._lock:
             self.now -= 1
         return self._answer
-
-
-@pytest.fixture
-def base(service: Any, preset_catalogue: Any) -> Iterator[str]:
-    port = free_port()
-    demo = launch(service, preset_catalogue, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
-    yield f"http://127.0.0.1:{port}"
-    demo.close()
 
 
 def test_files_are_read_a_few_at_a_time(base: str, monkeypatch: pytest.MonkeyPatch) -> None:

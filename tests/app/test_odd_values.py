@@ -3,14 +3,10 @@
 import json
 import logging
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
-
-from app.serve import launch
-from tests.app.fakes import free_port, sentence
 
 ODD: list[Any] = [None, True, -1, 2**53 + 1, 10**30, 0.5, 1e308, "", "x", "\ud800", [], {}, [[]], {"a": [None]}]
 FOREIGN = re.compile(r"Traceback|pydantic|Input should|Error\(|object has no|unhashable|NoneType|not iterable|<class")
@@ -23,14 +19,6 @@ SOUND: dict[str, Any] = {
     "explain": ["x", 0, None],
     "stop": ["0" * 32],
 }
-
-
-@pytest.fixture
-def base(service: Any, preset_catalogue: Any) -> Iterator[str]:
-    port = free_port()
-    demo = launch(service, preset_catalogue, sentence, host="127.0.0.1", port=port, prevent_thread_lock=True)
-    yield f"http://127.0.0.1:{port}"
-    demo.close()
 
 
 def called(http: httpx.Client, name: str, data: Any) -> str:

@@ -303,8 +303,7 @@ def test_training_lowers_the_loss(kind: str, target: Model) -> None:
 def test_texts_that_were_learnt_come_back(kind: str, target: Model) -> None:
     system, _ = trained(kind, target, 250)
     written = [next(system.write([5 + i, 40 - i, 9 * i + 6, END], 9)).tokens for i in range(8)]
-    # All eight of DAT; how many of GLAT's differs by processor.
-    assert sum(written[i] == text_of(i) for i in range(8)) >= 5
+    assert sum(written[i] == text_of(i) for i in range(8)) >= 6
 
 
 @pytest.mark.parametrize("kind", KINDS)
