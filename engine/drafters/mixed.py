@@ -40,7 +40,7 @@ class Mixed:
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         self.least, self.most, self.alpha = int(knobs["min_match"]), int(knobs["copy_most"]), float(knobs["alpha"])
         self.memory = DynamicMemory(str(knobs["scope"]), int(knobs["entries"]))
-        self.session = kit.session("draft")
+        self.session = kit.session("draft", proposes=True)
         self.stops = frozenset(kit.target.tokenizer.stop_ids)
 
     def begin(self, tokens: Sequence[int]) -> None:

@@ -27,7 +27,7 @@ class ModelDrafter:
     taps: tuple[int, ...] = ()
 
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
-        self.session = kit.session("draft")
+        self.session = kit.session("draft", proposes=True)
         self.stops = frozenset(kit.target.tokenizer.stop_ids)
 
     def begin(self, tokens: Sequence[int]) -> None:

@@ -38,6 +38,7 @@ class Universal:
     def __init__(self, kit: Kit, knobs: Knobs) -> None:
         model = kit.model("draft")
         self.session = model.session(SPELT * kit.capacity)
+        self.session.proposes = True
         self.mine, self.theirs = kit.target.tokenizer, model.tokenizer
 
     def begin(self, tokens: Sequence[int]) -> None:

@@ -20,6 +20,8 @@ from engine.heads.block import Block, Spec, shapes
 from engine.heads.lean import LeanBlock, Memory, Norm, Slots, Spoken
 from engine.model.decoder import Decoder
 from engine.model.products import Product
+from engine.model.single import Block as SingleBlock
+from engine.model.single import normed, quiet, tensor
 from engine.model.weights import transposed
 
 Kind = Literal["eagle2", "eagle3"]
@@ -191,6 +193,8 @@ class Lean:
         last: bool = False,
     ) -> Tensor:
         """See `EagleHead.run`, and with `last` `EagleHead.read`."""
+        if len(ids_T) == 1 and mask is None and self.single and isinstance(memory, Memory):
+            return self._one(self.single, memory, ids_T, hidden_TD, where.start, at)
         if self.regresses:
             x = self.hidden.onto(self.spoken(ids_T), hidden_TD)
             qkv = self.qkv(x, self.block.bias)
@@ -201,8 +205,29 @@ class Lean:
         attended = memory.attend(qkv, where, at, mask, last=last)
         return self.block.close(x[-1:] if last else x, attended)
 
+    @cached_property
+    def single(self) -> SingleBlock | None:
+        """The block for one row alone, where the head is small and plain."""
+        if not self.spoken.small or (self.regresses and self.block.bias is not None):
+            return None
+        if self.regresses:
+            return self.block.single(self.hidden, self.qkv)
+        return None if self.normed is not None else self.block.single(self.hidden, self.lm_head)
+
+    def _one(self, block: SingleBlock, memory: Memory, ids_1: Tensor, hidden_1D: Tensor, pos: int, at: int) -> Tensor:
+        """`run` for one row that sees all slots up to its own [1, D]."""
+        (kv, turns), h, x = memory.single, hidden_1D[0].numpy(), self.spoken.row(ids_1)
+        with quiet():
+            if self.regresses:
+                x = x + h.dot(self.hidden.single)
+                return tensor(block(x, x.dot(self.qkv.single), kv, at, turns[pos]))
+            qkv = x + normed(h, self.norm_hidden.single_eps).dot(self.hidden.single)
+            return tensor(block(h, qkv, kv, at, turns[pos]))
+
     def logits(self, hidden_TD: Tensor) -> Tensor:
         """Raw logits [T, V'] of EAGLE-3's own output head."""
+        if len(hidden_TD) == 1 and self.single:
+            return tensor(normed(hidden_TD[0].numpy(), self.norm_last.single_eps).dot(self.lm_head.single))
         return self.lm_head(self.norm_last(hidden_TD))
 
 

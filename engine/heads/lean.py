@@ -16,6 +16,7 @@ from torch import Tensor
 
 from engine.heads.block import Spec, rope
 from engine.model.products import Product
+from engine.model.single import Block, Row, Turn, small
 from engine.model.weights import interleave, transposed
 from engine.sampling import NARROW
 
@@ -45,6 +46,17 @@ class Norm:
         if not self._small:
             return F.rms_norm(x_TD, self.shape, self.weight, self.eps)
         return self(x_TD).mul_(self._factors)
+
+    @property
+    def single_eps(self) -> float:
+        """What `engine.model.single.normed` adds."""
+        return self.eps * len(self.weight)
+
+    @cached_property
+    def single_factors(self) -> Row:
+        """What a row that it normed is multiplied by [D], where nothing folds them into a product."""
+        factors: Row = self._factors.numpy()
+        return factors
 
     @property
     def _scale(self) -> Tensor | None:
@@ -85,6 +97,15 @@ class Spoken:
         x = x if self.norm is None else self.norm(x)
         return torch.mm(x, self.weight) if self.bias is None else torch.addmm(self.bias, x, self.weight)
 
+    def row(self, ids_1: Tensor) -> Row:
+        """That of one id [O], where there is a table."""
+        row: Row = self._array[int(ids_1)]
+        return row
+
+    @cached_property
+    def _array(self) -> Row:
+        return self._table.numpy()
+
     @cached_property
     def _table(self) -> Tensor:
         return self._made(torch.arange(self.vocab, device=self.weight.device))
@@ -110,6 +131,13 @@ class LeanBlock:
         q, k, v = (weights[f"{a}.{n}_proj.{kind}"] for n in ("q", "k", "v"))
         C = self.spec.channels
         return [interleave(q, self.spec.heads, C), interleave(k, self.spec.kv_heads, C), v]
+
+    def single(self, *before: Product) -> Block | None:
+        """The block for one row alone, where it and the products `before` it are small."""
+        if self.spec.dynamic > 1 or not small(self.norm.weight, [*before, self.out, self.gate_up, self.down]):
+            return None
+        sizes = self.spec.heads, self.spec.kv_heads, self.spec.channels
+        return Block(*sizes, self.out, self.gate_up, self.down, self.norm.single_eps)
 
     def close(self, x_TD: Tensor, attended_TE: Tensor) -> Tensor:
         """The rest of the block after attention: output projection, residual, MLP, residual [T, D]."""
@@ -149,6 +177,11 @@ class Memory:
         """A tensor of this memory's type and device."""
         return self._kv
 
+    @cached_property
+    def single(self) -> tuple[Row, Turn]:
+        """Keys and values [S, 2K, C] and rotations of all positions [S, 1, C / 2], as arrays over the same memory."""
+        return self._kv.numpy(), self._turns.table.numpy()
+
     def reserve(self, slots: int) -> None:
         """Make room for that many slots in all."""
         if slots > self.slots:
@@ -156,6 +189,7 @@ class Memory:
             self._kv = F.pad(self._kv, (0, 0, 0, 0, 0, more))
             self._turns = Turns(self.spec, self.slots, self._kv)
             self.levels = {}
+            self.__dict__.pop("single", None)
 
     def attend(
         self, qkv_TO: Tensor, where: slice, at: int, mask: Tensor | None = None, *, last: bool = False
@@ -216,6 +250,11 @@ class Turns:
         self._complex = like.dtype in FOLDING and like.device.type not in NARROW
         self._known = min(slots, spec.context) if spec.dynamic > 1 else slots
         self._table = self._made(0, self._known)
+
+    @property
+    def table(self) -> Tensor:
+        """Rotations of all positions [S, 1, C / 2], where they are complex numbers."""
+        return self._table[0]
 
     def _made(self, first: int, end: int) -> tuple[Tensor, ...]:
         """Rotations of the last rows of a text of `end`: complex, or cosines and sines."""

@@ -16,6 +16,9 @@ class New:
     start: int
     block: Tensor | None  # [T, T] bool, true = sees; None is plainly causal
     skip: frozenset[int] = frozenset()  # layers that are left out
+    proposes: bool = (
+        False  # nothing but draft tokens hangs on the numbers, so a row may round otherwise when it is alone
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ Dimension key as in decoder.py; H query heads, K key-value heads, C channels a h
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import groupby
+from functools import cached_property, partial
+from itertools import chain, groupby
 from typing import Any
 
 import torch
@@ -23,7 +23,8 @@ from engine.model.experts import Experts
 from engine.model.layers import EVERYTHING, Sight, ropes_by_layer, sights_by_layer
 from engine.model.network import context_of, plain
 from engine.model.products import Product
-from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed
+from engine.model.single import Block, Single, knows, small
+from engine.model.weights import FAMILIES, Layer, Mlp, factors, layer_of, transposed
 from engine.sampling import NARROW
 
 FEW, NEAR = 32, 2048  # rows of a chain whose mask is kept, and most slots before it
@@ -44,6 +45,11 @@ class LeanCache:
         shared = [(home, len(list(group))) for home, group in groupby(homes)]
         self.kv = [like.new_zeros(n, capacity, 2 * heads, channels, device=home) for home, n in shared]
         self.layers = [layer for kv in self.kv for layer in kv]
+
+    @cached_property
+    def arrays(self) -> list[Any]:
+        """The layers as arrays over the same memory, of a cache on a CPU."""
+        return [layer.numpy() for layer in self.layers]
 
     def gather(self, start: int, slots: Sequence[int]) -> None:
         n = len(slots)
@@ -143,6 +149,9 @@ class LeanDecoder:
 
     def run(self, cache: LeanCache, new: New, taps: Sequence[int], want: int) -> Rows:
         T, H, K, C = len(new.ids), self.heads, self.kv, self.channels
+        if T == 1 and new.proposes and self.single and new.block is None and not (taps or new.skip):
+            turns = self._turns[self.home, ""][0].numpy()
+            return self.single.run(int(new.ids), new.start, cache.arrays, turns[new.start])
         end = new.start + T
         where = slice(new.start, end) if new.block is None else new.pos
         views = [self.view(T, new, sight) for sight in self.sights]
@@ -170,6 +179,21 @@ class LeanDecoder:
         last = self.final(x)
         logits = self.head(last[T - want :])
         return Rows(logits, last.to(self.home) if self.apart else last, torch.cat(kept, -1) if kept else None)
+
+    @cached_property
+    def single(self) -> Single | None:
+        """What runs one row faster, where the network is small and plain."""
+        if not self.folded or self.apart or self.unfused or self.sights != [EVERYTHING]:
+            return None
+        plain = all(knows(w) and not w.rope for w in self.layers) and self.lm_bias is None and self.gate is F.silu
+        if not plain or self.last_cap or self.stretch != 1.0 or self.scale != self.channels**-0.5:
+            return None
+        parts = [(w.qkv, w.out, w.mlp.gate_up, w.mlp.down) for w in self.layers if isinstance(w.mlp, Mlp)]
+        if not small(self.embedding, [self.lm_head, *chain.from_iterable(parts)]):
+            return None
+        sizes, eps = (self.heads, self.kv, self.channels), self.eps * self.width
+        blocks = [(qkv, Block(*sizes, out, gate_up, down, eps)) for qkv, out, gate_up, down in parts]
+        return Single(self.embedding, blocks, self.norm, self.lm_head, eps)
 
     def close(self, x_TD: Tensor, attended: Tensor, w: Layer) -> Tensor:
         """The rest of a block after attention: output projection, residual, MLP, residual [T, D]."""

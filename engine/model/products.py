@@ -17,7 +17,9 @@ import warnings
 from functools import cache, cached_property
 from math import floor, log2
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 LEAST = 1 << 15  # elements from which on a matrix is kept in another form
@@ -87,6 +89,12 @@ class Product:
             return self.weight
         every = torch.eye(self.inputs)
         return self.halves(every if self.scale is None else every * self.scale)
+
+    @cached_property
+    def single(self) -> NDArray[np.float32]:
+        """diag(s) W in fp32 [I, O] as an array, for rows that are multiplied one by one (`engine.model.single`)."""
+        whole: NDArray[np.float32] = self.whole.contiguous().numpy()
+        return whole
 
     def __call__(self, x_TI: Tensor, bias_O: Tensor | None = None) -> Tensor:
         """X diag(s) W (+ b) [T, O]; gradients of X go through."""

@@ -60,6 +60,7 @@ class Session:
         self._cache: Any = decoder.cache(self.slots)
         self._tokens: list[int] = []  # committed tokens in slots 0..
         self._draft: Draft = EMPTY  # nodes in the slots after them
+        self.proposes = False  # whether nothing but draft tokens hangs on its numbers (see New)
         self.fed = 0  # rows computed so far, for tests and the bench
         self._ahead = 0  # tokens read behind these, whose ids only the device knows
         self._skimmed: list[int] = []  # tokens behind the committed slots, read by some of the layers only
@@ -94,7 +95,7 @@ class Session:
             self._tokens = tokens[:at]
         ids = torch.tensor([*tokens[at:], *draft.tokens], device=self.device)
         pos, block = self._layout(at, n, draft)
-        rows = self.decoder.run(self._cache, New(ids, pos, at, block), self.taps, size + 1)
+        rows = self.decoder.run(self._cache, New(ids, pos, at, block, proposes=self.proposes), self.taps, size + 1)
         if not checked or rows.logits.device.type == "cpu":
             check_finite(rows.logits)
         self._tokens, self._draft = tokens, draft
@@ -125,7 +126,7 @@ class Session:
             raise ConfigError(f"{at + 1} tokens do not fit the {self.slots} positions of this run.")
         self._draft = EMPTY
         skip = self._left_out if self._skimmed else frozenset[int]()
-        rows = self.decoder.run(self._cache, New(id_1, None, at, None, skip), (), 1)
+        rows = self.decoder.run(self._cache, New(id_1, None, at, None, skip, self.proposes), (), 1)
         self._ahead += 1
         self.fed += 0 if skip else 1
         return rows.logits[:, : self.vocab]

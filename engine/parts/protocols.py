@@ -65,13 +65,16 @@ class Kit:
             raise ConfigError("A knob is auto, and what a round costs here was not measured.")
         return self.costs
 
-    def session(self, role: str, slots: int = 0) -> Session | BridgedSession:
+    def session(self, role: str, slots: int = 0, *, proposes: bool = False) -> Session | BridgedSession:
         """A fresh sequence on the model in that role, asked and answering in the target's ids; `slots` as of
-        `Model.session`."""
+        `Model.session`, `proposes` as of `Session`."""
         model = self.model(role)
         if role in self.bridges:
-            return BridgedSession(model.session(SPELT * self.capacity), self.bridges[role])
+            own = model.session(SPELT * self.capacity)
+            own.proposes = proposes
+            return BridgedSession(own, self.bridges[role])
         session = model.session(self.capacity, slots=slots)
+        session.proposes = proposes
         session.vocab = min(session.vocab, self.vocab)
         return session
 

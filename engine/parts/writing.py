@@ -227,7 +227,7 @@ def first_choice(row_1V: Tensor) -> int:
         EngineFault: a logit is NaN.
     """
     if row_1V.device.type == "cpu":  # the session has looked
-        return int(first_argmax(row_1V))
+        return int(row_1V.numpy().argmax() if row_1V.dtype == torch.float32 else first_argmax(row_1V))
     return _sound(first_argmax(row_1V), row_1V)[0][0]
 
 

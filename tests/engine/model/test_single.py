@@ -1,0 +1,201 @@
+"""One row in numpy gives what torch gives, on the same memory; what is no single row of a small plain network is
+torch's."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from threadpoolctl import ThreadpoolController, threadpool_info
+from torch import Tensor
+
+from engine.heads.eagle import EagleHead
+from engine.lab import Lab
+from engine.model import Model, single
+from engine.model.decoder import New
+from engine.model.layers import Sight
+from engine.model.lean import LeanCache, LeanDecoder
+from engine.model.single import Single
+from tests.engine.zoo import Zoo
+
+IDS = [5, 9, 33, 7, 60, 12, 8, 41, 17, 29]
+
+
+def decoder(model: Model) -> LeanDecoder:
+    assert isinstance(model.decoder, LeanDecoder)
+    return model.decoder
+
+
+def without(lean: LeanDecoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decoder as if its network were large."""
+    monkeypatch.setitem(lean.__dict__, "single", None)
+
+
+def row(ids: Sequence[int], at: int, proposes: bool = True) -> New:
+    """Tokens that a draft model reads."""
+    return New(torch.tensor(ids), None, at, None, proposes=proposes)
+
+
+@torch.inference_mode()
+def passes(lean: LeanDecoder, sizes: Sequence[int]) -> tuple[Tensor, Tensor, LeanCache]:
+    """Logits and states of all rows, read in passes of these sizes, and the cache after them."""
+    cache, at, found = lean.cache(32), 0, []
+    for size in sizes:
+        found.append(lean.run(cache, row(IDS[at : at + size], at), (), size))
+        at += size
+    return torch.cat([rows.logits for rows in found]), torch.cat([rows.last for rows in found]), cache
+
+
+@pytest.mark.parametrize("kv", [1, 2, 4])
+@pytest.mark.parametrize("sizes", [[1] * 10, [4, 1, 1, 3, 1], [1, 9]])
+def test_rows_are_those_of_torch_however_they_take_turns(
+    zoo: Zoo, kv: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lean = decoder(zoo.model(num_key_value_heads=kv))
+    assert isinstance(lean.single, Single)
+    ran = list[int]()
+    kept = Single.run
+    monkeypatch.setattr(Single, "run", lambda self, token, *more: ran.append(token) or kept(self, token, *more))
+    logits, last, cache = passes(lean, sizes)
+    assert len(ran) == sizes.count(1)
+    without(lean, monkeypatch)
+    wanted = passes(lean, [10])
+    torch.testing.assert_close(logits, wanted[0], atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(last, wanted[1], atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(cache.kv[0][:, :10], wanted[2].kv[0][:, :10], atol=1e-4, rtol=1e-4)
+
+
+@torch.inference_mode()
+def test_a_moved_branch_is_read_where_it_was_moved(zoo: Zoo) -> None:
+    lean = decoder(zoo.model())
+    _, _, cache = passes(lean, [1] * 10)
+    cache.gather(4, [6, 8])  # the arrays look at the memory that torch moves
+    assert all((array[4] == array[6]).all() and (array[5] == array[8]).all() for array in cache.arrays)
+    alone = lean.run(cache, row(IDS[3:4], 6), (), 1)
+    both = lean.run(cache, row([IDS[3], 7], 6), (), 2)
+    torch.testing.assert_close(alone.logits, both.logits[:1], atol=1e-4, rtol=1e-4)
+
+
+def test_what_is_not_a_small_plain_network_stays_with_torch(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    for family in ("qwen2", "qwen3"):  # biases, norms of queries
+        assert decoder(zoo.model(family)).single is None
+    assert decoder(zoo.load(zoo.path(), "float64")).single is None
+
+    def judged(name: str, value: Any) -> Single | None:
+        """What becomes of a decoder that has one, if it had this of its own."""
+        with monkeypatch.context() as patch:
+            patch.setattr(lean, name, value)
+            patch.setitem(lean.__dict__, "single", None)  # what is found is forgotten again
+            del lean.__dict__["single"]
+            return lean.single
+
+    lean = decoder(zoo.model(layers=2, seed=3))
+    assert judged("eps", lean.eps) is not None
+    odd = {"sights": [Sight(4)], "apart": True, "unfused": True, "last_cap": 30.0, "stretch": 2.0, "gate": F.gelu}
+    assert not [name for name, value in {**odd, "folded": False, "scale": 0.3}.items() if judged(name, value)]
+    monkeypatch.setattr(single, "MOST", 1000)
+    assert judged("eps", lean.eps) is None
+
+
+@torch.inference_mode()
+def test_rows_of_a_target_and_rows_with_taps_or_left_out_layers_are_torchs(
+    zoo: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lean = decoder(zoo.model())
+    cache = lean.cache(8)
+    monkeypatch.setattr(Single, "run", lambda *_: pytest.fail("a row that numpy does not know"))
+    new = row([5], 0)
+    assert lean.run(cache, new, (1,), 1).taps is not None
+    lean.run(cache, replace(new, skip=frozenset({1})), (), 1)
+    lean.run(cache, replace(new, pos=torch.tensor([3]), block=torch.ones(1, 1, dtype=torch.bool)), (), 1)
+    lean.run(cache, replace(new, proposes=False), (), 1)
+
+
+def test_a_draft_model_proposes_and_its_target_does_not(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab, ran, kept = zoo.lab(draft="random"), list[Any](), Single.run
+    monkeypatch.setattr(Single, "run", lambda self, *given: ran.append(self) or kept(self, *given))
+    lab.run("ar", IDS, max_new_tokens=4)
+    assert not ran
+    lab.run("sd", IDS, max_new_tokens=8)
+    assert set(ran) == {decoder(lab.models["draft"]).single}
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_warning_and_no_number_made_up_of_what_is_none(zoo: Zoo) -> None:
+    """SiLU of a very negative number is zero; a NaN stays one, which a run ends with."""
+    with single.quiet():
+        assert single.gated(torch.tensor([-200.0, 200.0, 0.0, 3.0, 2.0, 1.0]).numpy()).tolist() == [0.0, 400.0, 0.0]
+    lean = decoder(zoo.model(seed=7))
+    with torch.inference_mode():
+        cache = lean.cache(8)
+        cache.kv[0][:, 0] = torch.nan
+        assert lean.run(cache, row([5], 1), (), 1).logits.isnan().all()
+
+
+def test_numpy_uses_one_thread_from_then_on(zoo: Zoo) -> None:
+    def threads() -> set[int]:
+        return {info["num_threads"] for info in threadpool_info() if info["internal_api"] == "openblas"}
+
+    ThreadpoolController().select(internal_api="openblas").limit(limits=2)
+    single._one_thread.cache_clear()
+    if threads() != {2}:
+        pytest.skip("numpy's products are not OpenBLAS's here, or there is one core")
+    lean = decoder(zoo.model())
+    assert single.small(lean.embedding, [lean.lm_head]) and threads() == {1}
+
+
+def chain(head: Any, memory: Any, n: int, width: int) -> tuple[Tensor, Tensor]:
+    """States and logits of a chain of `n` tokens behind two committed ones, and what the memory then holds."""
+    states, ids = torch.randn(2, width), torch.tensor([5, 9])
+    found = list[Tensor]()
+    if isinstance(head, EagleHead):
+        out = head.read(memory, ids, torch.randn(2, 3 * width) if head.kind == "eagle3" else states, 0)
+        for i, token in enumerate(IDS[:n], 2):
+            out = head.run(memory, torch.tensor([token]), out, slice(i, i + 1), i)
+            found += [out, head.logits(out)]
+    else:
+        out = head.run(memory, ids, states, 0, last=True)
+        for i, token in enumerate(IDS[:n], 2):
+            out = head.run(memory, torch.tensor([token]), out, i)
+            found += [out, head.logits(out)]
+    return torch.cat([one.flatten() for one in found]), memory.like[: n + 2].clone()
+
+
+@pytest.fixture(scope="module")
+def lab() -> Lab:
+    return Lab.load("tiny")
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("role", ["eagle2", "eagle3", "mtp"])
+def test_steps_of_heads_are_those_of_torch(role: str, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    head, width = lab.asset(role), lab.target.width
+    part = head.lean if isinstance(head, EagleHead) else head
+    assert part.single is not None
+    steps, kept = list[int](), type(part)._one
+    monkeypatch.setattr(type(part), "_one", lambda *given: steps.append(1) or kept(*given))
+    torch.manual_seed(0)
+    room = 4 if role == "mtp" else 16  # the memory of MTP grows as it goes
+    made, held = chain(head, head.memory(room), 8, width)
+    assert len(steps) == 8
+    monkeypatch.setitem(part.__dict__, "single", None)
+    torch.manual_seed(0)
+    wanted, held_there = chain(head, head.memory(16), 8, width)
+    torch.testing.assert_close(made, wanted, atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(held, held_there, atol=1e-4, rtol=1e-4)
+
+
+@torch.inference_mode()
+def test_a_level_of_a_tree_is_torchs(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row that does not see its neighbours' slots has a mask."""
+    head = lab.asset("eagle3")
+    memory = head.memory(16)
+    out = head.read(memory, torch.tensor([5, 9]), torch.randn(2, 3 * lab.target.width), 0)
+    assert head.lean.single is not None
+    monkeypatch.setattr(type(head.lean), "_one", lambda *_: pytest.fail("a row with a mask"))
+    mask = torch.zeros(1, 4)
+    mask[0, 2] = -torch.inf
+    head.run(memory, torch.tensor([7]), out, slice(2, 3), 3, mask)
+    head.run(memory, torch.tensor([7, 8]), out.expand(2, -1), slice(2, 3), 2, torch.zeros(2, 4))
