@@ -1,4 +1,4 @@
-# The words: app, test, test-installed, test-wheel, test-packed, test-floor, check, format, golden, lock. Each sets up what
+# The words: app, test, test-installed, test-wheel, test-packed, test-floor, test-newest, check, format, golden, lock. Each sets up what
 # it needs in .venv, and in node_modules where node is.
 PYTHON ?= python3
 VENV := .venv
@@ -14,7 +14,7 @@ export TOKENIZERS_PARALLELISM = false
 
 FLOOR := build/floor
 
-.PHONY: lock test-floor app test test-all test-installed test-wheel test-packed test-browser test-page check check-page format format-page golden setup setup-dev
+.PHONY: lock test-floor test-newest app test test-all test-installed test-wheel test-packed test-browser test-page check check-page format format-page golden setup setup-dev
 
 app: setup
 	$(PY) -m app
@@ -61,7 +61,17 @@ test-floor: setup-dev
 	$(FLOOR)/bin/pip install -q -c build/floor-others.txt -r requirements-dev.txt
 	$(FLOOR)/bin/python -m pytest -q -n 2 -m "not slow and not browser and not installed"
 
-# Exact versions with hashes for the container and CI; torch is not among them, since each machine has its own build of it.
+# The newest versions that the requirements allow, in an environment of their own: what will break before users meet it.
+NEWEST := build/newest
+
+test-newest:
+	rm -rf $(NEWEST)
+	$(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/pip install -q $(TORCH)
+	$(NEWEST)/bin/pip install -q -r requirements-dev.txt
+	$(NEWEST)/bin/python -m pytest -q -n 2 -m "not slow and not browser and not installed"
+
+# Exact versions with hashes for the container, CI and `make setup`; torch is not among them, since each machine has its own build of it.
 lock: setup-dev
 	$(PY) -m tests.lock
 
@@ -100,13 +110,20 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install -q --upgrade pip
 
-$(VENV)/.app: requirements.txt | $(VENV)/bin/python
+# The versions that were tested (`make lock`), so that a package's next release does not meet a fresh clone first.
+# `make setup PINS=` takes the newest that the requirements allow, as a plain `pip install -r requirements.txt` does.
+PINS ?= -c $(VENV)/pins.txt
+
+$(VENV)/pins.txt: requirements.lock | $(VENV)/bin/python
+	sed -n 's/^\([A-Za-z0-9].*[^ ]\) *\\$$/\1/p' requirements.lock > $@
+
+$(VENV)/.app: requirements.txt $(VENV)/pins.txt
 	$(PY) -m pip install -q $(TORCH)
-	$(PY) -m pip install -q -r requirements.txt
+	$(PY) -m pip install -q $(PINS) -r requirements.txt
 	touch $@
 
 $(VENV)/.dev: requirements-dev.txt $(VENV)/.app
-	$(PY) -m pip install -q -r requirements-dev.txt
+	$(PY) -m pip install -q $(PINS) -r requirements-dev.txt
 	touch $@
 
 node_modules/.tools: package.json package-lock.json

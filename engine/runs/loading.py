@@ -80,8 +80,14 @@ def wanted(
 
 
 def needs(drafter: str) -> tuple[str, ...]:
-    """Roles of the models and assets that a drafter writes with."""
-    return DRAFTERS[drafter].NEEDS if drafter in DRAFTERS else ()
+    """Roles of the models and assets that a drafter writes with.
+
+    Raises:
+        ConfigError: a preset's forecast is of no drafter.
+    """
+    if drafter not in DRAFTERS:
+        raise ConfigError(unknown("drafter of a forecast", drafter, DRAFTERS))
+    return DRAFTERS[drafter].NEEDS
 
 
 def with_heads(found: Wanted) -> dict[str, str]:

@@ -17,6 +17,7 @@ from engine.forecast import EDGES, MIDDLES, TRUST, Forecast, bin_of, forecast
 from engine.lab import Lab
 from engine.methods import get_card
 from engine.runs import costs as measuring
+from engine.runs import loading
 from engine.runs.loading import wanted
 from engine.trace.store import Trace
 from engine.tune.forecast import can_forecast, measured
@@ -153,6 +154,14 @@ def test_other_models_than_the_preset_s_do_not_get_its_forecasts() -> None:
     assert wanted(None, {"target": "elsewhere"}, {}, "auto").forecasts == {}
     rest = wanted("tiny", {}, {"mtp": "elsewhere"}, "auto").forecasts
     assert {*get_preset("tiny").forecasts} - {*rest} == {"mtp"}
+
+
+def test_a_forecast_of_no_drafter_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny = get_preset("tiny")
+    odd = replace(tiny, forecasts={"dflahs": tiny.forecasts["dflash"]})
+    monkeypatch.setattr(loading, "get_preset", lambda name: odd)
+    with pytest.raises(ConfigError, match=r"drafter of a forecast.*dflahs.*dflash"):
+        wanted("tiny", {}, {}, "auto")
 
 
 @pytest.mark.parametrize(
