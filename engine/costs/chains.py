@@ -6,7 +6,7 @@ from engine.costs.curve import Costs
 from engine.costs.pace import HELD, Pace, Share, Told, best_length
 from engine.forecast import EDGES, TRUST, Forecast, bin_of
 
-MOST_CHAIN = 32  # draft tokens that a choice never exceeds
+MOST_CHAIN = 48  # draft tokens that a choice never exceeds
 FIRST_LENGTH = 5  # of a chain about which nothing is known
 CHAIN_HELD = (
     0.9  # share taken to hold where the pace of chains begins: tokens of which a drafter is not sure are not among them
@@ -25,6 +25,9 @@ class ChainChoice:
     A draft of a model with another tokenizer is chosen in that model's own tokens (steps); how many of the target's one
     of them becomes is learnt. Which of the steps held is told by their share: of 8 steps that became 2 tokens, of
     which the first holds, 4.
+
+    The token at which a draft ended is tested too where all before it held and the target then says what stands there:
+    else nothing would ever be learnt of what is not drafted.
 
     Rounds without a draft follow where drafts have been slower than plain decoding; they double where a new one is too.
     """
@@ -64,6 +67,7 @@ class ChainChoice:
         self._shares, self._chances, self._reached = list[float](), list[float](), 1.0
         self._least = 0.0
         self._following: float | None = None
+        self._refused: float | None = None  # how sure the drafter was of the token at which the draft ended
 
     @property
     def _pays(self) -> bool:
@@ -94,7 +98,7 @@ class ChainChoice:
         chance = self._bins[bin_of(share)].value(prior)
         self._least, following = self._worth(drafted, 0.0), self._reached * chance
         if drafted and following < self._least:
-            self._following = following
+            self._following, self._refused = following, share
             return False
         self._shares.append(share)
         self._chances.append(chance)
@@ -131,8 +135,9 @@ class ChainChoice:
         tokens = 1.0 + held * (drafted / steps if steps else 1.0)
         return Told(tokens, self.costs.round(steps or None, drafted + 1), self._least, self._following)
 
-    def observe(self, drafted: int, accepted: int, steps: int | None = None) -> None:
-        """Learn from a verified round whose length was chosen; `steps` as for `told`. The pace takes the tokens that
+    def observe(self, drafted: int, accepted: int, steps: int | None = None, further: bool | None = None) -> None:
+        """Learn from a verified round whose length was chosen; `steps` as for `told`, `further` is whether the token at
+        which the draft ended would have held, where that is known of a draft that held. The pace takes the tokens that
         were expected, which scatter less than those that came; how often the expectation is wrong is learnt with the
         chances."""
         if not self._chosen:
@@ -143,8 +148,11 @@ class ChainChoice:
             self.pace.add(self.told(drafted, steps).expected, self.costs.round(max(steps, self._asked), drafted + 1))
             self._each.add(drafted, steps)
             accepted = accepted * steps // drafted
-        for place in range(min(accepted + 1, steps)):
-            held = float(place < accepted)
+        tests = [float(place < accepted) for place in range(min(accepted + 1, steps))]
+        if further is not None and self._refused is not None and drafted == steps == accepted:
+            tests.append(float(further))
+            self._shares.append(self._refused)
+        for place, held in enumerate(tests):
             self._any.add(held)
             if place < MOST_CHAIN:
                 self._depths[place].add(held)

@@ -10,7 +10,7 @@ from engine.config import AUTO, Knob
 from engine.costs.chains import ChainChoice
 from engine.draft import Draft
 from engine.parts import Kit, Knobs, Outcome
-from engine.sampling import surest
+from engine.sampling import first_argmax, surest
 
 
 class Chain:
@@ -27,6 +27,8 @@ class Chain:
         self.choice = ChainChoice(kit.known_costs(), kit.forecast) if knobs["gamma"] == AUTO else None
         self.gamma = 0 if self.choice else int(knobs["gamma"])
         self.looks = self.choice is not None
+        self.greedy = kit.sampling.greedy
+        self._refused: Tensor | None = None  # logits [V] of the token at which the draft ended
 
     def given(self, kit: Kit) -> None:
         if self.choice:
@@ -37,16 +39,25 @@ class Chain:
             self.choice.begin()
 
     def limit(self) -> int:
+        self._refused = None
         return self.choice.limit() if self.choice else self.gamma
 
     def stepwise(self) -> int:
+        self._refused = None
         return self.choice.limit(stepwise=True) if self.choice else self.gamma
 
     def more(self, drafted: int, logits_V: Tensor) -> bool:
-        return self.choice is None or self.choice.more(drafted, float(surest(logits_V)))
+        if self.choice is None or self.choice.more(drafted, float(surest(logits_V))):
+            return True
+        self._refused = logits_V
+        return False
 
     def among(self, logits_NV: Tensor) -> int:
-        return len(logits_NV) if self.choice is None else self.choice.among(surest(logits_NV).tolist())
+        if self.choice is None:
+            return len(logits_NV)
+        taken = self.choice.among(surest(logits_NV).tolist())
+        self._refused = logits_NV[taken] if taken < len(logits_NV) else None
+        return taken
 
     def ends(self, drafted: Sequence[int]) -> bool:
         return self.choice is not None and self.choice.ends(len(drafted))
@@ -58,4 +69,12 @@ class Chain:
 
     def observe(self, outcome: Outcome) -> None:
         if self.choice:
-            self.choice.observe(len(outcome.draft), len(outcome.verdict.path), outcome.draft.steps)
+            drafted, accepted = len(outcome.draft), len(outcome.verdict.path)
+            self.choice.observe(drafted, accepted, outcome.draft.steps, self._further(outcome))
+
+    def _further(self, outcome: Outcome) -> bool | None:
+        """Whether the target's own token behind a draft that held is the one at which the draft ended."""
+        held = len(outcome.draft) == len(outcome.verdict.path) < len(outcome.emitted)
+        if self._refused is None or not self.greedy or not held:
+            return None
+        return int(first_argmax(self._refused)) == outcome.emitted[-1]

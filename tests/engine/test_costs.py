@@ -13,7 +13,7 @@ from engine.costs.curve import rising
 from engine.costs.pace import HELD, KEPT, KEPT_ROUNDS, Pace, Share, best_length, best_size
 from engine.costs.trees import PATIENCE, TreeChoice
 from engine.errors import ConfigError
-from engine.forecast import TRUST
+from engine.forecast import TRUST, bin_of
 
 CURVE = Costs(passes=Curve(((1, 2.0), (4, 2.6), (8, 3.0), (16, 5.0))), start=0.1, step=0.3, row=0.05, other=0.2)
 
@@ -120,6 +120,22 @@ def test_one_more_token_is_drafted_exactly_when_it_brings_more_than_its_time() -
         assert one.more(1, share) == (share > least), (share, least)
         told = one.told(1).extras()
         assert (told["following"] is None) == (share > least) and told["least"] == pytest.approx(worth)
+
+
+def test_the_token_at_which_a_draft_ended_is_learnt_from_where_its_place_is_known() -> None:
+    """A bin that is never drafted is else never tested."""
+    for accepted, further, tests in ((1, True, 1), (1, False, 1), (1, None, 0), (0, True, 0), (0, False, 0)):
+        choice = ChainChoice(CURVE)
+        choice.limit(stepwise=True)
+        assert choice.more(0, 0.99) and not choice.more(1, 0.02)
+        choice.observe(1, accepted, further=further)
+        for share in (choice._bins[bin_of(0.02)], choice._depths[1]):
+            assert (share.tests, share.held) == (tests, float(tests and bool(further)))
+    modest, lengths = ChainChoice(CURVE), list[int]()
+    for _ in range(8):
+        lengths.append(draft(modest, [0.99] * 3 + [0.02] * 9))
+        modest.observe(lengths[-1], lengths[-1], further=True)
+    assert lengths[0] == 3 < lengths[-1]
 
 
 def test_another_step_is_made_exactly_while_a_token_behind_all_that_hold_would_be_worth_it() -> None:

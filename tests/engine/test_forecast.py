@@ -23,6 +23,7 @@ from engine.trace.store import Trace
 from engine.tune.forecast import can_forecast, measured
 from tests.engine.drafters.test_tree_distributions import toy_with_heads
 from tests.engine.toy import toy_lab
+from tests.engine.zoo import Zoo
 
 CHEAP = Costs(Curve(((1, 2.0), (2, 2.1), (64, 6.0))), start=0.05, step=0.1, other=0.1)
 NEVER, ALWAYS = Forecast((0.01,) * len(MIDDLES)), Forecast((0.99,) * len(MIDDLES))
@@ -145,6 +146,34 @@ def test_a_method_without_a_lossless_chain_or_without_probabilities_is_refused()
             can_forecast(get_card(name))
     with pytest.raises(ConfigError, match="no probabilities"):
         measured(toy_lab(), "pld", ["abcab"], max_new_tokens=8)
+
+
+def test_what_a_refused_token_would_have_been_is_read_off_the_target(
+    cheap: None, zoo: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against the draft model asked by itself, behind the same tokens."""
+    told, kept = list[bool | None](), ChainChoice.observe
+    monkeypatch.setattr(ChainChoice, "observe", lambda self, *given: told.append(given[3]) or kept(self, *given))
+    lab, right = zoo.lab(sigma=0.05), list[bool]()
+    for start in range(3, 23):
+        told.clear()
+        text = [start, start + 1, start + 2]
+        trace = lab.run("sd", text, gamma="auto", max_new_tokens=24)
+        assert len(told) == len(trace.rounds)
+        for found, further in zip(trace.rounds, told, strict=True):
+            written = trace.token_ids[len(text) - 3 :][: found.emitted]
+            text = [*text, *written]
+            if further is not None:
+                draft = lab.models["draft"]
+                assert found.accepted == found.drafted
+                right.append(further)
+                wanted = draft.session(len(text)).forward(text[:-1]).logits.argmax() == text[-1]
+                assert further == bool(wanted)
+    assert {*right} == {True, False}
+    told.clear()
+    for start in range(3, 23):  # drawn, it might have been another
+        lab.run("sd", [start, start + 1, start + 2], gamma="auto", max_new_tokens=24, temperature=0.5)
+    assert {*told} == {None}
 
 
 def test_other_models_than_the_preset_s_do_not_get_its_forecasts() -> None:
