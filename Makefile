@@ -111,7 +111,7 @@ $(VENV)/bin/python:
 	$(PY) -m pip install -q --upgrade pip
 
 # The versions that were tested (`make lock`), so that a package's next release does not meet a fresh clone first.
-# `make setup PINS=` takes the newest that the requirements allow, as a plain `pip install -r requirements.txt` does.
+# In a new .venv `make setup PINS=` takes the newest that the requirements allow, as a plain `pip install -r requirements.txt` does.
 PINS ?= -c $(VENV)/pins.txt
 
 $(VENV)/pins.txt: requirements.lock | $(VENV)/bin/python

@@ -11,7 +11,7 @@ Dimension key as in decoder.py; H query heads, K key-value heads, C channels a h
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -23,8 +23,8 @@ from engine.model.experts import Experts
 from engine.model.layers import EVERYTHING, Sight, ropes_by_layer, sights_by_layer
 from engine.model.network import context_of, plain
 from engine.model.products import Product
-from engine.model.single import Block, Single, knows, small
-from engine.model.weights import FAMILIES, Layer, Mlp, factors, layer_of, transposed
+from engine.model.single import Single, single_of
+from engine.model.weights import FAMILIES, Layer, factors, layer_of, transposed
 from engine.sampling import NARROW
 
 FEW, NEAR = 32, 2048  # rows of a chain whose mask is kept, and most slots before it
@@ -185,15 +185,12 @@ class LeanDecoder:
         """What runs one row faster, where the network is small and plain."""
         if not self.folded or self.apart or self.unfused or self.sights != [EVERYTHING]:
             return None
-        plain = all(knows(w) and not w.rope for w in self.layers) and self.lm_bias is None and self.gate is F.silu
-        if not plain or self.last_cap or self.stretch != 1.0 or self.scale != self.channels**-0.5:
+        if self.lm_bias is not None or self.gate is not F.silu or self.last_cap or self.stretch != 1.0:
             return None
-        parts = [(w.qkv, w.out, w.mlp.gate_up, w.mlp.down) for w in self.layers if isinstance(w.mlp, Mlp)]
-        if not small(self.embedding, [self.lm_head, *chain.from_iterable(parts)]):
+        if self.scale != self.channels**-0.5:
             return None
-        sizes, eps = (self.heads, self.kv, self.channels), self.eps * self.width
-        blocks = [(qkv, Block(*sizes, out, gate_up, down, eps)) for qkv, out, gate_up, down in parts]
-        return Single(self.embedding, blocks, self.norm, self.lm_head, eps)
+        sizes = self.heads, self.kv, self.channels
+        return single_of(self.embedding, self.layers, self.norm, self.lm_head, sizes, self.eps * self.width)
 
     def close(self, x_TD: Tensor, attended: Tensor, w: Layer) -> Tensor:
         """The rest of a block after attention: output projection, residual, MLP, residual [T, D]."""

@@ -13,6 +13,7 @@ channels a head, S slots, F inner width of the MLP.
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain
 from math import sqrt
 
 import numpy as np
@@ -22,9 +23,8 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from engine.model.decoder import Rows
-from engine.model.experts import Experts
 from engine.model.products import Product
-from engine.model.weights import Layer
+from engine.model.weights import Layer, Mlp
 
 MOST = 1 << 21  # elements of all matrices of a network, 8 MB in fp32
 Row = NDArray[np.float32]
@@ -107,15 +107,6 @@ class Block:
         return row
 
 
-def knows(layer: Layer) -> bool:
-    """Whether a layer is such a block: no biases, norms of queries, sinks, norms after, or experts."""
-    mlp = layer.mlp
-    if isinstance(mlp, Experts):
-        return False
-    more = (layer.qkv_bias, layer.q_norm, layer.sinks, layer.out_bias, layer.norm_out, layer.norm_end)
-    return all(one is None for one in (*more, mlp.gate_up_bias, mlp.down_bias))
-
-
 class Single:
     """A decoder of such blocks for one row."""
 
@@ -146,3 +137,28 @@ class Single:
 def tensor(row_D: Row) -> Tensor:
     """A row as torch has it [1, D]."""
     return torch.from_numpy(row_D).unsqueeze(0)
+
+
+def single_of(
+    embedding_VD: Tensor,
+    layers: Sequence[Layer],
+    norm_D: Tensor,
+    lm_head: Product,
+    sizes: tuple[int, int, int],
+    eps: float,
+) -> Single | None:
+    """What runs the layers of a decoder row by row; None where they are not small, or have more to them than a `Block`:
+    biases, norms of queries, sinks, norms after, experts, a rotation of their own. `sizes` are heads, key-value heads
+    and channels, the rest is as for `Single`."""
+    parts = list[tuple[Product, Product, Product, Product]]()
+    for w in layers:
+        more = (w.qkv_bias, w.q_norm, w.sinks, w.out_bias, w.norm_out, w.norm_end)
+        if not isinstance(w.mlp, Mlp) or w.rope or any(one is not None for one in more):
+            return None
+        if w.mlp.gate_up_bias is not None or w.mlp.down_bias is not None:
+            return None
+        parts.append((w.qkv, w.out, w.mlp.gate_up, w.mlp.down))
+    if not small(embedding_VD, [lm_head, *chain.from_iterable(parts)]):
+        return None
+    blocks = [(qkv, Block(*sizes, out, gate_up, down, eps)) for qkv, out, gate_up, down in parts]
+    return Single(embedding_VD, blocks, norm_D, lm_head, eps)
