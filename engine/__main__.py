@@ -1,5 +1,4 @@
-"""`python -m engine`: methods | run | compare | bench | calibrate | train | eval | export, and the commands of other
-rooms."""
+"""`python -m engine`: the command line (`engine.cli`)."""
 
 import sys
 
@@ -7,7 +6,7 @@ from engine.status import status_of
 
 
 def main() -> int:
-    """Import the commands, which takes seconds, and run one."""
+    """Import the commands and run one."""
     from engine.cli import main as command  # noqa: PLC0415  # an interrupt meanwhile is one like any other
 
     return command()

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.analysis.identities import identities
-from engine.errors import TraceError
+from engine.errors import ConfigError, TraceError
 from engine.trace import outcome
 from engine.trace.store import MAX_BYTES, MAX_NODES, Trace, unpack
 
+ENDINGS = (".jsonl", ".jsonl.gz")
 MAX_RUNS = 200
 MAX_FILE = 10 * MAX_BYTES  # of a file of several runs, after decompression
 
@@ -34,6 +35,20 @@ def read_file(path: str | os.PathLike[str]) -> list[Trace]:
         TraceError: no such file, larger than a limit, of another schema, damaged, or a run that contradicts itself.
     """
     return [_sound(Trace.loads(part)) for part in open_file(path)]
+
+
+def traces_in(folder: Path) -> list[Path]:
+    """The traces of a folder and of those below it; of a file itself.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    files = sorted(p for p in folder.rglob("*") if p.name.endswith(ENDINGS)) if folder.is_dir() else [folder]
+    if not files or not files[0].is_file():
+        raise ConfigError(
+            f"There are no traces in {folder}: write some with `python -m engine compare ... --out {folder}`."
+        )
+    return files
 
 
 def open_file(path: str | os.PathLike[str]) -> list[bytes]:

@@ -1,73 +1,82 @@
-"""The command line. One file a command; each adds its own parser and returns an exit status."""
+"""The command line. One file a command; each adds its own parser and returns an exit status.
+
+A file is imported when its command is called: all of them together bring torch, transformers and pandas, which take
+seconds that neither help nor a command without models needs.
+"""
 
 import argparse
 import os
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 from engine import __version__
-from engine.cli import (
-    advise,
-    automaton,
-    bench,
-    calibrate,
-    cases,
-    compare,
-    doctor,
-    export,
-    imported,
-    index,
-    judge,
-    methods,
-    pooled,
-    preflight,
-    readme,
-    replay,
-    reproduce,
-    run,
-    schema,
-    training,
-    trajectories,
-    tree,
-)
 from engine.status import status_of
 
-COMMANDS = (
-    methods,
-    preflight,
-    doctor,
-    run,
-    compare,
-    pooled,
-    bench,
-    advise,
-    calibrate,
-    cases,
-    judge,
-    trajectories,
-    tree,
-    automaton,
-    training,
-    reproduce,
-    export,
-    imported,
-    index,
-    replay,
-    schema,
-    readme,
-)
+COMMANDS = {  # by name: the file with its parser, and what it does
+    "methods": ("methods", "list the methods, or show one with its knobs"),
+    "preflight": ("preflight", "what fits of a target and a draft, and why not, before weights are fetched"),
+    "doctor": (
+        "doctor",
+        "check devices, the equality of all paths of a model, launches and bandwidth; write a report",
+    ),
+    "run": ("run", "run one method on one prompt"),
+    "compare": ("compare", "several methods on the same prompts, side by side"),
+    "pooled": ("pooled", "traces of many runs as HeteroSpec's figures and tables"),
+    "bench": ("bench", "speeds, interleaved in one process: ratios as median (smallest to largest)"),
+    "advise": (
+        "advise",
+        "which method and settings for which kind of prompt, and the configuration of the engine",
+    ),
+    "calibrate": (
+        "calibrate",
+        "tau_entropy of EASD: mean of the largest target entropies (EASD eq. 8 to 10); or, with --costs, what rounds "
+        "cost on this device; or, with --forecast, how often what a drafter is sure of holds",
+    ),
+    "cases": ("cases", "list, record, find or adopt the case presets"),
+    "mine": ("judge", "label which mismatches of draft and target change the answer (AutoJudge)"),
+    "judge-train": ("judge", "train a judge from a mined file"),
+    "judge-eval": ("judge", "accuracy against accepted tokens: AutoJudge, top-K, math rules, SD"),
+    "trajectories": ("trajectories", "several answers to a prompt; STAND's tables 1 to 4 and figures 2, 3, 5"),
+    "tree": ("tree", "grow, optimise or show a static draft tree"),
+    "automaton": ("automaton", "build a static suffix automaton from texts, traces or an embedded task"),
+    "train": ("training", "train the embedded family; same as `python -m engine.training train`"),
+    "eval": (
+        "training",
+        "evaluate the embedded pair on held-out problems; same as `python -m engine.training eval`",
+    ),
+    "reproduce": ("reproduce", "the tables and figures of the five papers, measured here"),
+    "export": ("export", "tables or metrics of recorded traces"),
+    "import": ("imported", "acceptance that vLLM, SGLang, llama.cpp and AIPerf report, in the names of this lab"),
+    "index": ("index", "an index of a folder of traces, in Parquet: for pandas and Many runs"),
+    "replay": ("replay", "check every decision and identity of recorded traces"),
+    "schema": ("schema", "the trace format as JSON Schema"),
+    "readme": ("readme", "write the generated parts of README.md"),
+}
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m engine") -> int:
     """Run one command; its exit status, see `engine.status`."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    args = _parser(prog, given[0] if given else "").parse_args(given)
+    args.given = shlex.join([*prog.split(), *given])  # told in what is written
+    return status_of(lambda: args.handler(args))
+
+
+def _parser(prog: str, called: str) -> argparse.ArgumentParser:
+    """That of all commands; of those not `called` it knows name and words alone."""
     parser = argparse.ArgumentParser(prog=prog, description="Speculative decoding, run and measured.")
     parser.add_argument("--version", action="version", version=f"draftscope {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for command in COMMANDS:
-        command.add_parser(subparsers)
-    args = parser.parse_args(argv)
-    args.given = shlex.join([*prog.split(), *(sys.argv[1:] if argv is None else argv)])  # told in what is written
-    return status_of(lambda: args.handler(args))
+    if called in COMMANDS:
+        file, words = COMMANDS[called]
+        import_module(f"{__name__}.{file}").add_parser(subparsers)
+        own = subparsers.choices[called]
+        own.description = own.description or f"{words[0].upper()}{words[1:]}."
+    for name, (_, words) in COMMANDS.items():
+        if name not in subparsers.choices:
+            subparsers.add_parser(name, help=words)
+    return parser

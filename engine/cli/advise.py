@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from engine.analysis.advice import advise, batches
-from engine.cli.options import COUNT, TO_FOLDER, add_models, add_prompts, add_sampling, decoding, load_lab, prompts
+from engine.cli.kinds import COUNT, TO_FOLDER
+from engine.cli.options import add_models, add_prompts, add_sampling, decoding, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import split
 from engine.errors import ConfigError
@@ -24,9 +25,7 @@ CONTEXT = 256  # tokens behind which passes are measured
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser(
-        "advise", help="which method and settings for which kind of prompt, and the configuration of the engine"
-    )
+    parser = subparsers.add_parser("advise")
     add_models(parser)
     add_prompts(parser)
     add_sampling(parser)

@@ -6,7 +6,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, TO_FOLDER, add_models, load_lab
+from engine.cli.kinds import COUNT, TO_FOLDER
+from engine.cli.options import add_models, load_lab
 from engine.errors import ConfigError
 from engine.lookup.static import build_static, tokenizer_mark
 from engine.tune.texts import encode, of_file, of_task
@@ -14,8 +15,7 @@ from engine.tune.texts import encode, of_file, of_task
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    words = "build a static suffix automaton from texts, traces or an embedded task"
-    parser = subparsers.add_parser("automaton", help=words, description=words)
+    parser = subparsers.add_parser("automaton")
     add_models(parser)
     parser.add_argument(
         "--files",

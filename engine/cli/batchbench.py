@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from engine.bench.batches import METHODS, Speed, batch_speeds, stops_paying
-from engine.cli.options import Prompt, load_lab, option
+from engine.cli.kinds import option
+from engine.cli.options import Prompt, load_lab
 from engine.cli.progress import track
 from engine.cli.specs import label, once, parse_method, split
 from engine.methods import get_card

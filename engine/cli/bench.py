@@ -18,7 +18,8 @@ from engine.bench.contest import Contender, Lap, Times, contest
 from engine.cli.autobench import TASKS, bench_auto
 from engine.cli.batchbench import SIZES, bench_batches, tell
 from engine.cli.compare import quality_lines
-from engine.cli.options import COUNT, TO_FILE, add_models, add_prompts, load_lab, prompts
+from engine.cli.kinds import COUNT, TO_FILE
+from engine.cli.options import add_models, add_prompts, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import Spec, label, parse_method, split
 from engine.errors import ConfigError
@@ -46,9 +47,7 @@ HISTORY = 10_000  # tokens that the lookup structures hold when they are timed
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser(
-        "bench", help="speeds, interleaved in one process: ratios as median (smallest to largest)"
-    )
+    parser = subparsers.add_parser("bench")
     add_models(parser)
     add_prompts(parser, "arithmetic", 8)
     parser.add_argument("--chat", action="store_true", help="wrap prompts in the target's chat template")

@@ -24,8 +24,6 @@ def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser(
         "calibrate",
-        help="tau_entropy of EASD: mean of the largest target entropies (EASD eq. 8 to 10); or, with --costs, what "
-        "rounds cost on this device; or, with --forecast, how often what a drafter is sure of holds",
     )
     add_models(parser)
     add_prompts(parser, required=False)

@@ -21,7 +21,7 @@ PLANNED = PRESETS / "planned"
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("cases", help="list, record, find or adopt the case presets")
+    parser = subparsers.add_parser("cases")
     parser.add_argument("action", choices=("list", "record", "find", "adopt"))
     parser.add_argument("names", nargs="*", help="cases (default: all that have lanes)")
     parser.add_argument("--limit", type=int, default=200, metavar="N", help="find: problems to try (default: 200)")

@@ -13,19 +13,9 @@ from engine.analysis.index import NAME as INDEX
 from engine.analysis.index import entry
 from engine.analysis.index import write as write_index
 from engine.analysis.rows import Row, table
+from engine.cli.kinds import COUNT, TO_FOLDER
 from engine.cli.notes import Idle, own_defaults, tell
-from engine.cli.options import (
-    COUNT,
-    TO_FOLDER,
-    Prompt,
-    add_models,
-    add_prompts,
-    add_sampling,
-    add_shard,
-    decoding,
-    load_lab,
-    prompts,
-)
+from engine.cli.options import Prompt, add_models, add_prompts, add_sampling, add_shard, decoding, load_lab, prompts
 from engine.cli.progress import track
 from engine.cli.specs import Spec, contents, file_name, label, once, parse_method, split
 from engine.errors import ConfigError, EngineFault, LabError
@@ -62,7 +52,7 @@ SHARES = ("accuracy", "accuracy_difference", "majority", "majority_difference", 
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("compare", help="several methods on the same prompts, side by side")
+    parser = subparsers.add_parser("compare")
     parser.add_argument(
         "--methods",
         required=True,

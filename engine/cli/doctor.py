@@ -14,9 +14,7 @@ from engine.files.written import in_a_folder, write
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser(
-        "doctor", help="check devices, the equality of all paths of a model, launches and bandwidth; write a report"
-    )
+    parser = subparsers.add_parser("doctor")
     add_models(parser)
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="write FILE.json and FILE.txt, which can be attached to an issue"

@@ -15,7 +15,7 @@ TABLES = {"tokens": tokens_df, "nodes": nodes_df, "rounds": rounds_df}
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("export", help="tables or metrics of recorded traces")
+    parser = subparsers.add_parser("export")
     parser.add_argument("traces", nargs="+", type=Path, help="trace files (.jsonl or .jsonl.gz)")
     parser.add_argument("--table", choices=(*TABLES, "metrics"), default="tokens", help="which table (default: tokens)")
     parser.add_argument(

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import TO_FOLDER
+from engine.cli.kinds import TO_FOLDER
 from engine.errors import TraceError
 from engine.served.light import light
 from engine.served.pooling import pooled
@@ -15,9 +15,7 @@ from engine.served.report import Report
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser(
-        "import", help="acceptance that vLLM, SGLang, llama.cpp and AIPerf report, in the names of this lab"
-    )
+    parser = subparsers.add_parser("import")
     parser.add_argument(
         "files",
         nargs="+",

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from engine.analysis.index import NAME, entry, write
-from engine.analysis.reading import read_file
-from engine.cli.pooled import traces_in
+from engine.analysis.reading import read_file, traces_in
 from engine.cli.progress import track
 
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("index", help="an index of a folder of traces, in Parquet: for pandas and Many runs")
+    parser = subparsers.add_parser("index")
     parser.add_argument("folder", type=Path, help="traces, also in folders below; the index is written there")
     parser.add_argument("--json", action="store_true", help="where it is and how many runs it names, as JSON")
     parser.set_defaults(handler=handle)

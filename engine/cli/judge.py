@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, MINUTES, SHARE, SIZE, TO_FILE, TO_FOLDER, add_models, add_shard, add_shots
+from engine.cli.kinds import COUNT, MINUTES, SHARE, SIZE, TO_FILE, TO_FOLDER
+from engine.cli.options import add_models, add_shard, add_shots
 from engine.judge.kind import MODELS, TOKENS
 
 LIMIT = "most tokens of a response (default: 128, gsm8k 2048, humaneval and mbpp 1024)"
@@ -14,13 +15,9 @@ LIMIT = "most tokens of a response (default: 128, gsm8k 2048, humaneval and mbpp
 
 def add_parser(subparsers: Any) -> None:
     """Register the three commands."""
-    _mine_parser(
-        subparsers.add_parser("mine", help="label which mismatches of draft and target change the answer (AutoJudge)")
-    )
-    _train_parser(subparsers.add_parser("judge-train", help="train a judge from a mined file"))
-    _eval_parser(
-        subparsers.add_parser("judge-eval", help="accuracy against accepted tokens: AutoJudge, top-K, math rules, SD")
-    )
+    _mine_parser(subparsers.add_parser("mine"))
+    _train_parser(subparsers.add_parser("judge-train"))
+    _eval_parser(subparsers.add_parser("judge-eval"))
 
 
 def _later(module: str, name: str) -> Callable[[argparse.Namespace], int]:

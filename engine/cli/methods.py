@@ -11,7 +11,7 @@ from engine.methods import CARDS, get_card
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("methods", help="list the methods, or show one with its knobs")
+    parser = subparsers.add_parser("methods")
     parser.add_argument("name", nargs="?", help="a method; without it, all are listed")
     parser.add_argument("--json", action="store_true", help="cards as JSON")
     parser.set_defaults(handler=handle)

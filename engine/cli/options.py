@@ -3,15 +3,15 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from engine.cli.kinds import COUNT, SIZE, THREADS, option
 from engine.errors import ConfigError, unknown
 from engine.files.shards import Shard
-from engine.files.written import ready, ready_folder
 from engine.lab import Lab
 from engine.runs.assets import kind_of
 from engine.tasks import Problem, load_problems, tuning_problems
@@ -19,7 +19,6 @@ from engine.tasks.marking import EMBEDDED, TASKS
 from engine.tasks.published import PUBLISHED, load_published
 from engine.tasks.rows import json_lines, read_rows
 
-T = TypeVar("T")
 TASK_ITEMS = 20
 DATASETS = "datasets:"
 KEYS = ("task_id", "question_id", "prompt_id", "id")  # of a row, the first that it has; else the number of its line
@@ -44,48 +43,6 @@ class Prompt:
     def turns(self) -> tuple[str, ...]:
         """All that the user says."""
         return (self.text, *self.more)
-
-
-def place(fits: Callable[[Path], Path]) -> Callable[[str], Path]:
-    """The type of an option that names what will be written: refused before anything is loaded or measured."""
-
-    def read(text: str) -> Path:
-        try:
-            return fits(Path(text))
-        except ConfigError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-        except OSError as error:  # a folder that may not even be looked into
-            raise argparse.ArgumentTypeError(f"{text}: {error.strerror}") from None
-
-    return read
-
-
-def option(kind: Callable[[str], T], fits: Callable[[T], bool], words: str) -> Callable[[str], T]:
-    """The type of an option: argparse refuses what does not fit, and says that it is no such thing."""
-
-    def read(text: str) -> T:
-        try:
-            value = kind(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}") from None
-        if not fits(value):
-            raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")
-        return value
-
-    return read
-
-
-COUNT = option(int, lambda n: n >= 1, "an integer >= 1")
-SIZE = option(int, lambda n: n >= 0, "an integer >= 0")
-MINUTES = option(float, lambda t: t >= 0, "a number of minutes >= 0")
-THREADS = option(str, lambda n: n == "auto" or (n.isdigit() and int(n) >= 1), "'auto' or an integer >= 1")
-TO_FILE, TO_FOLDER = place(ready), place(ready_folder)
-COUNTS = option(
-    lambda text: [int(one) for one in text.split(",")],
-    lambda found: min(found) >= 1,
-    "integers >= 1 with commas between",
-)
-SHARE = option(float, lambda p: 0 < p <= 1, "a share > 0 and <= 1")
 
 
 def add_models(parser: argparse.ArgumentParser, *also: str) -> None:

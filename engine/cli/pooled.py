@@ -11,19 +11,17 @@ from typing import Any
 
 from engine.analysis.grouping import by_target, one_target
 from engine.analysis.pool import RECORDED, pool
-from engine.analysis.reading import read_file
-from engine.cli.options import TO_FILE
+from engine.analysis.reading import read_file, traces_in
+from engine.cli.kinds import TO_FILE
 from engine.cli.progress import track
 from engine.errors import ConfigError, unknown
 from engine.methods import CARDS
 from engine.strata.learning import study
 
-ENDINGS = (".jsonl", ".jsonl.gz")
-
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("pooled", help="traces of many runs as HeteroSpec's figures and tables")
+    parser = subparsers.add_parser("pooled")
     parser.add_argument(
         "folders",
         nargs="+",
@@ -81,20 +79,6 @@ def _tell(args: argparse.Namespace, found: dict[str, Any]) -> None:
 def usual() -> dict[str, dict[str, Any]]:
     """Each method's usual knobs, in the order of the catalogue."""
     return {card.name: card.resolve({}) for card in CARDS}
-
-
-def traces_in(folder: Path) -> list[Path]:
-    """The traces of a folder and of those below it; of a file itself.
-
-    Raises:
-        ConfigError: there are none.
-    """
-    files = sorted(p for p in folder.rglob("*") if p.name.endswith(ENDINGS)) if folder.is_dir() else [folder]
-    if not files or not files[0].is_file():
-        raise ConfigError(
-            f"There are no traces in {folder}: write some with `python -m engine compare ... --out {folder}`."
-        )
-    return files
 
 
 def _as_text(section: dict[str, Any]) -> str:

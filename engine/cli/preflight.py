@@ -13,9 +13,7 @@ SIGNS = {"good": "+", "note": "~", "against": "-"}
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser(
-        "preflight", help="what fits of a target and a draft, and why not, before weights are fetched"
-    )
+    parser = subparsers.add_parser("preflight")
     parser.add_argument("target", help="hub id or folder of the target model")
     parser.add_argument("draft", nargs="?", default="", help="hub id or folder of the draft model")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:0, ... (default: auto)")

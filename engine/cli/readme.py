@@ -37,7 +37,7 @@ MOST_MS = 1.0  # a round of a lookup structure
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("readme", help="write the generated parts of README.md")
+    parser = subparsers.add_parser("readme")
     parser.add_argument("--check", action="store_true", help="only say whether the file is up to date")
     parser.set_defaults(handler=handle)
 

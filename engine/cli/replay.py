@@ -36,7 +36,6 @@ def add_parser(subparsers: Any) -> None:
     """Register the command."""
     parser = subparsers.add_parser(
         "replay",
-        help="check every decision and identity of recorded traces",
         description="Recompute every decision of recorded traces (exact, by threshold, sampled with the recorded "
         "uniforms) and every identity of their numbers, without a model. Exit status 1 if something does not hold.",
     )

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, MINUTES, TO_FOLDER, add_models, add_shard, load_lab
+from engine.cli.kinds import COUNT, MINUTES, TO_FOLDER
+from engine.cli.options import add_models, add_shard, load_lab
 from engine.cli.reproducing import Running, made
 from engine.errors import ConfigError
 from engine.files.places import ROOT
@@ -24,7 +25,7 @@ MARKS = {"holds": "+", "fails": "-", "open": "?", "missing": " "}
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("reproduce", help="the tables and figures of the five papers, measured here")
+    parser = subparsers.add_parser("reproduce")
     parser.add_argument(
         "what",
         nargs="?",

@@ -15,7 +15,8 @@ from engine.analysis.intervals import mean_interval
 from engine.analysis.ngrams import ORDERS, overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
-from engine.cli.options import COUNTS, TO_FILE, add_models, load_lab
+from engine.cli.kinds import COUNTS, TO_FILE
+from engine.cli.options import add_models, load_lab
 from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.files.documents import read_object

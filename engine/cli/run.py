@@ -16,7 +16,7 @@ from engine.trace.store import Trace
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    parser = subparsers.add_parser("run", help="run one method on one prompt")
+    parser = subparsers.add_parser("run")
     parser.add_argument("method", help="a method of `python -m engine methods`")
     parser.add_argument("prompt", help="the prompt; '-' reads standard input")
     add_models(parser)

@@ -9,7 +9,7 @@ from engine.trace.schema import schema
 
 def add_parser(subparsers: Any) -> None:
     """Register the command."""
-    subparsers.add_parser("schema", help="the trace format as JSON Schema").set_defaults(handler=handle)
+    subparsers.add_parser("schema").set_defaults(handler=handle)
 
 
 def handle(_args: argparse.Namespace) -> int:

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine.analysis.sheet import Sheet, by_turns
-from engine.cli.options import TO_FILE, add_models, load_lab
+from engine.cli.kinds import TO_FILE
+from engine.cli.options import add_models, load_lab
 from engine.cli.progress import track
 from engine.cli.specs import once, split
 from engine.errors import ConfigError

@@ -12,12 +12,8 @@ def add_parser(subparsers: Any) -> None:
     With a prefix that no argument can begin with, argparse takes options for plain words: a remainder alone would stop
     at the first option.
     """
-    for name, text in (
-        ("train", "train the embedded family"),
-        ("eval", "evaluate the embedded pair on held-out problems"),
-    ):
-        words = f"{text}; same as `python -m engine.training {name}`"
-        parser = subparsers.add_parser(name, help=words, add_help=False, prefix_chars="\0")
+    for name in ("train", "eval"):
+        parser = subparsers.add_parser(name, add_help=False, prefix_chars="\0")
         parser.add_argument("rest", nargs=argparse.REMAINDER)
         parser.set_defaults(handler=handle, word=name)
 

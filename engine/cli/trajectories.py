@@ -12,11 +12,8 @@ from engine.analysis.ngrams import overlap_table
 from engine.analysis.seriesreport import series_report, trajectory_counts
 from engine.analysis.trajectories import by_problem, methods_of
 from engine.analysis.votes import majority, majority_right
+from engine.cli.kinds import COUNT, MINUTES, TO_FILE, TO_FOLDER
 from engine.cli.options import (
-    COUNT,
-    MINUTES,
-    TO_FILE,
-    TO_FOLDER,
     Prompt,
     add_models,
     add_prompts,
@@ -51,9 +48,7 @@ TREES = "stand:tree=heuristic,stand:tree={s}"
 
 def add_parser(subparsers: Any) -> None:
     """Register the command and its actions."""
-    parser = subparsers.add_parser(
-        "trajectories", help="several answers to a prompt; STAND's tables 1 to 4 and figures 2, 3, 5"
-    )
+    parser = subparsers.add_parser("trajectories")
     actions = parser.add_subparsers(dest="action", required=True, metavar="action")
     _draw_parser(actions)
     add_show(actions, MAIN)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from engine.cli.options import COUNT, MINUTES, SHARE, add_models, knobs, load_lab, prompt_text
+from engine.cli.kinds import COUNT, MINUTES, SHARE
+from engine.cli.options import add_models, knobs, load_lab, prompt_text
 from engine.cli.progress import track
 from engine.errors import ConfigError
 from engine.files.written import ready
@@ -20,7 +21,7 @@ from engine.tune.trees import Usage, count_usage, prompt_marks, prompts_mark, re
 
 def add_parser(subparsers: Any) -> None:
     """Register the command and its actions."""
-    parser = subparsers.add_parser("tree", help="grow, optimise or show a static draft tree")
+    parser = subparsers.add_parser("tree")
     actions = parser.add_subparsers(dest="action", required=True, metavar="action")
     grown = actions.add_parser("grow", help="the likeliest paths if each rank has a fixed probability")
     _size(grown, 80, 20)
