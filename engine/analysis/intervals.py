@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special  # scipy.stats has the same under better names and takes a second to import
 
 from engine.errors import ConfigError
 from engine.trace.store import Trace
@@ -60,8 +60,13 @@ def mean_interval(
         means = np.array([data[generator.integers(0, n, n)].mean() for _ in range(RESAMPLES)])
         low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
         return Interval(mean, float(low), float(high), n)
-    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * float(data.std(ddof=1)) / math.sqrt(n)
+    half = _t(confidence, n - 1) * float(data.std(ddof=1)) / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n)
+
+
+def _t(confidence: float, freedom: int) -> float:
+    """Half the width of Student's interval, in standard errors."""
+    return float(special.stdtrit(freedom, (1 + confidence) / 2))
 
 
 def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
@@ -74,8 +79,7 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
         raise ValueError(f"{successes} successes of {n}")
     if n == 0:
         return None
-    low, high = stats.binomtest(successes, n).proportion_ci(confidence, method="wilson")
-    return Interval(successes / n, float(low), float(high), n)
+    return _score(successes / n, n, confidence)
 
 
 def share_interval(shares: Sequence[float], confidence: float = 0.95) -> Interval | None:
@@ -87,7 +91,11 @@ def share_interval(shares: Sequence[float], confidence: float = 0.95) -> Interva
     n = len(shares)
     if not n:
         return None
-    p, z = sum(shares) / n, float(stats.norm.ppf((1 + confidence) / 2))
+    return _score(sum(shares) / n, n, confidence)
+
+
+def _score(p: float, n: int, confidence: float) -> Interval:
+    z = float(special.ndtri((1 + confidence) / 2))
     centre, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     low, high = ((centre + side * half) / (1 + z * z / n) for side in (-1, 1))
     return Interval(p, max(low, 0.0), min(high, 1.0), n)
@@ -146,7 +154,7 @@ def counted_interval(counts: Sequence[int], confidence: float = 0.95) -> Interva
     if n == 1:
         return Interval(mean, None, None, 1)
     spare = math.sqrt(float((weights * (numbers - mean) ** 2).sum()) / (n - 1) / n)
-    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * spare
+    half = _t(confidence, n - 1) * spare
     return Interval(mean, mean - half, mean + half, int(n))
 
 
@@ -164,7 +172,7 @@ def quotient_interval(*columns: "Sequence[float] | NDArray[Any]", confidence: fl
     if n == 1:
         return Interval(mean, None, None, n)
     pull = sum((sign * a / total for sign, a, total in zip(signs, values, totals, strict=True)), np.zeros(n))
-    half = float(stats.t.ppf((1 + confidence) / 2, n - 1)) * math.sqrt(n / (n - 1) * float((pull**2).sum()))
+    half = _t(confidence, n - 1) * math.sqrt(n / (n - 1) * float((pull**2).sum()))
     return Interval(mean, mean * math.exp(-half), mean * math.exp(half), n)
 
 

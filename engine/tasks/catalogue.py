@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 from engine.errors import ConfigError, unknown
@@ -111,6 +112,17 @@ def load_problems(family: str, split: str, n: int, seed: int = 0) -> list[Proble
     Raises:
         ConfigError: an unknown family or split, a negative n, or more than the family has.
     """
+    drawn = _held_out(family, n, seed) if split == "heldout" else _first(family, split, n, seed)
+    return list(drawn)
+
+
+@lru_cache(32)
+def _held_out(family: str, n: int, seed: int) -> tuple[Problem, ...]:
+    """Kept, since they are few, are asked for again, and each takes some sixteen draws."""
+    return _first(family, "heldout", n, seed)
+
+
+def _first(family: str, split: str, n: int, seed: int) -> tuple[Problem, ...]:
     if n < 0:
         raise ConfigError(f"{n} problems cannot be drawn; 0 or more can.")
     problems: dict[str, Problem] = {}
@@ -124,7 +136,7 @@ def load_problems(family: str, split: str, n: int, seed: int = 0) -> list[Proble
                 f"{family} has about {len(problems)} {split} problems, and {n} were asked for: ask for fewer."
             )
         problems.setdefault(problem.key, problem)
-    return list(problems.values())
+    return tuple(problems.values())
 
 
 def tuning_problems(family: str, n: int) -> list[Problem]:

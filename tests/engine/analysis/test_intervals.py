@@ -1,6 +1,7 @@
 import math
 
 import pytest
+from scipy import stats
 
 from engine.analysis.intervals import mean_interval, wilson
 
@@ -42,6 +43,22 @@ def test_wilson() -> None:
     assert none is not None and none.low == 0.0 and none.high == pytest.approx(0.1611, abs=1e-4)
     assert all_ is not None and all_.high == 1.0
     assert wilson(0, 0) is None
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (3, 7), (0, 300), (299, 300), (123, 4567)])
+def test_wilson_is_that_of_scipy(successes: int, n: int, confidence: float) -> None:
+    found, theirs = wilson(successes, n, confidence), stats.binomtest(successes, n)
+    assert found is not None
+    expected = theirs.proportion_ci(confidence, method="wilson")
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 9, 300])
+def test_student_is_that_of_scipy(n: int) -> None:
+    values = [float(i * i % 11) for i in range(n)]
+    found, theirs = mean_interval(values, 0.9), stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
+    assert found is not None and (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
 
 
 def test_impossible_counts() -> None:
